@@ -1,0 +1,60 @@
+// Who may import whom. Every rule was broken on purpose once, to see it fail.
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'apps-never-import-apps',
+      comment: 'Apps talk over HTTP and the queue.',
+      severity: 'error',
+      from: { path: '^apps/([^/]+)/' },
+      to: { path: '^apps/([^/]+)/', pathNot: '^apps/$1/' },
+    },
+    {
+      name: 'packages-never-import-apps',
+      severity: 'error',
+      from: { path: '^packages/' },
+      to: { path: '^apps/' },
+    },
+    {
+      name: 'leaf-packages-import-no-package',
+      severity: 'error',
+      from: { path: '^packages/(errors|config|telemetry)/src/', pathNot: '\\.test\\.ts$' },
+      to: {
+        path: '^packages/(?!errors/|config/|telemetry/)|^packages/',
+        pathNot: '^packages/(errors|config|telemetry)/',
+      },
+    },
+    {
+      name: 'routes-do-not-reach-sql',
+      comment: 'routes -> service -> store -> db',
+      severity: 'error',
+      from: { path: '-routes\\.ts$' },
+      to: { path: '-store\\.ts$|node_modules/pg/' },
+    },
+    {
+      name: 'services-and-stores-do-not-reach-http',
+      severity: 'error',
+      from: { path: '-(service|store)\\.ts$' },
+      to: { path: 'node_modules/express/|^packages/http/' },
+    },
+    {
+      name: 'test-code-stays-in-tests',
+      severity: 'error',
+      from: { path: '^(apps|packages)/[^/]+/src/', pathNot: '\\.test\\.ts$|^packages/testkit/' },
+      to: { path: '^packages/testkit/|^infra/local/' },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '/dist/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.base.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['@signet/source', 'import', 'types', 'node', 'default'],
+      extensions: ['.ts', '.js', '.mjs', '.cjs', '.json'],
+      extensionAlias: { '.js': ['.ts', '.js'] },
+    },
+  },
+}

@@ -1,0 +1,23 @@
+// Workspace packages resolve to their TypeScript source (`@signet/source`), so tests never run stale builds.
+export default {
+  testEnvironment: 'node',
+  testEnvironmentOptions: { customExportConditions: ['@signet/source', 'node', 'node-addons'] },
+  roots: ['<rootDir>/apps', '<rootDir>/packages', '<rootDir>/infra/local'],
+  testMatch: ['**/*.test.ts'],
+  modulePathIgnorePatterns: ['/dist/'],
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      {
+        jsc: { parser: { syntax: 'typescript' }, target: 'es2023' },
+        module: { type: 'es6' },
+        sourceMaps: 'inline',
+      },
+    ],
+  },
+  globalSetup: '<rootDir>/infra/local/jest/global-setup.mjs',
+  globalTeardown: '<rootDir>/infra/local/jest/global-teardown.mjs',
+  testTimeout: 30_000,
+}
