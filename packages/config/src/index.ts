@@ -1,1 +1,22 @@
-export {}
+export {
+  ConfigError,
+  defineSettings,
+  loadConfig,
+  type ConfigOf,
+  type Setting,
+  type Settings,
+} from './settings.js'
+export {
+  boolean,
+  choice,
+  duration,
+  httpUrl,
+  integer,
+  list,
+  parseDuration,
+  parsed,
+  text,
+  type SettingOptions,
+} from './kinds.js'
+export { renderEnvExample, renderMarkdown } from './render.js'
+export { readEnvironment } from './environment.js'

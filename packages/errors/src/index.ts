@@ -1,1 +1,1 @@
-export {}
+export { AppError, isAppError, kinds, type AppErrorOptions, type ErrorKind } from './app-error.js'

@@ -1,0 +1,49 @@
+import { type Setting, type Settings } from './settings.js'
+
+const NOTICE = 'Generated from the settings table by `npm run docs`; change the table, not this file.'
+
+/** The settings as a Markdown page with one table row per variable. */
+export function renderMarkdown(title: string, settings: Settings): string {
+  const rows = Object.values(settings).map(
+    (setting) =>
+      `| ${setting.env.map((name) => `\`${name}\``).join(' or ')} | ${cell(setting.kind)} | ${cell(defaultOf(setting))} | ${cell(setting.doc)}${setting.secret ? ' Secret.' : ''} |`,
+  )
+  return [
+    `# ${title}`,
+    '',
+    NOTICE,
+    '',
+    '| Variable | Kind | Default | Meaning |',
+    '| --- | --- | --- | --- |',
+    ...rows,
+    '',
+  ].join('\n')
+}
+
+/** The settings as an `.env` file to start from: required ones open, the others commented out with their default. */
+export function renderEnvExample(settings: Settings): string {
+  const blocks = Object.values(settings).map((setting) => {
+    const name = setting.env[0] ?? ''
+    return `# ${setting.doc}\n${setting.required ? `${name}=` : `# ${name}=${plain(setting)}`}`
+  })
+  return [`# ${NOTICE}`, ...blocks].join('\n\n') + '\n'
+}
+
+function defaultOf(setting: Setting<unknown>): string {
+  if (setting.required) return '**required**'
+  if (setting.fallbackDoc !== undefined) return setting.fallbackDoc
+  const value = plain(setting)
+  return value === '' ? '–' : `\`${value}\``
+}
+
+function plain(setting: Setting<unknown>): string {
+  const { fallback } = setting
+  if (fallback === undefined || fallback === null) return ''
+  if (setting.kind === 'duration') return `${Number(fallback) / 1000}s`
+  if (Array.isArray(fallback)) return fallback.join(',')
+  return typeof fallback === 'object'
+    ? JSON.stringify(fallback)
+    : String(fallback)
+}
+
+const cell = (value: string) => value.replaceAll('|', '\\|').replaceAll('\n', ' ')

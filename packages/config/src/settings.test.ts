@@ -1,0 +1,127 @@
+import { describe, expect, it } from '@jest/globals'
+import { boolean, choice, duration, httpUrl, integer, list, parseDuration, text } from './kinds.js'
+import { renderEnvExample, renderMarkdown } from './render.js'
+import { ConfigError, defineSettings, loadConfig } from './settings.js'
+
+const settings = defineSettings({
+  port: integer({ env: ['APP_PORT', 'PORT'], fallback: 8080, min: 0, max: 65535, doc: 'Port to listen on.' }),
+  databaseUrl: text({ env: 'DATABASE_URL', secret: true, doc: 'Postgres connection string.' }),
+  verbose: boolean({ env: 'VERBOSE', fallback: false, doc: 'Say more.' }),
+  level: choice({ env: 'LEVEL', choices: ['info', 'debug'], fallback: 'info', doc: 'Log level.' }),
+  origins: list({ env: 'ORIGINS', fallback: [], doc: 'Origins.' }),
+  baseUrl: httpUrl({ env: 'BASE_URL', optional: true, doc: 'Public URL.' }),
+  timeout: duration({ env: 'TIMEOUT', fallback: 10_000, minMs: 1, doc: 'Time limit.' }),
+})
+const minimal = { DATABASE_URL: 'postgres://db' }
+
+function problemsOf(env: Record<string, string>): readonly string[] {
+  try {
+    loadConfig(settings, env)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+  return []
+}
+
+describe('loadConfig', () => {
+  it('fills defaults, takes the preferred name first and freezes the result', () => {
+    const config = loadConfig(settings, {
+      ...minimal,
+      PORT: '1',
+      APP_PORT: '2',
+      TIMEOUT: '1m30s',
+      ORIGINS: 'a, b,',
+    })
+    expect(config).toMatchObject({
+      port: 2,
+      verbose: false,
+      level: 'info',
+      origins: ['a', 'b'],
+      timeout: 90_000,
+    })
+    expect(Object.isFrozen(config)).toBe(true)
+  })
+
+  it('reports every problem at once, by variable name and without values', () => {
+    const problems = problemsOf({
+      PORT: '30o2',
+      VERBOSE: 'yes',
+      LEVEL: 'loud',
+      BASE_URL: 'ftp://s3cret',
+      TIMEOUT: '-1s',
+    })
+    expect(problems.map((problem) => problem.split(' ')[0])).toEqual([
+      'PORT',
+      'DATABASE_URL',
+      'VERBOSE',
+      'LEVEL',
+      'BASE_URL',
+      'TIMEOUT',
+    ])
+    expect(problems.join()).not.toContain('s3cret')
+    expect(problems.join()).not.toContain('30o2')
+  })
+
+  it('treats an empty variable as unset', () => {
+    expect(loadConfig(settings, { ...minimal, PORT: '' }).port).toBe(8080)
+  })
+
+  it('runs the rules over several settings together with the single problems', () => {
+    const check = (config: { port: number }) => (config.port === 1 ? ['PORT must not be 1'] : [])
+    expect(() => loadConfig(settings, { ...minimal, PORT: '1', VERBOSE: 'maybe' }, check)).toThrow(
+      /VERBOSE must be true or false\n.*PORT must not be 1/s,
+    )
+  })
+
+  it('skips a rule that needs a setting which is missing and already reported', () => {
+    const check = (config: { databaseUrl: string }) => [config.databaseUrl.toUpperCase()]
+    expect(() => loadConfig(settings, {}, check)).toThrow(ConfigError)
+  })
+})
+
+describe('parseDuration', () => {
+  it.each([
+    ['90', 90_000],
+    ['1.5', 1500],
+    ['1h30m', 5_400_000],
+    ['500ms', 500],
+    ['1.5h', 5_400_000],
+    ['-10s', -10_000],
+    ['', null],
+    ['10 s', null],
+    ['10x', null],
+    ['h', null],
+  ])('reads %p as %p ms', (raw, expected) => {
+    expect(parseDuration(raw)).toBe(expected)
+  })
+})
+
+describe('httpUrl', () => {
+  it.each(['https://a.example/x?y=1', 'https://a.example/#f', 'mailto:a@b.c', 'a.example'])(
+    'refuses %p',
+    (raw) => {
+      expect(() => loadConfig({ url: httpUrl({ env: 'U', doc: '' }) }, { U: raw })).toThrow(ConfigError)
+    },
+  )
+
+  it('drops trailing slashes', () => {
+    expect(loadConfig({ url: httpUrl({ env: 'U', doc: '' }) }, { U: 'https://a.example/' }).url).toBe(
+      'https://a.example',
+    )
+  })
+})
+
+describe('documentation', () => {
+  it('names every variable, its default and whether it is required or secret', () => {
+    const page = renderMarkdown('App', settings)
+    expect(page).toContain('| `APP_PORT` or `PORT` | integer | `8080` | Port to listen on. |')
+    expect(page).toContain('| `DATABASE_URL` | text | **required** | Postgres connection string. Secret. |')
+    expect(page).toContain('`10s`')
+  })
+
+  it('gives an example file with the required variables open', () => {
+    expect(renderEnvExample(settings)).toContain('\nDATABASE_URL=\n')
+    expect(renderEnvExample(settings)).toContain('\n# APP_PORT=8080\n')
+  })
+})

@@ -1,0 +1,79 @@
+/**
+ * One row of a settings table. `env` lists the accepted variable names, the preferred one first; the first that is set
+ * wins. An empty string counts as unset.
+ */
+export type Setting<T> = {
+  readonly env: readonly string[]
+  readonly doc: string
+  readonly secret: boolean
+  readonly kind: string
+  /** Undefined together with `required: false` means "may be absent". */
+  readonly fallback: T | undefined
+  readonly fallbackDoc: string | undefined
+  readonly required: boolean
+  /** Throws an Error whose message says what is expected, without repeating the value. */
+  readonly parse: (raw: string) => T
+}
+
+export type Settings = Readonly<Record<string, Setting<unknown>>>
+export type ConfigOf<S extends Settings> = {
+  readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never
+}
+
+/** Every problem found in the environment, by variable name. Values are never part of it: they may be secret. */
+export class ConfigError extends Error {
+  constructor(readonly problems: readonly string[]) {
+    super(`The configuration is not usable:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`)
+    this.name = 'ConfigError'
+  }
+}
+
+/** Keeps the literal types of a settings table. */
+export const defineSettings = <S extends Settings>(settings: S): S => settings
+
+/**
+ * Reads a settings table from `env` and reports every problem in one {@link ConfigError}. `check` is the second pass,
+ * for rules about several settings at once; it returns problems, and runs even when single settings failed (those it
+ * sees with their fallback), so that an operator gets the whole list in one go.
+ */
+export function loadConfig<S extends Settings>(
+  settings: S,
+  env: Readonly<Record<string, string | undefined>>,
+  check: (config: ConfigOf<S>) => string[] = () => [],
+): ConfigOf<S> {
+  const problems: string[] = []
+  const values: Record<string, unknown> = {}
+  const failed = new Set<string>()
+  for (const [key, setting] of Object.entries(settings)) {
+    const name = setting.env.find((candidate) => (env[candidate] ?? '') !== '')
+    values[key] = setting.fallback
+    if (name === undefined) {
+      if (!setting.required) continue
+      problems.push(`${setting.env.join(' or ')} is required: ${setting.doc}`)
+    } else {
+      try {
+        values[key] = setting.parse(env[name] ?? '')
+        continue
+      } catch (error) {
+        problems.push(`${name} ${error instanceof Error ? error.message : 'is not valid'}`)
+      }
+    }
+    failed.add(key)
+  }
+  // A rule over several settings may only look at values that exist; a failed one is already reported by itself.
+  const guarded = new Proxy(values, {
+    get(target, key) {
+      if (failed.has(String(key)) && target[String(key)] === undefined) throw new SettingMissing()
+      return target[String(key)]
+    },
+  })
+  try {
+    problems.push(...check(guarded as ConfigOf<S>))
+  } catch (error) {
+    if (!(error instanceof SettingMissing)) throw error
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  return Object.freeze(values) as ConfigOf<S>
+}
+
+class SettingMissing extends Error {}
