@@ -1,1 +1,10 @@
-export {}
+export * from './errors.js'
+export type * from './events.js'
+export {
+  DELIVERY_HEADER,
+  EVENT_HEADER,
+  SIGNATURE_HEADER,
+  TIMESTAMP_HEADER,
+  type HeaderSource,
+} from './headers.js'
+export { DEFAULT_TOLERANCE_SECONDS, verify, type Secret, type VerifyOptions } from './verify.js'

@@ -1,0 +1,90 @@
+/** Why a request was refused. Stable, safe to log and to count: holds nothing of the body or of the secret. */
+export type VerificationFailure =
+  | 'raw_body_required'
+  | 'missing_header'
+  | 'malformed_header'
+  | 'signature_mismatch'
+  | 'timestamp_too_old'
+  | 'timestamp_in_future'
+  | 'invalid_payload'
+
+/** The parent of every refusal of `verify`, so that one `instanceof` tells a refusal from a programming error. */
+export abstract class WebhookVerificationError extends Error {
+  abstract readonly code: VerificationFailure
+
+  constructor(message: string) {
+    super(message)
+    this.name = new.target.name
+  }
+}
+
+/** The body was not bytes or text: a JSON body parser ran first, and the signed bytes are gone. */
+export class RawBodyRequiredError extends WebhookVerificationError {
+  readonly code = 'raw_body_required'
+
+  constructor() {
+    super(
+      'The raw request body is needed, as bytes or text. A JSON body parser ran before the verification; ' +
+        'mount the verification before it, or use a raw parser on this route.',
+    )
+  }
+}
+
+export class MissingHeaderError extends WebhookVerificationError {
+  readonly code = 'missing_header'
+
+  constructor(readonly header: string) {
+    super(`Header ${header} is missing`)
+  }
+}
+
+/** A header is there, but repeated or not in its documented form. */
+export class MalformedHeaderError extends WebhookVerificationError {
+  readonly code = 'malformed_header'
+
+  constructor(readonly header: string) {
+    super(`Header ${header} is repeated or not in its documented form`)
+  }
+}
+
+/** The signature was not made with this secret over exactly these bytes. */
+export class SignatureMismatchError extends WebhookVerificationError {
+  readonly code = 'signature_mismatch'
+
+  constructor() {
+    super('The signature does not match the body, the timestamp and the secret')
+  }
+}
+
+/** Rightly signed, but longer ago than the tolerance: a replay, or a receiver whose clock is wrong. */
+export class TimestampTooOldError extends WebhookVerificationError {
+  readonly code = 'timestamp_too_old'
+
+  constructor(
+    readonly ageSeconds: number,
+    readonly toleranceSeconds: number,
+  ) {
+    super(`Signed ${ageSeconds} s ago, more than the tolerance of ${toleranceSeconds} s`)
+  }
+}
+
+/** Rightly signed, but for a moment further ahead than the tolerance: one of the two clocks is wrong. */
+export class TimestampInFutureError extends WebhookVerificationError {
+  readonly code = 'timestamp_in_future'
+
+  constructor(
+    readonly aheadSeconds: number,
+    readonly toleranceSeconds: number,
+  ) {
+    super(`Signed for ${aheadSeconds} s ahead, more than the tolerance of ${toleranceSeconds} s`)
+  }
+}
+
+/** Rightly signed, but the body is not an event envelope. Worth an alarm: the sender itself is wrong. */
+export class InvalidPayloadError extends WebhookVerificationError {
+  readonly code = 'invalid_payload'
+
+  constructor(problem: string) {
+    super(`The body is rightly signed but is no event: ${problem}`)
+  }
+}

@@ -1,0 +1,48 @@
+import { describe, expect, it } from '@jest/globals'
+import { headersFor, signedAt, vectors } from '../test/vectors.js'
+import { webhookHandler } from './fetch.js'
+import { type WebhookEvent } from './index.js'
+
+const [, vector] = vectors.accepted as [unknown, (typeof vectors.accepted)[0]]
+const options = { secret: vectors.secret, now: signedAt }
+
+const delivery = (body: string | undefined = vector.body) =>
+  new Request('https://receiver.example/hook', {
+    method: 'POST',
+    headers: headersFor(vector.signature),
+    body,
+  })
+
+describe('webhookHandler for Fetch-style servers', () => {
+  it('hands over the verified event and answers 204', async () => {
+    const events: WebhookEvent[] = []
+    const response = await webhookHandler(options, (event) => void events.push(event))(delivery())
+    expect(response.status).toBe(204)
+    expect(events).toEqual([JSON.parse(vector.body)])
+  })
+
+  it('gives back the response of the receiver', async () => {
+    const response = await webhookHandler(options, (event) =>
+      Response.json({ id: event.id }, { status: 202 }),
+    )(delivery())
+    expect(response.status).toBe(202)
+  })
+
+  it.each([['{}'], ['']])('answers 400 with the reason for the forged body %j', async (body) => {
+    const response = await webhookHandler(options, () => {
+      throw new Error('reached')
+    })(delivery(body))
+    expect(response.status).toBe(400)
+    expect(await response.json()).toEqual({ error: 'signature_mismatch' })
+  })
+
+  it('answers 413 above the limit', async () => {
+    const response = await webhookHandler({ ...options, maxBytes: 100 }, () => {})(delivery())
+    expect(response.status).toBe(413)
+  })
+
+  it('lets failures of the receiver through, so that the delivery is tried again', async () => {
+    const handler = webhookHandler(options, () => Promise.reject(new Error('queue is down')))
+    await expect(handler(delivery())).rejects.toThrow('queue is down')
+  })
+})

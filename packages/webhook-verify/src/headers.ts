@@ -1,0 +1,35 @@
+import { MalformedHeaderError, MissingHeaderError } from './errors.js'
+
+/** The header names of a delivery, as documented. Matching ignores case. */
+export const EVENT_HEADER = 'X-Service-Event'
+export const DELIVERY_HEADER = 'X-Service-Delivery'
+export const TIMESTAMP_HEADER = 'X-Service-Timestamp'
+export const SIGNATURE_HEADER = 'X-Service-Signature'
+
+/** Fetch `Headers`, Node's `req.headers`, or any plain object in any spelling of the names. */
+export type HeaderSource =
+  { get(name: string): string | null } | Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** The one value of a header. Absent and repeated are refused: a repeated header has no single signed meaning. */
+export function singleHeader(headers: HeaderSource, name: string): string {
+  const values = valuesOf(headers, name)
+  const [value] = values
+  if (value === undefined || value === '') throw new MissingHeaderError(name)
+  if (values.length > 1) throw new MalformedHeaderError(name)
+  return value
+}
+
+function valuesOf(headers: HeaderSource, name: string): string[] {
+  if (isFetchHeaders(headers)) {
+    const value = headers.get(name)
+    return value === null ? [] : [value]
+  }
+  const wanted = name.toLowerCase()
+  return Object.entries(headers)
+    .filter(([key]) => key.toLowerCase() === wanted)
+    .flatMap(([, value]) => value ?? [])
+}
+
+function isFetchHeaders(headers: HeaderSource): headers is { get(name: string): string | null } {
+  return typeof headers.get === 'function'
+}

@@ -1,0 +1,156 @@
+import { createHmac } from 'node:crypto'
+import { describe, expect, it } from '@jest/globals'
+import { headersFor, signedAt, vectors } from '../test/vectors.js'
+import {
+  InvalidPayloadError,
+  MalformedHeaderError,
+  MissingHeaderError,
+  RawBodyRequiredError,
+  SignatureMismatchError,
+  TimestampInFutureError,
+  TimestampTooOldError,
+  WebhookVerificationError,
+  verify,
+  type UnknownEvent,
+  type WebhookEvent,
+} from './index.js'
+
+const { secret } = vectors
+const [ping, unicode] = vectors.accepted as [(typeof vectors.accepted)[0], (typeof vectors.accepted)[0]]
+const options = { toleranceSeconds: 300, now: signedAt }
+
+const sign = (body: string, timestamp = vectors.timestamp) =>
+  headersFor(`sha256=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`, timestamp)
+
+const at = (offsetSeconds: number) => ({
+  toleranceSeconds: 300,
+  now: () => new Date(signedAt().getTime() + offsetSeconds * 1000),
+})
+
+describe('verify', () => {
+  it.each(vectors.accepted)('accepts the documented vector: $name', ({ body, bytes, signature }) => {
+    expect(Buffer.byteLength(body)).toBe(bytes)
+    expect(verify(body, headersFor(signature), secret, options)).toEqual(JSON.parse(body))
+    expect(verify(Buffer.from(body), headersFor(signature), secret, options)).toEqual(JSON.parse(body))
+  })
+
+  it.each(vectors.refused)('refuses the documented mistake: $name', ({ body, signature }) => {
+    expect(() => verify(body, headersFor(signature), secret, options)).toThrow(WebhookVerificationError)
+  })
+
+  it('reads Fetch headers, Node headers and plain objects in any spelling', () => {
+    const headers = headersFor(ping.signature)
+    const upper = Object.fromEntries(Object.entries(headers).map(([k, v]) => [k.toUpperCase(), v]))
+    for (const form of [headers, upper, new Headers(headers), { ...headers, 'x-other': ['a', 'b'] }]) {
+      expect(verify(ping.body, form, secret, options).id).toBe('evt_0f8c1d2e3b4a59687786a5b4c3d2e1f0')
+    }
+  })
+
+  it('accepts any one of several secrets, for a subscription that is being replaced', () => {
+    expect(verify(ping.body, headersFor(ping.signature), ['whsec_old', secret], options).type).toBe(
+      'webhook.ping',
+    )
+    expect(() => verify(ping.body, headersFor(ping.signature), ['whsec_a', 'whsec_b'], options)).toThrow(
+      SignatureMismatchError,
+    )
+  })
+
+  it.each([
+    ['a missing timestamp', { 'x-service-timestamp': undefined }, MissingHeaderError],
+    ['an empty signature', { 'x-service-signature': '' }, MissingHeaderError],
+    [
+      'a repeated signature',
+      { 'x-service-signature': [ping.signature, ping.signature] },
+      MalformedHeaderError,
+    ],
+    ['a repeat in another spelling', { 'X-Service-Signature': ping.signature }, MalformedHeaderError],
+    [
+      'an upper-case signature',
+      { 'x-service-signature': ping.signature.toUpperCase() },
+      MalformedHeaderError,
+    ],
+    ['a timestamp with a sign', { 'x-service-timestamp': '+1767225600' }, MalformedHeaderError],
+    ['a timestamp with a fraction', { 'x-service-timestamp': '1767225600.0' }, MalformedHeaderError],
+    ['another timestamp than was signed', { 'x-service-timestamp': '1767225601' }, SignatureMismatchError],
+  ])('refuses %s', (_name, change, error) => {
+    expect(() => verify(ping.body, { ...headersFor(ping.signature), ...change }, secret, options)).toThrow(
+      error,
+    )
+  })
+
+  it('refuses a body that went through a JSON parser, and says what to do', () => {
+    const parsed = JSON.parse(unicode.body) as string
+    expect(() => verify(parsed, headersFor(unicode.signature), secret, options)).toThrow(RawBodyRequiredError)
+  })
+
+  it('accepts up to the tolerance in both directions and refuses one second more', () => {
+    const run = (offset: number) => () => verify(ping.body, headersFor(ping.signature), secret, at(offset))
+    expect(run(300)).not.toThrow()
+    expect(run(-300)).not.toThrow()
+    expect(run(301)).toThrow(TimestampTooOldError)
+    expect(run(-301)).toThrow(TimestampInFutureError)
+  })
+
+  it('judges the signature before the age and before the body, so a forger learns nothing else', () => {
+    expect(() => verify('not json', headersFor(ping.signature), secret, at(9999))).toThrow(
+      SignatureMismatchError,
+    )
+  })
+
+  it.each([
+    ['text that is not JSON', 'hello'],
+    ['an array', '[]'],
+    ['a missing id', '{"type":"a","created_at":"b","data":{}}'],
+    ['data that is an array', '{"id":"evt_1","type":"a","created_at":"b","data":[]}'],
+    ['a summary without audio_id', '{"id":"evt_1","type":"summary.completed","created_at":"b","data":{}}'],
+  ])('refuses %s even when rightly signed', (_name, body) => {
+    expect(() => verify(body, sign(body), secret, options)).toThrow(InvalidPayloadError)
+  })
+
+  it('hands over types it does not know', () => {
+    const body =
+      '{"id":"evt_1","type":"recording.archived","created_at":"2026-01-01T00:00:00.000Z","data":{"a":1}}'
+    expect(verify(body, sign(body), secret, options)).toEqual(JSON.parse(body))
+  })
+
+  it('returns a union that narrows by its type', () => {
+    const titleOf = (event: WebhookEvent): string | undefined => {
+      switch (event.type) {
+        case 'summary.completed':
+          return event.data.title
+        case 'webhook.ping':
+          return event.data.message
+        default: {
+          const other: UnknownEvent = event
+          return other.type
+        }
+      }
+    }
+    expect(titleOf(verify(unicode.body, headersFor(unicode.signature), secret, options))).toBe(
+      'Café – 会議 😀',
+    )
+    expect(titleOf(verify(ping.body, headersFor(ping.signature), secret, options))).toBe(
+      'This is a test event.',
+    )
+  })
+
+  it.each([[''], [[]], [[secret, '']]])('never verifies with an empty secret (%j)', (empty) => {
+    expect(() => verify(ping.body, headersFor(ping.signature), empty, options)).toThrow(TypeError)
+  })
+
+  it.each([[-1], [Number.NaN]])('takes no tolerance of %p', (toleranceSeconds) => {
+    expect(() => verify(ping.body, headersFor(ping.signature), secret, { toleranceSeconds })).toThrow(
+      RangeError,
+    )
+  })
+
+  it('names its errors and keeps secret and body out of them', () => {
+    try {
+      verify(ping.body, headersFor(ping.signature), 'whsec_wrong', options)
+      throw new Error('accepted')
+    } catch (error) {
+      expect(error).toMatchObject({ name: 'SignatureMismatchError', code: 'signature_mismatch' })
+      expect(String(error)).not.toMatch(/whsec_|evt_/)
+    }
+  })
+})
