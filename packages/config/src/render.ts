@@ -36,14 +36,11 @@ function defaultOf(setting: Setting<unknown>): string {
   return value === '' ? '–' : `\`${value}\``
 }
 
-function plain(setting: Setting<unknown>): string {
-  const { fallback } = setting
+function plain({ fallback, kind }: Setting<unknown>): string {
   if (fallback === undefined || fallback === null) return ''
-  if (setting.kind === 'duration') return `${Number(fallback) / 1000}s`
+  if (kind === 'duration') return `${Number(fallback) / 1000}s`
   if (Array.isArray(fallback)) return fallback.join(',')
-  return typeof fallback === 'object'
-    ? JSON.stringify(fallback)
-    : String(fallback)
+  return typeof fallback === 'string' ? fallback : JSON.stringify(fallback)
 }
 
 const cell = (value: string) => value.replaceAll('|', '\\|').replaceAll('\n', ' ')

@@ -1,1 +1,27 @@
-export {}
+export { statusOf, type Dialect, type BodyProblem, type ErrorAnswer } from './dialect.js'
+export {
+  route,
+  type Answer,
+  type BodySpec,
+  type HandlerInput,
+  type Method,
+  type ParameterDoc,
+  type Route,
+  type RouteDocs,
+  type RouteSpec,
+} from './route.js'
+export { mountRoutes, type MountOptions } from './mount.js'
+export { errorHandler, notFoundHandler, type ErrorHandlerOptions } from './errors.js'
+export {
+  requestContext,
+  contextOf,
+  type RequestContext,
+  type RequestContextOptions,
+} from './request-context.js'
+export { compileSchema, type JsonSchema } from './schema.js'
+export { openApiDocument, type OpenApiOptions } from './open-api.js'
+export { healthHandlers, metricsHandler } from './health.js'
+export { listen, type Listener } from './listen.js'
+export { runService, type Service } from './service.js'
+export { createRateLimit, type RateLimit, type RateLimitOptions } from './rate-limit.js'
+export { clientAddress } from './client-address.js'

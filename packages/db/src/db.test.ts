@@ -1,0 +1,129 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Db, isUnavailable, isUniqueViolation, migrate, withAdvisoryLock } from './index.js'
+
+// The testkit stands on this package, so these tests make their own database on the run's cluster.
+const cluster = process.env['SIGNET_TEST_POSTGRES_URL'] ?? ''
+const name = `db_package_${process.pid}`
+const url = Object.assign(new URL(cluster), { pathname: `/${name}` }).href
+const admin = new Db({ connectionString: cluster, max: 1 })
+let db: Db
+
+beforeAll(async () => {
+  await admin.query(`create database ${name}`)
+  db = new Db({ connectionString: url, max: 5 })
+})
+afterAll(async () => {
+  await db.close()
+  await admin.query(`drop database ${name} with (force)`)
+  await admin.close()
+})
+
+describe('transaction', () => {
+  beforeAll(() => db.query('create table item (id int primary key)'))
+
+  it('commits what it returns from and rolls back what it throws from', async () => {
+    await db.transaction((tx) => tx.query('insert into item values (1)'))
+    const failure = db.transaction(async (tx) => {
+      await tx.query('insert into item values (2)')
+      throw new Error('no')
+    })
+    await expect(failure).rejects.toThrow('no')
+    expect((await db.query<{ id: number }>('select id from item')).rows).toEqual([{ id: 1 }])
+  })
+
+  it('gives a usable connection back after an error', async () => {
+    const small = new Db({ connectionString: url, max: 1 })
+    await expect(small.transaction((tx) => tx.query('select nonsense'))).rejects.toThrow()
+    expect((await small.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+    await small.close()
+  })
+
+  it('names the violated constraint', async () => {
+    const error: unknown = await db.query('insert into item values (1)').catch((reason: unknown) => reason)
+    expect(isUniqueViolation(error)).toBe(true)
+    expect(isUniqueViolation(error, 'item_pkey')).toBe(true)
+    expect(isUniqueViolation(error, 'other')).toBe(false)
+  })
+})
+
+describe('when the server goes away', () => {
+  it('replaces the lost connection and calls the failure unavailable', async () => {
+    const victim = new Db({ connectionString: url, max: 1 })
+    const failure = victim.transaction(async (tx) => {
+      const { rows } = await tx.query<{ pid: number }>('select pg_backend_pid() as pid')
+      await db.query('select pg_terminate_backend($1)', [rows[0]?.pid])
+      await tx.query('select 1')
+    })
+    const error: unknown = await failure.catch((reason: unknown) => reason)
+    expect(isUnavailable(error)).toBe(true)
+    expect((await victim.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+    await victim.close()
+  })
+
+  it('calls a refused connection unavailable', async () => {
+    const nowhere = new Db({ connectionString: 'postgres://app@127.0.0.1:1/x', connectionTimeoutMs: 500 })
+    const error: unknown = await nowhere.ping().catch((reason: unknown) => reason)
+    expect(isUnavailable(error)).toBe(true)
+    await nowhere.close()
+  })
+})
+
+describe('withAdvisoryLock', () => {
+  it('lets exactly one of many simultaneous callers in, and the next one after it', async () => {
+    const gate = deferred()
+    const inside = deferred()
+    const first = withAdvisoryLock(db, 'job', async () => {
+      inside.resolve()
+      await gate.promise
+      return 'first'
+    })
+    await inside.promise
+    const others = Promise.all(
+      [1, 2, 3].map(() => withAdvisoryLock(db, 'job', () => Promise.resolve('other'))),
+    )
+    expect(await others).toEqual([undefined, undefined, undefined])
+    gate.resolve()
+    expect(await first).toBe('first')
+    expect(await withAdvisoryLock(db, 'job', () => Promise.resolve('next'))).toBe('next')
+  })
+})
+
+describe('migrate', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'signet-migrations-'))
+  writeFileSync(join(directory, '20260101000000_first.sql'), 'create table {{prefix}}one (id int);')
+  writeFileSync(join(directory, '20260102000000_second.sql'), 'create table {{prefix}}two (id int);')
+  const options = { databaseUrl: url, directory, table: 'ns_schema_migrations', variables: { prefix: 'ns_' } }
+
+  it('applies each file once when three replicas start together', async () => {
+    const results = await Promise.all([migrate(options), migrate(options), migrate(options)])
+    expect(results.flat().sort()).toEqual(['20260101000000_first', '20260102000000_second'])
+    expect((await db.query('select name from ns_schema_migrations')).rowCount).toBe(2)
+  })
+
+  it('keeps what an earlier file did when a later one fails', async () => {
+    writeFileSync(join(directory, '20260103000000_third.sql'), 'create table {{prefix}}three (id int);')
+    writeFileSync(
+      join(directory, '20260104000000_fourth.sql'),
+      'create table {{prefix}}four (id int); select nonsense;',
+    )
+    await expect(migrate(options)).rejects.toThrow()
+    const { rows } = await db.query(
+      `select to_regclass('ns_three') is not null as three, to_regclass('ns_four') as four`,
+    )
+    expect(rows).toEqual([{ three: true, four: null }])
+  })
+
+  it('refuses a file that names an unknown variable', async () => {
+    writeFileSync(join(directory, '20260104000000_fourth.sql'), 'create table {{unknown}}four (id int);')
+    await expect(migrate(options)).rejects.toThrow('no value for {{unknown}}')
+  })
+})
+
+function deferred() {
+  let resolve = () => {}
+  const promise = new Promise<void>((settle) => (resolve = settle))
+  return { promise, resolve: () => resolve() }
+}

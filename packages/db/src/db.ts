@@ -1,0 +1,114 @@
+import pg from 'pg'
+
+/** What a store function needs: the pool or a transaction. */
+export type Queryable = {
+  query<R extends object = Record<string, unknown>>(
+    text: string | { name: string; text: string },
+    values?: readonly unknown[],
+  ): Promise<{ rows: R[]; rowCount: number | null }>
+}
+
+declare const inTransaction: unique symbol
+/** A connection inside a transaction. Store functions that are only safe there ask for it by this type. */
+export type Tx = Queryable & { readonly [inTransaction]: true }
+
+export type DbOptions = {
+  connectionString: string
+  /** Connections at most; the pool waits for a free one up to `connectionTimeoutMs`. */
+  max?: number
+  connectionTimeoutMs?: number
+  /** Shown in pg_stat_activity. */
+  applicationName?: string
+  /** Ends a statement on the server after this time; 0 is no limit. */
+  statementTimeoutMs?: number
+  /** Called when an idle connection breaks; without a listener that would end the process. */
+  onIdleError?: (error: Error) => void
+}
+
+/** A connection pool. Queries on it commit by themselves; `transaction` gives several statements one fate. */
+export class Db implements Queryable {
+  readonly pool: pg.Pool
+
+  constructor(options: DbOptions) {
+    this.pool = new pg.Pool({
+      connectionString: options.connectionString,
+      max: options.max ?? 10,
+      connectionTimeoutMillis: options.connectionTimeoutMs ?? 5000,
+      application_name: options.applicationName ?? 'signet',
+      statement_timeout: options.statementTimeoutMs ?? 0,
+      keepAlive: true,
+    })
+    this.pool.on('error', options.onIdleError ?? (() => undefined))
+  }
+
+  query<R extends object>(text: string | { name: string; text: string }, values: readonly unknown[] = []) {
+    return run<R>(this.pool, text, values)
+  }
+
+  /**
+   * Runs `work` between `begin` and `commit`; any error rolls back and is thrown on. Verdicts that must survive (a
+   * replayed token revokes its family) are returned from `work` and thrown by the caller after the commit.
+   */
+  async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const client = await this.pool.connect()
+    let broken: Error | undefined
+    const onError = (error: Error) => (broken = error)
+    client.on('error', onError)
+    try {
+      await client.query('begin')
+      const result = await work({ query: (text, values = []) => run(client, text, values) } as Tx)
+      await client.query('commit')
+      return result
+    } catch (error) {
+      await client.query('rollback').catch((failure: Error) => (broken = failure))
+      throw error
+    } finally {
+      client.off('error', onError)
+      client.release(broken)
+    }
+  }
+
+  /** Runs `work` on one connection of its own, for session-level state such as advisory locks. */
+  async connection<T>(work: (connection: Queryable) => Promise<T>): Promise<T> {
+    const client = await this.pool.connect()
+    let broken: Error | undefined
+    const onError = (error: Error) => (broken = error)
+    client.on('error', onError)
+    try {
+      return await work({ query: (text, values = []) => run(client, text, values) })
+    } catch (error) {
+      broken ??= error instanceof Error && !('severity' in error) ? error : undefined
+      throw error
+    } finally {
+      client.off('error', onError)
+      client.release(broken)
+    }
+  }
+
+  /** Resolves when the database answers within `timeoutMs`, for readiness checks. */
+  async ping(timeoutMs = 1000): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const limit = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`no answer from the database in ${timeoutMs} ms`)), timeoutMs)
+    })
+    try {
+      await Promise.race([this.query('select 1'), limit])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  close(): Promise<void> {
+    return this.pool.end()
+  }
+}
+
+async function run<R extends object>(
+  target: pg.Pool | pg.PoolClient,
+  text: string | { name: string; text: string },
+  values: readonly unknown[],
+) {
+  const statement = typeof text === 'string' ? { text } : text
+  const { rows, rowCount } = await target.query<R & pg.QueryResultRow>({ ...statement, values: [...values] })
+  return { rows: rows as R[], rowCount }
+}

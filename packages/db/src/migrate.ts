@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { runner } from 'node-pg-migrate'
+
+export type MigrateOptions = {
+  databaseUrl: string
+  /** Folder of `<timestamp>_name.sql` files. */
+  directory: string
+  /** Table that records which ones ran. */
+  table: string
+  /** Values for `{{name}}` in the files. They end up in SQL as they are, so they must be validated identifiers. */
+  variables?: Readonly<Record<string, string>>
+  log?: (message: string) => void
+}
+
+/**
+ * Applies the migrations that are missing, each file in a transaction of its own, and returns their names. Safe to run
+ * from several replicas at once: they wait for each other on an advisory lock. There is no way down: a mistake is mended by
+ * the next migration.
+ */
+export async function migrate(options: MigrateOptions): Promise<string[]> {
+  const { variables = {}, log = () => undefined } = options
+  const applied = await runner({
+    databaseUrl: options.databaseUrl,
+    dir: options.directory,
+    migrationsTable: options.table,
+    direction: 'up',
+    singleTransaction: false,
+    advisoryLockMode: 'wait',
+    logger: { debug: () => undefined, info: log, warn: log, error: log },
+    migrationLoaderStrategies: [
+      { extensions: ['.sql'], loader: (paths) => Promise.all(paths.map((path) => loadSql(path, variables))) },
+    ],
+  })
+  return applied.map(({ name }) => name)
+}
+
+async function loadSql(path: string, variables: Readonly<Record<string, string>>) {
+  const source = await readFile(path, 'utf8')
+  const sql = source.replace(/\{\{(\w+)\}\}/g, (_, name: string) => {
+    const value = variables[name]
+    if (value === undefined) throw new Error(`${basename(path)}: no value for {{${name}}}`)
+    return value
+  })
+  const up = (pgm: { sql(text: string): void }) => pgm.sql(sql)
+  return { id: path, filePaths: [path], actions: { up, down: false as const } }
+}

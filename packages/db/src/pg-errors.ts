@@ -1,0 +1,41 @@
+type PgError = { code?: unknown; constraint?: unknown }
+
+const codeOf = (error: unknown): string => {
+  const { code } = (error ?? {}) as PgError
+  return typeof code === 'string' ? code : ''
+}
+
+/** True for a violation of a unique constraint or index; of exactly this one when `constraint` is given. */
+export const isUniqueViolation = (error: unknown, constraint?: string): boolean =>
+  codeOf(error) === '23505' && (constraint === undefined || (error as PgError).constraint === constraint)
+
+/** True when `lock_timeout` ended the statement. */
+export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P03'
+
+/** True when the server chose this transaction as the victim of a deadlock or a serialisation conflict. */
+export const isDeadlock = (error: unknown): boolean => ['40P01', '40001'].includes(codeOf(error))
+
+const CONNECTION_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EAI_AGAIN',
+])
+
+/**
+ * True when PostgreSQL could not be reached or took no more connections (classes 08, 53 and 57P), or the pool had none
+ * to give in time: the statement may succeed later.
+ */
+export function isUnavailable(error: unknown): boolean {
+  const code = codeOf(error)
+  if (/^(08...|53...|57P0[1-4])$/.test(code) || CONNECTION_CODES.has(code)) return true
+  if (error instanceof AggregateError) return error.errors.some(isUnavailable)
+  return (
+    error instanceof Error &&
+    /^(Connection terminated|timeout exceeded when trying to connect|Client was closed|Client has encountered a connection error|Cannot use a pool after calling end)/.test(
+      error.message,
+    )
+  )
+}

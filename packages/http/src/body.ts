@@ -1,0 +1,70 @@
+import express, { type Request, type RequestHandler, type Response } from 'express'
+import { type BodyProblem, type Dialect } from './dialect.js'
+import { type BodySpec } from './route.js'
+import { compileSchema } from './schema.js'
+
+/** Reads, parses and validates bodies of one kind; made once per route. Throws the dialect's error. */
+export function bodyReader(
+  spec: BodySpec,
+  dialect: Dialect,
+): (req: Request, res: Response) => Promise<unknown> {
+  const parse = parserOf(spec)
+  const validate = spec.schema ? compileSchema(spec.schema) : () => null
+  const refuse = (problem: BodyProblem) => dialect.bodyError(problem)
+
+  return async (req, res) => {
+    if (isEmpty(req)) {
+      if (!spec.optional) throw refuse({ kind: 'missing', message: 'A request body is required' })
+    } else if (!contentTypeFits(req, spec.as)) {
+      throw refuse({ kind: 'content_type', message: `The content type must be ${CONTENT_TYPE[spec.as]}` })
+    } else {
+      await parse(req, res).catch((error: unknown) => {
+        throw refuse(parserProblem(error))
+      })
+    }
+    const parsed: unknown = req.body ?? {}
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+      throw refuse({ kind: 'malformed', message: 'The body must be an object' })
+    const value = spec.prepare ? spec.prepare(parsed as Record<string, unknown>) : parsed
+    const problem = validate(value)
+    if (problem) throw refuse(problem)
+    return value
+  }
+}
+
+const CONTENT_TYPE = {
+  json: 'application/json',
+  'any-json': 'application/json',
+  form: 'application/x-www-form-urlencoded',
+}
+
+// Neither a length nor chunks: the request has no body (RFC 9112 section 6.3).
+const isEmpty = (req: Request) =>
+  req.headers['transfer-encoding'] === undefined && Number(req.headers['content-length'] ?? 0) === 0
+
+function contentTypeFits(req: Request, as: BodySpec['as']): boolean {
+  return as === 'any-json' || req.is(CONTENT_TYPE[as]) !== false
+}
+
+function parserOf({ as, maxBytes }: BodySpec): (req: Request, res: Response) => Promise<void> {
+  const handler: RequestHandler =
+    as === 'form'
+      ? express.urlencoded({ extended: false, limit: maxBytes, parameterLimit: 200 })
+      : express.json({ type: () => true, limit: maxBytes, strict: false })
+  return (req, res) =>
+    new Promise((resolve, reject) => {
+      void handler(req, res, (error?: unknown) => {
+        if (error === undefined) resolve()
+        else reject(error instanceof Error ? error : new Error('body parser failed', { cause: error }))
+      })
+    })
+}
+
+function parserProblem(error: unknown): BodyProblem {
+  const type = String((error as { type?: unknown }).type)
+  if (type === 'entity.too.large' || type === 'parameters.too.many')
+    return { kind: 'too_large', message: 'The body is too large' }
+  if (type === 'charset.unsupported' || type === 'encoding.unsupported')
+    return { kind: 'content_type', message: 'The encoding of the body is not supported' }
+  return { kind: 'malformed', message: 'The body could not be parsed' }
+}

@@ -1,0 +1,58 @@
+import { type Route } from './route.js'
+import { type JsonSchema } from './schema.js'
+
+export type OpenApiOptions = {
+  title: string
+  version: string
+  description: string
+  routes: readonly Route[]
+  securitySchemes?: Readonly<Record<string, JsonSchema>>
+  /** Shared schemas, referred to as `#/components/schemas/<name>`. */
+  schemas?: Readonly<Record<string, JsonSchema>>
+}
+
+/** An OpenAPI 3.1 document of the route table that the server runs. */
+export function openApiDocument(options: OpenApiOptions): JsonSchema {
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const route of options.routes) {
+    const path = route.path.replace(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [route.method]: operation(route) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: options.title, version: options.version, description: options.description },
+    paths,
+    components: { schemas: options.schemas ?? {}, securitySchemes: options.securitySchemes ?? {} },
+  }
+}
+
+function operation({ docs, path, body }: Route) {
+  const pathParameters = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }))
+  const mediaType = body?.as === 'form' ? 'application/x-www-form-urlencoded' : 'application/json'
+  return {
+    summary: docs.summary,
+    ...(docs.description === undefined ? {} : { description: docs.description }),
+    tags: [docs.tag],
+    ...(docs.security ? { security: docs.security.map((scheme) => ({ [scheme]: [] })) } : {}),
+    parameters: [...pathParameters, ...(docs.parameters ?? [])],
+    ...(body
+      ? {
+          requestBody: {
+            required: body.optional !== true,
+            content: { [mediaType]: { schema: body.schema ?? {} } },
+          },
+        }
+      : {}),
+    responses: Object.fromEntries(
+      Object.entries(docs.responses).map(([status, { description, schema }]) => [
+        status,
+        { description, ...(schema ? { content: { 'application/json': { schema } } } : {}) },
+      ]),
+    ),
+  }
+}

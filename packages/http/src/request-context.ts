@@ -1,0 +1,90 @@
+import { pickRequestId, type Logger, type LogLevel } from '@signet/telemetry'
+import { type Request, type RequestHandler, type Response } from 'express'
+import { Histogram, type Registry } from 'prom-client'
+
+/** What belongs to one request and is not HTTP: made by the first middleware, read with {@link contextOf}. */
+export type RequestContext = {
+  readonly requestId: string
+  readonly log: Logger
+  /** Path pattern of the route that took the request; empty until one did. */
+  route: string
+  /** More members of the request's log line; `error_code` is set by the error handler. */
+  readonly fields: Record<string, unknown>
+}
+
+export type RequestContextOptions = {
+  log: Logger
+  registry: Registry
+  /** Inherit the request id from this header instead of making one. */
+  requestIdHeader?: string | undefined
+  /** Requests that leave no log line, such as health checks. */
+  quiet?: (req: Request) => boolean
+  /** Who is asking, for the log; the socket's address by default. */
+  remoteAddress?: (req: Request) => string
+}
+
+/** Gives each request an id, a logger, one log line when it is answered, and its place in the duration histogram. */
+export function requestContext(options: RequestContextOptions): RequestHandler {
+  const {
+    log,
+    quiet = () => false,
+    remoteAddress = (req: Request) => req.socket.remoteAddress ?? '',
+  } = options
+  const duration = durationHistogram(options.registry)
+  return (req, res, next) => {
+    const startedAt = process.hrtime.bigint()
+    const inherited = options.requestIdHeader === undefined ? undefined : req.get(options.requestIdHeader)
+    const requestId = pickRequestId(inherited)
+    const context: RequestContext = {
+      requestId,
+      log: log.child({ request_id: requestId }),
+      route: '',
+      fields: {},
+    }
+    res.locals['context'] = context
+    res.setHeader('X-Request-Id', requestId)
+    res.once('close', () => {
+      const ms = Number(process.hrtime.bigint() - startedAt) / 1e6
+      // A client that went away before the answer is not a success; 499 is the word proxies use for it.
+      const status = res.writableFinished ? res.statusCode : 499
+      const route = context.route === '' ? 'unmatched' : context.route
+      duration.observe(
+        { method: req.method, route, status_class: `${Math.floor(status / 100)}xx` },
+        ms / 1000,
+      )
+      if (quiet(req)) return
+      context.log.log(levelOf(status), 'request', {
+        method: req.method,
+        path: pathOf(req),
+        route,
+        status,
+        duration_ms: Math.round(ms * 10) / 10,
+        remote_addr: remoteAddress(req),
+        ...context.fields,
+      })
+    })
+    next()
+  }
+}
+
+export function contextOf(res: Response): RequestContext {
+  return res.locals['context'] as RequestContext
+}
+
+// The query may carry tokens and codes, so the log has the path alone.
+const pathOf = (req: Request) => req.originalUrl.split('?', 1)[0] ?? ''
+
+const levelOf = (status: number): LogLevel => (status >= 500 ? 'error' : status >= 400 ? 'warn' : 'info')
+
+function durationHistogram(registry: Registry) {
+  const name = 'http_request_duration_seconds'
+  const existing = registry.getSingleMetric(name)
+  if (existing) return existing as Histogram<'method' | 'route' | 'status_class'>
+  return new Histogram({
+    name,
+    help: 'Time from request to answer, by route pattern',
+    labelNames: ['method', 'route', 'status_class'],
+    buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry],
+  })
+}

@@ -1,0 +1,70 @@
+import { type Request, type Response } from 'express'
+import { type RequestContext } from './request-context.js'
+import { type JsonSchema } from './schema.js'
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
+
+/**
+ * How a body is read. `json`: by content type; `any-json`: JSON whatever the content type says; `form`:
+ * `application/x-www-form-urlencoded`. `optional` lets an empty body pass as `{}`.
+ */
+export type BodySpec = {
+  as: 'json' | 'any-json' | 'form'
+  maxBytes: number
+  schema?: JsonSchema
+  optional?: boolean
+  /** Runs between parsing and validation, e.g. to drop members that are null. Must not change its argument. */
+  prepare?: (value: Record<string, unknown>) => Record<string, unknown>
+}
+
+export type HandlerInput<Caller, Body> = {
+  caller: Caller
+  body: Body
+  req: Request
+  res: Response
+  context: RequestContext
+  /** Aborted when the request's time is over or the client went away. */
+  signal: AbortSignal
+}
+
+/** What a handler answers. No body and status 204 by default; an object is sent as JSON. */
+export type Answer = { status?: number; headers?: Record<string, string>; body?: unknown }
+
+export type ParameterDoc = {
+  name: string
+  in: 'query' | 'header'
+  required?: boolean
+  schema: JsonSchema
+  description?: string
+}
+
+/** What the OpenAPI document says beyond method, path and body. */
+export type RouteDocs = {
+  summary: string
+  description?: string
+  tag: string
+  /** Names of security schemes, any of which will do; none for a public route. */
+  security?: readonly string[]
+  parameters?: readonly ParameterDoc[]
+  /** By status; a schema may be a `$ref` into the document's components. */
+  responses: Readonly<Record<number, { description: string; schema?: JsonSchema }>>
+}
+
+export type RouteSpec<Caller, Body> = {
+  method: Method
+  /** Express path, e.g. `/v1/webhooks/:endpoint_id`. Also the label of logs, metrics and traces. */
+  path: string
+  docs: RouteDocs
+  /** Steps in this order: `limit`, `authenticate`, then the body is read, then `handle`. */
+  limit?: (req: Request, context: RequestContext) => Promise<void> | void
+  authenticate?: (req: Request, context: RequestContext) => Promise<Caller> | Caller
+  body?: BodySpec
+  handle(input: HandlerInput<Caller, Body>): Promise<Answer | void> | Answer | void
+}
+
+/** A route whose types are closed over, so that routes of different callers and bodies fit in one list. */
+export type Route = RouteSpec<unknown, unknown>
+
+export function route<Caller = undefined, Body = undefined>(spec: RouteSpec<Caller, Body>): Route {
+  return spec
+}

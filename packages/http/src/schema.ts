@@ -1,0 +1,28 @@
+import { Ajv, type ErrorObject } from 'ajv'
+import { type BodyProblem } from './dialect.js'
+
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+// `strict` catches typos in our own schemas at start-up; coercion is off because a wrong type is the caller's error.
+const ajv = new Ajv({ strict: true, allErrors: false, strictRequired: false, allowUnionTypes: true })
+
+/** A validator that returns null for a good value and else says which member is wrong and how. */
+export function compileSchema(schema: JsonSchema): (value: unknown) => BodyProblem | null {
+  const validate = ajv.compile(schema)
+  return (value) => {
+    if (validate(value)) return null
+    const error = validate.errors?.[0]
+    return error ? describe(error) : { kind: 'malformed', message: 'The body is not valid' }
+  }
+}
+
+function describe(error: ErrorObject): BodyProblem {
+  const path = error.instancePath.slice(1).replaceAll('/', '.')
+  const missing = error.keyword === 'required' ? String(error.params['missingProperty']) : ''
+  const field = [path, missing].filter((part) => part !== '').join('.')
+  const message =
+    missing !== ''
+      ? `${field} is required`
+      : `${field === '' ? 'The body' : field} ${error.message ?? 'is not valid'}`
+  return { kind: 'schema', field, keyword: error.keyword, message }
+}

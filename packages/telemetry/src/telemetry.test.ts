@@ -1,0 +1,96 @@
+import { describe, expect, it } from '@jest/globals'
+import { createLogger, createRegistry, pickRequestId, redact } from './index.js'
+
+function capture(level: 'info' | 'debug' = 'info') {
+  const lines: Record<string, unknown>[] = []
+  const log = createLogger({
+    level,
+    component: 'api',
+    sink: (line) => lines.push(JSON.parse(line) as Record<string, unknown>),
+  })
+  return { log, lines }
+}
+
+describe('createLogger', () => {
+  it('writes one JSON line with time, level, component and fields', () => {
+    const { log, lines } = capture()
+    log.child({ request_id: 'r1' }).info('request', { status: 200 })
+    expect(lines).toMatchObject([
+      { level: 'info', component: 'api', msg: 'request', request_id: 'r1', status: 200 },
+    ])
+    expect(Date.parse(String(lines[0]?.['time']))).not.toBeNaN()
+  })
+
+  it('drops lines below its level', () => {
+    const { log, lines } = capture()
+    log.debug('noise')
+    expect(lines).toEqual([])
+  })
+
+  it('cannot be made to forge a second line', () => {
+    const { log, lines } = capture()
+    log.warn('a\n{"level":"error"}', { name: 'x\r\ny' })
+    expect(lines).toHaveLength(1)
+  })
+})
+
+describe('redact', () => {
+  it.each([
+    'password',
+    'newPassword',
+    'client_secret',
+    'access_token',
+    'refreshToken',
+    'token',
+    'token_hash',
+    'Authorization',
+    'cookie',
+    'code',
+    'code_verifier',
+    'otp',
+    'nonce',
+    'csrf',
+  ])('hides the member %s', (key) => {
+    expect(redact({ [key]: 'value' })).toEqual({ [key]: '[redacted]' })
+  })
+
+  it.each(['status_code', 'error_code', 'grant_type', 'token_type', 'path', 'country_code'])(
+    'keeps the member %s',
+    (key) => {
+      expect(redact({ [key]: 'value' })).toEqual({ [key]: 'value' })
+    },
+  )
+
+  it.each([
+    ['sent whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8', 'sent [redacted]'],
+    ['Bearer abcdefghijklmnop', '[redacted]'],
+    ['postgres://app:hunter2@db/x', 'postgres://app:[redacted]@db/x'],
+    ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln', '[redacted]'],
+    ['token sva_0123456789abcdef refused', 'token [redacted] refused'],
+  ])('cuts secrets out of %p', (input, expected) => {
+    expect(redact({ note: input })).toEqual({ note: expected })
+  })
+
+  it('prints errors with their cause, and survives cycles', () => {
+    const loop: Record<string, unknown> = {}
+    loop['self'] = loop
+    expect(redact(loop)).toBeDefined()
+    expect(redact(new Error('outer', { cause: new Error('inner') }))).toMatchObject({
+      message: 'outer',
+      cause: { message: 'inner' },
+    })
+  })
+})
+
+describe('request ids', () => {
+  it('inherits a harmless id and replaces any other', () => {
+    expect(pickRequestId('abc-123')).toBe('abc-123')
+    expect(pickRequestId('a b\n')).toMatch(/^[0-9a-f-]{36}$/)
+    expect(pickRequestId(undefined)).toMatch(/^[0-9a-f-]{36}$/)
+  })
+})
+
+it('keeps registries apart', async () => {
+  expect(createRegistry({ runtime: false })).not.toBe(createRegistry({ runtime: false }))
+  expect(await createRegistry({ runtime: false }).metrics()).toBe('\n')
+})
