@@ -1,1 +1,10 @@
-export {}
+export { createTestDatabase, migrationsKey, type TestDatabase, type TestDatabaseOptions } from './database.js'
+export {
+  type PrivatePostgres,
+  type PrivateRedis,
+  startPrivatePostgres,
+  startPrivateRedis,
+} from './private-servers.js'
+export { testRedis, type TestRedis } from './redis.js'
+export { TestClock } from './test-clock.js'
+export { waitFor, type WaitForOptions } from './wait-for.js'

@@ -1,0 +1,28 @@
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { jestCommand, root, run } from '../local/bootstrap.mjs'
+
+/** Runs jest with its own output shown, and counts. A test file that could not run at all is a failure. */
+export async function runJest(args) {
+  const folder = join(root, '.cache')
+  const resultFile = join(folder, `jest-${process.pid}.json`)
+  mkdirSync(folder, { recursive: true })
+  const { ok } = await run(
+    process.execPath,
+    [...jestCommand, '--json', `--outputFile=${resultFile}`, ...args],
+    { showErrors: true },
+  )
+  try {
+    const result = JSON.parse(readFileSync(resultFile, 'utf8'))
+    const failed = result.numFailedTests + result.numRuntimeErrorTestSuites
+    return {
+      passed: result.numPassedTests,
+      failed: ok ? failed : Math.max(failed, 1),
+      skipped: result.numPendingTests + result.numTodoTests,
+    }
+  } catch {
+    return { passed: 0, failed: ok ? 0 : 1, skipped: 0 } // jest itself could not start, or found nothing to run
+  } finally {
+    rmSync(resultFile, { force: true })
+  }
+}

@@ -1,0 +1,215 @@
+// From a fresh clone to a built tree with nothing but Node and npm. Only Node built-ins may be imported here.
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
+
+/** The flags every jest run needs: ESM modules, without the warning about them. */
+export const jestCommand = [
+  '--experimental-vm-modules',
+  '--disable-warning=ExperimentalWarning',
+  'node_modules/jest/bin/jest.js',
+]
+
+const MINIMUM = [20, 19]
+const HEARTBEAT_MS = 15_000
+const LOCK_POLL_MS = 200
+
+/** Path of the command line tool of an installed package, to be run with this Node. */
+export function tool(path) {
+  return join(root, 'node_modules', path)
+}
+
+/** Runs a command in the root folder and collects what it prints. Rejects only when it cannot be started. */
+export function run(command, args, { env = process.env, showErrors = false } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, {
+      cwd: root,
+      env,
+      stdio: ['ignore', 'pipe', showErrors ? 'inherit' : 'pipe'],
+    })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text) => (output += text))
+    }
+    child.once('error', reject)
+    child.once('close', (code, signal) => resolve({ ok: code === 0, code, signal, output }))
+  })
+}
+
+export const seconds = (startedAt) => `${((performance.now() - startedAt) / 1000).toFixed(1)} s`
+
+/**
+ * Installs the pinned packages and compiles the given projects (folders or tsconfig files); both are skipped
+ * quickly when nothing changed. Prints a line per step that took time. Throws BootstrapError with the output.
+ */
+export async function bootstrap({ projects = [] } = {}) {
+  refuseOldNode()
+  await underLock(async () => {
+    await install()
+    if (projects.length > 0) await compile(projects)
+  })
+}
+
+export class BootstrapError extends Error {}
+
+/** Runs a bootstrap for a command line: a failure is printed plainly and ends the process. */
+export async function bootstrapOrExit(options) {
+  try {
+    await bootstrap(options)
+  } catch (error) {
+    console.error(error instanceof BootstrapError ? `\n${error.message}` : error)
+    process.exit(1)
+  }
+}
+
+function refuseOldNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  if (major > MINIMUM[0] || (major === MINIMUM[0] && minor >= MINIMUM[1])) return
+  throw new BootstrapError(
+    `Signet needs Node.js ${MINIMUM.join('.')} or newer; this is ${process.versions.node} (${process.execPath}).\n` +
+      'Install a current Node.js, for instance from https://nodejs.org, and run the same command again.',
+  )
+}
+
+async function install() {
+  const stampFile = join(root, 'node_modules', '.signet-installed')
+  const stamp = installStamp()
+  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return
+  const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const [command, prefix] = pnpmCommand(packageManager)
+  await step(`installing packages with ${packageManager}`, () =>
+    run(command, [...prefix, 'install', '--frozen-lockfile', '--reporter=append-only']),
+  )
+  writeFileSync(stampFile, installStamp())
+}
+
+/** pnpm through the npm that runs us, so there is no question of PATH; npx otherwise. */
+function pnpmCommand(packageManager) {
+  const npm = process.env.npm_execpath
+  if (npm && /npm-cli\.js$/.test(npm)) {
+    return [process.execPath, [npm, 'exec', '--yes', `--package=${packageManager}`, '--', 'pnpm']]
+  }
+  return ['npx', ['--yes', packageManager]]
+}
+
+/** Everything that decides what an installation looks like. */
+function installStamp() {
+  const hash = createHash('sha256').update(`${process.platform}-${process.arch}`)
+  for (const file of ['pnpm-lock.yaml', 'pnpm-workspace.yaml', ...manifests()]) {
+    hash.update(`\n${file}\n`).update(readFileSync(join(root, file)))
+  }
+  return hash.digest('hex')
+}
+
+/** Folders of the workspace's packages, relative to the root. */
+export function workspaceFolders() {
+  const inside = (folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`)
+  return [...inside('apps'), ...inside('packages'), 'infra/local'].filter((folder) =>
+    existsSync(join(root, folder, 'package.json')),
+  )
+}
+
+const manifests = () => ['package.json', ...workspaceFolders().map((folder) => `${folder}/package.json`)]
+
+async function compile(projects) {
+  await step('compiling', () => run(process.execPath, [tool('typescript/bin/tsc'), '-b', ...projects]), {
+    quietBelowMs: 1500,
+  })
+}
+
+/** Runs one step with a heartbeat; prints how long it took unless it was too short to be worth a line. */
+async function step(title, work, { quietBelowMs = 0 } = {}) {
+  const startedAt = performance.now()
+  const heartbeat = setInterval(() => console.log(`  … ${title} (${seconds(startedAt)})`), HEARTBEAT_MS)
+  if (quietBelowMs === 0) console.log(`  ${title} …`)
+  try {
+    const { ok, output } = await work()
+    if (!ok) throw new BootstrapError(`${output.trim()}\n\nFailed: ${title} (${seconds(startedAt)})`)
+  } finally {
+    clearInterval(heartbeat)
+  }
+  if (performance.now() - startedAt >= quietBelowMs) console.log(`  ✓ ${title} (${seconds(startedAt)})`)
+}
+
+/** Two commands in two terminals must not install or compile into the same folders at once. */
+async function underLock(work) {
+  const folder = join(root, '.cache')
+  mkdirSync(folder, { recursive: true })
+  const lock = join(folder, 'bootstrap.lock')
+  let announced = false
+  while (!acquire(lock)) {
+    if (!announced)
+      console.log('  waiting for another command of this tree to finish installing or compiling …')
+    announced = true
+    await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS))
+  }
+  const release = () => rmSync(lock, { force: true })
+  process.once('exit', release)
+  try {
+    return await work()
+  } finally {
+    process.off('exit', release)
+    release()
+  }
+}
+
+/** Takes the lock file, which holds the owner's pid. One left by a process that is gone is moved away. */
+function acquire(lock) {
+  const mine = `${lock}.${process.pid}`
+  writeFileSync(mine, String(process.pid))
+  try {
+    linkSync(mine, lock) // atomic, and the content is there from the first moment
+    return true
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error
+    removeIfStale(lock, mine)
+    return false
+  } finally {
+    rmSync(mine, { force: true })
+  }
+}
+
+function removeIfStale(lock, mine) {
+  const owner = readOwner(lock)
+  if (owner === null || isAlive(owner)) return
+  const aside = `${mine}.stale`
+  try {
+    renameSync(lock, aside)
+    // Somebody else may have cleaned up and taken the lock since we looked: then it goes back.
+    if (readOwner(aside) !== owner) linkSync(aside, lock)
+  } catch {
+    // Lost the race for the clean-up, which is as good as winning it.
+  } finally {
+    rmSync(aside, { force: true })
+  }
+}
+
+function readOwner(file) {
+  try {
+    return Number(readFileSync(file, 'utf8'))
+  } catch {
+    return null
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}

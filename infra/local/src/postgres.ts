@@ -1,0 +1,177 @@
+import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { type Guarded, startGuarded } from './child.js'
+import { freePort } from './ports.js'
+import {
+  type PostgresInstallation,
+  postgresInstallation,
+  runAsServer,
+  serverFolder,
+} from './postgres-installation.js'
+
+export interface PostgresOptions {
+  /** Created when missing. As root the real place may differ: see `serverFolder`. */
+  dataDir: string
+  /** Port on 127.0.0.1; a free one when left out. */
+  port?: number
+  /** Defaults to `<dataDir>.log`. */
+  logFile?: string
+  /** Trades durability for speed. Only for data that may be lost. */
+  test?: boolean
+}
+
+export interface PostgresServer {
+  readonly port: number
+  readonly pid: number
+  readonly exited: Guarded['exited']
+  /** Connection string of a database on this server, with the superuser's password. */
+  url(database: string): string
+  /** Creates a database unless it is there. */
+  createDatabase(name: string): Promise<void>
+  /** Fast shutdown: open sessions are ended, everything committed is on disk. */
+  stop(): Promise<void>
+  /** For tests of crashes; the returned promise ends when the server is gone. */
+  kill(signal: NodeJS.Signals): Promise<void>
+}
+
+const USER = 'signet'
+const READY_TIMEOUT_MS = 30_000
+const ATTEMPTS = 8
+const DURABILITY_OFF = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
+
+/** Starts the embedded PostgreSQL on 127.0.0.1 and resolves when it takes connections. Dies with this process. */
+export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
+  const installation = postgresInstallation()
+  const dataDir = serverFolder(options.dataDir)
+  const logFile = options.logFile ?? `${options.dataDir}.log`
+  mkdirSync(dirname(logFile), { recursive: true })
+  const password = initialise(installation, dataDir)
+  for (let attempt = 1; ; attempt += 1) {
+    const port = options.port ?? (await freePort())
+    const logStart = existsSync(logFile) ? readFileSync(logFile).length : 0
+    const server = await launch(installation, { dataDir, logFile, port, test: options.test ?? false })
+    if (await becomesReady(server, dataDir)) return handle(server, port, password)
+    const said = readFileSync(logFile).subarray(logStart).toString('utf8').trim()
+    if (attempt === ATTEMPTS || !mayPass(said, options.port === undefined)) {
+      throw new Error(`PostgreSQL did not start (data in ${dataDir}):\n${said}`)
+    }
+    await sleep(250)
+  }
+}
+
+/** Deletes what `startPostgres` keeps for this folder, wherever it put it. */
+export function removePostgresData(dataDir: string): void {
+  rmSync(serverFolder(dataDir), { recursive: true, force: true })
+  rmSync(dataDir, { recursive: true, force: true })
+}
+
+/**
+ * A predecessor that was killed a moment ago still holds the folder; and a port found free may be gone again.
+ */
+function mayPass(log: string, portIsOurChoice: boolean): boolean {
+  return (
+    /lock file "postmaster.pid" already exists|shared memory block .* is still in use/.test(log) ||
+    (portIsOurChoice && log.includes('Address already in use'))
+  )
+}
+
+/** Makes the cluster on first use. The password keeps other users of the machine out of a superuser's session. */
+function initialise(installation: PostgresInstallation, dataDir: string): string {
+  const passwordFile = join(dataDir, 'signet-password')
+  if (existsSync(join(dataDir, 'PG_VERSION'))) return readFileSync(passwordFile, 'utf8')
+  rmSync(dataDir, { recursive: true, force: true }) // left by an initdb that was interrupted
+  serverFolder(dataDir)
+  const password = randomBytes(18).toString('base64url')
+  const pwFile = `${dataDir}.pw`
+  writeFileSync(pwFile, password, { mode: 0o600 })
+  try {
+    if (installation.uid !== undefined)
+      chownSync(pwFile, installation.uid, installation.gid ?? installation.uid)
+    runAsServer(installation, installation.initdb, [
+      ...['-D', dataDir, '-U', USER, '-A', 'scram-sha-256', `--pwfile=${pwFile}`],
+      ...['-E', 'UTF8', '--locale=C.UTF-8', '--no-sync'],
+    ])
+  } catch (error) {
+    rmSync(dataDir, { recursive: true, force: true })
+    throw error
+  } finally {
+    rmSync(pwFile, { force: true })
+  }
+  writeFileSync(passwordFile, password, { mode: 0o600 })
+  return password
+}
+
+function launch(
+  installation: PostgresInstallation,
+  { dataDir, logFile, port, test }: { dataDir: string; logFile: string; port: number; test: boolean },
+): Promise<Guarded> {
+  const settings = [
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    'max_connections=200',
+    ...(test ? DURABILITY_OFF : []),
+  ]
+  return startGuarded({
+    command: installation.postgres,
+    args: ['-D', dataDir, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
+    stopSignal: 'INT',
+    logFile,
+    cwd: dataDir,
+    uid: installation.uid,
+    gid: installation.gid,
+  })
+}
+
+/** The server writes its state into postmaster.pid; the first line tells whether the file is this server's. */
+async function becomesReady(server: Guarded, dataDir: string): Promise<boolean> {
+  const deadline = Date.now() + READY_TIMEOUT_MS
+  while (server.running && Date.now() < deadline) {
+    const lines = readIfThere(join(dataDir, 'postmaster.pid')).trimEnd().split('\n')
+    if (Number(lines[0]) === server.pid && lines.at(-1)?.trim() === 'ready') return true
+    await sleep(10)
+  }
+  await server.stop()
+  return false
+}
+
+function readIfThere(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function handle(server: Guarded, port: number, password: string): PostgresServer {
+  const url = (database: string): string => `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`
+  return {
+    port,
+    url,
+    pid: server.pid,
+    exited: server.exited,
+    createDatabase: (name) => createDatabase(url('postgres'), name),
+    async stop() {
+      await server.stop()
+    },
+    async kill(signal) {
+      server.kill(signal)
+      await server.exited
+    },
+  }
+}
+
+/** Creates a database on any server, given the URL of another one there. Does nothing when it exists. */
+export async function createDatabase(adminUrl: string, name: string): Promise<void> {
+  const client = new pg.Client({ connectionString: adminUrl })
+  await client.connect()
+  try {
+    await client.query(`create database ${pg.escapeIdentifier(name)}`)
+  } catch (error) {
+    if ((error as { code?: string }).code !== '42P04') throw error
+  } finally {
+    await client.end()
+  }
+}

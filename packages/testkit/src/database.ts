@@ -1,0 +1,103 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { fromEnvironment } from './environment.js'
+
+export interface TestDatabaseOptions {
+  /** Names the template: databases with the same key share one migrated template. See `migrationsKey`. */
+  key: string
+  /** Brings an empty database to the schema under test and closes its connections. Runs once per key. */
+  migrate: (url: string) => Promise<void>
+}
+
+export interface TestDatabase {
+  url: string
+  /** Ends what is still connected and removes the database. */
+  drop(): Promise<void>
+}
+
+const OBJECT_IN_USE = '55006'
+const COPY_ATTEMPTS = 50
+
+/** A database of its own, migrated: a copy of a template that is made once per key, whatever jest runs in parallel. */
+export async function createTestDatabase({ key, migrate }: TestDatabaseOptions): Promise<TestDatabase> {
+  const adminUrl = fromEnvironment('SIGNET_TEST_DATABASE_URL')
+  const template = `signet_template_${sha256(key).slice(0, 24)}`
+  const name = `signet_test_${process.pid}_${randomBytes(6).toString('hex')}`
+  await withClient(adminUrl, async (admin) => {
+    await provideTemplate(admin, { template, url: withDatabase(adminUrl, template), migrate })
+    await copy(admin, name, template)
+  })
+  return {
+    url: withDatabase(adminUrl, name),
+    drop: () =>
+      withClient(adminUrl, async (admin) => {
+        await admin.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`)
+      }),
+  }
+}
+
+/** A key that changes with the migration files: `<app>:<hash of the files' names and contents>`. */
+export function migrationsKey(app: string, migrationsDir: string): string {
+  const hash = createHash('sha256')
+  for (const file of readdirSync(migrationsDir).sort()) {
+    hash.update(`${file}\n`).update(readFileSync(join(migrationsDir, file)))
+  }
+  return `${app}:${hash.digest('hex')}`
+}
+
+/** `datistemplate` marks a template as complete, so one left by an interrupted run is made again. */
+async function provideTemplate(
+  admin: pg.Client,
+  { template, url, migrate }: { template: string; url: string; migrate: (url: string) => Promise<void> },
+): Promise<void> {
+  await admin.query('select pg_advisory_lock(hashtext($1))', [template])
+  try {
+    const { rows } = await admin.query<{ complete: boolean }>(
+      'select datistemplate as complete from pg_database where datname = $1',
+      [template],
+    )
+    if (rows[0]?.complete) return
+    const quoted = pg.escapeIdentifier(template)
+    await admin.query(`drop database if exists ${quoted} with (force)`)
+    await admin.query(`create database ${quoted}`)
+    await migrate(url)
+    await admin.query(`alter database ${quoted} with is_template true`)
+  } finally {
+    await admin.query('select pg_advisory_unlock(hashtext($1))', [template])
+  }
+}
+
+/** A connection of the migration may take a moment to be gone on the server; until then copying is refused. */
+async function copy(admin: pg.Client, name: string, template: string): Promise<void> {
+  const statement = `create database ${pg.escapeIdentifier(name)} template ${pg.escapeIdentifier(template)} strategy file_copy`
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await admin.query(statement)
+      return
+    } catch (error) {
+      if ((error as { code?: string }).code !== OBJECT_IN_USE || attempt === COPY_ATTEMPTS) throw error
+      await sleep(20)
+    }
+  }
+}
+
+async function withClient(url: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+function withDatabase(url: string, database: string): string {
+  const changed = new URL(url)
+  changed.pathname = `/${database}`
+  return changed.href
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
