@@ -1,0 +1,310 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { AppError } from '@signet/errors'
+import { createLogger, createRegistry } from '@signet/telemetry'
+import express, { type Express } from 'express'
+import request from 'supertest'
+import {
+  createRateLimit,
+  errorHandler,
+  healthHandlers,
+  listen,
+  metricsHandler,
+  mountRoutes,
+  notFoundHandler,
+  openApiDocument,
+  requestContext,
+  route,
+  type Dialect,
+  type Listener,
+  type Route,
+  type RouteSpec,
+} from './index.js'
+
+const docs = { summary: 'x', tag: 'x', responses: { 200: { description: 'ok' } } }
+const dialect: Dialect = {
+  bodyError: (problem) =>
+    new AppError(
+      problem.kind === 'too_large' ? 'too_large' : 'invalid',
+      `body_${problem.kind}`,
+      problem.message,
+    ),
+  notFound: () => new AppError('not_found', 'not_found', 'No such thing'),
+  methodNotAllowed: () => new AppError('method_not_allowed', 'bad_method', 'Not like this'),
+  unexpected: (cause) => new AppError('internal', 'internal', 'Something broke', { cause }),
+  render: (error) => ({ body: { code: error.code, message: error.message } }),
+}
+
+type Line = Record<string, unknown>
+function build(routes: Route[], timeoutMs = 0): { app: Express; lines: Line[] } {
+  const lines: Line[] = []
+  const log = createLogger({
+    level: 'debug',
+    component: 'api',
+    sink: (line) => lines.push(JSON.parse(line) as Line),
+  })
+  const registry = createRegistry({ runtime: false })
+  const app = express().disable('x-powered-by')
+  app.use(requestContext({ log, registry, quiet: (req) => req.path === '/quiet' }))
+  app.get('/metrics', metricsHandler(registry))
+  mountRoutes(app, routes, { dialect, timeoutMs, headers: { 'Cache-Control': 'no-store' } })
+  app.use(notFoundHandler(dialect))
+  app.use(errorHandler({ dialect }))
+  return { app, lines }
+}
+
+const echo = (extra: Partial<RouteSpec<undefined, Record<string, unknown>>> = {}) =>
+  route<undefined, Record<string, unknown>>({
+    method: 'post',
+    path: '/echo/:id',
+    docs,
+    body: {
+      as: 'json',
+      maxBytes: 100,
+      schema: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } },
+    },
+    handle: ({ body, req }) => ({ status: 201, body: { ...body, id: req.params['id'] } }),
+    ...extra,
+  })
+
+describe('mountRoutes', () => {
+  it('hands the checked body to the handler and sends its answer with the common headers', async () => {
+    const answer = await request(build([echo()]).app)
+      .post('/echo/7')
+      .send({ name: 'a' })
+    expect(answer.status).toBe(201)
+    expect(answer.body).toEqual({ name: 'a', id: '7' })
+    expect(answer.headers).toMatchObject({
+      'cache-control': 'no-store',
+      'x-request-id': expect.any(String) as unknown,
+    })
+  })
+
+  it.each([
+    ['no body', '', 'application/json', 400, 'body_missing'],
+    ['malformed JSON', '{', 'application/json', 400, 'body_malformed'],
+    ['an array', '[]', 'application/json', 400, 'body_malformed'],
+    ['a bare string', '"x"', 'application/json', 400, 'body_malformed'],
+    ['another content type', '{"name":"a"}', 'text/plain', 400, 'body_content_type'],
+    ['a missing member', '{}', 'application/json', 400, 'body_schema'],
+    ['a wrong type', '{"name":1}', 'application/json', 400, 'body_schema'],
+    [
+      'a body over the limit',
+      JSON.stringify({ name: 'x'.repeat(200) }),
+      'application/json',
+      413,
+      'body_too_large',
+    ],
+  ])('refuses %s in the dialect of the API', async (_, body, type, status, code) => {
+    const answer = await request(build([echo()]).app)
+      .post('/echo/7')
+      .set('Content-Type', type)
+      .send(body)
+    expect([answer.status, (answer.body as { code: string }).code]).toEqual([status, code])
+  })
+
+  it('names the member that is wrong', async () => {
+    const answer = await request(build([echo()]).app)
+      .post('/echo/7')
+      .send({ name: 1 })
+    expect(answer.body).toMatchObject({ message: 'name must be string' })
+  })
+
+  it('runs limit, then authentication, then the body parser', async () => {
+    const refuse = (code: string) => () => {
+      throw new AppError('unauthenticated', code, 'no')
+    }
+    const { app } = build([echo({ authenticate: refuse('auth') })])
+    expect(
+      (await request(app).post('/echo/7').set('Content-Type', 'application/json').send('{')).body,
+    ).toMatchObject({
+      code: 'auth',
+    })
+    const limited = build([echo({ limit: refuse('limit'), authenticate: refuse('auth') })])
+    expect((await request(limited.app).post('/echo/7').send({})).body).toMatchObject({ code: 'limit' })
+  })
+
+  it('reads JSON whatever the content type says when the API wants that', async () => {
+    const { app } = build([echo({ body: { as: 'any-json', maxBytes: 100, optional: true } })])
+    expect(
+      (await request(app).post('/echo/7').set('Content-Type', 'text/plain').send('{"a":1}')).body,
+    ).toEqual({ a: 1, id: '7' })
+    expect((await request(app).post('/echo/7')).body).toEqual({ id: '7' })
+  })
+
+  it('reads forms, and shows repeated fields as arrays', async () => {
+    const { app } = build([echo({ body: { as: 'form', maxBytes: 100 } })])
+    expect((await request(app).post('/echo/7').type('form').send('a=1&a=2')).body).toEqual({
+      a: ['1', '2'],
+      id: '7',
+    })
+  })
+
+  it('does not let a prototype key of the body reach any prototype', async () => {
+    const { app } = build([echo({ body: { as: 'json', maxBytes: 100 } })])
+    await request(app)
+      .post('/echo/7')
+      .set('Content-Type', 'application/json')
+      .send('{"__proto__":{"polluted":1}}')
+    expect(({} as { polluted?: number }).polluted).toBeUndefined()
+  })
+
+  it('answers 405 with Allow for a known path and 404 for an unknown or undecodable one', async () => {
+    const { app } = build([
+      echo(),
+      route({ method: 'get', path: '/echo/:id', docs, handle: () => ({ body: {} }) }),
+    ])
+    const wrong = await request(app).delete('/echo/7')
+    expect([wrong.status, wrong.headers['allow']]).toEqual([405, 'POST, GET, HEAD'])
+    expect((await request(app).get('/nothing')).status).toBe(404)
+    expect((await request(app).get('/echo/%E0%A4%A')).status).toBe(404)
+  })
+
+  it('ends a request that takes too long, and tells the handler', async () => {
+    let aborted = false
+    const slow = route({
+      method: 'get',
+      path: '/slow',
+      docs,
+      handle: ({ signal }) =>
+        new Promise<void>(() => signal.addEventListener('abort', () => (aborted = true))),
+    })
+    const answer = await request(build([slow], 20).app).get('/slow')
+    expect([answer.status, answer.body]).toEqual([
+      504,
+      { code: 'request_timeout', message: 'The request took too long' },
+    ])
+    expect(aborted).toBe(true)
+  })
+})
+
+describe('errors', () => {
+  const failing = (error: unknown) =>
+    route({
+      method: 'get',
+      path: '/fail',
+      docs,
+      handle: () => {
+        throw error
+      },
+    })
+
+  it('shows a fixed text for what nobody expected and logs the cause once', async () => {
+    const { app, lines } = build([failing(new TypeError('secret detail'))])
+    const answer = await request(app).get('/fail')
+    expect([answer.status, answer.body]).toEqual([500, { code: 'internal', message: 'Something broke' }])
+    expect(lines.filter((line) => JSON.stringify(line).includes('secret detail'))).toHaveLength(1)
+  })
+
+  it('sends Retry-After in whole seconds and does not log a refusal as an error', async () => {
+    const { app, lines } = build([
+      failing(new AppError('limited', 'slow_down', 'Wait', { retryAfterSeconds: 1.2 })),
+    ])
+    const answer = await request(app).get('/fail')
+    expect([answer.status, answer.headers['retry-after']]).toEqual([429, '2'])
+    expect(lines).toMatchObject([{ level: 'warn', status: 429, error_code: 'slow_down', route: '/fail' }])
+  })
+})
+
+describe('requestContext', () => {
+  it('logs the path without its query, and nothing for quiet paths', async () => {
+    const ok = (path: string) => route({ method: 'get', path, docs, handle: () => ({ body: {} }) })
+    const { app, lines } = build([ok('/verify'), ok('/quiet')])
+    await request(app).get('/verify?token=s3cret')
+    await request(app).get('/quiet')
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toMatchObject({ msg: 'request', path: '/verify', status: 200 })
+    expect(JSON.stringify(lines)).not.toContain('s3cret')
+  })
+
+  it('counts requests by route pattern, never by path', async () => {
+    const { app } = build([echo()])
+    await request(app).post('/echo/12345').send({ name: 'a' })
+    const { text } = await request(app).get('/metrics')
+    expect(text).toContain(
+      'http_request_duration_seconds_count{method="POST",route="/echo/:id",status_class="2xx"} 1',
+    )
+    expect(text).not.toContain('12345')
+  })
+})
+
+describe('health', () => {
+  it('is ready only while every check passes, and names those that do not', async () => {
+    let up = false
+    const { live, ready } = healthHandlers({
+      database: () => (up ? Promise.resolve() : Promise.reject(new Error('x'))),
+    })
+    const app = express().get('/healthz', live).get('/readyz', ready)
+    expect((await request(app).get('/healthz')).body).toEqual({ status: 'ok' })
+    expect((await request(app).get('/readyz')).body).toEqual({ status: 'unavailable', failed: ['database'] })
+    up = true
+    expect((await request(app).get('/readyz')).status).toBe(200)
+  })
+})
+
+describe('createRateLimit', () => {
+  it('lets exactly the allowed number of simultaneous requests through, per key', async () => {
+    const limit = createRateLimit({ name: 'test', points: 3, windowSeconds: 60 })
+    const results = await Promise.allSettled(Array.from({ length: 10 }, () => limit.consume('a')))
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(3)
+    await expect(limit.consume('a')).rejects.toMatchObject({
+      kind: 'limited',
+      retryAfterSeconds: expect.any(Number) as unknown,
+    })
+    await expect(limit.check('a')).rejects.toMatchObject({ kind: 'limited' })
+    await expect(limit.consume('b')).resolves.toBeUndefined()
+  })
+
+  it('is off at zero points', async () => {
+    const limit = createRateLimit({ name: 'off', points: 0, windowSeconds: 60 })
+    await Promise.all(Array.from({ length: 50 }, () => limit.consume('a')))
+  })
+})
+
+describe('openApiDocument', () => {
+  it('lists every route with its path parameters and body', () => {
+    const document = openApiDocument({ title: 'T', version: '1', description: 'd', routes: [echo()] })
+    expect(document).toMatchObject({
+      openapi: '3.1.0',
+      paths: {
+        '/echo/{id}': { post: { parameters: [{ name: 'id', in: 'path' }], requestBody: { required: true } } },
+      },
+    })
+  })
+})
+
+describe('listen', () => {
+  let listener: Listener | undefined
+  afterEach(() => listener?.close(0))
+
+  it('lets a request in flight end before it closes', async () => {
+    let release = () => {}
+    const arrived = new Promise<void>((seen) => {
+      void listen(
+        (_req, res) => {
+          release = () => res.end('done')
+          seen()
+        },
+        { port: 0, host: '127.0.0.1' },
+      ).then((started) => (listener = started))
+    })
+    while (!listener) await new Promise(setImmediate)
+    const answer = fetch(`http://127.0.0.1:${listener.port}`)
+    await arrived
+    const closed = listener.close()
+    release()
+    expect(await (await answer).text()).toBe('done')
+    await closed
+  })
+
+  it('breaks connections that outlive the grace time', async () => {
+    listener = await listen(() => undefined, { port: 0, host: '127.0.0.1' })
+    const socket = connect(listener.port, '127.0.0.1')
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    await once(socket, 'connect')
+    const ended = once(socket, 'close')
+    await listener.close(50)
+    await ended
+  })
+})
