@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Db, isUnavailable, isUniqueViolation, migrate, withAdvisoryLock } from './index.js'
 
 // The testkit stands on this package, so these tests make their own database on the run's cluster.
-const cluster = process.env['SIGNET_TEST_POSTGRES_URL'] ?? ''
+const cluster = process.env['SIGNET_TEST_DATABASE_URL'] ?? ''
 const name = `db_package_${process.pid}`
 const url = Object.assign(new URL(cluster), { pathname: `/${name}` }).href
 const admin = new Db({ connectionString: cluster, max: 1 })
