@@ -1,0 +1,13 @@
+import { AppError } from '@signet/errors'
+
+const MAX_EMAIL_BYTES = 255
+// The HTML standard's grammar of input[type=email].
+const EMAIL =
+  /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/
+
+/** The address in the lower-case form that is stored and compared; throws `validation_failed` (contract 0.7). */
+export function normaliseEmail(raw: string): string {
+  // Checked before it is lower-cased: the Kelvin sign becomes an ASCII k and would be somebody else's address.
+  if (raw.length <= MAX_EMAIL_BYTES && EMAIL.test(raw)) return raw.toLowerCase()
+  throw new AppError('invalid', 'validation_failed', 'Unable to validate email address: invalid format')
+}

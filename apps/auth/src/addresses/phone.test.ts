@@ -1,0 +1,37 @@
+import { describe, expect, it } from '@jest/globals'
+import { normalisePhone } from './phone.js'
+
+describe('normalisePhone (contract 0.7)', () => {
+  it.each([
+    ['+1 555 010 9999', '15550109999'],
+    ['15550109999', '15550109999'],
+    [' 44 20 7946 0000 ', '442079460000'],
+    ['+12', '12'],
+    ['123456789012345', '123456789012345'],
+  ])('turns %j into %s', (raw, phone) => {
+    expect(normalisePhone(raw)).toBe(phone)
+  })
+
+  it.each([
+    '',
+    '+',
+    '1',
+    '0123456',
+    '++15550109999',
+    '1-555-010',
+    '(1)555',
+    '1234567890123456',
+    '1555\t010',
+    '1555\n',
+    '٣٤٥٦٧',
+    'call me',
+  ])('refuses %j', (raw) => {
+    expect(() => normalisePhone(raw)).toThrow(
+      expect.objectContaining({
+        kind: 'invalid',
+        code: 'validation_failed',
+        message: 'Invalid phone number format (E.164 required)',
+      }) as Error,
+    )
+  })
+})

@@ -1,0 +1,43 @@
+/** Mails that carry a secret (contract 10.1): without them the request they belong to fails. */
+export const mailKinds = [
+  'invite',
+  'confirmation',
+  'recovery',
+  'magic_link',
+  'email_change',
+  'reauthentication',
+] as const
+export type MailKind = (typeof mailKinds)[number]
+
+/** Mails that only tell what happened; each has a switch and none ever fails a request. */
+export const noticeKinds = [
+  'password_changed_notification',
+  'email_changed_notification',
+  'phone_changed_notification',
+  'identity_linked_notification',
+  'identity_unlinked_notification',
+  'mfa_factor_enrolled_notification',
+  'mfa_factor_unenrolled_notification',
+] as const
+export type NoticeKind = (typeof noticeKinds)[number]
+
+/** What templates may print. `SiteURL` is added by the mailer; unset values print as nothing. */
+export type MailVariables = {
+  /** The account's address, which is not always where the mail goes. */
+  email?: string | undefined
+  confirmationUrl?: string | undefined
+  /** The code to type in. */
+  token?: string | undefined
+  /** The secret inside the link. */
+  tokenHash?: string | undefined
+  redirectTo?: string | undefined
+  newEmail?: string | undefined
+  oldEmail?: string | undefined
+  sendingTo?: string | undefined
+  phone?: string | undefined
+  oldPhone?: string | undefined
+  provider?: string | undefined
+  factorType?: string | undefined
+  /** user_metadata, printed as `{{ .Data.key }}`. */
+  data?: Readonly<Record<string, unknown>> | undefined
+}
