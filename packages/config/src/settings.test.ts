@@ -67,6 +67,14 @@ describe('loadConfig', () => {
     expect(loadConfig(settings, { ...minimal, PORT: '' }).port).toBe(8080)
   })
 
+  it('refuses secrets marked as development-only in production, and only there', () => {
+    const env = { DATABASE_URL: 'postgres://app:development-only@db' }
+    expect(loadConfig(settings, env).databaseUrl).toContain('development-only')
+    expect(problemsOf({ ...env, NODE_ENV: 'production' })).toEqual([
+      'DATABASE_URL holds a secret marked development-only, which is refused in production',
+    ])
+  })
+
   it('runs the rules over several settings together with the single problems', () => {
     const check = (config: { port: number }) => (config.port === 1 ? ['PORT must not be 1'] : [])
     expect(() => loadConfig(settings, { ...minimal, PORT: '1', VERBOSE: 'maybe' }, check)).toThrow(

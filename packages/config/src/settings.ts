@@ -53,7 +53,8 @@ export function loadConfig<S extends Settings>(
     } else {
       try {
         values[key] = setting.parse(env[name] ?? '')
-        continue
+        if (!isDevelopmentSecret(setting, env[name], env['NODE_ENV'])) continue
+        problems.push(`${name} holds a secret marked ${DEVELOPMENT_MARK}, which is refused in production`)
       } catch (error) {
         problems.push(`${name} ${error instanceof Error ? error.message : 'is not valid'}`)
       }
@@ -75,5 +76,11 @@ export function loadConfig<S extends Settings>(
   if (problems.length > 0) throw new ConfigError(problems)
   return Object.freeze(values) as ConfigOf<S>
 }
+
+/** Secrets that stand in this repository carry this mark, so that none of them can ever guard a real deployment. */
+const DEVELOPMENT_MARK = 'development-only'
+
+const isDevelopmentSecret = (setting: Setting<unknown>, raw = '', nodeEnv = '') =>
+  setting.secret && nodeEnv === 'production' && raw.includes(DEVELOPMENT_MARK)
 
 class SettingMissing extends Error {}
