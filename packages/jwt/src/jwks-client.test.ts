@@ -1,0 +1,234 @@
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import { type AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { ecKey, edKey, forge, rejectionOf, rsaKey, SECRET, signing, type TestKey } from '../test/keys.js'
+import {
+  JwksClient,
+  type JwksClientOptions,
+  JwksUnavailableError,
+  KeyRing,
+  signJwt,
+  verifyJwt,
+} from './index.js'
+
+const MINUTE = 60_000
+const ec = ecKey('ec')
+const next = ecKey('next')
+const third = edKey('third')
+const ringOf = (key: TestKey) => KeyRing.create({ secret: SECRET, keys: JSON.stringify([signing(key)]) })
+const tokenOf = (key: TestKey) => signJwt(ringOf(key), { sub: key.kid })
+
+let requests = 0
+let answer: RequestListener
+const publish =
+  (...keys: unknown[]): RequestListener =>
+  (_, response) =>
+    void response.end(JSON.stringify({ keys }))
+const server = createServer((request, response) => {
+  requests += 1
+  answer(request, response)
+})
+let url: string
+let time: number
+const now = () => new Date(time)
+const clientWith = (options: Partial<JwksClientOptions> = {}) => new JwksClient({ url, now, ...options })
+
+beforeAll(async () => {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/.well-known/jwks.json`
+})
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+beforeEach(() => {
+  requests = 0
+  time = Date.parse('2026-05-01T12:00:00Z')
+  answer = publish(ec.publicJwk)
+})
+
+describe('the copy of the keys', () => {
+  it('is fetched with the first token, once for all that arrive together', async () => {
+    const client = clientWith()
+    expect(requests).toBe(0)
+    const results = await Promise.all(
+      Array.from({ length: 20 }, () => verifyJwt(client, tokenOf(ec), { now })),
+    )
+    expect(results).toEqual(Array.from({ length: 20 }, () => ({ sub: 'ec' })))
+    expect(requests).toBe(1)
+  })
+
+  it('is used until its age is reached, then fetched anew', async () => {
+    const client = clientWith()
+    await verifyJwt(client, tokenOf(ec))
+    time += 10 * MINUTE - 1
+    await verifyJwt(client, tokenOf(ec))
+    expect(requests).toBe(1)
+    time += 1
+    await verifyJwt(client, tokenOf(ec))
+    expect(requests).toBe(2)
+  })
+
+  it('is replaced as a whole, so that a dropped key ends', async () => {
+    const client = clientWith()
+    await verifyJwt(client, tokenOf(ec))
+    answer = publish(next.publicJwk)
+    time += 10 * MINUTE
+    expect(await rejectionOf(verifyJwt(client, tokenOf(ec)))).toMatchObject({ reason: 'unknown_key' })
+    await expect(verifyJwt(client, tokenOf(next))).resolves.toEqual({ sub: 'next' })
+  })
+
+  it.each<[string, RequestListener]>([
+    ['an error status', (_, response) => void response.writeHead(500).end('{"keys":[]}')],
+    ['a redirect', (_, response) => void response.writeHead(302, { location: '/other' }).end()],
+    ['no JSON', (_, response) => void response.end('<html>')],
+    ['no key set', (_, response) => void response.end('{"keys":"none"}')],
+    ['a broken connection', (request) => void request.socket.destroy()],
+    ['too many bytes', (_, response) => void response.end(`{"keys":[],"x":"${'x'.repeat(200_000)}"}`)],
+  ])('stays in use when the issuer answers with %s, and the failure is told', async (_, failure) => {
+    const failures: unknown[] = []
+    const client = clientWith({ onRefreshFailed: (error) => failures.push(error) })
+    await verifyJwt(client, tokenOf(ec))
+    answer = failure
+    time += 60 * MINUTE
+    await expect(verifyJwt(client, tokenOf(ec))).resolves.toEqual({ sub: 'ec' })
+    await expect(verifyJwt(client, tokenOf(ec))).resolves.toEqual({ sub: 'ec' })
+    expect(failures).toEqual([expect.objectContaining({ message: expect.any(String) })])
+    expect(requests).toBe(2)
+    answer = publish(next.publicJwk)
+    time += MINUTE
+    await expect(verifyJwt(client, tokenOf(next))).resolves.toEqual({ sub: 'next' })
+  })
+
+  it.each<[string, RequestListener]>([
+    ['never answers', () => undefined],
+    ['never ends its body', (_, response) => void response.write('{"keys":[')],
+  ])('stays in use when the issuer %s', async (_, silence) => {
+    const client = clientWith({ timeoutMs: 100 })
+    await verifyJwt(client, tokenOf(ec))
+    answer = silence
+    time += 60 * MINUTE
+    await expect(verifyJwt(client, tokenOf(ec))).resolves.toEqual({ sub: 'ec' })
+  })
+
+  it('that cannot be had at all is an error of its own, and is asked for again after a second', async () => {
+    answer = (_, response) => void response.writeHead(503).end()
+    const client = clientWith()
+    const error = await rejectionOf(verifyJwt(client, tokenOf(ec)))
+    expect(error).toBeInstanceOf(JwksUnavailableError)
+    expect(error).toMatchObject({ cause: { message: 'The JWK Set URL answered with status 503' } })
+    expect(await rejectionOf(verifyJwt(client, tokenOf(ec)))).toBeInstanceOf(JwksUnavailableError)
+    expect(requests).toBe(1)
+    answer = publish(ec.publicJwk)
+    time += 1_000
+    await expect(verifyJwt(client, tokenOf(ec))).resolves.toEqual({ sub: 'ec' })
+  })
+})
+
+describe('a key name that is not in the copy', () => {
+  it('fetches once for all tokens that name it, and finds a key that is new', async () => {
+    const client = clientWith()
+    await verifyJwt(client, tokenOf(ec))
+    answer = publish(ec.publicJwk, next.publicJwk)
+    time += 30_000
+    await Promise.all(Array.from({ length: 10 }, () => verifyJwt(client, tokenOf(next))))
+    expect(requests).toBe(2)
+  })
+
+  it('fetches at most once in the cooldown, however many names are invented', async () => {
+    const client = clientWith()
+    const token = tokenOf(ec)
+    await verifyJwt(client, token)
+    for (let second = 0; second < 60; second += 1) {
+      const invented = forge({ alg: 'ES256', kid: `k${second}` }, {})
+      expect(await rejectionOf(verifyJwt(client, invented))).toMatchObject({ reason: 'unknown_key' })
+      time += 1_000
+    }
+    expect(requests).toBe(2)
+    await expect(verifyJwt(client, token)).resolves.toEqual({ sub: 'ec' })
+  })
+
+  it('does not hold up tokens of known keys while a slow fetch is under way', async () => {
+    const client = clientWith()
+    await verifyJwt(client, tokenOf(ec))
+    let release = (): void => undefined
+    const asked = new Promise<void>((resolve) => {
+      answer = (_, response) => {
+        release = () => void response.end(JSON.stringify({ keys: [ec.publicJwk, third.publicJwk] }))
+        resolve()
+      }
+    })
+    time += MINUTE
+    const waiting = verifyJwt(client, tokenOf(third))
+    await asked
+    await expect(verifyJwt(client, tokenOf(ec))).resolves.toEqual({ sub: 'ec' })
+    release()
+    await expect(waiting).resolves.toEqual({ sub: 'third' })
+  })
+
+  it('of a token that no published key can verify fetches nothing', async () => {
+    const client = clientWith()
+    const unnamed = forge({ alg: 'ES256' }, {})
+    expect(await rejectionOf(verifyJwt(client, unnamed))).toMatchObject({ reason: 'unknown_key' })
+    for (const alg of ['HS256', 'none', 'RS512']) {
+      expect(await rejectionOf(verifyJwt(client, forge({ alg, kid: 'ec' }, {})))).toMatchObject({
+        reason: 'algorithm',
+      })
+    }
+    expect(requests).toBe(0)
+  })
+})
+
+describe('a published key', () => {
+  it('that cannot be used is skipped; the first of two with one name counts', async () => {
+    const secret = 'x'.repeat(8) + SECRET
+    answer = publish(
+      null,
+      'text',
+      { ...next.publicJwk, use: 'enc' },
+      { ...rsaKey('weak', 1024).publicJwk },
+      { ...rsaKey('other').publicJwk, alg: 'PS512' },
+      { kty: 'oct', kid: 'shared', k: Buffer.from(secret).toString('base64url') },
+      { ...ec.publicJwk, alg: 'ES256', use: 'sig', key_ops: ['verify'], x5c: ['text'] },
+      { ...third.publicJwk, kid: 'ec' },
+    )
+    const client = clientWith()
+    await expect(verifyJwt(client, tokenOf(ec))).resolves.toEqual({ sub: 'ec' })
+    const mac = (input: string) => createHmac('sha256', secret).update(input).digest()
+    const shared = forge({ alg: 'HS256', kid: 'shared' }, {}, mac)
+    expect(await rejectionOf(verifyJwt(client, shared))).toMatchObject({ reason: 'algorithm' })
+    for (const kid of ['next', 'weak', 'other', 'shared']) {
+      const error = await rejectionOf(verifyJwt(client, forge({ alg: 'RS256', kid }, {})))
+      expect(error).toMatchObject({ reason: 'unknown_key' })
+    }
+  })
+
+  it('verifies only tokens of its own algorithm', async () => {
+    const confused = forge({ alg: 'RS256', kid: 'ec' }, {})
+    expect(await rejectionOf(verifyJwt(clientWith(), confused))).toMatchObject({ reason: 'algorithm' })
+  })
+})
+
+it('fetch can be replaced, and gets no credentials and no redirects', async () => {
+  const calls: unknown[][] = []
+  const fetch: JwksClientOptions['fetch'] = (input, init) => {
+    calls.push([input, init])
+    return Promise.resolve(Response.json({ keys: [ec.publicJwk] }))
+  }
+  const client = clientWith({ url: 'https://id.example/jwks', fetch })
+  await expect(verifyJwt(client, tokenOf(ec))).resolves.toEqual({ sub: 'ec' })
+  expect(calls).toEqual([
+    [new URL('https://id.example/jwks'), expect.objectContaining({ redirect: 'error' })],
+  ])
+  expect(requests).toBe(0)
+})
+
+it.each(['file:///etc/keys', 'data:application/json,{}', 'nonsense'])(
+  '%s is no address of keys',
+  (address) => {
+    expect(() => new JwksClient({ url: address })).toThrow(/Invalid URL|must use http/)
+  },
+)

@@ -1,0 +1,197 @@
+import { describe, expect, it } from '@jest/globals'
+import {
+  ecKey,
+  edKey,
+  forge,
+  hmac,
+  rejectionOf,
+  rsaKey,
+  SECRET,
+  segment,
+  signing,
+  verifying,
+} from '../test/keys.js'
+import { claims, ec, ed, expectRefused, now, rings, rsa, SECONDS } from '../test/rings.js'
+import { JwtError, KeyRing, signJwt, verifyJwt } from './index.js'
+
+describe.each(Object.entries(rings))('%s tokens', (alg, ring) => {
+  it('carry their claims unchanged from signer to verifier', async () => {
+    const odd = { ...claims, text: 'ä \u2028 😀 \ud800', nested: { deep: [1, null, { x: true }] } }
+    await expect(verifyJwt(ring, signJwt(ring, odd), { now })).resolves.toEqual(odd)
+  })
+
+  it('name algorithm, type and key in the header and add no claim', () => {
+    const [header = '', payload = ''] = signJwt(ring, { sub: 'u1' }).split('.')
+    expect(JSON.parse(Buffer.from(header, 'base64url').toString())).toEqual({
+      alg,
+      typ: 'JWT',
+      kid: alg === 'HS256' ? 'main' : ring.signingKey.kid,
+    })
+    expect(Buffer.from(payload, 'base64url').toString()).toBe('{"sub":"u1"}')
+  })
+
+  it('are refused after a change of any one character', async () => {
+    const token = signJwt(ring, claims)
+    for (let at = 0; at < token.length; at += alg === 'RS256' ? 7 : 1) {
+      const other = token[at] === 'A' ? 'B' : 'A'
+      const error = await rejectionOf(
+        verifyJwt(ring, token.slice(0, at) + other + token.slice(at + 1), { now }),
+      )
+      expect(error).toBeInstanceOf(JwtError)
+    }
+  })
+
+  it('are refused when cut short at any place', async () => {
+    const token = signJwt(ring, claims)
+    for (let length = 0; length < token.length; length += 1) {
+      expect(await rejectionOf(verifyJwt(ring, token.slice(0, length), { now }))).toBeInstanceOf(JwtError)
+    }
+  })
+
+  it('are refused with the claims of another token', async () => {
+    const [header, , signature] = signJwt(ring, claims).split('.')
+    await expectRefused(
+      'bad_signature',
+      `${header}.${segment({ ...claims, sub: 'admin' })}.${signature}`,
+      ring,
+    )
+  })
+
+  it('are refused when signed by another key of the same kind and name', async () => {
+    const foreign = {
+      HS256: () => KeyRing.create({ secret: `${SECRET}x`, keyId: 'main' }),
+      RS256: () => KeyRing.create({ secret: SECRET, keys: JSON.stringify([signing(rsaKey(rsa.kid))]) }),
+      ES256: () => KeyRing.create({ secret: SECRET, keys: JSON.stringify([signing(ecKey(ec.kid))]) }),
+      EdDSA: () => KeyRing.create({ secret: SECRET, keys: JSON.stringify([signing(edKey(ed.kid))]) }),
+    }[alg as keyof typeof rings]()
+    await expectRefused('bad_signature', signJwt(foreign, claims), ring)
+  })
+
+  it('are refused with an empty, short, long or all-zero signature', async () => {
+    const [header, payload, signature = ''] = signJwt(ring, claims).split('.')
+    const bytes = Buffer.from(signature, 'base64url')
+    await expectRefused('malformed', `${header}.${payload}.`, ring)
+    for (const bad of [
+      bytes.subarray(1),
+      Buffer.concat([bytes, Buffer.of(0)]),
+      Buffer.alloc(bytes.length),
+      Buffer.of(0),
+    ]) {
+      await expectRefused('bad_signature', `${header}.${payload}.${bad.toString('base64url')}`, ring)
+    }
+  })
+})
+
+describe('claims', () => {
+  const verify = (payload: object, options = {}) =>
+    verifyJwt(rings.HS256, signJwt(rings.HS256, { ...payload }), { now, ...options })
+
+  it('a token ends with the second of exp', async () => {
+    await expect(verify({ exp: SECONDS + 1 })).resolves.toBeDefined()
+    await expect(verify({ exp: SECONDS })).rejects.toMatchObject({ reason: 'expired' })
+    await expect(verify({ exp: 0 })).rejects.toMatchObject({ reason: 'expired' })
+  })
+
+  it('a token begins with the second of nbf', async () => {
+    await expect(verify({ nbf: SECONDS })).resolves.toBeDefined()
+    await expect(verify({ nbf: SECONDS + 1 })).rejects.toMatchObject({ reason: 'not_yet_valid' })
+  })
+
+  it('the skew moves both ends by that many seconds and no more', async () => {
+    const clockSkewSeconds = 30
+    await expect(verify({ exp: SECONDS - 29 }, { clockSkewSeconds })).resolves.toBeDefined()
+    await expect(verify({ exp: SECONDS - 30 }, { clockSkewSeconds })).rejects.toMatchObject({
+      reason: 'expired',
+    })
+    await expect(verify({ nbf: SECONDS + 30 }, { clockSkewSeconds })).resolves.toBeDefined()
+    await expect(verify({ nbf: SECONDS + 31 }, { clockSkewSeconds })).rejects.toMatchObject({
+      reason: 'not_yet_valid',
+    })
+  })
+
+  it('exp may be absent unless it is required', async () => {
+    await expect(verify({ role: 'service_role' })).resolves.toEqual({ role: 'service_role' })
+    await expect(verify({ sub: 'u1' }, { requireExp: true })).rejects.toMatchObject({ reason: 'missing_exp' })
+    await expect(verify(claims, { requireExp: true })).resolves.toEqual(claims)
+  })
+
+  it('the system clock is used when none is given', async () => {
+    const seconds = Math.floor(Date.now() / 1000)
+    await expect(verifyJwt(rings.HS256, signJwt(rings.HS256, { exp: seconds + 60 }))).resolves.toBeDefined()
+    await expect(verifyJwt(rings.HS256, signJwt(rings.HS256, { exp: seconds - 60 }))).rejects.toMatchObject({
+      reason: 'expired',
+    })
+  })
+
+  it.each([
+    ['a', 'a', true],
+    [['x', 'a'], 'a', true],
+    ['a', ['x', 'a'], true],
+    ['A', 'a', false],
+    ['ab', 'a', false],
+    [[], 'a', false],
+    [undefined, 'a', false],
+    ['a', [], false],
+    ['', 'a', false],
+    ['a', '', false],
+  ])('aud %j against the audience %j: %j', async (aud, audience, good) => {
+    const result = verify({ aud }, { audience })
+    await (good
+      ? expect(result).resolves.toBeDefined()
+      : expect(result).rejects.toMatchObject({ reason: 'audience' }))
+  })
+
+  it.each([
+    ['https://a', 'https://a', true],
+    ['https://b', ['https://a', 'https://b'], true],
+    ['https://a/', 'https://a', false],
+    [undefined, 'https://a', false],
+  ])('iss %j against the issuer %j: %j', async (iss, issuer, good) => {
+    const result = verify({ iss }, { issuer })
+    await (good
+      ? expect(result).resolves.toBeDefined()
+      : expect(result).rejects.toMatchObject({ reason: 'issuer' }))
+  })
+
+  it('the signature is checked before any claim, so that a forger learns nothing about the rules', async () => {
+    const token = forge({ alg: 'HS256' }, { exp: 1 }, (input) => hmac(input, 'x'))
+    await expectRefused('bad_signature', token)
+  })
+
+  it('times that are not whole seconds are not signed', () => {
+    for (const exp of [1.5, -1, NaN, Infinity, Date.now() * 1e6]) {
+      expect(() => signJwt(rings.HS256, { exp })).toThrow(TypeError)
+    }
+  })
+})
+
+describe('rotation', () => {
+  it('needs no downtime: the old key verifies until it is dropped', async () => {
+    const next = ecKey('next')
+    const ring = (...keys: object[]) => KeyRing.create({ secret: SECRET, keys: JSON.stringify(keys) })
+    const before = ring(signing(rsa))
+    const announced = ring(signing(rsa), verifying(next))
+    const moved = ring(verifying(rsa), signing(next))
+    const publicOnly = ring({ ...rsa.publicJwk, key_ops: ['verify'] }, signing(next))
+    const dropped = ring(signing(next))
+    const old = signJwt(before, claims)
+    const young = signJwt(moved, claims)
+
+    for (const stage of [before, announced, moved, publicOnly]) {
+      await expect(verifyJwt(stage, old, { now })).resolves.toEqual(claims)
+    }
+    await expectRefused('algorithm', old, dropped)
+    await expectRefused('unknown_key', old, ring(signing(rsaKey('other'))))
+    // A replica that is one step behind already knows the key that its neighbour signs with.
+    for (const stage of [announced, moved, publicOnly, dropped]) {
+      await expect(verifyJwt(stage, young, { now })).resolves.toEqual(claims)
+    }
+    expect(announced.publicJwks().keys.map(({ kid }) => kid)).toEqual(['rsa', 'next'])
+    expect(dropped.publicJwks().keys.map(({ kid }) => kid)).toEqual(['next'])
+  })
+
+  it('from the secret to a key pair keeps HS256 tokens valid', async () => {
+    const old = signJwt(rings.HS256, claims)
+    await expect(verifyJwt(rings.ES256, old, { now })).resolves.toEqual(claims)
+  })
+})
