@@ -50,6 +50,7 @@ export default tseslint.config(
     languageOptions: {
       globals: {
         process: 'readonly',
+        performance: 'readonly',
         console: 'readonly',
         URL: 'readonly',
         setTimeout: 'readonly',

@@ -22,7 +22,8 @@ async function testFolder(name) {
   await bootstrapOrExit({ projects: [LOCAL, name] })
   const { runJest } = await import('../checks/jest.mjs')
   const pattern = target === name ? [] : [target]
-  finish(await runJest(['--passWithNoTests', `--roots=${root}/${name}`, ...pattern, ...jestArguments]))
+  // --roots comes last, because it takes all words after it.
+  finish(await runJest([...pattern, ...jestArguments, '--passWithNoTests', `--roots=${root}/${name}`]))
 }
 
 async function testEverything() {

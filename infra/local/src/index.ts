@@ -1,4 +1,12 @@
+export {
+  type Authority,
+  createAuthority,
+  issueCertificate,
+  type KeyAndCertificate,
+  loadAuthority,
+} from './certificate.js'
 export { type Exit, type Guarded, type GuardedOptions, startGuarded } from './child.js'
+export * from './inbox/index.js'
 export { freePort, nextFreePort } from './ports.js'
 export {
   createDatabase,
@@ -7,4 +15,5 @@ export {
   removePostgresData,
   startPostgres,
 } from './postgres.js'
+export * from './receiver/index.js'
 export { type RedisOptions, type RedisServer, startRedis } from './redis.js'

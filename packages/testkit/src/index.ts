@@ -1,3 +1,15 @@
+export {
+  type Answer,
+  createAuthority,
+  type Inbox,
+  issueCertificate,
+  type Mail,
+  type ReceivedDelivery,
+  type Receiver,
+  reply,
+  startInbox,
+  startReceiver,
+} from '@signet/local'
 export { createTestDatabase, migrationsKey, type TestDatabase, type TestDatabaseOptions } from './database.js'
 export {
   type PrivatePostgres,

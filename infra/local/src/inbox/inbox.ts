@@ -1,0 +1,182 @@
+import { once } from 'node:events'
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import { type KeyAndCertificate } from '../certificate.js'
+import { html, json, portOf, readBody, serve, type SmallRoute } from '../small-http.js'
+import { waitUntil } from '../wait-until.js'
+import { type Mail, parseMail } from './mail.js'
+import { INBOX_PAGE, mailDocument } from './page.js'
+
+export interface InboxOptions {
+  /** 0 or left out: a free one. */
+  smtpPort?: number
+  httpPort?: number
+  /** Offers STARTTLS (or, with `implicitTls`, speaks TLS from the first byte). Plain text otherwise. */
+  tls?: KeyAndCertificate
+  implicitTls?: boolean
+  /** When set, clients must sign in with exactly this. */
+  credentials?: { user: string; pass: string }
+  /** Interface to listen on; 127.0.0.1 unless it runs in a container. */
+  host?: string
+}
+
+export interface MailFilter {
+  /** Envelope recipient, compared without regard to case. */
+  to?: string
+  subject?: string | RegExp
+  /** Only mails that came after this one. */
+  after?: Pick<Mail, 'id'>
+}
+
+/** What the server does instead of taking a mail. */
+export interface SmtpFault {
+  /** `recipient` refuses at RCPT TO, `message` after the data; `hang` takes the data and never answers. */
+  at: 'recipient' | 'message' | 'hang'
+  /** SMTP reply code; 550 unless given. */
+  code?: number
+  /** Recipients it concerns; everybody unless given. */
+  to?: (address: string) => boolean
+}
+
+export interface Inbox {
+  readonly smtpPort: number
+  /** Page for people, and `/api/messages` for programs. */
+  readonly url: string
+  /** Oldest first. */
+  messages(filter?: MailFilter): Mail[]
+  /** The first mail that matches, arrived or still to come. Default 10 seconds. */
+  waitForMail(filter: MailFilter & { timeoutMs?: number }): Promise<Mail>
+  clear(): void
+  /** Makes mails fail from now on; null heals it. */
+  fail(fault: SmtpFault | null): void
+  close(): Promise<void>
+}
+
+/** The oldest mails go when there are more: an inbox left running must not fill the memory. */
+const KEPT = 1000
+const MAX_MAIL_BYTES = 25 * 1024 * 1024
+
+/** A real SMTP server that delivers to nobody and keeps what it gets in memory, with a page to read it. */
+export async function startInbox(options: InboxOptions = {}): Promise<Inbox> {
+  const mails: Mail[] = []
+  let count = 0
+  let fault: SmtpFault | null = null
+  const messages = (filter: MailFilter = {}): Mail[] => mails.filter((mail) => matches(mail, filter))
+
+  const smtp = new SMTPServer({
+    ...connectionOptions(options),
+    size: MAX_MAIL_BYTES,
+    onRcptTo({ address }, _session, done) {
+      done(fault?.at === 'recipient' && concerns(fault, [address]) ? smtpError(fault) : null)
+    },
+    onData(stream, session, done) {
+      const envelope = {
+        from: session.envelope.mailFrom ? session.envelope.mailFrom.address : '',
+        to: session.envelope.rcptTo.map(({ address }) => address),
+      }
+      const take = async (): Promise<void> => {
+        const raw = await readBody(stream as unknown as Parameters<typeof readBody>[0])
+        if (fault?.at === 'hang' && concerns(fault, envelope.to)) return
+        if (fault?.at === 'message' && concerns(fault, envelope.to)) return done(smtpError(fault))
+        count += 1
+        mails.push(await parseMail(count, envelope, raw))
+        mails.splice(0, Math.max(0, mails.length - KEPT))
+        done()
+      }
+      take().catch(done)
+    },
+  })
+  smtp.on('error', () => {}) // a client that breaks off is no reason to stop
+  const listening = smtp.listen(options.smtpPort ?? 0, options.host ?? '127.0.0.1')
+  await once(listening, 'listening')
+  const clear = (): void => void mails.splice(0)
+  const web = await serve(routes({ messages, clear }), { port: options.httpPort, host: options.host })
+
+  return {
+    smtpPort: portOf(smtp.server),
+    url: web.url,
+    messages,
+    clear,
+    waitForMail: ({ timeoutMs = 10_000, ...filter }) =>
+      waitUntil(() => messages(filter)[0], {
+        timeoutMs,
+        describe: `mail ${describe(filter)}`,
+        seen: () =>
+          `the inbox holds ${mails.map((mail) => `"${mail.subject}" to ${mail.to.join(', ')}`).join('; ') || 'nothing'}`,
+      }),
+    fail(next) {
+      fault = next
+    },
+    async close() {
+      await Promise.all([web.close(), new Promise<void>((resolve) => smtp.close(resolve))])
+    },
+  }
+}
+
+function connectionOptions({ tls, implicitTls, credentials }: InboxOptions): SMTPServerOptions {
+  return {
+    ...tls,
+    secure: implicitTls ?? false,
+    // The library would offer STARTTLS with a certificate of its own that nobody can verify.
+    disabledCommands: tls ? [] : ['STARTTLS'],
+    authOptional: !credentials,
+    allowInsecureAuth: true,
+    disableReverseLookup: true,
+    closeTimeout: 500,
+    onAuth({ username, password }, _session, done) {
+      const right = !credentials || (username === credentials.user && password === credentials.pass)
+      if (right) done(null, { user: username ?? '' })
+      else done(new Error('Invalid username or password'))
+    },
+  }
+}
+
+function routes({ messages, clear }: Pick<Inbox, 'messages' | 'clear'>): SmallRoute[] {
+  const find = (id: string | undefined): Mail | undefined => messages().find((mail) => mail.id === Number(id))
+  return [
+    ['GET', /^\/$/, () => html(INBOX_PAGE)],
+    [
+      'GET',
+      /^\/api\/messages$/,
+      ({ query }) => json({ items: messages({ to: query.get('to') ?? undefined }).reverse() }),
+    ],
+    [
+      'GET',
+      /^\/api\/messages\/(?<id>\d+)$/,
+      ({ params }) => {
+        const mail = find(params['id'])
+        return mail ? json(mail) : json({ error: 'no such message' }, 404)
+      },
+    ],
+    ['GET', /^\/messages\/(?<id>\d+)\.html$/, ({ params }) => mailDocument(find(params['id']))],
+    [
+      'DELETE',
+      /^\/api\/messages$/,
+      () => {
+        clear()
+        return json({ ok: true })
+      },
+    ],
+  ]
+}
+
+function matches(mail: Mail, { to, subject, after }: MailFilter): boolean {
+  if (to !== undefined && !mail.to.some((address) => address.toLowerCase() === to.toLowerCase())) return false
+  if (after && mail.id <= after.id) return false
+  if (subject === undefined) return true
+  return typeof subject === 'string' ? mail.subject === subject : subject.test(mail.subject)
+}
+
+function describe({ to, subject, after }: MailFilter): string {
+  const parts = [
+    to && `to ${to}`,
+    subject && `with subject ${String(subject)}`,
+    after && `after mail ${after.id}`,
+  ]
+  return parts.filter(Boolean).join(' ')
+}
+
+const concerns = (fault: SmtpFault, addresses: string[]): boolean => addresses.some(fault.to ?? (() => true))
+
+function smtpError({ code = 550 }: SmtpFault): Error {
+  return Object.assign(new Error('refused, as this test wants it'), { responseCode: code })
+}

@@ -1,0 +1,74 @@
+import { type IncomingMessage, type ServerResponse } from 'node:http'
+
+/** How the receiver treats one request. */
+export type Answer =
+  | { kind: 'reply'; status: number; headers?: Record<string, string>; body?: string; delayMs?: number }
+  /** Takes the request and never says a word. */
+  | { kind: 'hang' }
+  /** Sends a complete head and then a byte of body now and then, for ever. */
+  | { kind: 'drip-body'; everyMs?: number }
+  /** Sends the status line letter by letter, for ever. */
+  | { kind: 'drip-head'; everyMs?: number }
+  /** Breaks the connection instead of answering. */
+  | { kind: 'close' }
+  /** Sends bytes that are not HTTP. */
+  | { kind: 'garbage' }
+
+export const reply = (
+  status: number,
+  more: Omit<Answer & { kind: 'reply' }, 'kind' | 'status'> = {},
+): Answer => ({
+  kind: 'reply',
+  status,
+  ...more,
+})
+
+const DRIP_MS = 200
+
+/** Acts out an answer. Returns at once; delays and drips end by themselves when the connection does. */
+export function act(answer: Answer, request: IncomingMessage, response: ServerResponse): void {
+  switch (answer.kind) {
+    case 'reply': {
+      const send = (): void => {
+        response.writeHead(answer.status, answer.headers).end(answer.body)
+      }
+      if (answer.delayMs) untilClosed(request, setTimeout(send, answer.delayMs))
+      else send()
+      return
+    }
+    case 'hang':
+      return
+    case 'drip-body':
+      response.writeHead(200)
+      response.write('.')
+      untilClosed(
+        request,
+        setInterval(() => response.write('.'), answer.everyMs ?? DRIP_MS),
+      )
+      return
+    case 'drip-head':
+      dripHead(request, answer.everyMs ?? DRIP_MS)
+      return
+    case 'close':
+      request.socket.destroy()
+      return
+    case 'garbage':
+      request.socket.end('This is not the protocol you are looking for.\r\n\r\n')
+      return
+    default:
+      answer satisfies never
+  }
+}
+
+function dripHead(request: IncomingMessage, everyMs: number): void {
+  const { socket } = request
+  socket.write('HTTP/1.1 200 OK\r\nX-Drip: ')
+  untilClosed(
+    request,
+    setInterval(() => socket.write('a'), everyMs),
+  )
+}
+
+function untilClosed({ socket }: IncomingMessage, timer: NodeJS.Timeout): void {
+  socket.once('close', () => clearTimeout(timer))
+}

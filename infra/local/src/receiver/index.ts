@@ -1,0 +1,10 @@
+export { type Answer, reply } from './answers.js'
+export { type DeliveryView, startReceiverControl } from './control.js'
+export {
+  type DeliveryFilter,
+  type Hook,
+  type ReceivedDelivery,
+  type Receiver,
+  type ReceiverOptions,
+  startReceiver,
+} from './receiver.js'

@@ -1,0 +1,186 @@
+import { once } from 'node:events'
+import { type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import { verify, type WebhookEvent, WebhookVerificationError } from '@signet/webhook-verify'
+import { type Authority, createAuthority, issueCertificate } from '../certificate.js'
+import { closeServer, portOf, readBody } from '../small-http.js'
+import { waitUntil } from '../wait-until.js'
+import { act, type Answer, reply } from './answers.js'
+
+export interface ReceiverOptions {
+  /** 0 or left out: a free one. */
+  port?: number
+  /** Signs the server's certificate; a new authority when left out. */
+  authority?: Authority
+  /** Interface to listen on; 127.0.0.1 unless it runs in a container. */
+  host?: string
+  /** Names and addresses the certificate is for. */
+  certificateHosts?: readonly string[]
+}
+
+/** What a path expects and how it behaves. */
+export interface Hook {
+  /** Signing secret of the subscription: deliveries that do not verify are answered 401. */
+  secret?: string
+  /** One per request, in order; afterwards 200. Without a secret, or with a right signature only. */
+  answers?: readonly Answer[]
+  /** Replaces the 200 after (or without) `answers`. */
+  otherwise?: Answer
+}
+
+export interface ReceivedDelivery {
+  /** Counts up over all paths. */
+  number: number
+  receivedAt: string
+  path: string
+  method: string
+  headers: Record<string, string | string[] | undefined>
+  /** Exactly the bytes that came. */
+  body: Buffer
+  /** Null when the path has no secret to verify with. */
+  verified: boolean | null
+  /** Why it was refused; empty when it was not. */
+  refusal: string
+  /** The verified event, or whatever JSON an unverified path got. */
+  event?: WebhookEvent
+  answer: Answer
+  /** Counts up with every TCP connection: equal numbers mean a connection was reused. */
+  connection: number
+}
+
+export interface DeliveryFilter {
+  path?: string
+  type?: string
+  /** Only deliveries that came after this one. */
+  after?: Pick<ReceivedDelivery, 'number'>
+}
+
+export interface Receiver {
+  readonly port: number
+  /** PEM of the authority that senders must trust. */
+  readonly authorityCert: string
+  /** Connections accepted so far. */
+  readonly connections: number
+  /** `https://127.0.0.1:<port><path>` */
+  url(path?: string): string
+  /** Sets what a path expects and how it behaves, replacing what was set before. */
+  hook(path: string, hook: Hook): void
+  /** Oldest first. */
+  deliveries(filter?: DeliveryFilter): ReceivedDelivery[]
+  /** The first delivery that matches, arrived or still to come. Default 10 seconds. */
+  waitForDelivery(filter?: DeliveryFilter & { timeoutMs?: number }): Promise<ReceivedDelivery>
+  /** Forgets deliveries; hooks stay. */
+  clear(): void
+  close(): Promise<void>
+}
+
+/** The oldest go when there are more, so that a receiver left running does not fill the memory. */
+const KEPT = 5000
+
+/** A real HTTPS server that takes webhooks: verifies, remembers, and answers as it is told. */
+export async function startReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
+  const authority = options.authority ?? (await createAuthority())
+  const hooks = new Map<string, { hook: Hook; used: number }>()
+  const received: ReceivedDelivery[] = []
+  let count = 0
+  let connections = 0
+  const connectionNumbers = new WeakMap<object, number>()
+
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await readBody(request)
+    const path = new URL(request.url ?? '/', 'https://local').pathname
+    const entry = hooks.get(path)
+    const checked = check(body, request, entry?.hook.secret)
+    const answer = checked.verified === false ? reply(401) : nextAnswer(entry)
+    count += 1
+    received.push({
+      number: count,
+      receivedAt: new Date().toISOString(),
+      path,
+      method: request.method ?? '',
+      headers: request.headers,
+      body,
+      ...checked,
+      answer,
+      connection: connectionNumbers.get(request.socket) ?? 0,
+    })
+    received.splice(0, Math.max(0, received.length - KEPT))
+    act(answer, request, response)
+  }
+
+  const server = createServer(
+    await issueCertificate(authority, options.certificateHosts),
+    (request, response) => {
+      take(request, response).catch(() => request.socket.destroy()) // the sender broke off in the middle
+    },
+  )
+  server.on('secureConnection', (socket) => {
+    connections += 1
+    connectionNumbers.set(socket, connections)
+  })
+  server.listen(options.port ?? 0, options.host ?? '127.0.0.1')
+  await once(server, 'listening')
+  const port = portOf(server)
+  const deliveries = (filter: DeliveryFilter = {}): ReceivedDelivery[] =>
+    received.filter((delivery) => matches(delivery, filter))
+
+  return {
+    port,
+    authorityCert: authority.cert,
+    get connections() {
+      return connections
+    },
+    url: (path = '/') => `https://127.0.0.1:${port}${path}`,
+    hook(path, hook) {
+      hooks.set(path, { hook, used: 0 })
+    },
+    deliveries,
+    waitForDelivery: ({ timeoutMs = 10_000, ...filter } = {}) =>
+      waitUntil(() => deliveries(filter)[0], {
+        timeoutMs,
+        describe: `delivery ${JSON.stringify({ ...filter, after: filter.after?.number })}`,
+        seen: () => `${received.length} deliveries came: ${received.map(describe).join('; ')}`,
+      }),
+    clear: () => void received.splice(0),
+    close: () => closeServer(server),
+  }
+}
+
+function nextAnswer(entry: { hook: Hook; used: number } | undefined): Answer {
+  if (!entry) return reply(200)
+  const answer = entry.hook.answers?.[entry.used] ?? entry.hook.otherwise ?? reply(200)
+  entry.used += 1
+  return answer
+}
+
+type Checked = Pick<ReceivedDelivery, 'verified' | 'refusal' | 'event'>
+
+function check(body: Buffer, request: IncomingMessage, secret: string | undefined): Checked {
+  if (secret === undefined) return { verified: null, refusal: '', event: parseLeniently(body) }
+  try {
+    return { verified: true, refusal: '', event: verify(body, request.headers, secret) }
+  } catch (error) {
+    if (!(error instanceof WebhookVerificationError)) throw error
+    return { verified: false, refusal: error.code }
+  }
+}
+
+function parseLeniently(body: Buffer): WebhookEvent | undefined {
+  try {
+    return JSON.parse(body.toString('utf8')) as WebhookEvent
+  } catch {
+    return undefined
+  }
+}
+
+function matches(delivery: ReceivedDelivery, { path, type, after }: DeliveryFilter): boolean {
+  return (
+    (path === undefined || delivery.path === path) &&
+    (type === undefined || delivery.headers['x-service-event'] === type) &&
+    (after === undefined || delivery.number > after.number)
+  )
+}
+
+function describe({ path, headers, verified, refusal }: ReceivedDelivery): string {
+  return `${path} ${String(headers['x-service-event'])} ${verified === false ? `refused (${refusal})` : 'taken'}`
+}
