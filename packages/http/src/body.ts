@@ -9,7 +9,7 @@ export function bodyReader(
   dialect: Dialect,
 ): (req: Request, res: Response) => Promise<unknown> {
   const parse = parserOf(spec)
-  const validate = spec.schema ? compileSchema(spec.schema) : () => null
+  const validate = spec.schema && spec.as !== 'json-bytes' ? compileSchema(spec.schema) : () => null
   const refuse = (problem: BodyProblem) => dialect.bodyError(problem)
 
   return async (req, res) => {
@@ -22,6 +22,7 @@ export function bodyReader(
         throw refuse(parserProblem(error))
       })
     }
+    if (spec.as === 'json-bytes') return req.body as Buffer
     const parsed: unknown = req.body ?? {}
     if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
       throw refuse({ kind: 'malformed', message: 'The body must be an object' })
@@ -35,6 +36,7 @@ export function bodyReader(
 const CONTENT_TYPE = {
   json: 'application/json',
   'any-json': 'application/json',
+  'json-bytes': 'application/json',
   form: 'application/x-www-form-urlencoded',
 }
 
@@ -47,10 +49,7 @@ function contentTypeFits(req: Request, as: BodySpec['as']): boolean {
 }
 
 function parserOf({ as, maxBytes }: BodySpec): (req: Request, res: Response) => Promise<void> {
-  const handler: RequestHandler =
-    as === 'form'
-      ? express.urlencoded({ extended: false, limit: maxBytes, parameterLimit: 200 })
-      : express.json({ type: () => true, limit: maxBytes, strict: false })
+  const handler = parserHandler(as, maxBytes)
   return (req, res) =>
     new Promise((resolve, reject) => {
       void handler(req, res, (error?: unknown) => {
@@ -58,6 +57,12 @@ function parserOf({ as, maxBytes }: BodySpec): (req: Request, res: Response) => 
         else reject(error instanceof Error ? error : new Error('body parser failed', { cause: error }))
       })
     })
+}
+
+function parserHandler(as: BodySpec['as'], maxBytes: number): RequestHandler {
+  if (as === 'form') return express.urlencoded({ extended: false, limit: maxBytes, parameterLimit: 200 })
+  if (as === 'json-bytes') return express.raw({ type: () => true, limit: maxBytes })
+  return express.json({ type: () => true, limit: maxBytes, strict: false })
 }
 
 function parserProblem(error: unknown): BodyProblem {

@@ -14,7 +14,7 @@ export type MountOptions = {
 }
 
 /**
- * Mounts a list of routes. One pipeline serves all of them: limit, authenticate, read and check the body, handle, send.
+ * Mounts a list of routes. One pipeline serves all of them: limit, authenticate, guard, read the body, handle, send.
  * A known path with another method answers 405 with `Allow`, in the dialect.
  */
 export function mountRoutes(router: IRouter, routes: readonly Route[], options: MountOptions): void {
@@ -36,6 +36,7 @@ function pipeline(spec: Route, options: MountOptions): RequestHandler {
     context.route = spec.path
     await spec.limit?.(req, context)
     const caller = await spec.authenticate?.(req, context)
+    await spec.guard?.({ caller, req, context })
     const body = await readBody(req, res)
     return spec.handle({ caller, body, req, res, context, signal })
   }

@@ -141,6 +141,40 @@ describe('mountRoutes', () => {
     })
   })
 
+  it('asks the guard after authentication and before it looks at the body', async () => {
+    const refuse = (code: string) => () => {
+      throw new AppError('not_found', code, 'no')
+    }
+    const post = (spec: Partial<RouteSpec<undefined, Record<string, unknown>>>) =>
+      request(build([echo(spec)]).app)
+        .post('/echo/7')
+        .set('Content-Type', 'application/json')
+        .send('{')
+    expect((await post({ guard: refuse('guard') })).body).toMatchObject({ code: 'guard' })
+    expect((await post({ authenticate: refuse('auth'), guard: refuse('guard') })).body).toMatchObject({
+      code: 'auth',
+    })
+  })
+
+  it('hands over the bytes of a JSON body unparsed when a route parses for itself', async () => {
+    const bytes = route<undefined, Buffer>({
+      method: 'post',
+      path: '/bytes',
+      docs,
+      body: { as: 'json-bytes', maxBytes: 10 },
+      handle: ({ body }) => ({ body: { bytes: body.toString() } }),
+    })
+    const post = (type: string, text: string) =>
+      request(build([bytes]).app)
+        .post('/bytes')
+        .set('Content-Type', type)
+        .send(text)
+    expect((await post('application/json', '{"a"')).body).toEqual({ bytes: '{"a"' })
+    expect((await post('text/plain', '{}')).body).toMatchObject({ code: 'body_content_type' })
+    expect((await post('application/json', '')).body).toMatchObject({ code: 'body_missing' })
+    expect((await post('application/json', '"12345678901"')).body).toMatchObject({ code: 'body_too_large' })
+  })
+
   it('does not let a prototype key of the body reach any prototype', async () => {
     const { app } = build([echo({ body: { as: 'json', maxBytes: 100 } })])
     await request(app)

@@ -6,10 +6,11 @@ export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
 /**
  * How a body is read. `json`: by content type; `any-json`: JSON whatever the content type says; `form`:
- * `application/x-www-form-urlencoded`. `optional` lets an empty body pass as `{}`.
+ * `application/x-www-form-urlencoded`; `json-bytes`: the unparsed bytes of JSON as a Buffer, for handlers that parse
+ * and check large bodies off the event loop (`schema` then only documents). `optional` lets an empty body pass as `{}`.
  */
 export type BodySpec = {
-  as: 'json' | 'any-json' | 'form'
+  as: 'json' | 'any-json' | 'form' | 'json-bytes'
   maxBytes: number
   schema?: JsonSchema
   optional?: boolean
@@ -55,9 +56,11 @@ export type RouteSpec<Caller, Body> = {
   /** Express path, e.g. `/v1/webhooks/:endpoint_id`. Also the label of logs, metrics and traces. */
   path: string
   docs: RouteDocs
-  /** Steps in this order: `limit`, `authenticate`, then the body is read, then `handle`. */
+  /** Steps in this order: `limit`, `authenticate`, `guard`, then the body is read, then `handle`. */
   limit?: (req: Request, context: RequestContext) => Promise<void> | void
   authenticate?: (req: Request, context: RequestContext) => Promise<Caller> | Caller
+  /** For refusals that must win over a bad body, such as 404 for what the path names. */
+  guard?(input: { caller: Caller; req: Request; context: RequestContext }): Promise<void> | void
   body?: BodySpec
   handle(input: HandlerInput<Caller, Body>): Promise<Answer | void> | Answer | void
 }
