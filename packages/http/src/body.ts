@@ -14,12 +14,13 @@ export function bodyReader(
 
   return async (req, res) => {
     if (isEmpty(req)) {
-      if (!spec.optional) throw refuse({ kind: 'missing', message: 'A request body is required' })
+      if (!spec.optional) throw refuse(MISSING)
     } else if (!contentTypeFits(req, spec.as)) {
       throw refuse({ kind: 'content_type', message: `The content type must be ${CONTENT_TYPE[spec.as]}` })
     } else {
       await parse(req, res).catch((error: unknown) => {
-        throw refuse(parserProblem(error))
+        const problem = parserProblem(error)
+        if (problem.kind !== 'missing' || !spec.optional) throw refuse(problem)
       })
     }
     if (spec.as === 'json-bytes') return req.body as Buffer
@@ -32,6 +33,8 @@ export function bodyReader(
     return value
   }
 }
+
+const MISSING: BodyProblem = { kind: 'missing', message: 'A request body is required' }
 
 const CONTENT_TYPE = {
   json: 'application/json',
@@ -61,14 +64,23 @@ function parserOf({ as, maxBytes }: BodySpec): (req: Request, res: Response) => 
 
 function parserHandler(as: BodySpec['as'], maxBytes: number): RequestHandler {
   if (as === 'form') return express.urlencoded({ extended: false, limit: maxBytes, parameterLimit: 200 })
-  if (as === 'json-bytes') return express.raw({ type: () => true, limit: maxBytes })
-  return express.json({ type: () => true, limit: maxBytes, strict: false })
+  const verify = refuseEmpty
+  if (as === 'json-bytes') return express.raw({ type: () => true, limit: maxBytes, verify })
+  return express.json({ type: () => true, limit: maxBytes, strict: false, verify })
+}
+
+const EMPTY = 'entity.empty'
+
+// An empty body in chunks reaches the parser, which would take it for `{}`.
+function refuseEmpty(_req: unknown, _res: unknown, bytes: Buffer): void {
+  if (bytes.length === 0) throw Object.assign(new Error('empty body'), { type: EMPTY })
 }
 
 function parserProblem(error: unknown): BodyProblem {
   const type = String((error as { type?: unknown }).type)
   if (type === 'entity.too.large' || type === 'parameters.too.many')
     return { kind: 'too_large', message: 'The body is too large' }
+  if (type === EMPTY) return MISSING
   if (type === 'charset.unsupported' || type === 'encoding.unsupported')
     return { kind: 'content_type', message: 'The encoding of the body is not supported' }
   return { kind: 'malformed', message: 'The body could not be parsed' }

@@ -141,6 +141,18 @@ describe('mountRoutes', () => {
     })
   })
 
+  it('takes an empty body in chunks for no body', async () => {
+    const { app } = build([echo()])
+    const post = (target: Express) =>
+      request(target)
+        .post('/echo/7')
+        .set({ 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' })
+        .send('')
+    expect((await post(app)).body).toMatchObject({ code: 'body_missing' })
+    const optional = build([echo({ body: { as: 'json', maxBytes: 100, optional: true } })])
+    expect((await post(optional.app)).body).toEqual({ id: '7' })
+  })
+
   it('asks the guard after authentication and before it looks at the body', async () => {
     const refuse = (code: string) => () => {
       throw new AppError('not_found', code, 'no')
