@@ -11,6 +11,7 @@ export interface RedisProgram {
 
 interface Search {
   env?: NodeJS.ProcessEnv
+  usualFolders?: readonly string[]
   cacheDir?: string
   say?: (text: string) => void
 }
@@ -27,21 +28,24 @@ const CACHE = fileURLToPath(new URL('../../../.cache/redis', import.meta.url))
  */
 export async function findRedisProgram({
   env = process.env,
+  usualFolders = USUAL_FOLDERS,
   cacheDir = CACHE,
   say = console.log,
 }: Search = {}): Promise<RedisProgram> {
   if (env['REDIS_SERVER_BIN']) return { command: env['REDIS_SERVER_BIN'], env: {} }
-  const installed = findOnPath(env['PATH'] ?? '') ?? findUnpacked(cacheDir)
+  const installed =
+    findIn([...(env['PATH'] ?? '').split(delimiter).filter(Boolean), ...usualFolders]) ??
+    findUnpacked(cacheDir)
   if (installed) return installed
   try {
-    return await unpackFromApt(cacheDir, say)
+    return await unpackFromApt(cacheDir, env, say)
   } catch (error) {
     throw new Error(noRedis(error), { cause: error })
   }
 }
 
-function findOnPath(path: string): RedisProgram | null {
-  for (const folder of [...path.split(delimiter).filter(Boolean), ...USUAL_FOLDERS]) {
+function findIn(folders: readonly string[]): RedisProgram | null {
+  for (const folder of folders) {
     for (const name of NAMES) {
       if (isProgram(join(folder, name))) return { command: join(folder, name), env: {} }
     }
@@ -68,13 +72,17 @@ function librariesIn(base: string): string[] {
   return [...multiArch.map((name) => join(base, name)), base]
 }
 
-async function unpackFromApt(cacheDir: string, say: (text: string) => void): Promise<RedisProgram> {
+async function unpackFromApt(
+  cacheDir: string,
+  env: NodeJS.ProcessEnv,
+  say: (text: string) => void,
+): Promise<RedisProgram> {
   say('  fetching a Redis server with apt (nothing is installed in the system) …')
   const startedAt = performance.now()
   const partial = `${cacheDir}.${process.pid}`
   rmSync(partial, { recursive: true, force: true })
   try {
-    await download(partial)
+    await download(partial, env)
     const packages = readdirSync(partial).filter((name) => name.endsWith('.deb'))
     for (const name of packages) {
       await runFile('dpkg-deb', ['-x', join(partial, name), partial])
@@ -96,7 +104,7 @@ async function unpackFromApt(cacheDir: string, say: (text: string) => void): Pro
 }
 
 /** Downloads redis-server and those of its dependencies the system lacks, as any user, into `folder`. */
-async function download(folder: string): Promise<void> {
+async function download(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
   const lists = join(folder, 'apt/lists')
   const cache = join(folder, 'apt/cache')
   mkdirSync(join(lists, 'partial'), { recursive: true })
@@ -106,13 +114,14 @@ async function download(folder: string): Promise<void> {
     ...['APT::Sandbox::User=root', 'Debug::NoLocking=1'],
     'APT::Update::Error-Mode=any', // without it a failed update ends with status 0
   ].flatMap((option) => ['-o', option])
-  await runFile('apt-get', [...options, 'update'])
-  const simulated = await runFile('apt-get', [
-    ...options,
-    ...['install', '-s', '--no-install-recommends', 'redis-server'],
-  ])
+  await runFile('apt-get', [...options, 'update'], { env })
+  const simulated = await runFile(
+    'apt-get',
+    [...options, ...['install', '-s', '--no-install-recommends', 'redis-server']],
+    { env },
+  )
   const names = [...simulated.stdout.matchAll(/^Inst (\S+)/gm)].map((match) => match[1] ?? '')
-  await runFile('apt-get', [...options, 'download', ...names], { cwd: folder })
+  await runFile('apt-get', [...options, 'download', ...names], { cwd: folder, env })
   rmSync(join(folder, 'apt'), { recursive: true })
 }
 

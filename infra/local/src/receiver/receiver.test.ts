@@ -16,7 +16,12 @@ describe('receiver', () => {
   let agent: Agent
   beforeEach(async () => {
     receiver = await startReceiver()
-    agent = new Agent({ connect: { ca: receiver.authorityCert }, connections: 1, headersTimeout: 500, bodyTimeout: 500 })
+    agent = new Agent({
+      connect: { ca: receiver.authorityCert },
+      connections: 1,
+      headersTimeout: 500,
+      bodyTimeout: 500,
+    })
   })
   afterEach(async () => {
     await agent.destroy()

@@ -1,0 +1,120 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { type PostgresServer, removePostgresData, startPostgres, startRedis } from './index.js'
+import { findRedisProgram } from './redis-installation.js'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'signet-servers-')) // of mode 0700, as a home directory may be
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+describe('startPostgres', () => {
+  async function ask(server: PostgresServer, database: string, text: string): Promise<object[]> {
+    const client = new pg.Client({ connectionString: server.url(database) })
+    await client.connect()
+    try {
+      return (await client.query<object>(text)).rows
+    } finally {
+      await client.end()
+    }
+  }
+
+  it('keeps committed data over a stop and over a kill, below a folder others cannot enter', async () => {
+    const dataDir = join(folder, 'postgres')
+    let server = await startPostgres({ dataDir })
+    try {
+      await server.createDatabase('app')
+      await server.createDatabase('app')
+      await ask(server, 'app', 'create table kept (id int)')
+      await server.stop()
+      server = await startPostgres({ dataDir })
+      await ask(server, 'app', 'insert into kept values (1)')
+      await server.kill('SIGKILL')
+      server = await startPostgres({ dataDir })
+      expect(await ask(server, 'app', 'select id from kept')).toEqual([{ id: 1 }])
+    } finally {
+      await server.stop()
+      removePostgresData(dataDir)
+    }
+  })
+
+  it('refuses a superuser session without the password', async () => {
+    const dataDir = join(folder, 'postgres')
+    const server = await startPostgres({ dataDir, test: true })
+    const client = new pg.Client({ connectionString: server.url('postgres').replace(/:[^:@]+@/, ':guess@') })
+    try {
+      await expect(client.connect()).rejects.toThrow('password authentication failed')
+    } finally {
+      await server.stop()
+      removePostgresData(dataDir)
+    }
+  })
+
+  it('starts over when a first start was interrupted in the middle of initdb', async () => {
+    const dataDir = join(folder, 'postgres')
+    mkdirSync(join(dataDir, 'base'), { recursive: true })
+    const server = await startPostgres({ dataDir, test: true })
+    await server.stop()
+    removePostgresData(dataDir)
+    expect(existsSync(dataDir)).toBe(false)
+  })
+
+  it('says what the server said when it cannot start', async () => {
+    const dataDir = join(folder, 'postgres')
+    const first = await startPostgres({ dataDir, test: true })
+    try {
+      const second = startPostgres({ dataDir: join(folder, 'other'), port: first.port, test: true })
+      await expect(second).rejects.toThrow(/PostgreSQL did not start .*Address already in use/s)
+    } finally {
+      await first.stop()
+      removePostgresData(dataDir)
+      removePostgresData(join(folder, 'other'))
+    }
+  })
+})
+
+describe('startRedis', () => {
+  it('keeps acknowledged writes over a kill when it appends to a file', async () => {
+    let server = await startRedis({ dir: folder, appendOnly: true })
+    let client = new Redis(server.url)
+    await client.set('a', '1')
+    client.disconnect()
+    await server.kill('SIGKILL')
+    server = await startRedis({ dir: folder, appendOnly: true, port: server.port })
+    client = new Redis(server.url)
+    try {
+      expect(await client.get('a')).toBe('1')
+      expect(await client.config('GET', 'maxmemory-policy')).toEqual(['maxmemory-policy', 'noeviction'])
+    } finally {
+      client.disconnect()
+      await server.stop()
+    }
+  })
+})
+
+describe('findRedisProgram', () => {
+  it('takes REDIS_SERVER_BIN before everything else', async () => {
+    const found = await findRedisProgram({ env: { REDIS_SERVER_BIN: '/opt/redis', PATH: '/usr/bin' } })
+    expect(found).toEqual({ command: '/opt/redis', env: {} })
+  })
+
+  it('names all it tried, and the ways out, in one error', async () => {
+    const search = findRedisProgram({
+      env: { PATH: folder },
+      usualFolders: [],
+      cacheDir: join(folder, 'cache'),
+      say: () => {},
+    })
+    const failure: unknown = await search.catch((error: unknown) => error)
+    expect(String(failure)).toMatch(
+      /No Redis server could be had\..*redis-server, valkey-server on PATH.*apt-get: .*REDIS_SERVER_BIN.*REDIS_URL/s,
+    )
+  })
+})
