@@ -121,10 +121,15 @@ function checkMembers(value: unknown, note: Report): { jwk: Jwk; kid: string; al
   }
   if (value['alg'] !== undefined && value['alg'] !== type.alg) note(`alg must be ${type.alg} for this kty`)
   if (type.curve && value['crv'] !== type.curve) note(`crv must be ${type.curve} for this kty`)
-  const missing = type.members.filter((member) => typeof value[member] !== 'string')
-  if (missing.length > 0) note(`lacks ${missing.join(', ')}`)
-  const importable = missing.length === 0 && (!type.curve || value['crv'] === type.curve)
+  const bad = type.members.filter((name) => !isBase64url(value[name]))
+  if (bad.length > 0) note(`must have ${bad.join(', ')} in base64url`)
+  const importable = bad.length === 0 && (!type.curve || value['crv'] === type.curve)
   return { jwk: value, kid, alg: importable ? type.alg : undefined }
+}
+
+// Node's decoder skips what it does not know, so a mistyped secret would silently be another one.
+function isBase64url(text: unknown): boolean {
+  return typeof text === 'string' && /^[\w-]+$/.test(text)
 }
 
 function checkOperations(operations: unknown, note: Report): void {

@@ -18,7 +18,8 @@ export type JwksClientOptions = {
   /** Told about every failed request, for log and metrics; tokens may still verify with the copy at hand. */
   readonly onRefreshFailed?: (error: unknown) => void
   readonly fetch?: typeof fetch
-  readonly now?: () => Date
+  /** Milliseconds that never go back, for ages and pauses. Default `performance.now`. */
+  readonly monotonicMs?: () => number
 }
 
 /** The keys could not be had and there is no earlier copy: a fault of the environment, not of the token. */
@@ -48,7 +49,7 @@ export class JwksClient implements KeySource {
   readonly #maxBytes: number
   readonly #onRefreshFailed: (error: unknown) => void
   readonly #fetch: typeof fetch
-  readonly #now: () => Date
+  readonly #monotonicMs: () => number
   #copy: { readonly keys: PublicKeySet; readonly fetchedAt: number } | undefined
   #lastAttemptAt = -Infinity
   #lastFailure: unknown
@@ -63,7 +64,7 @@ export class JwksClient implements KeySource {
     this.#maxBytes = options.maxBytes ?? 128 * 1024
     this.#onRefreshFailed = options.onRefreshFailed ?? (() => undefined)
     this.#fetch = options.fetch ?? fetch
-    this.#now = options.now ?? (() => new Date())
+    this.#monotonicMs = options.monotonicMs ?? (() => performance.now())
   }
 
   /** As in KeySource; also throws JwksUnavailableError while there is no copy of the keys. */
@@ -77,14 +78,14 @@ export class JwksClient implements KeySource {
   }
 
   #isStale(): boolean {
-    return !this.#copy || this.#time() - this.#copy.fetchedAt >= this.#maxAgeMs
+    return !this.#copy || this.#monotonicMs() - this.#copy.fetchedAt >= this.#maxAgeMs
   }
 
   async #refreshUnlessTooSoon(): Promise<void> {
     if (!this.#refreshing) {
       const pauseMs = this.#copy ? this.#cooldownMs : Math.min(this.#cooldownMs, FIRST_COPY_COOLDOWN_MS)
-      if (this.#time() - this.#lastAttemptAt < pauseMs) return
-      this.#lastAttemptAt = this.#time()
+      if (this.#monotonicMs() - this.#lastAttemptAt < pauseMs) return
+      this.#lastAttemptAt = this.#monotonicMs()
       this.#refreshing = this.#refresh().finally(() => {
         this.#refreshing = undefined
       })
@@ -94,7 +95,7 @@ export class JwksClient implements KeySource {
 
   async #refresh(): Promise<void> {
     try {
-      this.#copy = { keys: await this.#download(), fetchedAt: this.#time() }
+      this.#copy = { keys: await this.#download(), fetchedAt: this.#monotonicMs() }
     } catch (error) {
       this.#lastFailure = error
       this.#onRefreshFailed(error)
@@ -114,10 +115,6 @@ export class JwksClient implements KeySource {
     const keys = PublicKeySet.fromPublished(await readText(response, this.#maxBytes))
     if (!keys) throw new Error('The JWK Set URL answered with something else than a JWK Set')
     return keys
-  }
-
-  #time(): number {
-    return this.#now().getTime()
   }
 }
 
