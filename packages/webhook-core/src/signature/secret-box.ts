@@ -1,0 +1,92 @@
+import { createCipheriv, createDecipheriv, createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
+
+const ALGORITHM = 'aes-256-gcm'
+const KEY_BYTES = 32
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+const KEY_ENTRY = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/]{43}=)$/
+
+/** A ciphertext (nonce, tag, encrypted bytes) and the id of the key that made it. */
+export type SealedSecret = { keyId: string; ciphertext: Buffer }
+
+/** The key setting cannot be used. The message names the entry by position and never shows it. */
+export class SecretKeysError extends Error {
+  override name = 'SecretKeysError'
+}
+
+/** A stored secret cannot be opened: its key is gone, or it belongs to another row, or it was changed. */
+export class SecretUnreadableError extends Error {
+  override name = 'SecretUnreadableError'
+}
+
+/**
+ * AES-256-GCM for secrets that must be recoverable. The first key seals, all of them open, so keys rotate by putting a
+ * new one in front. `context` is authenticated and not stored: a ciphertext copied to another row does not open there.
+ */
+export class SecretBox {
+  readonly #keys: ReadonlyMap<string, KeyObject>
+  readonly #sealingKeyId: string
+
+  private constructor(keys: ReadonlyMap<string, KeyObject>, sealingKeyId: string) {
+    this.#keys = keys
+    this.#sealingKeyId = sealingKeyId
+  }
+
+  /** Reads a comma-separated list of `keyid:base64(32 bytes)` (contract G.3, `WEBHOOKS_SECRET_KEYS`). */
+  static parse(list: string): SecretBox {
+    const keys = new Map<string, KeyObject>()
+    for (const [index, entry] of list.split(',').entries()) {
+      const [, keyId = '', encoded = ''] = KEY_ENTRY.exec(entry.trim()) ?? []
+      const bytes = Buffer.from(encoded, 'base64')
+      if (bytes.length !== KEY_BYTES) {
+        throw new SecretKeysError(
+          `secret key ${index + 1} is not of the form keyid:base64(${KEY_BYTES} bytes)`,
+        )
+      }
+      if (new Set(bytes).size < 8) throw new SecretKeysError(`secret key ${index + 1} is not random`)
+      if (keys.has(keyId)) throw new SecretKeysError(`secret key ${index + 1} repeats an id`)
+      keys.set(keyId, createSecretKey(bytes))
+    }
+    const [first = ''] = keys.keys()
+    return new SecretBox(keys, first)
+  }
+
+  /** The key that seals now; rows with another one can be sealed again. */
+  get sealingKeyId(): string {
+    return this.#sealingKeyId
+  }
+
+  seal(secret: string, context: string): SealedSecret {
+    const nonce = randomBytes(NONCE_BYTES)
+    const cipher = createCipheriv(ALGORITHM, this.#key(this.#sealingKeyId), nonce, {
+      authTagLength: TAG_BYTES,
+    })
+    cipher.setAAD(Buffer.from(context))
+    const encrypted = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()])
+    return { keyId: this.#sealingKeyId, ciphertext: Buffer.concat([nonce, cipher.getAuthTag(), encrypted]) }
+  }
+
+  open({ keyId, ciphertext }: SealedSecret, context: string): string {
+    const key = this.#key(keyId)
+    try {
+      const nonce = ciphertext.subarray(0, NONCE_BYTES)
+      const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES })
+      decipher.setAAD(Buffer.from(context))
+      decipher.setAuthTag(ciphertext.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+      const encrypted = ciphertext.subarray(NONCE_BYTES + TAG_BYTES)
+      return Buffer.concat([decipher.update(encrypted), decipher.final()]).toString('utf8')
+    } catch (cause) {
+      throw new SecretUnreadableError('the secret does not open in this context', { cause })
+    }
+  }
+
+  #key(keyId: string): KeyObject {
+    const key = this.#keys.get(keyId)
+    if (key === undefined) throw new SecretUnreadableError('the key of this secret is not configured')
+    return key
+  }
+}
+
+/** The context of an endpoint's signing secret: it opens for this endpoint of this account only. */
+export const endpointSecretContext = (endpoint: { id: string; accountId: string }): string =>
+  `webhook-endpoint-secret:${endpoint.accountId}:${endpoint.id}`
