@@ -4,7 +4,7 @@ import { type KeyAndCertificate } from '../certificate.js'
 import { html, json, portOf, readBody, serve, type SmallRoute } from '../small-http.js'
 import { waitUntil } from '../wait-until.js'
 import { type Mail, parseMail } from './mail.js'
-import { INBOX_PAGE, mailDocument } from './page.js'
+import { INBOX_PAGE, mailDocument, WELCOME_PAGE } from './page.js'
 
 export interface InboxOptions {
   /** 0 or left out: a free one. */
@@ -134,6 +134,7 @@ function routes({ messages, clear }: Pick<Inbox, 'messages' | 'clear'>): SmallRo
   const find = (id: string | undefined): Mail | undefined => messages().find((mail) => mail.id === Number(id))
   return [
     ['GET', /^\/$/, () => html(INBOX_PAGE)],
+    ['GET', /^\/welcome$/, () => html(WELCOME_PAGE)],
     [
       'GET',
       /^\/api\/messages$/,

@@ -112,3 +112,28 @@ export const INBOX_PAGE = `<!doctype html>
 </script>
 </html>
 `
+
+/** Where links in mails of the local stack lead in the end: it stands for the product's own site. */
+export const WELCOME_PAGE = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Welcome</title>
+<style>
+  :root { color-scheme: light dark }
+  body { min-height: 90vh; display: grid; place-content: center; text-align: center; font: 16px/1.5 system-ui, sans-serif }
+</style>
+<h1 id="title">You are signed in</h1>
+<p id="text">This page stands for your own site; the tokens are in the address bar, behind the #.</p>
+<script>
+  const result = new URLSearchParams(location.hash.slice(1) || location.search)
+  if (result.has('error_description')) {
+    document.getElementById('title').textContent = 'That did not work'
+    document.getElementById('text').textContent = result.get('error_description')
+  } else if (result.has('message')) {
+    document.getElementById('title').textContent = 'One more step'
+    document.getElementById('text').textContent = result.get('message')
+  }
+</script>
+</html>
+`

@@ -1,0 +1,94 @@
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { createDatabase, removePostgresData, startPostgres } from '../postgres.js'
+import { startRedis } from '../redis.js'
+import { nextFreePort } from '../ports.js'
+import { DATABASES } from './environment.js'
+import { type Part } from './part.js'
+
+export interface Store extends Part {
+  url: string
+  /** For people: where it is and whose. */
+  description: string
+}
+
+const POSTGRES_PORT = 5433
+const REDIS_PORT = 6380
+/** What the services keep in a Redis that is not ours alone. */
+const REDIS_KEYS = ['{webhooks}:*', 'signet:*']
+
+/** The server of DATABASE_URL, else an embedded one. `url` is an administrator's, to any database there. */
+export async function providePostgres(folder: string): Promise<Store> {
+  const given = process.env['DATABASE_URL']
+  if (given) return { name: 'PostgreSQL', url: given, description: 'PostgreSQL of DATABASE_URL' }
+  const dataDir = join(folder, 'postgres')
+  const logFile = join(folder, 'logs', 'postgres.log')
+  const server = await startPostgres({ dataDir, logFile, port: await nextFreePort(POSTGRES_PORT) })
+  return {
+    name: 'PostgreSQL',
+    url: server.url('postgres'),
+    description: `PostgreSQL (embedded) on port ${server.port}`,
+    exited: server.exited,
+    stop: () => server.stop(),
+  }
+}
+
+/** The server of REDIS_URL, else a private one that keeps its data. */
+export async function provideRedis(folder: string): Promise<Store> {
+  const given = process.env['REDIS_URL']
+  if (given) return { name: 'Redis', url: given, description: 'Redis of REDIS_URL' }
+  const port = await nextFreePort(REDIS_PORT)
+  const server = await startRedis({ dir: join(folder, 'redis'), appendOnly: true, port })
+  return {
+    name: 'Redis',
+    url: server.url,
+    description: `Redis (private) on port ${server.port}`,
+    exited: server.exited,
+    stop: () => server.stop(),
+  }
+}
+
+export async function createDatabases(adminUrl: string): Promise<void> {
+  for (const name of Object.values(DATABASES)) await createDatabase(adminUrl, name)
+}
+
+/** The same server, another database. */
+export function databaseUrl(adminUrl: string, database: string): string {
+  const url = new URL(adminUrl)
+  url.pathname = `/${database}`
+  return url.href
+}
+
+/** Forgets everything the stack stored, in its own servers and in those it was given. */
+export async function resetStores(folder: string): Promise<void> {
+  removePostgresData(join(folder, 'postgres'))
+  const { DATABASE_URL: databaseServer, REDIS_URL: redisServer } = process.env
+  if (databaseServer) await dropDatabases(databaseServer)
+  if (redisServer) await deleteKeys(redisServer)
+}
+
+async function dropDatabases(adminUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: adminUrl })
+  await client.connect()
+  try {
+    for (const name of Object.values(DATABASES)) {
+      await client.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`)
+    }
+  } finally {
+    await client.end()
+  }
+}
+
+async function deleteKeys(url: string): Promise<void> {
+  const client = new Redis(url)
+  try {
+    for (const match of REDIS_KEYS) {
+      for await (const keys of client.scanStream({ match, count: 500 }) as AsyncIterable<string[]>) {
+        if (keys.length > 0) await client.unlink(keys)
+      }
+    }
+  } finally {
+    client.disconnect()
+  }
+}

@@ -1,0 +1,82 @@
+import { type LocalSecrets, sha256Hex } from './secrets.js'
+
+export interface ServiceAddresses {
+  authUrl: string
+  webhooksUrl: string
+  internalUrl: string
+  dispatcherUrl: string
+}
+
+export interface EnvironmentInput extends ServiceAddresses {
+  databaseUrl: (database: string) => string
+  redisUrl: string
+  smtpPort: number
+  /** Where people land after following a link in a mail. */
+  siteUrl: string
+  /** File with the certificate of the local authority, which the dispatcher is to trust. */
+  authorityFile: string
+  secrets: LocalSecrets
+  /** Left out: the real schedule of minutes. */
+  retryDelaysSeconds?: string
+}
+
+export type ServiceName = 'auth' | 'webhooks' | 'dispatcher'
+
+const HOST = '127.0.0.1'
+/** Every start runs the walk-through, with a mail and a client registration of its own: hourly limits would stop it. */
+const PLENTY = '1000'
+
+/** All settings of the three services on a developer's machine; there are no others. */
+export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName, Record<string, string>> {
+  const { secrets } = input
+  const common = { NODE_ENV: 'development' }
+  const shared = {
+    ...common,
+    WEBHOOKS_BASE_URL: input.webhooksUrl,
+    WEBHOOKS_DATABASE_URL: input.databaseUrl(DATABASES.webhooks),
+    WEBHOOKS_REDIS_URL: input.redisUrl,
+    WEBHOOKS_SECRET_KEYS: `local:${secrets.encryptionKey}`,
+    // The receiver of this stack lives on the same machine. Refused when NODE_ENV is production.
+    WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
+  }
+  return {
+    auth: {
+      ...common,
+      AUTH_API_HOST: HOST,
+      PORT: portOf(input.authUrl),
+      AUTH_API_EXTERNAL_URL: input.authUrl,
+      AUTH_SITE_URL: input.siteUrl,
+      AUTH_URI_ALLOW_LIST: `${input.webhooksUrl}/oauth/callback*`,
+      AUTH_DB_DRIVER: 'postgres',
+      DATABASE_URL: input.databaseUrl(DATABASES.auth),
+      AUTH_JWT_SECRET: secrets.jwtSecret,
+      AUTH_SMTP_HOST: HOST,
+      AUTH_SMTP_PORT: String(input.smtpPort),
+      AUTH_SMTP_ADMIN_EMAIL: 'no-reply@signet.test',
+      AUTH_SMTP_SENDER_NAME: 'Signet',
+      AUTH_RATE_LIMIT_EMAIL_SENT: PLENTY,
+    },
+    webhooks: {
+      ...shared,
+      WEBHOOKS_HOST: HOST,
+      WEBHOOKS_PORT: portOf(input.webhooksUrl),
+      WEBHOOKS_INTERNAL_PORT: portOf(input.internalUrl),
+      WEBHOOKS_IDENTITY_URL: input.authUrl,
+      WEBHOOKS_IDENTITY_JWT_SECRET: secrets.jwtSecret,
+      WEBHOOKS_IDENTITY_JWT_AUD: 'authenticated',
+      WEBHOOKS_RATE_LIMIT_REGISTER: PLENTY,
+      WEBHOOKS_INTERNAL_TOKENS: `recorder:${sha256Hex(secrets.internalToken)}`,
+    },
+    dispatcher: {
+      ...shared,
+      DISPATCHER_PORT: portOf(input.dispatcherUrl),
+      DISPATCHER_ADMIN_TOKEN: secrets.adminToken,
+      NODE_EXTRA_CA_CERTS: input.authorityFile,
+      ...(input.retryDelaysSeconds && { DISPATCHER_RETRY_DELAYS_SECONDS: input.retryDelaysSeconds }),
+    },
+  }
+}
+
+export const DATABASES = { auth: 'signet_auth', webhooks: 'signet_webhooks' } as const
+
+const portOf = (url: string): string => new URL(url).port

@@ -1,0 +1,11 @@
+import { type Exit } from '../child.js'
+
+/** Something that runs as part of the stack. Without `stop` it is not ours to stop. */
+export interface Part {
+  name: string
+  /** For processes: settles when it ends, wanted or not. */
+  exited?: Promise<Exit>
+  stop?: () => Promise<unknown>
+  /** What it said last, to be shown when it ends unasked. */
+  lastWords?: () => string
+}

@@ -1,0 +1,30 @@
+import { nextFreePort } from '../ports.js'
+
+/** Where things are unless somebody else is there already. */
+const WANTED = {
+  auth: 8081,
+  webhooks: 8082,
+  internal: 8083,
+  dispatcher: 8084,
+  smtp: 1025,
+  inbox: 8025,
+  receiver: 8443,
+  receiverPage: 8444,
+}
+
+export type Ports = typeof WANTED
+
+/** Chooses all ports, each the wanted one or the next that is free, and says which ones had to move. */
+export async function choosePorts(): Promise<{ ports: Ports; moved: string[] }> {
+  const ports: Ports = { ...WANTED }
+  const taken = new Set<number>()
+  const moved: string[] = []
+  for (const name of Object.keys(WANTED) as (keyof Ports)[]) {
+    const wanted = WANTED[name]
+    const port = await nextFreePort(wanted, taken)
+    taken.add(port)
+    ports[name] = port
+    if (port !== wanted) moved.push(`port ${wanted} (${name}) is taken; using ${port}`)
+  }
+  return { ports, moved }
+}

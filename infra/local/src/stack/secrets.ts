@@ -1,0 +1,27 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** Secrets of one developer's machine. They are made at random once and never leave the data folder. */
+export interface LocalSecrets {
+  jwtSecret: string
+  /** 32 bytes, base64: encrypts the subscriptions' signing secrets. */
+  encryptionKey: string
+  internalToken: string
+  adminToken: string
+}
+
+export function loadSecrets(file: string): LocalSecrets {
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as LocalSecrets
+  const secrets: LocalSecrets = {
+    jwtSecret: randomBytes(48).toString('base64url'),
+    encryptionKey: randomBytes(32).toString('base64'),
+    internalToken: randomBytes(32).toString('base64url'),
+    adminToken: randomBytes(32).toString('base64url'),
+  }
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, JSON.stringify(secrets, null, 2), { mode: 0o600 })
+  return secrets
+}
+
+export const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')

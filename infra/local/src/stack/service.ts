@@ -1,0 +1,67 @@
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type Guarded, startGuarded } from '../child.js'
+import { waitUntil } from '../wait-until.js'
+
+export interface ServiceOptions {
+  name: string
+  root: string
+  env: Record<string, string>
+  logFile: string
+  args?: readonly string[]
+}
+
+const READY_TIMEOUT_MS = 45_000
+const LOG_TAIL_LINES = 15
+/** A service sees no other variable of the developer's shell, so a stray DATABASE_URL there changes nothing. */
+const PASSED_ON = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ']
+
+/** Starts `node apps/<name>/dist/main.js`, which ends when we do. Its output goes to the log file. */
+export function startService({ name, root, env, logFile, args = [] }: ServiceOptions): Promise<Guarded> {
+  const folder = join(root, 'apps', name)
+  const inherited = Object.fromEntries(PASSED_ON.map((key) => [key, process.env[key]]))
+  mkdirSync(dirname(logFile), { recursive: true })
+  return startGuarded({
+    command: process.execPath,
+    args: ['--enable-source-maps', join(folder, 'dist/main.js'), ...args],
+    stopSignal: 'TERM',
+    logFile,
+    cwd: folder,
+    env: { ...inherited, ...env },
+  })
+}
+
+/** Waits until the service answers 200 there. When it ends instead, the error carries its last words. */
+export async function untilHealthy(service: Guarded, url: string, log: LogMark): Promise<void> {
+  await waitUntil(
+    async () => {
+      if (!service.running) throw new Error(`it ended while starting:\n${log.read()}`)
+      return (await answersOk(url)) || undefined
+    },
+    { timeoutMs: READY_TIMEOUT_MS, describe: `answer from ${url}`, seen: () => `it said:\n${log.read()}` },
+  )
+}
+
+async function answersOk(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(2000) })
+    await response.arrayBuffer()
+    return response.ok
+  } catch {
+    return false
+  }
+}
+
+/** Remembers how long a log was, to show later only what came since. */
+export class LogMark {
+  readonly #start: number
+
+  constructor(readonly file: string) {
+    this.#start = statSync(file, { throwIfNoEntry: false })?.size ?? 0
+  }
+
+  read(): string {
+    const lines = readFileSync(this.file).subarray(this.#start).toString('utf8').trimEnd().split('\n')
+    return lines.slice(-LOG_TAIL_LINES).join('\n')
+  }
+}

@@ -1,0 +1,171 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Authority, loadAuthority } from '../certificate.js'
+import { type Guarded } from '../child.js'
+import { startInbox } from '../inbox/index.js'
+import { startReceiver, startReceiverControl } from '../receiver/index.js'
+import { dim, green, say, step } from '../terminal.js'
+import { createDatabases, databaseUrl, providePostgres, provideRedis, resetStores } from './databases.js'
+import { type ServiceAddresses, type ServiceName, serviceEnvironments } from './environment.js'
+import { type Part } from './part.js'
+import { choosePorts, type Ports } from './ports.js'
+import { loadSecrets, type LocalSecrets } from './secrets.js'
+import { LogMark, startService, untilHealthy } from './service.js'
+import { type Supervisor } from './supervisor.js'
+
+export interface StackOptions {
+  /** Root of the repository. */
+  root: string
+  /** Where everything that is to survive a restart lives. */
+  folder: string
+  reset: boolean
+  /** Retry after seconds instead of minutes, so that a person need not wait. */
+  shortRetries: boolean
+}
+
+export interface StackAddresses extends ServiceAddresses {
+  inboxUrl: string
+  smtpPort: number
+  receiverUrl: string
+  receiverPageUrl: string
+  postgresUrl: string
+  redisUrl: string
+}
+
+export interface Stack {
+  addresses: StackAddresses
+  secrets: LocalSecrets
+}
+
+/** Seconds between the attempts of a delivery while the demo runs. */
+const SHORT_RETRIES = '2,4,8,15,15'
+const SERVICE_STOP_MS = 7000
+
+/** Starts everything and returns when all services are ready. The supervisor stops it, also after a failure. */
+export async function startStack(supervisor: Supervisor, options: StackOptions): Promise<Stack> {
+  const { folder, root } = options
+  if (options.reset)
+    await step(
+      () => reset(folder),
+      () => 'wiped the data of earlier runs',
+    )
+  mkdirSync(join(folder, 'logs'), { recursive: true, mode: 0o711 })
+  const secrets = loadSecrets(join(folder, 'secrets.json'))
+  const { ports, moved } = await choosePorts()
+  for (const line of moved) say(`  ! ${line}`)
+
+  const [postgres, redis] = await supervisor.start(
+    () =>
+      step(
+        () => providePostgres(folder),
+        ({ description }) => description,
+      ),
+    () =>
+      step(
+        () => provideRedis(folder),
+        ({ description }) => description,
+      ),
+  )
+  if (!postgres || !redis) throw new Error('unreachable: start gives a part for each beginning')
+  await createDatabases(postgres.url)
+
+  const authority = await loadAuthority(join(folder, 'authority'))
+  await supervisor.start(
+    () => startMailInbox(ports),
+    () => startWebhookReceiver(ports, authority),
+  )
+  const addresses: StackAddresses = {
+    ...addressesOf(ports),
+    postgresUrl: postgres.url,
+    redisUrl: redis.url,
+  }
+  const environments = serviceEnvironments({
+    ...addresses,
+    databaseUrl: (name) => databaseUrl(postgres.url, name),
+    siteUrl: `${addresses.inboxUrl}/welcome`,
+    authorityFile: join(folder, 'authority', 'authority.pem'),
+    secrets,
+    retryDelaysSeconds: options.shortRetries ? SHORT_RETRIES : undefined,
+  })
+  const service = (name: ServiceName, ...args: string[]): ServiceRun => ({
+    name,
+    root,
+    env: environments[name],
+    logFile: join(folder, 'logs', `${name}.log`),
+    args,
+  })
+  await step(
+    () => Promise.all([runToEnd(service('auth', 'migrate')), runToEnd(service('webhooks', 'migrate'))]),
+    () => 'databases are up to date',
+  )
+  await supervisor.start(
+    () => runService(service('auth', 'serve'), `${addresses.authUrl}/health`),
+    () => runService(service('webhooks'), `${addresses.webhooksUrl}/readyz`),
+    () => runService(service('dispatcher'), `${addresses.dispatcherUrl}/readyz`),
+  )
+  return { addresses, secrets }
+}
+
+async function reset(folder: string): Promise<void> {
+  await resetStores(folder)
+  rmSync(folder, { recursive: true, force: true })
+}
+
+function addressesOf(ports: Ports): Omit<StackAddresses, 'postgresUrl' | 'redisUrl'> {
+  const local = (port: number): string => `http://127.0.0.1:${port}`
+  return {
+    authUrl: local(ports.auth),
+    webhooksUrl: local(ports.webhooks),
+    internalUrl: local(ports.internal),
+    dispatcherUrl: local(ports.dispatcher),
+    inboxUrl: local(ports.inbox),
+    smtpPort: ports.smtp,
+    receiverUrl: `https://127.0.0.1:${ports.receiver}`,
+    receiverPageUrl: local(ports.receiverPage),
+  }
+}
+
+async function startMailInbox(ports: Ports): Promise<Part> {
+  const inbox = await startInbox({ smtpPort: ports.smtp, httpPort: ports.inbox })
+  return { name: 'mail inbox', stop: () => inbox.close() }
+}
+
+async function startWebhookReceiver(ports: Ports, authority: Authority): Promise<Part> {
+  const receiver = await startReceiver({ port: ports.receiver, authority })
+  const control = await startReceiverControl(receiver, { port: ports.receiverPage })
+  return { name: 'webhook receiver', stop: () => Promise.all([receiver.close(), control.close()]) }
+}
+
+type ServiceRun = Parameters<typeof startService>[0]
+
+async function runToEnd(run: ServiceRun): Promise<void> {
+  const log = new LogMark(run.logFile)
+  const process = await startService(run)
+  const { code } = await process.exited
+  if (code !== 0) throw new Error(`${run.name} ${run.args?.join(' ')} failed:\n${log.read()}`)
+}
+
+async function runService(run: ServiceRun, healthUrl: string): Promise<Part> {
+  const log = new LogMark(run.logFile)
+  const startedAt = performance.now()
+  const process = await startService(run)
+  const part = asPart(run.name, process, log)
+  try {
+    await untilHealthy(process, healthUrl, log)
+  } catch (error) {
+    await part.stop?.()
+    throw new Error(`${run.name} did not become ready: ${(error as Error).message}`, { cause: error })
+  }
+  const took = ((performance.now() - startedAt) / 1000).toFixed(1)
+  say(`  ${green('✓')} ${run.name} ${dim(`(${took} s)`)}`)
+  return part
+}
+
+function asPart(name: string, process: Guarded, log: LogMark): Part {
+  return {
+    name,
+    exited: process.exited,
+    stop: () => process.stop(SERVICE_STOP_MS),
+    lastWords: () => log.read(),
+  }
+}

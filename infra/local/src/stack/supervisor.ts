@@ -1,0 +1,56 @@
+import { type Exit } from '../child.js'
+import { type Part } from './part.js'
+
+/**
+ * Holds what runs. Parts stop in the reverse order of their start, those started together at the same time: services
+ * before what they depend on.
+ */
+export class Supervisor {
+  readonly #generations: Part[][] = []
+  #stopping: Promise<void> | undefined
+  #reportEnd: (end: string) => void = () => {}
+  /** Settles with a sentence when a part ends although nobody asked it to. */
+  readonly unexpectedEnd = new Promise<string>((resolve) => {
+    this.#reportEnd = resolve
+  })
+
+  /** Starts parts together. When one fails the others are still known, so `stop` reaches them. */
+  async start<T extends Part>(...starts: (() => Promise<T>)[]): Promise<T[]> {
+    if (this.#stopping) throw new Error('the stack is stopping')
+    const generation: Part[] = []
+    this.#generations.push(generation)
+    const results = await Promise.allSettled(
+      starts.map(async (begin) => {
+        const part = await begin()
+        generation.push(part)
+        this.#watch(part)
+        return part
+      }),
+    )
+    const failure = results.find((result) => result.status === 'rejected')
+    if (failure) throw failure.reason
+    return results.map((result) => (result as PromiseFulfilledResult<T>).value)
+  }
+
+  /** Stops everything, once, however often it is asked. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stopAll()
+    return this.#stopping
+  }
+
+  async #stopAll(): Promise<void> {
+    for (const generation of this.#generations.reverse()) {
+      await Promise.allSettled(generation.map(async (part) => part.stop?.()))
+    }
+  }
+
+  #watch(part: Part): void {
+    void part.exited?.then((exit) => {
+      if (this.#stopping) return
+      const words = part.lastWords?.()
+      this.#reportEnd(`${part.name} ended by itself (${describe(exit)})${words ? `:\n${words}` : ''}`)
+    })
+  }
+}
+
+const describe = ({ code, signal }: Exit): string => (signal ? `signal ${signal}` : `exit code ${code}`)

@@ -1,0 +1,154 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { type Stack, startStack } from './stack/stack.js'
+import { Supervisor } from './stack/supervisor.js'
+import { bold, dim, green, red, say, seconds, table } from './terminal.js'
+import { StepFailed, walkThrough, type WalkthroughResult, type World } from './walkthrough/index.js'
+
+const USAGE = `npm start                 services, walk-through, then stay up
+npm start -- --no-demo    services only, with the real retry schedule
+npm start -- --once       services, walk-through, then stop: exit code 0 when every step passed
+npm start -- --reset      forget all data of earlier runs first`
+
+const ORPHAN_POLL_MS = 500
+const INTERRUPTED = 130
+
+interface Options {
+  reset: boolean
+  once: boolean
+  demo: boolean
+}
+
+/** The `npm start` command; `root` is the repository. Returns the exit code. */
+export async function start(root: string, args: string[]): Promise<number> {
+  const options = parse(args)
+  if (!options) return 2
+  const supervisor = new Supervisor()
+  try {
+    return await Promise.race([
+      untilAskedToStop().then(() => (options.once ? INTERRUPTED : 0)),
+      supervisor.unexpectedEnd.then(reportEnd),
+      run(root, options, supervisor),
+    ])
+  } catch (error) {
+    say(`\n${red('The stack did not start.')} ${error instanceof Error ? error.message : String(error)}`)
+    return 1
+  } finally {
+    const stoppingAt = performance.now()
+    await supervisor.stop()
+    say(dim(`  stopped in ${seconds(performance.now() - stoppingAt)}`))
+  }
+}
+
+/** Ends with an exit code after `--once`; otherwise never, because the services stay up. */
+async function run(root: string, options: Options, supervisor: Supervisor): Promise<number> {
+  const startedAt = performance.now()
+  const folder = join(root, '.data')
+  const stack = await startStack(supervisor, {
+    root,
+    folder,
+    reset: options.reset,
+    shortRetries: options.demo,
+  })
+  say(`\n  ${green('Everything is up')} ${dim(`after ${seconds(performance.now() - startedAt)}`)}`)
+  const passed = !options.demo || (await demo(stack, folder, root))
+  if (options.once) return passed ? 0 : 1
+  say(`\n${overview(stack, folder)}\n`)
+  say(dim('  Ctrl-C stops everything; the data stays in .data for the next start.\n'))
+  return new Promise<never>(() => {})
+}
+
+function parse(args: string[]): Options | undefined {
+  try {
+    const { values } = parseArgs({
+      args,
+      options: {
+        reset: { type: 'boolean', default: false },
+        once: { type: 'boolean', default: false },
+        'no-demo': { type: 'boolean', default: false },
+      },
+    })
+    if (values.once && values['no-demo'])
+      throw new Error('--once runs the demo: it does not go with --no-demo')
+    return { reset: values.reset, once: values.once, demo: !values['no-demo'] }
+  } catch (error) {
+    say(`${(error as Error).message}\n\n${USAGE}`)
+    return undefined
+  }
+}
+
+/** Runs the walk-through; a failure is shown, and the services stay for a look at what went wrong. */
+async function demo(stack: Stack, folder: string, root: string): Promise<boolean> {
+  try {
+    const result = await walkThrough(worldOf(stack, root))
+    writeFileSync(demoFile(folder), JSON.stringify(result, null, 2), { mode: 0o600 })
+    return true
+  } catch (error) {
+    if (!(error instanceof StepFailed)) throw error
+    say(`\n${red(error.message)}`)
+    return false
+  }
+}
+
+function worldOf({ addresses, secrets }: Stack, root: string): World {
+  return {
+    ...addresses,
+    receiverControlUrl: addresses.receiverPageUrl,
+    internalToken: secrets.internalToken,
+    recordingsFolder: join(root, 'infra/local/recordings'),
+  }
+}
+
+const demoFile = (folder: string): string => join(folder, 'demo.json')
+
+function overview({ addresses, secrets }: Stack, folder: string): string {
+  const rows: [string, string][] = [
+    ['Identity (auth)', addresses.authUrl],
+    ['Webhooks and OAuth', addresses.webhooksUrl],
+    ['  internal API', `${addresses.internalUrl}   token ${secrets.internalToken}`],
+    ['Dispatcher', `${addresses.dispatcherUrl}   admin token ${secrets.adminToken}`],
+    ['Mail inbox', `${addresses.inboxUrl}   SMTP on port ${addresses.smtpPort}`],
+    ['Webhook receiver', `${addresses.receiverUrl}   page ${addresses.receiverPageUrl}`],
+    ['PostgreSQL', addresses.postgresUrl],
+    ['Redis', addresses.redisUrl],
+    ['Logs', join(folder, 'logs')],
+  ]
+  if (existsSync(demoFile(folder))) {
+    const { person, connection } = JSON.parse(readFileSync(demoFile(folder), 'utf8')) as WalkthroughResult
+    rows.push(['Demo account', `${person.email}   password ${person.password}`])
+    rows.push(['  its access token', `${connection.accessToken}   for /v1, one hour`])
+  }
+  return `${bold('  Where everything is')}\n\n${table(rows)}`
+}
+
+function reportEnd(end: string): number {
+  say(`\n${red(end)}`)
+  return 1
+}
+
+/** Settles on the first Ctrl-C or SIGTERM; a second one ends the process at once, and the guards end the children. */
+function untilAskedToStop(): Promise<void> {
+  return new Promise((resolve) => {
+    let asked = false
+    const ask = (): void => {
+      if (asked) process.exit(130)
+      asked = true
+      say(`\n${dim('  stopping …')}`)
+      resolve()
+    }
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, ask)
+    if (process.env['npm_lifecycle_event']) whenOrphaned(ask)
+  })
+}
+
+/** npm does not always pass a signal on: when it is gone, nobody is there to be served. */
+function whenOrphaned(then: () => void): void {
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    then()
+  }, ORPHAN_POLL_MS)
+  timer.unref()
+}

@@ -1,0 +1,55 @@
+import { bold, cyan, green, red, say, seconds } from '../terminal.js'
+import { connectApplication } from './connect.js'
+import { ping } from './ping.js'
+import { retry } from './retry.js'
+import { signUp } from './sign-up.js'
+import { subscribe } from './subscribe.js'
+import { summaries } from './summaries.js'
+import { type Connection, type Person, type World } from './world.js'
+
+export { type World } from './world.js'
+
+export interface WalkthroughResult {
+  person: Person
+  connection: Connection
+}
+
+/** Names the step of the walk-through that failed. */
+export class StepFailed extends Error {
+  constructor(
+    readonly step: string,
+    cause: unknown,
+  ) {
+    super(`Step ${step} failed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  }
+}
+
+/** The main job from end to end, against running services, printed as it goes. Throws StepFailed. */
+export async function walkThrough(world: World): Promise<WalkthroughResult> {
+  const startedAt = performance.now()
+  const name = `ana-${Date.now().toString(36)}`
+  const person = await step('a', 'A person signs up', () => signUp(world, name))
+  const connection = await step('b', 'She connects an application', () => connectApplication(world, person))
+  const subscription = await step('c', 'The application registers a webhook', () =>
+    subscribe(world, connection, name),
+  )
+  const pinged = await step('d', 'A test event arrives', () => ping(world, connection, subscription))
+  const summed = await step('e', 'Recordings are summed up', () =>
+    summaries(world, person, subscription, pinged),
+  )
+  await step('f', 'The receiver stumbles, and the event comes again', () =>
+    retry(world, person, connection, subscription, summed),
+  )
+  say(`\n  ${green(`All six steps passed in ${seconds(performance.now() - startedAt)}.`)}`)
+  return { person, connection }
+}
+
+async function step<T>(letter: string, title: string, work: () => Promise<T>): Promise<T> {
+  say(`\n  ${cyan(letter)}  ${bold(title)}`)
+  try {
+    return await work()
+  } catch (error) {
+    say(`     ${red('✗')} ${error instanceof Error ? error.message : String(error)}`)
+    throw new StepFailed(`${letter} (${title})`, error)
+  }
+}

@@ -1,0 +1,47 @@
+import { type WebhookEvent } from '@signet/webhook-verify'
+import { type DeliveryView, type Hook } from '../receiver/index.js'
+import { waitUntil } from '../wait-until.js'
+import { check, expectJson, send } from './http.js'
+import { type Subscription, type World } from './world.js'
+
+const DELIVERY_TIMEOUT_MS = 30_000
+
+/** Tells the receiver what a path expects and how it is to answer; returns the address for a subscription. */
+export async function setHook(world: World, path: string, hook: Hook): Promise<string> {
+  const answer = await send('PUT', `${world.receiverControlUrl}/api/hooks`, {
+    at: 'receiver',
+    json: { path, ...hook },
+    quiet: true,
+  })
+  return expectJson<{ url: string }>(answer, 200).url
+}
+
+/** Waits for the next deliveries of one event type, after a given one, and insists that they verified. */
+export async function awaitDeliveries(
+  world: World,
+  { path }: Pick<Subscription, 'path'>,
+  { type, after, count = 1 }: { type: string; after: number; count?: number },
+): Promise<DeliveryView[]> {
+  const url = `${world.receiverControlUrl}/api/deliveries?path=${path}&after=${after}`
+  const deliveries = await waitUntil(
+    async () => {
+      const answer = await send('GET', url, { at: 'receiver', quiet: true })
+      const { items } = expectJson<{ items: DeliveryView[] }>(answer, 200)
+      const wanted = items.filter(({ headers }) => headers['x-service-event'] === type)
+      return wanted.length >= count ? wanted : undefined
+    },
+    { timeoutMs: DELIVERY_TIMEOUT_MS, describe: `${type} at the receiver` },
+  )
+  for (const { verified, refusal } of deliveries)
+    check(verified === true, `the signature is right (${refusal})`)
+  return deliveries
+}
+
+/** The event as the receiver got it, parsed from the bytes it verified. */
+export async function eventOf(world: World, { number }: DeliveryView): Promise<WebhookEvent> {
+  const answer = await send('GET', `${world.receiverControlUrl}/api/deliveries/${number}`, {
+    at: 'receiver',
+    quiet: true,
+  })
+  return expectJson<WebhookEvent>(answer, 200)
+}

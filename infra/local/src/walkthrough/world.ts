@@ -1,0 +1,33 @@
+/** Where the walk-through finds everything. It touches the services over HTTP alone. */
+export interface World {
+  authUrl: string
+  webhooksUrl: string
+  /** Listener for other services of the operator: the recorder announces its summaries here. */
+  internalUrl: string
+  internalToken: string
+  /** Page and API of the mail inbox. */
+  inboxUrl: string
+  /** Control API of the webhook receiver. */
+  receiverControlUrl: string
+  /** Folder of the recordings shipped with the repository. */
+  recordingsFolder: string
+}
+
+export interface Person {
+  email: string
+  password: string
+  accountId: string
+}
+
+export interface Connection {
+  clientId: string
+  accessToken: string
+}
+
+export interface Subscription {
+  endpointId: string
+  url: string
+  /** Path of the receiver. */
+  path: string
+  secret: string
+}
