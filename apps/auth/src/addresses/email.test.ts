@@ -5,7 +5,7 @@ const refused = expect.objectContaining({
   kind: 'invalid',
   code: 'validation_failed',
   message: 'Unable to validate email address: invalid format',
-}) as Error
+})
 
 describe('normaliseEmail (contract 0.7)', () => {
   it('stores and compares in lower case', () => {

@@ -31,7 +31,7 @@ describe('normalisePhone (contract 0.7)', () => {
         kind: 'invalid',
         code: 'validation_failed',
         message: 'Invalid phone number format (E.164 required)',
-      }) as Error,
+      }),
     )
   })
 })

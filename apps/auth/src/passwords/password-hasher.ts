@@ -1,3 +1,10 @@
+import { availableParallelism } from 'node:os'
+import { AppError } from '@signet/errors'
+import { Piscina } from 'piscina'
+import { BCRYPT_MAX_BYTES, type BcryptChoice } from './bcrypt.js'
+import { parseHash } from './hash-formats.js'
+import { type HashJob } from './hash-job.js'
+
 /** Hashes and checks passwords off the event loop. */
 export type PasswordHasher = {
   /** A bcrypt hash of a password of at most 72 bytes. Throws `unavailable` while the queue is full. */
@@ -16,8 +23,77 @@ export type PasswordHasherOptions = {
   cost?: number
   /** Worker threads; by default one for each core. */
   threads?: number
-  /** Jobs that may wait for a thread; one more is refused with `unavailable`. */
+  /** Jobs that may wait for a thread; one more is refused with `unavailable`. By default 64 for each thread. */
   maxQueue?: number
   /** Told when a job enters and when it ends, for the counters of 12.5. */
-  observe?: (operation: 'hash' | 'verify', phase: 'submitted' | 'completed') => void
+  observe?: (operation: HashJob['kind'], phase: 'submitted' | 'completed') => void
+  /** `auto` takes the native implementation where it loads; the others are for tests and benchmarks. */
+  bcrypt?: BcryptChoice
+}
+
+const DEFAULT_COST = 10
+const DEFAULT_QUEUE_PER_THREAD = 64
+/** A full queue is worked off in about this time. */
+const RETRY_AFTER_SECONDS = 5
+
+/** Starts the worker threads; `close` ends them. */
+export function createPasswordHasher(options: PasswordHasherOptions = {}): PasswordHasher {
+  const { cost = DEFAULT_COST, threads = availableParallelism(), observe = () => undefined } = options
+  const { maxQueue = threads * DEFAULT_QUEUE_PER_THREAD } = options
+  const pool = startPool(threads, options.bcrypt ?? 'auto')
+  const dummyHash = `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
+  let pending = 0
+
+  async function run<Result>(job: HashJob): Promise<Result> {
+    // Counted here and not by the pool, which also holds back jobs while its threads are still starting.
+    if (pending >= threads + maxQueue) throw new BusyError()
+    pending++
+    observe(job.kind, 'submitted')
+    try {
+      return (await pool.run(job)) as Result
+    } finally {
+      pending--
+      observe(job.kind, 'completed')
+    }
+  }
+
+  return {
+    async hash(password) {
+      if (Buffer.byteLength(password) > BCRYPT_MAX_BYTES)
+        throw new RangeError('password longer than 72 bytes')
+      return run<string>({ kind: 'hash', password, cost })
+    },
+    verify: (hash, password) => run<boolean>({ kind: 'verify', hash, password }),
+    async verifyDummy(password) {
+      await run<boolean>({ kind: 'verify', hash: dummyHash, password })
+    },
+    needsRehash(hash) {
+      const format = parseHash(hash)
+      return format?.algorithm !== 'bcrypt' || format.cost !== cost
+    },
+    close: () => pool.destroy(),
+  }
+}
+
+class BusyError extends AppError {
+  constructor() {
+    super('unavailable', 'unavailable', 'The server is busy, try again later', {
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+    })
+  }
+}
+
+function startPool(threads: number, bcrypt: BcryptChoice): Piscina<HashJob, string | boolean> {
+  // Run from source (tests, development) the worker is TypeScript too and needs a loader of its own.
+  const fromSource = import.meta.url.endsWith('.ts')
+  return new Piscina({
+    filename: new URL(fromSource ? './hash-worker.ts' : './hash-worker.js', import.meta.url).href,
+    execArgv: fromSource ? ['--import', 'tsx'] : [],
+    workerData: { bcrypt },
+    minThreads: threads,
+    maxThreads: threads,
+    // Requests that hash nothing keep their latency while every core hashes: the event loop's thread goes first.
+    // Only Linux has a priority for each thread; elsewhere this would slow the whole process.
+    niceIncrement: process.platform === 'linux' ? 10 : 0,
+  })
 }
