@@ -54,7 +54,6 @@ module.exports = {
       exportsFields: ['exports'],
       conditionNames: ['@signet/source', 'import', 'types', 'node', 'default'],
       extensions: ['.ts', '.js', '.mjs', '.cjs', '.json'],
-      extensionAlias: { '.js': ['.ts', '.js'] },
     },
   },
 }
