@@ -32,12 +32,15 @@ export {
 export {
   AddressGuard,
   BlockedAddressError,
+  guardedAgent,
+  guardedConnector,
+  isPublicAddress,
   NameNotResolvedError,
   type AddressGuardOptions,
-} from './address/address-guard.js'
-export { type ResolvedAddress, type Resolver } from './address/resolver.js'
-export { guardedAgent, guardedConnector, type GuardedAgentOptions } from './address/guarded-agent.js'
-export { isPublicAddress } from './address/ip-ranges.js'
+  type GuardedAgentOptions,
+  type ResolvedAddress,
+  type Resolver,
+} from '@signet/address-guard'
 export {
   parsePortRanges,
   UrlPolicy,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { AddressGuard } from './address-guard.js'
+import { AddressGuard } from '@signet/address-guard'
 import { parsePortRanges, UrlPolicy, UrlRefusedError } from './url-policy.js'
 
 const PUBLIC = [{ address: '1.1.1.1', family: 4 as const }]

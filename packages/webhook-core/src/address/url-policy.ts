@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { AppError } from '@signet/errors'
-import { BlockedAddressError, NameNotResolvedError, type AddressGuard } from './address-guard.js'
+import { BlockedAddressError, NameNotResolvedError, type AddressGuard } from '@signet/address-guard'
 
 /** A subscription url that the policy refuses. The message is for the caller and names the rule, not our network. */
 export class UrlRefusedError extends AppError {

@@ -1,0 +1,66 @@
+import { Cluster, Redis, type RedisOptions } from 'ioredis'
+
+export type RedisSettings = {
+  /**
+   * `redis://` or `rediss://`. With sentinels its host is the name of the master group; with cluster nodes it gives only
+   * credentials and TLS.
+   */
+  url: string
+  /** `host:port` of each sentinel; empty or left out for none. */
+  sentinels?: readonly string[]
+  /** `host:port` of some nodes of a cluster; the others are discovered. */
+  clusterNodes?: readonly string[]
+}
+
+/**
+ * `worker`: waits for Redis as long as it takes, as BullMQ's blocking reads need. `producer`: fails within two seconds, so
+ * that an API call does not hang on a schedule that the sweeper makes up for.
+ */
+export type RedisRole = 'worker' | 'producer'
+
+/** One connection to a standalone server, through sentinels, or to a cluster, as the settings say (contract G.3). */
+export function connectRedis(settings: RedisSettings, role: RedisRole): Redis | Cluster {
+  const { sentinels = [], clusterNodes = [] } = settings
+  const url = new URL(settings.url)
+  const options: RedisOptions = {
+    ...credentials(url),
+    ...(role === 'worker'
+      ? { maxRetriesPerRequest: null }
+      : { maxRetriesPerRequest: 1, enableOfflineQueue: false, connectTimeout: 2000, commandTimeout: 2000 }),
+    retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 6), 2000),
+  }
+  if (clusterNodes.length > 0) {
+    // A cluster has database 0 only.
+    return new Cluster(clusterNodes.map(hostAndPort), {
+      redisOptions: { ...options, db: undefined, commandTimeout: options.commandTimeout },
+      enableOfflineQueue: role === 'worker',
+      clusterRetryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 6), 2000),
+    })
+  }
+  if (sentinels.length > 0) {
+    return new Redis({ ...options, sentinels: sentinels.map(hostAndPort), name: url.hostname })
+  }
+  return new Redis({
+    ...options,
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: Number(url.port || 6379),
+  })
+}
+
+function credentials(url: URL): RedisOptions {
+  if (url.protocol !== 'redis:' && url.protocol !== 'rediss:') {
+    throw new RangeError('the Redis URL must start with redis:// or rediss://')
+  }
+  return {
+    username: decodeURIComponent(url.username) || undefined,
+    password: decodeURIComponent(url.password) || undefined,
+    db: Number(url.pathname.slice(1) || 0),
+    tls: url.protocol === 'rediss:' ? {} : undefined,
+  }
+}
+
+function hostAndPort(node: string): { host: string; port: number } {
+  const [, host = '', port = ''] = /^\[?([^\]]+?)\]?:([0-9]{1,5})$/.exec(node.trim()) ?? []
+  if (host === '') throw new RangeError('Redis nodes must be given as host:port')
+  return { host, port: Number(port) }
+}
