@@ -19,10 +19,10 @@ module.exports = {
     {
       name: 'leaf-packages-import-no-package',
       severity: 'error',
-      from: { path: '^packages/(errors|config|telemetry)/src/', pathNot: '\\.test\\.ts$' },
+      from: { path: '^packages/(address-guard|errors|config|telemetry)/src/', pathNot: '\\.test\\.ts$' },
       to: {
-        path: '^packages/(?!errors/|config/|telemetry/)|^packages/',
-        pathNot: '^packages/(errors|config|telemetry)/',
+        path: '^packages/(?!address-guard/|errors/|config/|telemetry/)|^packages/',
+        pathNot: '^packages/(address-guard|errors|config|telemetry)/',
       },
     },
     {

@@ -1,0 +1,71 @@
+import { describe, expect, it } from '@jest/globals'
+import { AddressGuard, BlockedAddressError, NameNotResolvedError } from './address-guard.js'
+import { type Resolver } from './resolver.js'
+
+const answering =
+  (...addresses: string[]): Resolver =>
+  () =>
+    Promise.resolve(addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })))
+
+type Looked = { error: Error | null; address: unknown; family: unknown }
+const look = (guard: AddressGuard, options: { all?: boolean; family?: number | 'IPv4' | 'IPv6' }) =>
+  new Promise<Looked>((resolve) => {
+    guard.lookup('hook.example.com', options, (error, address, family) => resolve({ error, address, family }))
+  })
+
+describe('AddressGuard', () => {
+  it('gives all addresses of a name when every one is public', async () => {
+    const guard = new AddressGuard({ resolver: answering('1.1.1.1', '2606:4700::1111') })
+    expect(await guard.addressesOf('hook.example.com')).toHaveLength(2)
+  })
+
+  it.each([
+    ['a private address', ['10.0.0.1']],
+    ['one private address among public ones', ['1.1.1.1', '10.0.0.1']],
+    ['a private IPv6 address behind a public IPv4 one', ['1.1.1.1', 'fd00::1']],
+    ['an IPv4-mapped private address', ['::ffff:10.0.0.1']],
+    ['a private address behind NAT64', ['64:ff9b::10.0.0.1']],
+  ])('refuses a name with %s', async (_name, addresses) => {
+    const guard = new AddressGuard({ resolver: answering(...addresses) })
+    await expect(guard.addressesOf('hook.example.com')).rejects.toThrow(BlockedAddressError)
+    expect((await look(guard, { all: true })).error).toBeInstanceOf(BlockedAddressError)
+  })
+
+  it.each([
+    ['fails to resolve', () => Promise.reject(new Error('NXDOMAIN'))],
+    ['has no address', answering()],
+    ['never answers', () => new Promise<never>(() => undefined)],
+  ])('refuses a name that %s', async (_name, resolver) => {
+    const guard = new AddressGuard({ resolver, resolveTimeoutMs: 20 })
+    await expect(guard.addressesOf('hook.example.com')).rejects.toThrow(NameNotResolvedError)
+    expect((await look(guard, { all: true })).error).toBeInstanceOf(NameNotResolvedError)
+  })
+
+  it('judges literals without asking the resolver', async () => {
+    const guard = new AddressGuard({ resolver: () => Promise.reject(new Error('asked')) })
+    expect(await guard.addressesOf('1.1.1.1')).toEqual([{ address: '1.1.1.1', family: 4 }])
+    await expect(guard.addressesOf('::1')).rejects.toThrow(BlockedAddressError)
+    expect(() => guard.requireAllowedLiteral('127.0.0.1')).toThrow(BlockedAddressError)
+    expect(() => guard.requireAllowedLiteral('hook.example.com')).not.toThrow()
+  })
+
+  it('answers a lookup with the whole list when all are asked for, else with one of the family', async () => {
+    const guard = new AddressGuard({ resolver: answering('2606:4700::1111', '1.1.1.1') })
+    const both = [
+      { address: '2606:4700::1111', family: 6 },
+      { address: '1.1.1.1', family: 4 },
+    ]
+    expect(await look(guard, { all: true })).toEqual({ error: null, address: both, family: undefined })
+    expect(await look(guard, {})).toMatchObject({ address: '2606:4700::1111', family: 6 })
+    expect(await look(guard, { family: 4 })).toMatchObject({ address: '1.1.1.1', family: 4 })
+    expect(await look(guard, { family: 'IPv4', all: true })).toMatchObject({ address: [both[1]] })
+    const only6 = new AddressGuard({ resolver: answering('2606:4700::1111') })
+    expect((await look(only6, { family: 4 })).error).toBeInstanceOf(NameNotResolvedError)
+  })
+
+  it('lets private addresses pass only where that is switched on', async () => {
+    const guard = new AddressGuard({ allowPrivateTargets: true, resolver: answering('127.0.0.1') })
+    expect(await guard.addressesOf('localhost')).toHaveLength(1)
+    expect(() => guard.requireAllowedLiteral('::1')).not.toThrow()
+  })
+})

@@ -1,0 +1,103 @@
+import { isIP, type LookupFunction } from 'node:net'
+import { isPublicAddress } from './ip-ranges.js'
+import { dnsResolver, systemResolver, type ResolvedAddress, type Resolver } from './resolver.js'
+
+/** The name does not resolve, or not in time. */
+export class NameNotResolvedError extends Error {
+  override name = 'NameNotResolvedError'
+}
+
+/** At least one address of the host is not public. Carries neither host nor address: it ends up in logs. */
+export class BlockedAddressError extends Error {
+  override name = 'BlockedAddressError'
+}
+
+export type AddressGuardOptions = {
+  /** Lets private addresses pass. Development and tests only; processes refuse it in production. */
+  allowPrivateTargets?: boolean
+  resolver?: Resolver
+  /** How long a name may take, in ms. */
+  resolveTimeoutMs?: number
+}
+
+const RESOLVE_TIMEOUT_MS = 3000
+
+/**
+ * Decides which addresses a delivery may go to (contract E.8 rows 5 and 6). The same object judges a url at
+ * registration and every connection at delivery, so the two can never disagree about what is public.
+ */
+export class AddressGuard {
+  readonly #allowPrivateTargets: boolean
+  readonly #resolve: Resolver
+  readonly #timeoutMs: number
+
+  constructor({ allowPrivateTargets = false, resolver, resolveTimeoutMs }: AddressGuardOptions = {}) {
+    this.#allowPrivateTargets = allowPrivateTargets
+    this.#resolve = resolver ?? (allowPrivateTargets ? systemResolver() : dnsResolver())
+    this.#timeoutMs = resolveTimeoutMs ?? RESOLVE_TIMEOUT_MS
+  }
+
+  get allowsPrivateTargets(): boolean {
+    return this.#allowPrivateTargets
+  }
+
+  /** All addresses of a host name or literal (IPv6 without brackets), every one of them allowed; throws otherwise. */
+  async addressesOf(host: string): Promise<ResolvedAddress[]> {
+    const family = isIP(host)
+    const found =
+      family === 0
+        ? await this.#resolveInTime(host)
+        : [{ address: host, family: family === 4 ? 4 : 6 } as const]
+    if (found.length === 0) throw new NameNotResolvedError('the name has no address')
+    // One private address among public ones is a rebinding attempt or a mistake; neither deserves the benefit.
+    if (!found.every(({ address }) => this.#allows(address)))
+      throw new BlockedAddressError('an address is not public')
+    return found
+  }
+
+  /**
+   * Throws for a literal that is not allowed. `net.connect` does not call `lookup` for literals, so whoever connects must
+   * ask this first.
+   */
+  requireAllowedLiteral(host: string): void {
+    if (isIP(host) !== 0 && !this.#allows(host)) throw new BlockedAddressError('the address is not public')
+  }
+
+  /** A `lookup` for `net.connect` and `tls.connect` that gives only checked addresses, so nothing else is dialled. */
+  readonly lookup: LookupFunction = (hostname, options, callback) => {
+    this.addressesOf(hostname).then(
+      (found) => {
+        const wanted = found.filter(
+          ({ family }) => !options.family || family === familyNumber(options.family),
+        )
+        const [first] = wanted
+        // With address-family racing Node asks for all of them and must get the list.
+        if (options.all) callback(null, wanted)
+        else if (first) callback(null, first.address, first.family)
+        else callback(new NameNotResolvedError('the name has no address of this family'), '', 0)
+      },
+      (error: Error) => callback(error, '', 0),
+    )
+  }
+
+  #allows(address: string): boolean {
+    return this.#allowPrivateTargets || isPublicAddress(address)
+  }
+
+  async #resolveInTime(host: string): Promise<ResolvedAddress[]> {
+    let timer: NodeJS.Timeout | undefined
+    const deadline = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`no answer in ${this.#timeoutMs} ms`)), this.#timeoutMs)
+    })
+    try {
+      return await Promise.race([this.#resolve(host), deadline])
+    } catch (cause) {
+      throw new NameNotResolvedError('the name does not resolve', { cause })
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+const familyNumber = (family: number | 'IPv4' | 'IPv6') =>
+  family === 'IPv4' ? 4 : family === 'IPv6' ? 6 : family

@@ -1,0 +1,13 @@
+/**
+ * Which addresses our servers may connect to. Everything that calls a URL somebody else chose goes through it: webhook
+ * deliveries, identity providers, mail templates. Contract sections are those of the webhooks service.
+ */
+export {
+  AddressGuard,
+  BlockedAddressError,
+  NameNotResolvedError,
+  type AddressGuardOptions,
+} from './address-guard.js'
+export { type ResolvedAddress, type Resolver } from './resolver.js'
+export { guardedAgent, guardedConnector, type GuardedAgentOptions } from './guarded-agent.js'
+export { isPublicAddress } from './ip-ranges.js'
