@@ -1,3 +1,6 @@
+import { AddressGuard, BlockedAddressError, guardedAgent, type Resolver } from '@signet/address-guard'
+import { request as undiciRequest, type Dispatcher } from 'undici'
+
 /** The one HTTP client for calls to providers, gateways, CAPTCHA services and mail templates (contract 8.1). */
 export type Outbound = {
   /** Resolves with whatever status the server answered; rejects with {@link OutboundError} when there is no answer. */
@@ -17,15 +20,109 @@ export type OutboundRequest = {
   maxBytes?: number
 }
 
-export type OutboundResponse = { status: number; headers: Readonly<Record<string, string>>; text: string }
+export type OutboundResponse = {
+  status: number
+  /** Names in lower case; values of repeated headers joined by a comma. */
+  headers: Readonly<Record<string, string>>
+  text: string
+}
 
+/** No answer. The message is for the log: it names the host, never the rest of the URL, which may hold secrets. */
 export class OutboundError extends Error {
+  override name = 'OutboundError'
+
   constructor(
-    readonly reason: 'refused_address' | 'timeout' | 'too_large' | 'network',
+    readonly reason: 'refused_url' | 'refused_address' | 'timeout' | 'too_large' | 'network',
     message: string,
     options?: { cause?: unknown },
   ) {
     super(message, options)
-    this.name = 'OutboundError'
   }
+}
+
+export type OutboundOptions = {
+  /** AUTH_ALLOW_PRIVATE_PROVIDER_URLS: lets http and private addresses pass. For tests. */
+  allowPrivateUrls: boolean
+  /** For tests: names and certificates that only exist there. */
+  resolver?: Resolver
+  ca?: string
+}
+
+const TIMEOUT_MS = 10_000
+const MAX_BYTES = 1024 * 1024
+
+/** Private addresses are refused at the moment of connecting, redirects are answers like any other. */
+export function createOutbound({ allowPrivateUrls, resolver, ca }: OutboundOptions): Outbound {
+  const guard = new AddressGuard({ allowPrivateTargets: allowPrivateUrls, resolver })
+  const agent = guardedAgent({ guard, ca })
+  return {
+    async request({
+      method = 'GET',
+      headers = {},
+      body,
+      timeoutMs = TIMEOUT_MS,
+      maxBytes = MAX_BYTES,
+      ...rest
+    }) {
+      const url = parseUrl(rest.url, allowPrivateUrls)
+      // One limit over everything, because a server that drips bytes never trips a limit on pauses.
+      const signal = AbortSignal.timeout(timeoutMs)
+      try {
+        const response = await undiciRequest(url, {
+          dispatcher: agent,
+          method,
+          headers: { ...contentTypeOf(body), ...headers },
+          body: body?.toString(),
+          signal,
+        })
+        const text = await readText(response, maxBytes)
+        return { status: response.statusCode, headers: flatten(response.headers), text }
+      } catch (error) {
+        throw failure(error, url.host, signal.aborted)
+      }
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+function parseUrl(raw: string, allowHttp: boolean): URL {
+  const url = URL.canParse(raw) ? new URL(raw) : undefined
+  if (!url) throw new OutboundError('refused_url', 'the URL is not valid')
+  if (url.protocol !== 'https:' && !(allowHttp && url.protocol === 'http:'))
+    throw new OutboundError('refused_url', `${url.host}: only https is allowed`)
+  if (url.username !== '' || url.password !== '')
+    throw new OutboundError('refused_url', `${url.host}: no credentials are allowed in the URL`)
+  return url
+}
+
+const contentTypeOf = (body: string | URLSearchParams | undefined): Record<string, string> =>
+  body instanceof URLSearchParams ? { 'content-type': 'application/x-www-form-urlencoded' } : {}
+
+async function readText({ body }: Dispatcher.ResponseData, maxBytes: number): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length
+    // Leaving the loop destroys the stream, so the rest is never received.
+    if (size > maxBytes) throw new OutboundError('too_large', `more than ${maxBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+function flatten(headers: Dispatcher.ResponseData['headers']): Record<string, string> {
+  const entries = Object.entries(headers).map(([name, value]) => [
+    name.toLowerCase(),
+    Array.isArray(value) ? value.join(', ') : (value ?? ''),
+  ])
+  return Object.fromEntries(entries) as Record<string, string>
+}
+
+function failure(error: unknown, host: string, timedOut: boolean): OutboundError {
+  const options = { cause: error }
+  if (error instanceof OutboundError) return new OutboundError(error.reason, `${host}: ${error.message}`)
+  if (error instanceof BlockedAddressError)
+    return new OutboundError('refused_address', `${host}: the address is not public`, options)
+  if (timedOut) return new OutboundError('timeout', `${host}: no complete answer in time`, options)
+  return new OutboundError('network', `${host}: the exchange failed`, options)
 }
