@@ -109,7 +109,7 @@ describe('PasswordHasher', () => {
     const refused = results.filter((result) => result.status === 'rejected')
     expect(refused).toHaveLength(7) // one runs, two wait
     for (const { reason } of refused)
-      expect(reason).toMatchObject({ kind: 'unavailable', retryAfterSeconds: 5 })
+      expect(reason).toMatchObject({ kind: 'unavailable', code: 'over_capacity', retryAfterSeconds: 5 })
     await expect(small.hash('secret')).resolves.toMatch(/^\$2/)
   })
 

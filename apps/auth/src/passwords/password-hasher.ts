@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
-import { AppError } from '@signet/errors'
 import { Piscina } from 'piscina'
+import { authError } from '../errors/auth-error.js'
 import { BCRYPT_MAX_BYTES, type BcryptChoice } from './bcrypt.js'
 import { parseHash } from './hash-formats.js'
 import { type HashJob } from './hash-job.js'
@@ -46,7 +46,7 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}): Passw
 
   async function run<Result>(job: HashJob): Promise<Result> {
     // Counted here and not by the pool, which also holds back jobs while its threads are still starting.
-    if (pending >= threads + maxQueue) throw new BusyError()
+    if (pending >= threads + maxQueue) throw busy()
     pending++
     observe(job.kind, 'submitted')
     try {
@@ -75,13 +75,10 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}): Passw
   }
 }
 
-class BusyError extends AppError {
-  constructor() {
-    super('unavailable', 'unavailable', 'The server is busy, try again later', {
-      retryAfterSeconds: RETRY_AFTER_SECONDS,
-    })
-  }
-}
+const busy = () =>
+  authError('unavailable', 'over_capacity', 'The server is busy, try again later', {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  })
 
 function startPool(threads: number, bcrypt: BcryptChoice): Piscina<HashJob, string | boolean> {
   // Run from source (tests, development) the worker is TypeScript too and needs a loader of its own.

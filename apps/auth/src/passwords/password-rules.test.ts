@@ -1,23 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
-import { checkPassword, passwordRules, randomPassword } from './password-rules.js'
+import { checkPassword, randomPassword, type PasswordRules } from './password-rules.js'
 
-const simple = passwordRules(6, '')
-const strict = passwordRules(8, 'abcdefghijklmnopqrstuvwxyz:ABCDEFGHIJKLMNOPQRSTUVWXYZ:0123456789:\\:!')
-
-describe('passwordRules (contract section 7)', () => {
-  it('raises a minimum below 6 to 6', () => {
-    expect(passwordRules(0, '').minLength).toBe(6)
-    expect(passwordRules(5, '').minLength).toBe(6)
-    expect(passwordRules(12, '').minLength).toBe(12)
-  })
-
-  it('separates sets by colons, takes an escaped colon literally and ignores empty sets', () => {
-    expect(passwordRules(6, 'abc:123').requiredCharacters).toEqual(['abc', '123'])
-    expect(passwordRules(6, '::abc::').requiredCharacters).toEqual(['abc'])
-    expect(passwordRules(6, 'a\\:b:\\:').requiredCharacters).toEqual(['a:b', ':'])
-    expect(passwordRules(6, '').requiredCharacters).toEqual([])
-  })
-})
+const simple: PasswordRules = { minLength: 6, requiredCharacters: [] }
+const strict: PasswordRules = {
+  minLength: 8,
+  requiredCharacters: ['abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', '0123456789', ':!'],
+}
 
 describe('checkPassword (contract section 7)', () => {
   it.each([
@@ -59,7 +47,7 @@ describe('checkPassword (contract section 7)', () => {
 
 describe('randomPassword (contract section 7)', () => {
   it('has at least 33 characters, meets the rules and fits bcrypt', () => {
-    for (const rules of [simple, strict, passwordRules(60, 'ß:🔑')]) {
+    for (const rules of [simple, strict, { minLength: 60, requiredCharacters: ['ß', '🔑'] }]) {
       const password = randomPassword(rules)
       expect([...password].length).toBeGreaterThanOrEqual(33)
       expect(checkPassword(rules, password)).toBeNull()
@@ -67,7 +55,9 @@ describe('randomPassword (contract section 7)', () => {
   })
 
   it('never repeats and does not put the required characters in front', () => {
-    const passwords = Array.from({ length: 50 }, () => randomPassword(passwordRules(6, '!')))
+    const passwords = Array.from({ length: 50 }, () =>
+      randomPassword({ minLength: 6, requiredCharacters: ['!'] }),
+    )
     expect(new Set(passwords).size).toBe(50)
     expect(new Set(passwords.map((password) => password.indexOf('!'))).size).toBeGreaterThan(5)
   })

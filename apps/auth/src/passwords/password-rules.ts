@@ -10,18 +10,8 @@ export type WeakPasswordReason = 'length' | 'characters'
 export type PasswordProblem =
   { kind: 'too_long'; message: string } | { kind: 'weak'; reasons: WeakPasswordReason[]; message: string }
 
-const MIN_LENGTH = 6
 const RANDOM_LENGTH = 33
 const ALPHANUMERIC = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
-
-/** Rules from the settings: a minimum below 6 is raised to 6; sets are separated by `:`, `\:` is a colon. */
-export function passwordRules(minLength: number, requiredCharacters: string): PasswordRules {
-  const sets = requiredCharacters.match(/(?:\\:|[^:])+/g) ?? []
-  return {
-    minLength: Math.max(minLength, MIN_LENGTH),
-    requiredCharacters: sets.map((set) => set.replaceAll('\\:', ':')),
-  }
-}
 
 /** What is wrong with a new password, or null. Bytes count against the maximum, characters against the minimum. */
 export function checkPassword(rules: PasswordRules, password: string): PasswordProblem | null {
