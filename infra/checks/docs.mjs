@@ -3,33 +3,42 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
 import { root } from '../local/bootstrap.mjs'
 
-/** Compares (or writes) the documents of every app below `appsFolder`; returns the paths that differed. */
-export async function checkDocs(appsFolder, { write = false } = {}) {
-  const stale = []
+const { values } = parseArgs({
+  options: {
+    write: { type: 'boolean', default: false },
+    apps: { type: 'string', default: join(root, 'apps') },
+  },
+})
+const stale = await staleDocs(values.apps)
+for (const { path, content } of stale) {
+  if (values.write) save(join(values.apps, path), content)
+  console.log(`${values.write ? 'wrote' : 'stale'}: ${path}`)
+}
+if (stale.length > 0 && !values.write) process.exitCode = 1
+
+/** The documents of every built app that differ from those on disk; paths are relative to the folder of apps. */
+async function staleDocs(appsFolder) {
+  const found = []
   for (const app of readdirSync(appsFolder).sort()) {
     const built = join(appsFolder, app, 'dist', 'docs.js')
     if (!existsSync(built)) continue
     const { generatedDocs } = await import(pathToFileURL(built).href)
     for (const [file, content] of Object.entries(await generatedDocs())) {
-      const path = join(appsFolder, app, file)
-      if (existsSync(path) && readFileSync(path, 'utf8') === content) continue
-      stale.push(join('apps', app, file))
-      if (write) save(path, content)
+      const path = join(app, file)
+      if (!isCurrent(join(appsFolder, path), content)) found.push({ path, content })
     }
   }
-  return stale
+  return found
 }
 
-function save(path, content) {
-  mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, content)
+function isCurrent(file, content) {
+  return existsSync(file) && readFileSync(file, 'utf8') === content
 }
 
-if (process.argv[1] && pathToFileURL(process.argv[1]).href === import.meta.url) {
-  const write = process.argv.includes('--write')
-  const stale = await checkDocs(join(root, 'apps'), { write })
-  for (const file of stale) console.log(`${write ? 'wrote' : 'stale'}: ${file}`)
-  if (stale.length > 0 && !write) process.exitCode = 1
+function save(file, content) {
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, content)
 }

@@ -10,7 +10,7 @@ export async function runJest(args) {
   const { ok } = await run(
     process.execPath,
     [...jestCommand, '--json', `--outputFile=${resultFile}`, ...args],
-    { showErrors: true },
+    { inheritErrors: true },
   )
   try {
     const result = JSON.parse(readFileSync(resultFile, 'utf8'))

@@ -32,13 +32,16 @@ export function tool(path) {
   return join(root, 'node_modules', path)
 }
 
-/** Runs a command in the root folder and collects what it prints. Rejects only when it cannot be started. */
-export function run(command, args, { env = process.env, showErrors = false } = {}) {
+/**
+ * Runs a command in the root folder and collects what it prints. What is inherited goes to the terminal instead:
+ * everything, or stderr alone. Rejects only when the command cannot be started.
+ */
+export function run(command, args, { env = process.env, inherit = false, inheritErrors = inherit } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       cwd: root,
       env,
-      stdio: ['ignore', 'pipe', showErrors ? 'inherit' : 'pipe'],
+      stdio: ['ignore', inherit ? 'inherit' : 'pipe', inheritErrors ? 'inherit' : 'pipe'],
     })
     let output = ''
     for (const stream of [child.stdout, child.stderr]) {

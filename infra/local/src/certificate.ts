@@ -19,7 +19,7 @@ const AUTHORITY_DAYS = 3650
 /** Some clients refuse server certificates that are valid for longer. */
 const SERVER_DAYS = 397
 const COMMON = { keyType: 'ec', curve: 'P-256', algorithm: 'sha256' } as const
-const LOOPBACK = ['localhost', '127.0.0.1', '::1']
+export const LOOPBACK = ['localhost', '127.0.0.1', '::1']
 
 /** Makes a new authority, in memory only. */
 export async function createAuthority(): Promise<Authority> {
@@ -36,8 +36,8 @@ export async function createAuthority(): Promise<Authority> {
 
 /** The authority kept in a folder; made on first use, so that a browser told to trust it once keeps doing so. */
 export async function loadAuthority(folder: string): Promise<Authority> {
-  const keyFile = join(folder, 'authority-key.pem')
-  const certFile = join(folder, 'authority.pem')
+  const keyFile = join(folder, 'ca-key.pem')
+  const certFile = join(folder, 'ca.pem')
   if (existsSync(keyFile) && existsSync(certFile)) {
     return { key: readFileSync(keyFile, 'utf8'), cert: readFileSync(certFile, 'utf8'), certFile }
   }

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { type Stack, startStack } from './stack/stack.js'
 import { Supervisor } from './stack/supervisor.js'
 import { bold, dim, green, red, say, seconds, table } from './terminal.js'
+import { recordingsFolder, worldFile } from './walk.js'
 import { StepFailed, walkThrough, type WalkthroughResult, type World } from './walkthrough/index.js'
 
 const USAGE = `npm start                 services, walk-through, then stay up
@@ -52,7 +53,9 @@ async function run(root: string, options: Options, supervisor: Supervisor): Prom
     shortRetries: options.demo,
   })
   say(`\n  ${green('Everything is up')} ${dim(`after ${seconds(performance.now() - startedAt)}`)}`)
-  const passed = !options.demo || (await demo(stack, folder, root))
+  const world = worldOf(stack, root)
+  writeFileSync(worldFile(root), JSON.stringify(world, null, 2), { mode: 0o600 })
+  const passed = !options.demo || (await demo(world, folder))
   if (options.once) return passed ? 0 : 1
   say(`\n${overview(stack, folder)}\n`)
   say(dim('  Ctrl-C stops everything; the data stays in .data for the next start.\n'))
@@ -79,9 +82,9 @@ function parse(args: string[]): Options | undefined {
 }
 
 /** Runs the walk-through; a failure is shown, and the services stay for a look at what went wrong. */
-async function demo(stack: Stack, folder: string, root: string): Promise<boolean> {
+async function demo(world: World, folder: string): Promise<boolean> {
   try {
-    const result = await walkThrough(worldOf(stack, root))
+    const result = await walkThrough(world)
     writeFileSync(demoFile(folder), JSON.stringify(result, null, 2), { mode: 0o600 })
     return true
   } catch (error) {
@@ -92,11 +95,11 @@ async function demo(stack: Stack, folder: string, root: string): Promise<boolean
 }
 
 function worldOf({ addresses, secrets }: Stack, root: string): World {
+  const { authUrl, webhooksUrl, internalUrl, sandboxUrl } = addresses
   return {
-    ...addresses,
-    receiverControlUrl: addresses.receiverPageUrl,
+    ...{ authUrl, webhooksUrl, internalUrl, sandboxUrl },
     internalToken: secrets.internalToken,
-    recordingsFolder: join(root, 'infra/local/recordings'),
+    recordingsFolder: recordingsFolder(root),
   }
 }
 
@@ -108,8 +111,8 @@ function overview({ addresses, secrets }: Stack, folder: string): string {
     ['Webhooks and OAuth', addresses.webhooksUrl],
     ['  internal API', `${addresses.internalUrl}   token ${secrets.internalToken}`],
     ['Dispatcher', `${addresses.dispatcherUrl}   admin token ${secrets.adminToken}`],
-    ['Mail inbox', `${addresses.inboxUrl}   SMTP on port ${addresses.smtpPort}`],
-    ['Webhook receiver', `${addresses.receiverUrl}   page ${addresses.receiverPageUrl}`],
+    ['Mail inbox', `${addresses.sandboxUrl}   SMTP on port ${addresses.smtpPort}`],
+    ['Webhook receiver', `${addresses.receiverUrl}   page ${addresses.sandboxUrl}/receiver`],
     ['PostgreSQL', addresses.postgresUrl],
     ['Redis', addresses.redisUrl],
     ['Logs', join(folder, 'logs')],

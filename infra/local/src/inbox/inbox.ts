@@ -17,6 +17,8 @@ export interface InboxOptions {
   credentials?: { user: string; pass: string }
   /** Interface to listen on; 127.0.0.1 unless it runs in a container. */
   host?: string
+  /** Pages of other tools, served on the same port. */
+  alsoServe?: readonly SmallRoute[]
 }
 
 export interface MailFilter {
@@ -89,7 +91,10 @@ export async function startInbox(options: InboxOptions = {}): Promise<Inbox> {
   const listening = smtp.listen(options.smtpPort ?? 0, options.host ?? '127.0.0.1')
   await once(listening, 'listening')
   const clear = (): void => void mails.splice(0)
-  const web = await serve(routes({ messages, clear }), { port: options.httpPort, host: options.host })
+  const web = await serve([...routes({ messages, clear }), ...(options.alsoServe ?? [])], {
+    port: options.httpPort,
+    host: options.host,
+  })
 
   return {
     smtpPort: portOf(smtp.server),

@@ -34,6 +34,7 @@ export const INBOX_PAGE = `<!doctype html>
   h1 { font-size: 1.05rem; margin: 0 }
   header input { flex: 1; max-width: 24rem; margin-left: auto; padding: .4rem .7rem; border: 1px solid var(--line);
     border-radius: .5rem; background: var(--soft); color: inherit; font: inherit }
+  a { color: var(--accent) }
   button { padding: .4rem .8rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--soft);
     color: inherit; font: inherit; cursor: pointer }
   ul { margin: 0; padding: 0; list-style: none; overflow: auto; border-right: 1px solid var(--line) }
@@ -55,6 +56,7 @@ export const INBOX_PAGE = `<!doctype html>
   <h1>Inbox <small id="count"></small></h1>
   <input id="filter" type="search" placeholder="Filter by address or subject" aria-label="Filter">
   <button id="clear">Delete all</button>
+  <a href="/receiver">Webhook receiver</a>
 </header>
 <ul id="list" aria-label="Messages"></ul>
 <main>

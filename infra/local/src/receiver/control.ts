@@ -1,4 +1,4 @@
-import { html, json, type RunningServer, serve, type SmallRoute } from '../small-http.js'
+import { html, json, type SmallRoute } from '../small-http.js'
 import { RECEIVER_PAGE } from './page.js'
 import { type Hook, type ReceivedDelivery, type Receiver } from './receiver.js'
 
@@ -11,18 +11,12 @@ export type DeliveryView = Omit<ReceivedDelivery, 'body' | 'event'> & {
 
 /**
  * A page that shows what the receiver got, and an API for programs that do not run in the receiver's process:
- * `PUT /api/hooks` `{path, secret?, answers?}`, `GET /api/deliveries?path=&after=`, `GET /api/deliveries/:number`.
+ * `PUT /api/hooks` `{path, secret?, answers?, otherwise?}`, `GET /api/deliveries?path=&after=`,
+ * `GET /api/deliveries/:number` for the body as it came.
  */
-export function startReceiverControl(
-  receiver: Receiver,
-  options: { port?: number; host?: string } = {},
-): Promise<RunningServer> {
-  return serve(routes(receiver), options)
-}
-
-function routes(receiver: Receiver): SmallRoute[] {
+export function receiverRoutes(receiver: Receiver): SmallRoute[] {
   return [
-    ['GET', /^\/$/, () => html(RECEIVER_PAGE)],
+    ['GET', /^\/receiver$/, () => html(RECEIVER_PAGE)],
     [
       'PUT',
       /^\/api\/hooks$/,

@@ -1,5 +1,5 @@
 export { type Answer, reply } from './answers.js'
-export { type DeliveryView, startReceiverControl } from './control.js'
+export { type DeliveryView, receiverRoutes } from './control.js'
 export {
   type DeliveryFilter,
   type Hook,

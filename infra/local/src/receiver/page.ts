@@ -6,6 +6,7 @@ export const RECEIVER_PAGE = `<!doctype html>
 <style>
   :root { color-scheme: light dark; --line: light-dark(#e3e5ea, #30333b); --soft: light-dark(#f6f7f9, #1b1d22);
     --quiet: light-dark(#61666f, #9aa0ab); --good: light-dark(#14804a, #5dd39e); --bad: light-dark(#b3261e, #ff8a80) }
+  a { color: light-dark(#3454d1, #8fa5ff) }
   body { margin: 0 auto; max-width: 70rem; padding: 1.5rem; font: 15px/1.45 system-ui, sans-serif;
     background: light-dark(#fff, #15171b) }
   h1 { font-size: 1.1rem } p { color: var(--quiet) }
@@ -18,7 +19,8 @@ export const RECEIVER_PAGE = `<!doctype html>
   [hidden] { display: none }
 </style>
 <h1>Webhook receiver</h1>
-<p>What the dispatcher delivered to this machine, newest first. Choose a line to see its body.</p>
+<p>What the dispatcher delivered to this machine, newest first. Choose a line to see its body.
+<a href="/">Mail inbox</a></p>
 <table>
   <thead><tr><th>#<th>Time<th>Path<th>Event<th>Size<th>Signature<th>Answer</thead>
   <tbody id="rows"></tbody>

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { Agent, request } from 'undici'
-import { startReceiverControl, type DeliveryView, type Receiver, reply, startReceiver } from './index.js'
+import { serve } from '../small-http.js'
+import { type DeliveryView, receiverRoutes, type Receiver, reply, startReceiver } from './index.js'
 
 const SECRET = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8'
 const BODY = JSON.stringify({
@@ -108,7 +109,7 @@ describe('receiver', () => {
   })
 
   it('is set up and read over its control API by another process', async () => {
-    const control = await startReceiverControl(receiver)
+    const control = await serve(receiverRoutes(receiver))
     try {
       const hook = await fetch(`${control.url}/api/hooks`, {
         method: 'PUT',
@@ -123,7 +124,9 @@ describe('receiver', () => {
       ])
       const body = await fetch(`${control.url}/api/deliveries/2`)
       expect(await body.text()).toBe(BODY)
-      expect(await (await fetch(control.url)).text()).toContain('<title>Webhook receiver</title>')
+      expect(await (await fetch(`${control.url}/receiver`)).text()).toContain(
+        '<title>Webhook receiver</title>',
+      )
     } finally {
       await control.close()
     }

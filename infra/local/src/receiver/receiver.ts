@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { verify, type WebhookEvent, WebhookVerificationError } from '@signet/webhook-verify'
-import { type Authority, createAuthority, issueCertificate } from '../certificate.js'
+import { type Authority, createAuthority, issueCertificate, LOOPBACK } from '../certificate.js'
 import { closeServer, portOf, readBody } from '../small-http.js'
 import { waitUntil } from '../wait-until.js'
 import { act, type Answer, reply } from './answers.js'
@@ -14,8 +14,8 @@ export interface ReceiverOptions {
   authority?: Authority
   /** Interface to listen on; 127.0.0.1 unless it runs in a container. */
   host?: string
-  /** Names and addresses the certificate is for. */
-  certificateHosts?: readonly string[]
+  /** Name by which senders reach it; the certificate is for this one too. 127.0.0.1 when left out. */
+  publicHost?: string
 }
 
 /** What a path expects and how it behaves. */
@@ -61,7 +61,7 @@ export interface Receiver {
   readonly authorityCert: string
   /** Connections accepted so far. */
   readonly connections: number
-  /** `https://127.0.0.1:<port><path>` */
+  /** `https://<public host>:<port><path>` */
   url(path?: string): string
   /** Sets what a path expects and how it behaves, replacing what was set before. */
   hook(path: string, hook: Hook): void
@@ -109,7 +109,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
   }
 
   const server = createServer(
-    await issueCertificate(authority, options.certificateHosts),
+    await issueCertificate(authority, [...(options.publicHost ? [options.publicHost] : []), ...LOOPBACK]),
     (request, response) => {
       take(request, response).catch(() => request.socket.destroy()) // the sender broke off in the middle
     },
@@ -130,7 +130,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
     get connections() {
       return connections
     },
-    url: (path = '/') => `https://127.0.0.1:${port}${path}`,
+    url: (path = '/') => `https://${options.publicHost ?? '127.0.0.1'}:${port}${path}`,
     hook(path, hook) {
       hooks.set(path, { hook, used: 0 })
     },

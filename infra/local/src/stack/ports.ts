@@ -9,7 +9,6 @@ const WANTED = {
   smtp: 1025,
   inbox: 8025,
   receiver: 8443,
-  receiverPage: 8444,
 }
 
 export type Ports = typeof WANTED

@@ -2,8 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Authority, loadAuthority } from '../certificate.js'
 import { type Guarded } from '../child.js'
-import { startInbox } from '../inbox/index.js'
-import { startReceiver, startReceiverControl } from '../receiver/index.js'
+import { startSandbox } from '../sandbox.js'
 import { dim, green, say, step } from '../terminal.js'
 import { createDatabases, databaseUrl, providePostgres, provideRedis, resetStores } from './databases.js'
 import { type ServiceAddresses, type ServiceName, serviceEnvironments } from './environment.js'
@@ -24,10 +23,10 @@ export interface StackOptions {
 }
 
 export interface StackAddresses extends ServiceAddresses {
-  inboxUrl: string
+  /** Pages and API of the mail inbox and of the receiver. */
+  sandboxUrl: string
   smtpPort: number
   receiverUrl: string
-  receiverPageUrl: string
   postgresUrl: string
   redisUrl: string
 }
@@ -70,10 +69,7 @@ export async function startStack(supervisor: Supervisor, options: StackOptions):
   await createDatabases(postgres.url)
 
   const authority = await loadAuthority(join(folder, 'authority'))
-  await supervisor.start(
-    () => startMailInbox(ports),
-    () => startWebhookReceiver(ports, authority),
-  )
+  await supervisor.start(() => startTools(ports, authority))
   const addresses: StackAddresses = {
     ...addressesOf(ports),
     postgresUrl: postgres.url,
@@ -82,8 +78,8 @@ export async function startStack(supervisor: Supervisor, options: StackOptions):
   const environments = serviceEnvironments({
     ...addresses,
     databaseUrl: (name) => databaseUrl(postgres.url, name),
-    siteUrl: `${addresses.inboxUrl}/welcome`,
-    authorityFile: join(folder, 'authority', 'authority.pem'),
+    siteUrl: `${addresses.sandboxUrl}/welcome`,
+    authorityFile: join(folder, 'authority', 'ca.pem'),
     secrets,
     retryDelaysSeconds: options.shortRetries ? SHORT_RETRIES : undefined,
   })
@@ -118,22 +114,20 @@ function addressesOf(ports: Ports): Omit<StackAddresses, 'postgresUrl' | 'redisU
     webhooksUrl: local(ports.webhooks),
     internalUrl: local(ports.internal),
     dispatcherUrl: local(ports.dispatcher),
-    inboxUrl: local(ports.inbox),
+    sandboxUrl: local(ports.inbox),
     smtpPort: ports.smtp,
     receiverUrl: `https://127.0.0.1:${ports.receiver}`,
-    receiverPageUrl: local(ports.receiverPage),
   }
 }
 
-async function startMailInbox(ports: Ports): Promise<Part> {
-  const inbox = await startInbox({ smtpPort: ports.smtp, httpPort: ports.inbox })
-  return { name: 'mail inbox', stop: () => inbox.close() }
-}
-
-async function startWebhookReceiver(ports: Ports, authority: Authority): Promise<Part> {
-  const receiver = await startReceiver({ port: ports.receiver, authority })
-  const control = await startReceiverControl(receiver, { port: ports.receiverPage })
-  return { name: 'webhook receiver', stop: () => Promise.all([receiver.close(), control.close()]) }
+async function startTools(ports: Ports, authority: Authority): Promise<Part> {
+  const sandbox = await startSandbox({
+    smtpPort: ports.smtp,
+    pagePort: ports.inbox,
+    receiverPort: ports.receiver,
+    authority,
+  })
+  return { name: 'mail inbox and webhook receiver', stop: () => sandbox.close() }
 }
 
 type ServiceRun = Parameters<typeof startService>[0]

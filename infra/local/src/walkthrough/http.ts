@@ -24,7 +24,7 @@ const TIMEOUT_MS = 20_000
 export async function send(method: string, url: string, options: RequestOptions): Promise<Exchange> {
   const { json, form, bearer } = options
   const startedAt = performance.now()
-  const response = await fetch(url, {
+  const response = await ask(url, {
     method,
     redirect: 'manual',
     signal: AbortSignal.timeout(TIMEOUT_MS),
@@ -44,6 +44,17 @@ export async function send(method: string, url: string, options: RequestOptions)
   }
   if (!options.quiet) print(method, url, options.at, exchange)
   return exchange
+}
+
+/** `fetch failed` alone helps nobody: the reason is in the cause. */
+async function ask(url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init)
+  } catch (error) {
+    const { cause, message } = error as { cause?: { code?: string }; message: string }
+    const reason = cause?.code ?? message
+    throw new Error(`no answer to ${init.method} ${new URL(url).origin}: ${reason}`, { cause: error })
+  }
 }
 
 /** The body of an answer with the expected status; anything else ends the walk-through with what came instead. */

@@ -8,7 +8,7 @@ const DELIVERY_TIMEOUT_MS = 30_000
 
 /** Tells the receiver what a path expects and how it is to answer; returns the address for a subscription. */
 export async function setHook(world: World, path: string, hook: Hook): Promise<string> {
-  const answer = await send('PUT', `${world.receiverControlUrl}/api/hooks`, {
+  const answer = await send('PUT', `${world.sandboxUrl}/api/hooks`, {
     at: 'receiver',
     json: { path, ...hook },
     quiet: true,
@@ -22,7 +22,7 @@ export async function awaitDeliveries(
   { path }: Pick<Subscription, 'path'>,
   { type, after, count = 1 }: { type: string; after: number; count?: number },
 ): Promise<DeliveryView[]> {
-  const url = `${world.receiverControlUrl}/api/deliveries?path=${path}&after=${after}`
+  const url = `${world.sandboxUrl}/api/deliveries?path=${path}&after=${after}`
   const deliveries = await waitUntil(
     async () => {
       const answer = await send('GET', url, { at: 'receiver', quiet: true })
@@ -39,7 +39,7 @@ export async function awaitDeliveries(
 
 /** The event as the receiver got it, parsed from the bytes it verified. */
 export async function eventOf(world: World, { number }: DeliveryView): Promise<WebhookEvent> {
-  const answer = await send('GET', `${world.receiverControlUrl}/api/deliveries/${number}`, {
+  const answer = await send('GET', `${world.sandboxUrl}/api/deliveries/${number}`, {
     at: 'receiver',
     quiet: true,
   })

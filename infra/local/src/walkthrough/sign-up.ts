@@ -50,7 +50,7 @@ const requestTokens = (world: World, email: string, password: string) =>
   send('POST', `${world.authUrl}/token?grant_type=password`, { at: 'auth', json: { email, password } })
 
 async function newestMail(world: World, to: string): Promise<Mail | undefined> {
-  const url = `${world.inboxUrl}/api/messages?to=${encodeURIComponent(to)}`
+  const url = `${world.sandboxUrl}/api/messages?to=${encodeURIComponent(to)}`
   const answer = await send('GET', url, { at: 'inbox', quiet: true })
   return expectJson<{ items: Mail[] }>(answer, 200).items[0]
 }

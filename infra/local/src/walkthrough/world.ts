@@ -5,10 +5,8 @@ export interface World {
   /** Listener for other services of the operator: the recorder announces its summaries here. */
   internalUrl: string
   internalToken: string
-  /** Page and API of the mail inbox. */
-  inboxUrl: string
-  /** Control API of the webhook receiver. */
-  receiverControlUrl: string
+  /** API of the mail inbox and of the webhook receiver. */
+  sandboxUrl: string
   /** Folder of the recordings shipped with the repository. */
   recordingsFolder: string
 }

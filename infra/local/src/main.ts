@@ -1,0 +1,21 @@
+// The sandbox as a process of its own, for containers: `node dist/main.js`. `npm start` runs it in its own process.
+import { once } from 'node:events'
+import { loadAuthority } from './certificate.js'
+import { startSandbox } from './sandbox.js'
+
+const { env } = process
+const port = (name: string, fallback: number): number => Number(env[name] ?? fallback)
+const stop = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
+
+const sandbox = await startSandbox({
+  smtpPort: port('SANDBOX_SMTP_PORT', 1025),
+  pagePort: port('SANDBOX_PAGE_PORT', 8025),
+  receiverPort: port('SANDBOX_RECEIVER_PORT', 8443),
+  authority: await loadAuthority(env['SANDBOX_CERTIFICATE_FOLDER'] ?? 'certificates'),
+  publicHost: env['SANDBOX_CERTIFICATE_HOST'],
+  host: env['SANDBOX_HOST'],
+})
+console.log('sandbox is up')
+if (!stop.signal.aborted) await once(stop.signal, 'abort')
+await sandbox.close()

@@ -1,0 +1,35 @@
+import { type Authority } from './certificate.js'
+import { startInbox } from './inbox/index.js'
+import { receiverRoutes, startReceiver } from './receiver/index.js'
+import { type SmallRoute } from './small-http.js'
+
+export interface SandboxOptions {
+  smtpPort: number
+  /** Pages and APIs of both tools. */
+  pagePort: number
+  receiverPort: number
+  authority: Authority
+  /** Name by which the dispatcher reaches the receiver, where it is not this machine. */
+  publicHost?: string
+  /** Interface to listen on; 127.0.0.1 unless it runs in a container. */
+  host?: string
+}
+
+const health: SmallRoute = ['GET', /^\/healthz$/, () => ({ type: 'text/plain', body: 'ok\n' })]
+
+/** The outside world of a development machine: a mail inbox and an HTTPS receiver, with one server for their pages. */
+export async function startSandbox(options: SandboxOptions): Promise<{ close(): Promise<void> }> {
+  const { host, authority, publicHost } = options
+  const receiver = await startReceiver({ port: options.receiverPort, authority, publicHost, host })
+  const inbox = await startInbox({
+    smtpPort: options.smtpPort,
+    httpPort: options.pagePort,
+    host,
+    alsoServe: [...receiverRoutes(receiver), health],
+  })
+  return {
+    async close() {
+      await Promise.all([inbox.close(), receiver.close()])
+    },
+  }
+}

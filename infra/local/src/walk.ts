@@ -1,0 +1,40 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { red, say } from './terminal.js'
+import { StepFailed, walkThrough, type World } from './walkthrough/index.js'
+
+/** What docker-compose.yml publishes; its secrets are fit for development alone and say so. */
+const COMPOSE = {
+  authUrl: 'http://localhost:8081',
+  webhooksUrl: 'http://localhost:8082',
+  internalUrl: 'http://localhost:8083',
+  internalToken: 'development-only-pipeline-token',
+  sandboxUrl: 'http://localhost:8025',
+}
+
+/** Where `npm start` notes the addresses of the running stack. */
+export const worldFile = (root: string): string => join(root, '.data', 'world.json')
+export const recordingsFolder = (root: string): string => join(root, 'infra/local/recordings')
+
+/** The walk-through by itself: against the running `npm start`, or with `--compose` against containers. */
+export async function walk(root: string, args: string[]): Promise<number> {
+  const world = args.includes('--compose')
+    ? { ...COMPOSE, recordingsFolder: recordingsFolder(root) }
+    : readWorld(worldFile(root))
+  if (!world) {
+    say('No stack is known here: run `npm start` in another terminal first, or give --compose.')
+    return 2
+  }
+  try {
+    await walkThrough(world)
+    return 0
+  } catch (error) {
+    if (!(error instanceof StepFailed)) throw error
+    say(`\n${red(error.message)}`)
+    return 1
+  }
+}
+
+function readWorld(file: string): World | undefined {
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as World) : undefined
+}

@@ -1,0 +1,62 @@
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
+import { json, serve, type SmallRoute } from '../small-http.js'
+import { Browser, formsOf } from './browser.js'
+
+beforeEach(() => {
+  jest.spyOn(console, 'log').mockImplementation(() => {})
+})
+afterEach(() => {
+  jest.restoreAllMocks()
+})
+
+const PAGE = `<!doctype html><title>x</title>
+  <form method="post" action="/other"><input type=hidden name=txn value="a&amp;b"><button>Use another account</button></form>
+  <form method="post" action="/login"><input type="hidden" name="txn" value="a&amp;b">
+    <label>Mail <input name="identifier"></label><input type=password name=password>
+    <button name="decision" value="approve">Go</button></form>`
+
+it('reads forms as a browser would: entities, nesting and fields without a value', () => {
+  const exchange = { status: 200, headers: new Headers(), text: PAGE, durationMs: 0 }
+  const [other, login] = formsOf({ url: new URL('http://local/page?x=1'), exchange })
+  expect(other?.buttons).toEqual([{ name: '', value: '' }])
+  expect(login).toEqual({
+    action: new URL('http://local/login'),
+    method: 'post',
+    fields: { txn: 'a&b', identifier: '', password: '' },
+    buttons: [{ name: 'decision', value: 'approve' }],
+  })
+})
+
+it('keeps cookies, names its origin, sends the right form and follows the redirect', async () => {
+  const routes: SmallRoute[] = [
+    [
+      'GET',
+      /^\/page$/,
+      () => ({ type: 'text/html', headers: { 'set-cookie': 'session=1; Path=/; HttpOnly' }, body: PAGE }),
+    ],
+    [
+      'POST',
+      /^\/login$/,
+      async ({ body }) => ({ status: 303, headers: { location: `/done?${(await body()).toString()}` } }),
+    ],
+    ['GET', /^\/done$/, ({ query }) => json(Object.fromEntries(query))],
+  ]
+  const server = await serve(routes)
+  try {
+    const browser = new Browser('test')
+    const page = await browser.open(`${server.url}/page`)
+    const done = await browser.submit(
+      page,
+      { identifier: 'ana', password: 'p' },
+      { name: 'decision', value: 'approve' },
+    )
+    expect(JSON.parse(done.exchange.text)).toEqual({
+      txn: 'a&b',
+      identifier: 'ana',
+      password: 'p',
+      decision: 'approve',
+    })
+  } finally {
+    await server.close()
+  }
+})

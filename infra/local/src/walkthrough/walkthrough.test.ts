@@ -1,0 +1,62 @@
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { freePort } from '../ports.js'
+import { StepFailed, walkThrough, type World } from './index.js'
+import { readRecording } from './recording.js'
+
+beforeEach(() => {
+  jest.spyOn(console, 'log').mockImplementation(() => {})
+})
+afterEach(() => {
+  jest.restoreAllMocks()
+})
+
+const world: World = {
+  authUrl: '',
+  webhooksUrl: '',
+  internalUrl: '',
+  internalToken: '',
+  sandboxUrl: '',
+  recordingsFolder: fileURLToPath(new URL('../../recordings', import.meta.url)),
+}
+
+interface Segment {
+  speaker: string
+  start: number
+  end: number
+  text: string
+}
+
+describe('the recordings that are shipped', () => {
+  it.each(['product-review', 'listening-day'] as const)(
+    '%s is a whole meeting of at least 30 minutes',
+    (name) => {
+      const { recording, transcript } = readRecording(world, name)
+      const segments = transcript.segments as Segment[]
+      expect(recording.duration_ms).toBeGreaterThan(30 * 60 * 1000)
+      expect(new Set(segments.map(({ speaker }) => speaker)).size).toBeGreaterThanOrEqual(4)
+      expect(segments.map(({ text }) => text).join(' ')).toBe(transcript.text.replaceAll('\n', ' '))
+      for (const [index, { start, end }] of segments.entries()) {
+        expect(end).toBeGreaterThan(start)
+        expect(start).toBeGreaterThanOrEqual(segments[index - 1]?.end ?? 0)
+      }
+      expect((segments.at(-1)?.end ?? 0) * 1000).toBeLessThanOrEqual(recording.duration_ms)
+    },
+  )
+
+  it('one fits in 1 MiB and one does not', () => {
+    const bytes = (name: Parameters<typeof readRecording>[1]) =>
+      Buffer.byteLength(JSON.stringify(readRecording(world, name)))
+    expect(bytes('product-review')).toBeLessThan(1_048_576)
+    expect(bytes('listening-day')).toBeGreaterThan(1_048_576)
+  })
+})
+
+it('the walk-through names the step that failed', async () => {
+  const nowhere = `http://127.0.0.1:${await freePort()}`
+  const failure: unknown = await walkThrough({ ...world, authUrl: nowhere }).catch((error: unknown) => error)
+  expect(failure).toBeInstanceOf(StepFailed)
+  expect((failure as StepFailed).message).toBe(
+    `Step a (A person signs up) failed: no answer to POST ${nowhere}: ECONNREFUSED`,
+  )
+})
