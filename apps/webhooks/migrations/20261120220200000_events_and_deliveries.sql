@@ -40,6 +40,8 @@ create table webhook_deliveries (
   endpoint_id bigint not null references webhook_endpoints (id) on delete cascade,
   event_id text collate "C" not null references webhook_events (id) on delete cascade,
   event_type text not null,
+  -- 0 for the delivery that the event made by itself; an operator's replays are 1, 2, …
+  replay integer not null default 0 check (replay >= 0),
   status smallint not null default 0 check (status in (0, 1, 2)),
   attempts integer not null default 0 check (attempts >= 0),
   last_error text not null default '' check (char_length(last_error) <= 64),
@@ -51,9 +53,9 @@ create table webhook_deliveries (
   constraint failed_deliveries_say_why check (status <> 2 or last_error <> '')
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
--- At most one delivery per event and endpoint. Event first: it also finds the deliveries of one event, and new rows
--- go to its right edge.
-create unique index webhook_deliveries_event_endpoint_idx on webhook_deliveries (event_id, endpoint_id);
+-- One delivery per event and endpoint, however often the event is dispatched. Event first: it also finds the deliveries
+-- of one event, and new rows go to its right edge.
+create unique index webhook_deliveries_event_endpoint_idx on webhook_deliveries (event_id, endpoint_id, replay);
 -- The sweeper and the gauges: what is due, oldest first.
 create index webhook_deliveries_due_idx on webhook_deliveries (next_attempt_at, id) where status = 0;
 -- Disabling or deleting an endpoint cancels what is pending.
@@ -72,4 +74,13 @@ create table webhook_attempts (
   url_version integer not null,
   created_at timestamptz not null default now(),
   primary key (delivery_id, number)
+);
+
+-- What operators did by hand, for those who ask later.
+create table operator_actions (
+  id bigint generated always as identity primary key,
+  operator text not null check (char_length(operator) between 1 and 200),
+  action text not null check (char_length(action) between 1 and 64),
+  detail jsonb not null check (jsonb_typeof(detail) = 'object'),
+  created_at timestamptz not null default now()
 );

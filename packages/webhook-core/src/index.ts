@@ -49,3 +49,100 @@ export {
   type PortRange,
   type UrlPolicyOptions,
 } from './address/url-policy.js'
+
+export { RetrySchedule, type RetryScheduleOptions } from './delivery/retry-schedule.js'
+export {
+  countsAgainstEndpoint,
+  failureWordOf,
+  type CancelWord,
+  type ErrorWord,
+  type FailureWord,
+} from './delivery/error-words.js'
+export { decide, type Outcome, type SendResult } from './delivery/outcome.js'
+
+export {
+  countDisabledEndpoints,
+  deleteEndpoint,
+  endpointStatus,
+  findEndpoint,
+  insertEndpoint,
+  listEndpoints,
+  patchEndpoint,
+  type Endpoint,
+  type EndpointPatch,
+  type EndpointStatus,
+  type NewEndpoint,
+} from './stores/endpoint-store.js'
+export {
+  dispatchEvents,
+  findBodies,
+  findEvents,
+  findForgottenEvents,
+  findRecentBodies,
+  ingestSummary,
+  insertPing,
+  type EventState,
+  type ForgottenEvent,
+  type FrozenEvent,
+  type IngestedSummary,
+  type IngestResult,
+  type NewDelivery,
+  type QueuedEvent,
+} from './stores/event-store.js'
+export {
+  cancelDelivery,
+  deliveryStatus,
+  findAttemptPlans,
+  findOverdueDeliveries,
+  readBacklog,
+  type AttemptPlan,
+  type Backlog,
+  type DeliveryStatus,
+  type OverdueDelivery,
+} from './stores/delivery-store.js'
+export { DeliveryPager, type Delivery } from './stores/delivery-pager.js'
+export {
+  FAILURES_TO_DISABLE,
+  listAttempts,
+  recordAttempts,
+  type Attempt,
+  type AttemptResult,
+  type RecordedAttempt,
+} from './stores/attempt-store.js'
+export {
+  findRecentlySummarised,
+  findRecordings,
+  findSummaries,
+  findTranscripts,
+  putRecording,
+  type MirrorChange,
+  type RecordingFields,
+  type RecordingRef,
+  type SummaryFields,
+  type TranscriptFields,
+  type TranscriptSegment,
+} from './stores/recording-store.js'
+export { storable } from './stores/text.js'
+export {
+  closeAccount,
+  deleteAccountEndpoints,
+  deleteAccountEvents,
+  deleteOldEndpoints,
+  deleteOldEvents,
+  purgeRecording,
+} from './stores/purge-store.js'
+export { replayDeliveries, type ReplayRequest, type ReplayTarget } from './stores/replay-store.js'
+
+export { connectRedis, type RedisRole, type RedisSettings } from './queue/redis-connection.js'
+export {
+  DEFAULT_QUEUE_PREFIX,
+  DELIVERY_BACKOFF,
+  deliveryJobId,
+  eventJobId,
+  queueNames,
+  WebhookQueues,
+  type DeliveryJob,
+  type DueDelivery,
+  type EventJob,
+  type QueueSettings,
+} from './queue/queues.js'

@@ -1,0 +1,173 @@
+import { type Queryable, type Tx } from '@signet/db'
+import { type EndpointId } from '../ids.js'
+import { type SealedSecret } from '../signature/secret-box.js'
+
+export const endpointStatus = { active: 1, disabled: 2 } as const
+export type EndpointStatus = (typeof endpointStatus)[keyof typeof endpointStatus]
+
+/** A subscription, without its secret: that is only read together with a delivery to be attempted. */
+export type Endpoint = {
+  id: EndpointId
+  accountId: string
+  url: string
+  urlVersion: number
+  events: string[]
+  status: EndpointStatus
+  consecutiveFailures: number
+  createdAt: Date
+  updatedAt: Date
+}
+
+type EndpointRow = {
+  id: EndpointId
+  account_id: string
+  url: string
+  url_version: number
+  events: string[]
+  status: EndpointStatus
+  consecutive_failures: number
+  created_at: Date
+  updated_at: Date
+}
+
+const COLUMNS = `id, account_id, url, url_version, events, status, consecutive_failures, created_at, updated_at`
+
+const toEndpoint = (row: EndpointRow): Endpoint => ({
+  id: row.id,
+  accountId: row.account_id,
+  url: row.url,
+  urlVersion: row.url_version,
+  events: row.events,
+  status: row.status,
+  consecutiveFailures: row.consecutive_failures,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+})
+
+export type NewEndpoint = {
+  accountId: string
+  url: string
+  /** The parsed spelling of `url`, as `UrlPolicy.accept` gives it. */
+  href: string
+  events: readonly string[]
+  /** Endpoints of the account at most, disabled ones included. */
+  maxPerAccount: number
+  /** Seals the signing secret for the id that the endpoint is going to have. Must not wait for anything. */
+  seal: (id: EndpointId) => SealedSecret
+}
+
+/**
+ * Adds an endpoint, or returns null when the account has no place left. Counting happens under a lock on the account: in
+ * READ COMMITTED two simultaneous callers would otherwise both see the last free place (contract E.2).
+ */
+export async function insertEndpoint(tx: Tx, endpoint: NewEndpoint): Promise<Endpoint | null> {
+  await tx.query(`select pg_advisory_xact_lock(hashtextextended('webhook-quota:' || $1, 0))`, [
+    endpoint.accountId,
+  ])
+  const { rows: places } = await tx.query<{ used: number; id: EndpointId }>(
+    `select count(*)::integer as used, nextval(pg_get_serial_sequence('webhook_endpoints', 'id')) as id
+     from webhook_endpoints where account_id = $1 and deleted_at is null`,
+    [endpoint.accountId],
+  )
+  const [place] = places
+  if (place === undefined || place.used >= endpoint.maxPerAccount) return null
+  const { keyId, ciphertext } = endpoint.seal(place.id)
+  const { rows } = await tx.query<EndpointRow>(
+    `insert into webhook_endpoints (id, account_id, url, url_href, events, secret_ciphertext, secret_key_id)
+     overriding system value values ($1, $2, $3, $4, $5, $6, $7)
+     returning ${COLUMNS}`,
+    [place.id, endpoint.accountId, endpoint.url, endpoint.href, endpoint.events, ciphertext, keyId],
+  )
+  return rows.map(toEndpoint)[0] ?? null
+}
+
+/** All endpoints of an account that are not deleted, oldest first. */
+export async function listEndpoints(db: Queryable, accountId: string): Promise<Endpoint[]> {
+  const { rows } = await db.query<EndpointRow>(
+    `select ${COLUMNS} from webhook_endpoints where account_id = $1 and deleted_at is null order by id`,
+    [accountId],
+  )
+  return rows.map(toEndpoint)
+}
+
+/** Every finder names the account: another tenant's row cannot be asked for by id alone. */
+export async function findEndpoint(
+  db: Queryable,
+  accountId: string,
+  id: EndpointId,
+): Promise<Endpoint | null> {
+  const { rows } = await db.query<EndpointRow>(
+    `select ${COLUMNS} from webhook_endpoints where account_id = $1 and id = $2 and deleted_at is null`,
+    [accountId, id],
+  )
+  return rows.map(toEndpoint)[0] ?? null
+}
+
+export type EndpointPatch = {
+  /** Left out to keep the current one. */
+  url?: { url: string; href: string }
+  events: readonly string[]
+}
+
+/**
+ * Replaces events and, when given, the url; null when there is no such endpoint. A url that parses to the same address is
+ * no change; a real change starts the receiver afresh: active, no failures, another url version (contract E.4).
+ */
+export async function patchEndpoint(
+  db: Queryable,
+  accountId: string,
+  id: EndpointId,
+  { url, events }: EndpointPatch,
+): Promise<Endpoint | null> {
+  const changed = `($4::text is not null and $4 <> url_href)`
+  const { rows } = await db.query<EndpointRow>(
+    `update webhook_endpoints set
+       url = coalesce($3, url),
+       url_href = coalesce($4, url_href),
+       events = $5,
+       url_version = url_version + case when ${changed} then 1 else 0 end,
+       status = case when ${changed} then ${endpointStatus.active} else status end,
+       consecutive_failures = case when ${changed} then 0 else consecutive_failures end,
+       disabled_at = case when ${changed} then null else disabled_at end,
+       updated_at = clock_timestamp()
+     where account_id = $1 and id = $2 and deleted_at is null
+     returning ${COLUMNS}`,
+    [accountId, id, url?.url ?? null, url?.href ?? null, events],
+  )
+  return rows.map(toEndpoint)[0] ?? null
+}
+
+/**
+ * Deletes an endpoint, erases its secret and cancels what is pending for it, in one statement; null when there is no such
+ * endpoint. An attempt in flight still records its result.
+ */
+export async function deleteEndpoint(
+  db: Queryable,
+  accountId: string,
+  id: EndpointId,
+): Promise<{ cancelledDeliveries: number } | null> {
+  const { rows } = await db.query<{ found: boolean; cancelled: number }>(
+    `with endpoint as (
+       update webhook_endpoints
+       set deleted_at = now(), updated_at = clock_timestamp(), secret_ciphertext = null, secret_key_id = null
+       where account_id = $1 and id = $2 and deleted_at is null
+       returning id
+     ), cancelled as (
+       update webhook_deliveries set status = 2, last_error = 'endpoint_deleted', next_attempt_at = null
+       where endpoint_id = any (array(select id from endpoint)) and status = 0
+       returning id
+     )
+     select exists (select from endpoint) as found, (select count(*)::integer from cancelled) as cancelled`,
+    [accountId, id],
+  )
+  const [row] = rows
+  return row?.found ? { cancelledDeliveries: row.cancelled } : null
+}
+
+/** How many endpoints are disabled now, for the gauge. */
+export async function countDisabledEndpoints(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ count: number }>(
+    `select count(*)::integer as count from webhook_endpoints where status = 2 and deleted_at is null`,
+  )
+  return rows[0]?.count ?? 0
+}

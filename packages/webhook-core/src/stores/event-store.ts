@@ -1,0 +1,211 @@
+import { type Queryable } from '@signet/db'
+import { type EventType } from '../event-types.js'
+import { type DeliveryId, type EndpointId, type EventId } from '../ids.js'
+import { MIRROR_PARAMETERS, mirrorValues, mirrorWrites, type MirrorChange } from './recording-store.js'
+
+export type IngestedSummary = MirrorChange & {
+  /** Proposed id; the answer has the id that counts. */
+  eventId: EventId
+  /** Name of the calling service; keys are unique within it. */
+  source: string
+  sourceEventKey: string
+  /** SHA-256 of the canonical request body: the same key with other content is a conflict. */
+  sourceHash: Buffer
+}
+
+export type IngestResult =
+  { kind: 'created'; eventId: EventId } | { kind: 'duplicate'; eventId: EventId } | { kind: 'conflict' }
+
+const INGEST = `
+  with ${MIRROR_PARAMETERS},
+  event as (
+    insert into webhook_events (id, account_id, type, audio_id, source, source_event_key, source_hash)
+    values ($18, $1, 'summary.completed', $2, $19, $20, $21)
+    on conflict (source, source_event_key) do nothing
+    returning id
+  ),
+  ${mirrorWrites('exists (select from event)')}
+  select id from event`
+
+/**
+ * Stores an event and its recording in one statement: both or neither, and of many simultaneous calls with one key exactly
+ * one creates. The row in state queued is at the same time the notice to the dispatcher.
+ */
+export async function ingestSummary(db: Queryable, summary: IngestedSummary): Promise<IngestResult> {
+  const { eventId, source, sourceEventKey, sourceHash } = summary
+  const values = [...mirrorValues(summary), eventId, source, sourceEventKey, sourceHash]
+  // A second round only when retention removed the earlier event between the two statements.
+  for (;;) {
+    const { rows: created } = await db.query(INGEST, values)
+    if (created.length > 0) return { kind: 'created', eventId }
+    const { rows } = await db.query<{ id: EventId; source_hash: Buffer }>(
+      `select id, source_hash from webhook_events where source = $1 and source_event_key = $2`,
+      [source, sourceEventKey],
+    )
+    const [earlier] = rows
+    if (earlier?.source_hash.equals(sourceHash)) return { kind: 'duplicate', eventId: earlier.id }
+    if (earlier) return { kind: 'conflict' }
+  }
+}
+
+/**
+ * Queues a ping for one endpoint: `queued`, or `disabled` and nothing stored, or null when the account has no such
+ * endpoint. Whether it is still active is asked again when the event is dispatched.
+ */
+export async function insertPing(
+  db: Queryable,
+  ping: { eventId: EventId; accountId: string; endpointId: EndpointId },
+): Promise<'queued' | 'disabled' | null> {
+  const { rows } = await db.query<{ active: boolean }>(
+    `with endpoint as (
+       select id, account_id, status = 1 as active from webhook_endpoints
+       where account_id = $2 and id = $3 and deleted_at is null
+     ), event as (
+       insert into webhook_events (id, account_id, type, target_endpoint_id, source)
+       select $1, account_id, 'webhook.ping', id, 'test' from endpoint where active
+     )
+     select active from endpoint`,
+    [ping.eventId, ping.accountId, ping.endpointId],
+  )
+  const [endpoint] = rows
+  if (endpoint === undefined) return null
+  return endpoint.active ? 'queued' : 'disabled'
+}
+
+export type EventState = 'queued' | 'dispatched' | 'purged'
+
+/** What is needed to build an event's body. */
+export type QueuedEvent = {
+  id: EventId
+  accountId: string
+  type: EventType
+  audioId: string | null
+  targetEndpointId: EndpointId | null
+  createdAt: Date
+  state: EventState
+}
+
+type EventRow = {
+  id: EventId
+  account_id: string
+  type: EventType
+  audio_id: string | null
+  target_endpoint_id: EndpointId | null
+  created_at: Date
+  state: EventState
+}
+
+/** The events of these ids, in no particular order; unknown ids are left out. */
+export async function findEvents(db: Queryable, ids: readonly EventId[]): Promise<QueuedEvent[]> {
+  const { rows } = await db.query<EventRow>(
+    `select id, account_id, type, audio_id, target_endpoint_id, created_at, state
+     from webhook_events where id = any ($1)`,
+    [ids],
+  )
+  return rows.map((row) => ({
+    id: row.id,
+    accountId: row.account_id,
+    type: row.type,
+    audioId: row.audio_id,
+    targetEndpointId: row.target_endpoint_id,
+    createdAt: row.created_at,
+    state: row.state,
+  }))
+}
+
+export type FrozenEvent = { id: EventId; body: string }
+export type NewDelivery = { id: DeliveryId; endpointId: EndpointId; eventId: EventId }
+
+/**
+ * Freezes the bodies and makes one pending delivery per matching active endpoint, due at `now`, in one statement for many
+ * events. Running it twice changes nothing: an event that is no longer queued keeps its body, and the answer again names
+ * its deliveries that are still pending, so that a crash before they were scheduled loses none.
+ */
+export async function dispatchEvents(
+  db: Queryable,
+  events: readonly FrozenEvent[],
+  now: Date,
+): Promise<NewDelivery[]> {
+  if (events.length === 0) return []
+  // Scalars and not an array: bodies of a mebibyte would be escaped and parsed again as array elements.
+  const frozen = events.map((_, i) => `($${2 * i + 2}::text, $${2 * i + 3}::text)`).join(', ')
+  const { rows } = await db.query<{ id: DeliveryId; endpoint_id: EndpointId; event_id: EventId }>(
+    `with frozen (id, body) as (values ${frozen}),
+     queued as materialized (
+       select id from webhook_events
+       where id in (select id from frozen) and state = 'queued'
+       order by id for update
+     ),
+     event as (
+       update webhook_events e set state = 'dispatched', body = frozen.body, dispatched_at = now()
+       from frozen join queued using (id)
+       where e.id = frozen.id and e.state = 'queued'
+       returning e.id, e.account_id, e.type, e.target_endpoint_id
+     ),
+     created as (
+       insert into webhook_deliveries (endpoint_id, event_id, event_type, next_attempt_at)
+       select endpoint.id, event.id, event.type, $1::timestamptz
+       from event
+       join webhook_endpoints endpoint on endpoint.account_id = event.account_id
+         and endpoint.deleted_at is null and endpoint.status = 1
+         and case
+           when event.target_endpoint_id is null then event.type = any (endpoint.events)
+           else endpoint.id = event.target_endpoint_id
+         end
+       on conflict (event_id, endpoint_id, replay) do nothing
+       returning id, endpoint_id, event_id
+     )
+     select id, endpoint_id, event_id from created
+     union all
+     select d.id, d.endpoint_id, d.event_id
+     from frozen join webhook_deliveries d on d.event_id = frozen.id
+     where d.status = 0`,
+    [now, ...events.flatMap(({ id, body }) => [id, body])],
+  )
+  return rows.map(({ id, endpoint_id, event_id }) => ({ id, endpointId: endpoint_id, eventId: event_id }))
+}
+
+/** The frozen bodies of these events. Left out: unknown, still queued and purged ones. */
+export async function findBodies(db: Queryable, ids: readonly EventId[]): Promise<FrozenEvent[]> {
+  const { rows } = await db.query<FrozenEvent>(
+    `select id, body from webhook_events where id = any ($1) and body is not null`,
+    [ids],
+  )
+  return rows
+}
+
+/** `createdAt` is PostgreSQL's text with microseconds: as a Date it would not find its own place again. */
+export type ForgottenEvent = { id: EventId; createdAt: string }
+
+/**
+ * The sweeper's question: events that were made before `before` and that nobody dispatched, oldest first, from behind
+ * `after` on. Many of them may only wait for their turn, so the sweeper has to page through all.
+ */
+export async function findForgottenEvents(
+  db: Queryable,
+  { before, after, limit }: { before: Date; after?: ForgottenEvent; limit: number },
+): Promise<ForgottenEvent[]> {
+  const { rows } = await db.query<{ id: EventId; created_at: string }>(
+    `select id, created_at::text as created_at from webhook_events
+     where state = 'queued' and created_at < $1 and (created_at, id) > ($2, $3)
+     order by webhook_events.created_at, id limit $4`,
+    [before, after?.createdAt ?? '-infinity', after?.id ?? '', limit],
+  )
+  return rows.map(({ id, created_at }) => ({ id, createdAt: created_at }))
+}
+
+/** The newest frozen bodies of an account, for samples (contract E.7). Pings are not among them. */
+export async function findRecentBodies(
+  db: Queryable,
+  accountId: string,
+  type: EventType,
+  limit: number,
+): Promise<string[]> {
+  const { rows } = await db.query<{ body: string }>(
+    `select body from webhook_events
+     where account_id = $1 and type = $2 and state = 'dispatched' and target_endpoint_id is null
+     order by created_at desc, id desc limit $3`,
+    [accountId, type, limit],
+  )
+  return rows.map(({ body }) => body)
+}

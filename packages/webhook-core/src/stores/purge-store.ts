@@ -1,0 +1,113 @@
+import { type Queryable } from '@signet/db'
+import { firstEventIdAt } from '../ids.js'
+import { type RecordingRef } from './recording-store.js'
+
+/**
+ * Forgets a recording: its mirror rows, the bodies of its events, and what is pending of them (contract G.1). One statement;
+ * an attempt in flight still records its result. A dispatch at the same moment either finds the event purged, or its new
+ * deliveries find no body and end the same way.
+ */
+export async function purgeRecording(
+  db: Queryable,
+  { accountId, audioId }: RecordingRef,
+): Promise<{ purgedEvents: number; cancelledDeliveries: number }> {
+  const { rows } = await db.query<{ purged: number; cancelled: number }>(
+    `with recording as (delete from recordings where account_id = $1 and audio_id = $2),
+     transcript as (delete from transcripts where account_id = $1 and audio_id = $2),
+     summary as (delete from summaries where account_id = $1 and audio_id = $2),
+     event as (
+       update webhook_events set state = 'purged', body = null
+       where account_id = $1 and audio_id = $2 and state <> 'purged'
+       returning id
+     ),
+     -- Endpoints before deliveries, as everywhere: a batch of results holds its locks in this order.
+     endpoint as materialized (
+       select id from webhook_endpoints where account_id = $1 and deleted_at is null order by id for no key update
+     ),
+     cancelled as (
+       update webhook_deliveries set status = 2, last_error = 'recording_deleted', next_attempt_at = null
+       where event_id = any (array(select id from event)) and status = 0 and (select count(*) from endpoint) >= 0
+       returning id
+     )
+     select (select count(*)::integer from event) as purged, (select count(*)::integer from cancelled) as cancelled`,
+    [accountId, audioId],
+  )
+  const [row] = rows
+  return { purgedEvents: row?.purged ?? 0, cancelledDeliveries: row?.cancelled ?? 0 }
+}
+
+/**
+ * Deletes up to `limit` events of an account with their deliveries and attempts; call again until it gives 0, then
+ * `deleteAccountRows`. In batches, because an account may have millions.
+ */
+export async function deleteAccountEvents(db: Queryable, accountId: string, limit: number): Promise<number> {
+  const { rowCount } = await db.query(
+    `delete from webhook_events where id in (
+       select id from webhook_events where account_id = $1 limit $2 for update skip locked
+     )`,
+    [accountId, limit],
+  )
+  return rowCount ?? 0
+}
+
+/**
+ * Stops an account at once, before its rows are deleted: endpoints are deleted, pending deliveries cancelled, bodies that
+ * are still to be built are not built any more, and the mirror is empty.
+ */
+export async function closeAccount(db: Queryable, accountId: string): Promise<void> {
+  await db.query(
+    `with recording as (delete from recordings where account_id = $1),
+     transcript as (delete from transcripts where account_id = $1),
+     summary as (delete from summaries where account_id = $1),
+     event as (
+       update webhook_events set state = 'purged', body = null where account_id = $1 and state = 'queued'
+     ),
+     endpoint as (
+       update webhook_endpoints
+       set deleted_at = now(), updated_at = clock_timestamp(), secret_ciphertext = null, secret_key_id = null
+       where id in (
+         select id from webhook_endpoints where account_id = $1 and deleted_at is null order by id for no key update
+       )
+       returning id
+     )
+     update webhook_deliveries set status = 2, last_error = 'endpoint_deleted', next_attempt_at = null
+     where endpoint_id = any (array(select id from endpoint)) and status = 0`,
+    [accountId],
+  )
+}
+
+/** Deletes the endpoints of a closed account for good, once its events are gone. */
+export async function deleteAccountEndpoints(db: Queryable, accountId: string): Promise<void> {
+  await db.query(`delete from webhook_endpoints where account_id = $1 and deleted_at is not null`, [
+    accountId,
+  ])
+}
+
+/**
+ * Retention: deletes up to `limit` of the oldest events made before `before`, with their deliveries and attempts, and says
+ * how many. Ids carry their time, so the oldest are the first of the primary key; rows in use are left for the next run.
+ */
+export async function deleteOldEvents(db: Queryable, before: Date, limit: number): Promise<number> {
+  const { rowCount } = await db.query(
+    `delete from webhook_events where id in (
+       select id from webhook_events where id < $1 order by id limit $2 for update skip locked
+     )`,
+    [firstEventIdAt(before), limit],
+  )
+  return rowCount ?? 0
+}
+
+/** Retention: deletes up to `limit` endpoints that were deleted before `before` and have no deliveries left. */
+export async function deleteOldEndpoints(db: Queryable, before: Date, limit: number): Promise<number> {
+  const { rowCount } = await db.query(
+    `delete from webhook_endpoints where id in (
+       select e.id from webhook_endpoints e
+       where e.deleted_at < $1
+         and not exists (select from webhook_deliveries d where d.endpoint_id = e.id)
+         and not exists (select from webhook_events v where v.target_endpoint_id = e.id)
+       order by e.deleted_at limit $2 for update skip locked
+     )`,
+    [before, limit],
+  )
+  return rowCount ?? 0
+}

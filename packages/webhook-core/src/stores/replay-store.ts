@@ -1,0 +1,65 @@
+import { type Queryable } from '@signet/db'
+import { type DeliveryId, type EndpointId } from '../ids.js'
+
+/** What to send again: one delivery, or what failed for an endpoint since a time. */
+export type ReplayTarget = { deliveryId: DeliveryId } | { endpointId: EndpointId; failedSince: Date }
+
+export type ReplayRequest = ReplayTarget & {
+  /** Who asks; kept with the action. */
+  operator: string
+  now: Date
+  /** Deliveries at most; call again for more. */
+  limit: number
+}
+
+/**
+ * Makes new deliveries of the same events and writes down who asked, in one statement (an operator's command, never part of
+ * the API). Left out: events without a body, endpoints that are not active, and, for an endpoint as a whole, events that
+ * have meanwhile been delivered or are pending. Returns the new deliveries, to be put into the queue.
+ */
+export async function replayDeliveries(db: Queryable, request: ReplayRequest): Promise<DeliveryId[]> {
+  const one = 'deliveryId' in request
+  const { rows } = await db.query<{ id: DeliveryId }>(
+    `with chosen as (
+       select distinct on (d.event_id, d.endpoint_id) d.event_id, d.endpoint_id, d.event_type
+       from webhook_deliveries d
+       join webhook_events v on v.id = d.event_id and v.body is not null
+       join webhook_endpoints e on e.id = d.endpoint_id and e.status = 1 and e.deleted_at is null
+       where ${
+         one
+           ? 'd.id = $4'
+           : `d.endpoint_id = $4 and d.status = 2 and d.created_at >= $5 and not exists (
+                select from webhook_deliveries other
+                where other.event_id = d.event_id and other.endpoint_id = d.endpoint_id and other.status in (0, 1)
+              )`
+       }
+       order by d.event_id, d.endpoint_id
+       limit $3
+     ),
+     created as (
+       insert into webhook_deliveries (endpoint_id, event_id, event_type, next_attempt_at, replay)
+       select chosen.endpoint_id, chosen.event_id, chosen.event_type, $2, (
+         select max(d.replay) + 1 from webhook_deliveries d
+         where d.event_id = chosen.event_id and d.endpoint_id = chosen.endpoint_id
+       )
+       from chosen
+       -- A second operator at the same moment: one new delivery is enough.
+       on conflict (event_id, endpoint_id, replay) do nothing
+       returning id, endpoint_id, event_id
+     ),
+     noted as (
+       insert into operator_actions (operator, action, detail)
+       select $1, 'replay', jsonb_build_object('deliveries', jsonb_agg(jsonb_build_object(
+         'id', id::text, 'endpoint_id', endpoint_id::text, 'event_id', event_id)))
+       from created having count(*) > 0
+     )
+     select id from created order by id`,
+    [
+      request.operator,
+      request.now,
+      request.limit,
+      ...('deliveryId' in request ? [request.deliveryId] : [request.endpointId, request.failedSince]),
+    ],
+  )
+  return rows.map(({ id }) => id)
+}

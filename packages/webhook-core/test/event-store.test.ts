@@ -1,0 +1,274 @@
+import { describe, expect, it } from '@jest/globals'
+import {
+  deleteEndpoint,
+  dispatchEvents,
+  findBodies,
+  findEvents,
+  findForgottenEvents,
+  findRecentBodies,
+  findRecordings,
+  findSummaries,
+  findTranscripts,
+  ingestSummary,
+  insertPing,
+  newEventId,
+  putRecording,
+} from '../src/index.js'
+import { useDatabase } from './support/database.js'
+import { anAccount, anEndpoint, aSummary, deliveryState, NOW } from './support/fixtures.js'
+
+const database = useDatabase()
+const eventsOf = async (accountId: string) => {
+  const { rows } = await database.db.query<{ id: string }>(
+    `select id from webhook_events where account_id = $1`,
+    [accountId],
+  )
+  return rows.map(({ id }) => id)
+}
+
+describe('ingestSummary', () => {
+  it('creates one event for many simultaneous calls with one key', async () => {
+    const { db } = database
+    const accountId = anAccount()
+    const call = () => ingestSummary(db, aSummary({ accountId, sourceEventKey: `same:${accountId}` }))
+    const results = await Promise.all(Array.from({ length: 20 }, call))
+    expect(results.filter(({ kind }) => kind === 'created')).toHaveLength(1)
+    expect(results.filter(({ kind }) => kind === 'duplicate')).toHaveLength(19)
+    const [id] = await eventsOf(accountId)
+    expect(new Set(results.map((result) => 'eventId' in result && result.eventId))).toEqual(new Set([id]))
+  })
+
+  it('refuses other content under the same key and changes nothing', async () => {
+    const { db } = database
+    const accountId = anAccount()
+    const first = aSummary({ accountId, recording: { title: 'first' } })
+    await ingestSummary(db, first)
+    const second = { ...first, sourceHash: Buffer.alloc(32, 1), recording: { title: 'second' } }
+    expect(await ingestSummary(db, second)).toEqual({ kind: 'conflict' })
+    expect(await findRecordings(db, [first])).toMatchObject([{ title: 'first' }])
+    expect(await eventsOf(accountId)).toHaveLength(1)
+  })
+
+  it('keeps keys of different callers apart', async () => {
+    const { db } = database
+    const accountId = anAccount()
+    const first = aSummary({ accountId, sourceEventKey: `k:${accountId}` })
+    await ingestSummary(db, first)
+    const other = aSummary({ accountId, sourceEventKey: `k:${accountId}`, source: 'importer' })
+    expect(await ingestSummary(db, other)).toMatchObject({ kind: 'created' })
+  })
+
+  it('stores the event and the recording together or not at all', async () => {
+    const { db } = database
+    const accountId = anAccount()
+    const bad = aSummary({ accountId, recording: { durationMs: -1 } })
+    await expect(ingestSummary(db, bad)).rejects.toMatchObject({ code: '23514' })
+    expect(await eventsOf(accountId)).toEqual([])
+  })
+})
+
+describe('the mirror', () => {
+  it('leaves parts that are not given, replaces those that are, deletes those that are null', async () => {
+    const { db } = database
+    const ref = { accountId: anAccount(), audioId: 'rec_1' }
+    const segments = [{ speaker: 'A', start: 0, end: 4.2, text: 'hi' }]
+    await putRecording(db, {
+      ...ref,
+      recording: { reportId: 'rep_7', status: 3, title: 'Weekly', durationMs: 1_834_000, recordedAt: NOW },
+      transcript: { language: 'en', text: 'hi', segments },
+      summaries: [
+        { label: 'Summary', content: '<h1>x</h1>', format: 'html', templateName: 'Default' },
+        { label: 'Actions', content: 'y', format: 'markdown' },
+      ],
+    })
+    await putRecording(db, { ...ref, summaries: [{ label: 'Only', content: 'z', format: 'markdown' }] })
+    expect(await findRecordings(db, [ref])).toEqual([
+      { reportId: 'rep_7', status: 3, title: 'Weekly', durationMs: 1_834_000, recordedAt: NOW },
+    ])
+    expect(await findTranscripts(db, [ref])).toEqual([{ language: 'en', text: 'hi', segments }])
+    expect(await findSummaries(db, [ref])).toEqual([
+      [{ label: 'Only', content: 'z', format: 'markdown', templateName: undefined }],
+    ])
+
+    await putRecording(db, { ...ref, recording: { title: 'Bare' }, transcript: null, summaries: null })
+    expect(await findRecordings(db, [ref])).toEqual([{ title: 'Bare' }])
+    expect(await findTranscripts(db, [ref])).toEqual([null])
+    expect(await findSummaries(db, [ref])).toEqual([[]])
+  })
+
+  it('answers for several recordings in the order asked, whoever is missing', async () => {
+    const { db } = database
+    const accountId = anAccount()
+    for (const audioId of ['a', 'b'])
+      await putRecording(db, { accountId, audioId, recording: { title: audioId } })
+    const refs = ['b', 'missing', 'a'].map((audioId) => ({ accountId, audioId }))
+    expect(await findRecordings(db, [...refs, { accountId: anAccount(), audioId: 'a' }])).toEqual([
+      expect.objectContaining({ title: 'b' }),
+      null,
+      expect.objectContaining({ title: 'a' }),
+      null,
+    ])
+  })
+
+  it('replaces what neither PostgreSQL nor UTF-8 can hold', async () => {
+    const { db } = database
+    const ref = { accountId: anAccount(), audioId: 'rec_1' }
+    const bad = 'a\0b\ud800c😀'
+    await putRecording(db, {
+      ...ref,
+      recording: { title: bad },
+      transcript: { text: bad, segments: [{ speaker: bad, start: 0, end: 1, text: bad }] },
+      summaries: [{ label: bad, content: bad, format: 'markdown' }],
+    })
+    const good = 'a\ufffdb\ufffdc😀'
+    expect(await findRecordings(db, [ref])).toMatchObject([{ title: good }])
+    expect(await findTranscripts(db, [ref])).toMatchObject([
+      { text: good, segments: [{ speaker: good, text: good }] },
+    ])
+    expect(await findSummaries(db, [ref])).toMatchObject([[{ label: good, content: good }]])
+  })
+
+  it('reads of a huge transcript only what a payload could hold', async () => {
+    const { db } = database
+    const ref = { accountId: anAccount(), audioId: 'rec_1' }
+    const text = 'x'.repeat(2_000_000)
+    await putRecording(db, {
+      ...ref,
+      transcript: { text, segments: [{ speaker: 'A', start: 0, end: 1, text }] },
+    })
+    const [transcript] = await findTranscripts(db, [ref])
+    expect(transcript?.text).toHaveLength(1_048_577)
+    expect(transcript?.segments).toBeUndefined()
+  })
+})
+
+describe('dispatchEvents', () => {
+  it('makes a delivery for every active endpoint of the account that wants the type', async () => {
+    const { db } = database
+    const accountId = anAccount()
+    const wants = await anEndpoint(db, { accountId })
+    const alsoWants = await anEndpoint(db, { accountId, events: ['webhook.ping', 'summary.completed'] })
+    await anEndpoint(db, { accountId, events: [] })
+    await anEndpoint(db)
+    const disabled = await anEndpoint(db, { accountId })
+    await db.query(`update webhook_endpoints set status = 2, disabled_at = now() where id = $1`, [
+      disabled.id,
+    ])
+    const deleted = await anEndpoint(db, { accountId })
+    await deleteEndpoint(db, accountId, deleted.id)
+
+    const summary = aSummary({ accountId })
+    await ingestSummary(db, summary)
+    const made = await dispatchEvents(db, [{ id: summary.eventId, body: '{"a":"é"}' }], NOW)
+    expect(made.map(({ endpointId }) => endpointId).sort()).toEqual([wants.id, alsoWants.id].sort())
+    expect(await findBodies(db, [summary.eventId])).toEqual([{ id: summary.eventId, body: '{"a":"é"}' }])
+    for (const { id } of made) {
+      expect(await deliveryState(db, id)).toEqual({
+        status: 0,
+        attempts: 0,
+        last_error: '',
+        next_attempt_at: NOW,
+        delivered_at: null,
+      })
+    }
+  })
+
+  it('changes nothing the second time, and names the pending deliveries again', async () => {
+    const { db } = database
+    const { accountId } = await anEndpoint(db)
+    const summary = aSummary({ accountId })
+    await ingestSummary(db, summary)
+    const first = await dispatchEvents(db, [{ id: summary.eventId, body: 'first' }], NOW)
+    await anEndpoint(db, { accountId })
+    expect(await dispatchEvents(db, [{ id: summary.eventId, body: 'second' }], NOW)).toEqual(first)
+    expect(await findBodies(db, [summary.eventId])).toEqual([{ id: summary.eventId, body: 'first' }])
+  })
+
+  it('makes one delivery per endpoint when many processes dispatch the same events at once', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const summaries = Array.from({ length: 10 }, () => aSummary({ accountId: endpoint.accountId }))
+    for (const summary of summaries) await ingestSummary(db, summary)
+    const bodies = summaries.map(({ eventId }) => ({ id: eventId, body: '{}' }))
+    // In opposite orders, so that locks taken in the order given would deadlock.
+    const orders = Array.from({ length: 12 }, (_, i) => (i % 2 ? bodies : [...bodies].reverse()))
+    await Promise.all(orders.map((order) => dispatchEvents(db, order, NOW)))
+    const { rows } = await db.query(`select id from webhook_deliveries where endpoint_id = $1`, [endpoint.id])
+    expect(rows).toHaveLength(10)
+  })
+
+  it('gives an event without a subscription a body and no delivery', async () => {
+    const { db } = database
+    const summary = aSummary({ accountId: anAccount() })
+    await ingestSummary(db, summary)
+    expect(await dispatchEvents(db, [{ id: summary.eventId, body: '{}' }], NOW)).toEqual([])
+    expect(await findEvents(db, [summary.eventId])).toMatchObject([{ state: 'dispatched' }])
+    expect(await findRecentBodies(db, summary.accountId, 'summary.completed', 10)).toEqual(['{}'])
+  })
+
+  it('ignores ids it does not know', async () => {
+    expect(await dispatchEvents(database.db, [{ id: newEventId(NOW), body: '{}' }], NOW)).toEqual([])
+    expect(await dispatchEvents(database.db, [], NOW)).toEqual([])
+  })
+})
+
+describe('pings', () => {
+  it('go to their one endpoint, whatever it subscribed to', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db, { events: [] })
+    await anEndpoint(db, { accountId: endpoint.accountId, events: ['webhook.ping'] })
+    const ping = { eventId: newEventId(NOW), accountId: endpoint.accountId, endpointId: endpoint.id }
+    expect(await insertPing(db, ping)).toBe('queued')
+    const made = await dispatchEvents(db, [{ id: ping.eventId, body: '{}' }], NOW)
+    expect(made.map(({ endpointId }) => endpointId)).toEqual([endpoint.id])
+    expect(await findRecentBodies(db, endpoint.accountId, 'webhook.ping', 10)).toEqual([])
+  })
+
+  it('are not stored for a disabled endpoint, and not known for a foreign one', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const eventId = newEventId(NOW)
+    expect(await insertPing(db, { eventId, accountId: anAccount(), endpointId: endpoint.id })).toBeNull()
+    await db.query(`update webhook_endpoints set status = 2, disabled_at = now() where id = $1`, [
+      endpoint.id,
+    ])
+    const ping = { eventId, accountId: endpoint.accountId, endpointId: endpoint.id }
+    expect(await insertPing(db, ping)).toBe('disabled')
+    expect(await findEvents(db, [eventId])).toEqual([])
+  })
+
+  it.each(['disabled', 'deleted'])(
+    'are skipped without a row when the endpoint is %s at dispatch',
+    async (fate) => {
+      const { db } = database
+      const endpoint = await anEndpoint(db)
+      const ping = { eventId: newEventId(NOW), accountId: endpoint.accountId, endpointId: endpoint.id }
+      await insertPing(db, ping)
+      if (fate === 'deleted') await deleteEndpoint(db, endpoint.accountId, endpoint.id)
+      else
+        await db.query(`update webhook_endpoints set status = 2, disabled_at = now() where id = $1`, [
+          endpoint.id,
+        ])
+      expect(await dispatchEvents(db, [{ id: ping.eventId, body: '{}' }], NOW)).toEqual([])
+    },
+  )
+})
+
+describe('findForgottenEvents', () => {
+  it('pages through everything that is queued, each event once', async () => {
+    const { db } = database
+    const accountId = anAccount()
+    const summaries = Array.from({ length: 7 }, () => aSummary({ accountId }))
+    for (const summary of summaries) await ingestSummary(db, summary)
+    const seen: string[] = []
+    for (let after; ;) {
+      const page = await findForgottenEvents(db, { before: new Date(Date.now() + 1000), after, limit: 3 })
+      seen.push(...page.map(({ id }) => id))
+      after = page.at(-1)
+      if (!after) break
+    }
+    expect(new Set(seen).size).toBe(seen.length)
+    expect(seen).toEqual(expect.arrayContaining(summaries.map(({ eventId }) => eventId)))
+    expect(await findForgottenEvents(db, { before: new Date(Date.now() - 60_000), limit: 10 })).toEqual([])
+  })
+})
