@@ -1,0 +1,67 @@
+import { html, type Html } from '../pages/html.js'
+
+/** What a reader needs before the first call. */
+export const introduction = (baseUrl: string): Html =>
+  html`<section id="start">
+    <p>
+      Connect an application, create a subscription, and receive a signed HTTPS POST whenever the summary of a
+      recording is ready. The machine-readable form of this page is
+      <a href="${baseUrl}/openapi.json">openapi.json</a>.
+    </p>
+    <h3>A token</h3>
+    <p>
+      Every call to <code>/v1</code> needs <code>Authorization: Bearer …</code> with an OAuth access token of
+      scope <code>mcp:connect</code>, or with a personal token made by the command-line tool. One token
+      belongs to one account. OAuth clients find everything they need in
+      <a href="${baseUrl}/.well-known/oauth-authorization-server">the discovery document</a>.
+    </p>
+    <h3>A first subscription</h3>
+    <pre>
+curl -X POST ${baseUrl}/v1/webhooks \\
+  -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
+  -d '{"url":"https://example.com/hook","events":["summary.completed"]}'</pre>
+    <p>
+      The answer holds the signing <code>secret</code>, this once and never again. Then send yourself an
+      event:
+    </p>
+    <pre>curl -X POST ${baseUrl}/v1/webhooks/$ENDPOINT_ID/test -H "Authorization: Bearer $TOKEN"</pre>
+    <h3>What arrives</h3>
+    <p>An event as JSON, <code>{id, type, created_at, data}</code>, with these headers:</p>
+    <div class="scroll">
+      <table>
+        <tbody>
+          <tr>
+            <td><code>X-Service-Event</code></td>
+            <td>the type of the event</td>
+          </tr>
+          <tr>
+            <td><code>X-Service-Delivery</code></td>
+            <td>the id of the delivery, the same for every attempt</td>
+          </tr>
+          <tr>
+            <td><code>X-Service-Timestamp</code></td>
+            <td>when this attempt was signed, in Unix seconds</td>
+          </tr>
+          <tr>
+            <td><code>X-Service-Signature</code></td>
+            <td>
+              <code>sha256=</code> and the hex HMAC-SHA256 of timestamp, a dot and the raw body, keyed with
+              the whole secret, <code>whsec_</code> included
+            </td>
+          </tr>
+        </tbody>
+      </table>
+    </div>
+    <p>
+      Verify the signature over the bytes as they came, before parsing them, in constant time, and refuse old
+      timestamps. Answer 2xx within 5 seconds. Anything else is tried again after about 1, 5, 15, 15 and 15
+      minutes; after 20 failures in a row the subscription is disabled until its url is changed. Delivery is
+      at least once: drop events whose <code>id</code> you have seen. Text of transcripts and summaries is
+      untrusted content of users.
+    </p>
+    <h3>Errors</h3>
+    <p>
+      Errors are <code>{"error": {"code", "message"}}</code>. Go by the code. Every answer carries
+      <code>X-Request-Id</code>, which support will ask for.
+    </p>
+  </section>`

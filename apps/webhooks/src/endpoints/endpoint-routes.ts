@@ -1,0 +1,133 @@
+import { route, type Route } from '@signet/http'
+import { type Endpoint } from '@signet/webhook-core'
+import { type Caller } from '../bearer/bearer-service.js'
+import { ref, responses } from '../v1/v1-docs.js'
+import { endpointIdOf, type V1Steps } from '../v1/v1-pipeline.js'
+import {
+  createEndpointSchema,
+  updateEndpointSchema,
+  type CreateEndpointBody,
+  type UpdateEndpointBody,
+} from './endpoint-schemas.js'
+import { type EndpointService } from './endpoint-service.js'
+import { eventList } from './event-list.js'
+
+type Deps = { steps: V1Steps; endpoints: EndpointService }
+
+const MAX_BODY_BYTES = 65_536
+const docs = { tag: 'Subscriptions', security: ['bearer'] }
+
+/** `/v1/webhooks` (webhooks contract E.2 to E.5). */
+export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
+  route<Caller, CreateEndpointBody>({
+    method: 'post',
+    path: '/v1/webhooks',
+    docs: {
+      ...docs,
+      summary: 'Create a subscription',
+      description:
+        'At most 5 per account; disabled ones count until they are deleted. There is no idempotency key: after a lost answer, list before creating again.',
+      responses: responses(
+        { 200: { description: 'Created', schema: ref('CreatedSubscription') } },
+        400,
+        401,
+        403,
+        413,
+        429,
+      ),
+    },
+    authenticate: steps.write,
+    body: { as: 'json', maxBytes: MAX_BODY_BYTES, schema: createEndpointSchema },
+    async handle({ caller, body }) {
+      const { endpoint, secret } = await endpoints.create(caller.accountId, {
+        url: body.url,
+        events: eventList(body.events),
+      })
+      const { id, url, events, status } = endpoint
+      return { status: 200, body: { endpoint_id: id, secret, url, events, status } }
+    },
+  }),
+  route<Caller>({
+    method: 'get',
+    path: '/v1/webhooks',
+    docs: {
+      ...docs,
+      summary: 'List subscriptions',
+      description: 'All of the account, oldest first, without their secrets.',
+      responses: responses(
+        { 200: { description: 'The subscriptions', schema: itemsOf('Subscription') } },
+        401,
+        403,
+        429,
+      ),
+    },
+    authenticate: steps.read,
+    handle: async ({ caller }) => ({ body: { items: (await endpoints.list(caller.accountId)).map(view) } }),
+  }),
+  route<Caller, UpdateEndpointBody>({
+    method: 'patch',
+    path: '/v1/webhooks/:endpoint_id',
+    docs: {
+      ...docs,
+      summary: 'Change a subscription',
+      description:
+        'Leaving `events` out clears them, so send the current ones again even to change only the url. A changed url re-enables a disabled subscription and resets its failure count. The secret stays.',
+      responses: responses(
+        {
+          200: {
+            description: 'Changed',
+            schema: { type: 'object', required: ['item'], properties: { item: ref('Subscription') } },
+          },
+        },
+        400,
+        401,
+        403,
+        404,
+        413,
+        429,
+      ),
+    },
+    authenticate: steps.write,
+    guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
+    body: { as: 'json', maxBytes: MAX_BODY_BYTES, schema: updateEndpointSchema },
+    async handle({ caller, body, req }) {
+      const endpoint = await endpoints.update(caller.accountId, endpointIdOf(req), {
+        url: body.url || undefined,
+        events: eventList(body.events),
+      })
+      return { body: { item: view(endpoint) } }
+    },
+  }),
+  route<Caller>({
+    method: 'delete',
+    path: '/v1/webhooks/:endpoint_id',
+    docs: {
+      ...docs,
+      summary: 'Delete a subscription',
+      description: 'Frees its place in the quota at once. Deliveries still pending are cancelled.',
+      responses: responses({ 200: { description: 'Deleted', schema: ref('Ok') } }, 401, 403, 404, 429),
+    },
+    authenticate: steps.write,
+    async handle({ caller, req }) {
+      await endpoints.remove(caller.accountId, endpointIdOf(req))
+      return { body: { ok: true } }
+    },
+  }),
+]
+
+const itemsOf = (name: string) => ({
+  type: 'object',
+  required: ['items'],
+  properties: { items: { type: 'array', items: ref(name) } },
+})
+
+/** What leaves the server is listed here, so a new column cannot leak by itself. */
+const view = (endpoint: Endpoint) => ({
+  id: endpoint.id,
+  url: endpoint.url,
+  events: endpoint.events,
+  status: endpoint.status,
+  consecutive_failures: endpoint.consecutiveFailures,
+  created_at: endpoint.createdAt.toISOString(),
+  updated_at: endpoint.updatedAt.toISOString(),
+})

@@ -1,0 +1,87 @@
+import { type Db } from '@signet/db'
+import { AppError } from '@signet/errors'
+import {
+  deleteEndpoint,
+  endpointSecretContext,
+  findEndpoint,
+  insertEndpoint,
+  listEndpoints,
+  newSigningSecret,
+  patchEndpoint,
+  type Endpoint,
+  type EndpointId,
+  type EventType,
+  type SecretBox,
+  type UrlPolicy,
+} from '@signet/webhook-core'
+import { type WebhookEvents } from '../events/webhook-events.js'
+import { notFound } from '../http/v1-dialect.js'
+
+type Deps = { db: Db; urlPolicy: UrlPolicy; secretBox: SecretBox; webhookEvents: WebhookEvents }
+
+/** Webhooks contract A.9: disabled ones count until they are deleted. */
+const MAX_PER_ACCOUNT = 5
+
+/** Subscriptions of one account. Every method names the account, so a foreign id is an unknown one. */
+export class EndpointService {
+  constructor(private readonly deps: Deps) {}
+
+  /** The secret is returned here and nowhere else. */
+  async create(
+    accountId: string,
+    input: { url: string; events: readonly EventType[] },
+  ): Promise<{ endpoint: Endpoint; secret: string }> {
+    const { db, urlPolicy, secretBox, webhookEvents } = this.deps
+    // Names are resolved before the account is locked: a slow name server must not hold the lock.
+    const { url, href } = await urlPolicy.accept(input.url)
+    const secret = newSigningSecret()
+    const endpoint = await db.transaction((tx) =>
+      insertEndpoint(tx, {
+        accountId,
+        url,
+        href,
+        events: input.events,
+        maxPerAccount: MAX_PER_ACCOUNT,
+        seal: (id) => secretBox.seal(secret, endpointSecretContext({ id, accountId })),
+      }),
+    )
+    if (!endpoint) throw new QuotaExceededError()
+    webhookEvents.endpointCreated({ endpointId: endpoint.id, accountId })
+    return { endpoint, secret }
+  }
+
+  list(accountId: string): Promise<Endpoint[]> {
+    return listEndpoints(this.deps.db, accountId)
+  }
+
+  /** Throws `not_found` for an id the account does not have. */
+  async requireOwned(accountId: string, id: EndpointId): Promise<void> {
+    if (!(await findEndpoint(this.deps.db, accountId, id))) throw notFound()
+  }
+
+  /** Replaces the events; a url that is given must pass the policy even when it is the current one. */
+  async update(
+    accountId: string,
+    id: EndpointId,
+    input: { url?: string | undefined; events: readonly EventType[] },
+  ): Promise<Endpoint> {
+    const { db, urlPolicy, webhookEvents } = this.deps
+    const url = input.url === undefined ? undefined : await urlPolicy.accept(input.url)
+    const endpoint = await patchEndpoint(db, accountId, id, { url, events: input.events })
+    if (!endpoint) throw notFound()
+    webhookEvents.endpointUpdated({ endpointId: id, accountId })
+    return endpoint
+  }
+
+  async remove(accountId: string, id: EndpointId): Promise<void> {
+    if (!(await deleteEndpoint(this.deps.db, accountId, id))) throw notFound()
+    this.deps.webhookEvents.endpointDeleted({ endpointId: id, accountId })
+  }
+}
+
+/** Has no `Retry-After`, by which callers tell it from a rate limit (webhooks contract B.13). */
+class QuotaExceededError extends AppError {
+  constructor() {
+    super('limited', 'too_many_requests', `An account can have ${MAX_PER_ACCOUNT} subscriptions`)
+  }
+}

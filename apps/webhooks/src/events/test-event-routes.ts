@@ -1,0 +1,55 @@
+import { route, type Route } from '@signet/http'
+import { type Caller } from '../bearer/bearer-service.js'
+import { type EndpointService } from '../endpoints/endpoint-service.js'
+import { type Limits } from '../limits/limits.js'
+import { responses } from '../v1/v1-docs.js'
+import { endpointIdOf, type V1Steps } from '../v1/v1-pipeline.js'
+import { type TestEventService } from './test-event-service.js'
+
+type Deps = {
+  steps: V1Steps
+  limits: Pick<Limits, 'testEvents'>
+  endpoints: EndpointService
+  testEvents: TestEventService
+}
+
+/** `POST /v1/webhooks/{endpoint_id}/test` (webhooks contract E.6). */
+export const testEventRoutes = ({ steps, limits, endpoints, testEvents }: Deps): Route[] => [
+  route<Caller>({
+    method: 'post',
+    path: '/v1/webhooks/:endpoint_id/test',
+    docs: {
+      tag: 'Subscriptions',
+      security: ['bearer'],
+      summary: 'Send a test event',
+      description:
+        'Queues a signed `webhook.ping`, whatever `events` says. A body is ignored. `queued` is true when the event was accepted, not when it was delivered; it is false for a disabled subscription.',
+      responses: responses(
+        {
+          200: {
+            description: 'Accepted',
+            schema: {
+              type: 'object',
+              required: ['event_id', 'queued'],
+              properties: { event_id: { type: 'string' }, queued: { type: 'boolean' } },
+            },
+          },
+        },
+        401,
+        403,
+        404,
+        429,
+      ),
+    },
+    authenticate: steps.write,
+    async guard({ caller, req }) {
+      const id = endpointIdOf(req)
+      await endpoints.requireOwned(caller.accountId, id)
+      await limits.testEvents.consume(id)
+    },
+    async handle({ caller, req }) {
+      const { eventId, queued } = await testEvents.send(caller.accountId, endpointIdOf(req))
+      return { body: { event_id: eventId, queued } }
+    },
+  }),
+]

@@ -1,0 +1,78 @@
+import { compileSchema, type BodyProblem } from '@signet/http'
+import { storable } from '@signet/webhook-core'
+import { canonicalHash } from './canonical-hash.js'
+import { recordingSchema, summaryReadySchema } from './ingest-schemas.js'
+import {
+  recordingParts,
+  type RecordingBody,
+  type RecordingParts,
+  type SummaryReadyBody,
+} from './recording-parts.js'
+import { malformed, RefusedBodyError } from './refused-body-error.js'
+
+/** A summary-ready notice, checked. `hash` covers the whole body, whatever the order of its members. */
+export type SummaryReady = {
+  sourceEventKey: string
+  accountId: string
+  audioId: string
+  hash: Uint8Array
+  parts: RecordingParts
+}
+
+export type IngestJob = { kind: 'summary-ready' | 'recording'; bytes: Uint8Array }
+/** Failures are values, so that they survive the way between threads. */
+export type IngestResult<Value> = { problem: BodyProblem } | { value: Value }
+
+const checkSummaryReady = compileSchema(summaryReadySchema)
+const checkRecording = compileSchema(recordingSchema)
+
+/** Parses and checks the body of a summary-ready notice. */
+export const readSummaryReady = (bytes: Uint8Array): IngestResult<SummaryReady> =>
+  asResult(() => {
+    const notice = parse<SummaryReadyBody>(bytes, checkSummaryReady)
+    return {
+      sourceEventKey: storable(notice.source_event_key),
+      accountId: notice.account_id.toLowerCase(),
+      audioId: storable(notice.audio_id),
+      hash: canonicalHash(notice),
+      parts: recordingParts(notice),
+    }
+  })
+
+/** Parses and checks the body of a recording that is put. */
+export const readRecording = (bytes: Uint8Array): IngestResult<RecordingParts> =>
+  asResult(() => recordingParts(flattened(parse<RecordingBody>(bytes, checkRecording))))
+
+/** The body of a PUT may carry the recording's fields by themselves instead of in `recording`. */
+function flattened(body: RecordingBody): RecordingBody {
+  if (body.recording !== undefined) return body
+  const { report_id, status, title, duration_ms, recorded_at } = body
+  const fields = { report_id, status, title, duration_ms, recorded_at }
+  return Object.values(fields).some((value) => value !== undefined) ? { ...body, recording: fields } : body
+}
+
+function parse<Body>(bytes: Uint8Array, check: (value: unknown) => BodyProblem | null): Body {
+  const value = parseJson(new TextDecoder().decode(bytes))
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw malformed('The body must be an object')
+  const problem = check(value)
+  if (problem) throw new RefusedBodyError(problem)
+  return value as Body
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw malformed('The body could not be parsed')
+  }
+}
+
+function asResult<Value>(read: () => Value): IngestResult<Value> {
+  try {
+    return { value: read() }
+  } catch (error) {
+    if (error instanceof RefusedBodyError) return { problem: error.problem }
+    throw error
+  }
+}

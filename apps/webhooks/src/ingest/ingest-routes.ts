@@ -1,0 +1,88 @@
+import { route, type Route } from '@signet/http'
+import { storable } from '@signet/webhook-core'
+import { type Request } from 'express'
+import { notFound } from '../http/v1-dialect.js'
+import { ref, responses } from '../v1/v1-docs.js'
+import { accountIdOf } from './account-id.js'
+import { type IngestParser } from './ingest-parser.js'
+import { recordingSchema, summaryReadySchema } from './ingest-schemas.js'
+import { type IngestService } from './ingest-service.js'
+import { type ServiceCaller } from './service-caller.js'
+
+type Deps = {
+  authenticate: (req: Request) => ServiceCaller
+  ingest: IngestService
+  parser: IngestParser
+}
+
+const MAX_BODY_BYTES = 32 * 1024 * 1024
+const docs = { tag: 'Internal', security: ['service'] }
+
+/** `/internal/v1` (webhooks contract G.1), for the internal listener only. */
+export const ingestRoutes = ({ authenticate, ingest, parser }: Deps): Route[] => [
+  route<ServiceCaller, Buffer>({
+    method: 'post',
+    path: '/internal/v1/summary-ready',
+    docs: {
+      ...docs,
+      summary: 'Announce that the summary of a recording is ready',
+      description:
+        'Idempotent per caller and `source_event_key`. The answer is sent when the event and the recording are committed.',
+      responses: responses(
+        {
+          202: { description: 'Accepted', schema: ref('IngestResult') },
+          200: { description: 'The same content came before', schema: ref('IngestResult') },
+        },
+        400,
+        401,
+        409,
+        413,
+      ),
+    },
+    authenticate,
+    body: { as: 'json-bytes', maxBytes: MAX_BODY_BYTES, schema: summaryReadySchema },
+    async handle({ caller, body }) {
+      const { eventId, duplicate } = await ingest.summaryReady(caller, await parser.summaryReady(body))
+      return { status: duplicate ? 200 : 202, body: { event_id: eventId, duplicate } }
+    },
+  }),
+  route<ServiceCaller, Buffer>({
+    method: 'put',
+    path: '/internal/v1/accounts/:account_id/recordings/:audio_id',
+    docs: {
+      ...docs,
+      summary: 'Store a recording without an event',
+      responses: responses({ 200: { description: 'Stored', schema: ref('Ok') } }, 400, 401, 413),
+    },
+    authenticate,
+    guard: ({ req }) => void recordingOf(req),
+    body: { as: 'json-bytes', maxBytes: MAX_BODY_BYTES, schema: recordingSchema },
+    async handle({ caller, body, req }) {
+      await ingest.putRecording(caller, recordingOf(req), await parser.recording(body))
+      return { body: { ok: true } }
+    },
+  }),
+  route<ServiceCaller>({
+    method: 'delete',
+    path: '/internal/v1/accounts/:account_id/recordings/:audio_id',
+    docs: {
+      ...docs,
+      summary: 'Delete a recording',
+      description:
+        'With the bodies of its events; pending deliveries end with `recording_deleted`. Deleting what is not there is fine.',
+      responses: responses({ 200: { description: 'Deleted', schema: ref('Ok') } }, 401),
+    },
+    authenticate,
+    async handle({ caller, req }) {
+      await ingest.deleteRecording(caller, recordingOf(req))
+      return { body: { ok: true } }
+    },
+  }),
+]
+
+/** The recording in the path. What cannot be an account or a recording does not exist. */
+function recordingOf(req: Request): { accountId: string; audioId: string } {
+  const audioId = storable(String(req.params['audio_id']))
+  if ([...audioId].length > 128) throw notFound()
+  return { accountId: accountIdOf(req), audioId }
+}

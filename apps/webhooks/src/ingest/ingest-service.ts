@@ -1,0 +1,62 @@
+import { type Db } from '@signet/db'
+import { AppError } from '@signet/errors'
+import {
+  ingestSummary,
+  newEventId,
+  purgeRecording,
+  putRecording,
+  type EventId,
+  type RecordingRef,
+} from '@signet/webhook-core'
+import { type EventAnnouncer } from '../events/event-announcer.js'
+import { type WebhookEvents } from '../events/webhook-events.js'
+import { type SummaryReady } from './ingest-body.js'
+import { type RecordingParts } from './recording-parts.js'
+import { type ServiceCaller } from './service-caller.js'
+
+type Deps = { db: Db; announcer: EventAnnouncer; webhookEvents: WebhookEvents; now: () => Date }
+
+/** What the recording pipeline tells us (webhooks contract G.1). Account ids are trusted from these callers. */
+export class IngestService {
+  constructor(private readonly deps: Deps) {}
+
+  /** Stores recording and event together, once per caller and key. */
+  async summaryReady(
+    { name }: ServiceCaller,
+    { sourceEventKey, accountId, audioId, hash, parts }: SummaryReady,
+  ): Promise<{ eventId: EventId; duplicate: boolean }> {
+    const { db, announcer, webhookEvents, now } = this.deps
+    const result = await ingestSummary(db, {
+      eventId: newEventId(now()),
+      accountId,
+      audioId,
+      source: name,
+      sourceEventKey,
+      sourceHash: Buffer.from(hash),
+      ...parts,
+    })
+    if (result.kind === 'conflict') {
+      webhookEvents.summaryConflicted({ source: name, accountId })
+      throw new AppError('conflict', 'conflict', 'This source_event_key came with other content before')
+    }
+    const { eventId } = result
+    if (result.kind === 'duplicate') {
+      webhookEvents.summaryRepeated({ eventId, source: name, accountId })
+      return { eventId, duplicate: true }
+    }
+    announcer.announce(eventId)
+    webhookEvents.summaryIngested({ eventId, source: name, accountId })
+    return { eventId, duplicate: false }
+  }
+
+  async putRecording({ name }: ServiceCaller, recording: RecordingRef, parts: RecordingParts): Promise<void> {
+    await putRecording(this.deps.db, { ...recording, ...parts })
+    this.deps.webhookEvents.recordingStored({ accountId: recording.accountId, source: name })
+  }
+
+  /** With what was made of it: the bodies of its events; deliveries still pending end. */
+  async deleteRecording({ name }: ServiceCaller, recording: RecordingRef): Promise<void> {
+    const purged = await purgeRecording(this.deps.db, recording)
+    this.deps.webhookEvents.recordingDeleted({ accountId: recording.accountId, source: name, ...purged })
+  }
+}

@@ -1,0 +1,72 @@
+import {
+  type MirrorChange,
+  type RecordingFields,
+  type SummaryFields,
+  type TranscriptFields,
+} from '@signet/webhook-core'
+import { malformed } from './refused-body-error.js'
+
+/** What a body says about a recording: undefined leaves a part untouched, null deletes it (webhooks contract G.1). */
+export type RecordingParts = Pick<MirrorChange, 'recording' | 'transcript' | 'summaries'>
+
+type Nullable<T> = { [K in keyof T]?: T[K] | null }
+
+type RecordingFieldsBody = Nullable<{
+  report_id: string
+  status: number
+  title: string
+  duration_ms: number
+  recorded_at: string
+}>
+type TranscriptBody = { text: string } & Nullable<{
+  language: string
+  segments: NonNullable<TranscriptFields['segments']>
+}>
+type SummaryBody = { label: string; content: string; format: string; template_name?: string | null }
+
+/** The parts of a body that fits its schema; null members count as left out. */
+export type RecordingBody = RecordingFieldsBody & {
+  recording?: RecordingFieldsBody | null
+  transcript?: TranscriptBody | null
+  summaries?: SummaryBody[] | null
+}
+export type SummaryReadyBody = RecordingBody & {
+  source_event_key: string
+  account_id: string
+  audio_id: string
+}
+
+export const recordingParts = ({ recording, transcript, summaries }: RecordingBody): RecordingParts => ({
+  recording: recording ? recordingOf(recording) : recording,
+  transcript: transcript ? transcriptOf(transcript) : transcript,
+  summaries: summaries ? summaries.map(summaryOf) : summaries,
+})
+
+const recordingOf = (body: RecordingFieldsBody): RecordingFields => ({
+  reportId: body.report_id ?? undefined,
+  status: body.status ?? undefined,
+  title: body.title ?? undefined,
+  durationMs: body.duration_ms ?? undefined,
+  recordedAt: body.recorded_at == null ? undefined : timeOf(body.recorded_at),
+})
+
+const transcriptOf = ({ language, text, segments }: TranscriptBody): TranscriptFields => ({
+  language: language ?? undefined,
+  text,
+  segments: segments ?? undefined,
+})
+
+const summaryOf = ({ label, content, format, template_name }: SummaryBody): SummaryFields => ({
+  label,
+  content,
+  format,
+  templateName: template_name ?? undefined,
+})
+
+const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/
+
+function timeOf(text: string): Date {
+  const time = new Date(RFC_3339.test(text) ? text : NaN)
+  if (Number.isNaN(time.getTime())) throw malformed('recorded_at must be an RFC 3339 date and time')
+  return time
+}

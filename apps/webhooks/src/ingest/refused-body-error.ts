@@ -1,0 +1,13 @@
+import { type BodyProblem } from '@signet/http'
+
+/** A body that cannot be taken. Not an AppError, because it has to cross from a worker thread as a plain value. */
+export class RefusedBodyError extends Error {
+  override name = 'RefusedBodyError'
+
+  constructor(readonly problem: BodyProblem) {
+    super(problem.message)
+  }
+}
+
+export const malformed = (message: string): RefusedBodyError =>
+  new RefusedBodyError({ kind: 'malformed', message })

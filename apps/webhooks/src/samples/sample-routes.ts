@@ -1,0 +1,55 @@
+import { route, type Route } from '@signet/http'
+import { isEventType } from '@signet/webhook-core'
+import { type Caller } from '../bearer/bearer-service.js'
+import { badRequest } from '../http/v1-dialect.js'
+import { numberParameter, textParameter } from '../v1/query.js'
+import { ref, responses } from '../v1/v1-docs.js'
+import { type V1Steps } from '../v1/v1-pipeline.js'
+import { type SampleService } from './sample-service.js'
+
+type Deps = { steps: V1Steps; samples: SampleService }
+
+/** `GET /v1/webhook-events/samples` (webhooks contract E.7). */
+export const sampleRoutes = ({ steps, samples }: Deps): Route[] => [
+  route<Caller>({
+    method: 'get',
+    path: '/v1/webhook-events/samples',
+    docs: {
+      tag: 'Samples',
+      security: ['bearer'],
+      summary: 'See what events look like',
+      description:
+        'Recent events of the account, else its recordings as events, else one invented event. Nothing is delivered. Older samples may hold HTML summaries.',
+      parameters: [
+        {
+          name: 'event',
+          in: 'query',
+          schema: { type: 'string', default: 'summary.completed' },
+          description: 'An event type',
+        },
+        {
+          name: 'limit',
+          in: 'query',
+          schema: { type: 'integer', minimum: 1, default: 3 },
+          description: 'At most 10; more counts as 10',
+        },
+      ],
+      responses: responses(
+        { 200: { description: 'At least one event', schema: { type: 'array', items: ref('Event') } } },
+        400,
+        401,
+        403,
+        429,
+      ),
+    },
+    authenticate: steps.read,
+    async handle({ caller, req }) {
+      const type = textParameter(req, 'event') ?? 'summary.completed'
+      if (!isEventType(type)) throw badRequest(`Unknown event type: ${type.slice(0, 64)}`)
+      const limit = numberParameter(req, 'limit', { fallback: 3, max: 10 })
+      const bodies = await samples.list(caller.accountId, type, limit)
+      // Each is JSON already, frozen as it was sent: parsing ten mebibytes only to write them again helps nobody.
+      return { headers: { 'Content-Type': 'application/json; charset=utf-8' }, body: `[${bodies.join(',')}]` }
+    },
+  }),
+]
