@@ -1,10 +1,11 @@
 import { Queue, type DefaultJobOptions } from 'bullmq'
 import { type Cluster, type Redis } from 'ioredis'
-import { type DeliveryId, type EventId } from '../ids.js'
+import { type DeliveryId, type EndpointId, type EventId } from '../ids.js'
 
 /** Jobs carry ids only: no body, url, secret or token ever enters Redis (contract F.1). */
 export type EventJob = { eventId: EventId }
-export type DeliveryJob = { deliveryId: DeliveryId }
+/** The endpoint is named so that a worker can tell whether it has a place for the attempt without asking the database. */
+export type DeliveryJob = { deliveryId: DeliveryId; endpointId: EndpointId }
 
 /** `events`: build the body and make the deliveries. `deliveries`: one attempt each. */
 export const queueNames = { events: 'events', deliveries: 'deliveries' } as const
@@ -31,7 +32,7 @@ const jobOptions: DefaultJobOptions = {
 }
 
 export type QueueSettings = { connection: Redis | Cluster; prefix?: string }
-export type DueDelivery = { id: DeliveryId; delayMs?: number }
+export type DueDelivery = { id: DeliveryId; endpointId: EndpointId; delayMs?: number }
 
 /** The two queues. Redis is only the schedule: whatever is lost here is found again by the sweeper. */
 export class WebhookQueues {
@@ -60,9 +61,9 @@ export class WebhookQueues {
   async addDeliveries(due: readonly DueDelivery[]): Promise<void> {
     if (due.length === 0) return
     await this.deliveries.addBulk(
-      due.map(({ id, delayMs = 0 }) => ({
+      due.map(({ id, endpointId, delayMs = 0 }) => ({
         name: queueNames.deliveries,
-        data: { deliveryId: id },
+        data: { deliveryId: id, endpointId },
         opts: { jobId: deliveryJobId(id), delay: delayMs },
       })),
     )

@@ -17,6 +17,8 @@ export type AttemptPlan = {
   status: DeliveryStatus
   /** Attempts so far; the next one has this number plus one. */
   attempts: number
+  /** When it is due; null when it has ended. */
+  nextAttemptAt: Date | null
   eventState: EventState
   endpoint: {
     id: EndpointId
@@ -36,6 +38,7 @@ type PlanRow = {
   event_type: EventType
   status: DeliveryStatus
   attempts: number
+  next_attempt_at: Date | null
   event_state: EventState
   endpoint_id: EndpointId
   account_id: string
@@ -50,7 +53,7 @@ type PlanRow = {
 /** Reads what these deliveries need for an attempt, in no particular order; ids without a row are left out. */
 export async function findAttemptPlans(db: Queryable, ids: readonly DeliveryId[]): Promise<AttemptPlan[]> {
   const { rows } = await db.query<PlanRow>(
-    `select d.id, d.event_id, d.event_type, d.status, d.attempts, v.state as event_state,
+    `select d.id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, v.state as event_state,
        e.id as endpoint_id, e.account_id, e.url, e.url_version, e.status as endpoint_status,
        e.deleted_at is not null as deleted, e.secret_ciphertext, e.secret_key_id
      from webhook_deliveries d
@@ -68,6 +71,7 @@ const toPlan = (row: PlanRow): AttemptPlan => ({
   eventType: row.event_type,
   status: row.status,
   attempts: row.attempts,
+  nextAttemptAt: row.next_attempt_at,
   eventState: row.event_state,
   endpoint: {
     id: row.endpoint_id,
@@ -94,7 +98,7 @@ export async function cancelDelivery(db: Queryable, id: DeliveryId, reason: Canc
 }
 
 /** `dueAt` is PostgreSQL's text with microseconds: as a Date it might not find its own place again. */
-export type OverdueDelivery = { id: DeliveryId; dueAt: string }
+export type OverdueDelivery = { id: DeliveryId; endpointId: EndpointId; dueAt: string }
 
 /**
  * The sweeper's question: pending deliveries that were due before `before`, longest due first, from behind `after` on.
@@ -104,13 +108,13 @@ export async function findOverdueDeliveries(
   db: Queryable,
   { before, after, limit }: { before: Date; after?: OverdueDelivery; limit: number },
 ): Promise<OverdueDelivery[]> {
-  const { rows } = await db.query<{ id: DeliveryId; due_at: string }>(
-    `select id, next_attempt_at::text as due_at from webhook_deliveries
+  const { rows } = await db.query<{ id: DeliveryId; endpoint_id: EndpointId; due_at: string }>(
+    `select id, endpoint_id, next_attempt_at::text as due_at from webhook_deliveries
      where status = 0 and next_attempt_at < $1 and (next_attempt_at, id) > ($2, $3)
      order by next_attempt_at, id limit $4`,
     [before, after?.dueAt ?? '-infinity', after?.id ?? '0', limit],
   )
-  return rows.map(({ id, due_at }) => ({ id, dueAt: due_at }))
+  return rows.map(({ id, endpoint_id, due_at }) => ({ id, endpointId: endpoint_id, dueAt: due_at }))
 }
 
 export type Backlog = {

@@ -1,5 +1,6 @@
 import { type Queryable } from '@signet/db'
 import { type DeliveryId, type EndpointId } from '../ids.js'
+import { type DueDelivery } from '../queue/queues.js'
 
 /** What to send again: one delivery, or what failed for an endpoint since a time. */
 export type ReplayTarget = { deliveryId: DeliveryId } | { endpointId: EndpointId; failedSince: Date }
@@ -17,9 +18,9 @@ export type ReplayRequest = ReplayTarget & {
  * the API). Left out: events without a body, endpoints that are not active, and, for an endpoint as a whole, events that
  * have meanwhile been delivered or are pending. Returns the new deliveries, to be put into the queue.
  */
-export async function replayDeliveries(db: Queryable, request: ReplayRequest): Promise<DeliveryId[]> {
+export async function replayDeliveries(db: Queryable, request: ReplayRequest): Promise<DueDelivery[]> {
   const one = 'deliveryId' in request
-  const { rows } = await db.query<{ id: DeliveryId }>(
+  const { rows } = await db.query<{ id: DeliveryId; endpoint_id: EndpointId }>(
     `with chosen as (
        select distinct on (d.event_id, d.endpoint_id) d.event_id, d.endpoint_id, d.event_type
        from webhook_deliveries d
@@ -53,7 +54,7 @@ export async function replayDeliveries(db: Queryable, request: ReplayRequest): P
          'id', id::text, 'endpoint_id', endpoint_id::text, 'event_id', event_id)))
        from created having count(*) > 0
      )
-     select id from created order by id`,
+     select id, endpoint_id from created order by id`,
     [
       request.operator,
       request.now,
@@ -61,5 +62,5 @@ export async function replayDeliveries(db: Queryable, request: ReplayRequest): P
       ...('deliveryId' in request ? [request.deliveryId] : [request.endpointId, request.failedSince]),
     ],
   )
-  return rows.map(({ id }) => id)
+  return rows.map(({ id, endpoint_id }) => ({ id, endpointId: endpoint_id }))
 }
