@@ -21,6 +21,8 @@ export type DbOptions = {
   applicationName?: string
   /** Ends a statement on the server after this time; 0 is no limit. */
   statementTimeoutMs?: number
+  /** Ends a statement that waits for a lock longer than this (`isLockTimeout`); 0 is no limit. */
+  lockTimeoutMs?: number
   /** Called when an idle connection breaks; without a listener that would end the process. */
   onIdleError?: (error: Error) => void
 }
@@ -36,6 +38,7 @@ export class Db implements Queryable {
       connectionTimeoutMillis: options.connectionTimeoutMs ?? 5000,
       application_name: options.applicationName ?? 'signet',
       statement_timeout: options.statementTimeoutMs ?? 0,
+      lock_timeout: options.lockTimeoutMs ?? 0,
       keepAlive: true,
     })
     this.pool.on('error', options.onIdleError ?? (() => undefined))

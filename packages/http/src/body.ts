@@ -39,6 +39,7 @@ const MISSING: BodyProblem = { kind: 'missing', message: 'A request body is requ
 const CONTENT_TYPE = {
   json: 'application/json',
   'any-json': 'application/json',
+  'json-or-form': 'application/json',
   'json-bytes': 'application/json',
   form: 'application/x-www-form-urlencoded',
 }
@@ -48,7 +49,7 @@ const isEmpty = (req: Request) =>
   req.headers['transfer-encoding'] === undefined && Number(req.headers['content-length'] ?? 0) === 0
 
 function contentTypeFits(req: Request, as: BodySpec['as']): boolean {
-  return as === 'any-json' || req.is(CONTENT_TYPE[as]) !== false
+  return as === 'any-json' || as === 'json-or-form' || req.is(CONTENT_TYPE[as]) !== false
 }
 
 function parserOf({ as, maxBytes }: BodySpec): (req: Request, res: Response) => Promise<void> {
@@ -66,7 +67,29 @@ function parserHandler(as: BodySpec['as'], maxBytes: number): RequestHandler {
   if (as === 'form') return express.urlencoded({ extended: false, limit: maxBytes, parameterLimit: 200 })
   const verify = refuseEmpty
   if (as === 'json-bytes') return express.raw({ type: () => true, limit: maxBytes, verify })
-  return express.json({ type: () => true, limit: maxBytes, strict: false, verify })
+  const json = express.json({ type: () => true, limit: maxBytes, strict: false, verify })
+  return as === 'json-or-form'
+    ? jsonOrForm(json, express.text({ type: () => true, limit: maxBytes, verify }))
+    : json
+}
+
+/** Many clients send JSON under the content type of forms, because their tool does so by default: the text decides. */
+function jsonOrForm(json: RequestHandler, text: RequestHandler): RequestHandler {
+  return (req, res, next) => {
+    if (req.is(CONTENT_TYPE.form) === false) return json(req, res, next)
+    return text(req, res, (error?: unknown) => {
+      if (error !== undefined) return next(error)
+      const body = String(req.body).trim()
+      try {
+        req.body = body.startsWith('{')
+          ? (JSON.parse(body) as unknown)
+          : Object.fromEntries(new URLSearchParams(body))
+        next()
+      } catch (malformed) {
+        next(malformed)
+      }
+    })
+  }
 }
 
 const EMPTY = 'entity.empty'

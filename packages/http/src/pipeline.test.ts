@@ -133,6 +133,15 @@ describe('mountRoutes', () => {
     expect((await request(app).post('/echo/7')).body).toEqual({ id: '7' })
   })
 
+  it('reads a form or JSON under the content type of forms, by the look of the text, when the API takes both', async () => {
+    const { app } = build([echo({ body: { as: 'json-or-form', maxBytes: 100 } })])
+    const post = (text: string) => request(app).post('/echo/7').type('form').send(text)
+    expect((await post('a=1&b=x+y')).body).toEqual({ a: '1', b: 'x y', id: '7' })
+    expect((await post('{"a":1}')).body).toEqual({ a: 1, id: '7' })
+    expect((await post('{"a"')).body).toMatchObject({ code: 'body_malformed' })
+    expect((await request(app).post('/echo/7').send({ a: 1 })).body).toEqual({ a: 1, id: '7' })
+  })
+
   it('reads forms, and shows repeated fields as arrays', async () => {
     const { app } = build([echo({ body: { as: 'form', maxBytes: 100 } })])
     expect((await request(app).post('/echo/7').type('form').send('a=1&a=2')).body).toEqual({

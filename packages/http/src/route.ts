@@ -10,7 +10,7 @@ export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
  * and check large bodies off the event loop (`schema` then only documents). `optional` lets an empty body pass as `{}`.
  */
 export type BodySpec = {
-  as: 'json' | 'any-json' | 'form' | 'json-bytes'
+  as: 'json' | 'any-json' | 'json-or-form' | 'form' | 'json-bytes'
   maxBytes: number
   schema?: JsonSchema
   optional?: boolean
