@@ -36,7 +36,7 @@ const checks = [
       ],
     ],
   },
-  { name: 'dead code', command: ['knip/bin/knip.js', '--no-progress'] },
+  { name: 'dead code', command: ['knip/bin/knip.js', '--no-progress', '--no-config-hints'] },
   { name: 'generated docs', script: 'infra/checks/docs.mjs', fix: 'npm run docs' },
 ]
 
