@@ -75,6 +75,15 @@ describe('loadConfig', () => {
     ])
   })
 
+  it('skips only the rule that needs a missing setting, not the ones after it', () => {
+    const needsDatabase = (config: { databaseUrl: string }) =>
+      config.databaseUrl === '' ? ['unreachable'] : []
+    const refusesPort = () => ['PORT must not be 1']
+    expect(() => loadConfig(settings, { PORT: '1' }, needsDatabase, refusesPort)).toThrow(
+      /DATABASE_URL is required[^]*PORT must not be 1/,
+    )
+  })
+
   it('runs the rules over several settings together with the single problems', () => {
     const check = (config: { port: number }) => (config.port === 1 ? ['PORT must not be 1'] : [])
     expect(() => loadConfig(settings, { ...minimal, PORT: '1', VERBOSE: 'maybe' }, check)).toThrow(

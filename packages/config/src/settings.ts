@@ -32,14 +32,15 @@ export class ConfigError extends Error {
 export const defineSettings = <S extends Settings>(settings: S): S => settings
 
 /**
- * Reads a settings table from `env` and reports every problem in one {@link ConfigError}. `check` is the second pass,
- * for rules about several settings at once; it returns problems, and runs even when single settings failed (those it
- * sees with their fallback), so that an operator gets the whole list in one go.
+ * Reads a settings table from `env` and reports every problem in one {@link ConfigError}. `checks` are the second pass,
+ * for rules about several settings at once; each returns problems, and runs even when single settings failed (those it
+ * sees with their fallback; one that needs a missing setting is skipped alone), so that an operator gets the whole list
+ * in one go.
  */
 export function loadConfig<S extends Settings>(
   settings: S,
   env: Readonly<Record<string, string | undefined>>,
-  check: (config: ConfigOf<S>) => string[] = () => [],
+  ...checks: readonly ((config: ConfigOf<S>) => string[])[]
 ): ConfigOf<S> {
   const problems: string[] = []
   const values: Record<string, unknown> = {}
@@ -68,10 +69,12 @@ export function loadConfig<S extends Settings>(
       return target[String(key)]
     },
   })
-  try {
-    problems.push(...check(guarded as ConfigOf<S>))
-  } catch (error) {
-    if (!(error instanceof SettingMissing)) throw error
+  for (const check of checks) {
+    try {
+      problems.push(...check(guarded as ConfigOf<S>))
+    } catch (error) {
+      if (!(error instanceof SettingMissing)) throw error
+    }
   }
   if (problems.length > 0) throw new ConfigError(problems)
   return Object.freeze(values) as ConfigOf<S>

@@ -2,7 +2,7 @@ import { AppError } from '@signet/errors'
 import { type IRouter, type Request, type RequestHandler, type Response } from 'express'
 import { bodyReader } from './body.js'
 import { type Dialect } from './dialect.js'
-import { contextOf } from './request-context.js'
+import { contextOf, type RequestContext } from './request-context.js'
 import { type Answer, type Route } from './route.js'
 
 export type MountOptions = {
@@ -11,6 +11,8 @@ export type MountOptions = {
   timeoutMs?: number
   /** Headers of every answer of these routes, errors included. */
   headers?: Readonly<Record<string, string>>
+  /** Runs before a 405, for APIs that tell strangers nothing but 401. */
+  authenticate?: (req: Request, context: RequestContext) => Promise<unknown>
 }
 
 /**
@@ -20,10 +22,11 @@ export type MountOptions = {
 export function mountRoutes(router: IRouter, routes: readonly Route[], options: MountOptions): void {
   for (const spec of routes) router[spec.method](spec.path, pipeline(spec, options))
   for (const [path, methods] of methodsByPath(routes)) {
-    router.all(path, (_req, res) => {
+    router.all(path, async (req, res) => {
       contextOf(res).route = path
-      res.setHeader('Allow', methods.join(', '))
       setHeaders(res, options.headers)
+      await options.authenticate?.(req, contextOf(res))
+      res.setHeader('Allow', methods.join(', '))
       throw options.dialect.methodNotAllowed()
     })
   }

@@ -205,6 +205,21 @@ describe('mountRoutes', () => {
     expect(({} as { polluted?: number }).polluted).toBeUndefined()
   })
 
+  it('tells strangers nothing about methods where the API wants authentication first', async () => {
+    const app = express()
+    app.use(
+      requestContext({
+        log: createLogger({ level: 'panic', component: 'api' }),
+        registry: createRegistry({ runtime: false }),
+      }),
+    )
+    const authenticate = () => Promise.reject(new AppError('unauthenticated', 'auth', 'no'))
+    mountRoutes(app, [echo()], { dialect, authenticate })
+    app.use(errorHandler({ dialect }))
+    const answer = await request(app).delete('/echo/7')
+    expect([answer.status, answer.headers['allow']]).toEqual([401, undefined])
+  })
+
   it('answers 405 with Allow for a known path and 404 for an unknown or undecodable one', async () => {
     const { app } = build([
       echo(),
@@ -309,6 +324,14 @@ describe('createRateLimit', () => {
     })
     await expect(limit.check('a')).rejects.toMatchObject({ kind: 'limited' })
     await expect(limit.consume('b')).resolves.toBeUndefined()
+  })
+
+  it('gives back what an attempt took', async () => {
+    const limit = createRateLimit({ name: 'refunded', points: 1, windowSeconds: 60 })
+    await limit.consume('a')
+    await limit.refund('a')
+    await expect(limit.consume('a')).resolves.toBeUndefined()
+    await expect(limit.consume('a')).rejects.toMatchObject({ kind: 'limited' })
   })
 
   it('is off at zero points', async () => {

@@ -1,5 +1,5 @@
 import { AppError } from '@signet/errors'
-import { type Redis } from 'ioredis'
+import { type Cluster, type Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 
 export type RateLimitOptions = {
@@ -9,7 +9,7 @@ export type RateLimitOptions = {
   points: number
   windowSeconds: number
   /** Shared by all replicas when given, else each process counts for itself. */
-  redis?: Redis | undefined
+  redis?: Redis | Cluster | undefined
   code?: string
   message?: string
 }
@@ -19,6 +19,8 @@ export type RateLimit = {
   consume(key: string): Promise<void>
   /** Throws like `consume` when nothing is left, without counting: for limits on failures. */
   check(key: string): Promise<void>
+  /** Gives back what `consume` took: for limits on failures that must hold against parallel attempts. */
+  refund(key: string): Promise<void>
 }
 
 /** A limit on requests per key and window. */
@@ -31,7 +33,7 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
     code = 'too_many_requests',
     message = 'Too many requests',
   } = options
-  if (points === 0) return { consume: () => Promise.resolve(), check: () => Promise.resolve() }
+  if (points === 0) return UNLIMITED
   const memory = new RateLimiterMemory({ keyPrefix: name, points, duration: windowSeconds })
   const limiter = redis
     ? new RateLimiterRedis({
@@ -57,5 +59,14 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
       const state = await limiter.get(key)
       if (state !== null && state.remainingPoints <= 0) throw refuse(state.msBeforeNext)
     },
+    async refund(key) {
+      await limiter.reward(key)
+    },
   }
+}
+
+const UNLIMITED: RateLimit = {
+  consume: () => Promise.resolve(),
+  check: () => Promise.resolve(),
+  refund: () => Promise.resolve(),
 }

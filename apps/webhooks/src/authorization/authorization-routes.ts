@@ -1,0 +1,81 @@
+import { AppError } from '@signet/errors'
+import { route, type Answer, type Route } from '@signet/http'
+import { type Request } from 'express'
+import { type IpLimit } from '../limits/limits.js'
+import { Parameters } from '../oauth/parameters.js'
+import { type SessionCookie } from '../sessions/session-cookie.js'
+import { type OpenSession, type SessionService } from '../sessions/session-service.js'
+import { type FormGuard } from '../sign-in/form-guard.js'
+import { pageDocs, pageForm, type PageForm } from '../sign-in/page-form.js'
+import { type AuthorizationPages, type Visit } from './authorization-pages.js'
+import { type AuthorizationService } from './authorization-service.js'
+
+type Deps = {
+  authorizations: AuthorizationService
+  pages: AuthorizationPages
+  sessions: SessionService
+  cookie: SessionCookie
+  guard: FormGuard
+  limit: IpLimit
+}
+
+/** The authorization endpoint and the consent page (webhooks contract B.6, B.8). */
+export const authorizationRoutes = (deps: Deps): Route[] => [
+  route({
+    method: 'get',
+    path: '/oauth/authorize',
+    docs: pageDocs('Authorization endpoint: answers the sign-in or consent page, or redirects with an error'),
+    limit: deps.limit,
+    handle: ({ req }) => authorize(deps, req),
+  }),
+  route({
+    method: 'get',
+    path: '/oauth/authorize/consent',
+    docs: pageDocs('Consent page of a pending authorization'),
+    async handle({ req }) {
+      const session = await deps.sessions.find(deps.cookie.read(req))
+      const txn = Parameters.fromQuery(req.originalUrl).get('txn') ?? ''
+      return deps.pages.next(await findVisit(deps, session, txn))
+    },
+  }),
+  route<undefined, PageForm>({
+    method: 'post',
+    path: '/oauth/authorize/decision',
+    docs: pageDocs('Approve or deny; redirects to the application'),
+    body: pageForm,
+    async handle({ req, body }) {
+      const fields = Parameters.fromForm(body)
+      const { session, txn } = await deps.guard.check(req, 'decision', fields)
+      const decision = fields.get('decision')
+      if (decision !== 'approve' && decision !== 'deny')
+        throw new AppError('invalid', 'invalid_request', 'The decision is missing.')
+      const location = await deps.authorizations.decide(session, txn, decision === 'approve')
+      if (location === null) throw requestIsOver()
+      return deps.pages.redirect(303, location)
+    },
+  }),
+]
+
+async function authorize({ authorizations, pages, cookie }: Deps, req: Request): Promise<Answer> {
+  const parameters = Parameters.fromQuery(req.originalUrl)
+  const begun = await authorizations.begin(parameters, cookie.read(req))
+  return begun.kind === 'redirect' ? pages.redirect(302, begun.location) : pages.next(begun)
+}
+
+/** The pending request of this session, or an error page. */
+export async function findVisit(
+  { authorizations }: Pick<Deps, 'authorizations'>,
+  session: OpenSession | null,
+  txn: string,
+): Promise<Visit> {
+  const authorization = session && (await authorizations.findPending(session, txn))
+  if (!authorization) throw requestIsOver()
+  return { txn, session, authorization }
+}
+
+const requestIsOver = () =>
+  new AppError(
+    'invalid',
+    'invalid_request',
+    'It was answered already, took longer than ten minutes, or belongs to another browser.',
+  )

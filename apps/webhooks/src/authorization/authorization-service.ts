@@ -1,0 +1,163 @@
+import { isUnavailable, type Db } from '@signet/db'
+import { AppError, isAppError } from '@signet/errors'
+import { type Client } from '../clients/client.js'
+import { type ClientService } from '../clients/client-service.js'
+import { type RedirectAllowList } from '../clients/redirect-allow-list.js'
+import { matchesRegistered, withParameters } from '../clients/redirect-uri.js'
+import { hasFormOf, newCredential, sha256 } from '../credentials/credential.js'
+import { type Events } from '../events.js'
+import { OAuthError } from '../oauth/oauth-error.js'
+import { type Parameters } from '../oauth/parameters.js'
+import { type ResourcePolicy } from '../oauth/resource-policy.js'
+import { type OpenSession, type SessionService } from '../sessions/session-service.js'
+import { type Session } from '../sessions/session-store.js'
+import { grantedScope, phaseTwoChecks } from './authorize-checks.js'
+import {
+  decideAuthorization,
+  findPendingAuthorization,
+  insertAuthorization,
+  type PendingAuthorization,
+} from './authorization-store.js'
+
+/** Where an authorization request may be answered: known after phase 1. */
+type Target = { client: Client; redirectUri: string; redirectUriSent: boolean; state: string | undefined }
+
+export type Begun =
+  | { kind: 'redirect'; location: string }
+  | { kind: 'page'; txn: string; session: OpenSession; authorization: PendingAuthorization }
+
+type Deps = {
+  db: Db
+  issuer: string
+  clients: ClientService
+  sessions: SessionService
+  allowList: RedirectAllowList
+  resources: ResourcePolicy
+  codeTtlSeconds: number
+  events: Events
+}
+
+/** The authorization endpoint's rules (webhooks contract B.6, B.8). */
+export class AuthorizationService {
+  constructor(private readonly deps: Deps) {}
+
+  /**
+   * Checks a request and stores it as pending. Phase 1 throws an OAuthError for an error page: without a trusted redirect
+   * URI nothing may be sent anywhere. Everything later becomes a redirect with `error`.
+   */
+  async begin(parameters: Parameters, sessionId: string | undefined): Promise<Begun> {
+    const target = await this.#findTarget(parameters)
+    try {
+      return await this.#store(parameters, target, sessionId)
+    } catch (error) {
+      const parameters = errorParameters(error)
+      this.deps.events.authorizationRefused(parameters.error, error)
+      return { kind: 'redirect', location: this.#answer(target, parameters) }
+    }
+  }
+
+  /** The pending request `txn` of this session; null when it is not there, decided, late or of another session. */
+  async findPending(session: Session, txn: string): Promise<PendingAuthorization | null> {
+    if (!hasFormOf('txn', txn)) return null
+    return findPendingAuthorization(this.deps.db, { txnHash: sha256(txn), sessionHash: session.idHash })
+  }
+
+  /** Consumes the request and returns where to send the browser; null when there was nothing to decide. */
+  async decide(session: Session, txn: string, approved: boolean): Promise<string | null> {
+    if (!hasFormOf('txn', txn)) return null
+    const code = newCredential('code')
+    const decision = await decideAuthorization(this.deps.db, {
+      txnHash: sha256(txn),
+      sessionHash: session.idHash,
+      codeHash: approved ? sha256(code) : null,
+      codeTtlSeconds: this.deps.codeTtlSeconds,
+    })
+    if (!decision) return null
+    const { clientId, accountId } = decision
+    this.deps.events.consentDecided({ approved, clientId, accountId })
+    return this.#answer(
+      { redirectUri: decision.redirectUri, state: decision.state ?? undefined },
+      approved ? { code } : { error: 'access_denied', error_description: 'The user denied the request' },
+    )
+  }
+
+  /** Phase 1, rows 1 to 4. */
+  async #findTarget(parameters: Parameters): Promise<Target> {
+    const clientId = parameters.get('client_id')
+    if (clientId === undefined || parameters.isRepeated('client_id'))
+      throw new OAuthError('invalid_request', 'client_id must be there, once')
+    const client = await this.deps.clients.find(clientId)
+    if (!client || client.disabled) throw unknownClient()
+    const sent = parameters.get('redirect_uri')
+    const only = client.redirectUris.length === 1 ? client.redirectUris[0] : undefined
+    const redirectUri = sent ?? only
+    if (redirectUri === undefined || parameters.isRepeated('redirect_uri'))
+      throw new OAuthError('invalid_request', 'redirect_uri must be there, once')
+    const registered = client.redirectUris.some((uri) => matchesRegistered(redirectUri, uri))
+    if (!registered || !this.deps.allowList.allows(redirectUri))
+      throw new OAuthError('invalid_request', 'redirect_uri is not one that this application may use')
+    return { client, redirectUri, redirectUriSent: sent !== undefined, state: parameters.get('state') }
+  }
+
+  /** Phase 2, rows 5 to 14. */
+  async #store(parameters: Parameters, target: Target, sessionId: string | undefined): Promise<Begun> {
+    const { client, redirectUri, redirectUriSent, state = null } = target
+    for (const check of phaseTwoChecks) check({ parameters, client, resources: this.deps.resources })
+    const prompts = (parameters.get('prompt') ?? '').split(' ')
+    if (prompts.includes('none')) throw await this.#promptNone(sessionId)
+    const session = await this.deps.sessions.findOrCreate(sessionId)
+    const scope = grantedScope(parameters, client)
+    const freshLogin = prompts.includes('login') || prompts.includes('select_account')
+    const txn = newCredential('txn')
+    await insertAuthorization(this.deps.db, {
+      txnHash: sha256(txn),
+      sessionHash: session.idHash,
+      clientId: client.clientId,
+      redirectUri,
+      redirectUriSent,
+      state,
+      scope,
+      resources: parameters.all('resource'),
+      codeChallenge: parameters.get('code_challenge') ?? '',
+      freshLogin,
+    })
+    const needsSignIn = session.accountId === null || freshLogin
+    return {
+      kind: 'page',
+      txn,
+      session,
+      authorization: { clientName: client.clientName, redirectUri, scope, needsSignIn },
+    }
+  }
+
+  /** Nothing can be granted without a page: consent is asked every time. */
+  async #promptNone(sessionId: string | undefined): Promise<OAuthError> {
+    const session = await this.deps.sessions.find(sessionId)
+    return session?.accountId == null
+      ? new OAuthError('login_required', 'The user has to sign in')
+      : new OAuthError('consent_required', 'The user has to consent')
+  }
+
+  /** RFC 9207: every answer names its issuer. */
+  #answer(
+    { redirectUri, state }: { redirectUri: string; state: string | undefined },
+    parameters: Readonly<Record<string, string>>,
+  ): string {
+    return withParameters(redirectUri, { ...parameters, state, iss: this.deps.issuer })
+  }
+}
+
+/** Not a failed authentication, so 400 and no challenge. */
+const unknownClient = () =>
+  new AppError(
+    'invalid',
+    'invalid_client',
+    'This application is not registered here any more. Remove its connection there and add it again.',
+  )
+
+function errorParameters(error: unknown): { error: string; error_description: string } {
+  if (isAppError(error)) return { error: error.code, error_description: error.message }
+  if (isUnavailable(error))
+    return { error: 'temporarily_unavailable', error_description: 'A required service is unavailable' }
+  return { error: 'server_error', error_description: 'Something went wrong on our side' }
+}

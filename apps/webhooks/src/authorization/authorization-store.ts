@@ -1,0 +1,138 @@
+import { type Queryable } from '@signet/db'
+
+/** An authorization request that waits for a decision. */
+export type NewAuthorization = {
+  txnHash: Buffer
+  sessionHash: Buffer
+  clientId: string
+  redirectUri: string
+  redirectUriSent: boolean
+  state: string | null
+  scope: string
+  resources: readonly string[]
+  codeChallenge: string
+  freshLogin: boolean
+}
+
+export type PendingAuthorization = {
+  clientName: string
+  redirectUri: string
+  scope: string
+  /** True when the session's sign-in does not count for this request (prompt=login). */
+  needsSignIn: boolean
+}
+
+export type Decision = {
+  clientId: string
+  accountId: string
+  redirectUri: string
+  state: string | null
+}
+
+const TXN_LIFE = `interval '10 minutes'`
+
+export async function insertAuthorization(db: Queryable, authorization: NewAuthorization): Promise<void> {
+  await db.query(
+    `insert into oauth_authorizations
+       (txn_hash, session_hash, client_id, redirect_uri, redirect_uri_sent, state, scope, resources, code_challenge,
+        fresh_login, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now() + ${TXN_LIFE})`,
+    [
+      authorization.txnHash,
+      authorization.sessionHash,
+      authorization.clientId,
+      authorization.redirectUri,
+      authorization.redirectUriSent,
+      authorization.state,
+      authorization.scope,
+      authorization.resources,
+      authorization.codeChallenge,
+      authorization.freshLogin,
+    ],
+  )
+}
+
+/** Only of this session, undecided and in time. */
+export async function findPendingAuthorization(
+  db: Queryable,
+  { txnHash, sessionHash }: { txnHash: Buffer; sessionHash: Buffer },
+): Promise<PendingAuthorization | null> {
+  const { rows } = await db.query<{
+    client_name: string
+    redirect_uri: string
+    scope: string
+    needs_sign_in: boolean
+  }>(
+    `select c.client_name, a.redirect_uri, a.scope,
+            s.account_id is null or (a.fresh_login and s.signed_in_at < a.created_at) as needs_sign_in
+       from oauth_authorizations a
+       join oauth_clients c on c.client_id = a.client_id
+       join login_sessions s on s.id_hash = a.session_hash
+      where a.txn_hash = $1 and a.session_hash = $2 and a.decided_at is null and a.expires_at > now()
+        and c.disabled_at is null`,
+    [txnHash, sessionHash],
+  )
+  const row = rows[0]
+  return row
+    ? {
+        clientName: row.client_name,
+        redirectUri: row.redirect_uri,
+        scope: row.scope,
+        needsSignIn: row.needs_sign_in,
+      }
+    : null
+}
+
+/**
+ * Consumes a pending authorization and, when approved, makes the grant and its code, all in one statement: of two
+ * simultaneous decisions one finds the row undecided. The update locks the authorization, which a revocation of the
+ * account has to delete together with the session, so the two cannot pass each other.
+ */
+export async function decideAuthorization(
+  db: Queryable,
+  decision: {
+    txnHash: Buffer
+    sessionHash: Buffer
+    /** Null denies. */
+    codeHash: Buffer | null
+    codeTtlSeconds: number
+  },
+): Promise<Decision | null> {
+  const { rows } = await db.query<{
+    client_id: string
+    account_id: string
+    redirect_uri: string
+    state: string | null
+  }>(
+    `with decided as (
+       update oauth_authorizations a set decided_at = now()
+         from login_sessions s
+        where a.txn_hash = $1 and a.session_hash = $2 and s.id_hash = a.session_hash
+          and a.decided_at is null and a.expires_at > now()
+          and s.account_id is not null and (not a.fresh_login or s.signed_in_at >= a.created_at)
+       returning a.client_id, a.redirect_uri, a.redirect_uri_sent, a.state, a.scope, a.resources, a.code_challenge,
+                 s.account_id, s.email
+     ), granted as (
+       insert into oauth_grants (account_id, client_id, scope, resources, email)
+       select account_id, client_id, scope, resources, coalesce(email, '') from decided where $3::bytea is not null
+       returning id
+     ), coded as (
+       insert into oauth_codes
+         (code_hash, grant_id, client_id, redirect_uri, redirect_uri_sent, code_challenge, expires_at)
+       select $3, granted.id, client_id, redirect_uri, redirect_uri_sent, code_challenge,
+              now() + make_interval(secs => $4)
+         from decided, granted
+     ), used as (
+       update oauth_clients c set last_used_at = now()
+         from decided, granted
+        where c.client_id = decided.client_id
+          and (c.last_used_at is null or c.last_used_at < now() - interval '1 day')
+     )
+     select client_id, account_id, redirect_uri, state from decided`,
+    [decision.txnHash, decision.sessionHash, decision.codeHash, decision.codeTtlSeconds],
+  )
+  const row = rows[0]
+  return row
+    ? { clientId: row.client_id, accountId: row.account_id, redirectUri: row.redirect_uri, state: row.state }
+    : null
+}

@@ -1,0 +1,88 @@
+import { type Client } from '../clients/client.js'
+import { OAuthError } from '../oauth/oauth-error.js'
+import { type Parameters } from '../oauth/parameters.js'
+import { type ResourcePolicy } from '../oauth/resource-policy.js'
+import { isScopeList, narrowScope } from '../oauth/scope.js'
+
+type Checked = { parameters: Parameters; client: Client; resources: ResourcePolicy }
+/** One step of phase 2; throws the error that goes to the redirect URI. */
+type Check = (checked: Checked) => void
+
+const MAX_STATE_BYTES = 8192
+
+const refuse = (code: ConstructorParameters<typeof OAuthError>[0], description: string): never => {
+  throw new OAuthError(code, description)
+}
+
+const noRepetition: Check = ({ parameters }) => parameters.refuseRepetition()
+
+const usableState: Check = ({ parameters }) => {
+  const state = parameters.get('state') ?? ''
+  if (Buffer.byteLength(state) > MAX_STATE_BYTES || state.includes('\0'))
+    refuse('invalid_request', 'state must be at most 8 KiB of text')
+}
+
+// RFC 9101: a request object could say something else than the parameters that were checked.
+const noRequestObject: Check = ({ parameters }) => {
+  if (parameters.get('request') !== undefined) refuse('request_not_supported', 'request is not supported')
+  if (parameters.get('request_uri') !== undefined)
+    refuse('request_uri_not_supported', 'request_uri is not supported')
+}
+
+const responseType: Check = ({ parameters }) => {
+  if (parameters.require('response_type') !== 'code')
+    refuse('unsupported_response_type', 'response_type must be code')
+}
+
+const responseMode: Check = ({ parameters }) => {
+  if ((parameters.get('response_mode') ?? 'query') !== 'query')
+    refuse('invalid_request', 'response_mode must be query')
+}
+
+const grantType: Check = ({ client }) => {
+  if (!client.grantTypes.includes('authorization_code'))
+    refuse('unauthorized_client', 'The client is not registered for authorization codes')
+}
+
+// RFC 7636 section 4.2: base64url of a SHA-256 digest has 43 characters.
+const codeChallenge: Check = ({ parameters }) => {
+  if (!/^[A-Za-z0-9_-]{43}$/.test(parameters.require('code_challenge')))
+    refuse('invalid_request', 'code_challenge must be 43 characters of base64url')
+}
+
+// RFC 7636 section 4.3: absent would mean plain, which protects nothing.
+const codeChallengeMethod: Check = ({ parameters }) => {
+  if (parameters.get('code_challenge_method') !== 'S256')
+    refuse('invalid_request', 'code_challenge_method must be S256')
+}
+
+const scope: Check = ({ parameters, client }) => {
+  const wanted = parameters.get('scope')
+  if (wanted !== undefined && !isScopeList(wanted)) refuse('invalid_scope', 'scope is malformed')
+  if (grantedScope(parameters, client) === '') refuse('invalid_scope', 'No requested scope can be granted')
+}
+
+const resource: Check = ({ parameters, resources }) => {
+  if (!parameters.all('resource').every((value) => resources.accepts(value)))
+    refuse('invalid_target', 'resource names a server that this one issues no tokens for')
+}
+
+/** Phase 2 in the order of webhooks contract B.6, rows 5 to 13. */
+export const phaseTwoChecks: readonly Check[] = [
+  noRepetition,
+  usableState,
+  noRequestObject,
+  responseType,
+  responseMode,
+  grantType,
+  codeChallenge,
+  codeChallengeMethod,
+  scope,
+  resource,
+]
+
+/** Requested scopes that the client is registered for; all of its scopes when it asks for none. */
+export function grantedScope(parameters: Parameters, client: Client): string {
+  const wanted = parameters.get('scope')
+  return wanted === undefined ? client.scope : narrowScope(wanted, client.scope)
+}

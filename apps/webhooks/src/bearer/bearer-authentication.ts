@@ -1,0 +1,67 @@
+import { type RequestContext } from '@signet/http'
+import { type Request } from 'express'
+import { ChallengeError } from '../http/v1-dialect.js'
+import { type Limits } from '../limits/limits.js'
+import { hasScope, SCOPE_CONNECT } from '../oauth/scope.js'
+import { type BearerService, type Caller } from './bearer-service.js'
+
+type Deps = {
+  baseUrl: string
+  bearer: BearerService
+  limits: Pick<Limits, 'bearerFailures'>
+}
+
+export type Authenticate = (req: Request, context: RequestContext) => Promise<Caller>
+
+const MAX_TOKEN_LENGTH = 512
+
+/**
+ * Authentication of /v1 (webhooks contract B.2), for the `authenticate` member of a route: answers the caller, or throws
+ * 401 with the challenge, 403 without the scope, 429 after many invalid tokens from one address.
+ */
+export function bearerAuthentication({ baseUrl, bearer, limits }: Deps): Authenticate {
+  const challenges = bearerChallenges(baseUrl)
+  return async (req, context) => {
+    const token = bearerToken(req)
+    if (token === null) throw challenges.missing()
+    const caller = isWellFormed(token) ? await bearer.resolve(token) : null
+    if (!caller) {
+      await limits.bearerFailures(req, context)
+      throw challenges.invalid()
+    }
+    if (!hasScope(caller.scope, SCOPE_CONNECT)) throw challenges.insufficientScope()
+    context.fields['account_id'] = caller.accountId
+    return caller
+  }
+}
+
+/** The token of `Authorization: Bearer`; null without such a header. */
+export function bearerToken(req: Request): string | null {
+  return /^bearer +(.*)$/i.exec(req.get('authorization') ?? '')?.[1]?.trim() ?? null
+}
+
+/** Whether a token may be looked up at all. */
+export const isWellFormed = (token: string): boolean =>
+  token.length <= MAX_TOKEN_LENGTH && /^[A-Za-z0-9._~+/=-]+$/.test(token)
+
+/** Refusals with their `WWW-Authenticate` value: one challenge, no quotes inside values (RFC 6750, RFC 9728 section 5.1). */
+export function bearerChallenges(baseUrl: string) {
+  const challenge = (error: string) =>
+    `Bearer realm="recording-events", ${error}scope="${SCOPE_CONNECT}", ` +
+    `resource_metadata="${baseUrl}/.well-known/oauth-protected-resource"`
+  const invalidToken =
+    'error="invalid_token", error_description="The access token is invalid or has expired", '
+  const insufficient =
+    'error="insufficient_scope", error_description="The access token lacks the scope for this", '
+  return {
+    missing: () => new ChallengeError('unauthenticated', 'A Bearer token is required', challenge('')),
+    invalid: () =>
+      new ChallengeError(
+        'unauthenticated',
+        'The access token is invalid or has expired',
+        challenge(invalidToken),
+      ),
+    insufficientScope: () =>
+      new ChallengeError('forbidden', 'The access token lacks the scope for this', challenge(insufficient)),
+  }
+}

@@ -1,0 +1,55 @@
+import { type Db } from '@signet/db'
+import { hasFormOf, sha256 } from '../credentials/credential.js'
+import { type Events } from '../events.js'
+import { type ResourcePolicy } from '../oauth/resource-policy.js'
+import { SCOPE_CONNECT } from '../oauth/scope.js'
+import { isPersonalToken } from '../personal-tokens/personal-token.js'
+import {
+  findLiveAccessToken,
+  findLivePersonalToken,
+  revokeIdlePersonalToken,
+  touchPersonalToken,
+} from './bearer-store.js'
+
+/** Who calls, by which credential, and what it may do. */
+export type Caller = {
+  readonly accountId: string
+  readonly scope: string
+  readonly kind: 'access' | 'personal'
+  /** Of the personal token; empty for an access token. */
+  readonly personalTokenId: string
+}
+
+type Deps = { db: Db; resources: ResourcePolicy; events: Events }
+
+/** Resolves Bearer tokens. Each costs one indexed query, and nothing is remembered, so a revocation works at once. */
+export class BearerService {
+  constructor(private readonly deps: Deps) {}
+
+  /** Null for every token that does not work here, whatever the reason. */
+  async resolve(token: string): Promise<Caller | null> {
+    if (hasFormOf('accessToken', token)) return this.#accessToken(token)
+    return isPersonalToken(token) ? this.#personalToken(token) : null
+  }
+
+  async #accessToken(token: string): Promise<Caller | null> {
+    const found = await findLiveAccessToken(this.deps.db, sha256(token))
+    // A token that was asked for another resource server is not for this one (RFC 8707 section 2).
+    if (!found || !this.deps.resources.coversOwn(found.resources)) return null
+    return { accountId: found.accountId, scope: found.scope, kind: 'access', personalTokenId: '' }
+  }
+
+  async #personalToken(token: string): Promise<Caller | null> {
+    const { db, events } = this.deps
+    const found = await findLivePersonalToken(db, sha256(token))
+    if (!found) return null
+    const { id, accountId } = found
+    if (found.idle) {
+      if (await revokeIdlePersonalToken(db, id))
+        events.personalTokenRevoked({ id, accountId, reason: 'inactive' })
+      return null
+    }
+    if (found.touch) await touchPersonalToken(db, id)
+    return { accountId, scope: SCOPE_CONNECT, kind: 'personal', personalTokenId: id }
+  }
+}

@@ -1,0 +1,86 @@
+import { type Queryable } from '@signet/db'
+
+export type LiveAccessToken = {
+  grantId: string
+  clientId: string
+  accountId: string
+  scope: string
+  resources: readonly string[]
+}
+
+export type LivePersonalToken = {
+  id: string
+  accountId: string
+  /** Unused for so long that it must not work any more. */
+  idle: boolean
+  /** The recorded last use is old enough to be moved. */
+  touch: boolean
+}
+
+// The hot query of /v1: two primary-key look-ups. The grant is asked every time, so revoking it needs one row only and
+// works for tokens that are being issued at the same moment.
+const FIND_ACCESS_TOKEN = {
+  name: 'find-live-access-token',
+  text: `select t.grant_id, g.client_id, t.account_id, t.scope, g.resources
+           from oauth_access_tokens t join oauth_grants g on g.id = t.grant_id
+          where t.token_hash = $1 and t.expires_at > now() and t.revoked_at is null and g.revoked_at is null`,
+}
+
+export async function findLiveAccessToken(db: Queryable, tokenHash: Buffer): Promise<LiveAccessToken | null> {
+  const { rows } = await db.query<{
+    grant_id: string
+    client_id: string
+    account_id: string
+    scope: string
+    resources: string[]
+  }>(FIND_ACCESS_TOKEN, [tokenHash])
+  const row = rows[0]
+  if (!row) return null
+  return {
+    grantId: row.grant_id,
+    clientId: row.client_id,
+    accountId: row.account_id,
+    scope: row.scope,
+    resources: row.resources,
+  }
+}
+
+// A use is recorded at most every ten minutes, so the idle check allows ten minutes more (webhooks contract D.2).
+const FIND_PERSONAL_TOKEN = {
+  name: 'find-live-personal-token',
+  text: `select id, account_id,
+                coalesce(last_used_at, created_at) < now() - interval '90 days 10 minutes' as idle,
+                coalesce(last_used_at < now() - interval '10 minutes', true) as touch
+           from personal_tokens where token_hash = $1 and revoked_at is null and expires_at > now()`,
+}
+
+export async function findLivePersonalToken(
+  db: Queryable,
+  tokenHash: Buffer,
+): Promise<LivePersonalToken | null> {
+  const { rows } = await db.query<{ id: string; account_id: string; idle: boolean; touch: boolean }>(
+    FIND_PERSONAL_TOKEN,
+    [tokenHash],
+  )
+  const row = rows[0]
+  return row ? { id: row.id, accountId: row.account_id, idle: row.idle, touch: row.touch } : null
+}
+
+export async function touchPersonalToken(db: Queryable, id: string): Promise<void> {
+  await db.query(
+    `update personal_tokens set last_used_at = now()
+      where id = $1 and (last_used_at is null or last_used_at < now() - interval '10 minutes')`,
+    [id],
+  )
+}
+
+/** Makes idleness permanent; false when it was revoked meanwhile. */
+export async function revokeIdlePersonalToken(db: Queryable, id: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update personal_tokens set revoked_at = now(), revoke_reason = 'inactive'
+      where id = $1 and revoked_at is null
+        and coalesce(last_used_at, created_at) < now() - interval '90 days 10 minutes'`,
+    [id],
+  )
+  return rowCount === 1
+}

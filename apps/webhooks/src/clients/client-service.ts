@@ -1,0 +1,64 @@
+import { type Db } from '@signet/db'
+import { newCredential, sameDigest, sha256 } from '../credentials/credential.js'
+import { type Events } from '../events.js'
+import { OAuthError } from '../oauth/oauth-error.js'
+import { isClientId, type Client, type ClientMetadata } from './client.js'
+import { readClientMetadata } from './client-metadata.js'
+import { findClient, insertClient } from './client-store.js'
+import { type RedirectAllowList } from './redirect-allow-list.js'
+
+/** How a request names its client (RFC 6749 section 2.3): the secret is null when none was sent. */
+export type ClientCredentials = { readonly clientId: string; readonly secret: string | null }
+
+export type RegisteredClient = ClientMetadata & {
+  readonly clientId: string
+  readonly issuedAt: number
+  /** Only for confidential clients, and only this once. */
+  readonly secret: string | null
+}
+
+export type AuthenticatedClient = Client & {
+  /** Database time before anything else was read: when this request arrived. */
+  readonly arrivedAt: string
+}
+
+type Deps = { db: Db; allowList: RedirectAllowList; events: Events }
+
+/** Compared with when there is no digest to compare with, so that the answer takes as long. */
+const NO_DIGEST = Buffer.alloc(32)
+
+export class ClientService {
+  constructor(private readonly deps: Deps) {}
+
+  /** RFC 7591. Throws an OAuthError that names the member that is wrong. */
+  async register(body: Readonly<Record<string, unknown>>): Promise<RegisteredClient> {
+    const metadata = readClientMetadata(body, this.deps.allowList)
+    const clientId = newCredential('clientId')
+    const secret = metadata.authMethod === 'none' ? null : newCredential('clientSecret')
+    const { issuedAt } = await insertClient(this.deps.db, {
+      ...metadata,
+      clientId,
+      secretHash: secret === null ? null : sha256(secret),
+    })
+    this.deps.events.clientRegistered({ clientId, authMethod: metadata.authMethod })
+    return { ...metadata, clientId, issuedAt, secret }
+  }
+
+  /** For the authorization endpoint, where nobody authenticates: null when unknown. */
+  async find(clientId: string): Promise<Client | null> {
+    return isClientId(clientId) ? ((await findClient(this.deps.db, clientId))?.client ?? null) : null
+  }
+
+  /** Client authentication (webhooks contract B.11); every failure is the same `invalid_client`. */
+  async authenticate({ clientId, secret }: ClientCredentials): Promise<AuthenticatedClient> {
+    const found = isClientId(clientId) ? await findClient(this.deps.db, clientId) : null
+    const digest = secret === null ? NO_DIGEST : sha256(secret)
+    const secretFits = sameDigest(digest, found?.client.secretHash ?? NO_DIGEST) && secret !== null
+    const isPublic = found?.client.authMethod === 'none'
+    if (!found || found.client.disabled || !(isPublic ? secret === null : secretFits)) throw invalidClient()
+    return { ...found.client, arrivedAt: found.readAt }
+  }
+}
+
+export const invalidClient = (): OAuthError =>
+  new OAuthError('invalid_client', 'Client authentication failed')

@@ -1,0 +1,28 @@
+export const authMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const
+export type AuthMethod = (typeof authMethods)[number]
+
+export const grantTypes = ['authorization_code', 'refresh_token'] as const
+export type GrantType = (typeof grantTypes)[number]
+
+/** Members that are echoed at registration and have no effect (webhooks contract B.4). */
+export type ClientExtra = Readonly<Record<string, string | readonly string[]>>
+
+export type ClientMetadata = {
+  readonly redirectUris: readonly string[]
+  readonly authMethod: AuthMethod
+  readonly grantTypes: readonly GrantType[]
+  readonly scope: string
+  readonly clientName: string
+  readonly extra: ClientExtra
+}
+
+export type Client = ClientMetadata & {
+  readonly clientId: string
+  /** SHA-256 of the secret; null for a public client. */
+  readonly secretHash: Buffer | null
+  readonly firstParty: boolean
+  readonly disabled: boolean
+}
+
+/** Whether a text can be a client id at all, so that anything else costs no query. */
+export const isClientId = (text: string): boolean => /^svcl_[0-9A-Za-z]{3,24}$/.test(text)

@@ -1,0 +1,154 @@
+import { Db } from '@signet/db'
+import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
+import { AddressGuard, connectRedis, UrlPolicy, WebhookQueues, type Resolver } from '@signet/webhook-core'
+import { type Registry } from 'prom-client'
+import { AccountService } from './accounts/account-service.js'
+import { AuthorizationPages } from './authorization/authorization-pages.js'
+import { AuthorizationService } from './authorization/authorization-service.js'
+import { bearerAuthentication } from './bearer/bearer-authentication.js'
+import { BearerService } from './bearer/bearer-service.js'
+import { ClientService } from './clients/client-service.js'
+import { RedirectAllowList } from './clients/redirect-allow-list.js'
+import { type WebhooksConfig } from './config.js'
+import { createEvents } from './events.js'
+import { AccountCheck } from './grants/account-check.js'
+import { TokenService } from './grants/token-service.js'
+import { IdentityClient } from './identity/identity-client.js'
+import { identityKeys, UserJwtVerifier } from './identity/user-jwt.js'
+import { createLimits } from './limits/limits.js'
+import { ResourcePolicy } from './oauth/resource-policy.js'
+import { SessionCookie } from './sessions/session-cookie.js'
+import { SessionService } from './sessions/session-service.js'
+import { FormGuard } from './sign-in/form-guard.js'
+import { SignInService } from './sign-in/sign-in-service.js'
+import { createWebhookServices } from './v1/webhook-services.js'
+
+/** Outside things that a test may replace; all else is derived from them. */
+export type Ports = { log: Logger; registry: Registry; now: () => Date; resolver: Resolver }
+
+/** The composition root: the only place that constructs connections and services. */
+export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}) {
+  const log = ports.log ?? createLogger({ level: config.logLevel, component: 'webhooks' })
+  const registry = ports.registry ?? createRegistry({ runtime: true })
+  const now = ports.now ?? (() => new Date())
+  const db = new Db({
+    connectionString: config.databaseUrl,
+    max: config.databasePoolSize,
+    applicationName: 'signet-webhooks',
+    onIdleError: (error) => log.warn('idle database connection lost', { error }),
+  })
+  const redis = connectRedis(
+    { url: config.redisUrl, sentinels: config.redisSentinels, clusterNodes: config.redisClusterNodes },
+    'producer',
+  )
+  redis.on('error', (error: Error) => log.warn('redis connection failed', { error }))
+  const events = createEvents(log, registry)
+  const limits = createLimits(config, redis)
+  const oauth = createOAuth(config, { db, events, limits, log, now })
+  const accounts = new AccountService({ db, events })
+  const queues = new WebhookQueues({ connection: redis, prefix: config.queuePrefix })
+  const webhooks = createWebhookServices({
+    db,
+    queues,
+    urlPolicy: createUrlPolicy(config, ports.resolver),
+    secretBox: config.secretBox,
+    accounts,
+    log,
+    registry,
+    now,
+  })
+
+  return {
+    config,
+    log,
+    registry,
+    now,
+    db,
+    redis,
+    events,
+    limits,
+    accounts,
+    webhooks,
+    ...oauth,
+    /** Reverse order of creation. */
+    async close() {
+      await webhooks.close()
+      await queues.close()
+      redis.disconnect()
+      await db.close()
+      await log.close()
+    },
+  }
+}
+
+export type Context = ReturnType<typeof createContext>
+
+type Base = Pick<Ports, 'log' | 'now'> & {
+  db: Db
+  events: ReturnType<typeof createEvents>
+  limits: ReturnType<typeof createLimits>
+}
+
+/** The OAuth server: clients, sessions, pages, tokens, Bearer authentication. */
+function createOAuth(config: WebhooksConfig, { db, events, limits, log, now }: Base) {
+  const { baseUrl } = config
+  const allowList = new RedirectAllowList(config.redirectAllowList)
+  const resources = new ResourcePolicy(baseUrl, config.oauthResources)
+  const cookie = new SessionCookie(baseUrl)
+  const sessions = new SessionService(db)
+  const clients = new ClientService({ db, allowList, events })
+  const identity = new IdentityClient({
+    url: config.identityUrl,
+    clientIpHeader: config.identityClientIpHeader,
+    serviceToken: config.identityServiceToken,
+    now,
+  })
+  const users = new UserJwtVerifier({
+    keys: identityKeys(config, log),
+    audience: config.identityJwtAudience,
+    issuer: config.identityJwtIssuer,
+    roles: config.identityJwtRoles,
+    now,
+  })
+  const bearer = new BearerService({ db, resources, events })
+  return {
+    cookie,
+    sessions,
+    clients,
+    users,
+    bearer,
+    /** The `authenticate` step of /v1 routes. */
+    authenticateBearer: bearerAuthentication({ baseUrl, bearer, limits }),
+    authorizations: new AuthorizationService({
+      db,
+      issuer: baseUrl,
+      clients,
+      sessions,
+      allowList,
+      resources,
+      codeTtlSeconds: config.codeTtlSeconds,
+      events,
+    }),
+    pages: new AuthorizationPages({ baseUrl, cookie }),
+    guard: new FormGuard({ origin: new URL(baseUrl).origin, cookie, sessions }),
+    signIn: new SignInService({ identity, users, sessions, failures: limits.loginFailures, events }),
+    tokens: new TokenService({
+      db,
+      resources,
+      accounts: new AccountCheck(identity, events),
+      refreshReuseGraceSeconds: config.refreshReuseGraceSeconds,
+      grantMaxDays: config.grantMaxDays,
+      events,
+    }),
+  }
+}
+
+/** Where receivers may be; deliveries to ourselves or to the identity server are refused (webhooks contract E.8). */
+function createUrlPolicy(config: WebhooksConfig, resolver: Resolver | undefined): UrlPolicy {
+  const { baseUrl, identityUrl, identityPublicUrl = identityUrl, allowedPorts, allowPrivateTargets } = config
+  return new UrlPolicy({
+    guard: new AddressGuard({ allowPrivateTargets, ...(resolver ? { resolver } : {}) }),
+    allowedPorts,
+    ownHosts: [baseUrl, identityUrl, identityPublicUrl].map((url) => new URL(url).hostname),
+  })
+}

@@ -1,0 +1,47 @@
+import { createHash, randomInt, timingSafeEqual } from 'node:crypto'
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** Prefix and random length of each kind of credential (webhooks contract B.3, D.1). */
+const FORMATS = {
+  clientId: ['svcl_', 24],
+  clientSecret: ['svs_', 43],
+  code: ['svc_', 43],
+  accessToken: ['sva_', 43],
+  refreshToken: ['svr_', 43],
+  sessionId: ['', 43],
+  txn: ['', 43],
+} as const satisfies Record<string, readonly [string, number]>
+
+export type CredentialKind = keyof typeof FORMATS
+
+/** Random base62 text: each character is drawn by itself, so no bias; 43 of them carry 256 bits. */
+export function randomBase62(length: number): string {
+  let text = ''
+  for (let index = 0; index < length; index += 1) text += BASE62.charAt(randomInt(62))
+  return text
+}
+
+/** Base62 digits of a number, most significant first, left-padded with `0`. */
+export function toBase62(value: number, length: number): string {
+  let text = ''
+  for (let rest = value; rest > 0; rest = Math.floor(rest / 62)) text = BASE62.charAt(rest % 62) + text
+  return text.padStart(length, '0')
+}
+
+export function newCredential(kind: CredentialKind): string {
+  const [prefix, length] = FORMATS[kind]
+  return prefix + randomBase62(length)
+}
+
+/** Whether a text has the form of a credential, so that anything else costs no query. */
+export function hasFormOf(kind: CredentialKind, text: string): boolean {
+  const [prefix, length] = FORMATS[kind]
+  return text.length === prefix.length + length && text.startsWith(prefix) && /^\w+$/.test(text)
+}
+
+/** What tables hold instead of a credential. Enough by itself: 256 random bits cannot be guessed from a fast hash. */
+export const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+/** Compares without telling by time where two digests differ. */
+export const sameDigest = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b)

@@ -1,0 +1,53 @@
+import { route, type Route } from '@signet/http'
+import { authorizationServerDocument, protectedResourceDocument } from './documents.js'
+
+type Deps = { baseUrl: string; introspection: boolean; serviceDocumentation: string | undefined }
+/** Well-known documents by the path suffix that follows `/.well-known/`. */
+type Documents = Readonly<Record<string, { summary: string; document: object }>>
+
+const HEADERS = { 'Cache-Control': 'public, max-age=300' }
+
+/** The documents at `{base_url}/.well-known/…`, relative to the base path. */
+export const discoveryRoutes = (deps: Deps): Route[] => routesFor(documents(deps))
+
+/**
+ * With a path in the base URL, also the path-inserted forms of RFC 8414 section 3.1 and RFC 9728 section 3.1, relative to the
+ * origin: same bytes.
+ */
+export function insertedDiscoveryRoutes(deps: Deps): Route[] {
+  const basePath = new URL(deps.baseUrl).pathname.replace(/\/$/, '')
+  if (basePath === '') return []
+  return routesFor(
+    Object.fromEntries(
+      Object.entries(documents(deps)).map(([suffix, entry]) => [
+        suffix.replace(/^([^/]+)/, (name) => `${name}${basePath}`),
+        entry,
+      ]),
+    ),
+  )
+}
+
+const documents = (deps: Deps): Documents => ({
+  'oauth-authorization-server': {
+    summary: 'Authorization server metadata (RFC 8414)',
+    document: authorizationServerDocument(deps),
+  },
+  'oauth-protected-resource': {
+    summary: 'Protected resource metadata of the service (RFC 9728)',
+    document: protectedResourceDocument(deps.baseUrl, deps.baseUrl),
+  },
+  'oauth-protected-resource/v1': {
+    summary: 'Protected resource metadata of /v1 (RFC 9728)',
+    document: protectedResourceDocument(deps.baseUrl, `${deps.baseUrl}/v1`),
+  },
+})
+
+const routesFor = (table: Documents): Route[] =>
+  Object.entries(table).map(([suffix, { summary, document }]) =>
+    route({
+      method: 'get',
+      path: `/.well-known/${suffix}`,
+      docs: { summary, tag: 'discovery', responses: { 200: { description: 'The document' } } },
+      handle: () => ({ status: 200, headers: HEADERS, body: document }),
+    }),
+  )

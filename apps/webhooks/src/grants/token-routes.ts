@@ -1,0 +1,87 @@
+import { route, type Route } from '@signet/http'
+import { type Request } from 'express'
+import { clientCredentials } from '../clients/client-credentials.js'
+import { type AuthenticatedClient, type ClientService } from '../clients/client-service.js'
+import { sha256 } from '../credentials/credential.js'
+import { type Limits } from '../limits/limits.js'
+import { OAuthError } from '../oauth/oauth-error.js'
+import { Parameters } from '../oauth/parameters.js'
+import { type IssuedTokens, type TokenService } from './token-service.js'
+
+type Deps = {
+  clients: ClientService
+  tokens: TokenService
+  limits: Pick<Limits, 'token' | 'revoke' | 'clientFailures' | 'address'>
+}
+
+type Form = Record<string, unknown>
+
+const form = { as: 'form', maxBytes: 16 * 1024 } as const
+
+/** The token endpoint (webhooks contract B.11). */
+export const tokenRoutes = (deps: Deps): Route[] => [
+  route<undefined, Form>({
+    method: 'post',
+    path: '/oauth/token',
+    docs: {
+      summary: 'Exchange an authorization code or a refresh token',
+      tag: 'oauth',
+      responses: {
+        200: { description: 'Tokens' },
+        400: { description: 'OAuth error' },
+        401: { description: 'Unknown client' },
+      },
+    },
+    limit: deps.limits.token,
+    body: form,
+    async handle({ req, body }) {
+      const parameters = Parameters.fromForm(body)
+      parameters.refuseRepetition()
+      const client = await authenticateClient(deps, req, parameters)
+      return { status: 200, body: view(await issue(deps.tokens, client, parameters)) }
+    },
+  }),
+]
+
+function issue(
+  tokens: TokenService,
+  client: AuthenticatedClient,
+  parameters: Parameters,
+): Promise<IssuedTokens> {
+  const grantType = parameters.require('grant_type')
+  if (grantType === 'authorization_code') return tokens.redeem(client, parameters)
+  if (grantType === 'refresh_token') return tokens.refresh(client, parameters)
+  throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token')
+}
+
+/** Client authentication of the token, revocation and introspection endpoints; failures are limited per client and address. */
+export async function authenticateClient(
+  { clients, limits }: Pick<Deps, 'clients' | 'limits'>,
+  req: Request,
+  parameters: Parameters,
+): Promise<AuthenticatedClient> {
+  const credentials = clientCredentials(req, {
+    client_id: parameters.get('client_id'),
+    client_secret: parameters.get('client_secret'),
+  })
+  try {
+    return await clients.authenticate(credentials)
+  } catch (error) {
+    const isFailure = error instanceof OAuthError && error.code === 'invalid_client'
+    if (isFailure)
+      await limits.clientFailures.consume(
+        `${sha256(credentials.clientId).toString('base64url')} ${limits.address(req)}`,
+      )
+    throw error
+  }
+}
+
+/** Exactly these members, none of them null. */
+const view = (issued: IssuedTokens) => ({
+  access_token: issued.accessToken,
+  token_type: 'Bearer',
+  expires_in: issued.expiresInSeconds,
+  ...(issued.refreshToken === null ? {} : { refresh_token: issued.refreshToken }),
+  scope: issued.scope,
+  email: issued.email,
+})

@@ -1,0 +1,194 @@
+import { createHash } from 'node:crypto'
+import { type Db } from '@signet/db'
+import { type GrantType } from '../clients/client.js'
+import { type AuthenticatedClient } from '../clients/client-service.js'
+import { hasFormOf, newCredential, sameDigest, sha256 } from '../credentials/credential.js'
+import { type Events } from '../events.js'
+import { OAuthError } from '../oauth/oauth-error.js'
+import { type Parameters } from '../oauth/parameters.js'
+import { resourcesWithin, type ResourcePolicy } from '../oauth/resource-policy.js'
+import { isScopeList, isSubsetOf } from '../oauth/scope.js'
+import { type AccountCheck } from './account-check.js'
+import {
+  findCode,
+  findRefreshToken,
+  issueFurtherTokens,
+  redeemCode,
+  revokeGrant,
+  rotateRefreshToken,
+  type NewTokens,
+  type StoredCode,
+  type StoredRefreshToken,
+} from './token-store.js'
+
+/** The answer of the token endpoint; `refreshToken` is null when the client may not refresh. */
+export type IssuedTokens = {
+  readonly accessToken: string
+  readonly expiresInSeconds: number
+  readonly refreshToken: string | null
+  readonly scope: string
+  readonly email: string
+}
+
+type Deps = {
+  db: Db
+  resources: ResourcePolicy
+  accounts: AccountCheck
+  refreshReuseGraceSeconds: number
+  grantMaxDays: number
+  events: Events
+}
+
+const ACCESS_SECONDS = 3600
+const REFRESH_SECONDS = 90 * 86_400
+const DAY_SECONDS = 86_400
+
+type Grant = Pick<StoredCode, 'grantId' | 'accountId' | 'email' | 'grantAgeSeconds' | 'scope'>
+
+/** The token endpoint's rules (webhooks contract B.11). */
+export class TokenService {
+  constructor(private readonly deps: Deps) {}
+
+  /** Authorization code grant with PKCE. A used code revokes its grant before the error goes out. */
+  async redeem(client: AuthenticatedClient, parameters: Parameters): Promise<IssuedTokens> {
+    const request = readCodeRequest(client, parameters)
+    const codeHash = sha256(request.code)
+    const stored = hasFormOf('code', request.code) ? await findCode(this.deps.db, codeHash) : null
+    if (!stored || stored.clientId !== client.clientId) throw invalidGrant()
+    if (stored.used) throw await this.#replayed(stored.grantId, 'code_replayed')
+    if (stored.redirectUriSent && request.redirectUri === undefined)
+      throw new OAuthError('invalid_request', 'redirect_uri is required')
+    if (!codeFits(stored, request)) throw invalidGrant()
+    this.#checkResources(parameters.all('resource'), stored.resources)
+    const { tokens, issued } = this.#prepare(client, stored, stored.scope)
+    // Of several at once one marks the code; for the others it is a replay, so the grant ends.
+    if (!(await redeemCode(this.deps.db, codeHash, tokens)))
+      throw await this.#replayed(stored.grantId, 'code_replayed')
+    this.deps.events.tokensIssued({ grant: 'authorization_code', clientId: client.clientId })
+    return issued
+  }
+
+  /** Refresh token grant with rotation for all clients (OAuth 2.1 section 4.3.1). */
+  async refresh(client: AuthenticatedClient, parameters: Parameters): Promise<IssuedTokens> {
+    const token = parameters.require('refresh_token')
+    requireGrantType(client, 'refresh_token')
+    const tokenHash = sha256(token)
+    const stored = hasFormOf('refreshToken', token) ? await this.#find(tokenHash, client) : null
+    if (!stored || stored.clientId !== client.clientId || stored.revoked) throw invalidGrant()
+    if (stored.state === 'replayed') throw await this.#replayed(stored.grantId, 'refresh_token_replayed')
+    if (stored.expired) throw invalidGrant()
+    const scope = readRefreshScope(parameters, stored)
+    this.#checkResources(parameters.all('resource'), stored.resources)
+    if (!(await this.deps.accounts.isUsable(stored.accountId))) {
+      await this.#revoke(stored.grantId, 'account_unusable')
+      throw invalidGrant()
+    }
+    const { tokens, issued } = this.#prepare(client, stored, scope)
+    const rotated = stored.state === 'current' && (await rotateRefreshToken(this.deps.db, tokenHash, tokens))
+    if (!rotated && !(await issueFurtherTokens(this.deps.db, tokenHash, tokens))) throw invalidGrant()
+    this.deps.events.tokensIssued({ grant: 'refresh_token', clientId: client.clientId })
+    return issued
+  }
+
+  #find(tokenHash: Buffer, client: AuthenticatedClient): Promise<StoredRefreshToken | null> {
+    const graceSeconds = this.deps.refreshReuseGraceSeconds
+    return findRefreshToken(this.deps.db, { tokenHash, arrivedAt: client.arrivedAt, graceSeconds })
+  }
+
+  #checkResources(wanted: readonly string[], granted: readonly string[]): void {
+    const acceptable = wanted.every((resource) => this.deps.resources.accepts(resource))
+    if (!acceptable || !resourcesWithin(wanted, granted))
+      throw new OAuthError('invalid_target', 'resource is not one that was granted')
+  }
+
+  /** The new tokens and what the client hears of them. */
+  #prepare(
+    client: AuthenticatedClient,
+    grant: Grant,
+    accessScope: string,
+  ): { tokens: NewTokens; issued: IssuedTokens } {
+    const accessToken = newCredential('accessToken')
+    const refreshToken = client.grantTypes.includes('refresh_token') ? newCredential('refreshToken') : null
+    const left = this.#secondsLeft(grant.grantAgeSeconds)
+    const accessSeconds = Math.min(ACCESS_SECONDS, left)
+    return {
+      tokens: {
+        grantId: grant.grantId,
+        accountId: grant.accountId,
+        accessHash: sha256(accessToken),
+        accessScope,
+        accessSeconds,
+        refreshHash: refreshToken === null ? null : sha256(refreshToken),
+        refreshScope: grant.scope,
+        refreshSeconds: Math.min(REFRESH_SECONDS, left),
+      },
+      issued: {
+        accessToken,
+        expiresInSeconds: accessSeconds,
+        refreshToken,
+        scope: accessScope,
+        email: grant.email,
+      },
+    }
+  }
+
+  /** What a cap on the whole grant leaves of it. */
+  #secondsLeft(grantAgeSeconds: number): number {
+    if (this.deps.grantMaxDays === 0) return Infinity
+    const left = Math.floor(this.deps.grantMaxDays * DAY_SECONDS - grantAgeSeconds)
+    if (left <= 0) throw invalidGrant()
+    return left
+  }
+
+  /** Committed before the error is made, so the refusal cannot roll it back. */
+  async #replayed(grantId: string, reason: string): Promise<OAuthError> {
+    await this.#revoke(grantId, reason)
+    return invalidGrant()
+  }
+
+  async #revoke(grantId: string, reason: string): Promise<void> {
+    if (await revokeGrant(this.deps.db, grantId, reason)) this.deps.events.grantRevoked({ grantId, reason })
+  }
+}
+
+type CodeRequest = { code: string; redirectUri: string | undefined; verifier: string }
+
+function readCodeRequest(client: AuthenticatedClient, parameters: Parameters): CodeRequest {
+  const code = parameters.require('code')
+  const verifier = parameters.require('code_verifier')
+  requireGrantType(client, 'authorization_code')
+  return { code, verifier, redirectUri: parameters.get('redirect_uri') }
+}
+
+function requireGrantType(client: AuthenticatedClient, type: GrantType): void {
+  if (!client.grantTypes.includes(type))
+    throw new OAuthError('unauthorized_client', `The client is not registered for ${type}`)
+}
+
+/** Expiry, redirect URI and PKCE; a code that does not fit is not consumed. */
+function codeFits(stored: StoredCode, { redirectUri, verifier }: CodeRequest): boolean {
+  const redirectFits =
+    redirectUri === undefined ? !stored.redirectUriSent : redirectUri === stored.redirectUri
+  return (
+    !stored.expired && !stored.grantRevoked && redirectFits && verifierFits(verifier, stored.codeChallenge)
+  )
+}
+
+// RFC 7636 sections 4.1 and 4.6.
+function verifierFits(verifier: string, challenge: string): boolean {
+  if (!/^[A-Za-z0-9._~-]{43,128}$/.test(verifier)) return false
+  const computed = createHash('sha256').update(verifier, 'ascii').digest()
+  return sameDigest(computed, Buffer.from(challenge, 'base64url'))
+}
+
+/** RFC 6749 section 6: the same or less than was granted; the refresh token keeps it all. */
+function readRefreshScope(parameters: Parameters, { scope }: StoredRefreshToken): string {
+  const wanted = parameters.get('scope')
+  if (wanted === undefined) return scope
+  if (!isScopeList(wanted) || !isSubsetOf(wanted, scope))
+    throw new OAuthError('invalid_scope', 'scope asks for more than was granted')
+  return [...new Set(wanted.split(' '))].join(' ')
+}
+
+const invalidGrant = () =>
+  new OAuthError('invalid_grant', 'The code or token is unknown, expired, used, revoked or of another client')

@@ -1,0 +1,37 @@
+import { type RequestHandler } from 'express'
+
+const PREFLIGHT = {
+  'Access-Control-Allow-Methods': 'GET, POST, OPTIONS',
+  // A `*` would not cover Authorization (Fetch standard).
+  'Access-Control-Allow-Headers': 'Authorization, Content-Type, MCP-Protocol-Version',
+  'Access-Control-Max-Age': '7200',
+}
+
+/**
+ * CORS for browser-based clients (webhooks contract B.10): any origin, never with credentials. Runs before limits and
+ * authentication, so that their errors can be read too.
+ */
+export const publicCors: RequestHandler = (req, res, next) => {
+  res.setHeader('Access-Control-Allow-Origin', '*')
+  res.setHeader('Access-Control-Expose-Headers', 'WWW-Authenticate, Retry-After')
+  if (req.method !== 'OPTIONS') return next()
+  for (const [name, value] of Object.entries(PREFLIGHT)) res.setHeader(name, value)
+  res.status(204).end()
+}
+
+/** CORS for /v1: only the origins the operator listed. */
+export function listedCors(origins: readonly string[]): RequestHandler {
+  return (req, res, next) => {
+    if (origins.length === 0) return next()
+    res.vary('Origin')
+    const origin = req.get('origin')
+    if (origin === undefined || !origins.includes(origin)) return next()
+    res.setHeader('Access-Control-Allow-Origin', origin)
+    res.setHeader('Access-Control-Expose-Headers', 'WWW-Authenticate, Retry-After, X-Request-Id')
+    if (req.method !== 'OPTIONS') return next()
+    res.setHeader('Access-Control-Allow-Methods', 'GET, POST, PATCH, DELETE, OPTIONS')
+    res.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type')
+    res.setHeader('Access-Control-Max-Age', '7200')
+    res.status(204).end()
+  }
+}

@@ -1,0 +1,82 @@
+import { type Logger } from '@signet/telemetry'
+import { JwksClient, JwtError, KeyRing, verifyJwt, type JwtClaims, type KeySource } from '@signet/jwt'
+import { type WebhooksConfig } from '../config.js'
+
+/** An ordinary signed-in user of the identity server. */
+export type IdentityUser = {
+  readonly accountId: string
+  readonly email: string
+  readonly issuedAt: Date
+  /** True when the session behind the token passed a second factor. */
+  readonly secondFactor: boolean
+}
+
+const CLOCK_SKEW_SECONDS = 30
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+type Options = {
+  keys: KeySource
+  audience: string
+  issuer?: string | undefined
+  roles: readonly string[]
+  now: () => Date
+}
+
+/** Verifies user JWTs of the identity server (webhooks contract B.8). */
+export class UserJwtVerifier {
+  constructor(private readonly options: Options) {}
+
+  /** Null for every token that must not be trusted, or that is not an ordinary user's. Throws when keys cannot be had. */
+  async verify(token: string): Promise<IdentityUser | null> {
+    const { keys, audience, issuer, now } = this.options
+    try {
+      const claims = await verifyJwt(keys, token, {
+        audience,
+        ...(issuer === undefined ? {} : { issuer }),
+        requireExp: true,
+        clockSkewSeconds: CLOCK_SKEW_SECONDS,
+        now,
+      })
+      return this.#user(claims)
+    } catch (error) {
+      if (error instanceof JwtError) return null
+      throw error
+    }
+  }
+
+  #user(claims: JwtClaims): IdentityUser | null {
+    const { sub = '', iat } = claims
+    const isOrdinary =
+      typeof claims['role'] === 'string' &&
+      this.options.roles.includes(claims['role']) &&
+      claims['is_anonymous'] !== true
+    if (!UUID.test(sub) || iat === undefined || !isOrdinary) return null
+    return {
+      accountId: sub.toLowerCase(),
+      email: typeof claims['email'] === 'string' ? claims['email'] : '',
+      issuedAt: new Date(iat * 1000),
+      secondFactor: claims['aal'] === 'aal2',
+    }
+  }
+}
+
+/** HS256 only with the secret, all other algorithms only with published or configured public keys. */
+export function identityKeys(config: WebhooksConfig, log: Logger): KeySource {
+  const { identityJwtSecret, identityJwksUrl, identityJwtPublicKeys } = config
+  const secret = identityJwtSecret === undefined ? null : KeyRing.create({ secret: identityJwtSecret })
+  const published =
+    identityJwksUrl === undefined
+      ? null
+      : new JwksClient({
+          url: identityJwksUrl,
+          onRefreshFailed: (error) => log.warn('signing keys could not be fetched', { error }),
+        })
+  return {
+    findKey(header) {
+      const isConfigured = header.kid !== undefined && identityJwtPublicKeys?.has(header.kid) === true
+      const source = header.alg === 'HS256' ? secret : isConfigured ? identityJwtPublicKeys : published
+      if (!source) throw new JwtError('algorithm')
+      return source.findKey(header)
+    },
+  }
+}

@@ -1,0 +1,59 @@
+import { OAuthError } from './oauth-error.js'
+
+/**
+ * The parameters of an OAuth request. Empty values count as omitted (RFC 6749 section 3.1); repeated ones stay visible,
+ * because most of them are an error.
+ */
+export class Parameters {
+  readonly #values: ReadonlyMap<string, readonly string[]>
+
+  private constructor(pairs: Iterable<readonly [string, string]>) {
+    const values = new Map<string, string[]>()
+    for (const [name, value] of pairs) {
+      if (value !== '') values.set(name, [...(values.get(name) ?? []), value])
+    }
+    this.#values = values
+  }
+
+  /** The query of a request target such as `/oauth/authorize?state=x`. */
+  static fromQuery(target: string): Parameters {
+    const start = target.indexOf('?')
+    return new Parameters(new URLSearchParams(start === -1 ? '' : target.slice(start + 1)))
+  }
+
+  /** A parsed form, in which a repeated field is a list. */
+  static fromForm(form: Readonly<Record<string, unknown>>): Parameters {
+    return new Parameters(
+      Object.entries(form).flatMap(([name, value]) =>
+        (Array.isArray(value) ? value : [value]).map((item) => [name, String(item)] as const),
+      ),
+    )
+  }
+
+  /** The first value; whether there are more is for {@link refuseRepetition} to say. */
+  get(name: string): string | undefined {
+    return this.#values.get(name)?.[0]
+  }
+
+  all(name: string): readonly string[] {
+    return this.#values.get(name) ?? []
+  }
+
+  isRepeated(name: string): boolean {
+    return this.all(name).length > 1
+  }
+
+  /** The value, or `invalid_request` that names what is missing. */
+  require(name: string): string {
+    const value = this.get(name)
+    if (value === undefined) throw new OAuthError('invalid_request', `${name} is required`)
+    return value
+  }
+
+  /** `invalid_request` when any parameter but `resource` is there twice (RFC 6749 section 3.1, RFC 8707 section 2). */
+  refuseRepetition(): void {
+    const repeated = [...this.#values.keys()].find((name) => name !== 'resource' && this.isRepeated(name))
+    if (repeated !== undefined)
+      throw new OAuthError('invalid_request', `The parameter ${repeated.slice(0, 64)} is there twice`)
+  }
+}

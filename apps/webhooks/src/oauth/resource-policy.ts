@@ -1,0 +1,44 @@
+/** Which resource indicators (RFC 8707) this server accepts (webhooks contract B.7). */
+export class ResourcePolicy {
+  readonly #base: URL
+  readonly #basePath: string
+  readonly #further: ReadonlySet<string>
+
+  constructor(baseUrl: string, further: readonly string[]) {
+    this.#base = new URL(baseUrl)
+    this.#basePath = this.#base.pathname.replace(/\/$/, '')
+    this.#further = new Set(further.map(withoutSlash))
+  }
+
+  /** Anything else could be a foreign server that names this issuer to collect tokens that work here. */
+  accepts(resource: string): boolean {
+    return this.isOwn(resource) || this.#further.has(withoutSlash(resource))
+  }
+
+  /** True for the base URL and everything below it. */
+  isOwn(resource: string): boolean {
+    if (!/^https?:\/\/[\x21-\x7e]+$/i.test(resource) || resource.includes('#') || !URL.canParse(resource))
+      return false
+    const { origin, username, password, pathname } = new URL(resource)
+    return (
+      origin === this.#base.origin &&
+      username === '' &&
+      password === '' &&
+      (pathname === this.#basePath || pathname.startsWith(`${this.#basePath}/`))
+    )
+  }
+
+  /** Whether a token for `granted` works at this service itself; one without resources does. */
+  coversOwn(granted: readonly string[]): boolean {
+    return granted.length === 0 || granted.some((resource) => this.isOwn(resource))
+  }
+}
+
+/** True when each of `wanted` is one of `granted`, ignoring a trailing slash; a grant without resources covers all. */
+export function resourcesWithin(wanted: readonly string[], granted: readonly string[]): boolean {
+  if (granted.length === 0) return true
+  const known = new Set(granted.map(withoutSlash))
+  return wanted.every((resource) => known.has(withoutSlash(resource)))
+}
+
+const withoutSlash = (url: string): string => url.replace(/\/$/, '')

@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto'
+import { type Answer } from '@signet/http'
+import { html, Html } from './html.js'
+import { styles } from './styles.js'
+
+export type Page = {
+  title: string
+  body: Html
+  /** Script text of our own; only the landing page of other sign-ins has one. */
+  script?: string
+  /** Further sources for the content security policy, by directive. */
+  allow?: Readonly<Record<string, readonly string[]>>
+}
+
+/** A page as an answer, with the headers of webhooks contract B.9. */
+export function pageAnswer(
+  page: Page,
+  {
+    status = 200,
+    headers = {},
+    secure,
+  }: { status?: number; headers?: Record<string, string>; secure: boolean },
+): Answer {
+  const nonce = randomBytes(16).toString('base64')
+  return {
+    status,
+    headers: { ...pageHeaders(page, nonce, secure), ...headers },
+    body: document(page, nonce).text,
+  }
+}
+
+function pageHeaders(page: Page, nonce: string, secure: boolean): Record<string, string> {
+  return {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': contentSecurityPolicy(page, nonce),
+    'X-Frame-Options': 'DENY',
+    'X-Content-Type-Options': 'nosniff',
+    'Cache-Control': 'no-store',
+    Pragma: 'no-cache',
+    // With no-referrer, browsers would send `Origin: null` on our own forms, which the form guard refuses.
+    'Referrer-Policy': 'same-origin',
+    ...(secure ? { 'Strict-Transport-Security': 'max-age=31536000; includeSubDomains' } : {}),
+  }
+}
+
+// No form-action: browsers apply it to the redirects after the form too, so Approve would silently do nothing.
+function contentSecurityPolicy({ script, allow = {} }: Page, nonce: string): string {
+  const sources: Record<string, readonly string[]> = {
+    'default-src': ["'none'"],
+    'style-src': [`'nonce-${nonce}'`, ...(allow['style-src'] ?? [])],
+    ...(script === undefined ? {} : { 'script-src': [`'nonce-${nonce}'`], 'connect-src': ["'self'"] }),
+    ...Object.fromEntries(Object.entries(allow).filter(([directive]) => directive !== 'style-src')),
+    'base-uri': ["'none'"],
+    'frame-ancestors': ["'none'"],
+  }
+  return Object.entries(sources)
+    .map(([directive, values]) => `${directive} ${values.join(' ')}`)
+    .join('; ')
+}
+
+const document = ({ title, body, script }: Page, nonce: string): Html =>
+  html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="robots" content="noindex" />
+        <title>${title}</title>
+        <style nonce="${nonce}">
+          ${new Html(styles)}
+        </style>
+      </head>
+      <body>
+        <main>
+          <p class="brand">${SEAL}<span>Signet</span></p>
+          <div class="card">${body}</div>
+        </main>
+        ${
+          script === undefined
+            ? null
+            : html`<script nonce="${nonce}">
+                ${new Html(script)}
+              </script>`
+        }
+      </body>
+    </html>`
+
+const SEAL = html`<svg
+  viewBox="0 0 24 24"
+  fill="none"
+  stroke="currentColor"
+  stroke-width="2"
+  aria-hidden="true"
+>
+  <circle cx="12" cy="12" r="9" />
+  <path d="M8 12.5l2.7 2.7L16 9.5" stroke-linecap="round" stroke-linejoin="round" />
+</svg>`

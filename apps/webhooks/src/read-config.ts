@@ -1,0 +1,7 @@
+import { loadConfig } from '@signet/config'
+import { configChecks } from './config-checks.js'
+import { settings, type WebhooksConfig } from './config.js'
+
+/** Reads the settings table from an environment; reports every problem at once, rules over several settings included. */
+export const readConfig = (env: Readonly<Record<string, string | undefined>>): WebhooksConfig =>
+  loadConfig(settings, env, ...configChecks)

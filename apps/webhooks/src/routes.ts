@@ -1,0 +1,37 @@
+import { type Route } from '@signet/http'
+import { apiDocsRoutes } from './api-docs/api-docs-routes.js'
+import { authorizationRoutes } from './authorization/authorization-routes.js'
+import { clientRoutes } from './clients/client-routes.js'
+import { type Context } from './context.js'
+import { discoveryRoutes, insertedDiscoveryRoutes } from './discovery/discovery-routes.js'
+import { tokenRoutes } from './grants/token-routes.js'
+import { internalApiRoutes } from './ingest/internal-routes.js'
+import { signInRoutes } from './sign-in/sign-in-routes.js'
+import { v1Routes } from './v1/v1-routes.js'
+
+/** Every route of the public listener, by the family that shares an error form (see app.ts). */
+export function publicRoutes(ctx: Context) {
+  const { config, limits } = ctx
+  const discovery = {
+    baseUrl: config.baseUrl,
+    introspection: config.introspectionClients.length > 0,
+    serviceDocumentation: config.serviceDocumentation,
+  }
+  const routes = {
+    discovery: discoveryRoutes(discovery),
+    register: clientRoutes({ clients: ctx.clients, limit: limits.register }),
+    token: tokenRoutes(ctx),
+    pages: [...authorizationRoutes({ ...ctx, limit: limits.authorize }), ...signInRoutes(ctx)],
+    v1: v1Routes({ bearer: ctx.authenticateBearer, limits, services: ctx.webhooks }),
+  } satisfies Record<string, Route[]>
+  return {
+    ...routes,
+    /** Relative to the origin, not to the base URL. */
+    insertedDiscovery: insertedDiscoveryRoutes(discovery),
+    documentation: apiDocsRoutes({ baseUrl: config.baseUrl, routes: Object.values(routes).flat() }),
+  }
+}
+
+/** Every route of the internal listener. */
+export const internalRoutes = ({ config, accounts, webhooks }: Context): Route[] =>
+  internalApiRoutes({ tokens: config.internalTokens, accounts, services: webhooks })

@@ -1,0 +1,27 @@
+import { type Request } from 'express'
+
+/** The session cookie (webhooks contract B.9). Lax, because the first visit comes from another site. */
+export class SessionCookie {
+  readonly #name: string
+  readonly #attributes: string
+
+  constructor(baseUrl: string) {
+    // Decided by the public URL, not by the socket: TLS ends in front of us.
+    const secure = baseUrl.startsWith('https://')
+    this.#name = secure ? '__Host-rws_session' : 'rws_session'
+    this.#attributes = `; Path=/${secure ? '; Secure' : ''}; HttpOnly; SameSite=Lax`
+  }
+
+  read(req: Request): string | undefined {
+    for (const pair of (req.get('cookie') ?? '').split(';')) {
+      const separator = pair.indexOf('=')
+      if (pair.slice(0, separator).trim() === this.#name) return pair.slice(separator + 1).trim()
+    }
+    return undefined
+  }
+
+  /** The header that hands out a new id; none when the browser has it already. */
+  headers(newId: string | undefined): Record<string, string> {
+    return newId === undefined ? {} : { 'Set-Cookie': `${this.#name}=${newId}${this.#attributes}` }
+  }
+}

@@ -1,0 +1,16 @@
+import { type BodySpec, type RouteDocs } from '@signet/http'
+
+/** The fields of a page's form; repeated ones are lists. */
+export type PageForm = Readonly<Record<string, unknown>>
+
+export const pageForm: BodySpec = { as: 'form', maxBytes: 16 * 1024 }
+
+export const pageDocs = (summary: string): RouteDocs => ({
+  summary,
+  tag: 'pages',
+  responses: {
+    200: { description: 'An HTML page' },
+    303: { description: 'A redirect' },
+    400: { description: 'An error page' },
+  },
+})

@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto'
+import { type IncomingMessage } from 'node:http'
+import { KeyRing, signJwt, type JwtClaims } from '@signet/jwt'
+import { listen } from '@signet/http'
+import express, { type Express, type Request, type Response } from 'express'
+
+export const JWT_SECRET = 'a test secret that is longer than 32 bytes'
+
+type Factor = { id: string; code: string; challengeId?: string }
+export type User = {
+  id: string
+  email: string
+  phone: string
+  password: string
+  banned: boolean
+  confirmed: boolean
+  deleted: boolean
+  factor?: Factor
+}
+
+/** What the double was asked, newest last. */
+export type Asked = { method: string; path: string; headers: IncomingMessage['headers']; body: unknown }
+
+/**
+ * The identity server as this service sees it, over a real socket: the password grant, users, factors, admin look-up of the
+ * auth contract sections 1.6, 1.13, 1.20 and 1.21. It can be told to be slow, busy or broken.
+ */
+export async function startIdentityDouble() {
+  const users: User[] = []
+  const asked: Asked[] = []
+  let failure: { status: number; hang?: boolean } | null = null
+  let captchaToken: string | null = null
+  const ring = KeyRing.create({ secret: JWT_SECRET })
+
+  const claimsOf = (user: User, extra: JwtClaims = {}): JwtClaims => {
+    const now = Math.floor(Date.now() / 1000)
+    return {
+      iss: 'http://identity.test',
+      sub: user.id,
+      aud: 'authenticated',
+      iat: now,
+      exp: now + 3600,
+      email: user.email,
+      phone: user.phone,
+      role: 'authenticated',
+      aal: 'aal1',
+      is_anonymous: false,
+      ...extra,
+    }
+  }
+  const jwtFor = (user: User, extra: JwtClaims = {}) => signJwt(ring, claimsOf(user, extra))
+  const view = (user: User) => ({
+    id: user.id,
+    aud: 'authenticated',
+    role: 'authenticated',
+    email: user.email,
+    phone: user.phone,
+    ...(user.factor
+      ? {
+          factors: [
+            { id: user.factor.id, factor_type: 'totp', status: 'verified', friendly_name: 'phone app' },
+          ],
+        }
+      : {}),
+    ...(user.banned ? { banned_until: '2999-01-01T00:00:00Z' } : {}),
+    ...(user.deleted ? { deleted_at: '2020-01-01T00:00:00Z' } : {}),
+  })
+  const tokens = (user: User, extra: JwtClaims = {}) => ({
+    access_token: jwtFor(user, extra),
+    token_type: 'bearer',
+    expires_in: 3600,
+    refresh_token: 'identity-refresh-token',
+    user: view(user),
+  })
+  const error = (res: Response, status: number, code: string) =>
+    void res.status(status).json({ code: status, error_code: code, msg: code })
+  const userOf = (req: Request) => {
+    const payload = (req.get('authorization') ?? '').split('.')[1] ?? ''
+    const { sub } = JSON.parse(Buffer.from(payload, 'base64url').toString() || '{}') as { sub?: string }
+    return users.find(({ id }) => id === sub)
+  }
+
+  const app: Express = express()
+  app.use(express.json())
+  app.use((req, res, next) => {
+    asked.push({ method: req.method, path: req.url, headers: req.headers, body: req.body })
+    if (!failure) return next()
+    if (!failure.hang) res.status(failure.status).set('Retry-After', '7').send('broken')
+  })
+  app.post('/token', (req, res) => {
+    const body = req.body as { email?: string; phone?: string; password?: string; captcha_token?: string }
+    if (captchaToken !== null && body.captcha_token !== captchaToken) return error(res, 400, 'captcha_failed')
+    const user = users.find(({ email, phone }) => (body.email ? email === body.email : phone === body.phone))
+    if (!user || user.password !== body.password) return error(res, 400, 'invalid_credentials')
+    if (!user.confirmed) return error(res, 400, 'email_not_confirmed')
+    if (user.banned) return error(res, 400, 'user_banned')
+    res.json(tokens(user))
+  })
+  app.get('/user', (req, res) => {
+    const user = userOf(req)
+    if (!user) return error(res, 403, 'session_not_found')
+    res.json(view(user))
+  })
+  app.post('/factors/:id/challenge', (req, res) => {
+    const { factor } = userOf(req) ?? {}
+    if (factor?.id !== req.params.id) return error(res, 404, 'mfa_factor_not_found')
+    factor.challengeId = randomUUID()
+    res.json({ id: factor.challengeId, type: 'totp', expires_at: Math.floor(Date.now() / 1000) + 300 })
+  })
+  app.post('/factors/:id/verify', (req, res) => {
+    const user = userOf(req)
+    const { challenge_id: challengeId, code } = req.body as { challenge_id?: string; code?: string }
+    if (!user?.factor || challengeId !== user.factor.challengeId || code !== user.factor.code)
+      return error(res, 422, 'mfa_verification_failed')
+    delete user.factor.challengeId
+    res.json(tokens(user, { aal: 'aal2' }))
+  })
+  app.post(['/magiclink', '/otp'], (_req, res) => void res.json({}))
+  app.get(
+    '/settings',
+    (_req, res) => void res.json({ external: { email: true, phone: false, github: true } }),
+  )
+  app.get('/admin/users/:id', (req, res) => {
+    if (req.get('authorization') !== 'Bearer admin-jwt') return error(res, 401, 'no_authorization')
+    const user = users.find(({ id }) => id === req.params.id)
+    if (!user) return error(res, 404, 'user_not_found')
+    res.json(view(user))
+  })
+  const listener = await listen(app, { port: 0, host: '127.0.0.1' })
+
+  return {
+    url: `http://127.0.0.1:${listener.port}`,
+    asked,
+    jwtFor,
+    claimsOf,
+    addUser(overrides: Partial<User> = {}): User {
+      const user: User = {
+        id: randomUUID(),
+        email: `${randomUUID()}@example.com`,
+        phone: '',
+        password: 'correct horse battery staple',
+        banned: false,
+        confirmed: true,
+        deleted: false,
+        ...overrides,
+      }
+      users.push(user)
+      return user
+    },
+    removeUser(user: User) {
+      users.splice(users.indexOf(user), 1)
+    },
+    /** Answers every request so, or never; null is healthy again. */
+    failWith(state: { status: number; hang?: boolean } | null) {
+      failure = state
+    },
+    requireCaptcha(token: string | null) {
+      captchaToken = token
+    },
+    close: () => listener.close(0),
+  }
+}
+
+export type IdentityDouble = Awaited<ReturnType<typeof startIdentityDouble>>

@@ -1,0 +1,167 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll } from '@jest/globals'
+import { migrate, type Db } from '@signet/db'
+import { createLogger, createRegistry } from '@signet/telemetry'
+import { createTestDatabase, migrationsKey, testRedis, type TestDatabase } from '@signet/testkit'
+import { type Resolver } from '@signet/webhook-core'
+import { newCredential, sha256 } from '../src/credentials/credential.js'
+import { readConfig } from '../src/read-config.js'
+import { startService, type WebhooksService } from '../src/service.js'
+
+const directory = fileURLToPath(new URL('../migrations', import.meta.url))
+export const SERVICE_TOKEN = 'service-token-of-the-pipeline-0123456789'
+const SECOND_TOKEN = 'service-token-after-its-rotation-0123456789'
+
+type Line = Record<string, unknown>
+export type Reply = { status: number; headers: Headers; text: string; body: never }
+type Call = {
+  token?: string | null
+  body?: unknown
+  headers?: Record<string, string>
+  raw?: string | Uint8Array
+}
+
+/** Every name is a public host, so that subscriptions can be made without a network. */
+export const publicResolver: Resolver = () => Promise.resolve([{ address: '93.184.215.14', family: 4 }])
+
+export type ApiOptions = { env?: Record<string, string>; resolver?: Resolver }
+
+/** The whole service on free ports, with a database of its own. Usable from the first `beforeAll` on. */
+export function useApi(options: ApiOptions = {}) {
+  let database: TestDatabase | undefined
+  let service: WebhooksService | undefined
+  const lines: Line[] = []
+  beforeAll(async () => {
+    database = await createTestDatabase({
+      key: migrationsKey('webhooks', directory),
+      migrate: async (databaseUrl) => {
+        await migrate({ databaseUrl, directory, table: 'migrations' })
+      },
+    })
+    service = await startService(configFor(database.url, options.env), {
+      log: createLogger({
+        level: 'debug',
+        component: 'webhooks',
+        sink: (line) => lines.push(JSON.parse(line) as Line),
+      }),
+      registry: createRegistry({ runtime: false }),
+      resolver: options.resolver ?? publicResolver,
+    })
+  })
+  afterAll(async () => {
+    await service?.close()
+    await database?.drop()
+  })
+  const running = () => {
+    if (service === undefined) throw new Error('the service is there from beforeAll on')
+    return service
+  }
+  return {
+    /** What the service logged so far. */
+    lines,
+    get db(): Db {
+      return running().ctx.db
+    },
+    get service(): WebhooksService {
+      return running()
+    },
+    get url() {
+      return `http://127.0.0.1:${running().port}`
+    },
+    get internalUrl() {
+      return `http://127.0.0.1:${running().internalPort}`
+    },
+    /** A call of the public API. */
+    call: (method: string, path: string, call: Call = {}) =>
+      send(`http://127.0.0.1:${running().port}${path}`, method, call),
+    /** A call of the internal API, with a service token unless `token` says otherwise. */
+    internal: (method: string, path: string, call: Call = {}) =>
+      send(`http://127.0.0.1:${running().internalPort}${path}`, method, { token: SERVICE_TOKEN, ...call }),
+    /** A fresh account with an access token of scope `mcp:connect`. */
+    async anAccount(): Promise<{ accountId: string; token: string }> {
+      const accountId = randomUUID()
+      return { accountId, token: await aToken(running().ctx.db, accountId) }
+    },
+  }
+}
+export type Api = ReturnType<typeof useApi>
+
+export function configFor(databaseUrl: string, env: Record<string, string> = {}) {
+  const redis = testRedis()
+  const digest = (token: string) => createHash('sha256').update(token).digest('hex')
+  return readConfig({
+    NODE_ENV: 'test',
+    WEBHOOKS_BASE_URL: 'https://hooks.signet.example',
+    WEBHOOKS_DATABASE_URL: databaseUrl,
+    WEBHOOKS_DATABASE_POOL_SIZE: '20',
+    WEBHOOKS_REDIS_URL: redis.url,
+    WEBHOOKS_QUEUE_PREFIX: redis.prefix,
+    WEBHOOKS_PORT: '0',
+    WEBHOOKS_INTERNAL_PORT: '0',
+    WEBHOOKS_HOST: '127.0.0.1',
+    WEBHOOKS_IDENTITY_URL: 'https://identity.signet.example',
+    WEBHOOKS_IDENTITY_JWT_SECRET: '0123456789abcdef0123456789abcdef',
+    WEBHOOKS_SECRET_KEYS: `k1:${Buffer.from(Array.from({ length: 32 }, (_, i) => i * 7)).toString('base64')}`,
+    WEBHOOKS_INTERNAL_TOKENS: `pipeline:${digest(SERVICE_TOKEN)},pipeline:${digest(SECOND_TOKEN)}`,
+    WEBHOOKS_RATE_LIMITS_ENABLED: 'false',
+    ...env,
+  })
+}
+
+/** An access token as the OAuth server would have issued it. */
+export async function aToken(db: Db, accountId: string, { scope = 'mcp:connect', expired = false } = {}) {
+  const token = newCredential('accessToken')
+  await db.query(
+    `with granted as (
+       insert into oauth_grants (account_id, client_id, scope) values ($1, 'svcl_cli', $2) returning id)
+     insert into oauth_access_tokens (token_hash, grant_id, account_id, scope, created_at, expires_at)
+     select $3, id, $1, $2, now() - interval '2 hours', now() + $4::interval from granted`,
+    [accountId, scope, sha256(token), expired ? '-1 minute' : '1 hour'],
+  )
+  return token
+}
+
+async function send(url: string, method: string, { token, body, raw, headers = {} }: Call): Promise<Reply> {
+  const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body))
+  const response = await fetch(url, {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(token == null ? {} : { authorization: `Bearer ${token}` }),
+      ...(payload === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(payload === undefined ? {} : { body: payload }),
+  })
+  const text = await response.text()
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: (isJson ? JSON.parse(text) : {}) as never,
+  }
+}
+
+export type SubscriptionBody = {
+  id: string
+  url: string
+  events: string[]
+  status: number
+  consecutive_failures: number
+  created_at: string
+  updated_at: string
+}
+
+/** Creates a subscription through the API and answers its id and secret. */
+export async function subscribe(
+  api: Api,
+  token: string,
+  body: object = { url: 'https://example.com/hook', events: ['summary.completed'] },
+): Promise<{ id: string; secret: string }> {
+  const reply = await api.call('POST', '/v1/webhooks', { token, body })
+  if (reply.status !== 200) throw new Error(`no subscription: ${reply.status} ${reply.text}`)
+  const { endpoint_id, secret } = reply.body as { endpoint_id: string; secret: string }
+  return { id: endpoint_id, secret }
+}
