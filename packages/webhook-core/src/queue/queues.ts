@@ -39,15 +39,22 @@ export class WebhookQueues {
   readonly events: Queue<EventJob, void, typeof queueNames.events>
   readonly deliveries: Queue<DeliveryJob, void, typeof queueNames.deliveries>
 
+  readonly #connection: Redis | Cluster
+
   constructor({ connection, prefix = DEFAULT_QUEUE_PREFIX }: QueueSettings) {
-    const options = { connection, prefix, defaultJobOptions: jobOptions, skipWaitingForReady: true }
+    const options = { connection, prefix, defaultJobOptions: jobOptions }
+    this.#connection = connection
     this.events = new Queue(queueNames.events, options)
     this.deliveries = new Queue(queueNames.deliveries, options)
+    // The maker of the connection hears of its errors; without a listener here BullMQ prints them.
+    this.events.on('error', () => undefined)
+    this.deliveries.on('error', () => undefined)
   }
 
   /** Announces committed events. Rejects when Redis is away; the row is enough, so callers may ignore that. */
   async addEvents(ids: readonly EventId[]): Promise<void> {
     if (ids.length === 0) return
+    this.#requireRedis()
     await this.events.addBulk(
       ids.map((eventId) => ({
         name: queueNames.events,
@@ -57,9 +64,10 @@ export class WebhookQueues {
     )
   }
 
-  /** Schedules attempts, at once or after `delayMs`. */
+  /** Schedules attempts, at once or after `delayMs`. Rejects when Redis is away. */
   async addDeliveries(due: readonly DueDelivery[]): Promise<void> {
     if (due.length === 0) return
+    this.#requireRedis()
     await this.deliveries.addBulk(
       due.map(({ id, endpointId, delayMs = 0 }) => ({
         name: queueNames.deliveries,
@@ -67,6 +75,11 @@ export class WebhookQueues {
         opts: { jobId: deliveryJobId(id), delay: delayMs },
       })),
     )
+  }
+
+  /** BullMQ would wait for the first connection as long as it takes. */
+  #requireRedis(): void {
+    if (this.#connection.status !== 'ready') throw new Error('Redis is not connected')
   }
 
   /** Closes the queues, not the connection, which its maker closes. */
