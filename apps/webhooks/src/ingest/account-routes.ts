@@ -1,18 +1,23 @@
 import { route, type Route } from '@signet/http'
 import { type Request } from 'express'
+import { type AccountService } from '../accounts/account-service.js'
 import { ref, responses } from '../v1/v1-docs.js'
 import { accountIdOf } from './account-id.js'
-import { type AccountService } from './account-service.js'
+import { type AccountRemovalService } from './account-removal-service.js'
 import { revokeAccountSchema } from './ingest-schemas.js'
 import { type ServiceCaller } from './service-caller.js'
 
-type Deps = { authenticate: (req: Request) => ServiceCaller; accounts: AccountService }
+type Deps = {
+  authenticate: (req: Request) => ServiceCaller
+  accounts: AccountService
+  accountRemoval: AccountRemovalService
+}
 
 const docs = { tag: 'Accounts', security: ['service'] }
 const DEFAULT_REASON = 'account_revoked'
 
 /** What happens to accounts elsewhere (webhooks contract G.1), for the internal listener only. */
-export const accountRoutes = ({ authenticate, accounts }: Deps): Route[] => [
+export const accountRoutes = ({ authenticate, accounts, accountRemoval }: Deps): Route[] => [
   route<ServiceCaller, { reason?: string }>({
     method: 'post',
     path: '/internal/v1/accounts/:account_id/revoke',
@@ -41,7 +46,7 @@ export const accountRoutes = ({ authenticate, accounts }: Deps): Route[] => [
     },
     authenticate,
     async handle({ caller, req }) {
-      await accounts.remove(caller, accountIdOf(req))
+      await accountRemoval.remove(caller, accountIdOf(req))
       return { body: { ok: true } }
     },
   }),

@@ -1,14 +1,18 @@
 import { type Route } from '@signet/http'
+import { type AccountService } from '../accounts/account-service.js'
 import { type ServiceToken } from '../config-values.js'
 import { type WebhookServices } from '../v1/webhook-services.js'
 import { accountRoutes } from './account-routes.js'
 import { ingestRoutes } from './ingest-routes.js'
 import { serviceAuthenticator } from './service-caller.js'
 
-type Deps = { tokens: readonly ServiceToken[]; services: WebhookServices }
+type Deps = { tokens: readonly ServiceToken[]; accounts: AccountService; services: WebhookServices }
 
 /** The internal API (webhooks contract G.1). Never mount it on the public listener. */
-export function internalRoutes({ tokens, services }: Deps): Route[] {
+export function internalApiRoutes({ tokens, accounts, services }: Deps): Route[] {
   const authenticate = serviceAuthenticator(tokens)
-  return [...ingestRoutes({ authenticate, ...services }), ...accountRoutes({ authenticate, ...services })]
+  return [
+    ...ingestRoutes({ authenticate, ...services }),
+    ...accountRoutes({ authenticate, accounts, ...services }),
+  ]
 }

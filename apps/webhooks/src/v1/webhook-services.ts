@@ -2,11 +2,12 @@ import { type Db } from '@signet/db'
 import { type Logger } from '@signet/telemetry'
 import { DeliveryPager, type SecretBox, type UrlPolicy, type WebhookQueues } from '@signet/webhook-core'
 import { type Registry } from 'prom-client'
+import { type AccountService } from '../accounts/account-service.js'
 import { EndpointService } from '../endpoints/endpoint-service.js'
 import { EventAnnouncer } from '../events/event-announcer.js'
 import { TestEventService } from '../events/test-event-service.js'
 import { createWebhookEvents } from '../events/webhook-events.js'
-import { AccountService } from '../ingest/account-service.js'
+import { AccountRemovalService } from '../ingest/account-removal-service.js'
 import { createIngestParser } from '../ingest/ingest-parser.js'
 import { IngestService } from '../ingest/ingest-service.js'
 import { SampleService } from '../samples/sample-service.js'
@@ -16,8 +17,7 @@ type Deps = {
   queues: WebhookQueues
   urlPolicy: UrlPolicy
   secretBox: SecretBox
-  /** Ends every session, grant and personal token of an account. */
-  revokeAccess: (accountId: string, reason: string) => Promise<unknown>
+  accounts: AccountService
   log: Logger
   registry: Registry
   now: () => Date
@@ -25,9 +25,12 @@ type Deps = {
 
 /** The services behind /v1 and ingest. */
 export function createWebhookServices(deps: Deps) {
-  const { db, queues, urlPolicy, secretBox, revokeAccess, log, registry, now } = deps
+  const { db, queues, urlPolicy, secretBox, accounts, log, registry, now } = deps
   const webhookEvents = createWebhookEvents(log, registry)
-  const announcer = new EventAnnouncer({ queues, onMissed: (count, error) => webhookEvents.announcementMissed(count, error) })
+  const announcer = new EventAnnouncer({
+    queues,
+    onMissed: (count, error) => webhookEvents.announcementMissed(count, error),
+  })
   const parser = createIngestParser()
   return {
     endpoints: new EndpointService({ db, urlPolicy, secretBox, webhookEvents }),
@@ -35,7 +38,7 @@ export function createWebhookServices(deps: Deps) {
     deliveryLog: new DeliveryPager(db),
     samples: new SampleService({ db }),
     ingest: new IngestService({ db, announcer, webhookEvents, now }),
-    accounts: new AccountService({ db, revokeAccess, webhookEvents }),
+    accountRemoval: new AccountRemovalService({ db, accounts, webhookEvents }),
     parser,
     /** After the listeners: hands over what was committed meanwhile and ends the threads. */
     async close(): Promise<void> {
