@@ -20,10 +20,7 @@ module.exports = {
       name: 'leaf-packages-import-no-package',
       severity: 'error',
       from: { path: '^packages/(address-guard|errors|config|telemetry)/src/', pathNot: '\\.test\\.ts$' },
-      to: {
-        path: '^packages/(?!address-guard/|errors/|config/|telemetry/)|^packages/',
-        pathNot: '^packages/(address-guard|errors|config|telemetry)/',
-      },
+      to: { path: '^packages/', pathNot: '^packages/$1/' },
     },
     {
       name: 'routes-do-not-reach-sql',

@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -53,9 +62,14 @@ function findIn(folders: readonly string[]): RedisProgram | null {
   return null
 }
 
+/** PATH may name folders that are not there, or not ours to look into. */
 function isProgram(file: string): boolean {
-  const stat = statSync(file, { throwIfNoEntry: false })
-  return stat !== undefined && stat.isFile() && (stat.mode & 0o111) !== 0
+  try {
+    accessSync(file, constants.X_OK)
+    return statSync(file).isFile()
+  } catch {
+    return false
+  }
 }
 
 function findUnpacked(folder: string): RedisProgram | null {
