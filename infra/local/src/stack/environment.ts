@@ -69,6 +69,7 @@ export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName
     },
     dispatcher: {
       ...shared,
+      DISPATCHER_HOST: HOST,
       DISPATCHER_PORT: portOf(input.dispatcherUrl),
       DISPATCHER_ADMIN_TOKEN: secrets.adminToken,
       NODE_EXTRA_CA_CERTS: input.authorityFile,

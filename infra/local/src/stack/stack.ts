@@ -96,8 +96,8 @@ export async function startStack(supervisor: Supervisor, options: StackOptions):
   )
   await supervisor.start(
     () => runService(service('auth', 'serve'), `${addresses.authUrl}/health`),
-    () => runService(service('webhooks'), `${addresses.webhooksUrl}/readyz`),
-    () => runService(service('dispatcher'), `${addresses.dispatcherUrl}/readyz`),
+    () => runService(service('webhooks', 'serve'), `${addresses.webhooksUrl}/readyz`),
+    () => runService(service('dispatcher', 'serve'), `${addresses.dispatcherUrl}/readyz`),
   )
   return { addresses, secrets }
 }
