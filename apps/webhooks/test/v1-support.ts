@@ -19,7 +19,7 @@ type Call = {
   token?: string | null
   body?: unknown
   headers?: Record<string, string>
-  raw?: string | Uint8Array
+  raw?: string | Uint8Array | ReadableStream
 }
 
 /** Every name is a public host, so that subscriptions can be made without a network. */
@@ -132,7 +132,8 @@ async function send(url: string, method: string, { token, body, raw, headers = {
       ...(payload === undefined ? {} : { 'content-type': 'application/json' }),
       ...headers,
     },
-    ...(payload === undefined ? {} : { body: payload }),
+    // A stream is sent in chunks, without a length.
+    ...(payload === undefined ? {} : { body: payload, duplex: 'half' as const }),
   })
   const text = await response.text()
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
@@ -164,4 +165,17 @@ export async function subscribe(
   if (reply.status !== 200) throw new Error(`no subscription: ${reply.status} ${reply.text}`)
   const { endpoint_id, secret } = reply.body as { endpoint_id: string; secret: string }
   return { id: endpoint_id, secret }
+}
+
+export async function listOf(api: Api, token: string): Promise<SubscriptionBody[]> {
+  const { body } = await api.call('GET', '/v1/webhooks', { token })
+  return (body as { items: SubscriptionBody[] }).items
+}
+
+/** As twenty failures in a row leave a subscription. */
+export async function disable(api: Api, id: string): Promise<void> {
+  await api.db.query(
+    'update webhook_endpoints set status = 2, disabled_at = now(), consecutive_failures = 20 where id = $1',
+    [id],
+  )
 }

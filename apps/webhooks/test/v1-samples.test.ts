@@ -1,0 +1,108 @@
+import { describe, expect, it } from '@jest/globals'
+import { useApi } from './v1-support.js'
+
+const api = useApi()
+
+type Sample = { id: string; type: string; created_at: string; data: Record<string, unknown> }
+
+async function samples(token: string, query = '') {
+  const reply = await api.call('GET', `/v1/webhook-events/samples${query}`, { token })
+  return { ...reply, items: reply.body as Sample[] }
+}
+
+/** A frozen event of an account; older ones have a smaller `age`. */
+async function frozen(accountId: string, name: string, age: number): Promise<string> {
+  const body = `{"id":"evt_x","type":"summary.completed","created_at":"2026-01-01T00:00:00.000Z","data":{"audio_id":"${name}"}}`
+  await api.db.query(
+    `insert into webhook_events (id, account_id, type, audio_id, source, body, state, created_at, dispatched_at)
+     values ('evt_' || md5($1 || $2), $1::uuid, 'summary.completed', $2, 'test', $3, 'dispatched',
+             now() - interval '1 hour' * $4, now())`,
+    [accountId, name, body, age],
+  )
+  return body
+}
+
+describe('GET /v1/webhook-events/samples', () => {
+  it.each([
+    ['', 'summary.completed', 'evt_sample_summary_completed'],
+    ['?event=summary.completed', 'summary.completed', 'evt_sample_summary_completed'],
+    ['?event=webhook.ping', 'webhook.ping', 'evt_sample_webhook_ping'],
+  ])('gives an empty account exactly one invented event (%s)', async (query, type, id) => {
+    const { token } = await api.anAccount()
+    const { status, items } = await samples(token, query)
+    expect([status, items.length, items[0]?.id, items[0]?.type]).toEqual([200, 1, id, type])
+  })
+
+  it('shows every field in the invented event', async () => {
+    const { items } = await samples((await api.anAccount()).token)
+    expect(Object.keys(items[0] ?? {})).toEqual(['id', 'type', 'created_at', 'data'])
+    expect(Object.keys(items[0]?.data ?? {})).toEqual([
+      'audio_id',
+      'report_id',
+      'status',
+      'title',
+      'duration_ms',
+      'recorded_at',
+      'transcript',
+      'summaries',
+    ])
+    expect(items[0]?.data['transcript']).toMatchObject({
+      language: 'en',
+      truncated: false,
+      segments: [{}, {}],
+    })
+  })
+
+  it('gives the newest own events byte for byte as they were frozen, 3 by default and 10 at most', async () => {
+    const { accountId, token } = await api.anAccount()
+    const bodies = []
+    for (let age = 0; age < 12; age++) bodies.push(await frozen(accountId, `rec_${age}`, age))
+    expect((await samples(token)).text).toBe(`[${bodies.slice(0, 3).join(',')}]`)
+    expect((await samples(token, '?limit=99')).text).toBe(`[${bodies.slice(0, 10).join(',')}]`)
+    expect((await samples(token, '?limit=1')).text).toBe(`[${bodies[0]}]`)
+  })
+
+  it('never shows data of another account', async () => {
+    const other = await api.anAccount()
+    await frozen(other.accountId, 'rec_secret', 0)
+    await api.internal('PUT', `/internal/v1/accounts/${other.accountId}/recordings/rec_secret`, {
+      body: { title: 'secret', summaries: [{ label: 'S', content: 'secret', format: 'markdown' }] },
+    })
+    const { text, items } = await samples((await api.anAccount()).token, '?limit=10')
+    expect(text).not.toContain('secret')
+    expect(items).toHaveLength(1)
+  })
+
+  it('does not show pings, nor events that are still to be built or purged', async () => {
+    const { accountId, token } = await api.anAccount()
+    await api.db.query(
+      `insert into webhook_events (id, account_id, type, source, state)
+       values ('evt_' || md5($1 || 'a'), $1::uuid, 'summary.completed', 'test', 'queued'),
+              ('evt_' || md5($1 || 'b'), $1::uuid, 'summary.completed', 'test', 'purged')`,
+      [accountId],
+    )
+    expect((await samples(token)).items.map(({ id }) => id)).toEqual(['evt_sample_summary_completed'])
+  })
+
+  it('creates no delivery and no event', async () => {
+    const { accountId, token } = await api.anAccount()
+    await samples(token)
+    const { rows } = await api.db.query('select id from webhook_events where account_id = $1', [accountId])
+    expect(rows).toEqual([])
+  })
+
+  it.each([
+    'event=summary.done',
+    'event=',
+    'event=webhook.ping&event=webhook.ping',
+    'limit=0',
+    'limit=-1',
+    'limit=x',
+    'limit=',
+    'limit=1&limit=2',
+  ])('%s is 400', async (query) => {
+    const { token } = await api.anAccount()
+    const { status, body } = await samples(token, `?${query}`)
+    expect([status, body]).toMatchObject([400, { error: { code: 'bad_request' } }])
+  })
+})
