@@ -1,0 +1,191 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Readable } from 'node:stream'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { type World } from '../src/walkthrough/index.js'
+import { removePostgresData } from '../src/index.js'
+import { waitUntil } from '../src/wait-until.js'
+
+/** Stands for all three services: these tests are about the starter, and need services that can be told to die. */
+const SERVICE = `
+  import { createServer } from 'node:http'
+  if (process.argv[2] === 'migrate') process.exit(0)
+  const { PORT, WEBHOOKS_PORT, DISPATCHER_PORT } = process.env
+  const server = createServer((request, response) => {
+    if (request.url === '/die') { console.error('I was told to.'); process.exit(9) }
+    response.end('ok')
+  }).listen(Number(PORT ?? DISPATCHER_PORT ?? WEBHOOKS_PORT), '127.0.0.1')
+  process.on('SIGTERM', () => { server.closeAllConnections(); server.close(() => process.exit(0)) })`
+
+const START = new URL('../dist/start.js', import.meta.url).href
+
+let root: string
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'signet-start-'))
+  for (const app of ['auth', 'webhooks', 'dispatcher']) {
+    mkdirSync(join(root, 'apps', app, 'dist'), { recursive: true })
+    writeFileSync(join(root, 'apps', app, 'package.json'), '{"type":"module"}')
+    writeFileSync(join(root, 'apps', app, 'dist/main.js'), SERVICE)
+  }
+})
+afterEach(() => {
+  removePostgresData(join(root, '.data/postgres'))
+  rmSync(root, { recursive: true, force: true })
+})
+
+interface Starter {
+  process: ChildProcessByStdio<null, Readable, Readable>
+  output(): string
+  /** Waits for a text in what it printed. */
+  said(text: string | RegExp): Promise<void>
+  exitCode: Promise<number | null>
+}
+
+function start(...args: string[]): Starter {
+  const script = `import { start } from '${START}'
+    process.exit(await start(${JSON.stringify(root)}, ${JSON.stringify(args)}))`
+  const env = {
+    ...process.env,
+    npm_lifecycle_event: undefined,
+    DATABASE_URL: undefined,
+    REDIS_URL: undefined,
+  }
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env,
+  })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  return {
+    process: child,
+    output: () => text,
+    said: async (wanted) => {
+      const found = () =>
+        (typeof wanted === 'string' ? text.includes(wanted) : wanted.test(text)) || undefined
+      await waitUntil(found, { timeoutMs: 20_000, describe: String(wanted), seen: () => text })
+    },
+    exitCode: once(child, 'exit').then(([code]) => code as number | null),
+  }
+}
+
+const world = (): World => JSON.parse(readFileSync(join(root, '.data/world.json'), 'utf8')) as World
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    return (await fetch(url)).ok
+  } catch {
+    return false
+  }
+}
+
+/** Every port it ever named can be had again: services, tools, PostgreSQL and Redis are gone. */
+async function expectNothingLeft(output: string): Promise<void> {
+  const ports = new Set(
+    [...output.matchAll(/(?:on port |127\.0\.0\.1:)(\d+)/g)].map((match) => Number(match[1])),
+  )
+  expect(ports.size).toBeGreaterThanOrEqual(5)
+  for (const port of ports) {
+    await waitUntil(async () => (await canListen(port)) || undefined, {
+      timeoutMs: 5000,
+      describe: `end of whoever holds port ${port}`,
+    })
+  }
+}
+
+async function canListen(port: number): Promise<boolean> {
+  const server = createServer()
+  try {
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    return true
+  } catch {
+    return false
+  } finally {
+    server.close()
+  }
+}
+
+describe('npm start', () => {
+  it.each(['SIGINT', 'SIGTERM'] as const)(
+    'stops everything within 10 s on %s and ends well',
+    async (signal) => {
+      const starter = start('--no-demo')
+      await starter.said('Ctrl-C stops everything')
+      expect(await answers(world().authUrl)).toBe(true)
+      const askedAt = performance.now()
+      starter.process.kill(signal)
+      expect(await starter.exitCode).toBe(0)
+      expect(performance.now() - askedAt).toBeLessThan(10_000)
+      await expectNothingLeft(starter.output())
+    },
+  )
+
+  it('leaves no process when it is killed with -9, and starts again at once with the same secrets', async () => {
+    const first = start('--no-demo')
+    await first.said('Ctrl-C stops everything')
+    const { internalToken } = world()
+    first.process.kill('SIGKILL')
+    const second = start('--no-demo')
+    await second.said('Ctrl-C stops everything')
+    expect(world().internalToken).toBe(internalToken)
+    second.process.kill('SIGKILL')
+    await second.exitCode
+    await expectNothingLeft(second.output())
+  })
+
+  it('takes the next port when one is taken, and says so', async () => {
+    const other = createServer().listen(8081, '127.0.0.1')
+    const held = await Promise.race([
+      once(other, 'listening').then(() => true),
+      once(other, 'error').then(() => false),
+    ])
+    const starter = start('--no-demo')
+    try {
+      await starter.said('port 8081 (auth) is taken; using')
+      await starter.said('Ctrl-C stops everything')
+      expect(new URL(world().authUrl).port).not.toBe('8081')
+      expect(await answers(world().authUrl)).toBe(true)
+    } finally {
+      if (held) other.close()
+      starter.process.kill('SIGTERM')
+      await starter.exitCode
+    }
+  })
+
+  it('ends with the last words of a service that dies, and stops the others', async () => {
+    const starter = start('--no-demo')
+    await starter.said('Ctrl-C stops everything')
+    await answers(`${world().webhooksUrl}/die`)
+    expect(await starter.exitCode).toBe(1)
+    expect(starter.output()).toContain('webhooks ended by itself (exit code 9):\nI was told to.')
+    await expectNothingLeft(starter.output())
+  })
+
+  it('with --once names the step of the walk-through that failed and ends with 1', async () => {
+    const starter = start('--once')
+    expect(await starter.exitCode).toBe(1)
+    expect(starter.output()).toMatch(/Step a \(A person signs up\) failed: /)
+    expect(await answers(world().authUrl)).toBe(false)
+  })
+
+  it('forgets everything with --reset', async () => {
+    const first = start('--once')
+    await first.exitCode
+    const { internalToken } = world()
+    const second = start('--once', '--reset')
+    await second.exitCode
+    expect(second.output()).toContain('wiped the data of earlier runs')
+    expect(world().internalToken).not.toBe(internalToken)
+  })
+
+  it('explains itself when it does not know an option', async () => {
+    const starter = start('--demo')
+    expect(await starter.exitCode).toBe(2)
+    expect(starter.output()).toContain('npm start -- --no-demo')
+  })
+})
