@@ -133,6 +133,17 @@ export {
 } from './stores/purge-store.js'
 export { replayDeliveries, type ReplayRequest, type ReplayTarget } from './stores/replay-store.js'
 
+export { BodyBuilder, type BodyBuilderOptions, type PayloadProblem } from './payload/body-builder.js'
+export { freezeSummaryCompleted, type SummaryCompleted, type SummaryCompletedData } from './payload/envelope.js'
+export {
+  MarkdownConverter,
+  type MarkdownConverterOptions,
+  type MarkdownFailure,
+  type MarkdownOutcome,
+} from './payload/markdown-converter.js'
+export { recordingSamples } from './payload/recording-samples.js'
+export { PAYLOAD_TARGET_BYTES } from './payload/target-size.js'
+
 export { connectRedis, type RedisRole, type RedisSettings } from './queue/redis-connection.js'
 export {
   DEFAULT_QUEUE_PREFIX,

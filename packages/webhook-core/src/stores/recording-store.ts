@@ -1,4 +1,5 @@
 import { type Queryable } from '@signet/db'
+import { PAYLOAD_TARGET_BYTES } from '../payload/target-size.js'
 import { storable, storableOrNull } from './text.js'
 
 /** Names a recording; audio ids are unique within an account. */
@@ -23,9 +24,6 @@ export type MirrorChange = RecordingRef & {
   transcript?: TranscriptFields | null
   summaries?: SummaryFields[] | null
 }
-
-/** The transcript text and segments that can still matter for a payload of `T` bytes; longer ones are cut there anyway. */
-const PAYLOAD_TARGET_BYTES = 1_048_576
 
 /**
  * The writes of a MirrorChange as common table expressions over `$1` to `$17`, to be put into a larger statement: one

@@ -1,0 +1,69 @@
+import { Piscina } from 'piscina'
+import { type MarkdownJob, type MarkdownResult } from './markdown-worker.js'
+
+/** Why HTML is passed on as it is. */
+export type MarkdownFailure = 'too_large' | 'timeout' | 'error' | 'empty'
+export type MarkdownOutcome = { markdown: string } | { failure: MarkdownFailure }
+
+export type MarkdownConverterOptions = {
+  /** For one conversion, without the time it waits for a thread. */
+  timeLimitMs?: number
+  threads?: number
+}
+
+const MAX_BYTES = 2 * 1024 * 1024
+const TIME_LIMIT_MS = 1000
+const THREADS = 2
+/** A thread that needs more than this for one document ends, and not the process. */
+const THREAD_MEMORY_MB = 256
+/** Waiting and converting together: should a thread be stuck in a way its own limit cannot stop. */
+const PATIENCE_MS = 30_000
+
+/** Turns HTML into Markdown off the event loop (contract F.3): hostile markup costs a thread one second and no delivery. */
+export class MarkdownConverter {
+  readonly #timeLimitMs: number
+  readonly #threads: number
+  #pool: Piscina<MarkdownJob, MarkdownResult> | undefined
+
+  constructor({ timeLimitMs = TIME_LIMIT_MS, threads = THREADS }: MarkdownConverterOptions = {}) {
+    this.#timeLimitMs = timeLimitMs
+    this.#threads = threads
+  }
+
+  /** Never rejects: a document that cannot be converted is sent as it is. */
+  async convert(html: string): Promise<MarkdownOutcome> {
+    if (html.trim() === '') return { markdown: html }
+    if (Buffer.byteLength(html) > MAX_BYTES) return { failure: 'too_large' }
+    const result = await this.#run({ html, timeLimitMs: this.#timeLimitMs })
+    if ('markdown' in result && result.markdown.trim() === '') return { failure: 'empty' }
+    return result
+  }
+
+  async close(): Promise<void> {
+    await this.#pool?.destroy()
+  }
+
+  async #run(job: MarkdownJob): Promise<MarkdownResult> {
+    this.#pool ??= startPool(this.#threads)
+    const signal = AbortSignal.timeout(PATIENCE_MS)
+    try {
+      return await this.#pool.run(job, { signal })
+    } catch {
+      // The thread ran out of memory, or the patience is over; the pool replaces it.
+      return { failure: signal.aborted ? 'timeout' : 'error' }
+    }
+  }
+}
+
+function startPool(threads: number): Piscina<MarkdownJob, MarkdownResult> {
+  // Run from source (tests, development) the worker is TypeScript too and needs a loader of its own.
+  const fromSource = import.meta.url.endsWith('.ts')
+  return new Piscina({
+    filename: new URL(fromSource ? './markdown-worker.ts' : './markdown-worker.js', import.meta.url).href,
+    execArgv: fromSource ? ['--import', 'tsx'] : [],
+    minThreads: 0,
+    maxThreads: threads,
+    idleTimeout: 60_000,
+    resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB },
+  })
+}

@@ -1,0 +1,62 @@
+import { describe, expect, it } from '@jest/globals'
+import { htmlToMarkdown } from './markdown-rules.js'
+
+describe('htmlToMarkdown', () => {
+  it.each([
+    ['headings and paragraphs', '<h1>A</h1><p>b</p><h3>C</h3>', '# A\n\nb\n\n### C'],
+    ['lists', '<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>', '-   a\n    -   b\n-   c'],
+    ['numbered lists', '<ol><li>a</li><li>b</li></ol>', '1.  a\n2.  b'],
+    ['emphasis', '<b>a</b> <em>b</em> <del>c</del>', '**a** *b* ~~c~~'],
+    ['code', '<code>a`b</code><pre><code>x\n y</code></pre>', '``a`b``\n\n```\nx\n y\n```'],
+    ['quotes', '<blockquote><p>a</p></blockquote>', '> a'],
+    ['rules', 'a<hr>b', 'a\n\n---\n\nb'],
+    [
+      'tables',
+      '<table><thead><tr><th>A</th><th>B</th></tr></thead><tbody><tr><td>1</td><td>2 | 3</td></tr></tbody></table>',
+      '| A   | B   |\n| --- | --- |\n| 1   | 2 \\| 3 |',
+    ],
+    ['links', '<a href="https://example.com/a b(c)">x</a>', '[x](https://example.com/a%20b%28c%29)'],
+    ['mail links', '<a href="mailto:a@example.com">x</a>', '[x](mailto:a@example.com)'],
+    ['unknown elements', '<x-card>a <mark>b</mark></x-card>', 'a b'],
+    ['broken markup', '<p>a<b>b<p>c</i></td>', 'a**b**\n\n**c**'],
+  ])('writes %s', (_name, html, markdown) => {
+    expect(htmlToMarkdown(html)).toBe(markdown)
+  })
+
+  it.each([
+    ['javascript links', '<a href="javascript:alert(1)">x</a>'],
+    ['javascript links in disguise', '<a href=" java\nscript:alert(1)">x</a>'],
+    ['data links', '<a href="data:text/html,a">x</a>'],
+    ['relative links', '<a href="/account">x</a>'],
+    ['links to nothing', '<a name="a">x</a>'],
+  ])('writes the text of %s', (_name, html) => {
+    expect(htmlToMarkdown(html)).toBe('x')
+  })
+
+  it('writes images as their alternative text', () => {
+    expect(
+      htmlToMarkdown('a <img src="https://tracker.example/x.gif" alt="A [chart]" onerror="alert(1)"> b'),
+    ).toBe('a A \\[chart\\] b')
+    expect(htmlToMarkdown('a<img src="x">b')).toBe('ab')
+  })
+
+  it.each(['script', 'style', 'iframe', 'object', 'template'])('drops %s with what is in it', (name) => {
+    expect(htmlToMarkdown(`<p>a</p><${name}>alert(1)</${name}><p>b</p><!-- c -->`)).toBe('a\n\nb')
+  })
+
+  it('drops attributes, and lets no text become a tag or an autolink', () => {
+    expect(htmlToMarkdown('<p onclick="alert(1)">a &lt;script&gt;alert(1)&lt;/script&gt; 1 &lt; 2</p>')).toBe(
+      'a \\<script>alert(1)\\</script> 1 < 2',
+    )
+  })
+
+  it('writes a table with lists or headings cell by cell instead of leaving it HTML', () => {
+    const html =
+      '<table><tr><td onclick="alert(1)">a</td><td><ul><li>b<script>alert(1)</script></li></ul></td></tr></table>'
+    expect(htmlToMarkdown(html)).toBe('a\n\n-   b')
+    expect(htmlToMarkdown('<table><tr><td>a<pre>b</pre></td></tr></table>')).not.toMatch(/<|\|/)
+    expect(
+      htmlToMarkdown('<table><tr><td><table><tr><td>a</td><td>b</td></tr></table></td></tr></table>'),
+    ).not.toMatch(/</)
+  })
+})
