@@ -1,0 +1,15 @@
+import { type Logger } from '@signet/telemetry'
+import { Redis } from 'ioredis'
+
+/** A connection for counting: it answers at once or not at all, because no request waits for a limit to be reachable. */
+export function connectLimitRedis(url: string, log: Logger): Redis {
+  const redis = new Redis(url, {
+    commandTimeout: 500,
+    connectTimeout: 2000,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (attempt) => Math.min(attempt * 200, 5000),
+  })
+  redis.on('error', (error: Error) => log.warn('the Redis of the rate limits is not reachable', { error }))
+  return redis
+}

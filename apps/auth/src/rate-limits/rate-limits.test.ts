@@ -1,0 +1,141 @@
+import { createLogger } from '@signet/telemetry'
+import { startPrivateRedis, TestClock, testRedis, waitFor } from '@signet/testkit'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { connectLimitRedis } from './limit-redis.js'
+import { createRateLimits, type KeyedLimit, type RateLimitConfig, type RateLimits } from './rate-limits.js'
+
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+const defaults: RateLimitConfig = {
+  tokenRefresh: 150,
+  verify: 30,
+  otp: 30,
+  anonymousUsers: 30,
+  mfaChallengeAndVerify: 15,
+  emailSent: { amount: 30 },
+  smsSent: { amount: 30 },
+}
+
+function setUp(config: Partial<RateLimitConfig> = {}, redisUrl?: string) {
+  const lines: string[] = []
+  const log = createLogger({ level: 'debug', component: 'test', sink: (line) => lines.push(line) })
+  const clock = new TestClock()
+  const redis = redisUrl === undefined ? undefined : connectLimitRedis(redisUrl, log)
+  if (redis) cleanups.push(() => redis.disconnect())
+  return {
+    limits: createRateLimits({ ...defaults, ...config }, { log, redis, now: clock.now }),
+    lines,
+    clock,
+    redis,
+  }
+}
+
+async function burst(consume: () => Promise<void>): Promise<{ taken: number; refusal: unknown }> {
+  for (let taken = 0; taken < 1000; taken++) {
+    try {
+      await consume()
+    } catch (refusal) {
+      return { taken, refusal }
+    }
+  }
+  return { taken: Infinity, refusal: undefined }
+}
+
+describe('rate limits by client (contract 12.1)', () => {
+  const MINUTE = 60_000
+  it.each<[string, (limits: RateLimits) => KeyedLimit, number, number]>([
+    ['token: 150 in 5 minutes', (limits) => limits.token, 2 * MINUTE, 60],
+    ['verify: 30 in 5 minutes', (limits) => limits.verify, MINUTE, 6],
+    ['otp: 30 in 5 minutes', (limits) => limits.otp('/signup'), MINUTE, 6],
+    ['anonymous: 30 in 1 hour', (limits) => limits.anonymous, 10 * MINUTE, 5],
+    ['factor challenge: 15 in 1 minute', (limits) => limits.mfaChallenge, MINUTE, 15],
+    ['factor verify: 15 in 1 minute', (limits) => limits.mfaVerify, MINUTE, 15],
+  ])('%s, after a burst of 30', async (_name, pick, afterMs, more) => {
+    const { limits, clock } = setUp()
+    const consume = () => pick(limits).consume('192.0.2.1')
+    const first = await burst(consume)
+    expect(first.taken).toBe(30)
+    expect(first.refusal).toMatchObject({ kind: 'limited', code: 'over_request_rate_limit' })
+    expect((first.refusal as { retryAfterSeconds: number }).retryAfterSeconds).toBeGreaterThan(0)
+    clock.advance(afterMs)
+    expect((await burst(consume)).taken).toBe(Math.min(more, 30))
+  })
+
+  it('keeps a bucket for each endpoint and for each client', async () => {
+    const { limits } = setUp()
+    await burst(() => limits.otp('/signup').consume('192.0.2.1'))
+    await expect(limits.otp('/signup').consume('192.0.2.1')).rejects.toThrow()
+    await expect(limits.otp('/recover').consume('192.0.2.1')).resolves.toBeUndefined()
+    await expect(limits.otp('/signup').consume('192.0.2.2')).resolves.toBeUndefined()
+    await expect(limits.mfaVerify.consume('192.0.2.1')).resolves.toBeUndefined()
+  })
+
+  it('does not limit where nothing tells clients apart, and warns once', async () => {
+    const { limits, lines } = setUp({ otp: 1 })
+    for (let request = 0; request < 50; request++) await limits.otp('/otp').consume(undefined)
+    expect(lines.filter((line) => line.includes('not limited by client'))).toHaveLength(1)
+  })
+
+  it('allows nothing at 0', async () => {
+    const { limits } = setUp({ verify: 0 })
+    await expect(limits.verify.consume('192.0.2.1')).rejects.toMatchObject({
+      code: 'over_request_rate_limit',
+    })
+  })
+})
+
+describe.each([
+  ['mail', 'emailSent', 'over_email_send_rate_limit'],
+  ['sms', 'smsSent', 'over_sms_send_rate_limit'],
+] as const)('%s quota (contract 12.1)', (name, setting, code) => {
+  it('is a fixed window of an hour for a plain number', async () => {
+    const { limits } = setUp({ [setting]: { amount: 5 } })
+    const { taken, refusal } = await burst(() => limits[name].consume())
+    expect(taken).toBe(5)
+    expect(refusal).toMatchObject({ kind: 'limited', code })
+  })
+
+  it('is a bucket for n/d', async () => {
+    const { limits, clock } = setUp({ [setting]: { amount: 3, everyMs: 60_000 } })
+    const { taken, refusal } = await burst(() => limits[name].consume())
+    expect(taken).toBe(3)
+    expect(refusal).toMatchObject({ code, retryAfterSeconds: 60 })
+    clock.advance(120_000)
+    expect((await burst(() => limits[name].consume())).taken).toBe(2)
+  })
+
+  it('allows nothing at 0 and everything while it is not counted', async () => {
+    await expect(setUp({ [setting]: { amount: 0 } }).limits[name].consume()).rejects.toMatchObject({ code })
+    expect((await burst(() => setUp({ [setting]: undefined }).limits[name].consume())).taken).toBe(Infinity)
+  })
+})
+
+describe('rate limits in Redis', () => {
+  const client = () => `client-${Math.random()}`
+
+  it('are shared by replicas', async () => {
+    const { url } = testRedis()
+    const [one, two] = [setUp({}, url), setUp({}, url)]
+    for (const { redis } of [one, two]) await waitFor(() => redis?.status === 'ready')
+    const key = client()
+    const { taken } = await burst(() => one.limits.verify.consume(key))
+    const { taken: more } = await burst(() => two.limits.verify.consume(key))
+    expect(taken + more).toBeLessThanOrEqual(31)
+    expect(more).toBeLessThanOrEqual(1)
+  })
+
+  it('go on in memory while Redis is away', async () => {
+    const server = await startPrivateRedis()
+    cleanups.push(() => server.remove())
+    const { limits, lines, redis } = setUp({}, server.url)
+    await waitFor(() => redis?.status === 'ready')
+    const key = client()
+    await limits.verify.consume(key)
+    await server.kill('SIGKILL')
+    expect((await burst(() => limits.verify.consume(key))).taken).toBe(30)
+    await waitFor(() => lines.some((line) => line.includes('not reachable')))
+  })
+})

@@ -1,0 +1,53 @@
+import { type Redis } from 'ioredis'
+
+/** A bucket of `capacity` tokens that gains one every `everyMs`. Windows cannot express this: they forget at once. */
+export type BucketShape = { capacity: number; everyMs: number }
+
+/** Takes one token of `key`: 0 when there was one, else the milliseconds until there is. */
+export type TakeToken = (key: string) => Promise<number>
+
+/** Above this many clients the memory forgets the tenth of them that was not seen for longest. */
+const MAX_KEYS = 50_000
+
+/**
+ * Both keep one number for a key (the generic cell rate algorithm): the time at which its bucket will be full again. A
+ * key that is not there has a full bucket, so nothing is kept of clients that are gone.
+ */
+export function memoryBucket({ capacity, everyMs }: BucketShape, now: () => Date): TakeToken {
+  const fullAt = new Map<string, number>()
+  return (key) => {
+    const time = now().getTime()
+    const next = Math.max(fullAt.get(key) ?? 0, time) + everyMs
+    const waitMs = next - time - capacity * everyMs
+    if (waitMs > 0) return Promise.resolve(Math.ceil(waitMs))
+    // Deleted first, so that the map is in order of last use.
+    fullAt.delete(key)
+    fullAt.set(key, next)
+    if (fullAt.size > MAX_KEYS) forgetOldest(fullAt)
+    return Promise.resolve(0)
+  }
+}
+
+function forgetOldest(fullAt: Map<string, number>): void {
+  for (const key of fullAt.keys()) {
+    if (fullAt.size <= MAX_KEYS * 0.9) return
+    fullAt.delete(key)
+  }
+}
+
+// In Redis's own time, so that replicas with different clocks agree.
+const TAKE = `
+local time = redis.call('time')
+local now = time[1] * 1000 + time[2] / 1000
+local capacity, every = tonumber(ARGV[1]), tonumber(ARGV[2])
+local next = math.max(tonumber(redis.call('get', KEYS[1]) or '0'), now) + every
+local wait = next - now - capacity * every
+if wait > 0 then return math.ceil(wait) end
+redis.call('set', KEYS[1], string.format('%.3f', next), 'PX', math.ceil(next - now))
+return 0
+`
+
+/** Shared by all that use the same Redis. Rejects when Redis does not answer. */
+export function redisBucket(redis: Redis, prefix: string, { capacity, everyMs }: BucketShape): TakeToken {
+  return async (key) => Number(await redis.eval(TAKE, 1, `${prefix}:${key}`, capacity, everyMs))
+}
