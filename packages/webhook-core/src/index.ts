@@ -134,7 +134,11 @@ export {
 export { replayDeliveries, type ReplayRequest, type ReplayTarget } from './stores/replay-store.js'
 
 export { BodyBuilder, type BodyBuilderOptions, type PayloadProblem } from './payload/body-builder.js'
-export { freezeSummaryCompleted, type SummaryCompleted, type SummaryCompletedData } from './payload/envelope.js'
+export {
+  freezeSummaryCompleted,
+  type SummaryCompleted,
+  type SummaryCompletedData,
+} from './payload/envelope.js'
 export {
   MarkdownConverter,
   type MarkdownConverterOptions,

@@ -1,0 +1,183 @@
+import { describe, expect, it } from '@jest/globals'
+import {
+  closeAccount,
+  deleteAccountEndpoints,
+  deleteAccountEvents,
+  deleteEndpoint,
+  deleteOldEndpoints,
+  deleteOldEvents,
+  dispatchEvents,
+  findAttemptPlans,
+  findBodies,
+  findEvents,
+  findRecordings,
+  ingestSummary,
+  listEndpoints,
+  newEventId,
+  purgeRecording,
+  recordAttempts,
+} from '../src/index.js'
+import { useDatabase } from './support/database.js'
+import {
+  aResult,
+  anAccount,
+  anEndpoint,
+  aSummary,
+  deliveryState,
+  later,
+  NOW,
+  pendingDeliveries,
+} from './support/fixtures.js'
+
+const database = useDatabase()
+const count = async (table: string, where: string, value: unknown): Promise<number> => {
+  const { rows } = await database.db.query<{ n: number }>(
+    `select count(*)::integer as n from ${table} where ${where} = $1`,
+    [value],
+  )
+  return rows[0]?.n ?? -1
+}
+
+describe('purgeRecording', () => {
+  it('removes mirror and bodies, ends what is pending and leaves what has ended', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const [delivered, pending] = await pendingDeliveries(db, endpoint, 2)
+    if (!delivered || !pending) throw new Error('two deliveries')
+    await recordAttempts(db, [aResult(delivered, { kind: 'delivered' })])
+    const queued = aSummary({ accountId: endpoint.accountId, recording: { title: 'secret' } })
+    const other = aSummary({ accountId: endpoint.accountId, audioId: 'rec_other' })
+    for (const summary of [queued, other]) await ingestSummary(db, summary)
+
+    expect(await purgeRecording(db, queued)).toEqual({ purgedEvents: 3, cancelledDeliveries: 1 })
+
+    expect(await findRecordings(db, [queued])).toEqual([null])
+    expect(await findBodies(db, [delivered.eventId, pending.eventId])).toEqual([])
+    expect((await deliveryState(db, delivered.id)).status).toBe(1)
+    expect(await deliveryState(db, pending.id)).toMatchObject({ status: 2, last_error: 'recording_deleted' })
+    const states = await findEvents(db, [queued.eventId, other.eventId])
+    expect(states.map(({ id, state }) => [id, state]).sort()).toEqual(
+      [
+        [queued.eventId, 'purged'],
+        [other.eventId, 'queued'],
+      ].sort(),
+    )
+    expect(await purgeRecording(db, queued)).toEqual({ purgedEvents: 0, cancelledDeliveries: 0 })
+  })
+
+  it('leaves no event to be sent, whether it comes before or after a simultaneous dispatch', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    for (let round = 0; round < 20; round += 1) {
+      const summary = aSummary({ accountId: endpoint.accountId })
+      await ingestSummary(db, summary)
+      await Promise.all([
+        dispatchEvents(db, [{ id: summary.eventId, body: '{"secret":1}' }], NOW),
+        purgeRecording(db, summary),
+      ])
+      expect(await findBodies(db, [summary.eventId])).toEqual([])
+      const { rows } = await db.query<{ id: never }>(
+        `select id from webhook_deliveries where event_id = $1 and status = 0`,
+        [summary.eventId],
+      )
+      // A delivery made in the same instant may be left: its plan says that there is nothing to send.
+      for (const plan of await findAttemptPlans(
+        db,
+        rows.map(({ id }) => id),
+      ))
+        expect(plan.eventState).toBe('purged')
+    }
+  })
+})
+
+describe('deleting an account', () => {
+  it('stops it at once and then removes every row of it, and nothing of others', async () => {
+    const { db } = database
+    const [mine, other] = [await anEndpoint(db), await anEndpoint(db)]
+    const deliveries = await pendingDeliveries(db, mine, 5)
+    const kept = await pendingDeliveries(db, other, 1)
+    const gone = await anEndpoint(db, { accountId: mine.accountId })
+    await deleteEndpoint(db, mine.accountId, gone.id)
+    const queued = aSummary({
+      accountId: mine.accountId,
+      recording: { title: 'x' },
+      transcript: { text: 'x' },
+      summaries: [],
+    })
+    await ingestSummary(db, queued)
+
+    await closeAccount(db, mine.accountId)
+    expect(await listEndpoints(db, mine.accountId)).toEqual([])
+    for (const { id } of deliveries)
+      expect(await deliveryState(db, id)).toMatchObject({ status: 2, last_error: 'endpoint_deleted' })
+    expect(await dispatchEvents(db, [{ id: queued.eventId, body: '{}' }], NOW)).toEqual([])
+
+    const batches: number[] = []
+    do batches.push(await deleteAccountEvents(db, mine.accountId, 2))
+    while (batches.at(-1))
+    await deleteAccountEndpoints(db, mine.accountId)
+
+    expect(batches).toEqual([2, 2, 2, 0])
+    for (const table of ['webhook_endpoints', 'webhook_events', 'recordings', 'transcripts', 'summaries']) {
+      expect([table, await count(table, 'account_id', mine.accountId)]).toEqual([table, 0])
+    }
+    expect(await count('webhook_deliveries', 'endpoint_id', mine.id)).toBe(0)
+    expect(await deliveryState(db, kept[0]?.id as never)).toMatchObject({ status: 0 })
+  })
+})
+
+describe('retention', () => {
+  it('deletes the oldest events with deliveries and attempts, in batches, and none younger', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const old = [1, 2, 3].map((ms) =>
+      aSummary({ accountId: endpoint.accountId, eventId: newEventId(new Date(ms)) }),
+    )
+    const young = aSummary({ accountId: endpoint.accountId, eventId: newEventId(new Date(2000)) })
+    for (const summary of [...old, young]) await ingestSummary(db, summary)
+    const made = await dispatchEvents(
+      db,
+      [...old, young].map(({ eventId }) => ({ id: eventId, body: '{}' })),
+      NOW,
+    )
+    await recordAttempts(
+      db,
+      made.map((delivery) => aResult(delivery, { kind: 'delivered' })),
+    )
+
+    const deleted = []
+    do deleted.push(await deleteOldEvents(db, new Date(2000), 2))
+    while (deleted.at(-1))
+    expect(deleted).toEqual([2, 1, 0])
+    expect(await count('webhook_deliveries', 'endpoint_id', endpoint.id)).toBe(1)
+    expect(await findEvents(db, [young.eventId])).toHaveLength(1)
+    const { rows } = await db.query(
+      `select a.delivery_id from webhook_attempts a where a.delivery_id = any ($1)`,
+      [made.map(({ id }) => id)],
+    )
+    expect(rows).toHaveLength(1)
+  })
+
+  it('steps over rows that are in use', async () => {
+    const { db } = database
+    const ids = [5, 6].map((ms) => newEventId(new Date(ms)))
+    for (const eventId of ids) await ingestSummary(db, aSummary({ accountId: anAccount(), eventId }))
+    await db.transaction(async (tx) => {
+      await tx.query(`select id from webhook_events where id = $1 for update`, [ids[0]])
+      expect(await deleteOldEvents(db, new Date(1000), 10)).toBe(1)
+    })
+    expect(await deleteOldEvents(db, new Date(1000), 10)).toBe(1)
+  })
+
+  it('deletes endpoints that were deleted long ago once nothing refers to them', async () => {
+    const { db } = database
+    const [used, unused, live] = [await anEndpoint(db), await anEndpoint(db), await anEndpoint(db)]
+    await pendingDeliveries(db, used, 1)
+    for (const endpoint of [used, unused]) await deleteEndpoint(db, endpoint.accountId, endpoint.id)
+    expect(await deleteOldEndpoints(db, new Date(Date.now() - 60_000), 100)).toBe(0)
+    await deleteOldEndpoints(db, later(0), 100)
+    expect(await count('webhook_endpoints', 'id', unused.id)).toBe(0)
+    expect(await count('webhook_endpoints', 'id', used.id)).toBe(1)
+    expect(await count('webhook_endpoints', 'id', live.id)).toBe(1)
+  })
+})
