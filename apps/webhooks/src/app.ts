@@ -52,6 +52,7 @@ function createBaseRouter(ctx: Context, routes: ReturnType<typeof publicRoutes>)
   mountRoutes(router, routes.token, { dialect: oauth, headers: NO_STORE, timeoutMs })
   mountRoutes(router, routes.pages, { dialect: pages, timeoutMs })
   mountRoutes(router, routes.documentation, { dialect: oauth })
+  mountRoutes(router, routes.account, { dialect: v1Dialect, headers: V1_HEADERS, timeoutMs })
   mountRoutes(router, routes.v1, {
     dialect: v1Dialect,
     headers: V1_HEADERS,
@@ -61,7 +62,7 @@ function createBaseRouter(ctx: Context, routes: ReturnType<typeof publicRoutes>)
 
   // Strangers learn nothing about /v1, not even which paths exist.
   router.use('/v1', authenticated(ctx))
-  closeFamily(router, '/v1', v1Dialect, 'unavailable')
+  closeFamily(router, ['/v1', '/account'], v1Dialect, 'unavailable')
   closeFamily(router, ['/oauth/authorize', '/oauth/callback'], pages, 'temporarily_unavailable')
   closeFamily(router, '/oauth/register', registration, 'temporarily_unavailable')
   closeFamily(router, '/', oauth, 'temporarily_unavailable')

@@ -12,10 +12,14 @@ import { RedirectAllowList } from './clients/redirect-allow-list.js'
 import { type WebhooksConfig } from './config.js'
 import { createEvents } from './events.js'
 import { AccountCheck } from './grants/account-check.js'
+import { RevocationService } from './grants/revocation-service.js'
 import { TokenService } from './grants/token-service.js'
 import { IdentityClient } from './identity/identity-client.js'
 import { identityKeys, UserJwtVerifier } from './identity/user-jwt.js'
 import { createLimits } from './limits/limits.js'
+import { CleanUpService } from './maintenance/clean-up-service.js'
+import { accountAuthentication } from './personal-tokens/account-authentication.js'
+import { PersonalTokenService } from './personal-tokens/personal-token-service.js'
 import { ResourcePolicy } from './oauth/resource-policy.js'
 import { SessionCookie } from './sessions/session-cookie.js'
 import { SessionService } from './sessions/session-service.js'
@@ -44,8 +48,8 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
   redis.on('error', (error: Error) => log.warn('redis connection failed', { error }))
   const events = createEvents(log, registry)
   const limits = createLimits(config, redis)
-  const oauth = createOAuth(config, { db, events, limits, log, now })
   const accounts = new AccountService({ db, events })
+  const oauth = createOAuth(config, { db, events, limits, accounts, log, now })
   const queues = new WebhookQueues({ connection: redis, prefix: config.queuePrefix })
   const webhooks = createWebhookServices({
     db,
@@ -68,6 +72,7 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
     events,
     limits,
     accounts,
+    cleanUp: new CleanUpService({ db, events }),
     webhooks,
     ...oauth,
     /** Reverse order of creation. */
@@ -87,10 +92,11 @@ type Base = Pick<Ports, 'log' | 'now'> & {
   db: Db
   events: ReturnType<typeof createEvents>
   limits: ReturnType<typeof createLimits>
+  accounts: AccountService
 }
 
 /** The OAuth server: clients, sessions, pages, tokens, Bearer authentication. */
-function createOAuth(config: WebhooksConfig, { db, events, limits, log, now }: Base) {
+function createOAuth(config: WebhooksConfig, { db, events, limits, accounts, log, now }: Base) {
   const { baseUrl } = config
   const allowList = new RedirectAllowList(config.redirectAllowList)
   const resources = new ResourcePolicy(baseUrl, config.oauthResources)
@@ -119,6 +125,8 @@ function createOAuth(config: WebhooksConfig, { db, events, limits, log, now }: B
     bearer,
     /** The `authenticate` step of /v1 routes. */
     authenticateBearer: bearerAuthentication({ baseUrl, bearer, limits }),
+    accountAuthentication: accountAuthentication({ baseUrl, bearer, users, accounts, limits, now }),
+    personalTokens: new PersonalTokenService({ db, events }),
     authorizations: new AuthorizationService({
       db,
       issuer: baseUrl,
@@ -132,6 +140,13 @@ function createOAuth(config: WebhooksConfig, { db, events, limits, log, now }: B
     pages: new AuthorizationPages({ baseUrl, cookie }),
     guard: new FormGuard({ origin: new URL(baseUrl).origin, cookie, sessions }),
     signIn: new SignInService({ identity, users, sessions, failures: limits.loginFailures, events }),
+    revocations: new RevocationService({
+      db,
+      issuer: baseUrl,
+      bearer,
+      introspectionClients: config.introspectionClients,
+      events,
+    }),
     tokens: new TokenService({
       db,
       resources,

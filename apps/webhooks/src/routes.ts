@@ -4,8 +4,9 @@ import { authorizationRoutes } from './authorization/authorization-routes.js'
 import { clientRoutes } from './clients/client-routes.js'
 import { type Context } from './context.js'
 import { discoveryRoutes, insertedDiscoveryRoutes } from './discovery/discovery-routes.js'
-import { tokenRoutes } from './grants/token-routes.js'
+import { introspectionRoutes, tokenRoutes } from './grants/token-routes.js'
 import { internalApiRoutes } from './ingest/internal-routes.js'
+import { personalTokenRoutes } from './personal-tokens/personal-token-routes.js'
 import { signInRoutes } from './sign-in/sign-in-routes.js'
 import { v1Routes } from './v1/v1-routes.js'
 
@@ -20,8 +21,9 @@ export function publicRoutes(ctx: Context) {
   const routes = {
     discovery: discoveryRoutes(discovery),
     register: clientRoutes({ clients: ctx.clients, limit: limits.register }),
-    token: tokenRoutes(ctx),
+    token: [...tokenRoutes(ctx), ...(discovery.introspection ? introspectionRoutes(ctx) : [])],
     pages: [...authorizationRoutes({ ...ctx, limit: limits.authorize }), ...signInRoutes(ctx)],
+    account: personalTokenRoutes(ctx),
     v1: v1Routes({ bearer: ctx.authenticateBearer, limits, services: ctx.webhooks }),
   } satisfies Record<string, Route[]>
   return {

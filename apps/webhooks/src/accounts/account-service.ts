@@ -1,6 +1,13 @@
 import { type Db, type Tx } from '@signet/db'
 import { type Events } from '../events.js'
-import { deleteSessions, revokeGrants, revokePersonalTokens } from './account-store.js'
+import { type IdentityUser } from '../identity/user-jwt.js'
+import {
+  deleteSessions,
+  isCutOff,
+  recordCutoff,
+  revokeGrants,
+  revokePersonalTokens,
+} from './account-store.js'
 
 type Revoked = { sessions: number; grants: number; personalTokens: number }
 
@@ -18,6 +25,7 @@ export class AccountService {
     alsoDelete: (tx: Tx) => Promise<void> = () => Promise.resolve(),
   ): Promise<Revoked> {
     const revoked = await this.deps.db.transaction(async (tx) => {
+      await recordCutoff(tx, accountId)
       // Sessions first: a decision in flight holds its authorization row, so this waits for the grant it is making, and
       // the next statement sees it.
       const sessions = await deleteSessions(tx, accountId)
@@ -28,5 +36,10 @@ export class AccountService {
     })
     this.deps.events.accountRevoked({ accountId, reason, ...revoked })
     return revoked
+  }
+
+  /** False for a user whose JWT is older than the last revocation of the account. */
+  async admits({ accountId, issuedAt }: IdentityUser): Promise<boolean> {
+    return !(await isCutOff(this.deps.db, accountId, issuedAt))
   }
 }

@@ -23,4 +23,21 @@ export async function revokePersonalTokens(tx: Tx, accountId: string, reason: st
   )
 }
 
+/** From now on user JWTs issued before this moment do not count. */
+export async function recordCutoff(tx: Tx, accountId: string): Promise<void> {
+  await tx.query(
+    `insert into account_cutoffs (account_id) values ($1)
+     on conflict (account_id) do update set revoked_at = excluded.revoked_at`,
+    [accountId],
+  )
+}
+
+export async function isCutOff(db: Queryable, accountId: string, issuedAt: Date): Promise<boolean> {
+  const { rows } = await db.query<{ cut_off: boolean }>(
+    'select exists (select from account_cutoffs where account_id = $1 and revoked_at >= $2) as cut_off',
+    [accountId, issuedAt],
+  )
+  return rows[0]?.cut_off ?? false
+}
+
 const affected = ({ rowCount }: Awaited<ReturnType<Queryable['query']>>) => rowCount ?? 0

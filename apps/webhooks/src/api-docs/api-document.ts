@@ -3,6 +3,7 @@ import { deliveryComponents } from '../deliveries/delivery-schemas.js'
 import { endpointComponents } from '../endpoints/endpoint-schemas.js'
 import { ingestComponents } from '../ingest/ingest-schemas.js'
 import { sampleComponents } from '../samples/sample-schemas.js'
+import { personalTokenComponents } from '../personal-tokens/personal-token-routes.js'
 import { commonComponents } from '../v1/v1-docs.js'
 
 const VERSION = '1.0.0'
@@ -13,6 +14,7 @@ export const publicComponents: Readonly<Record<string, JsonSchema>> = {
   ...endpointComponents,
   ...deliveryComponents,
   ...sampleComponents,
+  ...personalTokenComponents,
 }
 
 /** The OpenAPI document of the routes that the public listener runs. */
@@ -29,6 +31,16 @@ export const publicApiDocument = (routes: readonly Route[]): JsonSchema =>
         type: 'http',
         scheme: 'bearer',
         description: 'An OAuth access token with scope `mcp:connect`, or a personal token',
+      },
+      tokens: {
+        type: 'http',
+        scheme: 'bearer',
+        description: 'An OAuth access token with scope `tokens:manage`',
+      },
+      user: {
+        type: 'http',
+        scheme: 'bearer',
+        description: 'A user JWT of the identity server, at most 15 minutes old',
       },
     },
   })

@@ -45,9 +45,9 @@ export const isWellFormed = (token: string): boolean =>
   token.length <= MAX_TOKEN_LENGTH && /^[A-Za-z0-9._~+/=-]+$/.test(token)
 
 /** Refusals with their `WWW-Authenticate` value: one challenge, no quotes inside values (RFC 6750, RFC 9728 section 5.1). */
-export function bearerChallenges(baseUrl: string) {
+export function bearerChallenges(baseUrl: string, scope: string = SCOPE_CONNECT) {
   const challenge = (error: string) =>
-    `Bearer realm="recording-events", ${error}scope="${SCOPE_CONNECT}", ` +
+    `Bearer realm="recording-events", ${error}scope="${scope}", ` +
     `resource_metadata="${baseUrl}/.well-known/oauth-protected-resource"`
   const invalidToken =
     'error="invalid_token", error_description="The access token is invalid or has expired", '

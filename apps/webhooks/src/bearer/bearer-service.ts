@@ -29,7 +29,7 @@ export class BearerService {
   /** Null for every token that does not work here, whatever the reason. */
   async resolve(token: string): Promise<Caller | null> {
     if (hasFormOf('accessToken', token)) return this.#accessToken(token)
-    return isPersonalToken(token) ? this.#personalToken(token) : null
+    return this.resolvePersonalToken(token)
   }
 
   async #accessToken(token: string): Promise<Caller | null> {
@@ -39,7 +39,9 @@ export class BearerService {
     return { accountId: found.accountId, scope: found.scope, kind: 'access', personalTokenId: '' }
   }
 
-  async #personalToken(token: string): Promise<Caller | null> {
+  /** As {@link resolve}, for personal tokens alone. Counts as a use; a token that idled too long ends here. */
+  async resolvePersonalToken(token: string): Promise<Caller | null> {
+    if (!isPersonalToken(token)) return null
     const { db, events } = this.deps
     const found = await findLivePersonalToken(db, sha256(token))
     if (!found) return null

@@ -6,11 +6,13 @@ import { sha256 } from '../credentials/credential.js'
 import { type Limits } from '../limits/limits.js'
 import { OAuthError } from '../oauth/oauth-error.js'
 import { Parameters } from '../oauth/parameters.js'
+import { type RevocationService } from './revocation-service.js'
 import { type IssuedTokens, type TokenService } from './token-service.js'
 
 type Deps = {
   clients: ClientService
   tokens: TokenService
+  revocations: RevocationService
   limits: Pick<Limits, 'token' | 'revoke' | 'clientFailures' | 'address'>
 }
 
@@ -39,6 +41,48 @@ export const tokenRoutes = (deps: Deps): Route[] => [
       parameters.refuseRepetition()
       const client = await authenticateClient(deps, req, parameters)
       return { status: 200, body: view(await issue(deps.tokens, client, parameters)) }
+    },
+  }),
+  route<undefined, Form>({
+    method: 'post',
+    path: '/oauth/revoke',
+    docs: {
+      summary: 'Revoke an access token, or a refresh token with its grant (RFC 7009)',
+      tag: 'oauth',
+      responses: {
+        200: { description: 'Revoked, or not a token of this client' },
+        401: { description: 'Unknown client' },
+      },
+    },
+    limit: deps.limits.revoke,
+    body: form,
+    async handle({ req, res, body }) {
+      const parameters = Parameters.fromForm(body)
+      parameters.refuseRepetition()
+      const client = await authenticateClient(deps, req, parameters)
+      await deps.revocations.revoke(client, parameters.require('token'))
+      res.status(200).end()
+    },
+  }),
+]
+
+/** Introspection (RFC 7662); mounted only when the operator named clients that may use it. */
+export const introspectionRoutes = (deps: Deps): Route[] => [
+  route<undefined, Form>({
+    method: 'post',
+    path: '/oauth/introspect',
+    docs: {
+      summary: 'Describe a token to a resource server (RFC 7662)',
+      tag: 'oauth',
+      responses: { 200: { description: 'The token' }, 401: { description: 'A client that may not ask' } },
+    },
+    limit: deps.limits.revoke,
+    body: form,
+    async handle({ req, body }) {
+      const parameters = Parameters.fromForm(body)
+      parameters.refuseRepetition()
+      const client = await authenticateClient(deps, req, parameters)
+      return { status: 200, body: await deps.revocations.introspect(client, parameters.require('token')) }
     },
   }),
 ]

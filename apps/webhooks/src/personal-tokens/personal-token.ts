@@ -1,6 +1,18 @@
 import { crc32 } from 'node:zlib'
 import { randomBase62, toBase62 } from '../credentials/credential.js'
 
+export type PersonalTokenStatus = 'active' | 'expired' | 'inactive'
+
+export type PersonalToken = {
+  id: string
+  name: string
+  hint: string
+  createdAt: Date
+  expiresAt: Date
+  lastUsedAt: Date | null
+  status: PersonalTokenStatus
+}
+
 const PREFIX = 'svp_'
 const BODY_LENGTH = 30
 const CHECKSUM_LENGTH = 6

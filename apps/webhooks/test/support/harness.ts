@@ -14,11 +14,13 @@ export const PIPELINE_TOKEN = 'pipeline-service-token-of-more-than-32-bytes'
 type Options = {
   /** Overrides of the environment. */
   env?: Record<string, string>
+  /** Path of the base URL. */
+  basePath?: string
   now?: () => Date
 }
 
 /** The real service on free ports, with a database of its own and an identity double. */
-export async function startHarness({ env = {}, now }: Options = {}) {
+export async function startHarness({ env = {}, basePath = '', now }: Options = {}) {
   const database = await createTestDatabase({
     key: migrationsKey('webhooks', MIGRATIONS),
     migrate: async (databaseUrl) => {
@@ -28,9 +30,9 @@ export async function startHarness({ env = {}, now }: Options = {}) {
   const identity = await startIdentityDouble()
   const logLines: string[] = []
   const port = await freePort()
-  const base = `http://127.0.0.1:${port}`
+  const origin = `http://127.0.0.1:${port}`
   const config = readConfig({
-    WEBHOOKS_BASE_URL: base,
+    WEBHOOKS_BASE_URL: `${origin}${basePath}`,
     WEBHOOKS_PORT: String(port),
     WEBHOOKS_INTERNAL_PORT: '0',
     WEBHOOKS_HOST: '127.0.0.1',
@@ -53,7 +55,7 @@ export async function startHarness({ env = {}, now }: Options = {}) {
   })
   return {
     base: config.baseUrl,
-    origin: base,
+    origin,
     internal: `http://127.0.0.1:${service.internalPort}`,
     identity,
     ctx: service.ctx,

@@ -1,0 +1,63 @@
+import { type Db } from '@signet/db'
+import { type BearerService } from '../bearer/bearer-service.js'
+import { invalidClient, type AuthenticatedClient } from '../clients/client-service.js'
+import { hasFormOf, sha256 } from '../credentials/credential.js'
+import { type Events } from '../events.js'
+import { SCOPE_CONNECT } from '../oauth/scope.js'
+import {
+  describeAccessToken,
+  describePersonalToken,
+  revokeAccessToken,
+  revokeGrantOfRefreshToken,
+  type TokenDetails,
+} from './revocation-store.js'
+
+type Deps = {
+  db: Db
+  issuer: string
+  bearer: BearerService
+  /** Clients that may introspect. */
+  introspectionClients: readonly string[]
+  events: Events
+}
+
+/** Revocation (RFC 7009) and introspection (RFC 7662), webhooks contract B.12. */
+export class RevocationService {
+  constructor(private readonly deps: Deps) {}
+
+  /** An access token ends alone, a refresh token with its grant. Unknown and foreign tokens change nothing, silently. */
+  async revoke({ clientId }: AuthenticatedClient, token: string): Promise<void> {
+    const owned = { tokenHash: sha256(token), clientId }
+    if (hasFormOf('accessToken', token)) return revokeAccessToken(this.deps.db, owned)
+    if (!hasFormOf('refreshToken', token)) return
+    const grantId = await revokeGrantOfRefreshToken(this.deps.db, owned)
+    if (grantId !== null) this.deps.events.grantRevoked({ grantId, reason: 'revoked_by_client' })
+  }
+
+  /** What a resource server hears about a token; only `active: false` for all that is not live. */
+  async introspect(client: AuthenticatedClient, token: string): Promise<Record<string, unknown>> {
+    const mayAsk = client.secretHash !== null && this.deps.introspectionClients.includes(client.clientId)
+    if (!mayAsk) throw invalidClient()
+    const details = await this.#describe(token)
+    if (!details) return { active: false }
+    return {
+      active: true,
+      scope: details.scope,
+      ...(details.clientId === null ? {} : { client_id: details.clientId }),
+      sub: details.accountId,
+      iss: this.deps.issuer,
+      aud: details.resources.length === 0 ? [this.deps.issuer] : details.resources,
+      exp: details.expiresAt,
+      iat: details.issuedAt,
+      token_type: 'Bearer',
+    }
+  }
+
+  async #describe(token: string): Promise<TokenDetails | null> {
+    const { db, bearer } = this.deps
+    if (hasFormOf('accessToken', token)) return describeAccessToken(db, sha256(token))
+    // Resolving counts as a use and applies the rule of idleness.
+    if (!(await bearer.resolvePersonalToken(token))) return null
+    return describePersonalToken(db, sha256(token), SCOPE_CONNECT)
+  }
+}

@@ -1,0 +1,39 @@
+import { withAdvisoryLock, type Db } from '@signet/db'
+import { type Events } from '../events.js'
+import { dailySteps, hourlySteps, type CleanUpStep } from './clean-up-store.js'
+
+type Deps = { db: Db; events: Events }
+
+const BATCH = 1000
+
+/** Removes what is over (webhooks contract G.2). One instance at a time; a second one does nothing. */
+export class CleanUpService {
+  constructor(private readonly deps: Deps) {}
+
+  runHourly(): Promise<void> {
+    return this.#run('clean-up-hourly', hourlySteps)
+  }
+
+  runDaily(): Promise<void> {
+    return this.#run('clean-up-daily', dailySteps)
+  }
+
+  async #run(lock: string, steps: Readonly<Record<string, CleanUpStep>>): Promise<void> {
+    const { db, events } = this.deps
+    const counts = await withAdvisoryLock(db, lock, async () => {
+      const removed: Record<string, number> = {}
+      for (const [name, step] of Object.entries(steps)) removed[name] = await this.#drain(step)
+      return removed
+    })
+    if (counts) events.cleaned(counts)
+  }
+
+  async #drain(step: CleanUpStep): Promise<number> {
+    let total = 0
+    for (;;) {
+      const count = await step(this.deps.db, BATCH)
+      total += count
+      if (count < BATCH) return total
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import { type Queryable } from '@signet/db'
+
+/** Deletes or ends at most `limit` rows and answers how many; whoever calls goes on while it is the full number. */
+export type CleanUpStep = (db: Queryable, limit: number) => Promise<number>
+
+/** Rows that somebody is working on are left for the next time. */
+const step =
+  (text: string): CleanUpStep =>
+  async (db, limit) =>
+    (await db.query(text, [limit])).rowCount ?? 0
+
+const deleteWhere = (table: string, key: string, condition: string): CleanUpStep =>
+  step(
+    `delete from ${table} where ${key} in
+       (select ${key} from ${table} where ${condition} limit $1 for update skip locked)`,
+  )
+
+/** What expires within minutes or hours. Used codes stay with their grant: their replay must be recognised. */
+export const hourlySteps: Readonly<Record<string, CleanUpStep>> = {
+  codes: deleteWhere('oauth_codes', 'code_hash', 'used_at is null and expires_at < now()'),
+  authorizations: deleteWhere('oauth_authorizations', 'txn_hash', 'expires_at < now()'),
+  sessions: deleteWhere(
+    'login_sessions',
+    'id_hash',
+    `expires_at < now() or last_seen_at < now() - interval '1 hour'`,
+  ),
+  access_tokens: deleteWhere('oauth_access_tokens', 'token_hash', 'expires_at < now()'),
+}
+
+/** What expires in days (webhooks contract B.4, D.2, G.2). */
+export const dailySteps: Readonly<Record<string, CleanUpStep>> = {
+  refresh_tokens: deleteWhere('oauth_refresh_tokens', 'token_hash', 'expires_at < now()'),
+  // A grant is dead when it was revoked, or when nothing of it can be used or refreshed any more.
+  grants: step(
+    `delete from oauth_grants where id in (
+       select g.id from oauth_grants g
+        where g.revoked_at < now() - interval '30 days'
+           or (g.created_at < now() - interval '30 days'
+               and not exists (select from oauth_refresh_tokens r where r.grant_id = g.id)
+               and not exists (select from oauth_access_tokens t where t.grant_id = g.id))
+        limit $1 for update skip locked)`,
+  ),
+  unused_clients: deleteWhere(
+    'oauth_clients',
+    'client_id',
+    `last_used_at is null and not first_party and created_at < now() - interval '90 days'`,
+  ),
+  idle_personal_tokens: step(
+    `update personal_tokens set revoked_at = now(), revoke_reason = 'inactive' where id in (
+       select id from personal_tokens
+        where revoked_at is null and coalesce(last_used_at, created_at) < now() - interval '90 days 10 minutes'
+        limit $1 for update skip locked)`,
+  ),
+  dead_personal_tokens: deleteWhere(
+    'personal_tokens',
+    'id',
+    `revoked_at < now() - interval '30 days' or expires_at < now() - interval '30 days'`,
+  ),
+  account_cutoffs: deleteWhere('account_cutoffs', 'account_id', `revoked_at < now() - interval '30 days'`),
+}

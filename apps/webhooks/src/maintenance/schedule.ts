@@ -1,0 +1,36 @@
+export type PeriodicJob = {
+  name: string
+  everyMs: number
+  run: () => Promise<void>
+}
+
+/** Runs jobs now and then until it is closed; a run that fails is reported and tried again at its next time. */
+export class Schedule {
+  readonly #timers: NodeJS.Timeout[] = []
+  readonly #running = new Set<Promise<void>>()
+
+  constructor(
+    jobs: readonly PeriodicJob[],
+    private readonly onError: (name: string, error: unknown) => void,
+  ) {
+    for (const job of jobs) {
+      // The first run soon: a process may not live as long as the interval.
+      this.#timers.push(setTimeout(() => this.#start(job), FIRST_RUN_MS).unref())
+      this.#timers.push(setInterval(() => this.#start(job), job.everyMs).unref())
+    }
+  }
+
+  /** Starts nothing any more and waits for what runs. */
+  async close(): Promise<void> {
+    this.#timers.forEach(clearTimeout)
+    await Promise.all(this.#running)
+  }
+
+  #start(job: PeriodicJob): void {
+    const run = job.run().catch((error: unknown) => this.onError(job.name, error))
+    this.#running.add(run)
+    void run.finally(() => this.#running.delete(run))
+  }
+}
+
+const FIRST_RUN_MS = 60_000

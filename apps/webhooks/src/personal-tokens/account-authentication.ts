@@ -1,0 +1,67 @@
+import { type RequestContext } from '@signet/http'
+import { type Request } from 'express'
+import { type AccountService } from '../accounts/account-service.js'
+import { bearerChallenges, bearerToken, isWellFormed } from '../bearer/bearer-authentication.js'
+import { type BearerService, type Caller } from '../bearer/bearer-service.js'
+import { type UserJwtVerifier } from '../identity/user-jwt.js'
+import { type Limits } from '../limits/limits.js'
+import { hasScope, SCOPE_MANAGE_TOKENS } from '../oauth/scope.js'
+
+type Deps = {
+  baseUrl: string
+  bearer: BearerService
+  users: UserJwtVerifier
+  accounts: AccountService
+  now: () => Date
+  limits: Pick<Limits, 'bearerFailures'>
+}
+
+/** Who may manage the personal tokens of which account. */
+export type Manager = { readonly accountId: string }
+
+const MAX_JWT_AGE_MS = 15 * 60 * 1000
+const MAX_JWT_LENGTH = 8192
+
+/**
+ * Authentication of `/account` (webhooks contract D.3). `manager` wants an access token with scope tokens:manage, or a fresh
+ * user JWT; `owner` wants the personal token itself.
+ */
+export function accountAuthentication(deps: Deps) {
+  const challenges = bearerChallenges(deps.baseUrl, SCOPE_MANAGE_TOKENS)
+  const invalid = async (req: Request, context: RequestContext) => {
+    await deps.limits.bearerFailures(req, context)
+    return challenges.invalid()
+  }
+  return {
+    manager: async (req: Request, context: RequestContext): Promise<Manager> => {
+      const token = bearerToken(req)
+      if (token === null) throw challenges.missing()
+      const accountId = isJwt(token) ? await userOf(deps, token) : null
+      if (accountId !== null) return { accountId }
+      const caller = await callerOf(deps, token)
+      if (!caller) throw await invalid(req, context)
+      if (!hasScope(caller.scope, SCOPE_MANAGE_TOKENS)) throw challenges.insufficientScope()
+      return caller
+    },
+    owner: async (req: Request, context: RequestContext): Promise<Caller> => {
+      const token = bearerToken(req)
+      if (token === null) throw challenges.missing()
+      const caller = await callerOf(deps, token)
+      if (!caller) throw await invalid(req, context)
+      if (caller.kind !== 'personal') throw challenges.insufficientScope()
+      return caller
+    },
+  }
+}
+
+const callerOf = ({ bearer }: Deps, token: string) =>
+  isWellFormed(token) ? bearer.resolve(token) : Promise.resolve(null)
+
+const isJwt = (token: string) => token.length <= MAX_JWT_LENGTH && token.split('.').length === 3
+
+/** The account of a user JWT that is fresh, and not older than a revocation of the account. */
+async function userOf({ users, accounts, now }: Deps, token: string): Promise<string | null> {
+  const user = await users.verify(token)
+  const isFresh = user !== null && now().getTime() - user.issuedAt.getTime() <= MAX_JWT_AGE_MS
+  return isFresh && (await accounts.admits(user)) ? user.accountId : null
+}

@@ -1,0 +1,163 @@
+import { route, type JsonSchema, type Route } from '@signet/http'
+import { type Caller } from '../bearer/bearer-service.js'
+import { badRequest, notFound } from '../http/v1-dialect.js'
+import { type Limits } from '../limits/limits.js'
+import { SCOPE_CONNECT } from '../oauth/scope.js'
+import { ref, responses } from '../v1/v1-docs.js'
+import { type accountAuthentication, type Manager } from './account-authentication.js'
+import { type PersonalToken } from './personal-token.js'
+import { type PersonalTokenService } from './personal-token-service.js'
+
+type Deps = {
+  personalTokens: PersonalTokenService
+  accountAuthentication: ReturnType<typeof accountAuthentication>
+  limits: Pick<Limits, 'personalTokens'>
+}
+
+type CreateBody = { name: string; expires_in_days?: number }
+
+const createSchema: JsonSchema = {
+  type: 'object',
+  required: ['name'],
+  properties: {
+    name: { type: 'string', description: '1 to 100 characters' },
+    expires_in_days: { type: 'integer', minimum: 1, maximum: 365, description: 'Default 90' },
+  },
+}
+
+const docs = { tag: 'Personal tokens', security: ['tokens', 'user'] }
+
+/** `/account/tokens` (webhooks contract D.3). */
+export const personalTokenRoutes = ({
+  personalTokens,
+  accountAuthentication: { manager, owner },
+  limits,
+}: Deps): Route[] => [
+  route<Manager, CreateBody>({
+    method: 'post',
+    path: '/account/tokens',
+    docs: {
+      ...docs,
+      summary: 'Create a personal token',
+      description: 'The token is shown only this once.',
+      responses: responses(
+        { 201: { description: 'Created', schema: ref('CreatedPersonalToken') } },
+        400,
+        401,
+        403,
+        413,
+        429,
+      ),
+    },
+    authenticate: manager,
+    body: { as: 'json', maxBytes: 64 * 1024, schema: createSchema },
+    async handle({ caller, body }) {
+      const name = readName(body.name)
+      await limits.personalTokens.consume(caller.accountId)
+      const created = await personalTokens.create(caller.accountId, { name, days: body.expires_in_days })
+      return { status: 201, body: { ...view(created), token: created.token } }
+    },
+  }),
+  route<Manager>({
+    method: 'get',
+    path: '/account/tokens',
+    docs: {
+      ...docs,
+      summary: 'List personal tokens',
+      description: 'Newest first, without the tokens themselves.',
+      responses: responses({ 200: { description: 'The tokens', schema: listSchema() } }, 401, 403),
+    },
+    authenticate: manager,
+    async handle({ caller }) {
+      const tokens = await personalTokens.list(caller.accountId)
+      return {
+        status: 200,
+        body: { items: tokens.map((token) => ({ ...view(token), status: token.status })) },
+      }
+    },
+  }),
+  route<Caller>({
+    method: 'delete',
+    path: '/account/tokens/current',
+    docs: {
+      ...docs,
+      security: ['bearer'],
+      summary: 'Revoke the personal token that makes this request',
+      responses: responses({ 200: { description: 'Revoked', schema: ref('Ok') } }, 401, 403),
+    },
+    authenticate: owner,
+    async handle({ caller }) {
+      if (!(await personalTokens.revoke(caller.accountId, caller.personalTokenId))) throw notFound()
+      return { status: 200, body: { ok: true } }
+    },
+  }),
+  route<Manager>({
+    method: 'delete',
+    path: '/account/tokens/:id',
+    docs: {
+      ...docs,
+      summary: 'Revoke a personal token',
+      responses: responses({ 200: { description: 'Revoked', schema: ref('Ok') } }, 401, 403, 404),
+    },
+    authenticate: manager,
+    async handle({ caller, req }) {
+      const id = String(req.params['id'])
+      if (!isId(id) || !(await personalTokens.revoke(caller.accountId, id))) throw notFound()
+      return { status: 200, body: { ok: true } }
+    },
+  }),
+]
+
+const MAX_BIGINT = 9223372036854775807n
+const isId = (text: string) => /^[1-9][0-9]{0,18}$/.test(text) && BigInt(text) <= MAX_BIGINT
+
+function readName(name: string): string {
+  const trimmed = name.trim()
+  const length = [...trimmed].length
+  if (length < 1 || length > 100 || /[\p{Cc}\p{Cs}]/u.test(trimmed))
+    throw badRequest('name must be 1 to 100 characters of text')
+  return trimmed
+}
+
+const view = ({ id, name, hint, createdAt, expiresAt, lastUsedAt }: PersonalToken) => ({
+  id,
+  name,
+  hint,
+  scope: SCOPE_CONNECT,
+  created_at: createdAt.toISOString(),
+  expires_at: expiresAt.toISOString(),
+  last_used_at: lastUsedAt?.toISOString() ?? '',
+})
+
+const time = { type: 'string', format: 'date-time' }
+const FIELDS = {
+  id: { type: 'string', description: 'Decimal digits' },
+  name: { type: 'string' },
+  hint: { type: 'string', description: 'Prefix and last four characters' },
+  scope: { type: 'string' },
+  created_at: time,
+  expires_at: time,
+  last_used_at: { type: 'string', description: 'Empty before the first use' },
+}
+
+function listSchema(): JsonSchema {
+  return {
+    type: 'object',
+    required: ['items'],
+    properties: { items: { type: 'array', items: ref('PersonalToken') } },
+  }
+}
+
+/** Components of the OpenAPI document. */
+export const personalTokenComponents: Readonly<Record<string, JsonSchema>> = {
+  PersonalToken: {
+    type: 'object',
+    required: [...Object.keys(FIELDS), 'status'],
+    properties: { ...FIELDS, status: { type: 'string', enum: ['active', 'expired', 'inactive'] } },
+  },
+  CreatedPersonalToken: {
+    type: 'object',
+    required: [...Object.keys(FIELDS), 'token'],
+    properties: { ...FIELDS, token: { type: 'string', description: 'Shown only this once' } },
+  },
+}

@@ -1,0 +1,49 @@
+import { type Db } from '@signet/db'
+import { AppError } from '@signet/errors'
+import { sha256 } from '../credentials/credential.js'
+import { type Events } from '../events.js'
+import { hintOf, personalToken, type PersonalToken } from './personal-token.js'
+import {
+  countUsableForUpdate,
+  insertPersonalToken,
+  listPersonalTokens,
+  revokePersonalToken,
+} from './personal-token-store.js'
+
+const MAX_USABLE = 20
+const DEFAULT_DAYS = 90
+
+/** Personal API tokens of an account (webhooks contract D). */
+export class PersonalTokenService {
+  constructor(private readonly deps: { db: Db; events: Events }) {}
+
+  /** The new token in plain text, this once. */
+  async create(
+    accountId: string,
+    { name, days = DEFAULT_DAYS }: { name: string; days?: number | undefined },
+  ): Promise<PersonalToken & { token: string }> {
+    const token = personalToken()
+    const row = { accountId, name, tokenHash: sha256(token), hint: hintOf(token), days }
+    const created = await this.deps.db.transaction(async (tx) => {
+      if ((await countUsableForUpdate(tx, accountId)) >= MAX_USABLE) throw tooMany()
+      return insertPersonalToken(tx, row)
+    })
+    this.deps.events.personalTokenCreated({ id: created.id, accountId })
+    return { ...created, token }
+  }
+
+  list(accountId: string): Promise<PersonalToken[]> {
+    return listPersonalTokens(this.deps.db, accountId)
+  }
+
+  /** False for an unknown, foreign or already revoked token. */
+  async revoke(accountId: string, id: string): Promise<boolean> {
+    const revoked = await revokePersonalToken(this.deps.db, { accountId, id })
+    if (revoked) this.deps.events.personalTokenRevoked({ id, accountId, reason: 'revoked_by_user' })
+    return revoked
+  }
+}
+
+/** Like every quota answer without Retry-After: waiting does not help. */
+const tooMany = () =>
+  new AppError('limited', 'too_many_requests', `An account has at most ${MAX_USABLE} usable personal tokens`)

@@ -1,0 +1,77 @@
+import { type Queryable, type Tx } from '@signet/db'
+import { type PersonalToken, type PersonalTokenStatus } from './personal-token.js'
+
+type PersonalTokenRow = {
+  id: string
+  name: string
+  hint: string
+  created_at: Date
+  expires_at: Date
+  last_used_at: Date | null
+  status: PersonalTokenStatus
+}
+
+const IDLE = `coalesce(last_used_at, created_at) < now() - interval '90 days 10 minutes'`
+const COLUMNS = `id, name, hint, created_at, expires_at, last_used_at,
+  case when revoked_at is not null or ${IDLE} then 'inactive'
+       when expires_at <= now() then 'expired'
+       else 'active' end as status`
+
+/** How many tokens the account can use, under a lock that other creations of the account wait for. */
+export async function countUsableForUpdate(tx: Tx, accountId: string): Promise<number> {
+  await tx.query(`select pg_advisory_xact_lock(hashtextextended('personal-tokens:' || $1, 0))`, [accountId])
+  const { rows } = await tx.query<{ count: number }>(
+    `select count(*)::integer as count from personal_tokens
+      where account_id = $1 and revoked_at is null and expires_at > now() and not ${IDLE}`,
+    [accountId],
+  )
+  return rows[0]?.count ?? 0
+}
+
+export async function insertPersonalToken(
+  tx: Tx,
+  token: { accountId: string; name: string; tokenHash: Buffer; hint: string; days: number },
+): Promise<PersonalToken> {
+  const { rows } = await tx.query<PersonalTokenRow>(
+    `insert into personal_tokens (account_id, name, token_hash, hint, expires_at)
+     values ($1, $2, $3, $4, now() + make_interval(days => $5))
+  returning ${COLUMNS}`,
+    [token.accountId, token.name, token.tokenHash, token.hint, token.days],
+  )
+  if (!rows[0]) throw new Error('the insert returned no row')
+  return toPersonalToken(rows[0])
+}
+
+/** Newest first. Revoked ones are gone, but one that ended by idleness stays until its owner removes it. */
+export async function listPersonalTokens(db: Queryable, accountId: string): Promise<PersonalToken[]> {
+  const { rows } = await db.query<PersonalTokenRow>(
+    `select ${COLUMNS} from personal_tokens
+      where account_id = $1 and (revoked_at is null or revoke_reason = 'inactive')
+      order by id desc`,
+    [accountId],
+  )
+  return rows.map(toPersonalToken)
+}
+
+/** False when the account has no such token any more. */
+export async function revokePersonalToken(
+  db: Queryable,
+  { accountId, id }: { accountId: string; id: string },
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update personal_tokens set revoked_at = now(), revoke_reason = 'revoked_by_user'
+      where account_id = $1 and id = $2 and (revoked_at is null or revoke_reason = 'inactive')`,
+    [accountId, id],
+  )
+  return rowCount === 1
+}
+
+const toPersonalToken = (row: PersonalTokenRow): PersonalToken => ({
+  id: row.id,
+  name: row.name,
+  hint: row.hint,
+  createdAt: row.created_at,
+  expiresAt: row.expires_at,
+  lastUsedAt: row.last_used_at,
+  status: row.status,
+})
