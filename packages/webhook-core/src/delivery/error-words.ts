@@ -57,7 +57,7 @@ export function failureWordOf(error: unknown): FailureWord | `http_${number}` {
   if (name === 'TimeoutError' || name === 'AbortError') return 'timeout'
   // The client has no way to hand over an unasked-for 101 but this error.
   if (message === 'bad upgrade') return 'http_101'
-  if (message === 'bad response') return 'invalid_response'
+  if (message === 'bad response' || name === 'HTTPParserError') return 'invalid_response'
   if (typeof code === 'string') return wordOfCode(code)
   // Several addresses were tried (AggregateError), or another layer wrapped the cause.
   const inner = Array.isArray(errors) ? (errors as unknown[])[0] : cause
