@@ -62,6 +62,28 @@ describe('GET /v1/webhook-events/samples', () => {
     expect((await samples(token, '?limit=1')).text).toBe(`[${bodies[0]}]`)
   })
 
+  it('makes samples of the newest recordings with summaries when there is no event, HTML as it is', async () => {
+    const { accountId, token } = await api.anAccount()
+    const put = (audioId: string, body: object) =>
+      api.internal('PUT', `/internal/v1/accounts/${accountId}/recordings/${audioId}`, { body })
+    const summaries = [{ label: 'S', content: '<h1>Hi</h1>', format: 'html' }]
+    await put('rec_without_summary', { title: 'Nothing to tell' })
+    for (const audioId of ['rec_1', 'rec_2', 'rec_3', 'rec_4'])
+      await put(audioId, { title: audioId, summaries })
+    await put('rec_4', { transcript: { text: 'x'.repeat(1_100_000), segments: [] } })
+    const { items } = await samples(token)
+    expect(items.map(({ id }) => id)).toEqual(['evt_sample_rec_4', 'evt_sample_rec_3', 'evt_sample_rec_2'])
+    expect(items[1]).toEqual({
+      id: 'evt_sample_rec_3',
+      type: 'summary.completed',
+      created_at: expect.stringMatching(/Z$/) as unknown,
+      data: { audio_id: 'rec_3', title: 'rec_3', summaries },
+    })
+    expect(items[0]?.data['transcript']).toMatchObject({ truncated: true })
+    // The budget is reckoned with `truncated: false`, which is a byte longer (contract F.4).
+    expect(Buffer.byteLength(JSON.stringify(items[0]))).toBe(1_048_575)
+  })
+
   it('never shows data of another account', async () => {
     const other = await api.anAccount()
     await frozen(other.accountId, 'rec_secret', 0)

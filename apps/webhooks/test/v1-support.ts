@@ -11,7 +11,7 @@ import { startService, type WebhooksService } from '../src/service.js'
 
 const directory = fileURLToPath(new URL('../migrations', import.meta.url))
 export const SERVICE_TOKEN = 'service-token-of-the-pipeline-0123456789'
-const SECOND_TOKEN = 'service-token-after-its-rotation-0123456789'
+export const SECOND_TOKEN = 'service-token-after-its-rotation-0123456789'
 
 type Line = Record<string, unknown>
 export type Reply = { status: number; headers: Headers; text: string; body: never }
@@ -103,7 +103,11 @@ export function configFor(databaseUrl: string, env: Record<string, string> = {})
     WEBHOOKS_IDENTITY_URL: 'https://identity.signet.example',
     WEBHOOKS_IDENTITY_JWT_SECRET: '0123456789abcdef0123456789abcdef',
     WEBHOOKS_SECRET_KEYS: `k1:${Buffer.from(Array.from({ length: 32 }, (_, i) => i * 7)).toString('base64')}`,
-    WEBHOOKS_INTERNAL_TOKENS: `pipeline:${digest(SERVICE_TOKEN)},pipeline:${digest(SECOND_TOKEN)}`,
+    WEBHOOKS_INTERNAL_TOKENS: [
+      `pipeline:${digest(SERVICE_TOKEN)}`,
+      `pipeline:${digest(SECOND_TOKEN)}`,
+      `other:${digest('service-token-of-another-caller-012345678')}`,
+    ].join(),
     WEBHOOKS_RATE_LIMITS_ENABLED: 'false',
     ...env,
   })
@@ -178,4 +182,76 @@ export async function disable(api: Api, id: string): Promise<void> {
     'update webhook_endpoints set status = 2, disabled_at = now(), consecutive_failures = 20 where id = $1',
     [id],
   )
+}
+
+type EventRow = {
+  id: string
+  type: string
+  target_endpoint_id: string | null
+  state: string
+  body: string | null
+}
+
+export async function eventRows(api: Api, accountId: string): Promise<EventRow[]> {
+  const { rows } = await api.db.query<EventRow>(
+    `select id, type, target_endpoint_id, state, body from webhook_events where account_id = $1
+     order by created_at, id`,
+    [accountId],
+  )
+  return rows
+}
+
+/** What waits in the queue of events, as Redis has it. */
+export async function queuedEvents(api: Api): Promise<{ id: string | undefined; data: unknown }[]> {
+  const { queues } = api.service.ctx
+  const jobs = await queues.events.getJobs(['waiting', 'delayed', 'prioritized'])
+  return jobs.map(({ id, data }) => ({ id, data }))
+}
+
+/** A summary-ready notice with every part. */
+export const aNotice = (accountId: string, more: object = {}) => ({
+  source_event_key: `summary:${randomUUID()}`,
+  account_id: accountId,
+  audio_id: 'rec_1001',
+  recording: {
+    report_id: 'rep_7',
+    status: 3,
+    title: 'Weekly sync',
+    duration_ms: 1_834_000,
+    recorded_at: '2026-01-01T09:00:00.000Z',
+  },
+  transcript: {
+    language: 'en',
+    text: 'Hello.',
+    segments: [{ speaker: 'A', start: 0, end: 4.2, text: 'Hello.' }],
+  },
+  summaries: [{ label: 'Summary', content: '<h1>Hi</h1>', format: 'html', template_name: 'Default' }],
+  ...more,
+})
+
+type Row = Record<string, unknown>
+type Mirror = {
+  recording: Row | null
+  transcript: Row | null
+  summaries: Row[]
+}
+
+/** The mirror rows of an account that has at most one recording. */
+export async function mirrorOf(api: Api, accountId: string): Promise<Mirror> {
+  const one = async (columns: string, table: string) =>
+    (await api.db.query<Row>(`select ${columns} from ${table} where account_id = $1`, [accountId])).rows[0] ??
+    null
+  const recording = await one('report_id, status, title, duration_ms, recorded_at', 'recordings')
+  const { rows } = await api.db.query<Row>(
+    'select label, content, format, template_name from summaries where account_id = $1 order by position',
+    [accountId],
+  )
+  return {
+    recording: recording && {
+      ...recording,
+      recorded_at: (recording['recorded_at'] as Date | null)?.toISOString() ?? null,
+    },
+    transcript: await one('language, text, segments', 'transcripts'),
+    summaries: rows,
+  }
 }

@@ -1,17 +1,29 @@
 import { type Db } from '@signet/db'
-import { findRecentBodies, type EventType } from '@signet/webhook-core'
+import {
+  findRecentBodies,
+  freezeSummaryCompleted,
+  recordingSamples,
+  type EventType,
+} from '@signet/webhook-core'
 import { syntheticSample } from './synthetic-sample.js'
+
+type Deps = { db: Db; now: () => Date }
 
 /** Events to look at (webhooks contract E.7). Nothing here creates a delivery. */
 export class SampleService {
-  constructor(private readonly deps: { db: Db }) {}
+  constructor(private readonly deps: Deps) {}
 
-  /** At least one event as JSON text: of the account's own if there are any, else invented. */
+  /** At least one event as JSON text: the account's own if there are any, else its recordings, else an invented one. */
   async list(accountId: string, type: EventType, limit: number): Promise<string[]> {
-    if (type === 'summary.completed') {
-      const recent = await findRecentBodies(this.deps.db, accountId, type, limit)
-      if (recent.length > 0) return recent
-    }
-    return [JSON.stringify(syntheticSample(type))]
+    const own = type === 'summary.completed' ? await this.#ownSummaries(accountId, limit) : []
+    return own.length > 0 ? own : [JSON.stringify(syntheticSample(type))]
+  }
+
+  async #ownSummaries(accountId: string, limit: number): Promise<string[]> {
+    const { db, now } = this.deps
+    const sent = await findRecentBodies(db, accountId, 'summary.completed', limit)
+    if (sent.length > 0) return sent
+    const samples = await recordingSamples(db, accountId, limit, now())
+    return samples.map(freezeSummaryCompleted)
   }
 }

@@ -36,7 +36,7 @@ export function createWebhookServices(deps: Deps) {
     endpoints: new EndpointService({ db, urlPolicy, secretBox, webhookEvents }),
     testEvents: new TestEventService({ db, announcer, webhookEvents, now }),
     deliveryLog: new DeliveryPager(db),
-    samples: new SampleService({ db }),
+    samples: new SampleService({ db, now }),
     ingest: new IngestService({ db, announcer, webhookEvents, now }),
     accountRemoval: new AccountRemovalService({ db, accounts, webhookEvents }),
     parser,
