@@ -73,6 +73,7 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
     limits,
     accounts,
     cleanUp: new CleanUpService({ db, events }),
+    queues,
     webhooks,
     ...oauth,
     /** Reverse order of creation. */
