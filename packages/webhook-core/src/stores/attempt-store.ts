@@ -108,14 +108,14 @@ const RECORD = `
       status = case when t.disables then 2 else e.status end,
       disabled_at = case when t.disables then clock_timestamp() else e.disabled_at end,
       updated_at = greatest(clock_timestamp(), e.updated_at)
-    from tally t where e.id = t.endpoint_id
+    from tally t where e.id = t.endpoint_id and e.id = any ($2::bigint[])
   ),
   delivery_states as (
     update webhook_deliveries d set
       status = n.status, attempts = n.attempts, last_error = n.last_error,
       next_attempt_at = case when n.status = 0 then n.retry_at end,
       delivered_at = case when n.status = 1 then n.finished_at end
-    from next n where d.id = n.delivery_id and n.changes
+    from next n where d.id = n.delivery_id and n.changes and d.id = any ($1::bigint[])
   ),
   cancelled as (
     update webhook_deliveries set status = 2, last_error = 'endpoint_disabled', next_attempt_at = null

@@ -131,15 +131,16 @@ export async function dispatchEvents(
   const frozen = events.map((_, i) => `($${2 * i + 2}::text, $${2 * i + 3}::text)`).join(', ')
   const { rows } = await db.query<{ id: DeliveryId; endpoint_id: EndpointId; event_id: EventId }>(
     `with frozen (id, body) as (values ${frozen}),
+     -- Not "state = 'queued'": that would let the planner read everything that is queued, which is cheap until it is not.
      queued as materialized (
        select id from webhook_events
-       where id in (select id from frozen) and state = 'queued'
+       where id = any (array(select id from frozen)) and state not in ('dispatched', 'purged')
        order by id for update
      ),
      event as (
        update webhook_events e set state = 'dispatched', body = frozen.body, dispatched_at = now()
        from frozen join queued using (id)
-       where e.id = frozen.id and e.state = 'queued'
+       where e.id = frozen.id and e.id = any (array(select id from frozen))
        returning e.id, e.account_id, e.type, e.target_endpoint_id
      ),
      created as (
@@ -157,9 +158,9 @@ export async function dispatchEvents(
      )
      select id, endpoint_id, event_id from created
      union all
-     select d.id, d.endpoint_id, d.event_id
-     from frozen join webhook_deliveries d on d.event_id = frozen.id
-     where d.status = 0`,
+     -- Still pending; said so for the same reason.
+     select d.id, d.endpoint_id, d.event_id from webhook_deliveries d
+     where d.event_id = any (array(select id from frozen)) and d.next_attempt_at is not null`,
     [now, ...events.flatMap(({ id, body }) => [id, body])],
   )
   return rows.map(({ id, endpoint_id, event_id }) => ({ id, endpointId: endpoint_id, eventId: event_id }))
