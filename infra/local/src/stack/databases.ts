@@ -16,7 +16,7 @@ export interface Store extends Part {
 const POSTGRES_PORT = 5433
 const REDIS_PORT = 6380
 /** What the services keep in a Redis that is not ours alone. */
-const REDIS_KEYS = ['{webhooks}:*', 'signet:*']
+const REDIS_KEYS = ['{webhooks}:*', 'limit:*']
 
 /** The server of DATABASE_URL, else an embedded one. `url` is an administrator's, to any database there. */
 export async function providePostgres(folder: string): Promise<Store> {
