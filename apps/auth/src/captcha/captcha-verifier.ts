@@ -1,3 +1,6 @@
+import { authError } from '../errors/auth-error.js'
+import { type Outbound } from '../outbound/outbound.js'
+
 export type CaptchaVerifier = {
   /** Throws `captcha_failed`, or `unexpected_failure` when the service gave no answer. Does nothing while switched off. */
   verify(token: string | undefined, remoteIp: string): Promise<void>
@@ -5,7 +8,52 @@ export type CaptchaVerifier = {
 
 export type CaptchaConfig = {
   enabled: boolean
-  provider: 'hcaptcha' | 'turnstile'
+  provider: CaptchaProvider
+  /** Required while enabled; start-up refuses to go on without. */
   secret: string
   timeoutMs: number
+}
+
+export type CaptchaProvider = 'hcaptcha' | 'turnstile'
+
+const VERIFY_URLS: Readonly<Record<CaptchaProvider, string>> = {
+  hcaptcha: 'https://hcaptcha.com/siteverify',
+  turnstile: 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
+}
+
+type Deps = {
+  config: CaptchaConfig
+  outbound: Outbound
+  /** Where the services are; other places are for tests. */
+  verifyUrls?: Readonly<Record<CaptchaProvider, string>>
+}
+
+/** Asks the CAPTCHA service whether a person is there (contract 9.2). */
+export function createCaptchaVerifier({ config, outbound, verifyUrls = VERIFY_URLS }: Deps): CaptchaVerifier {
+  return {
+    async verify(token, remoteIp) {
+      if (!config.enabled) return
+      if (token === undefined || token.trim() === '') throw refused('no captcha_token found in the request')
+      const body = new URLSearchParams({ secret: config.secret, response: token.trim(), remoteip: remoteIp })
+      const url = verifyUrls[config.provider]
+      const answer = await outbound
+        .request({ method: 'POST', url, body, timeoutMs: config.timeoutMs })
+        .then(({ text }) => readAnswer(text))
+        .catch((cause: unknown) => {
+          throw authError('internal', 'unexpected_failure', 'The CAPTCHA could not be verified', { cause })
+        })
+      if (!answer.success) throw refused(answer.errorCodes.join(', ') || 'the answer was refused')
+    },
+  }
+}
+
+const refused = (reason: string) =>
+  authError('invalid', 'captcha_failed', `captcha protection: request disallowed (${reason})`)
+
+/** The status says nothing: the services answer a refusal with 200, and some errors with 400, in the same form. */
+function readAnswer(text: string): { success: boolean; errorCodes: string[] } {
+  const answer = JSON.parse(text) as { success?: unknown; 'error-codes'?: unknown } | null
+  if (typeof answer?.success !== 'boolean') throw new Error('the CAPTCHA service did not say yes or no')
+  const codes = Array.isArray(answer['error-codes']) ? (answer['error-codes'] as unknown[]) : []
+  return { success: answer.success, errorCodes: codes.filter((code) => typeof code === 'string') }
 }

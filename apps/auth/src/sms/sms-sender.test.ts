@@ -1,0 +1,251 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo } from 'node:net'
+import { createLogger } from '@signet/telemetry'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { createOutbound } from '../outbound/outbound.js'
+import { createSmsSender, type SmsGatewayConfig } from './sms-sender.js'
+
+type Seen = {
+  url: string
+  authorization: string | undefined
+  type: string | undefined
+  form: Record<string, string>
+}
+type Answer = { status: number; body: unknown } | 'break' | 'hang'
+
+const CODE = '123456'
+const PHONE = '15550109999'
+
+const configs = {
+  twilio: { provider: 'twilio', accountSid: 'AC1', authToken: 'tw-token', messageServiceSid: 'MG1' },
+  messagebird: { provider: 'messagebird', accessKey: 'mb-key', originator: 'Signet' },
+  textlocal: { provider: 'textlocal', apiKey: 'tl-key', sender: 'SIGNET' },
+  vonage: { provider: 'vonage', apiKey: 'vo-key', apiSecret: 'vo-secret', from: 'Signet' },
+} as const satisfies Record<string, SmsGatewayConfig>
+
+describe('SMS gateways (contract 9.1)', () => {
+  let seen: Seen[] = []
+  let lines: string[] = []
+  let answer: Answer
+  const server = createServer((req, res) => {
+    let text = ''
+    req.on('data', (chunk: Buffer) => (text += chunk.toString()))
+    req.on('end', () => {
+      const { authorization, 'content-type': type } = req.headers
+      seen.push({
+        url: req.url ?? '',
+        authorization,
+        type,
+        form: Object.fromEntries(new URLSearchParams(text)),
+      })
+      if (answer === 'break') res.destroy()
+      else if (answer !== 'hang') res.writeHead(answer.status).end(bodyOf(answer.body))
+    })
+  })
+  const bodyOf = (body: unknown) => (typeof body === 'string' ? body : JSON.stringify(body))
+  const outbound = createOutbound({ allowPrivateUrls: true })
+  const log = createLogger({ level: 'debug', component: 'test', sink: (line) => lines.push(line) })
+  let origin: string
+  beforeAll(async () => {
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  afterAll(async () => {
+    await outbound.close()
+    server.closeAllConnections()
+    server.close()
+  })
+  beforeEach(() => {
+    seen = []
+    lines = []
+  })
+
+  function sender(
+    gateway: SmsGatewayConfig | undefined,
+    template = 'Your code is {{ .Code }}',
+    limited = false,
+  ) {
+    return createSmsSender({
+      config: { gateway, template },
+      outbound,
+      log,
+      limit: { consume: () => (limited ? Promise.reject(new Error('quota')) : Promise.resolve()) },
+      baseUrls: { twilio: origin, messagebird: origin, textlocal: origin, vonage: origin },
+    })
+  }
+  const send = (gateway: SmsGatewayConfig, channel: 'sms' | 'whatsapp' = 'sms', template?: string) =>
+    sender(gateway, template).send(PHONE, CODE, channel)
+
+  const success = {
+    twilio: { status: 201, body: { sid: 'SM1', status: 'queued' } },
+    messagebird: { status: 201, body: { id: 'mb1', recipients: { totalSentCount: 1 } } },
+    textlocal: { status: 200, body: { status: 'success', messages: [{ id: 'tl1' }] } },
+    vonage: { status: 200, body: { messages: [{ status: '0', 'message-id': 'vo1' }] } },
+  }
+
+  it('twilio: Basic credentials, numbers with +, the service as sender', async () => {
+    answer = success.twilio
+    await expect(send(configs.twilio)).resolves.toEqual({ messageId: 'SM1' })
+    expect(seen).toEqual([
+      {
+        url: '/2010-04-01/Accounts/AC1/Messages.json',
+        authorization: `Basic ${Buffer.from('AC1:tw-token').toString('base64')}`,
+        type: 'application/x-www-form-urlencoded',
+        form: { To: `+${PHONE}`, From: 'MG1', Body: `Your code is ${CODE}`, Channel: 'sms' },
+      },
+    ])
+  })
+
+  it.each([
+    ['+15005550006', 'whatsapp:+15005550006'],
+    ['MG1', 'MG1'],
+  ])('twilio whatsapp: sender %s goes out as %s', async (messageServiceSid, From) => {
+    answer = success.twilio
+    await send({ ...configs.twilio, messageServiceSid }, 'whatsapp')
+    expect(seen[0]?.form).toMatchObject({ To: `whatsapp:+${PHONE}`, From, Body: `Your code is ${CODE}` })
+  })
+
+  it('twilio whatsapp: a content template gets the code as variable 1 and replaces the text', async () => {
+    answer = success.twilio
+    await send({ ...configs.twilio, contentSid: 'HX1' }, 'whatsapp')
+    expect(seen[0]?.form).toMatchObject({ ContentSid: 'HX1', ContentVariables: `{"1":"${CODE}"}` })
+    expect(seen[0]?.form).not.toHaveProperty('Body')
+  })
+
+  it('messagebird: access key and unicode', async () => {
+    answer = success.messagebird
+    await expect(send(configs.messagebird)).resolves.toEqual({ messageId: 'mb1' })
+    expect(seen).toEqual([
+      {
+        url: '/messages',
+        authorization: 'AccessKey mb-key',
+        type: 'application/x-www-form-urlencoded',
+        form: {
+          originator: 'Signet',
+          body: `Your code is ${CODE}`,
+          recipients: PHONE,
+          type: 'sms',
+          datacoding: 'unicode',
+        },
+      },
+    ])
+  })
+
+  it('textlocal: key and sender in the form', async () => {
+    answer = success.textlocal
+    await expect(send(configs.textlocal)).resolves.toEqual({ messageId: 'tl1' })
+    expect(seen[0]).toMatchObject({
+      url: '/send',
+      form: { apikey: 'tl-key', sender: 'SIGNET', message: `Your code is ${CODE}`, numbers: PHONE },
+    })
+  })
+
+  it.each([
+    ['Your code is {{ .Code }}', undefined],
+    ['Ihr Schlüssel: {{.Code}}', 'unicode'],
+  ])('vonage: %j has the type %s', async (template, type) => {
+    answer = success.vonage
+    await expect(send(configs.vonage, 'sms', template)).resolves.toEqual({ messageId: 'vo1' })
+    expect(seen[0]).toMatchObject({
+      url: '/sms/json',
+      form: { from: 'Signet', to: PHONE, api_key: 'vo-key', api_secret: 'vo-secret' },
+    })
+    expect(seen[0]?.form['type']).toBe(type)
+  })
+
+  it('puts the code wherever the template wants it, as it is', async () => {
+    answer = success.textlocal
+    await sender(configs.textlocal, '{{ .Code }}/{{.Code}} {{ .Other }} $&').send(PHONE, '$1', 'sms')
+    expect(seen[0]?.form['message']).toBe('$1/$1 {{ .Other }} $&')
+  })
+
+  const invalidNumber = {
+    code: 21211,
+    message: `Invalid 'To' for ${CODE}`,
+    more_info: 'https://x',
+    status: 400,
+  }
+  it.each<[string, SmsGatewayConfig, Answer, string]>([
+    ['twilio: error body', configs.twilio, { status: 400, body: invalidNumber }, '400: 21211 Invalid'],
+    [
+      'twilio: wrong credentials',
+      configs.twilio,
+      { status: 401, body: { code: 20003, message: 'Auth' } },
+      '20003',
+    ],
+    ['twilio: failed', configs.twilio, { status: 201, body: { sid: 'SM1', status: 'failed' } }, 'failed'],
+    [
+      'twilio: undelivered',
+      configs.twilio,
+      { status: 200, body: { sid: 'S', status: 'undelivered' } },
+      'undelivered',
+    ],
+    ['twilio: no id', configs.twilio, { status: 201, body: { status: 'queued' } }, 'no message id'],
+    ...[400, 401, 403, 422].map<[string, SmsGatewayConfig, Answer, string]>((status) => [
+      `messagebird: ${status}`,
+      configs.messagebird,
+      { status, body: { errors: [{ code: 9, description: 'no (correct) recipients found' }] } },
+      'no (correct) recipients found',
+    ]),
+    [
+      'messagebird: sent to nobody',
+      configs.messagebird,
+      { status: 201, body: { id: 'mb1', recipients: { totalSentCount: 0 } } },
+      'nobody',
+    ],
+    ['messagebird: nothing in the body', configs.messagebird, { status: 201, body: {} }, 'nobody'],
+    [
+      'textlocal: failure',
+      configs.textlocal,
+      { status: 200, body: { status: 'failure', errors: [{ code: 3, message: 'Invalid login details' }] } },
+      '3: Invalid login details',
+    ],
+    [
+      'textlocal: template mismatch',
+      configs.textlocal,
+      { status: 200, body: { status: 'failure', errors: [{ code: 80, message: 'Invalid template' }] } },
+      'AUTH_SMS_TEMPLATE',
+    ],
+    ['textlocal: nothing in the body', configs.textlocal, { status: 200, body: {} }, '200'],
+    [
+      'vonage: refused with status 200',
+      configs.vonage,
+      { status: 200, body: { messages: [{ status: '4', 'error-text': 'Bad Credentials' }] } },
+      '4: Bad Credentials',
+    ],
+    ['vonage: no messages', configs.vonage, { status: 200, body: { messages: [] } }, 'no messages'],
+    ...Object.values(configs).flatMap<[string, SmsGatewayConfig, Answer, string]>((config) => [
+      [
+        `${config.provider}: a page instead of JSON`,
+        config,
+        { status: 502, body: '<html>' },
+        'without a JSON object',
+      ],
+      [`${config.provider}: JSON null`, config, { status: 200, body: 'null' }, 'without a JSON object'],
+      [`${config.provider}: a broken connection`, config, 'break', 'the exchange failed'],
+    ]),
+  ])('refusal, %s', async (_name, config, given, reason) => {
+    answer = given
+    await expect(send(config)).rejects.toMatchObject({
+      kind: 'unprocessable',
+      code: 'sms_send_failed',
+      message: 'The SMS could not be sent',
+    })
+    expect(lines.join()).toContain(reason)
+    expect(lines.join()).not.toMatch(new RegExp(`${CODE}|tw-token|mb-key|tl-key|vo-key|vo-secret`))
+  })
+
+  it('asks the quota first and sends nothing beyond it', async () => {
+    await expect(sender(configs.twilio, undefined, true).send(PHONE, CODE, 'sms')).rejects.toThrow('quota')
+    expect(seen).toHaveLength(0)
+  })
+
+  it('is a fault of the server when no gateway is configured', async () => {
+    await expect(sender(undefined).send(PHONE, CODE, 'sms')).rejects.toMatchObject({
+      kind: 'internal',
+      code: 'unexpected_failure',
+    })
+  })
+})

@@ -1,0 +1,33 @@
+import { readJson, SmsGatewayError, taken, type GatewayDeps, type SmsGateway } from './sms-gateway.js'
+
+export type TextlocalConfig = { provider: 'textlocal'; apiKey: string; sender: string }
+
+type Answer = {
+  status: unknown
+  messages: readonly { id?: unknown }[]
+  errors: readonly { code?: number; message?: string }[]
+}
+
+const TEMPLATE_MISMATCH = 80
+
+export function textlocal(config: TextlocalConfig, { outbound, baseUrl }: GatewayDeps): SmsGateway {
+  return async ({ phone, text }) => {
+    const response = await outbound.request({
+      method: 'POST',
+      url: `${baseUrl}/send`,
+      body: new URLSearchParams({
+        sender: config.sender,
+        apikey: config.apiKey,
+        message: text,
+        numbers: phone,
+      }),
+    })
+    const answer = readJson<Answer>(response)
+    if (answer.status === 'success') return taken(answer.messages?.[0]?.id)
+    const { code, message } = answer.errors?.[0] ?? {}
+    // Indian networks deliver registered texts only, so this one is the operator's to mend.
+    if (code === TEMPLATE_MISMATCH)
+      throw new SmsGatewayError('80: AUTH_SMS_TEMPLATE does not match the template registered with Textlocal')
+    throw new SmsGatewayError(`${code ?? response.status}: ${message ?? ''}`)
+  }
+}
