@@ -1,0 +1,222 @@
+import { type Queryable } from '@signet/db'
+import {
+  cancelDelivery,
+  decide,
+  deliveryHeaders,
+  deliveryStatus,
+  endpointSecretContext,
+  endpointStatus,
+  SecretUnreadableError,
+  type AttemptPlan,
+  type AttemptResult,
+  type CancelWord,
+  type DeliveryId,
+  type DeliveryJob,
+  type RecordedAttempt,
+  type RetrySchedule,
+  type SecretBox,
+  type SendResult,
+} from '@signet/webhook-core'
+import { type Events } from '../events.js'
+import { type EndpointLanes, type Slot } from '../fairness/endpoint-lanes.js'
+import { type Exchange, type Post } from '../sending/http-sender.js'
+import { type BodyCache } from './body-cache.js'
+import { type ResultRecorder } from './result-recorder.js'
+
+/** What becomes of the job: over; put off by the schedule; or put back without anything having happened. */
+export type JobFate =
+  | { kind: 'finished' }
+  | { kind: 'retry'; delayMs: number; reason: string }
+  | { kind: 'stepBack'; delayMs: number }
+
+export type AttemptDeps = {
+  db: Queryable
+  lanes: EndpointLanes
+  /** The row of a delivery as it is now; null when it is gone. */
+  findPlan: (id: DeliveryId) => Promise<AttemptPlan | null>
+  bodies: BodyCache
+  recorder: ResultRecorder
+  secretBox: SecretBox
+  schedule: RetrySchedule
+  send: (post: Post) => Exchange
+  patiently: <T>(work: () => Promise<T>) => Promise<T>
+  events: Events
+  now: () => Date
+}
+
+const FINISHED: JobFate = { kind: 'finished' }
+/** Clocks of two machines differ; a job that is this early is on time. */
+const EARLY_MS = 50
+/** When another worker has just reported the same attempt, its row tells after a moment when to go on. */
+const LOOK_AGAIN_MS = 1000
+
+/** One attempt of one delivery: take a place, read the row, send, record, and say what becomes of the job. */
+export class AttemptService {
+  constructor(private readonly deps: AttemptDeps) {}
+
+  /** `lost` says that a worker died with this job in its hands: its attempt is reported first. */
+  async run({ deliveryId, endpointId }: DeliveryJob, lost: boolean): Promise<JobFate> {
+    const { lanes, events } = this.deps
+    const entry = await lanes.enter(endpointId)
+    if (!('slot' in entry)) {
+      events.steppedBack(entry.reason)
+      return { kind: 'stepBack', delayMs: entry.stepBackMs }
+    }
+    events.inFlight(lanes.size)
+    const hold = new Hold(entry.slot)
+    try {
+      return await this.withPlace(deliveryId, lost, hold)
+    } finally {
+      hold.end()
+      events.inFlight(lanes.size)
+    }
+  }
+
+  private async withPlace(deliveryId: DeliveryId, lost: boolean, hold: Hold): Promise<JobFate> {
+    const { findPlan, now, events } = this.deps
+    // Read after the place was taken, so that nothing old is sent however long it took.
+    const plan = await findPlan(deliveryId)
+    if (plan?.status !== deliveryStatus.pending) {
+      events.attemptSkipped(deliveryId, 'not_pending')
+      return FINISHED
+    }
+    const cancelled = reasonToCancel(plan)
+    if (cancelled) return this.cancel(deliveryId, cancelled)
+    const earlyMs = (plan.nextAttemptAt?.getTime() ?? 0) - now().getTime()
+    // The row is the truth about the schedule: a job found again after a lost lock must not jump it.
+    if (earlyMs > EARLY_MS) return { kind: 'stepBack', delayMs: earlyMs }
+    if (!lost) return this.attempt(plan, plan.attempts + 1, hold)
+    const reported = await this.reportLost(plan)
+    if (reported?.status !== deliveryStatus.pending) return FINISHED
+    return this.attempt(plan, reported.attempts + 1, hold)
+  }
+
+  private async attempt(plan: AttemptPlan, number: number, hold: Hold): Promise<JobFate> {
+    const { bodies, patiently, now } = this.deps
+    const body = await patiently(() => bodies.get(plan.eventId))
+    if (!body) return this.cancel(plan.id, 'recording_deleted')
+    const startedAt = now()
+    const sent = await this.send(plan, body, startedAt, hold)
+    return this.conclude(plan, { number, sent, startedAt, finishedAt: now() })
+  }
+
+  private async send(plan: AttemptPlan, body: Buffer, at: Date, hold: Hold): Promise<SendResult> {
+    const { secretBox, send } = this.deps
+    const { endpoint } = plan
+    try {
+      if (!endpoint.secret) throw new SecretUnreadableError('the endpoint has no secret')
+      const headers = deliveryHeaders({
+        secret: secretBox.open(endpoint.secret, endpointSecretContext(endpoint)),
+        timestamp: Math.floor(at.getTime() / 1000),
+        body,
+        deliveryId: plan.id,
+        eventType: plan.eventType,
+      })
+      const exchange = send({ url: new URL(endpoint.url), headers: { ...FIXED_HEADERS, ...headers }, body })
+      hold.until(exchange.closed)
+      const sent = await exchange.answered
+      if (isSuccess(sent)) hold.end()
+      return sent
+    } catch (error) {
+      this.deps.events.attemptImpossible(plan.id, error)
+      return { kind: 'failed', error: 'internal_error' }
+    }
+  }
+
+  private async conclude(
+    plan: AttemptPlan,
+    facts: { number: number; sent: SendResult; startedAt: Date; finishedAt: Date },
+  ): Promise<JobFate> {
+    const { number, sent, startedAt, finishedAt } = facts
+    const outcome = decide(sent, number, this.deps.schedule)
+    const httpStatus = sent.kind === 'answered' ? sent.status : undefined
+    const result: AttemptResult = {
+      ...this.resultOf(plan, number),
+      outcome,
+      startedAt,
+      finishedAt,
+      httpStatus,
+    }
+    const recorded = await this.deps.recorder.record(result)
+    this.deps.events.attemptEnded({ plan, result, recorded })
+    return this.fateOf(recorded)
+  }
+
+  private fateOf(recorded: RecordedAttempt | null): JobFate {
+    if (recorded?.status !== deliveryStatus.pending) return FINISHED
+    if (!recorded.nextAttemptAt) return { kind: 'stepBack', delayMs: LOOK_AGAIN_MS }
+    const delayMs = Math.max(1, recorded.nextAttemptAt.getTime() - this.deps.now().getTime())
+    return { kind: 'retry', delayMs, reason: recorded.lastError }
+  }
+
+  /**
+   * A worker died in mid-attempt. That attempt was made, so it is in the log and spends a try (an attempt that kills its
+   * worker ends after six), but the next one follows at once: the receiver is not to blame.
+   */
+  private async reportLost(plan: AttemptPlan): Promise<RecordedAttempt | null> {
+    const { recorder, schedule, now, events } = this.deps
+    const number = plan.attempts + 1
+    const at = now()
+    const result: AttemptResult = {
+      ...this.resultOf(plan, number),
+      outcome:
+        number < schedule.maxAttempts
+          ? { kind: 'retry', error: 'interrupted', delayMs: 0 }
+          : { kind: 'over', error: 'interrupted' },
+      startedAt: plan.nextAttemptAt ?? at,
+      finishedAt: at,
+    }
+    const recorded = await recorder.record(result)
+    events.attemptEnded({ plan, result, recorded })
+    return recorded
+  }
+
+  private resultOf(plan: AttemptPlan, number: number) {
+    return {
+      deliveryId: plan.id,
+      endpointId: plan.endpoint.id,
+      urlVersion: plan.endpoint.urlVersion,
+      number,
+    }
+  }
+
+  private async cancel(id: DeliveryId, reason: CancelWord): Promise<JobFate> {
+    const { db, patiently, events } = this.deps
+    await patiently(() => cancelDelivery(db, id, reason))
+    events.attemptSkipped(id, reason)
+    return FINISHED
+  }
+}
+
+/** In addition to the documented headers (contract F.5). */
+const FIXED_HEADERS = { 'user-agent': 'Service-Webhooks/1', accept: '*/*' }
+
+const isSuccess = (sent: SendResult) => sent.kind === 'answered' && sent.status >= 200 && sent.status <= 299
+
+/**
+ * Disabling, deleting and purging cancel pending deliveries themselves; this catches the one that was made in the same
+ * moment by a dispatch that still saw the endpoint active.
+ */
+function reasonToCancel({ endpoint, eventState }: AttemptPlan): CancelWord | null {
+  if (endpoint.deleted) return 'endpoint_deleted'
+  if (endpoint.status === endpointStatus.disabled) return 'endpoint_disabled'
+  return eventState === 'purged' ? 'recording_deleted' : null
+}
+
+/**
+ * Keeps a place until the connection is free. After a failure also until the result is committed, so that no more attempts
+ * than the limit are ever under way towards an endpoint whose 20th failure is just being counted.
+ */
+class Hold {
+  private closed = Promise.resolve()
+
+  constructor(private readonly slot: Slot) {}
+
+  until(closed: Promise<void>): void {
+    this.closed = closed
+  }
+
+  end(): void {
+    void this.closed.then(() => this.slot.leave())
+  }
+}

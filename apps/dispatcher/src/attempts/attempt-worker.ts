@@ -1,0 +1,56 @@
+import { DELIVERY_BACKOFF, queueNames, type DeliveryJob } from '@signet/webhook-core'
+import { DelayedError, Worker, type Job } from 'bullmq'
+import { type Events } from '../events.js'
+import { ownFailureDelayMs, workerOptions, type WorkerConnection } from '../queues/worker-options.js'
+import { type AttemptService } from './attempt-service.js'
+
+/** Thrown to have the job run again when the schedule says so. Its message is stored with the job: a word, no more. */
+class RetryLater extends Error {
+  constructor(
+    readonly delayMs: number,
+    reason: string,
+  ) {
+    super(reason)
+    this.name = 'RetryLater'
+  }
+}
+
+type AttemptWorkerDeps = {
+  queue: WorkerConnection
+  concurrency: number
+  attempts: AttemptService
+  events: Events
+}
+
+/** Runs the jobs of the `deliveries` queue. It knows BullMQ and nothing about deliveries. */
+export function createAttemptWorker({ queue, concurrency, attempts, events }: AttemptWorkerDeps) {
+  const process = async (job: Job<AttemptJob>, token?: string): Promise<void> => {
+    const lost = job.stalledCounter > (job.data.lost ?? 0)
+    // Remembered before anything is reported, so that one loss is not reported twice.
+    if (lost) await job.updateData({ ...job.data, lost: job.stalledCounter })
+    const fate = await attempts.run(job.data, lost)
+    if (fate.kind === 'finished') return
+    if (fate.kind === 'retry') throw new RetryLater(fate.delayMs, fate.reason)
+    await job.moveToDelayed(Date.now() + fate.delayMs, token)
+    throw new DelayedError()
+  }
+  const worker = new Worker<AttemptJob, void>(queueNames.deliveries, process, {
+    ...workerOptions(queue, concurrency),
+    settings: { backoffStrategy },
+  })
+  worker.on('error', (error) => events.queueTrouble(queueNames.deliveries, error))
+  worker.on('stalled', (jobId) => events.jobStalled(queueNames.deliveries, jobId))
+  worker.on('failed', (job, error) => {
+    if (!(error instanceof RetryLater)) events.jobFailed(queueNames.deliveries, job?.id, error)
+  })
+  return worker
+}
+
+/** `lost`: how many losses of a worker with this job were already reported. */
+type AttemptJob = DeliveryJob & { lost?: number }
+
+/** BullMQ asks this for the delay of a failed job; the name is part of the job's options. */
+function backoffStrategy(attemptsMade: number, type?: string, error?: Error): number {
+  if (type !== DELIVERY_BACKOFF) throw new Error(`unknown backoff ${type}`)
+  return error instanceof RetryLater ? error.delayMs : ownFailureDelayMs(attemptsMade)
+}

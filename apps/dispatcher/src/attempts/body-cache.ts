@@ -1,0 +1,54 @@
+/**
+ * Frozen bodies by event id, the least recently used dropped first, limited in bytes: all endpoints of an account and all
+ * retries send the same bytes, and reading 1 MiB from PostgreSQL for each attempt costs more than sending it. A body never
+ * changes once frozen, and whether it may still be sent is read fresh from the delivery's row, so nothing is invalidated.
+ */
+export class BodyCache {
+  private readonly bodies = new Map<string, Buffer>()
+  private readonly loading = new Map<string, Promise<Buffer | null>>()
+  private usedBytes = 0
+
+  constructor(
+    private readonly maxBytes: number,
+    private readonly load: (eventId: string) => Promise<Buffer | null>,
+    private readonly seen: (result: 'hit' | 'miss') => void = () => undefined,
+  ) {}
+
+  get bytes(): number {
+    return this.usedBytes
+  }
+
+  /** The body of an event, or null when it was purged. Simultaneous callers share one read. */
+  async get(eventId: string): Promise<Buffer | null> {
+    const known = this.bodies.get(eventId)
+    this.seen(known ? 'hit' : 'miss')
+    if (known) {
+      this.bodies.delete(eventId)
+      this.bodies.set(eventId, known)
+      return known
+    }
+    const underWay = this.loading.get(eventId)
+    if (underWay) return underWay
+    const read = this.load(eventId)
+      .then((body) => {
+        if (body) this.put(eventId, body)
+        return body
+      })
+      .finally(() => this.loading.delete(eventId))
+    this.loading.set(eventId, read)
+    return read
+  }
+
+  /** Keeps a body that was just frozen: its first attempt follows in a moment, often in this process. */
+  put(eventId: string, body: Buffer): void {
+    // One giant must not push out everything else.
+    if (body.byteLength > this.maxBytes / 4 || this.bodies.has(eventId)) return
+    this.bodies.set(eventId, body)
+    this.usedBytes += body.byteLength
+    for (const [oldest, dropped] of this.bodies) {
+      if (this.usedBytes <= this.maxBytes) break
+      this.bodies.delete(oldest)
+      this.usedBytes -= dropped.byteLength
+    }
+  }
+}

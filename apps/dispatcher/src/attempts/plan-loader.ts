@@ -1,0 +1,27 @@
+import { type Queryable } from '@signet/db'
+import { findAttemptPlans, type AttemptPlan, type DeliveryId } from '@signet/webhook-core'
+import { Batcher } from '../batching/batcher.js'
+
+const MAX_BATCH = 200
+const PARALLEL = 3
+
+/**
+ * Reads what attempts need, many at a time and always fresh: nothing of an endpoint is kept, so no attempt can go to one
+ * that was disabled, deleted or moved before it began.
+ */
+export function createPlanLoader(
+  db: Queryable,
+  patiently: <T>(work: () => Promise<T>) => Promise<T>,
+): (id: DeliveryId) => Promise<AttemptPlan | null> {
+  const batcher = new Batcher<DeliveryId, AttemptPlan | null>({
+    run: async (ids) => {
+      const plans = await patiently(() => findAttemptPlans(db, ids))
+      const byId = new Map(plans.map((plan) => [plan.id, plan]))
+      return ids.map((id) => byId.get(id) ?? null)
+    },
+    maxItems: MAX_BATCH,
+    lingerMs: 0,
+    parallel: PARALLEL,
+  })
+  return (id) => batcher.submit(id)
+}

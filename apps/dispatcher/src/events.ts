@@ -1,0 +1,179 @@
+import { type Logger } from '@signet/telemetry'
+import {
+  type AttemptPlan,
+  type AttemptResult,
+  type DeliveryId,
+  type EventId,
+  type PayloadProblem,
+  type RecordedAttempt,
+} from '@signet/webhook-core'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+
+export type AttemptFacts = { plan: AttemptPlan; result: AttemptResult; recorded: RecordedAttempt | null }
+
+/** One function per business event: its log line and its metrics together, so that they cannot drift apart. */
+export type Events = ReturnType<typeof createEvents>
+
+export function createEvents(log: Logger, registry: Registry) {
+  const metrics = createMetrics(registry)
+  return {
+    attemptEnded({ plan, result, recorded }: AttemptFacts): void {
+      const { outcome, startedAt, finishedAt, number } = result
+      const word = outcome.kind === 'delivered' ? 'delivered' : outcome.error
+      const durationMs = finishedAt.getTime() - startedAt.getTime()
+      const waitedMs = Math.max(0, startedAt.getTime() - (plan.nextAttemptAt ?? startedAt).getTime())
+      metrics.attempts.inc({ result: resultLabel(word) })
+      metrics.attemptSeconds.observe({ outcome: durationLabel(word) }, durationMs / 1000)
+      metrics.waitSeconds.observe(waitedMs / 1000)
+      if (recorded?.nextAttemptAt) metrics.retries.inc({ step: String(number) })
+      log.info('attempt', {
+        delivery_id: plan.id,
+        event_id: plan.eventId,
+        event_type: plan.eventType,
+        endpoint_id: plan.endpoint.id,
+        attempt: number,
+        result: word,
+        status: recorded?.status,
+        http_status: result.httpStatus,
+        duration_ms: durationMs,
+        waited_ms: waitedMs,
+        next_attempt_at: recorded?.nextAttemptAt ?? undefined,
+      })
+      if (!recorded?.disabledEndpoint) return
+      metrics.endpointsDisabled.inc()
+      log.warn('endpoint disabled', { endpoint_id: plan.endpoint.id, delivery_id: plan.id, result: word })
+    },
+
+    attemptImpossible(deliveryId: DeliveryId, error: unknown): void {
+      log.error('attempt impossible on our side', { delivery_id: deliveryId, error })
+    },
+
+    attemptSkipped(deliveryId: DeliveryId, reason: string): void {
+      metrics.skipped.inc({ reason })
+      log.info('attempt skipped', { delivery_id: deliveryId, reason })
+    },
+
+    steppedBack(reason: string): void {
+      metrics.steppedBack.inc({ reason })
+    },
+
+    inFlight(count: number): void {
+      metrics.inFlight.set(count)
+    },
+
+    eventDispatched(facts: {
+      eventId: EventId
+      eventType: string
+      deliveries: number
+      bytes: number
+      ageMs: number
+    }): void {
+      metrics.dispatched.inc({ type: facts.eventType })
+      metrics.dispatchSeconds.observe(Math.max(0, facts.ageMs) / 1000)
+      log.info('event dispatched', {
+        event_id: facts.eventId,
+        event_type: facts.eventType,
+        deliveries: facts.deliveries,
+        bytes: facts.bytes,
+        age_ms: Math.round(facts.ageMs),
+      })
+    },
+
+    enrichmentFailed({ part, ref, error }: PayloadProblem): void {
+      metrics.enrichmentFailures.inc({ part })
+      // The error's own text may quote what it choked on, which is a user's transcript or summary.
+      const reason = typeof error === 'string' ? error : nameOf(error)
+      log.error('enrichment failed', { part, audio_id: ref.audioId, reason })
+    },
+
+    committed(size: number, durationMs: number): void {
+      metrics.commitSize.observe(size)
+      metrics.commitSeconds.observe(durationMs / 1000)
+    },
+
+    swept(found: { events: number; deliveries: number }): void {
+      metrics.swept.inc({ kind: 'event' }, found.events)
+      metrics.swept.inc({ kind: 'delivery' }, found.deliveries)
+      if (found.events + found.deliveries > 0) log.warn('sweeper put lost work back into the queue', found)
+    },
+
+    sweepFailed(error: unknown): void {
+      metrics.sweepFailures.inc()
+      log.warn('sweep failed; the next one will make up for it', { error })
+    },
+
+    bodyRead(result: 'hit' | 'miss'): void {
+      metrics.bodyReads.inc({ result })
+    },
+
+    waitingForDatabase(error: unknown, attempt: number): void {
+      metrics.databaseWaits.inc()
+      if (attempt === 1) log.warn('the database cannot be reached; waiting for it', { error })
+    },
+
+    jobFailed(queue: string, jobId: string | undefined, error: unknown): void {
+      metrics.jobFailures.inc({ queue })
+      log.error('job failed on our side; it will run again', { queue, job_id: jobId, error })
+    },
+
+    queueTrouble(queue: string, error: unknown): void {
+      metrics.queueErrors.inc({ queue })
+      log.warn('queue trouble', { queue, error_name: nameOf(error), error_message: messageOf(error) })
+    },
+
+    jobStalled(queue: string, jobId: string): void {
+      metrics.stalled.inc({ queue })
+      log.warn('a worker was lost; its job runs again', { queue, job_id: jobId })
+    },
+  }
+}
+
+function createMetrics(registry: Registry) {
+  const registers = [registry]
+  const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+  const counter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+    new Counter({ name: `signet_delivery_${name}`, help, labelNames, registers })
+  const histogram = <L extends string>(name: string, help: string, buckets: number[], ...labelNames: L[]) =>
+    new Histogram({ name: `signet_delivery_${name}`, help, buckets, labelNames, registers })
+  return {
+    attempts: counter('attempts_total', 'Attempts by result word', 'result'),
+    attemptSeconds: histogram('attempt_seconds', 'Time of an attempt', seconds, 'outcome'),
+    waitSeconds: histogram('wait_seconds', 'Time a due attempt stood in the queue', [
+      ...seconds,
+      30,
+      60,
+      300,
+    ]),
+    inFlight: new Gauge({ name: 'signet_delivery_in_flight', help: 'Attempts in flight', registers }),
+    retries: counter('retries_total', 'Attempts put off, by the number of the failed one', 'step'),
+    skipped: counter('skipped_total', 'Jobs that needed no attempt', 'reason'),
+    steppedBack: counter('stepped_back_total', 'Jobs put back because their endpoint has no place', 'reason'),
+    endpointsDisabled: counter('endpoints_disabled_total', 'Endpoints disabled after consecutive failures'),
+    dispatched: counter('events_dispatched_total', 'Events turned into deliveries', 'type'),
+    dispatchSeconds: histogram('dispatch_seconds', 'Time from event to its deliveries', [
+      ...seconds,
+      30,
+      60,
+      300,
+    ]),
+    enrichmentFailures: counter('enrichment_failures_total', 'Parts left out of a payload', 'part'),
+    commitSize: histogram('commit_size', 'Results in one commit', [1, 2, 5, 10, 20, 50, 100, 200]),
+    commitSeconds: histogram('commit_seconds', 'Time of one commit of results', seconds),
+    swept: counter('swept_total', 'Lost work put back into the queue', 'kind'),
+    sweepFailures: counter('sweep_failures_total', 'Sweeps that ended with an error'),
+    bodyReads: counter('body_reads_total', 'Frozen bodies asked for', 'result'),
+    databaseWaits: counter('database_waits_total', 'Tries that found the database away'),
+    jobFailures: counter('job_failures_total', 'Jobs that failed on our side', 'queue'),
+    queueErrors: counter('queue_errors_total', 'Errors of the connection to Redis and of BullMQ', 'queue'),
+    stalled: counter('stalled_jobs_total', 'Jobs taken over from lost workers', 'queue'),
+  }
+}
+
+/** A receiver chooses its status code; only those that exist become labels. */
+const resultLabel = (result: string): string => (/^http_(?![1-5]\d\d$)/.test(result) ? 'http_other' : result)
+
+const durationLabel = (result: string) =>
+  result === 'delivered' || result === 'timeout' ? result : result.startsWith('http_') ? 'refused' : 'failed'
+
+const nameOf = (error: unknown) => (error instanceof Error ? error.name : typeof error)
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : '')

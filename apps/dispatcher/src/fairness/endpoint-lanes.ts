@@ -1,0 +1,173 @@
+export type LaneOptions = {
+  /** Attempts in flight in this process. */
+  slots: number
+  /** Attempts in flight for one endpoint in this process (contract F.1). */
+  perEndpoint: number
+  /** Milliseconds of a steady clock. */
+  now?: () => number
+  random?: () => number
+}
+
+/** A place for one attempt. `leave` gives it back; calling it twice is harmless. */
+export type Slot = { leave(): void }
+export type Entry = { slot: Slot } | { stepBackMs: number; reason: StepBackReason }
+export type StepBackReason = 'endpoint_full' | 'slow_endpoints_full' | 'closing'
+
+/** An endpoint whose attempts take longer than this is slow. */
+const SLOW_MS = 1000
+/** A turn that comes within this time is waited for here: cheaper than two trips to Redis. */
+const WAIT_HERE_MS = 200
+const MIN_STEP_BACK_MS = 50
+const MAX_STEP_BACK_MS = 30_000
+/** What an attempt is assumed to take until one has been seen. */
+const FIRST_GUESS_MS = 100
+/** Endpoints remembered while nothing is in flight for them. */
+const MEMORY = 20_000
+
+type Waiter = { enter: () => void; stepBack: () => void }
+
+class Endpoint {
+  inFlight = 0
+  /** Start times of what is in flight, oldest first. */
+  readonly started = new Set<{ at: number }>()
+  waiters: Waiter[] = []
+  /** Mean time of the latest attempts; undefined until one has ended. */
+  averageMs: number | undefined
+  lastMs = 0
+  /** When the next job that steps back should come again: each takes a later turn than the one before. */
+  nextTurnAt = 0
+}
+
+/**
+ * Keeps one receiver from delaying the others (contract F.1). Two rules:
+ *
+ * 1. At most `perEndpoint` attempts are in flight for one endpoint.
+ * 2. Endpoints that are slow now (an attempt in flight, or the last one, took over a second) share a quarter of the slots,
+ *    and together with those never heard of half of them. So hanging receivers, however many, never hold every slot.
+ *
+ * Whoever finds no place waits here if its turn comes within 200 ms, else steps back into the queue until its turn.
+ */
+export class EndpointLanes {
+  private readonly endpoints = new Map<string, Endpoint>()
+  private readonly now: () => number
+  private readonly random: () => number
+  private inFlight = 0
+  private closed = false
+
+  constructor(private readonly options: LaneOptions) {
+    this.now = options.now ?? (() => performance.now())
+    this.random = options.random ?? Math.random
+  }
+
+  get size(): number {
+    return this.inFlight
+  }
+
+  /** A slot for an attempt to this endpoint, or how long to step back. */
+  enter(id: string): Entry | Promise<Entry> {
+    if (this.closed) return { stepBackMs: MIN_STEP_BACK_MS, reason: 'closing' }
+    const endpoint = this.endpointOf(id)
+    if (!this.hasRoomFor(endpoint)) return this.stepBack(endpoint, 'slow_endpoints_full')
+    if (endpoint.inFlight < this.options.perEndpoint) return { slot: this.take(endpoint) }
+    const wouldWaitMs = this.turnMs(endpoint) * (endpoint.waiters.length + 1)
+    if (this.isSlow(endpoint) || wouldWaitMs > WAIT_HERE_MS) return this.stepBack(endpoint, 'endpoint_full')
+    return this.waitHere(endpoint)
+  }
+
+  /** Sends everybody who waits back into the queue and lets nobody in any more. */
+  close(): void {
+    this.closed = true
+    for (const { waiters } of this.endpoints.values()) for (const waiter of [...waiters]) waiter.stepBack()
+  }
+
+  private endpointOf(id: string): Endpoint {
+    const known = this.endpoints.get(id) ?? new Endpoint()
+    // Again at the end of the map's order, so that the first ones are those not used for longest.
+    this.endpoints.delete(id)
+    this.endpoints.set(id, known)
+    if (this.endpoints.size > MEMORY) this.forgetIdle()
+    return known
+  }
+
+  private forgetIdle(): void {
+    for (const [id, { inFlight, waiters }] of this.endpoints) {
+      if (this.endpoints.size <= MEMORY) return
+      if (inFlight === 0 && waiters.length === 0) this.endpoints.delete(id)
+    }
+  }
+
+  private isSlow(endpoint: Endpoint): boolean {
+    const [oldest] = endpoint.started
+    return endpoint.lastMs > SLOW_MS || (oldest !== undefined && this.now() - oldest.at > SLOW_MS)
+  }
+
+  private hasRoomFor(endpoint: Endpoint): boolean {
+    const slow = this.isSlow(endpoint)
+    if (!slow && endpoint.averageMs !== undefined) return true
+    let slowInFlight = 0
+    let unknownInFlight = 0
+    for (const other of this.busy) {
+      if (this.isSlow(other)) slowInFlight += other.inFlight
+      else if (other.averageMs === undefined) unknownInFlight += other.inFlight
+    }
+    const { slots } = this.options
+    if (slow && slowInFlight >= Math.max(1, Math.floor(slots / 4))) return false
+    return slowInFlight + unknownInFlight < Math.max(1, Math.floor(slots / 2))
+  }
+
+  private readonly busy = new Set<Endpoint>()
+
+  private take(endpoint: Endpoint): Slot {
+    const start = { at: this.now() }
+    endpoint.started.add(start)
+    endpoint.inFlight += 1
+    this.inFlight += 1
+    this.busy.add(endpoint)
+    return {
+      leave: () => {
+        if (!endpoint.started.delete(start)) return
+        const tookMs = this.now() - start.at
+        endpoint.lastMs = tookMs
+        endpoint.averageMs = 0.8 * (endpoint.averageMs ?? tookMs) + 0.2 * tookMs
+        endpoint.inFlight -= 1
+        this.inFlight -= 1
+        if (endpoint.inFlight === 0) this.busy.delete(endpoint)
+        endpoint.waiters[0]?.enter()
+      },
+    }
+  }
+
+  /** How long until the next of its places becomes free, on average. */
+  private turnMs(endpoint: Endpoint): number {
+    return (endpoint.averageMs ?? FIRST_GUESS_MS) / this.options.perEndpoint
+  }
+
+  private waitHere(endpoint: Endpoint): Promise<Entry> {
+    return new Promise((resolve) => {
+      const settle = (entry: () => Entry) => {
+        clearTimeout(timer)
+        endpoint.waiters.splice(endpoint.waiters.indexOf(waiter), 1)
+        resolve(entry())
+      }
+      const waiter: Waiter = {
+        enter: () => settle(() => ({ slot: this.take(endpoint) })),
+        stepBack: () => settle(() => this.stepBack(endpoint, this.closed ? 'closing' : 'endpoint_full')),
+      }
+      const timer = setTimeout(waiter.stepBack, WAIT_HERE_MS)
+      endpoint.waiters.push(waiter)
+    })
+  }
+
+  private stepBack(endpoint: Endpoint, reason: StepBackReason): Entry {
+    if (reason === 'closing') return { stepBackMs: MIN_STEP_BACK_MS, reason }
+    const now = this.now()
+    const turnMs = Math.max(
+      this.turnMs(endpoint),
+      this.isSlow(endpoint) ? SLOW_MS / this.options.perEndpoint : 0,
+    )
+    endpoint.nextTurnAt = Math.min(Math.max(endpoint.nextTurnAt, now) + turnMs, now + MAX_STEP_BACK_MS)
+    // Spread, so that those pushed to the far end of the line do not all come back at the same moment.
+    const wait = Math.max(MIN_STEP_BACK_MS, endpoint.nextTurnAt - now)
+    return { stepBackMs: Math.round(wait * (0.75 + 0.5 * this.random())), reason }
+  }
+}

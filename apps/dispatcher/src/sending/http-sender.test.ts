@@ -1,0 +1,184 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { freePort } from '@signet/local'
+import { reply, startReceiver, type Answer, type Receiver } from '@signet/testkit'
+import { AddressGuard, guardedAgent, type SendResult } from '@signet/webhook-core'
+import { post } from './http-sender.js'
+
+const TIME_LIMIT_MS = 400
+
+describe('post', () => {
+  let receiver: Receiver
+  const opened: { close(): unknown }[] = []
+  const agents: { destroy(): Promise<void> }[] = []
+  beforeAll(async () => {
+    receiver = await startReceiver()
+  })
+  afterAll(() => receiver.close())
+  afterEach(async () => {
+    await Promise.all(agents.splice(0).map((agent) => agent.destroy()))
+    for (const server of opened.splice(0)) server.close()
+  })
+
+  function agentFor({ resolver = undefined as string[] | undefined, trusting = true, open = true } = {}) {
+    const guard = new AddressGuard({
+      allowPrivateTargets: open,
+      ...(resolver && {
+        resolver: () =>
+          Promise.resolve(resolver.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))),
+      }),
+    })
+    const agent = guardedAgent({
+      guard,
+      ca: trusting ? receiver.authorityCert : undefined,
+      connectTimeoutMs: TIME_LIMIT_MS,
+    })
+    agents.push(agent)
+    return agent
+  }
+
+  async function send(url: string, agent = agentFor(), body = '{}') {
+    const startedAt = performance.now()
+    const exchange = post(
+      agent,
+      { url: new URL(url), headers: { 'content-type': 'application/json' }, body: Buffer.from(body) },
+      TIME_LIMIT_MS,
+    )
+    const result = await exchange.answered
+    const tookMs = performance.now() - startedAt
+    await exchange.closed
+    return { result, tookMs, closedMs: performance.now() - startedAt }
+  }
+
+  async function rawServer(onConnection: (socket: Socket) => void): Promise<number> {
+    const sockets = new Set<Socket>()
+    const server: Server = createServer((socket) => {
+      sockets.add(socket)
+      socket.on('error', () => undefined)
+      onConnection(socket)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    opened.push(server, { close: () => sockets.forEach((socket) => socket.destroy()) })
+    return (server.address() as AddressInfo).port
+  }
+
+  const answered = (status: number): SendResult => ({ kind: 'answered', status })
+  const failed = (error: string): SendResult => ({ kind: 'failed', error }) as SendResult
+
+  it.each<[string, Answer, SendResult]>([
+    ['a 200', reply(200), answered(200)],
+    ['a 204', reply(204), answered(204)],
+    ['a 299', reply(299), answered(299)],
+    ['a redirect, which is not followed', reply(302, { headers: { location: '/elsewhere' } }), answered(302)],
+    ['a 500', reply(500), answered(500)],
+    [
+      'a 101 that nobody asked for',
+      reply(101, { headers: { connection: 'upgrade', upgrade: 'x' } }),
+      failed('http_101'),
+    ],
+    ['bytes that are not HTTP', { kind: 'garbage' }, failed('invalid_response')],
+    ['a broken connection', { kind: 'close' }, failed('connection_reset')],
+    ['silence', { kind: 'hang' }, failed('timeout')],
+    ['a dripping head', { kind: 'drip-head', everyMs: 20 }, failed('timeout')],
+  ])('takes %s for what it is', async (_name, answer, expected) => {
+    receiver.hook('/case', { otherwise: answer })
+    const { result, tookMs } = await send(receiver.url('/case'))
+    expect(result).toEqual(expected)
+    expect(tookMs).toBeLessThan(TIME_LIMIT_MS + 300)
+    expect(receiver.deliveries({ path: '/elsewhere' })).toEqual([])
+  })
+
+  it('does not wait for the body, and lets go of one that never ends when the time is up', async () => {
+    receiver.hook('/drip', { otherwise: { kind: 'drip-body', everyMs: 20 } })
+    const { result, tookMs, closedMs } = await send(receiver.url('/drip'))
+    expect(result).toEqual(answered(200))
+    expect(tookMs).toBeLessThan(TIME_LIMIT_MS / 2)
+    expect(closedMs).toBeGreaterThanOrEqual(TIME_LIMIT_MS - 20)
+    expect(closedMs).toBeLessThan(TIME_LIMIT_MS + 300)
+  })
+
+  it('closes the connection on an answer of more than 16 KiB instead of reading it', async () => {
+    let written = 0
+    const port = await rawServer((socket) => {
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
+        const chunk = `4000\r\n${'x'.repeat(0x4000)}\r\n`
+        const pump = () => {
+          while (!socket.destroyed && written < 1000) {
+            written += 1
+            if (!socket.write(chunk)) return void socket.once('drain', pump)
+          }
+        }
+        pump()
+      })
+    })
+    const { result, closedMs } = await send(`http://127.0.0.1:${port}/`)
+    expect(result).toEqual(answered(200))
+    expect(closedMs).toBeLessThan(TIME_LIMIT_MS)
+    expect(written).toBeLessThan(1000)
+  })
+
+  it('uses a connection again after a small answer', async () => {
+    receiver.hook('/reuse', { otherwise: reply(200, { body: 'ok' }) })
+    const agent = agentFor()
+    await send(receiver.url('/reuse'), agent)
+    await send(receiver.url('/reuse'), agent)
+    const connections = receiver.deliveries({ path: '/reuse' }).map(({ connection }) => connection)
+    expect(connections[1]).toBe(connections[0])
+  })
+
+  it('counts the TLS handshake, too', async () => {
+    const port = await rawServer(() => undefined)
+    const { result, tookMs } = await send(`https://127.0.0.1:${port}/`)
+    expect(result).toEqual(failed('timeout'))
+    expect(tookMs).toBeLessThan(TIME_LIMIT_MS + 300)
+  })
+
+  it('says what is wrong with a connection in the words of the contract', async () => {
+    const plain = await rawServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+    const closing = await rawServer((socket) => socket.destroy())
+    const unused = await freePort()
+    expect((await send(`https://127.0.0.1:${plain}/`)).result).toEqual(failed('tls_error'))
+    expect((await send(`https://127.0.0.1:${closing}/`)).result).toEqual(failed('connection_reset'))
+    expect((await send(`https://127.0.0.1:${unused}/`)).result).toEqual(failed('connection_refused'))
+    expect((await send(receiver.url('/'), agentFor({ trusting: false }))).result).toEqual(failed('tls_error'))
+  })
+
+  it('refuses a certificate for another name', async () => {
+    const url = `https://hook.example.com:${receiver.port}/`
+    const { result } = await send(url, agentFor({ resolver: ['127.0.0.1'] }))
+    expect(result).toEqual(failed('tls_error'))
+  })
+
+  it('opens no connection to a name that came to mean a private address', async () => {
+    const before = receiver.connections
+    const url = `https://hook.example.com:${receiver.port}/`
+    const { result } = await send(url, agentFor({ resolver: ['127.0.0.1'], open: false }))
+    expect(result).toEqual(failed('blocked_address'))
+    expect((await send(receiver.url('/'), agentFor({ open: false }))).result).toEqual(
+      failed('blocked_address'),
+    )
+    expect(receiver.connections).toBe(before)
+  })
+
+  it('tells a name without address from a blocked one', async () => {
+    const { result } = await send('https://hook.example.com/', agentFor({ resolver: [] }))
+    expect(result).toEqual(failed('dns_error'))
+  })
+
+  it('sends the body with its length, and nothing that nobody asked for', async () => {
+    receiver.hook('/headers', {})
+    await send(receiver.url('/headers'), agentFor(), '{"é":1}')
+    const [delivery] = receiver.deliveries({ path: '/headers' })
+    expect(delivery?.method).toBe('POST')
+    expect(Object.keys(delivery?.headers ?? {}).sort()).toEqual([
+      'connection',
+      'content-length',
+      'content-type',
+      'host',
+    ])
+    expect(delivery?.headers['content-length']).toBe('8')
+  })
+})

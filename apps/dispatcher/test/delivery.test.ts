@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { reply, startReceiver, waitFor, type Receiver } from '@signet/testkit'
+import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
+
+describe('delivery', () => {
+  let receiver: Receiver
+  let dispatcher: TestDispatcher
+  beforeAll(async () => {
+    receiver = await startReceiver()
+    dispatcher = await startDispatcher({
+      env: { DISPATCHER_RETRY_DELAYS_SECONDS: '0.1,0.1,0.1,0.1,0.1', DISPATCHER_TIMEOUT_MS: '1000' },
+      ports: { ca: receiver.authorityCert },
+    })
+  })
+  afterAll(async () => {
+    await dispatcher.stop()
+    await receiver.close()
+  })
+
+  it('brings an event to its endpoint, signed over the exact bytes that were frozen', async () => {
+    const subscriber = dispatcher.subscriber()
+    const endpoint = await subscriber.endpoint(receiver.url('/first'))
+    receiver.hook('/first', { secret: endpoint.secret })
+    const eventId = await subscriber.summary()
+    const delivery = await receiver.waitForDelivery({ path: '/first' })
+    expect(delivery.verified).toBe(true)
+    expect(delivery.event).toMatchObject({ id: eventId, type: 'summary.completed' })
+    const [row] = await waitFor(async () => {
+      const rows = await deliveriesOf(dispatcher.db, subscriber.accountId)
+      return rows[0]?.status === 1 && rows
+    })
+    expect(row).toMatchObject({ attempts: 1, last_error: '', next_attempt_at: null })
+    expect(delivery.headers['x-service-delivery']).toBe(row?.id)
+  })
+
+  it('tries again after a failure, with the same bytes and delivery id and a new signature', async () => {
+    const subscriber = dispatcher.subscriber()
+    const endpoint = await subscriber.endpoint(receiver.url('/retry'))
+    receiver.hook('/retry', { secret: endpoint.secret, answers: [reply(500)] })
+    await subscriber.summary()
+    const [row] = await waitFor(async () => {
+      const rows = await deliveriesOf(dispatcher.db, subscriber.accountId)
+      return rows[0]?.status === 1 && rows
+    })
+    expect(row).toMatchObject({ attempts: 2, last_error: 'http_500' })
+    const [first, second] = receiver.deliveries({ path: '/retry' })
+    expect(second?.body.equals(first?.body ?? Buffer.alloc(0))).toBe(true)
+    expect(second?.headers['x-service-delivery']).toBe(first?.headers['x-service-delivery'])
+  })
+})

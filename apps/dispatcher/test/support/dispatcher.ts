@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto'
+import { loadConfig } from '@signet/config'
+import { type Db } from '@signet/db'
+import { createLogger } from '@signet/telemetry'
+import { testRedis } from '@signet/testkit'
+import { checkTogether, settings } from '../../src/config.js'
+import { createContext, type Context, type Ports } from '../../src/context.js'
+import { webhooksDatabase } from './database.js'
+import { Subscriber } from './subscriber.js'
+
+export type TestDispatcher = Context & {
+  /** Environment of another dispatcher at the same database and queues. */
+  env: Record<string, string>
+  logLines: Record<string, unknown>[]
+  subscriber(): Subscriber
+  stop(): Promise<void>
+}
+
+export type DispatcherOptions = { env?: Record<string, string>; ports?: Partial<Ports>; start?: boolean }
+
+/** A dispatcher with a database and queues of its own, running in this process. */
+export async function startDispatcher({
+  env = {},
+  ports = {},
+  start = true,
+}: DispatcherOptions = {}): Promise<TestDispatcher> {
+  const database = await webhooksDatabase()
+  const redis = testRedis()
+  const dispatcher = startAnother(
+    {
+      NODE_ENV: 'test',
+      WEBHOOKS_DATABASE_URL: database.url,
+      WEBHOOKS_REDIS_URL: redis.url,
+      WEBHOOKS_QUEUE_PREFIX: redis.prefix,
+      WEBHOOKS_SECRET_KEYS: `test:${randomBytes(32).toString('base64')}`,
+      WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
+      DISPATCHER_PORT: '0',
+      ...env,
+    },
+    ports,
+    start,
+  )
+  return {
+    ...dispatcher,
+    async stop() {
+      await dispatcher.stop()
+      await database.drop()
+    },
+  }
+}
+
+/** One more dispatcher at the database and queues that `env` names. */
+export function startAnother(
+  env: Record<string, string>,
+  ports: Partial<Ports> = {},
+  start = true,
+): TestDispatcher {
+  const logLines: Record<string, unknown>[] = []
+  const log = createLogger({
+    level: 'debug',
+    component: 'dispatcher',
+    sink: (line) => logLines.push(JSON.parse(line) as Record<string, unknown>),
+  })
+  const context = createContext(loadConfig(settings, env, checkTogether), { log, ...ports })
+  if (start) context.engine.start()
+  return {
+    ...context,
+    env,
+    logLines,
+    subscriber: () =>
+      new Subscriber({ db: context.db, secretBox: context.config.secretBox, queues: context.queues }),
+    async stop() {
+      await context.engine.stop()
+      await context.close()
+    },
+  }
+}
+
+export type DeliveryRow = {
+  id: string
+  endpoint_id: string
+  event_id: string
+  status: number
+  attempts: number
+  last_error: string
+  next_attempt_at: Date | null
+  delivered_at: Date | null
+}
+
+export async function deliveriesOf(db: Db, accountId: string): Promise<DeliveryRow[]> {
+  const { rows } = await db.query<DeliveryRow>(
+    `select d.id, d.endpoint_id, d.event_id, d.status, d.attempts, d.last_error, d.next_attempt_at, d.delivered_at
+     from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
+     where e.account_id = $1 order by d.id`,
+    [accountId],
+  )
+  return rows
+}

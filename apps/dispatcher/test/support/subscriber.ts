@@ -1,0 +1,67 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { type Db } from '@signet/db'
+import {
+  endpointSecretContext,
+  ingestSummary,
+  insertEndpoint,
+  insertPing,
+  newEventId,
+  newSigningSecret,
+  type EndpointId,
+  type EventId,
+  type IngestedSummary,
+  type SecretBox,
+  type WebhookQueues,
+} from '@signet/webhook-core'
+
+export type SubscriberDeps = { db: Db; secretBox: SecretBox; queues?: WebhookQueues }
+export type TestEndpoint = { id: EndpointId; secret: string; url: string }
+
+/** An account with endpoints and events, made through the same stores that the API uses. */
+export class Subscriber {
+  readonly accountId = randomUUID()
+
+  constructor(private readonly deps: SubscriberDeps) {}
+
+  async endpoint(url: string, events: readonly string[] = ['summary.completed']): Promise<TestEndpoint> {
+    const { db, secretBox } = this.deps
+    const secret = newSigningSecret()
+    const endpoint = await db.transaction((tx) =>
+      insertEndpoint(tx, {
+        accountId: this.accountId,
+        url,
+        href: new URL(url).href,
+        events,
+        maxPerAccount: 100_000,
+        seal: (id) => secretBox.seal(secret, endpointSecretContext({ id, accountId: this.accountId })),
+      }),
+    )
+    if (!endpoint) throw new Error('the account has no place for an endpoint')
+    return { id: endpoint.id, secret, url }
+  }
+
+  /** Commits an event and announces it, like the API does after its commit. */
+  async summary(overrides: Partial<IngestedSummary> = {}): Promise<EventId> {
+    const eventId = newEventId(new Date())
+    await ingestSummary(this.deps.db, {
+      accountId: this.accountId,
+      audioId: `rec_${eventId.slice(4, 20)}`,
+      recording: { title: 'Weekly sync' },
+      summaries: [{ label: 'Summary', content: 'All is well.', format: 'markdown' }],
+      eventId,
+      source: 'test',
+      sourceEventKey: eventId,
+      sourceHash: createHash('sha256').update(randomBytes(8)).digest(),
+      ...overrides,
+    })
+    await this.deps.queues?.addEvents([eventId])
+    return eventId
+  }
+
+  async ping(endpointId: EndpointId): Promise<EventId> {
+    const eventId = newEventId(new Date())
+    await insertPing(this.deps.db, { eventId, accountId: this.accountId, endpointId })
+    await this.deps.queues?.addEvents([eventId])
+    return eventId
+  }
+}
