@@ -110,13 +110,16 @@ export {
   type RecordedAttempt,
 } from './stores/attempt-store.js'
 export {
+  encodeParts,
   findRecentlySummarised,
   findRecordings,
   findSummaries,
   findTranscripts,
   putRecording,
+  type EncodedParts,
   type MirrorChange,
   type RecordingFields,
+  type RecordingParts,
   type RecordingRef,
   type SummaryFields,
   type TranscriptFields,

@@ -38,7 +38,11 @@ export type RecordedAttempt = {
 //
 // strike: this failure counts toward the 20. A success starts a new streak. reported: after a lost job
 // lock two workers may report the same attempt; only the first moves the schedule and the count.
-const RECORD = `
+//
+// Named, so that each connection parses and plans it once.
+const RECORD = {
+  name: 'record-attempts',
+  text: `
   with result as materialized (
     select * from unnest(
       $1::bigint[], $2::bigint[], $3::integer[], $4::boolean[], $5::boolean[], $6::text[], $7::timestamptz[],
@@ -132,7 +136,8 @@ const RECORD = `
   )
   select n.delivery_id, n.status, n.last_error, n.attempts, n.disables,
     case when n.status = 0 then case when n.changes then n.retry_at else n.due_before end end as next_attempt_at
-  from next n`
+  from next n`,
+}
 
 type RecordedRow = {
   delivery_id: DeliveryId

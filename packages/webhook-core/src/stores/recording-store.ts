@@ -19,14 +19,19 @@ export type TranscriptFields = { language?: string; text: string; segments?: Tra
 export type SummaryFields = { label: string; content: string; format: string; templateName?: string }
 
 /** What a caller of the internal API says about a recording: a part left out stays, `null` deletes it (contract G.1). */
-export type MirrorChange = RecordingRef & {
+export type RecordingParts = {
   recording?: RecordingFields | null
   transcript?: TranscriptFields | null
   summaries?: SummaryFields[] | null
 }
 
+/** Parts as they go to PostgreSQL. Survives the way between threads, so that megabytes can be encoded in another one. */
+export type EncodedParts = { readonly encoded: readonly unknown[] }
+
+export type MirrorChange = RecordingRef & (RecordingParts | EncodedParts)
+
 /**
- * The writes of a MirrorChange as common table expressions over `$1` to `$17`, to be put into a larger statement: one
+ * The writes of a MirrorChange as common table expressions over `$1` to `$14`, to be put into a larger statement: one
  * statement is one round trip, and a process that freezes half way holds no locks. `guard` is a condition for all of them.
  */
 export const mirrorWrites = (guard: string): string => `
@@ -51,9 +56,9 @@ export const mirrorWrites = (guard: string): string => `
   ),
   summaries_put as (
     insert into summaries (account_id, audio_id, position, label, content, format, template_name)
-    select $1, $2, s.position - 1, s.label, s.content, s.format, s.template_name
-    from unnest($14::text[], $15::text[], $16::text[], $17::text[])
-      with ordinality as s (label, content, format, template_name, position)
+    select $1, $2, s.position - 1, s.item ->> 'label', s.item ->> 'content', s.item ->> 'format',
+      s.item ->> 'template_name'
+    from json_array_elements($14) with ordinality as s (item, position)
     where $13 = 'put' and ${guard}
     on conflict (account_id, audio_id, position) do update set
       label = excluded.label, content = excluded.content, format = excluded.format,
@@ -61,59 +66,76 @@ export const mirrorWrites = (guard: string): string => `
   ),
   summaries_deleted as (
     delete from summaries
-    where account_id = $1 and audio_id = $2 and position >= cardinality($14::text[])
+    where account_id = $1 and audio_id = $2 and position >= json_array_length($14)
       and $13 <> 'keep' and ${guard}
   )`
 
-/** The types of `$1` to `$17`; an insert … select cannot infer them. */
+/** The types of `$1` to `$14`; an insert … select cannot infer them. */
 export const MIRROR_PARAMETERS = `
   mirror_parameters as (
     select $1::uuid, $2::text, $3::text, $4::text, $5::integer, $6::text, $7::bigint, $8::timestamptz,
-      $9::text, $10::text, $11::text, $12::json, $13::text
+      $9::text, $10::text, $11::text, $12::json, $13::text, $14::json
   )`
 
-/** The values of `$1` to `$17` of `mirrorWrites`, with text that cannot be stored replaced. */
-export function mirrorValues({
-  accountId,
-  audioId,
-  recording,
-  transcript,
-  summaries,
-}: MirrorChange): unknown[] {
-  const rows = summaries ?? []
-  return [
-    accountId,
-    audioId,
-    actionOn(recording),
-    storableOrNull(recording?.reportId),
-    recording?.status ?? null,
-    storableOrNull(recording?.title),
-    recording?.durationMs ?? null,
-    recording?.recordedAt ?? null,
-    actionOn(transcript),
-    storableOrNull(transcript?.language),
-    storableOrNull(transcript?.text),
-    transcript?.segments ? segmentsJson(transcript.segments) : null,
-    actionOn(summaries),
-    rows.map(({ label }) => storable(label)),
-    rows.map(({ content }) => storable(content)),
-    rows.map(({ format }) => storable(format)),
-    rows.map(({ templateName }) => storableOrNull(templateName)),
-  ]
+/** The values of `$1` to `$14` of `mirrorWrites`. */
+export const mirrorValues = (change: MirrorChange): unknown[] => [
+  change.accountId,
+  change.audioId,
+  ...('encoded' in change ? change : encodeParts(change)).encoded,
+]
+
+/**
+ * Prepares parts for `ingestSummary` and `putRecording`, which otherwise do it themselves: replaces text that cannot be
+ * stored and writes what may be long as UTF-8. Takes a second for 32 MiB, so large ones belong in a worker thread.
+ */
+export function encodeParts({ recording, transcript, summaries }: RecordingParts): EncodedParts {
+  return {
+    encoded: [
+      actionOn(recording),
+      storableOrNull(recording?.reportId),
+      recording?.status ?? null,
+      storableOrNull(recording?.title),
+      recording?.durationMs ?? null,
+      recording?.recordedAt ?? null,
+      actionOn(transcript),
+      storableOrNull(transcript?.language),
+      transcript ? utf8(storable(transcript.text)) : null,
+      transcript?.segments ? segmentsJson(transcript.segments) : null,
+      actionOn(summaries),
+      summariesJson(summaries ?? []),
+    ],
+  }
 }
 
 const actionOn = (part: object | null | undefined) =>
   part === undefined ? 'keep' : part === null ? 'delete' : 'put'
 
+// The driver sends bytes as they are, and the binary form of text and json is their UTF-8.
+const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
+
 /** In the documented member order, so that the stored text is what the payload will hold. */
-const segmentsJson = (segments: readonly TranscriptSegment[]): string =>
-  JSON.stringify(
-    segments.map(({ speaker, start, end, text }) => ({
-      speaker: storable(speaker),
-      start,
-      end,
-      text: storable(text),
-    })),
+const segmentsJson = (segments: readonly TranscriptSegment[]): Uint8Array =>
+  utf8(
+    JSON.stringify(
+      segments.map(({ speaker, start, end, text }) => ({
+        speaker: storable(speaker),
+        start,
+        end,
+        text: storable(text),
+      })),
+    ),
+  )
+
+const summariesJson = (summaries: readonly SummaryFields[]): Uint8Array =>
+  utf8(
+    JSON.stringify(
+      summaries.map(({ label, content, format, templateName }) => ({
+        label: storable(label),
+        content: storable(content),
+        format: storable(format),
+        template_name: storableOrNull(templateName),
+      })),
+    ),
   )
 
 const PUT_MIRROR = `with ${MIRROR_PARAMETERS}, ${mirrorWrites('true')} select`
