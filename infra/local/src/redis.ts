@@ -13,6 +13,8 @@ export interface RedisOptions {
   port?: number
   /** Keep the data over restarts and crashes. */
   appendOnly?: boolean
+  /** Run as one node of a cluster that is still to be formed. */
+  cluster?: boolean
 }
 
 export interface RedisServer {
@@ -41,6 +43,8 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
         ...['--port', String(port), '--bind', '127.0.0.1', '--dir', options.dir],
         ...['--save', '', '--appendonly', options.appendOnly ? 'yes' : 'no', '--appendfsync', 'everysec'],
         ...['--maxmemory-policy', 'noeviction'], // BullMQ's jobs must not be evicted
+        // The default port of the cluster's own traffic is 10000 higher, and may not exist or not be free.
+        ...(options.cluster ? ['--cluster-enabled', 'yes', '--cluster-port', String(await freePort())] : []),
       ],
       stopSignal: 'TERM',
       logFile,

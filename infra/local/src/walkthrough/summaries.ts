@@ -6,7 +6,8 @@ import { announce, readRecording, type Recording } from './recording.js'
 import { type Person, type Subscription, type World } from './world.js'
 
 const ONE_MIB = 1_048_576
-const EXCERPT_LINES = 8
+const EXCERPT_LINES = 12
+const LINE_LENGTH = 96
 
 /** e. A recording's summary becomes ready: a meeting as it is, and one that is too large. */
 export async function summaries(
@@ -58,7 +59,7 @@ function showMeeting({ recording, transcript }: Recording, { data }: SummaryComp
     `"${data.title}", ${minutes} minutes, ${transcript.segments.length} segments. Its summary, now Markdown, begins:`,
   )
   tell('')
-  for (const line of summary.content.split('\n').slice(0, EXCERPT_LINES)) tell(dim(`  │ ${line}`))
+  for (const line of summary.content.split('\n').slice(0, EXCERPT_LINES)) tell(dim(`  │ ${shorten(line)}`))
   tell('')
 }
 
@@ -74,5 +75,8 @@ function showSizeRule(sent: Recording, { bytes, event: { data } }: Delivered): v
   )
   tell(`segments, keeps text and summary whole, and fits the 1 MiB target with ${mib(bytes)} MiB.`)
 }
+
+const shorten = (line: string): string =>
+  line.length > LINE_LENGTH ? `${line.slice(0, LINE_LENGTH - 1)}…` : line
 
 const mib = (bytes: number): string => (bytes / ONE_MIB).toFixed(2)
