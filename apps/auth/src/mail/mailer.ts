@@ -1,4 +1,11 @@
+import { isAppError } from '@signet/errors'
+import { type Logger } from '@signet/telemetry'
+import { createTransport } from 'nodemailer'
+import { authError } from '../errors/auth-error.js'
+import { type Outbound } from '../outbound/outbound.js'
+import { type GlobalLimit } from '../rate-limits/rate-limits.js'
 import { type MailKind, type MailVariables, type NoticeKind } from './kinds.js'
+import { MailRenderer, type RenderConfig } from './mail-renderer.js'
 
 export type Mailer = {
   /**
@@ -12,24 +19,109 @@ export type Mailer = {
 }
 
 /** The mailer's part of the configuration (contract 10.1 to 10.4). */
-export type MailConfig = {
-  siteUrl: string
+export type MailConfig = RenderConfig & {
   /** Undefined where email is disabled: mails are then skipped and logged. */
-  smtp:
-    | {
-        host: string
-        port: number
-        user?: string | undefined
-        pass?: string | undefined
-        adminEmail: string
-        senderName?: string | undefined
-      }
-    | undefined
-  /** Overrides by kind; a template is a URL, or a path below the site URL. */
-  subjects: Readonly<Partial<Record<MailKind | NoticeKind, string>>>
-  templates: Readonly<Partial<Record<MailKind | NoticeKind, string>>>
+  smtp: SmtpConfig | undefined
   /** Notices that are switched on. */
   notices: ReadonlySet<NoticeKind>
   /** When not empty, mail goes to these addresses only (labels `+x` ignored). */
   authorizedAddresses: readonly string[]
 }
+
+export type SmtpConfig = {
+  host: string
+  port: number
+  user?: string | undefined
+  pass?: string | undefined
+  adminEmail: string
+  senderName?: string | undefined
+}
+
+type Deps = {
+  config: MailConfig
+  outbound: Outbound
+  log: Logger
+  /** The quota of the whole server. */
+  limit: GlobalLimit
+  /** Told about each mail that was tried, for the counters of 12.5. */
+  observe?: (kind: MailKind | NoticeKind, outcome: 'sent' | 'failed') => void
+  now?: () => Date
+  /** Certificate authority of an SMTP server in tests. */
+  smtpCa?: string
+}
+
+const IMPLICIT_TLS_PORT = 465
+/** Shorter together than the limit of a request, so that a failure is still answered as one. */
+const CONNECT_TIMEOUT_MS = 4000
+const SILENCE_TIMEOUT_MS = 5000
+
+export function createMailer({ config, outbound, log, limit, observe, now, smtpCa }: Deps): Mailer {
+  const renderer = new MailRenderer({ config, outbound, log, now })
+  const authorized = new Set(config.authorizedAddresses.map(withoutLabel))
+  const transport = config.smtp && openTransport(config.smtp, smtpCa)
+
+  async function deliver(kind: MailKind | NoticeKind, to: string, variables: MailVariables): Promise<void> {
+    if (!transport) return log.warn('a mail was skipped: email is not configured', { kind })
+    if (authorized.size > 0 && !authorized.has(withoutLabel(to)))
+      throw authError('invalid', 'email_address_not_authorized', 'Email address not authorized')
+    await limit.consume()
+    try {
+      const mail = await renderer.render(kind, variables)
+      await transport.sendMail({ ...mail, to: { name: '', address: to } })
+      observe?.(kind, 'sent')
+    } catch (cause) {
+      observe?.(kind, 'failed')
+      throw authError('internal', 'unexpected_failure', 'The mail could not be sent', { cause })
+    }
+  }
+
+  return {
+    send: deliver,
+    async notify(kind, to, variables) {
+      if (!config.notices.has(kind) || to === '') return
+      await deliver(kind, to, variables).catch((error: unknown) => {
+        log.error('a notice could not be sent', {
+          kind,
+          error: isAppError(error) ? (error.cause ?? error) : error,
+        })
+      })
+    },
+    close() {
+      transport?.close()
+      return Promise.resolve()
+    },
+  }
+}
+
+function openTransport(smtp: SmtpConfig, ca?: string) {
+  const { adminEmail, senderName } = smtp
+  return createTransport(
+    {
+      ...connectionOptions(smtp),
+      ...(ca === undefined ? {} : { tls: { ca } }),
+      pool: true,
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      greetingTimeout: CONNECT_TIMEOUT_MS,
+      dnsTimeout: CONNECT_TIMEOUT_MS,
+      socketTimeout: SILENCE_TIMEOUT_MS,
+      // Values of users end up in mails: they must never be read as files or URLs.
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    },
+    {
+      from: { name: senderName || adminEmail, address: adminEmail },
+      headers: { 'Auto-Submitted': 'auto-generated' },
+    },
+  )
+}
+
+/** Contract 10.4: TLS from the start on port 465, else STARTTLS when it is offered; credentials only with a user. */
+export const connectionOptions = ({ host, port, user, pass }: SmtpConfig) => ({
+  host,
+  port,
+  secure: port === IMPLICIT_TLS_PORT,
+  ...(user ? { auth: { user, pass: pass ?? '' } } : {}),
+})
+
+/** `ann+news@example.com` and `ann@example.com` are one mailbox. */
+const withoutLabel = (address: string) => address.toLowerCase().replace(/\+[^@]*(?=@)/, '')

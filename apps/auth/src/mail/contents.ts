@@ -1,0 +1,112 @@
+import { type MailKind, type NoticeKind } from './kinds.js'
+
+/** What a built-in mail says. All texts are templates (contract 10.1). */
+export type MailContent = {
+  subject: string
+  heading: string
+  sentence: string
+  /** Label of the button that opens the ConfirmationURL. */
+  button?: string
+  /** Shows the Token to type in. */
+  code?: boolean
+  /** What to do when somebody else caused the mail. */
+  closing: string
+}
+
+const NOT_YOU = 'If you did not ask for this, you can ignore this mail: nothing changes.'
+const ALARM =
+  'If this was not you, sign in at {{ .SiteURL }} and secure your account, or ask its support for help.'
+
+export const contents: Readonly<Record<MailKind | NoticeKind, MailContent>> = {
+  invite: {
+    subject: "You've been invited",
+    heading: "You've been invited",
+    sentence: 'You have been invited to create an account at {{ .SiteURL }}.',
+    button: 'Accept the invitation',
+    code: true,
+    closing: 'If you did not expect an invitation, you can ignore this mail.',
+  },
+  confirmation: {
+    subject: 'Confirm your email address',
+    heading: 'Confirm your email address',
+    sentence: 'Please confirm {{ .Email }} to finish signing up at {{ .SiteURL }}.',
+    button: 'Confirm my address',
+    code: true,
+    closing: NOT_YOU,
+  },
+  recovery: {
+    subject: 'Reset your password',
+    heading: 'Reset your password',
+    sentence: 'Somebody, hopefully you, asked to reset the password of your account at {{ .SiteURL }}.',
+    button: 'Choose a new password',
+    code: true,
+    closing: NOT_YOU,
+  },
+  magic_link: {
+    subject: 'Your sign-in link',
+    heading: 'Your sign-in link',
+    sentence: 'Use this link to sign in at {{ .SiteURL }}. It works once.',
+    button: 'Sign in',
+    code: true,
+    closing: NOT_YOU,
+  },
+  email_change: {
+    subject: 'Confirm your new email address',
+    heading: 'Confirm your new email address',
+    sentence:
+      'Please confirm that {{ .NewEmail }} becomes the email address of your account at {{ .SiteURL }}.',
+    button: 'Confirm the change',
+    code: true,
+    closing: NOT_YOU,
+  },
+  reauthentication: {
+    subject: '{{ .Token }} is your verification code',
+    heading: 'Your verification code',
+    sentence: 'Enter this code to confirm that it is you.',
+    code: true,
+    closing: 'Never give this code to anybody. If you did not ask for it, change your password.',
+  },
+  password_changed_notification: {
+    subject: 'Your password was changed',
+    heading: 'Your password was changed',
+    sentence: 'The password of your account {{ .Email }} was changed.',
+    closing: ALARM,
+  },
+  email_changed_notification: {
+    subject: 'Your email address was changed',
+    heading: 'Your email address was changed',
+    sentence: 'The email address of your account was changed from {{ .OldEmail }} to {{ .Email }}.',
+    closing: ALARM,
+  },
+  phone_changed_notification: {
+    subject: 'Your phone number was changed',
+    heading: 'Your phone number was changed',
+    sentence:
+      'The phone number of your account {{ .Email }} was changed from {{ .OldPhone }} to {{ .Phone }}.',
+    closing: ALARM,
+  },
+  identity_linked_notification: {
+    subject: 'A new sign-in method was linked to your account.',
+    heading: 'A sign-in method was linked',
+    sentence: 'Signing in with {{ .Provider }} was linked to your account {{ .Email }}.',
+    closing: ALARM,
+  },
+  identity_unlinked_notification: {
+    subject: 'A sign-in method was removed from your account.',
+    heading: 'A sign-in method was removed',
+    sentence: 'Signing in with {{ .Provider }} was removed from your account {{ .Email }}.',
+    closing: ALARM,
+  },
+  mfa_factor_enrolled_notification: {
+    subject: 'A new verification method was added to your account.',
+    heading: 'A verification method was added',
+    sentence: 'A verification method ({{ .FactorType }}) was added to your account {{ .Email }}.',
+    closing: ALARM,
+  },
+  mfa_factor_unenrolled_notification: {
+    subject: 'A verification method was removed from your account.',
+    heading: 'A verification method was removed',
+    sentence: 'A verification method ({{ .FactorType }}) was removed from your account {{ .Email }}.',
+    closing: ALARM,
+  },
+}

@@ -1,0 +1,88 @@
+import { type Logger } from '@signet/telemetry'
+import { type Outbound } from '../outbound/outbound.js'
+import { contents } from './contents.js'
+import { mailKinds, noticeKinds, type MailKind, type MailVariables, type NoticeKind } from './kinds.js'
+import { htmlLayout, textLayout } from './layout.js'
+import { TemplateSource } from './template-source.js'
+import { parseTemplate, renderHtml, renderSubject, renderText, type Template } from './template.js'
+
+type Kind = MailKind | NoticeKind
+
+export type RenderConfig = {
+  siteUrl: string
+  /** Overrides by kind; a template is a URL, or a path below the site URL. */
+  subjects: Readonly<Partial<Record<Kind, string | undefined>>>
+  templates: Readonly<Partial<Record<Kind, string | undefined>>>
+}
+
+export type RenderedMail = { subject: string; html: string; text?: string }
+
+type BuiltIn = { subject: Template; html: Template; text: Template; source?: TemplateSource }
+type Deps = { config: RenderConfig; outbound: Outbound; log: Logger; now?: () => Date }
+
+/** Turns a kind and its variables into subject and bodies (contract 10.1 and 10.3). */
+export class MailRenderer {
+  readonly #siteUrl: string
+  readonly #mails: ReadonlyMap<Kind, BuiltIn>
+
+  constructor(deps: Deps) {
+    this.#siteUrl = deps.config.siteUrl
+    this.#mails = new Map([...mailKinds, ...noticeKinds].map((kind) => [kind, prepare(kind, deps)]))
+    // Loaded ahead of the first mail, which would otherwise wait for them.
+    for (const { source } of this.#mails.values()) void source?.get()
+  }
+
+  async render(kind: Kind, variables: MailVariables): Promise<RenderedMail> {
+    const mail = this.#mails.get(kind)
+    if (!mail) throw new Error(`there is no mail of the kind ${kind}`)
+    const values = templateValues(this.#siteUrl, variables)
+    const subject = renderSubject(mail.subject, values)
+    const loaded = await mail.source?.get()
+    // No text part beside a loaded body: ours could show the link that the operator's template leaves out on purpose.
+    if (loaded) return { subject, html: renderHtml(loaded, values) }
+    return { subject, html: renderHtml(mail.html, values), text: renderText(mail.text, values) }
+  }
+}
+
+function prepare(kind: Kind, { config, ...deps }: Deps): BuiltIn {
+  const content = contents[kind]
+  const url = config.templates[kind]
+  return {
+    subject: parsedSubject(config.subjects[kind], deps.log) ?? parseTemplate(content.subject),
+    html: parseTemplate(htmlLayout(content)),
+    text: parseTemplate(textLayout(content)),
+    ...(url ? { source: new TemplateSource(absoluteUrl(url, config.siteUrl), deps) } : {}),
+  }
+}
+
+function parsedSubject(subject: string | undefined, log: Logger): Template | undefined {
+  if (!subject) return undefined
+  try {
+    return parseTemplate(subject)
+  } catch (error) {
+    log.error('a mail subject cannot be used', { subject, error })
+    return undefined
+  }
+}
+
+const absoluteUrl = (url: string, siteUrl: string) =>
+  url.startsWith('http') ? url : `${siteUrl.replace(/\/+$/, '')}/${url.replace(/^\/+/, '')}`
+
+function templateValues(siteUrl: string, variables: MailVariables): Record<string, unknown> {
+  return {
+    SiteURL: siteUrl,
+    Email: variables.email,
+    ConfirmationURL: variables.confirmationUrl,
+    Token: variables.token,
+    TokenHash: variables.tokenHash,
+    RedirectTo: variables.redirectTo,
+    NewEmail: variables.newEmail,
+    OldEmail: variables.oldEmail,
+    SendingTo: variables.sendingTo,
+    Phone: variables.phone,
+    OldPhone: variables.oldPhone,
+    Provider: variables.provider,
+    FactorType: variables.factorType,
+    Data: variables.data,
+  }
+}

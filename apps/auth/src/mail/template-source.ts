@@ -1,0 +1,60 @@
+import { type Logger } from '@signet/telemetry'
+import { type Outbound } from '../outbound/outbound.js'
+import { parseTemplate, type Template } from './template.js'
+
+const FRESH_MS = 10 * 60_000
+const RETRY_MS = 10_000
+const TIMEOUT_MS = 10_000
+const MAX_BYTES = 1_000_000
+
+type Deps = { outbound: Outbound; log: Logger; now?: () => Date }
+
+/** A mail template that lives at a URL (contract 10.3). */
+export class TemplateSource {
+  #template: Template | undefined
+  /** No request before this time; 0 at first. */
+  #nextLoadAt = 0
+  #loading: Promise<void> | undefined
+
+  constructor(
+    private readonly url: string,
+    private readonly deps: Deps,
+  ) {}
+
+  /**
+   * The last good copy, or undefined while there never was one. A mail waits for the first copy only: later ones are
+   * fetched behind its back, so that a slow template server never delays a sign-in.
+   */
+  async get(): Promise<Template | undefined> {
+    const loading = this.#loadWhenDue()
+    if (this.#template === undefined) await loading
+    return this.#template
+  }
+
+  #loadWhenDue(): Promise<void> | undefined {
+    if (this.#loading === undefined && this.#now() >= this.#nextLoadAt) {
+      this.#loading = this.#load().finally(() => (this.#loading = undefined))
+    }
+    return this.#loading
+  }
+
+  async #load(): Promise<void> {
+    try {
+      const { status, text } = await this.deps.outbound.request({
+        url: this.url,
+        timeoutMs: TIMEOUT_MS,
+        maxBytes: MAX_BYTES,
+      })
+      if (status !== 200) throw new Error(`status ${status}`)
+      this.#template = parseTemplate(text)
+      this.#nextLoadAt = this.#now() + FRESH_MS
+    } catch (error) {
+      this.#nextLoadAt = this.#now() + RETRY_MS
+      this.deps.log.error('a mail template could not be loaded', { url: this.url, error })
+    }
+  }
+
+  #now(): number {
+    return (this.deps.now?.() ?? new Date()).getTime()
+  }
+}
