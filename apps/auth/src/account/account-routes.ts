@@ -1,0 +1,126 @@
+import { route, type Route } from '@signet/http'
+import { type Request } from 'express'
+import { invalid } from '../errors/auth-error.js'
+import { type RateLimits } from '../rate-limits/rate-limits.js'
+import { type RedirectConfig } from '../redirects/redirects.js'
+import { referrerOf } from '../redirects/referrer.js'
+import { isMeantFor, type Bearer, type Caller } from '../requests/bearer.js'
+import { docs, query } from '../requests/docs.js'
+import { jsonBody, type BodyOf } from '../requests/json-body.js'
+import { type RequestGuard } from '../requests/request-guard.js'
+import { logoutScopes, type LogoutScope, type SessionService } from '../sessions/session-service.js'
+import { userView } from '../users/user-view.js'
+import { type ReauthenticationService } from './reauthentication-service.js'
+import { type UserUpdateService } from './user-update-service.js'
+
+type Deps = {
+  bearer: Bearer
+  guard: RequestGuard
+  sessions: SessionService
+  userUpdates: UserUpdateService
+  reauthentications: ReauthenticationService
+  limits: RateLimits
+  redirects: RedirectConfig
+  config: { jwtAdminRoles: readonly string[] }
+}
+
+const updateFields = {
+  email: 'string',
+  phone: 'string',
+  password: 'string',
+  data: 'object',
+  app_metadata: 'object',
+  nonce: 'string',
+  channel: 'string',
+  current_password: 'string',
+  code_challenge: 'string',
+  code_challenge_method: 'string',
+} as const
+
+/** The signed-in user (contract 1.13), reauthentication (1.15) and the end of sessions (1.16). */
+export function accountRoutes(deps: Deps): Route[] {
+  const { bearer, guard, sessions } = deps
+  return [
+    route<Caller>({
+      method: 'get',
+      path: '/user',
+      docs: docs('The signed-in user', {
+        tag: 'Account',
+        security: 'user',
+        answer: { description: 'The user', schema: 'User' },
+        errors: [400, 401, 403],
+      }),
+      authenticate: bearer.user('by_version'),
+      handle({ caller }) {
+        if (!isMeantFor(caller.claims, caller.aud))
+          throw invalid("Token audience doesn't match request audience")
+        return { body: userView(caller.user) }
+      },
+    }),
+    route<Caller, BodyOf<typeof updateFields>>({
+      method: 'put',
+      path: '/user',
+      docs: docs('Change the signed-in user', {
+        tag: 'Account',
+        security: 'user',
+        parameters: [query('redirect_to', 'Where the confirmation link leads.')],
+        answer: { description: 'The user; a new address is pending until it is confirmed', schema: 'User' },
+        errors: [400, 401, 403, 422, 429],
+      }),
+      limit: guard.limit(deps.limits.otp('/user')),
+      authenticate: bearer.user(),
+      body: jsonBody(updateFields),
+      async handle({ caller, body, req }) {
+        const isAdmin = deps.config.jwtAdminRoles.includes(caller.user.role)
+        const redirectTo = referrerOf(req, deps.redirects)
+        const user = await deps.userUpdates.update(
+          { ...caller, isAdmin, redirectTo },
+          body,
+          guard.metaOf(req),
+        )
+        return { body: userView(user) }
+      },
+    }),
+    route<Caller>({
+      method: 'get',
+      path: '/reauthenticate',
+      docs: docs('Send a nonce for a password change', {
+        tag: 'Account',
+        security: 'user',
+        answer: { description: 'Sent' },
+        errors: [400, 401, 403, 422, 429],
+      }),
+      authenticate: bearer.user(),
+      async handle({ caller, req }) {
+        const messageId = await deps.reauthentications.sendNonce(caller.user, guard.metaOf(req))
+        return { body: messageId === null ? {} : { message_id: messageId } }
+      },
+    }),
+    route<Caller>({
+      method: 'post',
+      path: '/logout',
+      docs: docs('End sessions', {
+        tag: 'Account',
+        security: 'user',
+        description:
+          'No session is refreshed any more; access tokens that are out stay valid until they expire.',
+        parameters: [query('scope', `One of ${logoutScopes.join(', ')}.`)],
+        answer: { status: 204, description: 'Done' },
+        errors: [400, 401, 403],
+      }),
+      // Logging out twice is fine (contract 1.16).
+      authenticate: bearer.user('accept'),
+      body: jsonBody({}, { optional: true }),
+      async handle({ caller, req }) {
+        await sessions.logout(caller.user, caller.session, scopeOf(req), guard.metaOf(req))
+      },
+    }),
+  ]
+}
+
+function scopeOf(req: Request): LogoutScope {
+  const { scope = 'global' } = req.query
+  const found = logoutScopes.find((known) => known === scope)
+  if (found === undefined) throw invalid(`Unsupported logout scope, use one of ${logoutScopes.join(', ')}`)
+  return found
+}

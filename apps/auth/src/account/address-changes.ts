@@ -1,0 +1,100 @@
+import { type Tx } from '@signet/db'
+import { type Challenge } from '../flows/pkce.js'
+import { type Issued, type OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
+import { type SecretMessages } from '../one-time-tokens/secret-messages.js'
+import { type TokenIssuer } from '../one-time-tokens/token-issuer.js'
+import { type SmsChannel } from '../sms/sms-sender.js'
+import { type Confirmations } from '../users/confirmations.js'
+import { type UserStore } from '../users/user-store.js'
+import { type User } from '../users/user.js'
+
+export type AddressChangeRules = {
+  autoconfirm: { email: boolean; phone: boolean }
+  /** Both addresses must confirm an e-mail change (contract 5.4). */
+  secureEmailChange: boolean
+  intervalMs: { email: number; phone: number }
+}
+
+type Request = { email: string | null; phone: string | null; challenge: Challenge | null }
+
+/** Secrets to send once the change is committed. */
+export type PendingMessages = { emails: Issued[]; phone: Issued | null }
+
+type Deps = {
+  users: UserStore
+  confirmations: Confirmations
+  tokens: OneTimeTokens
+  issuer: TokenIssuer
+  messages: SecretMessages
+  rules: AddressChangeRules
+  now: () => Date
+}
+
+/** A new e-mail address or phone number: set at once, or once its owner has confirmed it. */
+export class AddressChanges {
+  constructor(private readonly deps: Deps) {}
+
+  /** The user's row must be locked. */
+  async begin(tx: Tx, userId: string, { email, phone, challenge }: Request): Promise<PendingMessages> {
+    const emails = email === null ? [] : await this.#beginEmail(tx, userId, email, challenge)
+    return { emails, phone: phone === null ? null : await this.#beginPhone(tx, userId, phone) }
+  }
+
+  /** After the commit. */
+  async send(
+    user: User,
+    { emails, phone }: PendingMessages,
+    { redirectTo, channel }: { redirectTo: string; channel: SmsChannel },
+  ): Promise<void> {
+    const { tokens, messages } = this.deps
+    // One fate for all: half of a change that has to be asked for again would only confuse.
+    await tokens.deliver(phone === null ? emails : [...emails, phone], async () => {
+      for (const issued of emails) await messages.mailLink('email_change', user, issued, redirectTo)
+      if (phone !== null) await messages.sms(phone, channel)
+    })
+  }
+
+  async #beginEmail(tx: Tx, userId: string, email: string, challenge: Challenge | null): Promise<Issued[]> {
+    const { users, confirmations, issuer, rules, now } = this.deps
+    const user = await this.#read(tx, userId)
+    // Nobody else can own an account that has had no address so far.
+    if (rules.autoconfirm.email && user.isAnonymous) {
+      await confirmations.setEmail(tx, user, email)
+      return []
+    }
+    const common = { intervalMs: rules.intervalMs.email, challenge }
+    const toNew = await issuer.issue(tx, user, {
+      ...common,
+      slot: 'email_change_new',
+      address: { kind: 'email', value: email },
+      method: 'email_change',
+    })
+    await users.update(tx, user.id, { newEmail: email, emailChangeConfirmStatus: 0 }, now())
+    if (!rules.secureEmailChange || user.email === null) return [toNew]
+    const address = { kind: 'email', value: user.email } as const
+    // Issued together, so one stamp and one flow serve both.
+    return [toNew, await issuer.issue(tx, user, { ...common, slot: 'email_change_current', address })]
+  }
+
+  async #beginPhone(tx: Tx, userId: string, phone: string): Promise<Issued | null> {
+    const { users, confirmations, issuer, rules, now } = this.deps
+    const user = await this.#read(tx, userId)
+    if (rules.autoconfirm.phone) {
+      await confirmations.setPhone(tx, user, phone)
+      return null
+    }
+    const issued = await issuer.issue(tx, user, {
+      slot: 'phone_change',
+      address: { kind: 'phone', value: phone },
+      intervalMs: rules.intervalMs.phone,
+    })
+    await users.update(tx, user.id, { newPhone: phone }, now())
+    return issued
+  }
+
+  async #read(tx: Tx, userId: string): Promise<User> {
+    const user = await this.deps.users.findById(tx, userId)
+    if (user === null) throw new Error('a user whose row is locked is gone')
+    return user
+  }
+}

@@ -1,0 +1,235 @@
+import { route, type Route } from '@signet/http'
+import { type Request } from 'express'
+import { authError, invalid } from '../errors/auth-error.js'
+import { isAllowedRedirect, type RedirectConfig } from '../redirects/redirects.js'
+import { referrerOf } from '../redirects/referrer.js'
+import { type AdminCaller, type Bearer } from '../requests/bearer.js'
+import { docs, query } from '../requests/docs.js'
+import { jsonBody, type BodyOf } from '../requests/json-body.js'
+import { type RequestGuard } from '../requests/request-guard.js'
+import { isVersioned } from '../requests/versioning.js'
+import { factorView, userView } from '../users/user-view.js'
+import { isUuid } from '../users/uuid.js'
+import { type AdminUserService } from './admin-user-service.js'
+import { type AuditListService } from './audit-list-service.js'
+import { type LinkService } from './link-service.js'
+import { pageOf, pagingHeaders, textOf } from './paging.js'
+import { type UserRemovalService } from './user-removal-service.js'
+
+type Deps = {
+  bearer: Bearer
+  guard: RequestGuard
+  adminUsers: AdminUserService
+  userRemovals: UserRemovalService
+  auditLists: AuditListService
+  links: LinkService
+  redirects: RedirectConfig
+}
+
+const userFields = {
+  role: 'string',
+  email: 'string',
+  phone: 'string',
+  password: 'string',
+  password_hash: 'string',
+  email_confirm: 'boolean',
+  phone_confirm: 'boolean',
+  user_metadata: 'object',
+  app_metadata: 'object',
+  ban_duration: 'string',
+  id: 'string',
+  aud: 'string',
+} as const
+type UserBody = BodyOf<typeof userFields>
+
+const linkFields = {
+  type: 'string',
+  email: 'string',
+  new_email: 'string',
+  password: 'string',
+  data: 'object',
+  redirect_to: 'string',
+} as const
+
+const paging = [query('page', 'From 1.'), query('per_page', '50 unless given, 1000 at most.')]
+
+/** The `user_id` of the path; anything but a UUID names nobody (contract 1.21). */
+export function userIdOf(req: Request): string {
+  const id = textOf(req.params['user_id'])
+  if (!isUuid(id)) throw authError('not_found', 'validation_failed', 'user_id must be an UUID')
+  return id.toLowerCase()
+}
+
+/** Users, links and the audit log for administrators (contract 1.21 and 1.22). */
+export function adminRoutes(deps: Deps): Route[] {
+  return [...userRoutes(deps), ...otherRoutes(deps)]
+}
+
+function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] {
+  const authenticate = bearer.admin()
+  const admin = { tag: 'Administration', security: 'admin' } as const
+  return [
+    route<AdminCaller>({
+      method: 'get',
+      path: '/admin/users',
+      docs: docs('List users', {
+        ...admin,
+        parameters: [
+          ...paging,
+          query('sort', '`created_at asc` or `created_at desc`.'),
+          query('filter', 'Part of an e-mail address or full name.'),
+        ],
+        answer: { description: 'A page of users', schema: 'UserList' },
+        errors: [400, 401, 403],
+      }),
+      authenticate,
+      async handle({ caller, req }) {
+        const page = pageOf(req)
+        const { users, total } = await adminUsers.list(caller, {
+          page,
+          sort: textOf(req.query['sort']),
+          filter: textOf(req.query['filter']),
+        })
+        return {
+          headers: pagingHeaders('/admin/users', page, total),
+          body: { users: users.map(userView), aud: caller.aud },
+        }
+      },
+    }),
+    route<AdminCaller, UserBody>({
+      method: 'post',
+      path: '/admin/users',
+      docs: docs('Create a user', {
+        ...admin,
+        answer: { description: 'The user', schema: 'User' },
+        errors: [400, 401, 403, 422],
+      }),
+      authenticate,
+      body: jsonBody(userFields),
+      handle: async ({ caller, body, req }) => ({
+        body: userView(await adminUsers.create(caller, body, guard.metaOf(req))),
+      }),
+    }),
+    route<AdminCaller, UserBody>({
+      method: 'post',
+      path: '/admin/users/:user_id',
+      docs: docs('Create a user with this id', {
+        ...admin,
+        answer: { description: 'The user', schema: 'User' },
+        errors: [400, 401, 403, 404, 422],
+      }),
+      authenticate,
+      body: jsonBody(userFields),
+      async handle({ caller, body, req }) {
+        const id = userIdOf(req)
+        if (body.id !== undefined && body.id !== '' && body.id.toLowerCase() !== id)
+          throw invalid('The id of the body is another than that of the path')
+        return { body: userView(await adminUsers.create(caller, { ...body, id }, guard.metaOf(req))) }
+      },
+    }),
+    route<AdminCaller>({
+      method: 'get',
+      path: '/admin/users/:user_id',
+      docs: docs('A user', {
+        ...admin,
+        answer: { description: 'The user', schema: 'User' },
+        errors: [401, 403, 404],
+      }),
+      authenticate,
+      handle: async ({ req }) => ({ body: userView(await adminUsers.get(userIdOf(req))) }),
+    }),
+    route<AdminCaller, UserBody>({
+      method: 'put',
+      path: '/admin/users/:user_id',
+      docs: docs('Change a user', {
+        ...admin,
+        description: 'The password changes only for requests of API version 2024-01-01.',
+        answer: { description: 'The user', schema: 'User' },
+        errors: [400, 401, 403, 404, 422],
+      }),
+      authenticate,
+      body: jsonBody(userFields),
+      async handle({ caller, body, req }) {
+        const password = isVersioned(req) ? body.password : undefined
+        const user = await adminUsers.update(caller, userIdOf(req), body, password, guard.metaOf(req))
+        return { body: userView(user) }
+      },
+    }),
+    route<AdminCaller, { should_soft_delete?: boolean }>({
+      method: 'delete',
+      path: '/admin/users/:user_id',
+      docs: docs('Delete a user', {
+        ...admin,
+        answer: { description: 'Done' },
+        errors: [400, 401, 403, 404],
+      }),
+      authenticate,
+      body: jsonBody({ should_soft_delete: 'boolean' }, { optional: true }),
+      async handle({ caller, body, req }) {
+        await userRemovals.remove(caller, userIdOf(req), body.should_soft_delete === true, guard.metaOf(req))
+        return { body: {} }
+      },
+    }),
+    route<AdminCaller>({
+      method: 'get',
+      path: '/admin/users/:user_id/factors',
+      docs: docs('The second factors of a user', {
+        ...admin,
+        answer: { description: 'The factors', schema: 'FactorList' },
+        errors: [401, 403, 404],
+      }),
+      authenticate,
+      handle: async ({ req }) => ({ body: (await adminUsers.get(userIdOf(req))).factors.map(factorView) }),
+    }),
+  ]
+}
+
+function otherRoutes({ bearer, guard, auditLists, links, redirects }: Deps): Route[] {
+  const authenticate = bearer.admin()
+  const admin = { tag: 'Administration', security: 'admin' } as const
+  return [
+    route<AdminCaller>({
+      method: 'get',
+      path: '/admin/audit',
+      docs: docs('The audit log', {
+        ...admin,
+        parameters: [...paging, query('query', '`author:…`, `action:…` or `type:…`, each with a substring.')],
+        answer: { description: 'A page of entries, newest first', schema: 'AuditEntryList' },
+        errors: [400, 401, 403],
+      }),
+      authenticate,
+      async handle({ req }) {
+        const page = pageOf(req)
+        const { entries, total } = await auditLists.list(textOf(req.query['query']), page)
+        return { headers: pagingHeaders('/admin/audit', page, total), body: entries }
+      },
+    }),
+    route<AdminCaller, BodyOf<typeof linkFields>>({
+      method: 'post',
+      path: '/admin/generate_link',
+      docs: docs('Make the link of a mail, without the mail', {
+        ...admin,
+        answer: { description: 'The user, and the link with its parts', schema: 'GeneratedLink' },
+        errors: [400, 401, 403, 404, 422],
+      }),
+      authenticate,
+      body: jsonBody(linkFields),
+      async handle({ caller, body, req }) {
+        const wanted = body.redirect_to ?? ''
+        const redirectTo =
+          wanted !== '' && isAllowedRedirect(redirects, wanted) ? wanted : referrerOf(req, redirects)
+        const link = await links.generate(caller, body, redirectTo, guard.metaOf(req))
+        return {
+          body: {
+            ...userView(link.user),
+            action_link: link.actionLink,
+            email_otp: link.otp,
+            hashed_token: link.hashedToken,
+            verification_type: link.verificationType,
+            redirect_to: redirectTo,
+          },
+        }
+      },
+    }),
+  ]
+}

@@ -1,0 +1,218 @@
+import { randomUUID } from 'node:crypto'
+import { isUniqueViolation, type Db, type Tx } from '@signet/db'
+import { type AuditLog } from '../audit/audit-log.js'
+import { authError, invalid } from '../errors/auth-error.js'
+import { isUsableHash } from '../passwords/hash-formats.js'
+import { type PasswordHasher } from '../passwords/password-hasher.js'
+import { randomPassword, type PasswordRules } from '../passwords/password-rules.js'
+import { type RequestMeta } from '../requests/request-meta.js'
+import { type SessionStore } from '../sessions/session-store.js'
+import { type Confirmations } from '../users/confirmations.js'
+import { type IdentityStore } from '../users/identity-store.js'
+import { refusePassword, refuseTooLong } from '../users/new-password.js'
+import { type UserChanges, type UserStore } from '../users/user-store.js'
+import { mergeMetadata, type User } from '../users/user.js'
+import { isUuid, NIL_UUID } from '../users/uuid.js'
+import { type Page } from './paging.js'
+import { checkAttributes, type CheckedAttributes, type UserAttributes } from './user-attributes.js'
+import { type UserListStore } from './user-list-store.js'
+
+/** An administrator, known by the role of the token. */
+export type Admin = { role: string; aud: string }
+
+type Deps = {
+  db: Db
+  users: UserStore
+  lists: UserListStore
+  identities: IdentityStore
+  sessions: SessionStore
+  confirmations: Confirmations
+  audit: AuditLog
+  hasher: PasswordHasher
+  rules: { role: string; passwords: PasswordRules }
+  now: () => Date
+}
+
+/** Users as administrators see and make them (contract 1.21). */
+export class AdminUserService {
+  constructor(private readonly deps: Deps) {}
+
+  async list(
+    { aud }: Admin,
+    { page, sort, filter }: { page: Page; sort: string; filter: string },
+  ): Promise<{ users: User[]; total: number }> {
+    const { db, lists } = this.deps
+    const offset = (page.number - 1) * page.size
+    const [users, total] = await Promise.all([
+      lists.list(db, { aud, filter, order: orderOf(sort), offset, limit: page.size }),
+      lists.count(db, aud, filter),
+    ])
+    return { users, total }
+  }
+
+  async get(id: string): Promise<User> {
+    const user = await this.deps.users.findById(this.deps.db, id)
+    if (user === null) throw userNotFound()
+    return user
+  }
+
+  async create(admin: Admin, attributes: UserAttributes, meta: RequestMeta): Promise<User> {
+    const { users, audit, rules, now } = this.deps
+    const checked = checkAttributes(attributes, now())
+    const { email, phone } = checked
+    const id = newId(attributes.id)
+    if (email === null && phone === null)
+      throw invalid('Cannot create a user without either an email or phone')
+    const passwordHash = await this.#hashOfNew(attributes)
+    const providers = [...(email === null ? [] : ['email']), ...(phone === null ? [] : ['phone'])]
+    return audit.transaction(meta, async (tx, record) => {
+      const aud = given(attributes.aud) ?? admin.aud
+      const inserted = await users.insert(
+        tx,
+        {
+          id,
+          aud,
+          role: checked.role ?? rules.role,
+          email,
+          phone,
+          passwordHash,
+          appMetadata: mergeMetadata({ provider: providers[0], providers }, checked.appMetadata),
+          userMetadata: checked.userMetadata,
+          isAnonymous: false,
+        },
+        now(),
+      )
+      if (!inserted) throw await this.#whyNotInserted(tx, id, { email, phone, aud })
+      await this.#insertIdentities(tx, id, email, phone)
+      if (checked.bannedUntil) await users.update(tx, id, { bannedUntil: checked.bannedUntil }, now())
+      const user = await this.#confirm(tx, id, checked)
+      record('user_signedup', { adminRole: admin.role }, traitsOf(user))
+      return user
+    })
+  }
+
+  /** `password` is for requests that may change it; undefined leaves it alone (contract 0.2). */
+  async update(
+    admin: Admin,
+    id: string,
+    attributes: UserAttributes,
+    password: string | undefined,
+    meta: RequestMeta,
+  ): Promise<User> {
+    const { users, sessions, audit, hasher, rules, now } = this.deps
+    const checked = checkAttributes(attributes, now())
+    await this.get(id)
+    if (password !== undefined) refusePassword(rules.passwords, password)
+    const passwordHash = password === undefined ? undefined : await hasher.hash(password)
+    return audit.transaction(meta, async (tx, record) => {
+      const user = await users.lockById(tx, id)
+      if (user === null) throw userNotFound()
+      await users.update(tx, id, { ...changesOf(user, checked), passwordHash }, now())
+      if (passwordHash !== undefined) await sessions.removeAll(tx, id)
+      await this.#setAddresses(tx, user, checked)
+      const changed = await this.#confirm(tx, id, checked)
+      record('user_modified', { adminRole: admin.role }, traitsOf(changed))
+      return changed
+    })
+  }
+
+  /** Applied at once, together with the identity that belongs to the address. */
+  async #setAddresses(tx: Tx, user: User, checked: CheckedAttributes): Promise<void> {
+    for (const kind of ['email', 'phone'] as const) {
+      const value = checked[kind]
+      if (value === null || value === user[kind]) continue
+      const verified = kind === 'email' ? checked.emailConfirm : checked.phoneConfirm
+      await this.deps.confirmations
+        .replaceAddress(tx, user, { kind, value }, verified)
+        .catch((error: unknown) => {
+          throw isUniqueViolation(error) ? addressExists(kind) : error
+        })
+    }
+  }
+
+  async #confirm(tx: Tx, id: string, { emailConfirm, phoneConfirm }: CheckedAttributes): Promise<User> {
+    const { users, confirmations } = this.deps
+    const read = async () => {
+      const user = await users.findById(tx, id)
+      if (user === null) throw userNotFound()
+      return user
+    }
+    let user = await read()
+    if (emailConfirm && user.email !== null) user = await confirmations.confirmEmail(tx, user)
+    if (phoneConfirm && user.phone !== null) user = await confirmations.confirmPhone(tx, user)
+    return user
+  }
+
+  async #insertIdentities(tx: Tx, userId: string, email: string | null, phone: string | null): Promise<void> {
+    const { identities, now } = this.deps
+    for (const [provider, value] of Object.entries({ email, phone })) {
+      if (value === null) continue
+      const identityData = { sub: userId, [provider]: value, email_verified: false, phone_verified: false }
+      await identities.insert(tx, { userId, provider, providerId: userId, identityData }, now())
+    }
+  }
+
+  /** Strength is the administrator's business; only what bcrypt would cut off is refused. */
+  async #hashOfNew({ password = '', password_hash: hash = '' }: UserAttributes): Promise<string> {
+    const { hasher, rules } = this.deps
+    if (password !== '' && hash !== '') throw invalid('Only a password or a password hash should be provided')
+    if (hash !== '') {
+      if (!isUsableHash(hash)) throw invalid('The password hash is of no supported kind')
+      return hash
+    }
+    refuseTooLong(rules.passwords, password)
+    return hasher.hash(password === '' ? randomPassword(rules.passwords) : password)
+  }
+
+  async #whyNotInserted(
+    tx: Tx,
+    id: string,
+    { email, phone, aud }: { email: string | null; phone: string | null; aud: string },
+  ) {
+    const { users } = this.deps
+    if ((await users.findById(tx, id)) !== null)
+      return authError('unprocessable', 'user_already_exists', 'A user with this id already exists')
+    const byEmail = email === null ? null : await users.findByEmail(tx, email, aud)
+    return addressExists(byEmail === null && phone !== null ? 'phone' : 'email')
+  }
+}
+
+function newId(id: string | undefined): string {
+  if (id === undefined || id === '') return randomUUID()
+  if (!isUuid(id) || id === NIL_UUID) throw invalid('ID must be a uuid, and not the nil uuid')
+  return id.toLowerCase()
+}
+
+function changesOf(user: User, checked: CheckedAttributes): UserChanges {
+  return {
+    role: checked.role,
+    bannedUntil: checked.bannedUntil,
+    userMetadata: mergeMetadata(user.userMetadata, checked.userMetadata),
+    appMetadata: mergeMetadata(user.appMetadata, checked.appMetadata),
+  }
+}
+
+function orderOf(sort: string): 'asc' | 'desc' {
+  const [field, direction = 'desc', ...rest] = sort.trim().split(/\s+/)
+  if (field === '' || field === undefined) return 'desc'
+  if (field !== 'created_at' || rest.length > 0) throw invalid('Bad Sort Parameters: only created_at')
+  if (direction.toLowerCase() !== 'asc' && direction.toLowerCase() !== 'desc')
+    throw invalid('Bad Sort Parameters: asc or desc')
+  return direction.toLowerCase() === 'asc' ? 'asc' : 'desc'
+}
+
+const given = (text: string | undefined): string | undefined => (text === '' ? undefined : text)
+
+/** What audit entries of administrators say about the user (contract 12.2). */
+export const traitsOf = (user: User) => ({
+  user_id: user.id,
+  user_email: user.email ?? '',
+  user_phone: user.phone ?? '',
+})
+
+export const userNotFound = () => authError('not_found', 'user_not_found', 'User not found')
+
+const addressExists = (kind: 'email' | 'phone') =>
+  kind === 'email'
+    ? authError('unprocessable', 'email_exists', 'A user with this email address has already been registered')
+    : authError('unprocessable', 'phone_exists', 'A user with this phone number has already been registered')

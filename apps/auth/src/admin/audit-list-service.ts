@@ -1,0 +1,30 @@
+import { type Db } from '@signet/db'
+import { invalid } from '../errors/auth-error.js'
+import { isAuditScope, type AuditEntry, type AuditListStore, type AuditSearch } from './audit-list-store.js'
+import { type Page } from './paging.js'
+
+type Deps = { db: Db; entries: AuditListStore }
+
+/** GET /admin/audit (contract 1.21). */
+export class AuditListService {
+  constructor(private readonly deps: Deps) {}
+
+  /** `query` is `<author|action|type>:<substring>`, or empty for everything. */
+  async list(query: string, page: Page): Promise<{ entries: AuditEntry[]; total: number }> {
+    const { db, entries } = this.deps
+    const search = parse(query)
+    const [rows, total] = await Promise.all([
+      entries.list(db, search, (page.number - 1) * page.size, page.size),
+      entries.count(db, search),
+    ])
+    return { entries: rows, total }
+  }
+}
+
+function parse(query: string): AuditSearch {
+  if (query === '') return null
+  const at = query.indexOf(':')
+  const scope = query.slice(0, at)
+  if (at === -1 || !isAuditScope(scope)) throw invalid(`Invalid query scope, use author, action or type`)
+  return { scope, text: query.slice(at + 1) }
+}

@@ -1,0 +1,50 @@
+import { type Queryable } from '@signet/db'
+import { type Tables } from '../tables.js'
+
+export type AuditEntry = {
+  id: string
+  payload: Record<string, unknown>
+  ip_address: string
+  created_at: Date
+}
+
+/** What a search looks at, by the scope that the query names (contract 1.21). */
+const SCOPES = {
+  author: ['actor_username', 'actor_name'],
+  action: ['action'],
+  type: ['log_type'],
+} as const
+export type AuditScope = keyof typeof SCOPES
+export const isAuditScope = (text: string): text is AuditScope => Object.hasOwn(SCOPES, text)
+
+export type AuditSearch = { scope: AuditScope; text: string } | null
+
+export class AuditListStore {
+  constructor(private readonly t: Tables) {}
+
+  /** Newest first. */
+  async list(db: Queryable, search: AuditSearch, offset: number, limit: number): Promise<AuditEntry[]> {
+    const { where, values } = conditionOf(search)
+    const { rows } = await db.query<AuditEntry>(
+      `select id, payload, ip_address, created_at from ${this.t.auditLogEntries} where ${where}
+       order by created_at desc, id desc offset $${values.length + 1} limit $${values.length + 2}`,
+      [...values, offset, limit],
+    )
+    return rows
+  }
+
+  async count(db: Queryable, search: AuditSearch): Promise<number> {
+    const { where, values } = conditionOf(search)
+    const { rows } = await db.query<{ total: number }>(
+      `select count(*)::float8 as total from ${this.t.auditLogEntries} where ${where}`,
+      values,
+    )
+    return rows[0]?.total ?? 0
+  }
+}
+
+function conditionOf(search: AuditSearch): { where: string; values: string[] } {
+  if (search === null) return { where: 'true', values: [] }
+  const members = SCOPES[search.scope].map((member) => `payload ->> '${member}' ilike $1`)
+  return { where: `(${members.join(' or ')})`, values: [`%${search.text.replace(/[\\%_]/g, '\\$&')}%`] }
+}

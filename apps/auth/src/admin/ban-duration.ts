@@ -1,0 +1,16 @@
+import { parseDuration } from '@signet/config'
+import { invalid } from '../errors/auth-error.js'
+
+// The longest duration that the notation's home language can hold, about 292 years.
+const MAX_MS = 9_223_372_036_854
+const UNIT = /^[+-]?((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$/
+
+/** When a ban of this duration ends; null lifts it: `none`, or no duration at all (contract 1.21). */
+export function bannedUntil(duration: string, now: Date): Date | null {
+  if (duration === 'none') return null
+  // A bare number says nothing about its unit.
+  const ms = UNIT.test(duration) ? parseDuration(duration) : null
+  if (ms === null || Math.abs(ms) > MAX_MS)
+    throw invalid('Invalid format for ban duration: a duration such as 24h or 1h30m, or none')
+  return ms === 0 ? null : new Date(now.getTime() + ms)
+}

@@ -1,0 +1,35 @@
+import { type Request } from 'express'
+import { invalid } from '../errors/auth-error.js'
+
+export type Page = { number: number; size: number }
+
+const DEFAULT_SIZE = 50
+/** More in one answer would only tie up memory on both sides. */
+const MAX_SIZE = 1000
+
+/** `page` and `per_page` of a query; empty strings and 0 mean the default. */
+export function pageOf(req: Request): Page {
+  const number = numberOf(req.query['page'], 'page') || 1
+  const size = Math.min(numberOf(req.query['per_page'], 'per_page') || DEFAULT_SIZE, MAX_SIZE)
+  return { number, size }
+}
+
+function numberOf(value: unknown, name: string): number {
+  if (value === undefined || value === '') return 0
+  if (typeof value !== 'string' || !/^\d{1,9}$/.test(value))
+    throw invalid(`Bad Pagination Parameters: ${name}`)
+  return Number(value)
+}
+
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/**
+ * The paging headers of contract 1.21. The client reads the first number after the first `=`, so `page` is the first
+ * parameter, and no comma may occur but the one between links.
+ */
+export function pagingHeaders(path: string, page: Page, total: number): Record<string, string> {
+  const last = Math.ceil(total / page.size)
+  const link = (number: number, rel: string) => `<${path}?page=${number}&per_page=${page.size}>; rel="${rel}"`
+  const links = [...(page.number < last ? [link(page.number + 1, 'next')] : []), link(last, 'last')]
+  return { 'X-Total-Count': String(total), Link: links.join(', ') }
+}

@@ -1,0 +1,46 @@
+import { normaliseEmail } from '../addresses/email.js'
+import { normalisePhone } from '../addresses/phone.js'
+import { type JsonObject } from '../users/user.js'
+import { bannedUntil } from './ban-duration.js'
+
+/** What administrators may set (contract 1.21); `password_hash`, `id` and `aud` on creation only. */
+export type UserAttributes = {
+  role?: string
+  email?: string
+  phone?: string
+  password?: string
+  password_hash?: string
+  email_confirm?: boolean
+  phone_confirm?: boolean
+  user_metadata?: JsonObject
+  app_metadata?: JsonObject
+  ban_duration?: string
+  id?: string
+  aud?: string
+}
+
+export type CheckedAttributes = {
+  email: string | null
+  phone: string | null
+  role: string | undefined
+  emailConfirm: boolean
+  phoneConfirm: boolean
+  userMetadata: JsonObject
+  appMetadata: JsonObject
+  /** Undefined leaves a ban as it is, null lifts it. */
+  bannedUntil: Date | null | undefined
+}
+
+export function checkAttributes(attributes: UserAttributes, now: Date): CheckedAttributes {
+  const { email = '', phone = '', role = '', ban_duration: ban = '' } = attributes
+  return {
+    email: email === '' ? null : normaliseEmail(email),
+    phone: phone === '' ? null : normalisePhone(phone),
+    role: role === '' ? undefined : role,
+    emailConfirm: attributes.email_confirm === true,
+    phoneConfirm: attributes.phone_confirm === true,
+    userMetadata: attributes.user_metadata ?? {},
+    appMetadata: attributes.app_metadata ?? {},
+    bannedUntil: ban === '' ? undefined : bannedUntil(ban, now),
+  }
+}

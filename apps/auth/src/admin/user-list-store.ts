@@ -1,0 +1,52 @@
+import { type Queryable } from '@signet/db'
+import { type Tables } from '../tables.js'
+import { toUser, userColumns, type UserRow } from '../users/user-rows.js'
+import { type User } from '../users/user.js'
+
+export type UserListQuery = {
+  aud: string
+  /** Part of an e-mail address or a full name; empty for all. */
+  filter: string
+  order: 'asc' | 'desc'
+  offset: number
+  limit: number
+}
+
+export class UserListStore {
+  constructor(private readonly t: Tables) {}
+
+  async list(db: Queryable, { aud, filter, order, offset, limit }: UserListQuery): Promise<User[]> {
+    const where = filter === '' ? '' : `and ${MATCHES}`
+    // The page is found first, so that identities and factors are read for its rows only.
+    const { rows } = await db.query<UserRow>(
+      `select ${userColumns(this.t)} from ${this.t.users} u
+       join (
+         select u.id, row_number() over () as place from (
+           select u.id from ${this.t.users} u where u.aud = $1 ${where}
+           order by u.created_at ${order}, u.id ${order} offset $2 limit $3) u
+       ) page on page.id = u.id
+       order by page.place`,
+      filter === '' ? [aud, offset, limit] : [aud, offset, limit, pattern(filter)],
+    )
+    return rows.map(toUser)
+  }
+
+  async count(db: Queryable, aud: string, filter: string): Promise<number> {
+    const { rows } =
+      filter === ''
+        ? await db.query<{ total: number }>(
+            `select coalesce(sum(users), 0)::float8 as total from ${this.t.userCounts} where aud = $1`,
+            [aud],
+          )
+        : await db.query<{ total: number }>(
+            `select count(*)::float8 as total from ${this.t.users} u
+             where u.aud = $1 and ${MATCHES.replace('$4', '$2')}`,
+            [aud, pattern(filter)],
+          )
+    return rows[0]?.total ?? 0
+  }
+}
+
+const MATCHES = `(u.email ilike $4 or u.user_metadata ->> 'full_name' ilike $4)`
+
+const pattern = (filter: string): string => `%${filter.replace(/[\\%_]/g, '\\$&')}%`

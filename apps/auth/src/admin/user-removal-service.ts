@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto'
+import { type Tx } from '@signet/db'
+import { type AuditLog } from '../audit/audit-log.js'
+import { type OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
+import { type RequestMeta } from '../requests/request-meta.js'
+import { type SessionStore } from '../sessions/session-store.js'
+import { type IdentityStore } from '../users/identity-store.js'
+import { type UserStore } from '../users/user-store.js'
+import { type User } from '../users/user.js'
+import { traitsOf, userNotFound, type Admin } from './admin-user-service.js'
+
+type Deps = {
+  users: UserStore
+  identities: IdentityStore
+  sessions: SessionStore
+  tokens: OneTimeTokenStore
+  audit: AuditLog
+  now: () => Date
+}
+
+/** The end of an account (contract 1.21, DELETE). */
+export class UserRemovalService {
+  constructor(private readonly deps: Deps) {}
+
+  async remove(admin: Admin, id: string, softly: boolean, meta: RequestMeta): Promise<void> {
+    const { users, audit } = this.deps
+    await audit.transaction(meta, async (tx, record) => {
+      const user = await users.lockById(tx, id)
+      if (user === null) throw userNotFound()
+      record('user_deleted', { adminRole: admin.role }, traitsOf(user))
+      if (!softly) await users.remove(tx, id)
+      else if (user.deletedAt === null) await this.#forget(tx, user)
+    })
+  }
+
+  /** The row stays for what points at it; nothing in it names the person any more. */
+  async #forget(tx: Tx, user: User): Promise<void> {
+    const { users, identities, sessions, tokens, now } = this.deps
+    const forgotten = (value: string | null) => (value === null ? null : hashOf(user.id, value))
+    await users.update(
+      tx,
+      user.id,
+      {
+        email: forgotten(user.email),
+        phone: forgotten(user.phone),
+        newEmail: null,
+        newPhone: null,
+        passwordHash: null,
+        userMetadata: {},
+        appMetadata: {},
+        deletedAt: now(),
+      },
+      now(),
+    )
+    for (const identity of user.identities)
+      await identities.anonymise(tx, identity.id, hashOf(user.id, identity.providerId), now())
+    await tokens.removeAll(tx, user.id)
+    await users.removeFactors(tx, user.id)
+    await sessions.removeAll(tx, user.id)
+  }
+}
+
+// One way, and different for each user, so that equal addresses cannot be seen to be equal.
+const hashOf = (userId: string, value: string): string =>
+  createHash('sha256').update(`${userId}:${value}`).digest('hex')

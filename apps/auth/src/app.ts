@@ -1,0 +1,63 @@
+import { isDeadlock, isLockTimeout, isUnavailable } from '@signet/db'
+import { type AppError } from '@signet/errors'
+import { errorHandler, mountRoutes, notFoundHandler, requestContext } from '@signet/http'
+import express, { type Express } from 'express'
+import { accountRoutes } from './account/account-routes.js'
+import { adminRoutes } from './admin/admin-routes.js'
+import { type AuthContext } from './context.js'
+import { authError } from './errors/auth-error.js'
+import { dialect } from './errors/dialect.js'
+import { inviteRoutes } from './invite/invite-routes.js'
+import { otpRoutes } from './otp/otp-routes.js'
+import { cors } from './requests/cors.js'
+import { settingsRoutes } from './settings/settings-routes.js'
+import { unavailableRoutes } from './settings/unavailable-routes.js'
+import { signUpRoutes } from './sign-up/sign-up-routes.js'
+import { tokenRoutes } from './sign-in/token-routes.js'
+import { verifyRoutes } from './verify/verify-routes.js'
+
+/** Every route of the service; the server runs this list and the documents print it. */
+export const authRoutes = (context: AuthContext) => [
+  ...settingsRoutes(context),
+  ...signUpRoutes(context),
+  ...tokenRoutes(context),
+  ...otpRoutes(context),
+  ...verifyRoutes(context),
+  ...accountRoutes(context),
+  ...inviteRoutes(context),
+  ...adminRoutes(context),
+  ...unavailableRoutes(),
+]
+
+/** The Express application; the order of its middleware is its content. */
+export function createApp(context: AuthContext): Express {
+  const { config, log, registry, guard } = context
+  const app = express().disable('x-powered-by').disable('etag')
+  app.use(
+    requestContext({
+      log,
+      registry,
+      requestIdHeader: config.requestIdHeader,
+      quiet: (req) => req.path === '/health',
+      remoteAddress: (req) => guard.metaOf(req).ip,
+    }),
+  )
+  app.use(cors(config.corsAllowedHeaders))
+  mountRoutes(app, authRoutes(context), { dialect, timeoutMs: config.apiMaxRequestDuration })
+  app.use(notFoundHandler(dialect))
+  app.use(errorHandler({ dialect, translate: databaseError }))
+  return app
+}
+
+function databaseError(error: unknown): AppError | undefined {
+  if (isLockTimeout(error) || isDeadlock(error))
+    return authError('conflict', 'conflict', 'The resource is being changed by another request, try again', {
+      cause: error,
+    })
+  if (isUnavailable(error))
+    return authError('unavailable', 'unavailable', 'The service is not available, try again later', {
+      cause: error,
+      retryAfterSeconds: 1,
+    })
+  return undefined
+}

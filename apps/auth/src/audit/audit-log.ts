@@ -1,0 +1,48 @@
+import { type Db, type Tx } from '@signet/db'
+import { type Events } from '../events.js'
+import { type RequestMeta } from '../requests/request-meta.js'
+import { type JsonObject } from '../users/user.js'
+import { auditPayload, type AuditAction, type AuditActor, type AuditPayload } from './audit.js'
+import { type AuditStore } from './audit-store.js'
+
+export type Audit = (action: AuditAction, actor: AuditActor, traits?: JsonObject) => void
+
+type Deps = {
+  db: Db
+  store: AuditStore
+  events: Events
+  now: () => Date
+  /** False while AUTH_AUDIT_LOG_DISABLE_POSTGRES is set. */
+  stored: boolean
+}
+
+/** Transactions that leave a trace (contract 12.2). */
+export class AuditLog {
+  constructor(private readonly deps: Deps) {}
+
+  /**
+   * Runs `work` in a transaction. What it reports through `audit` is written in the same transaction, and logged once
+   * that is committed.
+   */
+  async transaction<T>(meta: RequestMeta, work: (tx: Tx, audit: Audit) => Promise<T>): Promise<T> {
+    const { db, store, stored, now } = this.deps
+    const payloads: AuditPayload[] = []
+    const result = await db.transaction(async (tx) => {
+      const value = await work(tx, (...entry) => void payloads.push(auditPayload(...entry)))
+      if (stored && payloads.length > 0) await store.insert(tx, payloads, meta.ip, now())
+      return value
+    })
+    this.announce(payloads, meta)
+    return result
+  }
+
+  /** For single statements that write the rows themselves: what to pass to them, or null when none are to be stored. */
+  rowsFor(payloads: readonly AuditPayload[]): string | null {
+    return this.deps.stored ? JSON.stringify(payloads) : null
+  }
+
+  /** Logs what is committed. */
+  announce(payloads: readonly AuditPayload[], meta: RequestMeta): void {
+    for (const payload of payloads) this.deps.events.audited(payload, meta.ip)
+  }
+}

@@ -1,0 +1,60 @@
+import { type JsonObject, type User } from '../users/user.js'
+import { NIL_UUID } from '../users/uuid.js'
+
+/** Actions by their log type (contract 12.2). */
+const ACTIONS = {
+  login: 'account',
+  logout: 'account',
+  invite_accepted: 'account',
+  user_signedup: 'team',
+  user_invited: 'team',
+  user_deleted: 'team',
+  token_revoked: 'token',
+  token_refreshed: 'token',
+  user_modified: 'user',
+  user_recovery_requested: 'user',
+  user_reauthenticate_requested: 'user',
+  user_confirmation_requested: 'user',
+  user_repeated_signup: 'user',
+  user_updated_password: 'user',
+  identity_linked: 'user',
+  identity_unlinked: 'user',
+  factor_in_progress: 'factor',
+  factor_unenrolled: 'factor',
+  challenge_created: 'factor',
+  verification_attempted: 'factor',
+  factor_deleted: 'factor',
+  factor_updated: 'factor',
+} as const
+
+export type AuditAction = keyof typeof ACTIONS
+export const logTypeOf = (action: AuditAction): string => ACTIONS[action]
+
+/** Who did it: a user, or an administrator known only by the role of the token. */
+export type AuditActor = User | { adminRole: string }
+
+export type AuditPayload = {
+  actor_id: string
+  actor_username: string
+  actor_name?: string
+  actor_via_sso: boolean
+  action: AuditAction
+  log_type: string
+  traits?: JsonObject
+}
+
+export function auditPayload(action: AuditAction, actor: AuditActor, traits?: JsonObject): AuditPayload {
+  return { ...actorMembers(actor), action, log_type: logTypeOf(action), ...(traits ? { traits } : {}) }
+}
+
+function actorMembers(actor: AuditActor) {
+  if ('adminRole' in actor)
+    return { actor_id: NIL_UUID, actor_username: actor.adminRole, actor_via_sso: false }
+  const name = actor.userMetadata['full_name']
+  return {
+    actor_id: actor.id,
+    actor_username: actor.phone ?? actor.email ?? '',
+    ...(typeof name === 'string' ? { actor_name: name } : {}),
+    actor_via_sso: actor.isSsoUser,
+  }
+}

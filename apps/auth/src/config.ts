@@ -1,0 +1,86 @@
+import { type ConfigOf, defineSettings, loadConfig } from '@signet/config'
+import { KeyRing, KeySettingsError, type KeyProblem } from '@signet/jwt'
+import { accountSettings } from './config/account-settings.js'
+import { limitSettings } from './config/limit-settings.js'
+import { messageSettings } from './config/message-settings.js'
+import { providerSettings } from './config/provider-settings.js'
+import { serverSettings } from './config/server-settings.js'
+
+/** Every variable of contract section 11. Durations are milliseconds. */
+export const settings = defineSettings({
+  ...serverSettings,
+  ...accountSettings,
+  ...messageSettings,
+  ...limitSettings,
+  ...providerSettings,
+})
+export type AuthConfig = ConfigOf<typeof settings>
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Reads the settings from `env`; throws a ConfigError that lists every problem. */
+export const loadAuthConfig = (env: Environment): AuthConfig =>
+  loadConfig(settings, env, mailProblems, captchaProblems, keyProblems)
+
+/** The keys of the configured settings; the one place that knows which settings they are. */
+export function createKeyRing(config: AuthConfig): KeyRing {
+  return KeyRing.create({
+    secret: config.jwtSecret,
+    keyId: config.jwtKeyId,
+    keys: config.jwtKeys,
+    validMethods: config.jwtValidMethods,
+  })
+}
+
+function mailProblems(config: AuthConfig): string[] {
+  const problems: string[] = []
+  if (config.emailEnabled) {
+    const needed = {
+      AUTH_SMTP_HOST: config.smtpHost,
+      AUTH_SMTP_PORT: config.smtpPort,
+      AUTH_SMTP_ADMIN_EMAIL: config.smtpAdminEmail,
+    }
+    for (const [name, value] of Object.entries(needed))
+      if (value === undefined) problems.push(`${name} is required while AUTH_EXTERNAL_EMAIL_ENABLED is true`)
+  }
+  // Both together would sign in whoever claims an address at any provider (contract section 11).
+  if (config.mailerAutoconfirm && config.mailerAllowUnverifiedEmailSignIns)
+    problems.push('AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS excludes AUTH_MAILER_AUTOCONFIRM')
+  return problems
+}
+
+function captchaProblems({ captchaEnabled, captchaSecret }: AuthConfig): string[] {
+  if (!captchaEnabled || captchaSecret !== undefined) return []
+  return ['AUTH_SECURITY_CAPTCHA_SECRET is required while AUTH_SECURITY_CAPTCHA_ENABLED is true']
+}
+
+const KEY_VARIABLES: Record<KeyProblem['setting'], string> = {
+  secret: 'AUTH_JWT_SECRET',
+  keyId: 'AUTH_JWT_KEY_ID',
+  keys: 'AUTH_JWT_KEYS',
+  validMethods: 'AUTH_JWT_VALID_METHODS',
+}
+
+function keyProblems(config: AuthConfig): string[] {
+  try {
+    createKeyRing(config)
+    return []
+  } catch (error) {
+    if (!(error instanceof KeySettingsError)) throw error
+    return error.problems.map(({ setting, message }) => `${KEY_VARIABLES[setting]} ${message}`)
+  }
+}
+
+// The specification names these as not supported; a set one is a sign of a wrong expectation.
+const UNSUPPORTED = [
+  'AUTH_MULTI_INSTANCE_MODE',
+  'AUTH_OPERATOR_TOKEN',
+  'OPERATOR_TOKEN',
+  'AUTH_API_ENDPOINT',
+  'API_ENDPOINT',
+  'AUTH_JWT_ADMIN_GROUP_NAME',
+]
+
+/** Variables that are set although this server does not support them (contract section 11). */
+export const unsupportedVariables = (env: Environment): string[] =>
+  UNSUPPORTED.filter((name) => (env[name] ?? '') !== '')

@@ -1,0 +1,216 @@
+import { boolean, duration, integer, list, parsed, text } from '@signet/config'
+import { parseGlob } from '../redirects/glob.js'
+
+/** The least that AUTH_PASSWORD_MIN_LENGTH can be (contract section 7). */
+export const MIN_PASSWORD_LENGTH = 6
+
+type CharacterSetOptions = { env: string; fallback: readonly string[]; doc: string }
+
+const positiveDuration = { optional: true, minMs: 1 } as const
+
+/** Accounts, tokens, sessions, passwords and factors (contract sections 3, 4, 7 and 11). */
+export const accountSettings = {
+  uriAllowList: list({
+    env: 'AUTH_URI_ALLOW_LIST',
+    fallback: [],
+    doc: 'Redirect targets besides the site itself; globs (contract 14.2).',
+    item: checkedGlob,
+  }),
+  disableSignup: boolean({
+    env: 'AUTH_DISABLE_SIGNUP',
+    fallback: false,
+    doc: 'New users come by invitation or administration only.',
+  }),
+  emailEnabled: boolean({ env: 'AUTH_EXTERNAL_EMAIL_ENABLED', fallback: true, doc: 'Sign-in with e-mail.' }),
+  emailMagicLinkEnabled: boolean({
+    env: 'AUTH_EXTERNAL_EMAIL_MAGIC_LINK_ENABLED',
+    fallback: true,
+    doc: 'Sign-in with a link or code sent by mail.',
+  }),
+  phoneEnabled: boolean({ env: 'AUTH_EXTERNAL_PHONE_ENABLED', fallback: false, doc: 'Sign-in with phone.' }),
+  anonymousUsersEnabled: boolean({
+    env: 'AUTH_EXTERNAL_ANONYMOUS_USERS_ENABLED',
+    fallback: false,
+    doc: 'Accounts without any address.',
+  }),
+  manualLinkingEnabled: boolean({
+    env: 'AUTH_SECURITY_MANUAL_LINKING_ENABLED',
+    fallback: false,
+    doc: 'Let users link and unlink sign-in methods.',
+  }),
+
+  jwtSecret: text({
+    env: 'AUTH_JWT_SECRET',
+    secret: true,
+    doc: 'HS256 secret and root of all derived keys: one-time tokens, refresh tokens, encryption at rest.',
+  }),
+  jwtKeys: text({
+    env: 'AUTH_JWT_KEYS',
+    optional: true,
+    secret: true,
+    doc: 'JSON array of JWKs (RSA, EC P-256, Ed25519, oct), each with `kid`; the one with `sign` in `key_ops` signs.',
+  }),
+  jwtKeyId: text({ env: 'AUTH_JWT_KEY_ID', optional: true, doc: '`kid` of the secret.' }),
+  jwtValidMethods: list({
+    env: 'AUTH_JWT_VALID_METHODS',
+    fallback: [],
+    fallbackDoc: 'those of all keys and HS256',
+    doc: 'The only algorithms accepted in tokens.',
+  }),
+  jwtIssuer: text({
+    env: 'AUTH_JWT_ISSUER',
+    optional: true,
+    fallbackDoc: 'AUTH_API_EXTERNAL_URL',
+    doc: '`iss` of access tokens.',
+  }),
+  jwtExp: duration({
+    env: 'AUTH_JWT_EXP',
+    fallback: 3_600_000,
+    minMs: 1000,
+    doc: 'Life of an access token.',
+  }),
+  jwtAud: text({
+    env: 'AUTH_JWT_AUD',
+    fallback: 'authenticated',
+    doc: 'Audience of users that name no other.',
+  }),
+  jwtDefaultGroupName: text({
+    env: 'AUTH_JWT_DEFAULT_GROUP_NAME',
+    fallback: 'authenticated',
+    doc: 'Role of new users.',
+  }),
+  jwtAdminRoles: list({
+    env: 'AUTH_JWT_ADMIN_ROLES',
+    fallback: ['service_role', 'supabase_admin'],
+    doc: 'Roles whose tokens may administrate.',
+  }),
+
+  refreshTokenRotationEnabled: boolean({
+    env: 'AUTH_SECURITY_REFRESH_TOKEN_ROTATION_ENABLED',
+    fallback: true,
+    doc: 'Reuse of an old refresh token ends the session.',
+  }),
+  refreshTokenReuseInterval: duration({
+    env: 'AUTH_SECURITY_REFRESH_TOKEN_REUSE_INTERVAL',
+    fallback: 10_000,
+    doc: 'How long the previous refresh token still gives the current one, for clients that refresh in parallel.',
+  }),
+  sessionsTimebox: duration({
+    env: 'AUTH_SESSIONS_TIMEBOX',
+    ...positiveDuration,
+    doc: 'Sessions end this long after sign-in.',
+  }),
+  sessionsInactivityTimeout: duration({
+    env: 'AUTH_SESSIONS_INACTIVITY_TIMEOUT',
+    ...positiveDuration,
+    doc: 'Sessions end this long after the last refresh.',
+  }),
+  sessionsAllowLowAal: duration({
+    env: 'AUTH_SESSIONS_ALLOW_LOW_AAL',
+    ...positiveDuration,
+    doc: 'How long a user with a verified factor may stay at aal1 after sign-in.',
+  }),
+  sessionsSinglePerUser: boolean({
+    env: 'AUTH_SESSIONS_SINGLE_PER_USER',
+    fallback: false,
+    doc: 'Only the most recently refreshed session of a user may refresh.',
+  }),
+
+  passwordMinLength: integer({
+    env: 'AUTH_PASSWORD_MIN_LENGTH',
+    fallback: MIN_PASSWORD_LENGTH,
+    doc: 'Shortest password in characters; values below 6 count as 6.',
+  }),
+  passwordRequiredCharacters: parsed<readonly string[], CharacterSetOptions>({
+    env: 'AUTH_PASSWORD_REQUIRED_CHARACTERS',
+    kind: 'character sets',
+    fallback: [],
+    doc: 'Sets of characters separated by `:` (a literal one is `\\:`); a password needs one of each set.',
+    parse: parseCharacterSets,
+  }),
+  updatePasswordRequireReauthentication: boolean({
+    env: 'AUTH_SECURITY_UPDATE_PASSWORD_REQUIRE_REAUTHENTICATION',
+    fallback: false,
+    doc: 'A password change needs a nonce from `GET /reauthenticate`.',
+  }),
+  reauthenticationGrace: duration({
+    env: 'AUTH_SECURITY_REAUTHENTICATION_GRACE',
+    fallback: 0,
+    doc: 'Sessions younger than this need no nonce.',
+  }),
+  updatePasswordRequireCurrentPassword: boolean({
+    env: 'AUTH_SECURITY_UPDATE_PASSWORD_REQUIRE_CURRENT_PASSWORD',
+    fallback: false,
+    doc: 'A password change needs the current password.',
+  }),
+
+  mfaTotpEnrollEnabled: boolean({
+    env: 'AUTH_MFA_TOTP_ENROLL_ENABLED',
+    fallback: true,
+    doc: 'Authenticator apps can be enrolled.',
+  }),
+  mfaTotpVerifyEnabled: boolean({
+    env: 'AUTH_MFA_TOTP_VERIFY_ENABLED',
+    fallback: true,
+    doc: 'Authenticator apps can be used.',
+  }),
+  mfaPhoneEnrollEnabled: boolean({
+    env: 'AUTH_MFA_PHONE_ENROLL_ENABLED',
+    fallback: false,
+    doc: 'Phones can be enrolled as second factor.',
+  }),
+  mfaPhoneVerifyEnabled: boolean({
+    env: 'AUTH_MFA_PHONE_VERIFY_ENABLED',
+    fallback: false,
+    doc: 'Phones can be used as second factor.',
+  }),
+  mfaPhoneOtpLength: parsed<number, { env: string; fallback: number; doc: string }>({
+    env: 'AUTH_MFA_PHONE_OTP_LENGTH',
+    kind: 'integer',
+    fallback: 6,
+    doc: 'Digits of a factor code; outside 6 to 10 means 6.',
+    parse: parseOtpLength,
+  }),
+  mfaPhoneMaxFrequency: duration({
+    env: 'AUTH_MFA_PHONE_MAX_FREQUENCY',
+    fallback: 60_000,
+    doc: 'Shortest time between two codes to one phone factor.',
+  }),
+  mfaPhoneTemplate: text({
+    env: 'AUTH_MFA_PHONE_TEMPLATE',
+    fallback: 'Your code is {{ .Code }}',
+    doc: 'Text of a factor code message.',
+  }),
+  mfaMaxEnrolledFactors: integer({
+    env: 'AUTH_MFA_MAX_ENROLLED_FACTORS',
+    fallback: 10,
+    doc: 'Factors of one user, verified or not.',
+  }),
+  mfaMaxVerifiedFactors: integer({
+    env: 'AUTH_MFA_MAX_VERIFIED_FACTORS',
+    fallback: 10,
+    doc: 'Verified factors of one user.',
+  }),
+  mfaChallengeExpiryDuration: duration({
+    env: 'AUTH_MFA_CHALLENGE_EXPIRY_DURATION',
+    fallback: 300_000,
+    minMs: 300_000,
+    doc: 'Life of a factor challenge.',
+  }),
+}
+
+function parseCharacterSets(raw: string): string[] {
+  return (raw.match(/(?:\\:|[^:])+/g) ?? []).map((set) => set.replaceAll('\\:', ':'))
+}
+
+/** Contract 5.1: a length outside 6 to 10 counts as 6. */
+export function parseOtpLength(raw: string): number {
+  if (!/^-?\d{1,6}$/.test(raw)) throw new Error('must be a whole number')
+  const length = Number(raw)
+  return length >= 6 && length <= 10 ? length : 6
+}
+
+function checkedGlob(pattern: string): string {
+  parseGlob(pattern)
+  return pattern
+}

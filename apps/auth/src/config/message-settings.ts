@@ -1,0 +1,232 @@
+import { boolean, choice, duration, integer, list, parsed, text, type Setting } from '@signet/config'
+import { mailKinds, noticeKinds, type MailKind, type NoticeKind } from '../mail/kinds.js'
+import { parseOtpLength } from './account-settings.js'
+
+type OtpLengthOptions = { env: string; fallback: number; doc: string }
+type TestOtpOptions = { env: string; fallback: ReadonlyMap<string, string>; fallbackDoc: string; doc: string }
+type DateOptions = { env: string; optional: true; doc: string }
+
+/** Mail and SMS (contract sections 5, 9.1, 10 and 11). */
+export const messageSettings = {
+  smtpHost: text({
+    env: 'AUTH_SMTP_HOST',
+    optional: true,
+    doc: 'SMTP server; required while email is enabled.',
+  }),
+  smtpPort: integer({
+    env: 'AUTH_SMTP_PORT',
+    optional: true,
+    min: 1,
+    max: 65535,
+    doc: 'SMTP port; required while email is enabled. 465 means TLS from the start.',
+  }),
+  smtpAdminEmail: text({
+    env: 'AUTH_SMTP_ADMIN_EMAIL',
+    optional: true,
+    doc: 'Sender address of mails; required while email is enabled.',
+  }),
+  smtpUser: text({
+    env: 'AUTH_SMTP_USER',
+    optional: true,
+    doc: 'SMTP user; without it no sign-in is tried.',
+  }),
+  smtpPass: text({ env: 'AUTH_SMTP_PASS', optional: true, secret: true, doc: 'SMTP password.' }),
+  smtpSenderName: text({
+    env: 'AUTH_SMTP_SENDER_NAME',
+    optional: true,
+    fallbackDoc: 'the sender address',
+    doc: 'Sender name of mails.',
+  }),
+  smtpMaxFrequency: duration({
+    env: 'AUTH_SMTP_MAX_FREQUENCY',
+    fallback: 900_000,
+    doc: 'Shortest time between two confirmation, e-mail change or reauthentication mails to one user; 0 for none.',
+  }),
+  mailerMagicLinkMaxFrequency: duration({
+    env: 'AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY',
+    fallback: 60_000,
+    doc: 'Shortest time between two magic links to one user; recovery uses the larger of this and AUTH_SMTP_MAX_FREQUENCY.',
+  }),
+  mailerAutoconfirm: boolean({
+    env: 'AUTH_MAILER_AUTOCONFIRM',
+    fallback: false,
+    doc: 'Take e-mail addresses as confirmed.',
+  }),
+  mailerAllowUnverifiedEmailSignIns: boolean({
+    env: 'AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS',
+    fallback: false,
+    doc: 'Sign in users of external providers whose e-mail is not verified. Excludes AUTH_MAILER_AUTOCONFIRM.',
+  }),
+  mailerSecureEmailChangeEnabled: boolean({
+    env: 'AUTH_MAILER_SECURE_EMAIL_CHANGE_ENABLED',
+    fallback: true,
+    doc: 'An e-mail change must be confirmed at both addresses.',
+  }),
+  mailerOtpExp: duration({
+    env: 'AUTH_MAILER_OTP_EXP',
+    fallback: 86_400_000,
+    minMs: 1,
+    doc: 'Life of links and codes sent by mail.',
+  }),
+  mailerOtpLength: parsed<number, OtpLengthOptions>({
+    env: 'AUTH_MAILER_OTP_LENGTH',
+    kind: 'integer',
+    fallback: 6,
+    doc: 'Digits of a code sent by mail; outside 6 to 10 means 6.',
+    parse: parseOtpLength,
+  }),
+  ...urlPathSettings(),
+  emailAuthorizedAddresses: list({
+    env: 'AUTH_EXTERNAL_EMAIL_AUTHORIZED_ADDRESSES',
+    fallback: [],
+    doc: 'Send mail to these addresses only (labels `+x` ignored); empty for no limit.',
+  }),
+  ...mailTextSettings(),
+  ...noticeSettings(),
+
+  smsProvider: choice({
+    env: 'AUTH_SMS_PROVIDER',
+    choices: ['twilio', 'messagebird', 'textlocal', 'vonage'],
+    optional: true,
+    doc: 'SMS gateway.',
+  }),
+  smsAutoconfirm: boolean({
+    env: 'AUTH_SMS_AUTOCONFIRM',
+    fallback: false,
+    doc: 'Take phone numbers as confirmed.',
+  }),
+  smsMaxFrequency: duration({
+    env: 'AUTH_SMS_MAX_FREQUENCY',
+    fallback: 60_000,
+    doc: 'Shortest time between two SMS of one kind to one user; 0 for none.',
+  }),
+  smsOtpExp: duration({
+    env: 'AUTH_SMS_OTP_EXP',
+    fallback: 60_000,
+    minMs: 1,
+    doc: 'Life of codes sent by SMS.',
+  }),
+  smsOtpLength: parsed<number, OtpLengthOptions>({
+    env: 'AUTH_SMS_OTP_LENGTH',
+    kind: 'integer',
+    fallback: 6,
+    doc: 'Digits of a code sent by SMS; outside 6 to 10 means 6.',
+    parse: parseOtpLength,
+  }),
+  smsTemplate: text({
+    env: 'AUTH_SMS_TEMPLATE',
+    fallback: 'Your code is {{ .Code }}',
+    doc: 'Text of an SMS.',
+  }),
+  smsTestOtp: parsed<ReadonlyMap<string, string>, TestOtpOptions>({
+    env: 'AUTH_SMS_TEST_OTP',
+    kind: '`phone:code` list',
+    fallback: new Map(),
+    fallbackDoc: '–',
+    doc: 'Fixed codes for test numbers; no SMS is sent to them.',
+    parse: parseTestOtps,
+  }),
+  smsTestOtpValidUntil: parsed<Date, DateOptions>({
+    env: 'AUTH_SMS_TEST_OTP_VALID_UNTIL',
+    kind: 'RFC 3339 time',
+    optional: true,
+    doc: 'When the fixed codes stop to work.',
+    parse: parseTime,
+  }),
+  ...credentials({
+    smsTwilioAccountSid: ['AUTH_SMS_TWILIO_ACCOUNT_SID', 'Twilio account.'],
+    smsTwilioAuthToken: ['AUTH_SMS_TWILIO_AUTH_TOKEN', 'Twilio token.'],
+    smsTwilioMessageServiceSid: [
+      'AUTH_SMS_TWILIO_MESSAGE_SERVICE_SID',
+      'Twilio messaging service or sender number.',
+    ],
+    smsTwilioContentSid: ['AUTH_SMS_TWILIO_CONTENT_SID', 'Twilio content template for WhatsApp.'],
+    smsMessagebirdAccessKey: ['AUTH_SMS_MESSAGEBIRD_ACCESS_KEY', 'MessageBird key.'],
+    smsMessagebirdOriginator: ['AUTH_SMS_MESSAGEBIRD_ORIGINATOR', 'MessageBird sender.'],
+    smsTextlocalApiKey: ['AUTH_SMS_TEXTLOCAL_API_KEY', 'Textlocal key.'],
+    smsTextlocalSender: ['AUTH_SMS_TEXTLOCAL_SENDER', 'Textlocal sender.'],
+    smsVonageApiKey: ['AUTH_SMS_VONAGE_API_KEY', 'Vonage key.'],
+    smsVonageApiSecret: ['AUTH_SMS_VONAGE_API_SECRET', 'Vonage secret.'],
+    smsVonageFrom: ['AUTH_SMS_VONAGE_FROM', 'Vonage sender.'],
+  }),
+}
+
+function urlPathSettings() {
+  const path = (env: string, what: string) =>
+    text({ env, fallback: '/verify', doc: `Path, or absolute URL, of the link in ${what}.` })
+  return {
+    urlPathInvite: path('AUTH_MAILER_URLPATHS_INVITE', 'invitations'),
+    urlPathConfirmation: path('AUTH_MAILER_URLPATHS_CONFIRMATION', 'confirmation mails'),
+    urlPathRecovery: path('AUTH_MAILER_URLPATHS_RECOVERY', 'recovery mails and magic links'),
+    urlPathEmailChange: path('AUTH_MAILER_URLPATHS_EMAIL_CHANGE', 'e-mail change mails'),
+  }
+}
+
+/** Settings keys of one mail kind, e.g. `mailSubject_magic_link`. */
+type MailTextSettings = {
+  [K in `mailSubject_${MailKind | NoticeKind}` | `mailTemplate_${MailKind | NoticeKind}`]: Setting<
+    string | undefined
+  >
+}
+
+function mailTextSettings(): MailTextSettings {
+  const entries = [...mailKinds, ...noticeKinds].flatMap((kind) => [
+    [
+      `mailSubject_${kind}`,
+      text({
+        env: `AUTH_MAILER_SUBJECTS_${kind.toUpperCase()}`,
+        optional: true,
+        doc: `Subject of the ${kind} mail.`,
+      }),
+    ],
+    [
+      `mailTemplate_${kind}`,
+      text({
+        env: `AUTH_MAILER_TEMPLATES_${kind.toUpperCase()}`,
+        optional: true,
+        doc: `URL, or path below the site URL, of the HTML template of the ${kind} mail.`,
+      }),
+    ],
+  ])
+  return Object.fromEntries(entries) as MailTextSettings
+}
+
+type NoticeSettings = { [K in `notice_${NoticeKind}`]: Setting<boolean> }
+
+function noticeSettings(): NoticeSettings {
+  const entries = noticeKinds.map((kind) => [
+    `notice_${kind}`,
+    boolean({
+      env: `AUTH_MAILER_NOTIFICATIONS_${kind.replace(/_notification$/, '').toUpperCase()}_ENABLED`,
+      fallback: false,
+      doc: `Send the ${kind} mail.`,
+    }),
+  ])
+  return Object.fromEntries(entries) as NoticeSettings
+}
+
+function credentials<K extends string>(
+  rows: Readonly<Record<K, readonly [env: string, doc: string]>>,
+): Record<K, Setting<string | undefined>> {
+  const entries = Object.entries<readonly [string, string]>(rows).map(([key, [env, doc]]) => [
+    key,
+    text({ env, optional: true, secret: /KEY|TOKEN|SECRET/.test(env), doc }),
+  ])
+  return Object.fromEntries(entries) as Record<K, Setting<string | undefined>>
+}
+
+function parseTestOtps(raw: string): ReadonlyMap<string, string> {
+  const pairs = raw.split(',').map((item) => /^\s*\+?([1-9]\d{1,14})\s*[:=]\s*(\d{1,10})\s*$/.exec(item))
+  return new Map(
+    pairs.map((match) => {
+      if (!match?.[1] || !match[2]) throw new Error('must be phone:code pairs separated by commas')
+      return [match[1], match[2]]
+    }),
+  )
+}
+
+function parseTime(raw: string): Date {
+  const time = /^\d{4}-\d\d-\d\dT/.test(raw) ? new Date(raw) : new Date(NaN)
+  if (Number.isNaN(time.getTime())) throw new Error('must be a time such as 2030-01-01T00:00:00Z')
+  return time
+}

@@ -1,0 +1,209 @@
+import { type AddressChangeRules } from '../account/address-changes.js'
+import { type PasswordChangeRules } from '../account/password-change.js'
+import { type OtpRules } from '../otp/otp-service.js'
+import { tablePrefix } from '../tables.js'
+import { type VerifyRules } from '../verify/verify-service.js'
+import { type CaptchaConfig } from '../captcha/captcha-verifier.js'
+import { type AuthConfig } from '../config.js'
+import { type LinkConfig } from '../mail/confirmation-url.js'
+import { mailKinds, noticeKinds, type MailKind, type NoticeKind } from '../mail/kinds.js'
+import { type MailConfig } from '../mail/mailer.js'
+import { type OneTimeTokenRules } from '../one-time-tokens/one-time-tokens.js'
+import { type ClientAddressConfig } from '../rate-limits/client-address.js'
+import { type RateLimitConfig } from '../rate-limits/rate-limits.js'
+import { type SessionLimits } from '../sessions/session.js'
+import { MIN_PASSWORD_LENGTH } from './account-settings.js'
+import { type RegistrationRules } from '../sign-up/registration.js'
+import { type SignUpRules } from '../sign-up/sign-up-service.js'
+import { type SmsConfig, type SmsGatewayConfig } from '../sms/sms-sender.js'
+
+// The settings are one flat table for operators; here they become what each part of the server asks for.
+
+export function mailConfig(config: AuthConfig): MailConfig {
+  const { smtpHost: host, smtpPort: port, smtpAdminEmail: adminEmail } = config
+  const complete = host !== undefined && port !== undefined && adminEmail !== undefined
+  return {
+    siteUrl: config.siteUrl,
+    smtp:
+      config.emailEnabled && complete
+        ? {
+            host,
+            port,
+            adminEmail,
+            user: config.smtpUser,
+            pass: config.smtpPass,
+            senderName: config.smtpSenderName,
+          }
+        : undefined,
+    subjects: byKind((kind) => config[`mailSubject_${kind}`]),
+    templates: byKind((kind) => config[`mailTemplate_${kind}`]),
+    notices: new Set(noticeKinds.filter((kind) => config[`notice_${kind}`])),
+    authorizedAddresses: config.emailAuthorizedAddresses,
+  }
+}
+
+function byKind(read: (kind: MailKind | NoticeKind) => string | undefined) {
+  return Object.fromEntries([...mailKinds, ...noticeKinds].map((kind) => [kind, read(kind)]))
+}
+
+export const linkConfig = (config: AuthConfig): LinkConfig => ({
+  apiExternalUrl: config.apiExternalUrl,
+  urlPaths: {
+    invite: config.urlPathInvite,
+    confirmation: config.urlPathConfirmation,
+    recovery: config.urlPathRecovery,
+    emailChange: config.urlPathEmailChange,
+  },
+})
+
+export const smsConfig = (config: AuthConfig, template: string): SmsConfig => ({
+  template,
+  gateway: smsGateway(config),
+})
+
+function smsGateway(config: AuthConfig): SmsGatewayConfig | undefined {
+  switch (config.smsProvider) {
+    case 'twilio': {
+      const {
+        smsTwilioAccountSid: accountSid,
+        smsTwilioAuthToken: authToken,
+        smsTwilioMessageServiceSid: messageServiceSid,
+      } = config
+      if (!accountSid || !authToken || !messageServiceSid) return undefined
+      return {
+        provider: 'twilio',
+        accountSid,
+        authToken,
+        messageServiceSid,
+        contentSid: config.smsTwilioContentSid,
+      }
+    }
+    case 'messagebird': {
+      const { smsMessagebirdAccessKey: accessKey, smsMessagebirdOriginator: originator } = config
+      return accessKey && originator ? { provider: 'messagebird', accessKey, originator } : undefined
+    }
+    case 'textlocal': {
+      const { smsTextlocalApiKey: apiKey, smsTextlocalSender: sender } = config
+      return apiKey && sender ? { provider: 'textlocal', apiKey, sender } : undefined
+    }
+    case 'vonage': {
+      const { smsVonageApiKey: apiKey, smsVonageApiSecret: apiSecret, smsVonageFrom: from } = config
+      return apiKey && apiSecret && from ? { provider: 'vonage', apiKey, apiSecret, from } : undefined
+    }
+    case undefined:
+      return undefined
+  }
+}
+
+export const captchaConfig = (config: AuthConfig): CaptchaConfig => ({
+  enabled: config.captchaEnabled,
+  provider: config.captchaProvider,
+  secret: config.captchaSecret ?? '',
+  timeoutMs: config.captchaTimeout,
+})
+
+export const rateLimitConfig = (config: AuthConfig): RateLimitConfig => ({
+  tokenRefresh: config.rateLimitTokenRefresh,
+  verify: config.rateLimitVerify,
+  otp: config.rateLimitOtp,
+  anonymousUsers: config.rateLimitAnonymousUsers,
+  mfaChallengeAndVerify: config.mfaRateLimitChallengeAndVerify,
+  emailSent: config.mailerAutoconfirm ? undefined : config.rateLimitEmailSent,
+  smsSent: config.smsAutoconfirm ? undefined : config.rateLimitSmsSent,
+})
+
+export const clientAddressConfig = (config: AuthConfig): ClientAddressConfig => ({
+  forwardedForEnabled: config.forwardedForEnabled,
+  forwardedForHeader: config.forwardedForHeader,
+  rateLimitHeader: config.rateLimitHeader,
+})
+
+export const sessionLimits = (config: AuthConfig): SessionLimits => ({
+  timeboxMs: config.sessionsTimebox,
+  inactivityMs: config.sessionsInactivityTimeout,
+  lowAalMs: config.sessionsAllowLowAal,
+  singlePerUser: config.sessionsSinglePerUser,
+})
+
+export const oneTimeTokenRules = (config: AuthConfig): OneTimeTokenRules => ({
+  mailOtpLength: config.mailerOtpLength,
+  smsOtpLength: config.smsOtpLength,
+  testOtps: config.smsTestOtp,
+  testOtpsUntil: config.smsTestOtpValidUntil,
+})
+
+export const refreshRules = (config: AuthConfig) => ({
+  rotation: config.refreshTokenRotationEnabled,
+  reuseIntervalMs: config.refreshTokenReuseInterval,
+})
+
+export const registrationRules = (config: AuthConfig): RegistrationRules => ({
+  autoconfirm: { email: config.mailerAutoconfirm, phone: config.smsAutoconfirm },
+  intervalMs: { email: config.smtpMaxFrequency, phone: config.smsMaxFrequency },
+})
+
+export const signUpRules = (config: AuthConfig): SignUpRules => ({
+  disabled: config.disableSignup,
+  emailEnabled: config.emailEnabled,
+  phoneEnabled: config.phoneEnabled,
+  anonymousEnabled: config.anonymousUsersEnabled,
+  revealExisting: config.mailerAutoconfirm || config.smsAutoconfirm,
+  role: config.jwtDefaultGroupName,
+  smsProvider: config.smsProvider,
+  passwords: {
+    minLength: Math.max(MIN_PASSWORD_LENGTH, config.passwordMinLength),
+    requiredCharacters: config.passwordRequiredCharacters,
+  },
+})
+
+/** Shortest time between two messages to one user, in milliseconds (contract 5.3). */
+export const intervalRules = (config: AuthConfig) => ({
+  intervalMs: { email: config.smtpMaxFrequency, phone: config.smsMaxFrequency },
+})
+
+export const otpRules = (config: AuthConfig): OtpRules => ({
+  ...signUpRules(config),
+  magicLinkEnabled: config.emailMagicLinkEnabled,
+  magicLinkIntervalMs: config.mailerMagicLinkMaxFrequency,
+  smsIntervalMs: config.smsMaxFrequency,
+})
+
+export const recoveryRules = (config: AuthConfig) => ({
+  emailEnabled: config.emailEnabled,
+  // The specification names two gaps for recovery; both are minimums (contract 5.3).
+  intervalMs: Math.max(config.smtpMaxFrequency, config.mailerMagicLinkMaxFrequency),
+})
+
+export const resendRules = (config: AuthConfig) => ({
+  ...intervalRules(config),
+  emailEnabled: config.emailEnabled,
+  phoneEnabled: config.phoneEnabled,
+})
+
+export const addressChangeRules = (config: AuthConfig): AddressChangeRules => ({
+  ...intervalRules(config),
+  autoconfirm: { email: config.mailerAutoconfirm, phone: config.smsAutoconfirm },
+  // Under autoconfirm one confirmation completes a change (contract 5.4).
+  secureEmailChange: config.mailerSecureEmailChangeEnabled && !config.mailerAutoconfirm,
+})
+
+export const verifyRules = (config: AuthConfig): VerifyRules => ({
+  mailTokenMs: config.mailerOtpExp,
+  smsTokenMs: config.smsOtpExp,
+  passwords: signUpRules(config).passwords,
+})
+
+export const passwordChangeRules = (config: AuthConfig): PasswordChangeRules => ({
+  passwords: signUpRules(config).passwords,
+  requireReauthentication: config.updatePasswordRequireReauthentication,
+  reauthenticationGraceMs: config.reauthenticationGrace,
+  requireCurrentPassword: config.updatePasswordRequireCurrentPassword,
+  mailNonceMs: config.mailerOtpExp,
+  smsNonceMs: config.smsOtpExp,
+})
+
+export const cleanupRules = (config: AuthConfig) => ({
+  lockName: `${tablePrefix(config.dbNamespace)}signet-auth-cleanup`,
+  accessTokenMs: config.jwtExp,
+  anonymousUsers: config.dbCleanupAnonymousUsers && config.anonymousUsersEnabled,
+})

@@ -1,0 +1,100 @@
+import { boolean, duration, httpUrl, list, text, type Setting } from '@signet/config'
+
+/** The external providers that contract 8.1 names. */
+export const providers = [
+  'apple',
+  'azure',
+  'bitbucket',
+  'discord',
+  'facebook',
+  'figma',
+  'github',
+  'gitlab',
+  'google',
+  'keycloak',
+  'linkedin',
+  'notion',
+  'slack',
+  'snapchat',
+  'spotify',
+  'twitch',
+  'twitter',
+  'workos',
+] as const
+export type Provider = (typeof providers)[number]
+
+const kinds = {
+  enabled: (env: string, name: Provider) =>
+    boolean({ env: `${env}_ENABLED`, fallback: false, doc: `Sign-in with ${name}.` }),
+  clientId: (env: string, name: Provider) =>
+    list({
+      env: `${env}_CLIENT_ID`,
+      fallback: [],
+      doc: `Client id at ${name}; the first is used, all are accepted as audience of id tokens.`,
+    }),
+  secret: (env: string, name: Provider) =>
+    text({ env: `${env}_SECRET`, optional: true, secret: true, doc: `Client secret at ${name}.` }),
+  redirectUri: (env: string, name: Provider) =>
+    text({ env: `${env}_REDIRECT_URI`, optional: true, doc: `Callback URL registered at ${name}.` }),
+  url: (env: string, name: Provider) =>
+    httpUrl({
+      env: `${env}_URL`,
+      optional: true,
+      doc: name === 'keycloak' ? 'URL of the realm.' : `Base URL in place of the one of ${name}.`,
+    }),
+  emailOptional: (env: string, name: Provider) =>
+    boolean({
+      env: `${env}_EMAIL_OPTIONAL`,
+      fallback: false,
+      doc: `Accept ${name} accounts without e-mail.`,
+    }),
+  skipNonceCheck: (env: string, name: Provider) =>
+    boolean({
+      env: `${env}_SKIP_NONCE_CHECK`,
+      fallback: false,
+      doc: `Accept id tokens of ${name} without comparing nonces.`,
+    }),
+}
+type Kinds = typeof kinds
+
+/** Keys such as `github_enabled` and `github_clientId`. */
+type ProviderSettings = {
+  [Key in `${Provider}_${keyof Kinds}`]: Key extends `${Provider}_${infer K extends keyof Kinds}`
+    ? ReturnType<Kinds[K]>
+    : never
+}
+
+const perProvider = Object.fromEntries(
+  providers.flatMap((name) =>
+    Object.entries(kinds).map(([kind, build]): [string, Setting<unknown>] => [
+      `${name}_${kind}`,
+      build(`AUTH_EXTERNAL_${name.toUpperCase()}`, name),
+    ]),
+  ),
+) as ProviderSettings
+
+/** External providers and the flows that end in a code (contract sections 6, 8 and 11). */
+export const providerSettings = {
+  ...perProvider,
+  flowStateExpiryDuration: duration({
+    env: 'AUTH_EXTERNAL_FLOW_STATE_EXPIRY_DURATION',
+    fallback: 300_000,
+    minMs: 300_000,
+    doc: 'Life of OAuth states and PKCE codes.',
+  }),
+  allowedIdTokenIssuers: list({
+    env: 'AUTH_EXTERNAL_ALLOWED_ID_TOKEN_ISSUERS',
+    fallback: ['https://appleid.apple.com', 'https://accounts.google.com'],
+    doc: 'Issuers whose id tokens the `id_token` grant accepts by issuer.',
+  }),
+  iosBundleId: text({
+    env: 'AUTH_EXTERNAL_IOS_BUNDLE_ID',
+    optional: true,
+    doc: 'Further audience of id tokens from Apple.',
+  }),
+  allowPrivateProviderUrls: boolean({
+    env: 'AUTH_ALLOW_PRIVATE_PROVIDER_URLS',
+    fallback: false,
+    doc: 'Let calls to providers, gateways and templates reach http URLs and private addresses. For tests only.',
+  }),
+}

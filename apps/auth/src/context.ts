@@ -1,0 +1,96 @@
+import { Db } from '@signet/db'
+import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
+import { createCaptchaVerifier } from './captcha/captcha-verifier.js'
+import { captchaConfig, clientAddressConfig, mailConfig, rateLimitConfig, smsConfig } from './config/parts.js'
+import { createKeyRing, type AuthConfig } from './config.js'
+import { createEvents } from './events.js'
+import { createMailer } from './mail/mailer.js'
+import { createOutbound } from './outbound/outbound.js'
+import { createPasswordHasher, type PasswordHasher } from './passwords/password-hasher.js'
+import { connectLimitRedis } from './rate-limits/limit-redis.js'
+import { createRateLimits } from './rate-limits/rate-limits.js'
+import { Bearer } from './requests/bearer.js'
+import { RequestGuard } from './requests/request-guard.js'
+import { createServices } from './services.js'
+import { createSmsSender } from './sms/sms-sender.js'
+import { createStores } from './stores.js'
+import { tablesOf } from './tables.js'
+
+/** Outside things that a test may replace. All else is derived from them, so a replacement reaches every user. */
+export type Ports = { log: Logger; now: () => Date; hasher: PasswordHasher }
+
+export type AuthContext = ReturnType<typeof createContext>
+
+const LOCK_TIMEOUT_MS = 5000
+
+/** The composition root: the only place that opens connections; with `createServices`, the only one that makes services. */
+export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
+  const now = ports.now ?? (() => new Date())
+  const log = ports.log ?? createLogger({ level: config.logLevel, component: 'api', file: config.logFile })
+  const registry = createRegistry({ runtime: false })
+  const events = createEvents(log, registry)
+  const keys = createKeyRing(config)
+  const db = createDb(config, log)
+  const stores = createStores(tablesOf(config.dbNamespace))
+  const redis =
+    config.rateLimitRedisUrl === undefined ? undefined : connectLimitRedis(config.rateLimitRedisUrl, log)
+  const limits = createRateLimits(rateLimitConfig(config), { log, redis, now })
+  const outbound = createOutbound({ allowPrivateUrls: config.allowPrivateProviderUrls })
+  const mailer = createMailer({ config: mailConfig(config), outbound, limit: limits.mail, log })
+  const sms = createSmsSender({
+    config: smsConfig(config, config.smsTemplate),
+    outbound,
+    limit: limits.sms,
+    log,
+  })
+  const captcha = createCaptchaVerifier({ config: captchaConfig(config), outbound })
+  const hasher = ports.hasher ?? createPasswordHasher()
+
+  const services = createServices({ config, db, stores, keys, events, mailer, sms, hasher, now })
+  const bearer = new Bearer({
+    keys,
+    findCaller: (userId, sessionId) => stores.sessions.findCaller(db, userId, sessionId),
+    checkAdminSession: (sessionId) => services.sessions.checkLive(sessionId),
+    adminRoles: config.jwtAdminRoles,
+    defaultAud: config.jwtAud,
+    now,
+  })
+  const guard = new RequestGuard({ bearer, captcha, addresses: clientAddressConfig(config) })
+
+  return {
+    ...services,
+    config,
+    now,
+    log,
+    registry,
+    events,
+    db,
+    stores,
+    keys,
+    limits,
+    redirects: { siteUrl: config.siteUrl, uriAllowList: config.uriAllowList },
+    bearer,
+    guard,
+    /** Releases what was opened, in reverse order. */
+    async close() {
+      if (hasher !== ports.hasher) await hasher.close()
+      await mailer.close()
+      await outbound.close()
+      redis?.disconnect()
+      await db.close()
+      await log.close()
+    },
+  }
+}
+
+function createDb(config: AuthConfig, log: Logger): Db {
+  return new Db({
+    connectionString: config.databaseUrl,
+    // 0 is "unlimited" (contract section 11); the pool has no word for that.
+    max: config.dbMaxPoolSize === 0 ? Number.MAX_SAFE_INTEGER : config.dbMaxPoolSize,
+    applicationName: 'signet-auth',
+    statementTimeoutMs: config.apiMaxRequestDuration,
+    lockTimeoutMs: LOCK_TIMEOUT_MS,
+    onIdleError: (error) => log.warn('an idle database connection broke', { error }),
+  })
+}

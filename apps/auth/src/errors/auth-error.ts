@@ -1,0 +1,34 @@
+import { AppError, type AppErrorOptions, type ErrorKind } from '@signet/errors'
+import { type ErrorCode } from './error-codes.js'
+
+/** An error of this API: a code out of the table, so that none is answered that the documents do not know. */
+export const authError = (
+  kind: ErrorKind,
+  code: ErrorCode,
+  message: string,
+  options?: AppErrorOptions,
+): AppError => new AppError(kind, code, message, options)
+
+/** 400 `validation_failed`, the most frequent of all. */
+export const invalid = (message: string): AppError => authError('invalid', 'validation_failed', message)
+
+/** 403 `otp_expired`: one answer for wrong, used, expired and unknown (contract 1.8). */
+export const otpExpired = (): AppError =>
+  authError('forbidden', 'otp_expired', 'Token has expired or is invalid')
+
+export const userBanned = (kind: 'invalid' | 'forbidden'): AppError =>
+  authError(kind, 'user_banned', 'User is banned')
+
+/** 429 of an interval between two messages to one user (contract 2.5). */
+export function tooSoon(
+  code: 'over_email_send_rate_limit' | 'over_sms_send_rate_limit',
+  msLeft: number,
+): AppError {
+  const seconds = Math.max(1, Math.ceil(msLeft / 1000))
+  return authError(
+    'limited',
+    code,
+    `For security purposes, you can only request this after ${seconds} seconds.`,
+    { retryAfterSeconds: seconds },
+  )
+}

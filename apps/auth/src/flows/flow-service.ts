@@ -1,0 +1,80 @@
+import { type Tx } from '@signet/db'
+import { type AuditLog } from '../audit/audit-log.js'
+import { authError, invalid, userBanned } from '../errors/auth-error.js'
+import { type RequestMeta } from '../requests/request-meta.js'
+import { type DerivedKeys, sha256 } from '../secrets/derived-keys.js'
+import { unseal } from '../secrets/sealed-box.js'
+import { type SessionService } from '../sessions/session-service.js'
+import { type SignedIn } from '../sessions/session.js'
+import { isBanned } from '../users/user.js'
+import { type UserStore } from '../users/user-store.js'
+import { type FlowState, type FlowStore } from './flow-store.js'
+import { verifierMatches } from './pkce.js'
+
+export type Exchanged = {
+  signedIn: SignedIn
+  /** Only after a flow through an external provider. */
+  providerToken: string | undefined
+  providerRefreshToken: string | undefined
+}
+
+type Deps = {
+  users: UserStore
+  flows: FlowStore
+  sessions: SessionService
+  audit: AuditLog
+  encryption: DerivedKeys['encryption']
+  /** Life of a code, counted from when it was issued. */
+  codeLifeMs: number
+  now: () => Date
+}
+
+/** The pkce grant (contract 1.6 and 6). */
+export class FlowService {
+  constructor(private readonly deps: Deps) {}
+
+  async exchange(
+    { auth_code: code = '', code_verifier: verifier = '' }: { auth_code?: string; code_verifier?: string },
+    meta: RequestMeta,
+  ): Promise<Exchanged> {
+    if (code === '' || verifier === '')
+      throw invalid('invalid request: both auth code and code verifier should be non-empty')
+    return this.deps.audit.transaction(meta, async (tx, audit) => {
+      const flow = await this.#redeem(tx, code, verifier)
+      const user = flow.userId === null ? null : await this.deps.users.lockById(tx, flow.userId)
+      if (user === null) throw flowNotFound()
+      if (isBanned(user, this.deps.now())) throw userBanned('invalid')
+      audit('login', user, { provider: flow.providerType })
+      const signedIn = await this.deps.sessions.open(tx, user, flow.method, meta)
+      return {
+        signedIn,
+        providerToken: this.#unsealed(flow, flow.providerAccessToken),
+        providerRefreshToken: this.#unsealed(flow, flow.providerRefreshToken),
+      }
+    })
+  }
+
+  async #redeem(tx: Tx, code: string, verifier: string): Promise<FlowState> {
+    const { flows, codeLifeMs, now } = this.deps
+    const flow = await flows.findByCode(tx, sha256(code))
+    if (flow === null || flow.challenge === null || flow.authCodeIssuedAt === null) throw flowNotFound()
+    if (flow.authCodeIssuedAt.getTime() + codeLifeMs <= now().getTime())
+      throw authError('unprocessable', 'flow_state_expired', 'The code has expired')
+    if (!verifierMatches(flow.challenge, verifier))
+      throw authError(
+        'invalid',
+        'bad_code_verifier',
+        'code challenge does not match previously saved code verifier',
+      )
+    // Deleting is what redeems it: of two requests at once one deletes nothing.
+    if (!(await flows.remove(tx, flow.id))) throw flowNotFound()
+    return flow
+  }
+
+  #unsealed(flow: FlowState, sealed: string | null): string | undefined {
+    return sealed === null ? undefined : unseal(this.deps.encryption, flow.id, sealed)
+  }
+}
+
+const flowNotFound = () =>
+  authError('not_found', 'flow_state_not_found', 'invalid flow state, no valid flow state found')

@@ -1,0 +1,92 @@
+import { type Queryable, type Tx } from '@signet/db'
+import { type Tables } from '../tables.js'
+import { type Challenge } from './pkce.js'
+
+/** What the row of a flow remembers besides its challenge: how the user proves who they are, for `amr`. */
+export type MailMethod = 'email/signup' | 'invite' | 'magiclink' | 'recovery' | 'email_change'
+
+export type NewMailFlow = {
+  id: string
+  userId: string
+  challenge: Challenge
+  method: MailMethod
+}
+
+export type FlowState = {
+  id: string
+  userId: string | null
+  challenge: Challenge | null
+  method: string
+  providerType: string
+  providerAccessToken: string | null
+  providerRefreshToken: string | null
+  authCodeIssuedAt: Date | null
+}
+
+type Row = {
+  id: string
+  user_id: string | null
+  code_challenge: string | null
+  code_challenge_method: 's256' | 'plain' | null
+  authentication_method: string
+  provider_type: string
+  provider_access_token: string | null
+  provider_refresh_token: string | null
+  auth_code_issued_at: Date | null
+}
+
+export class FlowStore {
+  constructor(private readonly t: Tables) {}
+
+  /** A flow that a mail link will finish. Its code does not exist before the link is opened. */
+  async insertMailFlow(tx: Tx, flow: NewMailFlow, now: Date): Promise<void> {
+    await tx.query(
+      `insert into ${this.t.flowState} (id, user_id, code_challenge, code_challenge_method, provider_type,
+         authentication_method, created_at, updated_at) values ($1, $2, $3, $4, 'email', $5, $6, $6)`,
+      [flow.id, flow.userId, flow.challenge.challenge, flow.challenge.method, flow.method, now],
+    )
+  }
+
+  /** Gives the newest flow of the user with this method its code; false when there is none. */
+  async issueCode(tx: Tx, userId: string, method: MailMethod, codeHash: Buffer, now: Date): Promise<boolean> {
+    const { rowCount } = await tx.query(
+      `update ${this.t.flowState} set auth_code_hash = $3, auth_code_issued_at = $4, updated_at = $4
+       where id = (
+         select id from ${this.t.flowState}
+         where user_id = $1 and authentication_method = $2 and code_challenge is not null
+         order by created_at desc, id desc limit 1)`,
+      [userId, method, codeHash, now],
+    )
+    return rowCount === 1
+  }
+
+  async findByCode(db: Queryable, codeHash: Buffer): Promise<FlowState | null> {
+    const { rows } = await db.query<Row>(
+      `select id, user_id, code_challenge, code_challenge_method, authentication_method, provider_type,
+         provider_access_token, provider_refresh_token, auth_code_issued_at
+       from ${this.t.flowState} where auth_code_hash = $1`,
+      [codeHash],
+    )
+    return rows[0] ? toFlow(rows[0]) : null
+  }
+
+  /** Ends the flow; false when another request was first. */
+  async remove(tx: Tx, id: string): Promise<boolean> {
+    const { rowCount } = await tx.query(`delete from ${this.t.flowState} where id = $1`, [id])
+    return rowCount === 1
+  }
+}
+
+function toFlow(row: Row): FlowState {
+  const { code_challenge: challenge, code_challenge_method: method } = row
+  return {
+    id: row.id,
+    userId: row.user_id,
+    challenge: challenge === null || method === null ? null : { challenge, method },
+    method: row.authentication_method,
+    providerType: row.provider_type,
+    providerAccessToken: row.provider_access_token,
+    providerRefreshToken: row.provider_refresh_token,
+    authCodeIssuedAt: row.auth_code_issued_at,
+  }
+}

@@ -1,0 +1,43 @@
+import { route, type Route } from '@signet/http'
+import { type RedirectConfig } from '../redirects/redirects.js'
+import { referrerOf } from '../redirects/referrer.js'
+import { type AdminCaller, type Bearer } from '../requests/bearer.js'
+import { docs, query } from '../requests/docs.js'
+import { jsonBody, type BodyOf } from '../requests/json-body.js'
+import { type RequestGuard } from '../requests/request-guard.js'
+import { userView } from '../users/user-view.js'
+import { type InviteService } from './invite-service.js'
+
+type Deps = {
+  bearer: Bearer
+  guard: RequestGuard
+  invites: InviteService
+  redirects: RedirectConfig
+  config: { jwtAdminRoles: readonly string[] }
+}
+
+/** The specification lets these invite whatever the admin roles are (contract 1.14). */
+const INVITING_ROLES = ['service_role', 'supabase_admin']
+
+const fields = { email: 'string', data: 'object' } as const
+
+export function inviteRoutes({ bearer, guard, invites, redirects, config }: Deps): Route[] {
+  return [
+    route<AdminCaller, BodyOf<typeof fields>>({
+      method: 'post',
+      path: '/invite',
+      docs: docs('Invite a user by mail', {
+        tag: 'Administration',
+        security: 'admin',
+        parameters: [query('redirect_to', 'Where the link leads.')],
+        answer: { description: 'The invited user', schema: 'User' },
+        errors: [400, 401, 403, 422, 429],
+      }),
+      authenticate: bearer.admin([...INVITING_ROLES, ...config.jwtAdminRoles]),
+      body: jsonBody(fields),
+      handle: async ({ caller, body, req }) => ({
+        body: userView(await invites.invite(caller, body, referrerOf(req, redirects), guard.metaOf(req))),
+      }),
+    }),
+  ]
+}

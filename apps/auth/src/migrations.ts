@@ -1,0 +1,22 @@
+import { migrate } from '@signet/db'
+import { fileURLToPath } from 'node:url'
+import { tablePrefix } from './tables.js'
+
+const DIRECTORY = fileURLToPath(new URL('../migrations', import.meta.url))
+
+export type MigrationTarget = { databaseUrl: string; dbNamespace: string }
+
+/** Brings the database to this version's schema and returns the names of the migrations that were missing. */
+export function migrateDatabase(
+  { databaseUrl, dbNamespace }: MigrationTarget,
+  log?: (message: string) => void,
+): Promise<string[]> {
+  const prefix = tablePrefix(dbNamespace)
+  return migrate({
+    databaseUrl,
+    directory: DIRECTORY,
+    table: `${prefix}schema_migrations`,
+    variables: { prefix },
+    log,
+  })
+}

@@ -1,0 +1,57 @@
+import { randomBytes, randomInt, timingSafeEqual, type KeyObject } from 'node:crypto'
+import { keyedHash } from '../secrets/derived-keys.js'
+import { type SentAt } from '../users/user-store.js'
+
+/** One live value each for a user (contract 5.1). */
+export type Slot =
+  | 'confirmation'
+  | 'recovery'
+  | 'email_change_current'
+  | 'email_change_new'
+  | 'phone_change'
+  | 'reauthentication'
+
+/** Which stamp of the user says when the slot was filled. */
+export const sentAtOf: Readonly<Record<Slot, SentAt>> = {
+  confirmation: 'confirmationSentAt',
+  recovery: 'recoverySentAt',
+  email_change_current: 'emailChangeSentAt',
+  email_change_new: 'emailChangeSentAt',
+  phone_change: 'phoneChangeSentAt',
+  reauthentication: 'reauthenticationSentAt',
+}
+
+const PKCE_PREFIX = 'pkce_'
+const LINK_BYTES = 28
+
+/** Two independent secrets: guessing the short one says nothing about the long one. */
+export type Secrets = { readonly otp: string; readonly linkToken: string }
+
+export function newSecrets(otpLength: number, pkce: boolean, fixedOtp?: string): Secrets {
+  return {
+    otp: fixedOtp ?? randomDigits(otpLength),
+    linkToken: `${pkce ? PKCE_PREFIX : ''}${randomBytes(LINK_BYTES).toString('hex')}`,
+  }
+}
+
+function randomDigits(length: number): string {
+  return Array.from({ length }, () => String(randomInt(10))).join('')
+}
+
+export const isPkceLink = (token: string): boolean => token.startsWith(PKCE_PREFIX)
+
+/** Hashes as stored. A link token hashes alike with and without its prefix, which only says how to answer. */
+export class TokenHashes {
+  constructor(private readonly key: KeyObject) {}
+
+  ofLink(token: string): Buffer {
+    return keyedHash(this.key, 'link', isPkceLink(token) ? token.slice(PKCE_PREFIX.length) : token)
+  }
+
+  /** Keyed together with slot and address, so that a code proves the address it went to. */
+  ofOtp(slot: Slot, address: string, otp: string): Buffer {
+    return keyedHash(this.key, 'otp', slot, address, otp)
+  }
+}
+
+export const sameHash = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b)

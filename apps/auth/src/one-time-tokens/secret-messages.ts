@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto'
+import { confirmationUrl, type LinkConfig, type LinkType } from '../mail/confirmation-url.js'
+import { type MailKind } from '../mail/kinds.js'
+import { type Mailer } from '../mail/mailer.js'
+import { type SmsChannel, type SmsSender } from '../sms/sms-sender.js'
+import { type User } from '../users/user.js'
+import { type Issued, type OneTimeTokens } from './one-time-tokens.js'
+
+export type LinkKind = Exclude<MailKind, 'reauthentication'>
+
+const LINK_TYPES: Readonly<Record<LinkKind, LinkType>> = {
+  invite: 'invite',
+  confirmation: 'signup',
+  recovery: 'recovery',
+  magic_link: 'magiclink',
+  email_change: 'email_change',
+}
+
+type Deps = { mailer: Mailer; sms: SmsSender; tokens: OneTimeTokens; links: LinkConfig }
+
+/** Brings one-time tokens to their owners, after the transaction that made them. */
+export class SecretMessages {
+  constructor(private readonly deps: Deps) {}
+
+  async mailLink(kind: LinkKind, user: User, issued: Issued, redirectTo: string): Promise<void> {
+    const { mailer, tokens } = this.deps
+    await tokens.deliver([issued], () =>
+      mailer.send(kind, issued.address.value, {
+        email: user.email ?? issued.address.value,
+        newEmail: user.newEmail ?? undefined,
+        sendingTo: issued.address.value,
+        confirmationUrl: this.linkOf(kind, issued, redirectTo),
+        token: issued.secrets.otp,
+        tokenHash: issued.secrets.linkToken,
+        redirectTo,
+        data: user.userMetadata,
+      }),
+    )
+  }
+
+  async mailNonce(user: User, issued: Issued): Promise<void> {
+    const { mailer, tokens } = this.deps
+    await tokens.deliver([issued], () =>
+      mailer.send('reauthentication', issued.address.value, {
+        email: issued.address.value,
+        token: issued.secrets.otp,
+        data: user.userMetadata,
+      }),
+    )
+  }
+
+  /** Sends the code, except to a test number, and returns the gateway's message id. */
+  async sms(issued: Issued, channel: SmsChannel): Promise<string> {
+    const { sms, tokens } = this.deps
+    if (tokens.testOtpOf(issued.address) !== undefined) return randomUUID()
+    const { messageId } = await tokens.deliver([issued], () =>
+      sms.send(issued.address.value, issued.secrets.otp, channel),
+    )
+    return messageId
+  }
+
+  /** The link that the mail of this kind carries. */
+  linkOf(kind: LinkKind, issued: Issued, redirectTo: string): string {
+    return confirmationUrl(this.deps.links, kind, {
+      token: issued.secrets.linkToken,
+      type: LINK_TYPES[kind],
+      redirectTo,
+    })
+  }
+}

@@ -1,0 +1,74 @@
+import { type BodySpec, type JsonSchema } from '@signet/http'
+import { invalid } from '../errors/auth-error.js'
+
+const MAX_BYTES = 1024 * 1024
+const MAX_DEPTH = 32
+
+const TYPES = {
+  string: { type: 'string' },
+  boolean: { type: 'boolean' },
+  object: { type: 'object' },
+} as const satisfies Record<string, JsonSchema>
+type FieldType = keyof typeof TYPES
+type Fields = Readonly<Record<string, FieldType>>
+
+/** The object type that belongs to a field table; every field may be absent. */
+export type BodyOf<F extends Fields> = {
+  readonly [K in keyof F]?: F[K] extends 'string'
+    ? string
+    : F[K] extends 'boolean'
+      ? boolean
+      : Record<string, unknown>
+}
+
+/** Either place of the CAPTCHA answer (contract 0.3 row 16). */
+export const captchaFields = { captcha_token: 'string', gotrue_meta_security: 'object' } as const
+
+/**
+ * A JSON body as contract 0.1 reads it: whatever the content type says, `null` means absent, unknown members are
+ * ignored, a wrong JSON type is `bad_json`. What the values must look like is for the service to say. With
+ * `optional` an empty body is fine; `form` also takes an urlencoded one.
+ */
+export function jsonBody(fields: Fields, { optional = false, form = false } = {}): BodySpec {
+  const properties = Object.fromEntries(Object.entries(fields).map(([name, type]) => [name, TYPES[type]]))
+  return {
+    as: form ? 'json-or-form' : 'any-json',
+    maxBytes: MAX_BYTES,
+    schema: { type: 'object', properties },
+    optional,
+    prepare(value) {
+      refuseUnstorable(value)
+      return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
+    },
+  }
+}
+
+/** PostgreSQL stores neither NUL nor lone surrogates; and what recurses over JSON must not run out of stack. */
+function refuseUnstorable(body: object): void {
+  let level: unknown[] = [body]
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > MAX_DEPTH) throw invalid(`The body is nested deeper than ${MAX_DEPTH} levels`)
+    const next: unknown[] = []
+    for (const value of level) {
+      if (typeof value === 'string') refuseText(value)
+      else if (typeof value === 'object' && value !== null) {
+        if (!Array.isArray(value)) Object.keys(value).forEach(refuseText)
+        for (const member of Object.values(value)) next.push(member)
+      }
+    }
+    level = next
+  }
+}
+
+function refuseText(text: string): void {
+  if (text.includes('\0') || /\p{Surrogate}/u.test(text))
+    throw invalid('The body holds characters that are not text')
+}
+
+export function captchaTokenOf(body: {
+  captcha_token?: string
+  gotrue_meta_security?: Record<string, unknown>
+}): string | undefined {
+  const nested = body.gotrue_meta_security?.['captcha_token']
+  return body.captcha_token ?? (typeof nested === 'string' ? nested : undefined)
+}

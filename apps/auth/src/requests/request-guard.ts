@@ -1,0 +1,33 @@
+import { type Request } from 'express'
+import { type CaptchaVerifier } from '../captcha/captcha-verifier.js'
+import { clientIp, clientKey, type ClientAddressConfig } from '../rate-limits/client-address.js'
+import { type KeyedLimit } from '../rate-limits/rate-limits.js'
+import { type Bearer } from './bearer.js'
+import { captchaTokenOf } from './json-body.js'
+import { type RequestMeta } from './request-meta.js'
+
+type Deps = { bearer: Bearer; captcha: CaptchaVerifier; addresses: ClientAddressConfig }
+
+/** What stands before a public handler: who is asking, how often, and whether a person is (contract 9.2 and 12.1). */
+export class RequestGuard {
+  constructor(private readonly deps: Deps) {}
+
+  metaOf(req: Request): RequestMeta {
+    return { ip: clientIp(req, this.deps.addresses), userAgent: req.get('user-agent') ?? '' }
+  }
+
+  /** A `limit` step of a route. */
+  limit =
+    (limit: KeyedLimit) =>
+    (req: Request): Promise<void> =>
+      limit.consume(clientKey(req, this.deps.addresses))
+
+  /** Administrators are taken for people. */
+  async captcha(
+    req: Request,
+    body: { captcha_token?: string; gotrue_meta_security?: Record<string, unknown> },
+  ): Promise<void> {
+    if (await this.deps.bearer.isAdmin(req)) return
+    await this.deps.captcha.verify(captchaTokenOf(body), this.metaOf(req).ip)
+  }
+}

@@ -1,0 +1,30 @@
+import { createHash, createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
+
+/** Keys that follow from AUTH_JWT_SECRET, one for each purpose, so that none says anything about another. */
+export type DerivedKeys = {
+  /** Makes refresh tokens out of their row ids (contract 4.1). */
+  readonly refreshTokens: KeyObject
+  /** Hashes one-time codes and link tokens (contract 5.1). */
+  readonly oneTimeTokens: KeyObject
+  /** Encrypts what must be read back: TOTP secrets, parked provider tokens (contract 13.3). */
+  readonly encryption: KeyObject
+}
+
+export function deriveKeys(secret: string): DerivedKeys {
+  const derive = (purpose: string) =>
+    createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', `signet-auth ${purpose}`, 32)))
+  return {
+    refreshTokens: derive('refresh tokens'),
+    oneTimeTokens: derive('one-time tokens'),
+    encryption: derive('encryption at rest'),
+  }
+}
+
+/** HMAC-SHA256 over parts that cannot run into each other: each is preceded by its length. */
+export function keyedHash(key: KeyObject, ...parts: readonly string[]): Buffer {
+  const hmac = createHmac('sha256', key)
+  for (const part of parts) hmac.update(`${Buffer.byteLength(part)}:`).update(part)
+  return hmac.digest()
+}
+
+export const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()

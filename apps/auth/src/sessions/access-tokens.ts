@@ -1,0 +1,48 @@
+import { signJwt, type KeyRing } from '@signet/jwt'
+import { hasVerifiedFactor } from '../users/user.js'
+import { type SignedIn } from './session.js'
+
+export type AccessToken = { readonly text: string; readonly expiresIn: number; readonly expiresAt: number }
+
+type Options = {
+  keys: KeyRing
+  issuer: string
+  /** Whole seconds. */
+  lifeSeconds: number
+  /** AUTH_SESSIONS_ALLOW_LOW_AAL in milliseconds. */
+  lowAalMs: number | undefined
+}
+
+/** Signs access tokens (contract 3.1). */
+export class AccessTokens {
+  constructor(private readonly options: Options) {}
+
+  issue({ user, session, amr }: Omit<SignedIn, 'refreshToken'>, now: Date): AccessToken {
+    const iat = Math.floor(now.getTime() / 1000)
+    const exp = Math.min(iat + this.options.lifeSeconds, this.#lowAalEnd({ user, session }))
+    const text = signJwt(this.options.keys, {
+      iss: this.options.issuer,
+      sub: user.id,
+      aud: user.aud,
+      exp,
+      iat,
+      email: user.email ?? '',
+      phone: user.phone ?? '',
+      app_metadata: user.appMetadata,
+      user_metadata: user.userMetadata,
+      role: user.role,
+      aal: session.aal,
+      amr: amr.map(({ method, at }) => ({ method, timestamp: Math.floor(at.getTime() / 1000) })),
+      session_id: session.id,
+      is_anonymous: user.isAnonymous,
+    })
+    return { text, expiresIn: exp - iat, expiresAt: exp }
+  }
+
+  // A user with a second factor who has not used it gets no token beyond the time allowed without it.
+  #lowAalEnd({ user, session }: Pick<SignedIn, 'user' | 'session'>): number {
+    const { lowAalMs } = this.options
+    if (lowAalMs === undefined || session.aal !== 'aal1' || !hasVerifiedFactor(user)) return Infinity
+    return Math.floor((session.createdAt.getTime() + lowAalMs) / 1000)
+  }
+}

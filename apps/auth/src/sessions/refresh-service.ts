@@ -1,0 +1,82 @@
+import { type Db } from '@signet/db'
+import { authError, invalid, userBanned } from '../errors/auth-error.js'
+import { type Events } from '../events.js'
+import { type RequestMeta } from '../requests/request-meta.js'
+import { type RefreshStore } from './refresh-store.js'
+import { type RefreshTokens } from './refresh-token.js'
+import { type SessionLimits, type SignedIn } from './session.js'
+
+type Deps = {
+  db: Db
+  store: RefreshStore
+  refreshTokens: RefreshTokens
+  events: Events
+  limits: SessionLimits
+  /** AUTH_SECURITY_REFRESH_TOKEN_ROTATION_ENABLED and _REUSE_INTERVAL. */
+  rotation: boolean
+  reuseIntervalMs: number
+  audited: boolean
+  now: () => Date
+}
+
+// Each round means that a parallel request moved the session on; a client with that many at once can try again.
+const MAX_JUDGEMENTS = 5
+
+/** Swaps refresh tokens (contract 4.2): one round trip, two when the token is not active. */
+export class RefreshService {
+  constructor(private readonly deps: Deps) {}
+
+  async refresh(text: string, meta: RequestMeta): Promise<SignedIn> {
+    const { db, store, refreshTokens, audited, now } = this.deps
+    const hash = refreshTokens.hashOf(text)
+    if (hash === null) throw invalid('Refresh token is not valid')
+    const child = refreshTokens.create()
+    const at = now()
+    const found = await store.exchange(
+      db,
+      { hash, child, limits: this.#limitsAt(at), userAgent: meta.userAgent, ip: meta.ip, audited },
+      at,
+    )
+    if (found === null) throw notFound()
+    switch (found.verdict) {
+      case 'rotated':
+        return { ...found, refreshToken: child.text }
+      case 'banned':
+        throw userBanned('invalid')
+      case 'expired':
+        throw authError('invalid', 'session_expired', 'Invalid Refresh Token: Session Expired')
+      case 'not_active':
+        return this.#judge(hash, meta)
+    }
+  }
+
+  async #judge(hash: Buffer, meta: RequestMeta): Promise<SignedIn> {
+    const { db, store, refreshTokens, events, rotation, reuseIntervalMs, audited, now } = this.deps
+    for (let round = 0; round < MAX_JUDGEMENTS; round += 1) {
+      const at = now()
+      const revokedAfter = new Date(at.getTime() - reuseIntervalMs)
+      const found = await store.judgeReuse(db, { hash, revokedAfter, rotation, ip: meta.ip, audited }, at)
+      if (found === null) throw notFound()
+      if (found.verdict === 'changed') continue
+      if (found.verdict === 'same_child' && found.childId !== null)
+        return { ...found, refreshToken: refreshTokens.ofRow(found.childId).text }
+      if (found.verdict === 'attack') events.refreshTokenReused(found.session.id, found.user.id)
+      throw authError('invalid', 'refresh_token_already_used', 'Invalid Refresh Token: Already Used')
+    }
+    throw authError('conflict', 'conflict', 'Too many concurrent token refresh requests on the same session')
+  }
+
+  #limitsAt(now: Date) {
+    const before = (ms: number | undefined) => (ms === undefined ? null : new Date(now.getTime() - ms))
+    const { limits } = this.deps
+    return {
+      createdAfter: before(limits.timeboxMs),
+      activeAfter: before(limits.inactivityMs),
+      lowAalCreatedAfter: before(limits.lowAalMs),
+      singlePerUser: limits.singlePerUser,
+    }
+  }
+}
+
+const notFound = () =>
+  authError('invalid', 'refresh_token_not_found', 'Invalid Refresh Token: Refresh Token Not Found')

@@ -1,0 +1,62 @@
+import { route, type Route } from '@signet/http'
+import { type KeyRing } from '@signet/jwt'
+import { type AuthConfig } from '../config.js'
+import { providers } from '../config/provider-settings.js'
+import { docs } from '../requests/docs.js'
+import { service } from '../version.js'
+
+/** What anybody may know about this server (contract 1.1 to 1.3). */
+export function settingsRoutes({ config, keys }: { config: AuthConfig; keys: KeyRing }): Route[] {
+  const settings = settingsView(config)
+  return [
+    route({
+      method: 'get',
+      path: '/health',
+      docs: docs('Whether the process runs', {
+        tag: 'Service',
+        answer: { description: 'It does', schema: 'Health' },
+      }),
+      handle: () => ({
+        body: { version: service.version, name: service.name, description: service.description },
+      }),
+    }),
+    route({
+      method: 'get',
+      path: '/.well-known/jwks.json',
+      docs: docs('Public keys of access tokens', {
+        tag: 'Service',
+        answer: { description: 'A JWK Set', schema: 'KeySet' },
+      }),
+      handle: () => ({
+        headers: { 'Cache-Control': 'public, max-age=600' },
+        body: keys.publicJwks(),
+      }),
+    }),
+    route({
+      method: 'get',
+      path: '/settings',
+      docs: docs('Which ways to sign in are open', {
+        tag: 'Service',
+        answer: { description: 'The settings', schema: 'Settings' },
+      }),
+      handle: () => ({ body: settings }),
+    }),
+  ]
+}
+
+function settingsView(config: AuthConfig) {
+  return {
+    external: {
+      ...Object.fromEntries(providers.map((name) => [name, config[`${name}_enabled`]])),
+      email: config.emailEnabled,
+      phone: config.phoneEnabled,
+      anonymous_users: config.anonymousUsersEnabled,
+    },
+    disable_signup: config.disableSignup,
+    autoconfirm: config.mailerAutoconfirm,
+    mailer_autoconfirm: config.mailerAutoconfirm,
+    phone_autoconfirm: config.smsAutoconfirm,
+    sms_provider: config.smsProvider ?? '',
+    saml_enabled: false,
+  }
+}

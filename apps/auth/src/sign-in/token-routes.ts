@@ -1,0 +1,122 @@
+import { route, type Answer, type Route } from '@signet/http'
+import { type Request } from 'express'
+import { authError } from '../errors/auth-error.js'
+import { type FlowService } from '../flows/flow-service.js'
+import { type RateLimits } from '../rate-limits/rate-limits.js'
+import { type Bearer } from '../requests/bearer.js'
+import { docs, query } from '../requests/docs.js'
+import { captchaFields, jsonBody, type BodyOf } from '../requests/json-body.js'
+import { type RequestGuard } from '../requests/request-guard.js'
+import { type AccessTokens } from '../sessions/access-tokens.js'
+import { type RefreshService } from '../sessions/refresh-service.js'
+import { type SignedIn } from '../sessions/session.js'
+import { tokenView } from '../sessions/token-view.js'
+import { type PasswordService } from './password-service.js'
+
+type Deps = {
+  passwords: PasswordService
+  refresh: RefreshService
+  flowExchanges: FlowService
+  accessTokens: AccessTokens
+  bearer: Bearer
+  guard: RequestGuard
+  limits: RateLimits
+  now: () => Date
+}
+
+const fields = {
+  grant_type: 'string',
+  email: 'string',
+  phone: 'string',
+  password: 'string',
+  refresh_token: 'string',
+  auth_code: 'string',
+  code_verifier: 'string',
+  ...captchaFields,
+} as const
+type Body = BodyOf<typeof fields>
+type Grant = (req: Request, body: Body) => Promise<Answer>
+
+/** POST /token (contract 1.6): one path, one handler for each grant. */
+export function tokenRoutes(deps: Deps): Route[] {
+  const grants = grantsOf(deps)
+  return [
+    route<undefined, Body>({
+      method: 'post',
+      path: '/token',
+      docs: docs('Get a session', {
+        tag: 'Sign-in',
+        description: 'The grant decides which members of the body are needed.',
+        parameters: [query('grant_type', `One of ${[...grants.keys()].join(', ')}.`)],
+        answer: { description: 'A session', schema: 'Session' },
+        errors: [400, 404, 409, 422, 429],
+      }),
+      limit: deps.guard.limit(deps.limits.token),
+      body: jsonBody(fields, { optional: true, form: true }),
+      async handle({ body, req, context }) {
+        const grantType = grantTypeOf(req, body)
+        const grant = grants.get(grantType)
+        if (grant === undefined) throw authError('invalid', 'invalid_credentials', 'unsupported_grant_type')
+        context.fields['grant_type'] = grantType
+        const answer = await grant(req, body)
+        return { ...answer, headers: { 'Cache-Control': 'no-store' } }
+      },
+    }),
+  ]
+}
+
+function grantTypeOf(req: Request, body: Body): string {
+  const { grant_type: fromQuery } = req.query
+  return typeof fromQuery === 'string' ? fromQuery : (body.grant_type ?? '')
+}
+
+function grantsOf({
+  passwords,
+  refresh,
+  flowExchanges,
+  accessTokens,
+  bearer,
+  guard,
+  now,
+}: Deps): Map<string, Grant> {
+  const view = (signedIn: SignedIn) => tokenView(accessTokens, signedIn, now())
+  return new Map<string, Grant>([
+    [
+      'password',
+      async (req, body) => {
+        await guard.captcha(req, body)
+        const aud = await bearer.audience(req)
+        const { signedIn, weakPassword } = await passwords.signIn(body, aud, guard.metaOf(req))
+        return { body: { ...view(signedIn), weak_password: weakPassword ?? undefined } }
+      },
+    ],
+    [
+      'refresh_token',
+      async (req, body) => ({
+        body: view(await refresh.refresh(body.refresh_token ?? '', guard.metaOf(req))),
+      }),
+    ],
+    [
+      'pkce',
+      async (req, body) => {
+        const { signedIn, providerToken, providerRefreshToken } = await flowExchanges.exchange(
+          body,
+          guard.metaOf(req),
+        )
+        return {
+          body: {
+            ...view(signedIn),
+            provider_token: providerToken,
+            provider_refresh_token: providerRefreshToken,
+          },
+        }
+      },
+    ],
+    [
+      'web3',
+      () => {
+        throw authError('unprocessable', 'web3_provider_disabled', 'Web3 provider is disabled')
+      },
+    ],
+  ])
+}

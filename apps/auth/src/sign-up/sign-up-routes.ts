@@ -1,0 +1,68 @@
+import { route, type Route } from '@signet/http'
+import { type RateLimits } from '../rate-limits/rate-limits.js'
+import { type RedirectConfig } from '../redirects/redirects.js'
+import { referrerOf } from '../redirects/referrer.js'
+import { type Bearer } from '../requests/bearer.js'
+import { docs, query } from '../requests/docs.js'
+import { captchaFields, jsonBody, type BodyOf } from '../requests/json-body.js'
+import { type RequestGuard } from '../requests/request-guard.js'
+import { type AccessTokens } from '../sessions/access-tokens.js'
+import { tokenView } from '../sessions/token-view.js'
+import { type SignedIn } from '../sessions/session.js'
+import { userView } from '../users/user-view.js'
+import { type SignUpService } from './sign-up-service.js'
+
+type Deps = {
+  signUps: SignUpService
+  accessTokens: AccessTokens
+  bearer: Bearer
+  guard: RequestGuard
+  limits: RateLimits
+  redirects: RedirectConfig
+  now: () => Date
+}
+
+const fields = {
+  email: 'string',
+  phone: 'string',
+  password: 'string',
+  data: 'object',
+  channel: 'string',
+  code_challenge: 'string',
+  code_challenge_method: 'string',
+  ...captchaFields,
+} as const
+
+export function signUpRoutes(deps: Deps): Route[] {
+  const { signUps, bearer, guard, limits, redirects } = deps
+  const signedUpView = (signedIn: SignedIn) => {
+    const answer = tokenView(deps.accessTokens, signedIn, deps.now())
+    // Contract 1.4 step 6: with a session or without, the user's main members are at the top as well.
+    const { id, email, phone, confirmation_sent_at, created_at, updated_at } = answer.user
+    return { ...answer, id, email, phone, confirmation_sent_at, created_at, updated_at }
+  }
+  return [
+    route<undefined, BodyOf<typeof fields>>({
+      method: 'post',
+      path: '/signup',
+      docs: docs('Sign up with e-mail, phone or anonymously', {
+        tag: 'Sign-in',
+        parameters: [query('redirect_to', 'Where the confirmation link leads.')],
+        answer: { description: 'A user to be confirmed, or a session', schema: 'SignUp' },
+        errors: [400, 422, 429],
+      }),
+      body: jsonBody(fields),
+      async handle({ body, req }) {
+        const anonymous = (body.email ?? '') === '' && (body.phone ?? '') === ''
+        await guard.limit(anonymous ? limits.anonymous : limits.otp('/signup'))(req)
+        await guard.captcha(req, body)
+        const aud = await bearer.audience(req)
+        const meta = guard.metaOf(req)
+        if (anonymous)
+          return { body: signedUpView(await signUps.signUpAnonymously(body.data ?? {}, aud, meta)) }
+        const result = await signUps.signUp(body, { aud, redirectTo: referrerOf(req, redirects) }, meta)
+        return { body: result.kind === 'pending' ? userView(result.user) : signedUpView(result.signedIn) }
+      },
+    }),
+  ]
+}

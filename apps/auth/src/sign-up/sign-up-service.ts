@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto'
+import { type Address } from '../addresses/address.js'
+import { normaliseEmail } from '../addresses/email.js'
+import { normalisePhone } from '../addresses/phone.js'
+import { type AuditLog } from '../audit/audit-log.js'
+import { authError, invalid } from '../errors/auth-error.js'
+import { challengeOf } from '../flows/pkce.js'
+import { type PasswordHasher } from '../passwords/password-hasher.js'
+import { type PasswordRules } from '../passwords/password-rules.js'
+import { type RequestMeta } from '../requests/request-meta.js'
+import { type SessionService } from '../sessions/session-service.js'
+import { type SignedIn } from '../sessions/session.js'
+import { refusePassword } from '../users/new-password.js'
+import { type UserStore } from '../users/user-store.js'
+import { type JsonObject, type User } from '../users/user.js'
+import { pretendedUser } from './new-user.js'
+import { type RegistrationService } from './registration.js'
+import { smsChannelOf } from './sms-channel.js'
+
+export type SignUpRequest = {
+  email?: string
+  phone?: string
+  password?: string
+  data?: JsonObject
+  channel?: string
+  code_challenge?: string
+  code_challenge_method?: string
+}
+
+export type SignUpRules = {
+  disabled: boolean
+  emailEnabled: boolean
+  phoneEnabled: boolean
+  anonymousEnabled: boolean
+  /** Either kind of autoconfirm: then an account need not be hidden, because its owner would notice nothing. */
+  revealExisting: boolean
+  role: string
+  smsProvider: string | undefined
+  passwords: PasswordRules
+}
+
+export type SignUpResult = { kind: 'pending'; user: User } | { kind: 'signed_in'; signedIn: SignedIn }
+
+type Deps = {
+  registration: RegistrationService
+  sessions: SessionService
+  users: UserStore
+  audit: AuditLog
+  hasher: PasswordHasher
+  rules: SignUpRules
+  now: () => Date
+}
+
+/** POST /signup (contract 1.4 and 1.5). */
+export class SignUpService {
+  constructor(private readonly deps: Deps) {}
+
+  async signUp(
+    request: SignUpRequest,
+    { aud, redirectTo }: { aud: string; redirectTo: string },
+    meta: RequestMeta,
+  ): Promise<SignUpResult> {
+    const { registration, sessions, hasher, rules, now } = this.deps
+    const checked = this.#check(request)
+    const data = request.data ?? {}
+    const result = await registration.register(
+      { ...checked, aud, data, redirectTo, passwordHash: await hasher.hash(checked.password) },
+      meta,
+      (tx, user) => sessions.open(tx, user, 'password', meta),
+    )
+    switch (result.kind) {
+      case 'confirmed':
+        return { kind: 'signed_in', signedIn: result.value }
+      case 'pending':
+        return {
+          kind: 'pending',
+          user: result.user.invitedAt === null ? result.user : withoutData(result.user),
+        }
+      case 'repeated':
+        if (rules.revealExisting) throw authError('invalid', 'user_already_exists', 'User already registered')
+        return { kind: 'pending', user: pretendedUser(checked.address, aud, data, now()) }
+    }
+  }
+
+  /** A user without address, signed in at once. */
+  async signUpAnonymously(data: JsonObject, aud: string, meta: RequestMeta): Promise<SignedIn> {
+    const { users, sessions, audit, rules, now } = this.deps
+    if (rules.disabled) throw signUpDisabled()
+    if (!rules.anonymousEnabled)
+      throw authError('unprocessable', 'anonymous_provider_disabled', 'Anonymous sign-ins are disabled')
+    return audit.transaction(meta, async (tx, record) => {
+      const id = randomUUID()
+      await users.insert(
+        tx,
+        {
+          id,
+          aud,
+          role: rules.role,
+          email: null,
+          phone: null,
+          passwordHash: null,
+          appMetadata: {},
+          userMetadata: data,
+          isAnonymous: true,
+        },
+        now(),
+      )
+      const user = await users.findById(tx, id)
+      if (user === null) throw new Error('a user that was just inserted is gone')
+      record('user_signedup', user, { provider: 'anonymous' })
+      return sessions.open(tx, user, 'anonymous', meta)
+    })
+  }
+
+  /** The order of the checks is the contract's (1.4 flow step 1). */
+  #check(request: SignUpRequest) {
+    const { rules } = this.deps
+    if (rules.disabled) throw signUpDisabled()
+    const password = request.password ?? ''
+    if (password === '') throw invalid('Signup requires a valid password')
+    refusePassword(rules.passwords, password)
+    const email = request.email ?? ''
+    const phone = request.phone ?? ''
+    if (email !== '' && phone !== '')
+      throw invalid('Only an email address or phone number should be provided on signup')
+    const channel = smsChannelOf(request.channel, rules.smsProvider)
+    const challenge = challengeOf(request)
+    if (phone !== '' && challenge) throw invalid('PKCE needs an email address')
+    const address: Address = email !== '' ? { kind: 'email', value: email } : { kind: 'phone', value: phone }
+    refuseDisabled(address, rules)
+    const value = address.kind === 'email' ? normaliseEmail(email) : normalisePhone(phone)
+    return { password, channel, challenge, address: { kind: address.kind, value } }
+  }
+}
+
+function refuseDisabled({ kind }: Address, rules: SignUpRules): void {
+  if (kind === 'email' && !rules.emailEnabled)
+    throw authError('invalid', 'email_provider_disabled', 'Email signups are disabled')
+  if (kind === 'phone' && !rules.phoneEnabled)
+    throw authError('invalid', 'phone_provider_disabled', 'Phone signups are disabled')
+}
+
+export const signUpDisabled = () =>
+  authError('unprocessable', 'signup_disabled', 'Signups not allowed for this instance')
+
+// An invited user's data is for the invited person, who is not known to be the one that signs up.
+const withoutData = (user: User): User => ({ ...user, userMetadata: {}, identities: [] })

@@ -1,0 +1,29 @@
+import { AuditListStore } from './admin/audit-list-store.js'
+import { UserListStore } from './admin/user-list-store.js'
+import { AuditStore } from './audit/audit-store.js'
+import { CleanupStore } from './cleanup/cleanup-store.js'
+import { FlowStore } from './flows/flow-store.js'
+import { OneTimeTokenStore } from './one-time-tokens/one-time-token-store.js'
+import { RefreshStore } from './sessions/refresh-store.js'
+import { SessionStore } from './sessions/session-store.js'
+import { type Tables } from './tables.js'
+import { IdentityStore } from './users/identity-store.js'
+import { UserStore } from './users/user-store.js'
+
+export type Stores = ReturnType<typeof createStores>
+
+/** All SQL of the service, over tables of one namespace. */
+export function createStores(tables: Tables) {
+  return {
+    users: new UserStore(tables),
+    identities: new IdentityStore(tables),
+    sessions: new SessionStore(tables),
+    refresh: new RefreshStore(tables),
+    flows: new FlowStore(tables),
+    tokens: new OneTimeTokenStore(tables),
+    audit: new AuditStore(tables),
+    userLists: new UserListStore(tables),
+    auditLists: new AuditListStore(tables),
+    cleanup: new CleanupStore(tables),
+  }
+}

@@ -1,0 +1,18 @@
+import { authError, invalid } from '../errors/auth-error.js'
+import { checkPassword, type PasswordRules } from '../passwords/password-rules.js'
+
+/** Refuses a password that must not become one (contract section 7): 400 when too long, 422 when weak. */
+export function refusePassword(rules: PasswordRules, password: string): void {
+  const problem = checkPassword(rules, password)
+  if (problem === null) return
+  if (problem.kind === 'too_long') throw invalid(problem.message)
+  throw authError('unprocessable', 'weak_password', problem.message, {
+    details: { weak_password: { reasons: problem.reasons } },
+  })
+}
+
+/** Where the strength rules do not apply, bcrypt's limit still does: bytes past it would be ignored. */
+export function refuseTooLong(rules: PasswordRules, password: string): void {
+  const problem = checkPassword(rules, password)
+  if (problem?.kind === 'too_long') throw invalid(problem.message)
+}

@@ -1,0 +1,153 @@
+import { type Queryable, type Tx } from '@signet/db'
+import { type Tables } from '../tables.js'
+import { toUser, userColumns, type UserRow } from './user-rows.js'
+import { type JsonObject, type User } from './user.js'
+
+export type NewUser = {
+  id: string
+  aud: string
+  role: string
+  email: string | null
+  phone: string | null
+  passwordHash: string | null
+  appMetadata: JsonObject
+  userMetadata: JsonObject
+  isAnonymous: boolean
+}
+
+/** Columns that may change after creation; a member that is undefined is left alone. */
+export type UserChanges = Partial<
+  Omit<User, 'id' | 'createdAt' | 'updatedAt' | 'identities' | 'factors' | 'aud' | 'isSsoUser'>
+>
+
+const COLUMNS: Readonly<Record<keyof UserChanges, string>> = {
+  role: 'role',
+  email: 'email',
+  phone: 'phone',
+  passwordHash: 'encrypted_password',
+  emailConfirmedAt: 'email_confirmed_at',
+  phoneConfirmedAt: 'phone_confirmed_at',
+  invitedAt: 'invited_at',
+  confirmationSentAt: 'confirmation_sent_at',
+  recoverySentAt: 'recovery_sent_at',
+  newEmail: 'email_change',
+  emailChangeSentAt: 'email_change_sent_at',
+  emailChangeConfirmStatus: 'email_change_confirm_status',
+  newPhone: 'phone_change',
+  phoneChangeSentAt: 'phone_change_sent_at',
+  reauthenticationSentAt: 'reauthentication_sent_at',
+  lastSignInAt: 'last_sign_in_at',
+  appMetadata: 'app_metadata',
+  userMetadata: 'user_metadata',
+  isAnonymous: 'is_anonymous',
+  bannedUntil: 'banned_until',
+  deletedAt: 'deleted_at',
+}
+
+export type SentAt =
+  | 'confirmationSentAt'
+  | 'recoverySentAt'
+  | 'emailChangeSentAt'
+  | 'phoneChangeSentAt'
+  | 'reauthenticationSentAt'
+
+export class UserStore {
+  readonly #select: string
+
+  constructor(private readonly t: Tables) {
+    this.#select = `select ${userColumns(t)} from ${t.users} u`
+  }
+
+  findById(db: Queryable, id: string): Promise<User | null> {
+    return this.#find(db, 'user_by_id', 'u.id = $1', [id])
+  }
+
+  /** `email` in its stored, lower-case form. */
+  findByEmail(db: Queryable, email: string, aud: string): Promise<User | null> {
+    return this.#find(db, 'user_by_email', 'lower(u.email) = $1 and u.aud = $2 and not u.is_sso_user', [
+      email,
+      aud,
+    ])
+  }
+
+  findByPhone(db: Queryable, phone: string, aud: string): Promise<User | null> {
+    return this.#find(db, 'user_by_phone', 'u.phone = $1 and u.aud = $2', [phone, aud])
+  }
+
+  /**
+   * Locks the row for the rest of the transaction and reads it afterwards: the lists of identities and factors must be
+   * as new as the row, and a lock that was waited for only refreshes the row itself.
+   */
+  async lockById(tx: Tx, id: string): Promise<User | null> {
+    await tx.query(
+      { name: 'user_lock', text: `select 1 from ${this.t.users} where id = $1 for no key update` },
+      [id],
+    )
+    return this.findById(tx, id)
+  }
+
+  /** Null when the id, or the address in this audience, is taken. */
+  async insert(tx: Tx, user: NewUser, now: Date): Promise<boolean> {
+    const { rowCount } = await tx.query(
+      `insert into ${this.t.users} (id, aud, role, email, phone, encrypted_password, app_metadata, user_metadata,
+         is_anonymous, created_at, updated_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) on conflict do nothing`,
+      [
+        user.id,
+        user.aud,
+        user.role,
+        user.email,
+        user.phone,
+        user.passwordHash,
+        JSON.stringify(user.appMetadata),
+        JSON.stringify(user.userMetadata),
+        user.isAnonymous,
+        now,
+      ],
+    )
+    return rowCount === 1
+  }
+
+  /** Sets the given columns, and `updated_at`. */
+  async update(db: Queryable, id: string, changes: UserChanges, now: Date): Promise<void> {
+    const entries = Object.entries(changes).filter(([, value]) => value !== undefined)
+    const assignments = entries.map(([key], index) => `${COLUMNS[key as keyof UserChanges]} = $${index + 3}`)
+    const values = entries.map(([, value]) =>
+      typeof value === 'object' && value !== null && !(value instanceof Date) ? JSON.stringify(value) : value,
+    )
+    await db.query(
+      `update ${this.t.users} set ${['updated_at = $2', ...assignments].join(', ')} where id = $1`,
+      [id, now, ...values],
+    )
+  }
+
+  /** Stores a new hash of the same password, unless the password was changed meanwhile. */
+  async rehash(db: Queryable, id: string, oldHash: string, newHash: string): Promise<void> {
+    await db.query(
+      `update ${this.t.users} set encrypted_password = $3 where id = $1 and encrypted_password = $2`,
+      [id, oldHash, newHash],
+    )
+  }
+
+  /** Takes back a sent-at stamp whose message was never delivered, unless a newer one has replaced it. */
+  async clearSentAt(db: Queryable, id: string, slot: SentAt, sentAt: Date): Promise<void> {
+    const column = COLUMNS[slot]
+    await db.query(`update ${this.t.users} set ${column} = null where id = $1 and ${column} = $2`, [
+      id,
+      sentAt,
+    ])
+  }
+
+  async remove(tx: Tx, id: string): Promise<void> {
+    await tx.query(`delete from ${this.t.users} where id = $1`, [id])
+  }
+
+  async removeFactors(tx: Tx, id: string): Promise<void> {
+    await tx.query(`delete from ${this.t.mfaFactors} where user_id = $1`, [id])
+  }
+
+  async #find(db: Queryable, name: string, where: string, values: unknown[]): Promise<User | null> {
+    const { rows } = await db.query<UserRow>({ name, text: `${this.#select} where ${where}` }, values)
+    return rows[0] ? toUser(rows[0]) : null
+  }
+}

@@ -1,0 +1,79 @@
+export type JsonObject = Record<string, unknown>
+
+/** A user with what every answer about one shows. `null` is "none"; JSON shows it as `""` or leaves it out. */
+export type User = {
+  readonly id: string
+  readonly aud: string
+  readonly role: string
+  readonly email: string | null
+  readonly phone: string | null
+  readonly passwordHash: string | null
+  readonly emailConfirmedAt: Date | null
+  readonly phoneConfirmedAt: Date | null
+  readonly invitedAt: Date | null
+  readonly confirmationSentAt: Date | null
+  readonly recoverySentAt: Date | null
+  readonly newEmail: string | null
+  readonly emailChangeSentAt: Date | null
+  readonly emailChangeConfirmStatus: 0 | 1
+  readonly newPhone: string | null
+  readonly phoneChangeSentAt: Date | null
+  readonly reauthenticationSentAt: Date | null
+  readonly lastSignInAt: Date | null
+  readonly appMetadata: JsonObject
+  readonly userMetadata: JsonObject
+  readonly isAnonymous: boolean
+  readonly isSsoUser: boolean
+  readonly bannedUntil: Date | null
+  readonly deletedAt: Date | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  /** Oldest first. */
+  readonly identities: readonly Identity[]
+  /** Oldest first. */
+  readonly factors: readonly Factor[]
+}
+
+/** A way to sign in. `providerId` is the provider's subject; for `email` and `phone` it is the user's id. */
+export type Identity = {
+  readonly id: string
+  readonly userId: string
+  readonly provider: string
+  readonly providerId: string
+  readonly identityData: JsonObject
+  readonly email: string | null
+  readonly lastSignInAt: Date | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+/** What may be shown of a second factor; its secret stays in the factor store. */
+export type Factor = {
+  readonly id: string
+  readonly friendlyName: string
+  readonly factorType: 'totp' | 'phone'
+  readonly status: 'verified' | 'unverified'
+  readonly phone: string | null
+  readonly lastChallengedAt: Date | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export const isBanned = (user: User, now: Date): boolean =>
+  user.bannedUntil !== null && user.bannedUntil > now
+
+export const hasVerifiedFactor = (user: User): boolean =>
+  user.factors.some(({ status }) => status === 'verified')
+
+/** `{provider, providers}` of app_metadata: the oldest identity's, and all by age (contract 1.0). */
+export function providersOf(identities: readonly Identity[]): { provider?: string; providers?: string[] } {
+  const providers = [...new Set(identities.map(({ provider }) => provider))]
+  return providers[0] === undefined ? {} : { provider: providers[0], providers }
+}
+
+/** Adds members and removes those whose new value is null (contract 1.13, `data`). */
+export function mergeMetadata(current: JsonObject, changes: JsonObject): JsonObject {
+  // Entries, not assignment: `__proto__` must stay an ordinary member.
+  const entries = new Map([...Object.entries(current), ...Object.entries(changes)])
+  return Object.fromEntries([...entries].filter(([, value]) => value !== null))
+}

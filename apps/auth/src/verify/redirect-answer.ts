@@ -1,0 +1,30 @@
+type Parameters = Readonly<Record<string, string>>
+
+/** Adds parameters to the query, in place of those of the same name; everything else of the URL stays as it is. */
+export function withQuery(target: string, parameters: Parameters): string {
+  const hashAt = target.indexOf('#')
+  const fragment = hashAt === -1 ? '' : target.slice(hashAt)
+  const [path = '', query = ''] = splitOnce(hashAt === -1 ? target : target.slice(0, hashAt), '?')
+  // Foreign parameters keep their spelling; parsing and printing them again would change it.
+  const kept = query.split('&').filter((pair) => pair !== '' && !(nameOf(pair) in parameters))
+  return `${path}?${[...kept, String(new URLSearchParams(parameters))].join('&')}${fragment}`
+}
+
+/** Appends to the target as it is, even if that already ends in a fragment such as `#/` (contract 1.7). */
+export function withFragment(target: string, parameters: Parameters): string {
+  return `${target}#${String(new URLSearchParams(parameters))}`
+}
+
+function nameOf(pair: string): string {
+  const [name = ''] = splitOnce(pair, '=')
+  try {
+    return decodeURIComponent(name.replaceAll('+', ' '))
+  } catch {
+    return name
+  }
+}
+
+function splitOnce(text: string, separator: string): [string, string?] {
+  const at = text.indexOf(separator)
+  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)]
+}

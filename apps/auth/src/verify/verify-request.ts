@@ -1,0 +1,82 @@
+import { type Address } from '../addresses/address.js'
+import { normalisePhone } from '../addresses/phone.js'
+import { normaliseEmail } from '../addresses/email.js'
+import { authError, invalid } from '../errors/auth-error.js'
+import { type Slot } from '../one-time-tokens/one-time-token.js'
+
+const EMAIL_TYPES = ['signup', 'invite', 'recovery', 'magiclink', 'email_change', 'email'] as const
+const PHONE_TYPES = ['sms', 'phone_change'] as const
+export type VerifyType = (typeof EMAIL_TYPES)[number] | (typeof PHONE_TYPES)[number]
+
+/** Which slots a type looks at, in this order (contract 1.8). */
+export const slotsOf: Readonly<Record<VerifyType, readonly Slot[]>> = {
+  signup: ['confirmation'],
+  invite: ['confirmation'],
+  recovery: ['recovery'],
+  magiclink: ['recovery'],
+  email_change: ['email_change_new', 'email_change_current'],
+  email: ['confirmation', 'recovery'],
+  sms: ['confirmation'],
+  phone_change: ['phone_change'],
+}
+
+/** `email` stands for whichever of the two the token turns out to be. */
+export function resolveType(type: VerifyType, slot: Slot): Exclude<VerifyType, 'email'> {
+  if (type !== 'email') return type
+  return slot === 'confirmation' ? 'signup' : 'magiclink'
+}
+
+/** The secret of a request: the long one of a link, or a code together with the address that it went to. */
+export type Proof = { kind: 'link'; token: string } | { kind: 'otp'; address: Address; otp: string }
+
+export type VerifyBody = {
+  type?: string
+  token?: string
+  token_hash?: string
+  email?: string
+  phone?: string
+  password?: string
+  redirect_to?: string
+}
+
+/** Type and secret of POST /verify (contract 1.8, "Which secret is checked"). */
+export function parseVerifyBody(body: VerifyBody): { type: VerifyType; proof: Proof } {
+  const { type = '', token = '', token_hash: tokenHash = '', email = '', phone = '' } = body
+  if (type === '') throw invalid('Verify requires a verification type')
+  if ((token === '') === (tokenHash === '')) throw invalid('Verify requires either a token or a token hash')
+  if (email !== '' && phone !== '')
+    throw invalid('Only an email address or phone number should be provided on verify')
+  if (tokenHash !== '') {
+    if (email !== '' || phone !== '' || (body.redirect_to ?? '') !== '')
+      throw invalid('Only the token_hash and type should be provided')
+    return { type: typeAmong(EMAIL_TYPES, type), proof: { kind: 'link', token: tokenHash } }
+  }
+  if (email !== '') {
+    const address = { kind: 'email', value: verifyEmail(email) } as const
+    return { type: typeAmong(EMAIL_TYPES, type), proof: { kind: 'otp', address, otp: token } }
+  }
+  if (phone !== '') {
+    const address = { kind: 'phone', value: normalisePhone(phone) } as const
+    return { type: typeAmong(PHONE_TYPES, type), proof: { kind: 'otp', address, otp: token } }
+  }
+  // A code without address would be six digits that open anybody's account; alone, only a link token counts.
+  return { type: typeAmong([...EMAIL_TYPES, ...PHONE_TYPES], type), proof: { kind: 'link', token } }
+}
+
+/** Type of GET /verify, whose token is always that of a link. */
+export const parseLinkType = (type: string): VerifyType => typeAmong(EMAIL_TYPES, type)
+
+function typeAmong<T extends VerifyType>(types: readonly T[], type: string): T {
+  const found = types.find((known) => known === type)
+  if (found === undefined) throw invalid('Unsupported verification type')
+  return found
+}
+
+// Only here a bad address is 422 (contract 1.8).
+function verifyEmail(email: string): string {
+  try {
+    return normaliseEmail(email)
+  } catch {
+    throw authError('unprocessable', 'validation_failed', 'Unable to validate email address: invalid format')
+  }
+}

@@ -1,0 +1,175 @@
+import { isAppError, type AppError } from '@signet/errors'
+import { route, statusOf, type Answer, type Route } from '@signet/http'
+import { type Request } from 'express'
+import { invalid } from '../errors/auth-error.js'
+import { isPkceLink } from '../one-time-tokens/one-time-token.js'
+import { type RateLimits } from '../rate-limits/rate-limits.js'
+import { type RedirectConfig } from '../redirects/redirects.js'
+import { referrerOf } from '../redirects/referrer.js'
+import { type Bearer } from '../requests/bearer.js'
+import { docs, query } from '../requests/docs.js'
+import { jsonBody, type BodyOf } from '../requests/json-body.js'
+import { type RequestGuard } from '../requests/request-guard.js'
+import { isVersioned } from '../requests/versioning.js'
+import { type AccessTokens } from '../sessions/access-tokens.js'
+import { tokenView } from '../sessions/token-view.js'
+import { withFragment, withQuery } from './redirect-answer.js'
+import { parseLinkType, parseVerifyBody } from './verify-request.js'
+import { type Verified, type VerifyService } from './verify-service.js'
+
+type Deps = {
+  verifications: VerifyService
+  accessTokens: AccessTokens
+  bearer: Bearer
+  guard: RequestGuard
+  limits: RateLimits
+  redirects: RedirectConfig
+  now: () => Date
+}
+
+const fields = {
+  type: 'string',
+  token: 'string',
+  token_hash: 'string',
+  email: 'string',
+  phone: 'string',
+  password: 'string',
+  redirect_to: 'string',
+} as const
+
+const FIRST_HALF = 'Confirmation link accepted. Please proceed to confirm link sent to the other email'
+
+export function verifyRoutes(deps: Deps): Route[] {
+  const { verifications, bearer, guard, limits, redirects } = deps
+  const limit = guard.limit(limits.verify)
+  return [
+    route({
+      method: 'get',
+      path: '/verify',
+      docs: docs('Follow the link of a mail', {
+        tag: 'Verification',
+        parameters: [
+          query('type', 'What the link is for.', true),
+          query('token', 'The secret of the link.', true),
+          query('redirect_to', 'Where to go afterwards.'),
+        ],
+        answer: {
+          status: 303,
+          description: 'To the site: with a session in the fragment, a code, or an error',
+        },
+        errors: [400, 429],
+      }),
+      limit,
+      async handle({ req }) {
+        const { type, token } = linkOf(req)
+        const target = referrerOf(req, redirects)
+        const answer = isPkceLink(token) ? 'code' : 'session'
+        try {
+          const verified = await verifications.verify(
+            {
+              type: parseLinkType(type),
+              proof: { kind: 'link', token },
+              aud: await bearer.audience(req),
+              answer,
+              followed: true,
+            },
+            guard.metaOf(req),
+          )
+          return seeOther(successTarget(deps, target, verified, answer))
+        } catch (error) {
+          if (!isAppError(error) || statusOf(error) >= 500) throw error
+          return seeOther(errorTarget(target, error, answer))
+        }
+      },
+    }),
+    route<undefined, BodyOf<typeof fields>>({
+      method: 'post',
+      path: '/verify',
+      docs: docs('Verify a code or the token of a link', {
+        tag: 'Verification',
+        answer: {
+          description: 'A session, or a message after the first half of an e-mail change',
+          schema: 'Session',
+        },
+        errors: [400, 403, 422, 429],
+      }),
+      limit,
+      body: jsonBody(fields),
+      async handle({ body, req }) {
+        const { type, proof } = parseVerifyBody(body)
+        const verified = await verifications.verify(
+          {
+            type,
+            proof,
+            aud: await bearer.audience(req),
+            answer: 'session',
+            password: body.password,
+            requirePassword: type === 'signup' && !isVersioned(req),
+          },
+          guard.metaOf(req),
+        )
+        if (verified.kind !== 'signed_in') return { body: { msg: FIRST_HALF, code: '200' } }
+        const answer = tokenView(deps.accessTokens, verified.signedIn, deps.now())
+        return { body: (body.phone ?? '') === '' ? { ...answer, type: verified.type } : answer }
+      },
+    }),
+  ]
+}
+
+function linkOf(req: Request): { type: string; token: string } {
+  const { type, token } = req.query
+  if (typeof token !== 'string' || token === '') throw invalid('Verify requires a token')
+  if (typeof type !== 'string' || type === '') throw invalid('Verify requires a verification type')
+  return { type, token }
+}
+
+const seeOther = (location: string): Answer => ({
+  status: 303,
+  headers: { Location: location, 'Cache-Control': 'no-store' },
+})
+
+type AnswerKind = 'session' | 'code'
+
+/** Contract 1.7; `sb` marks redirects that this server made. */
+function successTarget(deps: Deps, target: string, verified: Verified, answer: AnswerKind): string {
+  switch (verified.kind) {
+    case 'code':
+      return withQuery(target, { code: verified.code })
+    case 'first_half':
+      return withFragment(answer === 'code' ? withQuery(target, { message: FIRST_HALF }) : target, {
+        message: FIRST_HALF,
+        sb: '',
+      })
+    case 'signed_in': {
+      const tokens = tokenView(deps.accessTokens, verified.signedIn, deps.now())
+      return withFragment(target, {
+        access_token: tokens.access_token,
+        expires_at: String(tokens.expires_at),
+        expires_in: String(tokens.expires_in),
+        refresh_token: tokens.refresh_token,
+        sb: '',
+        token_type: tokens.token_type,
+        type: verified.type,
+      })
+    }
+  }
+}
+
+const OAUTH_ERRORS: Readonly<Record<number, string>> = {
+  400: 'invalid_request',
+  401: 'unauthorized_client',
+  403: 'access_denied',
+  500: 'server_error',
+  503: 'temporarily_unavailable',
+}
+
+function errorTarget(target: string, error: AppError, answer: AnswerKind): string {
+  const oauthError = OAUTH_ERRORS[statusOf(error)]
+  const parameters = {
+    ...(oauthError === undefined ? {} : { error: oauthError }),
+    error_code: error.code,
+    error_description: error.message,
+  }
+  const [base = ''] = target.split('#', 1)
+  return withFragment(answer === 'code' ? withQuery(base, parameters) : base, { ...parameters, sb: '' })
+}

@@ -1,0 +1,229 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { aUser, expectError, get, post, type ApiAnswer, type Session } from './support/api.js'
+import { startServer, type TestServer } from './support/server.js'
+
+const REUSE_INTERVAL_MS = 10_000
+
+describe('the refresh grant (4.2)', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer({
+      AUTH_MAILER_AUTOCONFIRM: 'true',
+      AUTH_SECURITY_REFRESH_TOKEN_REUSE_INTERVAL: '10s',
+    })
+  })
+  afterAll(() => server.close())
+
+  const refresh = (token: unknown, on: TestServer = server): Promise<ApiAnswer> =>
+    post(on, '/token?grant_type=refresh_token', { refresh_token: token })
+  const child = async (token: string): Promise<string> => {
+    const answer = await refresh(token)
+    expect(answer.status).toBe(200)
+    return (answer.body as Session).refresh_token
+  }
+  const activeTokens = async (userId: string): Promise<number> => {
+    const { rows } = await server.context.db.query<{ active: number }>(
+      'select count(*)::int as active from refresh_tokens where user_id = $1 and not revoked',
+      [userId],
+    )
+    return rows[0]?.active ?? -1
+  }
+
+  it('swaps the token and issues a token of the same session, aal and amr', async () => {
+    const user = await aUser(server)
+    server.clock.advance(5000)
+    const answer = await refresh(user.refresh_token)
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(answer.body).not.toHaveProperty('type')
+    const [before, after] = [claimsOf(user.access_token), claimsOf(String(answer.body['access_token']))]
+    expect(after).toEqual({ ...before, iat: Number(before['iat']) + 5, exp: Number(before['exp']) + 5 })
+    expect(answer.body['refresh_token']).not.toBe(user.refresh_token)
+    expect(answer.body['refresh_token']).toMatch(/^[\w-]{13,}$/)
+  })
+
+  it('gives the same child for the parent of the active token inside the interval, and creates nothing', async () => {
+    const user = await aUser(server)
+    const next = await child(user.refresh_token)
+    server.clock.advance(REUSE_INTERVAL_MS)
+    expect(await child(user.refresh_token)).toBe(next)
+    expect(await activeTokens(user.user.id)).toBe(1)
+    expect(await child(next)).not.toBe(next)
+  })
+
+  it('takes the parent outside the interval for an attack and ends the session', async () => {
+    const user = await aUser(server)
+    const next = await child(user.refresh_token)
+    server.clock.advance(REUSE_INTERVAL_MS + 1)
+    expectError(await refresh(user.refresh_token), 400, 'refresh_token_already_used')
+    expectError(await refresh(next), 400, 'refresh_token_already_used')
+    expect(await activeTokens(user.user.id)).toBe(0)
+  })
+
+  it('takes a grandparent for an attack even inside the interval; its end outlives the failed request', async () => {
+    const user = await aUser(server)
+    const parent = await child(user.refresh_token)
+    const newest = await child(parent)
+    expectError(await refresh(user.refresh_token), 400, 'refresh_token_already_used')
+    expect(await activeTokens(user.user.id)).toBe(0)
+    for (const token of [user.refresh_token, parent, newest])
+      expectError(await refresh(token), 400, 'refresh_token_already_used')
+    expect(server.lines).toContainEqual(
+      expect.objectContaining({
+        msg: expect.stringContaining('refresh token reuse') as unknown,
+        user_id: user.user.id,
+      }),
+    )
+  })
+
+  it('ends 20 parallel exchanges of one token in 20 good answers, one child and one active token', async () => {
+    const user = await aUser(server)
+    const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(user.refresh_token)))
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200))
+    expect(new Set(answers.map(({ body }) => body['refresh_token'])).size).toBe(1)
+    expect(await activeTokens(user.user.id)).toBe(1)
+    expect((await refresh(answers[0]?.body['refresh_token'])).status).toBe(200)
+  })
+
+  it('ends a session once when old tokens come back in parallel with good ones', async () => {
+    const user = await aUser(server)
+    const parent = await child(user.refresh_token)
+    const newest = await child(parent)
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => refresh(index % 2 === 0 ? user.refresh_token : newest)),
+    )
+    expect(answers.filter((_, index) => index % 2 === 0).every(({ status }) => status === 400)).toBe(true)
+    expect(answers.every(({ status }) => status === 200 || status === 400)).toBe(true)
+    expect(await activeTokens(user.user.id)).toBe(0)
+  })
+
+  it('leaves other sessions of the user alone when one is ended', async () => {
+    const user = await aUser(server)
+    const other = await post(server, '/token?grant_type=password', {
+      email: user.email,
+      password: user.password,
+    })
+    const newest = await child(await child(user.refresh_token))
+    expectError(await refresh(user.refresh_token), 400, 'refresh_token_already_used')
+    expectError(await refresh(newest), 400, 'refresh_token_already_used')
+    expect((await refresh(other.body['refresh_token'])).status).toBe(200)
+  })
+
+  it.each([
+    ['missing', undefined],
+    ['empty', ''],
+    ['short', 'abc'],
+    ['garbage', '🤷'.repeat(20)],
+    ['too long', 'x'.repeat(10_000)],
+  ])('refuses a %s token as validation_failed', async (_, token) => {
+    expectError(await refresh(token), 400, 'validation_failed')
+  })
+
+  it('refuses an unknown token', async () => {
+    expectError(await refresh('A'.repeat(43)), 400, 'refresh_token_not_found')
+  })
+
+  it('refuses a banned user with 400, so that clients do not retry', async () => {
+    const user = await aUser(server)
+    await server.context.db.query("update users set banned_until = 'infinity' where id = $1", [user.user.id])
+    expectError(await refresh(user.refresh_token), 400, 'user_banned')
+    expectError(await get(server, '/user', { token: user.access_token }), 403, 'user_banned')
+  })
+
+  it('answers 409 conflict when the session stays locked for 5 seconds', async () => {
+    const user = await aUser(server)
+    const { session_id: sessionId } = claimsOf(user.access_token)
+    const answer = await server.context.db.transaction(async (tx) => {
+      await tx.query('select 1 from sessions where id = $1 for update', [sessionId])
+      return refresh(user.refresh_token)
+    })
+    expectError(answer, 409, 'conflict')
+  })
+
+  it('writes token_refreshed and token_revoked to the audit log (12.2)', async () => {
+    const user = await aUser(server)
+    await child(user.refresh_token)
+    const { rows } = await server.context.db.query(
+      `select payload ->> 'action' as action, payload ->> 'log_type' as type, payload ->> 'actor_username' as name
+       from audit_log_entries where payload ->> 'actor_id' = $1 and payload ->> 'log_type' = 'token' order by 1`,
+      [user.user.id],
+    )
+    expect(rows).toEqual([
+      { action: 'token_refreshed', type: 'token', name: user.email },
+      { action: 'token_revoked', type: 'token', name: user.email },
+    ])
+  })
+})
+
+describe('refresh with rotation disabled (4.2 case 4)', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer({
+      AUTH_MAILER_AUTOCONFIRM: 'true',
+      AUTH_SECURITY_REFRESH_TOKEN_ROTATION_ENABLED: 'false',
+    })
+  })
+  afterAll(() => server.close())
+
+  it('gives the child for the parent at any time, and refuses older tokens without ending the session', async () => {
+    const refresh = (token: unknown) =>
+      post(server, '/token?grant_type=refresh_token', { refresh_token: token })
+    const user = await aUser(server)
+    const first = await refresh(user.refresh_token)
+    server.clock.advance(3_600_000)
+    expect((await refresh(user.refresh_token)).body['refresh_token']).toBe(first.body['refresh_token'])
+    const second = await refresh(first.body['refresh_token'])
+    expectError(await refresh(user.refresh_token), 400, 'refresh_token_already_used')
+    expect((await refresh(second.body['refresh_token'])).status).toBe(200)
+  })
+})
+
+describe('session limits (4.3)', () => {
+  const servers: TestServer[] = []
+  const start = async (env: Record<string, string>) => {
+    const server = await startServer({ AUTH_MAILER_AUTOCONFIRM: 'true', ...env })
+    servers.push(server)
+    return server
+  }
+  afterAll(async () => {
+    for (const server of servers) await server.close()
+  })
+  const refresh = (server: TestServer, token: unknown) =>
+    post(server, '/token?grant_type=refresh_token', { refresh_token: token })
+
+  it('ends a session its timebox after sign-in, however often it was refreshed', async () => {
+    const server = await start({ AUTH_SESSIONS_TIMEBOX: '1h' })
+    const user = await aUser(server)
+    server.clock.advance(1_800_000)
+    const next = await refresh(server, user.refresh_token)
+    expect(next.status).toBe(200)
+    server.clock.advance(1_800_001)
+    expectError(await refresh(server, next.body['refresh_token']), 400, 'session_expired')
+  })
+
+  it('ends a session that was not refreshed for the inactivity timeout', async () => {
+    const server = await start({ AUTH_SESSIONS_INACTIVITY_TIMEOUT: '1h' })
+    const user = await aUser(server)
+    server.clock.advance(3_600_000)
+    const next = await refresh(server, user.refresh_token)
+    expect(next.status).toBe(200)
+    server.clock.advance(3_600_001)
+    expectError(await refresh(server, next.body['refresh_token']), 400, 'session_expired')
+  })
+
+  it('lets only the most recently used session refresh', async () => {
+    const server = await start({ AUTH_SESSIONS_SINGLE_PER_USER: 'true' })
+    const user = await aUser(server)
+    server.clock.advance(1000)
+    const newer = await post(server, '/token?grant_type=password', {
+      email: user.email,
+      password: user.password,
+    })
+    expectError(await refresh(server, user.refresh_token), 400, 'session_expired')
+    expect((await refresh(server, newer.body['refresh_token'])).status).toBe(200)
+  })
+})
+
+function claimsOf(token: string): Record<string, unknown> {
+  return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>
+}

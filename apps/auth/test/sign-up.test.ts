@@ -1,0 +1,301 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { anEmail, aPhone, aUser, expectError, get, mailTo, PASSWORD, post, type Json } from './support/api.js'
+import { startServer, type TestServer } from './support/server.js'
+
+const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
+
+describe('POST /signup with e-mail confirmation (1.4)', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer()
+  })
+  afterAll(() => server.close())
+
+  it('answers a user to be confirmed, with the default role, an identity and the submitted data', async () => {
+    const email = anEmail()
+    const { status, body } = await post(server, '/signup', {
+      email: email.toUpperCase(),
+      password: PASSWORD,
+      data: { plan: 'pro', email_verified: true },
+    })
+    expect(status).toBe(200)
+    expect(body).toEqual({
+      id: expect.any(String) as unknown,
+      aud: 'authenticated',
+      role: 'authenticated',
+      email,
+      phone: '',
+      confirmation_sent_at: '2030-01-01T10:00:00.000Z',
+      app_metadata: { provider: 'email', providers: ['email'] },
+      user_metadata: { plan: 'pro', sub: body['id'], email, email_verified: false, phone_verified: false },
+      identities: [
+        {
+          identity_id: expect.any(String) as unknown,
+          id: body['id'],
+          user_id: body['id'],
+          provider: 'email',
+          identity_data: { sub: body['id'], email, email_verified: false, phone_verified: false },
+          email,
+          last_sign_in_at: '2030-01-01T10:00:00.000Z',
+          created_at: '2030-01-01T10:00:00.000Z',
+          updated_at: '2030-01-01T10:00:00.000Z',
+        },
+      ],
+      created_at: '2030-01-01T10:00:00.000Z',
+      updated_at: '2030-01-01T10:00:00.000Z',
+      is_anonymous: false,
+    })
+  })
+
+  it('sends one mail whose link starts at the public URL, never at the Host header', async () => {
+    const email = anEmail()
+    await post(
+      server,
+      '/signup?redirect_to=https://other.example.com/welcome?a=b',
+      { email, password: PASSWORD },
+      {
+        headers: { Host: 'evil.example', 'X-Forwarded-Host': 'evil.example' },
+      },
+    )
+    const { mail, link } = await mailTo(server, email)
+    expect(mail.subject).toBe('Confirm your email address')
+    expect(link).toMatch(
+      /^https:\/\/auth\.example\.com\/auth\/v1\/verify\?token=[0-9a-f]{56}&type=signup&redirect_to=/,
+    )
+    expect(new URL(link ?? '').searchParams.get('redirect_to')).toBe('https://other.example.com/welcome?a=b')
+    expect(server.inbox.messages({ to: email })).toHaveLength(1)
+  })
+
+  it('pretends to sign up a confirmed user again: another id each time, the submitted data, no mail (14.1)', async () => {
+    const user = await aUser(server)
+    const known = server.inbox.messages({ to: user.email }).length
+    const again = () =>
+      post(server, '/signup', { email: user.email, password: 'another password', data: { a: 1 } })
+    const [first, second] = [await again(), await again()]
+    const fresh = await post(server, '/signup', { email: anEmail(), password: PASSWORD })
+    for (const answer of [first, second]) {
+      expect(answer.status).toBe(200)
+      expect(answer.body).toMatchObject({
+        role: '',
+        email: user.email,
+        identities: [],
+        user_metadata: { a: 1 },
+        app_metadata: { provider: 'email', providers: ['email'] },
+      })
+      expect(Object.keys(answer.body).sort()).toEqual(Object.keys(fresh.body).sort())
+    }
+    expect(new Set([first.body['id'], second.body['id'], user.user.id]).size).toBe(3)
+    expect(server.inbox.messages({ to: user.email })).toHaveLength(known)
+    expectError(
+      await post(server, '/token?grant_type=password', { email: user.email, password: 'another password' }),
+      400,
+      'invalid_credentials',
+    )
+  })
+
+  it('sends an unconfirmed user a new mail after the interval, and keeps password and data (5.3: 900 s)', async () => {
+    const email = anEmail()
+    const first = await post(server, '/signup', { email, password: PASSWORD, data: { mine: true } })
+    const before = await mailTo(server, email)
+    const again = () => post(server, '/signup', { email, password: 'somebody else', data: { mine: false } })
+    server.clock.advance(899_000)
+    const early = await again()
+    expectError(early, 429, 'over_email_send_rate_limit', /after 1 seconds/)
+    expect(early.headers.get('retry-after')).toBe('1')
+    server.clock.advance(1000)
+    const late = await again()
+    expect(late.body).toMatchObject({ id: first.body['id'], user_metadata: { mine: true } })
+    const after = await mailTo(server, email, before.mail)
+    expectError(await post(server, '/verify', { type: 'signup', token: before.token }), 403, 'otp_expired')
+    expect((await post(server, '/verify', { type: 'signup', token: after.token })).status).toBe(200)
+    const signIn = (password: string) => post(server, '/token?grant_type=password', { email, password })
+    expect((await signIn(PASSWORD)).status).toBe(200)
+    expectError(await signIn('somebody else'), 400, 'invalid_credentials')
+  })
+
+  it('makes one user of many simultaneous sign-ups with one address', async () => {
+    const email = anEmail()
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => post(server, '/signup', { email, password: PASSWORD })),
+    )
+    const good = answers.filter(({ status }) => status === 200)
+    expect(good).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(7)
+    expect(server.inbox.messages({ to: email })).toHaveLength(1)
+  })
+
+  it.each<[string, Json, number, string]>([
+    ['no password', { email: 'a@b.co' }, 400, 'validation_failed'],
+    ['an empty password', { email: 'a@b.co', password: '' }, 400, 'validation_failed'],
+    ['a password of 73 bytes', { email: 'a@b.co', password: 'x'.repeat(73) }, 400, 'validation_failed'],
+    [
+      'a password of 73 bytes in 37 characters',
+      { email: 'a@b.co', password: `${'é'.repeat(36)}x` },
+      400,
+      'validation_failed',
+    ],
+    ['a short password', { email: 'a@b.co', password: '12345' }, 422, 'weak_password'],
+    [
+      'both addresses',
+      { email: 'a@b.co', phone: '4915112345678', password: PASSWORD },
+      400,
+      'validation_failed',
+    ],
+    [
+      'an unknown channel',
+      { email: 'a@b.co', password: PASSWORD, channel: 'pigeon' },
+      400,
+      'validation_failed',
+    ],
+    [
+      'WhatsApp without twilio',
+      { email: 'a@b.co', password: PASSWORD, channel: 'whatsapp' },
+      400,
+      'validation_failed',
+    ],
+    [
+      'half a challenge',
+      { email: 'a@b.co', password: PASSWORD, code_challenge: CHALLENGE },
+      400,
+      'validation_failed',
+    ],
+    [
+      'an unknown challenge method',
+      { email: 'a@b.co', password: PASSWORD, code_challenge: CHALLENGE, code_challenge_method: 'md5' },
+      400,
+      'validation_failed',
+    ],
+    [
+      'a short challenge',
+      { email: 'a@b.co', password: PASSWORD, code_challenge: 'x'.repeat(42), code_challenge_method: 's256' },
+      400,
+      'validation_failed',
+    ],
+    [
+      'a challenge with other characters',
+      { email: 'a@b.co', password: PASSWORD, code_challenge: 'ä'.repeat(43), code_challenge_method: 's256' },
+      400,
+      'validation_failed',
+    ],
+    [
+      'phone with PKCE',
+      {
+        phone: '4915112345678',
+        password: PASSWORD,
+        code_challenge: CHALLENGE,
+        code_challenge_method: 's256',
+      },
+      400,
+      'validation_failed',
+    ],
+    ['phone while it is off', { phone: '4915112345678', password: PASSWORD }, 400, 'phone_provider_disabled'],
+    ['a bad address', { email: 'not an address', password: PASSWORD }, 400, 'validation_failed'],
+    ['an anonymous sign-up while it is off', {}, 422, 'anonymous_provider_disabled'],
+  ])('refuses %s', async (_, body, status, code) => {
+    expectError(await post(server, '/signup', body), status, code)
+  })
+
+  it('says what a weak password lacks, in both versions (2.2)', async () => {
+    const body = { email: anEmail(), password: '12345' }
+    const initial = await post(server, '/signup', body)
+    expect(initial.body).toEqual({
+      code: 422,
+      error_code: 'weak_password',
+      msg: expect.stringContaining('Password should be at least 6 characters') as unknown,
+      weak_password: { reasons: ['length'] },
+    })
+    const versioned = await post(server, '/signup', body, { versioned: true })
+    expect(versioned.body).toEqual({
+      code: 'weak_password',
+      message: expect.stringContaining('Password should be at least 6 characters') as unknown,
+      weak_password: { reasons: ['length'] },
+    })
+  })
+
+  it('takes the token and its stamp back when the mail cannot be sent, and answers 500 (10.4)', async () => {
+    const email = anEmail()
+    server.inbox.fail({ at: 'recipient', to: (address) => address === email })
+    expectError(await post(server, '/signup', { email, password: PASSWORD }), 500, 'unexpected_failure')
+    server.inbox.fail(null)
+    const again = await post(server, '/signup', { email, password: PASSWORD })
+    expect(again.status).toBe(200)
+    const { token } = await mailTo(server, email)
+    expect((await post(server, '/verify', { type: 'signup', token })).status).toBe(200)
+  })
+})
+
+describe('POST /signup with autoconfirm (1.4 step 6)', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer({
+      AUTH_MAILER_AUTOCONFIRM: 'true',
+      AUTH_EXTERNAL_ANONYMOUS_USERS_ENABLED: 'true',
+    })
+  })
+  afterAll(() => server.close())
+
+  it('answers a session and repeats the main members of the user at the top', async () => {
+    const email = anEmail()
+    const { body } = await post(server, '/signup', { email, password: PASSWORD })
+    const user = body['user'] as Json
+    expect(body).toMatchObject({
+      access_token: expect.any(String) as unknown,
+      token_type: 'bearer',
+      expires_in: 3600,
+      expires_at: server.clock.now().getTime() / 1000 + 3600,
+      refresh_token: expect.any(String) as unknown,
+      id: user['id'],
+      email,
+      phone: '',
+      created_at: user['created_at'],
+      updated_at: user['updated_at'],
+    })
+    expect(user).toMatchObject({
+      email_confirmed_at: expect.any(String) as unknown,
+      confirmed_at: expect.any(String) as unknown,
+      last_sign_in_at: expect.any(String) as unknown,
+      user_metadata: { email_verified: true },
+      identities: [{ identity_data: { email_verified: true } }],
+    })
+    expect(server.inbox.messages({ to: email })).toHaveLength(0)
+  })
+
+  it('answers 400 user_already_exists, not 422, for a confirmed user', async () => {
+    const { email } = await aUser(server)
+    const again = await post(server, '/signup', { email, password: PASSWORD })
+    expectError(again, 400, 'user_already_exists', /^User already registered/)
+  })
+
+  it('signs up an anonymous user with exactly the given data and no identity (1.5)', async () => {
+    const { status, body } = await post(server, '/signup', { data: { theme: 'dark' } })
+    expect(status).toBe(200)
+    expect(body['user']).toMatchObject({
+      email: '',
+      phone: '',
+      is_anonymous: true,
+      app_metadata: {},
+      user_metadata: { theme: 'dark' },
+      identities: [],
+    })
+    const user = await get(server, '/user', { token: body['access_token'] as string })
+    expect(user.body).toMatchObject({ id: body['id'], is_anonymous: true })
+  })
+})
+
+describe('POST /signup while sign-up is disabled', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer({ AUTH_DISABLE_SIGNUP: 'true', AUTH_EXTERNAL_ANONYMOUS_USERS_ENABLED: 'true' })
+  })
+  afterAll(() => server.close())
+
+  it('is refused before anything else is looked at', async () => {
+    for (const body of [{ email: anEmail(), password: PASSWORD }, { email: 'x', phone: aPhone() }, {}])
+      expectError(
+        await post(server, '/signup', body, { versioned: true }),
+        422,
+        'signup_disabled',
+        /^Signups not allowed for this instance$/,
+      )
+  })
+})

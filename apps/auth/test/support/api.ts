@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto'
+import { expect } from '@jest/globals'
+import { type TestServer } from './server.js'
+
+export type Json = Record<string, unknown>
+export type ApiAnswer = { status: number; headers: Headers; body: Json; text: string }
+
+export type CallOptions = {
+  body?: unknown
+  token?: string | undefined
+  /** Ask for the answers of 2024-01-01. */
+  versioned?: boolean
+  headers?: Record<string, string>
+}
+
+/** One request to a server; bodies are JSON, redirects are answers. */
+export async function call(
+  server: { url: string },
+  method: string,
+  path: string,
+  { body, token, versioned = false, headers = {} }: CallOptions = {},
+): Promise<ApiAnswer> {
+  const response = await fetch(`${server.url}${path}`, {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+      ...(versioned ? { 'X-Supabase-Api-Version': '2024-01-01' } : {}),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, body: parse(text) }
+}
+
+function parse(text: string): Json {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return {}
+  }
+}
+
+export const get = (server: { url: string }, path: string, options?: CallOptions) =>
+  call(server, 'GET', path, options)
+export const post = (server: { url: string }, path: string, body?: unknown, options: CallOptions = {}) =>
+  call(server, 'POST', path, { ...options, body })
+export const put = (server: { url: string }, path: string, body?: unknown, options: CallOptions = {}) =>
+  call(server, 'PUT', path, { ...options, body })
+
+/** Expects an error in the form of the initial version, or of 2024-01-01 when the answer says so. */
+export function expectError(answer: ApiAnswer, status: number, code: string, text?: string | RegExp): void {
+  const versioned = answer.headers.get('x-supabase-api-version') !== null
+  const { code: bodyCode, error_code: initialCode, msg, message } = answer.body
+  expect({ status: answer.status, code: versioned ? bodyCode : initialCode }).toEqual({ status, code })
+  if (!versioned) expect(bodyCode).toBe(status)
+  expect(answer.headers.get('x-sb-error-code')).toBe(code)
+  if (text !== undefined) expect(versioned ? message : msg).toMatch(text)
+}
+
+export const anEmail = (): string => `user-${randomBytes(6).toString('hex')}@example.com`
+export const aPhone = (): string =>
+  `49151${String(randomBytes(4).readUInt32BE()).padStart(10, '0').slice(0, 9)}`
+export const PASSWORD = 'correct horse battery'
+
+export type Session = { access_token: string; refresh_token: string; user: Json & { id: string } } & Json
+export type SignedUp = Session & { email: string; password: string }
+
+/** Link and code of the next mail to an address. */
+export async function mailTo(server: TestServer, to: string, after?: { id: number }) {
+  const mail = await server.inbox.waitForMail({ to, ...(after ? { after } : {}) })
+  const link = mail.links.find((url) => url.includes('token='))
+  const code = /\b(\d{6,10})\b/.exec(mail.text || mail.html)?.[1]
+  return {
+    mail,
+    link,
+    code,
+    token: link === undefined ? undefined : (new URL(link).searchParams.get('token') ?? ''),
+  }
+}
+
+/** A confirmed user with a session, made the way users make themselves. */
+export async function aUser(server: TestServer, body: Json = {}): Promise<SignedUp> {
+  const email = (body['email'] as string | undefined) ?? anEmail()
+  const password = (body['password'] as string | undefined) ?? PASSWORD
+  const signedUp = await post(server, '/signup', { email, password, ...body })
+  expect(signedUp.status).toBe(200)
+  if (signedUp.body['access_token'] !== undefined) return { ...(signedUp.body as Session), email, password }
+  const { token } = await mailTo(server, email)
+  const verified = await post(server, '/verify', { type: 'signup', token })
+  expect(verified.status).toBe(200)
+  return { ...(verified.body as Session), email, password }
+}

@@ -1,0 +1,92 @@
+import { fileURLToPath } from 'node:url'
+import { startInbox, type Inbox } from '@signet/local'
+import { listen, type Listener } from '@signet/http'
+import { createLogger } from '@signet/telemetry'
+import { createTestDatabase, migrationsKey, TestClock, type TestDatabase } from '@signet/testkit'
+import { createApp } from '../../src/app.js'
+import { loadAuthConfig } from '../../src/config.js'
+import { createContext, type AuthContext } from '../../src/context.js'
+import { migrateDatabase } from '../../src/migrations.js'
+import { createPasswordHasher, type PasswordHasher } from '../../src/passwords/password-hasher.js'
+
+export const SITE = 'https://app.example.com'
+export const JWT_SECRET = 'test-secret-0123456789-abcdefghijklmnopqrstuvwxyz'
+
+type LogLine = Record<string, unknown> & { msg: string }
+
+export type TestServer = {
+  url: string
+  context: AuthContext
+  databaseUrl: string
+  clock: TestClock
+  inbox: Inbox
+  /** Everything logged so far. */
+  lines: LogLine[]
+  close(): Promise<void>
+}
+
+const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
+
+/** The cheapest bcrypt: tests want real hashes, not slow ones. Shared, because threads take a second to start. */
+let sharedHasher: PasswordHasher | undefined
+let running = 0
+
+/** The whole service on a database, a mail server and a clock of its own. `env` overrides the variables. */
+export async function startServer(env: Record<string, string> = {}): Promise<TestServer> {
+  const [database, inbox] = await Promise.all([testDatabase(env['AUTH_DB_NAMESPACE'] ?? ''), startInbox()])
+  const clock = new TestClock()
+  const lines: LogLine[] = []
+  const config = loadAuthConfig({ ...environment(database.url, inbox), ...env })
+  const log = createLogger({
+    level: config.logLevel,
+    component: 'api',
+    sink: (line) => void lines.push(JSON.parse(line) as LogLine),
+  })
+  sharedHasher ??= createPasswordHasher({ cost: 4 })
+  running += 1
+  const context = createContext(config, { log, now: clock.now, hasher: sharedHasher })
+  const listener = await listen(createApp(context), { port: 0, host: '127.0.0.1' })
+  return {
+    url: `http://127.0.0.1:${listener.port}`,
+    context,
+    databaseUrl: database.url,
+    clock,
+    inbox,
+    lines,
+    close: () => closeAll(listener, context, inbox, database),
+  }
+}
+
+export function testDatabase(namespace = ''): Promise<TestDatabase> {
+  return createTestDatabase({
+    key: `${migrationsKey('auth', MIGRATIONS)}:${namespace}`,
+    migrate: async (databaseUrl) => void (await migrateDatabase({ databaseUrl, dbNamespace: namespace })),
+  })
+}
+
+async function closeAll(listener: Listener, context: AuthContext, inbox: Inbox, database: TestDatabase) {
+  await listener.close(0)
+  await context.close()
+  await inbox.close()
+  await database.drop()
+  running -= 1
+  if (running > 0) return
+  const hasher = sharedHasher
+  sharedHasher = undefined
+  await hasher?.close()
+}
+
+/** A working configuration; the public URL is not where the server listens, so links cannot come from `Host`. */
+export const environment = (databaseUrl: string, inbox: Pick<Inbox, 'smtpPort'>): Record<string, string> => ({
+  AUTH_SITE_URL: SITE,
+  AUTH_API_EXTERNAL_URL: 'https://auth.example.com/auth/v1',
+  AUTH_DB_DRIVER: 'postgres',
+  DATABASE_URL: databaseUrl,
+  AUTH_JWT_SECRET: JWT_SECRET,
+  AUTH_SMTP_HOST: '127.0.0.1',
+  AUTH_SMTP_PORT: String(inbox.smtpPort),
+  AUTH_SMTP_ADMIN_EMAIL: 'no-reply@example.com',
+  AUTH_RATE_LIMIT_EMAIL_SENT: '100000',
+  AUTH_RATE_LIMIT_SMS_SENT: '100000',
+  AUTH_URI_ALLOW_LIST: 'https://other.example.com/**',
+})
