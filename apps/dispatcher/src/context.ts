@@ -18,6 +18,7 @@ import { createAttemptWorker } from './attempts/attempt-worker.js'
 import { BodyCache } from './attempts/body-cache.js'
 import { createPlanLoader } from './attempts/plan-loader.js'
 import { ResultRecorder } from './attempts/result-recorder.js'
+import { registerBacklogGauges } from './backlog-gauges.js'
 import { type DispatcherConfig } from './config.js'
 import { withPatience } from './database/patience.js'
 import { frozenBodies } from './dispatching/frozen-bodies.js'
@@ -77,6 +78,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   const workerRedis = connectRedis(redis, 'worker')
   const producerRedis = connectRedis(redis, 'producer')
   const queues = new WebhookQueues({ connection: producerRedis, prefix: config.queuePrefix })
+  registerBacklogGauges({ db, queues, registry, now })
   const queue = { connection: workerRedis, prefix: config.queuePrefix }
 
   const agent = createAgent(config, ports)

@@ -1,0 +1,86 @@
+import { type Queryable } from '@signet/db'
+import { countDisabledEndpoints, readBacklog, type WebhookQueues } from '@signet/webhook-core'
+import { Gauge, type Registry } from 'prom-client'
+
+export type BacklogGaugesDeps = {
+  db: Queryable
+  queues: WebhookQueues
+  registry: Registry
+  now: () => Date
+}
+
+type Source = () => Promise<Record<string, number>>
+
+/** A scrape waits no longer than this for PostgreSQL or Redis; what did not answer is missing from the page. */
+const PATIENCE_MS = 2000
+
+/** Gauges that are read when somebody scrapes: what waits in the table, and what waits in the queues. */
+export function registerBacklogGauges({ db, queues, registry, now }: BacklogGaugesDeps): void {
+  const backlog = shared(async () => {
+    const { pending, due, oldestDueAt } = await readBacklog(db, now())
+    const oldest = oldestDueAt ? Math.max(0, (now().getTime() - oldestDueAt.getTime()) / 1000) : 0
+    return { pending, due, oldest }
+  })
+  single(registry, 'pending', 'Deliveries that have not ended, counted up to 100,000', backlog)
+  single(registry, 'due', 'Pending deliveries whose time has come, counted up to 100,000', backlog)
+  single(
+    registry,
+    'oldest',
+    'How long the oldest due delivery has been waiting',
+    backlog,
+    'oldest_due_age_seconds',
+  )
+  const disabled = async () => ({ disabled: await countDisabledEndpoints(db) })
+  single(registry, 'disabled', 'Endpoints that are disabled now', disabled, 'disabled_endpoints')
+  queueGauge(registry, queues)
+}
+
+function single(registry: Registry, key: string, help: string, read: Source, name = key): void {
+  new Gauge({
+    name: `signet_delivery_${name}`,
+    help,
+    registers: [registry],
+    async collect() {
+      this.remove()
+      const value = (await inTime(read()))?.[key]
+      if (value !== undefined) this.set(value)
+    },
+  })
+}
+
+function queueGauge(registry: Registry, queues: WebhookQueues): void {
+  new Gauge({
+    name: 'signet_delivery_queue_jobs',
+    help: 'Jobs in the queues by state',
+    labelNames: ['queue', 'state'],
+    registers: [registry],
+    async collect() {
+      this.reset()
+      for (const queue of [queues.events, queues.deliveries]) {
+        const counts = (await inTime(queue.getJobCounts('waiting', 'active', 'delayed'))) ?? {}
+        for (const [state, count] of Object.entries(counts)) this.set({ queue: queue.name, state }, count)
+      }
+    },
+  })
+}
+
+/** One read for several gauges of one scrape. */
+function shared(read: Source): Source {
+  let current: ReturnType<Source> | undefined
+  return () => {
+    current ??= read().finally(() => (current = undefined))
+    return current
+  }
+}
+
+async function inTime<T>(work: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<undefined>(
+    (resolve) => (timer = setTimeout(() => resolve(undefined), PATIENCE_MS)),
+  )
+  try {
+    return await Promise.race([work.catch(() => undefined), limit])
+  } finally {
+    clearTimeout(timer)
+  }
+}

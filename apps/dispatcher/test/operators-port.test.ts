@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { reply, startReceiver, waitFor, type Receiver } from '@signet/testkit'
+import request from 'supertest'
+import { createApp } from '../src/app.js'
+import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
+
+describe("the operators' port", () => {
+  let receiver: Receiver
+  let dispatcher: TestDispatcher
+  beforeAll(async () => {
+    receiver = await startReceiver()
+    dispatcher = await startDispatcher({ ports: { ca: receiver.authorityCert } })
+  })
+  afterAll(async () => {
+    await dispatcher.stop()
+    await receiver.close()
+  })
+
+  it('says that it is alive and ready', async () => {
+    const app = createApp(dispatcher)
+    await request(app).get('/healthz').expect(200, { status: 'ok' })
+    await request(app).get('/readyz').expect(200, { status: 'ok' })
+    await request(app).get('/v1/webhooks').expect(404)
+  })
+
+  it('shows results, retries, backlog and queues as metrics, without an id or a url in any label', async () => {
+    const subscriber = dispatcher.subscriber()
+    receiver.hook('/metrics', { answers: [reply(503)] })
+    await subscriber.endpoint(receiver.url('/metrics'))
+    const eventId = await subscriber.summary()
+    const page = await waitFor(async () => {
+      const { text } = await request(createApp(dispatcher)).get('/metrics').expect(200)
+      return text.includes('attempts_total{result="http_503"} 1') && text
+    })
+    expect(page).toContain('signet_delivery_retries_total{step="1"} 1')
+    expect(page).toContain('signet_delivery_pending 1')
+    expect(page).toContain('signet_delivery_due 0')
+    expect(page).toContain('signet_delivery_oldest_due_age_seconds 0')
+    expect(page).toContain('signet_delivery_disabled_endpoints 0')
+    expect(page).toContain('signet_delivery_queue_jobs{queue="deliveries",state="delayed"} 1')
+    const labels = [...page.matchAll(/\{(.*)\}/g)].map(([, inner]) => inner).join()
+    expect(labels).not.toContain('endpoint')
+    for (const hidden of [eventId, subscriber.accountId, '127.0.0.1']) expect(labels).not.toContain(hidden)
+  })
+})

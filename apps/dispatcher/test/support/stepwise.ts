@@ -1,0 +1,56 @@
+import { type DeliveryJob } from '@signet/webhook-core'
+import { TestClock } from '@signet/testkit'
+import {
+  deliveriesOf,
+  startDispatcher,
+  type DeliveryRow,
+  type DispatcherOptions,
+  type TestDispatcher,
+} from './dispatcher.js'
+import { type Subscriber } from './subscriber.js'
+
+export type Stepwise = TestDispatcher & {
+  clock: TestClock
+  /** Makes the deliveries of an event, as the worker would. */
+  dispatched(subscriber: Subscriber): Promise<DeliveryRow[]>
+  /** Runs the jobs of these deliveries now, all at once. */
+  attempt(...rows: DeliveryRow[]): Promise<void>
+  row(id: string): Promise<DeliveryRow>
+}
+
+/** A dispatcher whose workers do not run: tests take each step themselves, under a clock that moves only when told. */
+export async function startStepwise({ ports, ...options }: DispatcherOptions = {}): Promise<Stepwise> {
+  const clock = new TestClock()
+  const dispatcher = await startDispatcher({
+    ...options,
+    start: false,
+    ports: { now: clock.now, random: () => 0, ...ports },
+  })
+  const { db, attempts, dispatch } = dispatcher
+  return {
+    ...dispatcher,
+    clock,
+    async dispatched(subscriber) {
+      const eventId = await subscriber.summary()
+      await dispatch.run(eventId)
+      const rows = await deliveriesOf(db, subscriber.accountId)
+      return rows.filter(({ event_id }) => event_id === eventId)
+    },
+    async attempt(...rows) {
+      await Promise.all(rows.map((row) => attempts.run(jobOf(row), false)))
+    },
+    async row(id) {
+      const { rows } = await db.query<DeliveryRow>(
+        `select id, endpoint_id, event_id, status, attempts, last_error, next_attempt_at, delivered_at
+         from webhook_deliveries where id = $1`,
+        [id],
+      )
+      const [row] = rows
+      if (!row) throw new Error(`no delivery ${id}`)
+      return row
+    },
+  }
+}
+
+export const jobOf = ({ id, endpoint_id }: DeliveryRow) =>
+  ({ deliveryId: id, endpointId: endpoint_id }) as unknown as DeliveryJob
