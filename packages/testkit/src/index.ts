@@ -17,6 +17,7 @@ export {
   startPrivatePostgres,
   startPrivateRedis,
 } from './private-servers.js'
+export { type RedisCluster, startRedisCluster } from './redis-cluster.js'
 export { testRedis, type TestRedis } from './redis.js'
 export { TestClock } from './test-clock.js'
 export { waitFor, type WaitForOptions } from './wait-for.js'

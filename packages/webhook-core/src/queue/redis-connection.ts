@@ -20,32 +20,33 @@ export type RedisRole = 'worker' | 'producer'
 
 /** One connection to a standalone server, through sentinels, or to a cluster, as the settings say (contract G.3). */
 export function connectRedis(settings: RedisSettings, role: RedisRole): Redis | Cluster {
-  const { sentinels = [], clusterNodes = [] } = settings
-  const url = new URL(settings.url)
-  const options: RedisOptions = {
+  const { clusterNodes = [] } = settings
+  const options = redisOptions(settings, role)
+  if (clusterNodes.length === 0) return new Redis(options)
+  return new Cluster(clusterNodes.map(hostAndPort), {
+    // The nodes say themselves where they are, and a cluster has database 0 only.
+    redisOptions: { ...options, host: undefined, port: undefined, db: undefined },
+    enableOfflineQueue: role === 'worker',
+    clusterRetryStrategy: reconnectDelayMs,
+  })
+}
+
+/** What ioredis is told; apart, so that it can be looked at without connecting. */
+export function redisOptions({ url: text, sentinels = [] }: RedisSettings, role: RedisRole): RedisOptions {
+  const url = new URL(text)
+  return {
     ...credentials(url),
+    ...(sentinels.length > 0
+      ? { sentinels: sentinels.map(hostAndPort), name: url.hostname }
+      : { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(url.port || 6379) }),
     ...(role === 'worker'
       ? { maxRetriesPerRequest: null }
       : { maxRetriesPerRequest: 1, enableOfflineQueue: false, connectTimeout: 2000, commandTimeout: 2000 }),
-    retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 6), 2000),
+    retryStrategy: reconnectDelayMs,
   }
-  if (clusterNodes.length > 0) {
-    // A cluster has database 0 only.
-    return new Cluster(clusterNodes.map(hostAndPort), {
-      redisOptions: { ...options, db: undefined, commandTimeout: options.commandTimeout },
-      enableOfflineQueue: role === 'worker',
-      clusterRetryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 6), 2000),
-    })
-  }
-  if (sentinels.length > 0) {
-    return new Redis({ ...options, sentinels: sentinels.map(hostAndPort), name: url.hostname })
-  }
-  return new Redis({
-    ...options,
-    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: Number(url.port || 6379),
-  })
 }
+
+const reconnectDelayMs = (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 6), 2000)
 
 function credentials(url: URL): RedisOptions {
   if (url.protocol !== 'redis:' && url.protocol !== 'rediss:') {

@@ -1,0 +1,165 @@
+import { Worker } from 'bullmq'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { startRedisCluster, testRedis, waitFor, type RedisCluster } from '@signet/testkit'
+import {
+  connectRedis,
+  deliveryJobId,
+  eventJobId,
+  newEventId,
+  parseDeliveryId,
+  parseEndpointId,
+  queueNames,
+  WebhookQueues,
+  type DeliveryId,
+  type EndpointId,
+  type RedisSettings,
+} from '../src/index.js'
+import { redisOptions } from '../src/queue/redis-connection.js'
+
+const deliveryId = (text: string) => parseDeliveryId(text) as DeliveryId
+const endpointId = parseEndpointId('42') as EndpointId
+
+const closers: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close()
+})
+
+async function connect(settings: RedisSettings, prefix: string) {
+  const connection = connectRedis(settings, 'producer')
+  connection.on('error', () => undefined)
+  await waitFor(() => connection.status === 'ready', { describe: 'Redis' })
+  const queues = new WebhookQueues({ connection, prefix })
+  closers.push(
+    () => connection.disconnect(),
+    () => queues.close(),
+  )
+  return { connection, queues }
+}
+
+function work(settings: RedisSettings, prefix: string, name: string): unknown[] {
+  const done: unknown[] = []
+  const connection = connectRedis(settings, 'worker')
+  const worker = new Worker(name, (job) => Promise.resolve(void done.push(job.data)), { connection, prefix })
+  worker.on('error', () => undefined)
+  closers.push(
+    () => connection.disconnect(),
+    () => worker.close(),
+  )
+  return done
+}
+
+describe('WebhookQueues', () => {
+  const { url, prefix } = testRedis()
+
+  it('takes a job once however often it is added, and holds ids only', async () => {
+    const { queues } = await connect({ url }, prefix)
+    const eventId = newEventId(new Date())
+    await queues.addEvents([eventId, eventId])
+    await queues.addEvents([eventId])
+    const due = { id: deliveryId('7'), endpointId, delayMs: 60_000 }
+    await queues.addDeliveries([due, { ...due, delayMs: 0 }])
+    const events = await queues.events.getJobs()
+    const deliveries = await queues.deliveries.getJobs()
+    expect(events.map(({ id, data }) => [id, data])).toEqual([[eventId, { eventId }]])
+    expect(deliveries.map(({ id, data }) => [id, data])).toEqual([
+      ['dlv_7', { deliveryId: '7', endpointId: '42' }],
+    ])
+    expect(await queues.deliveries.getDelayedCount()).toBe(1)
+  })
+
+  it('takes a job again once it is done: nothing finished is kept', async () => {
+    const { queues } = await connect({ url }, `${prefix}again`)
+    const done = work({ url }, `${prefix}again`, queueNames.deliveries)
+    const due = { id: deliveryId('8'), endpointId }
+    for (let times = 1; times <= 3; times += 1) {
+      await queues.addDeliveries([due])
+      await waitFor(
+        async () => done.length === times && (await queues.deliveries.getJob('dlv_8')) === undefined,
+      )
+    }
+  })
+
+  it('rejects instead of waiting when Redis is away', async () => {
+    const connection = connectRedis({ url: 'redis://127.0.0.1:1' }, 'producer')
+    connection.on('error', () => undefined)
+    const queues = new WebhookQueues({ connection })
+    closers.push(
+      () => connection.disconnect(),
+      () => queues.close(),
+    )
+    await expect(queues.addEvents([newEventId(new Date())])).rejects.toThrow('Redis is not connected')
+    await expect(queues.addEvents([])).resolves.toBeUndefined()
+  })
+
+  it('job ids hold no colon and are not all digits, which BullMQ forbids', () => {
+    for (const id of [eventJobId(newEventId(new Date())), deliveryJobId(deliveryId('42'))]) {
+      expect(id).toMatch(/^[a-z]+_[0-9a-f]+$/)
+    }
+  })
+})
+
+describe('on a Redis Cluster of three nodes', () => {
+  let cluster: RedisCluster
+  beforeAll(async () => {
+    cluster = await startRedisCluster()
+  }, 60_000)
+  afterAll(() => cluster.stop())
+
+  it('adds, delays and works off jobs of both queues', async () => {
+    const settings = { url: 'redis://127.0.0.1', clusterNodes: cluster.nodes }
+    const { queues } = await connect(settings, '{webhooks}')
+    const eventIds = Array.from({ length: 20 }, () => newEventId(new Date()))
+    const due = Array.from({ length: 20 }, (_, i) => ({
+      id: deliveryId(String(i + 1)),
+      endpointId,
+      delayMs: i % 2 ? 200 : 0,
+    }))
+    await queues.addEvents(eventIds)
+    await queues.addDeliveries(due)
+    const events = work(settings, '{webhooks}', queueNames.events)
+    const deliveries = work(settings, '{webhooks}', queueNames.deliveries)
+    await waitFor(() => events.length === 20 && deliveries.length === 20, { timeoutMs: 20_000 })
+    expect(new Set(events.map((data) => (data as { eventId: string }).eventId))).toEqual(new Set(eventIds))
+  })
+})
+
+describe('connectRedis', () => {
+  it.each([
+    ['http://127.0.0.1:6379', {}, /redis:\/\//],
+    ['redis://127.0.0.1', { clusterNodes: ['127.0.0.1'] }, /host:port/],
+    ['redis://mymaster', { sentinels: ['sentinel:x'] }, /host:port/],
+  ])('refuses %s %j', (url, more, message) => {
+    expect(() => connectRedis({ url, ...more }, 'worker')).toThrow(message)
+  })
+
+  it('reads user, password, database, TLS and IPv6 host from the URL', () => {
+    expect(redisOptions({ url: 'rediss://me:p%40ss@[::1]:6380/3' }, 'worker')).toMatchObject({
+      host: '::1',
+      port: 6380,
+      username: 'me',
+      password: 'p@ss',
+      db: 3,
+      tls: {},
+    })
+  })
+
+  it('asks the sentinels for the master group that is the host of the URL', () => {
+    expect(
+      redisOptions({ url: 'redis://mymaster', sentinels: ['127.0.0.1:1', '[::1]:2'] }, 'worker'),
+    ).toMatchObject({
+      name: 'mymaster',
+      sentinels: [
+        { host: '127.0.0.1', port: 1 },
+        { host: '::1', port: 2 },
+      ],
+    })
+  })
+
+  it('lets workers wait for Redis and producers give up within two seconds', () => {
+    expect(redisOptions({ url: 'redis://h' }, 'worker').maxRetriesPerRequest).toBeNull()
+    expect(redisOptions({ url: 'redis://h' }, 'producer')).toMatchObject({
+      enableOfflineQueue: false,
+      commandTimeout: 2000,
+    })
+  })
+})
