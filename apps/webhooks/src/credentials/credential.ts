@@ -37,7 +37,11 @@ export function newCredential(kind: CredentialKind): string {
 /** Whether a text has the form of a credential, so that anything else costs no query. */
 export function hasFormOf(kind: CredentialKind, text: string): boolean {
   const [prefix, length] = FORMATS[kind]
-  return text.length === prefix.length + length && text.startsWith(prefix) && /^\w+$/.test(text)
+  return (
+    text.length === prefix.length + length &&
+    text.startsWith(prefix) &&
+    /^[0-9A-Za-z]+$/.test(text.slice(prefix.length))
+  )
 }
 
 /** What tables hold instead of a credential. Enough by itself: 256 random bits cannot be guessed from a fast hash. */

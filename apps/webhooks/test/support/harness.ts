@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { migrate } from '@signet/db'
 import { createLogger, createRegistry } from '@signet/telemetry'
-import { createTestDatabase, migrationsKey, testRedis } from '@signet/testkit'
+import { createTestDatabase, migrationsKey, testRedis, waitFor } from '@signet/testkit'
 import { readConfig } from '../../src/read-config.js'
 import { startService } from '../../src/service.js'
 import { JWT_SECRET, startIdentityDouble, type IdentityDouble } from './identity-double.js'
@@ -53,6 +53,8 @@ export async function startHarness({ env = {}, basePath = '', now }: Options = {
     registry: createRegistry({ runtime: false }),
     ...(now ? { now } : {}),
   })
+  // Until Redis is there, limits are counted in memory.
+  await waitFor(() => service.ctx.redis.status === 'ready', { describe: 'Redis' })
   return {
     base: config.baseUrl,
     origin,

@@ -81,6 +81,8 @@ export class OAuthTester {
     client: RegisteredClient,
     user: User,
     parameters: Record<string, string | undefined> = {},
+    /** More of the query, for parameters that repeat. */
+    suffix = '',
   ): Promise<{ code: string; verifier: string; redirect: URL; browser: FormBrowser }> {
     const { verifier, challenge } = pkce()
     const browser = this.browser()
@@ -90,7 +92,7 @@ export class OAuthTester {
       code_challenge: challenge,
       ...parameters,
     })
-    const consent = await this.signIn(browser, await browser.get(url), user)
+    const consent = await this.signIn(browser, await browser.get(url + suffix), user)
     const answer = await browser.submit(consent, '/decision', { decision: 'approve' })
     const redirect = new URL(answer.location ?? 'missing:')
     return { code: redirect.searchParams.get('code') ?? '', verifier, redirect, browser }

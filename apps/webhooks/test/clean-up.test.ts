@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { OAuthTester } from './support/oauth.js'
+import { startHarness, type Harness } from './support/harness.js'
+
+let harness: Harness
+let oauth: OAuthTester
+beforeAll(async () => {
+  harness = await startHarness()
+  oauth = new OAuthTester(harness)
+})
+afterAll(() => harness.close())
+
+const count = async (sql: string, ...values: unknown[]) =>
+  (await harness.db.query<{ count: number }>(`select count(*)::integer as count from ${sql}`, values)).rows[0]
+    ?.count
+
+it('removes what expired within hours, and nothing that lives', async () => {
+  const { tokens } = await oauth.connect(harness.identity.addUser())
+  const client = await oauth.client()
+  const unused = await oauth.authorize(client, harness.identity.addUser())
+  const past = `created_at = now() - interval '2 days', expires_at = now() - interval '1 day'`
+  await harness.db.query(`update oauth_codes set ${past} where used_at is null`)
+  await harness.db.query(`update oauth_authorizations set ${past} where decided_at is not null`)
+  await harness.ctx.cleanUp.runHourly()
+  expect(await count('oauth_codes where used_at is null')).toBe(0)
+  expect(await count('oauth_codes where used_at is not null')).toBe(1)
+  expect(await count('oauth_authorizations')).toBe(0)
+  expect((await oauth.exchange(client, unused)).status).toBe(400)
+  expect(await oauth.works(tokens.access_token)).toBe(true)
+  await harness.db.query(`update oauth_access_tokens set ${past}`)
+  await harness.db.query(`update login_sessions set last_seen_at = now() - interval '2 hours'`)
+  await harness.ctx.cleanUp.runHourly()
+  expect(await count('oauth_access_tokens')).toBe(0)
+  expect(await count('login_sessions')).toBe(0)
+})
+
+it('removes grants that are dead, and clients that never completed an authorization, after their time', async () => {
+  const user = harness.identity.addUser()
+  const { client, tokens } = await oauth.connect(user)
+  const abandoned = await oauth.client()
+  const recent = await oauth.client()
+  await harness.db.query(
+    `update oauth_clients set created_at = now() - interval '91 days' where client_id = any ($1)`,
+    [[client.client_id, abandoned.client_id]],
+  )
+  await harness.db.query(
+    `update oauth_grants set created_at = now() - interval '31 days' where account_id = $1`,
+    [user.id],
+  )
+  await harness.ctx.cleanUp.runDaily()
+  expect(await count('oauth_clients where client_id = $1', abandoned.client_id)).toBe(0)
+  expect(
+    await count('oauth_clients where client_id = any ($1)', [client.client_id, recent.client_id, 'svcl_cli']),
+  ).toBe(3)
+  expect((await oauth.refresh(client, tokens.refresh_token)).status).toBe(200)
+  await harness.ctx.accounts.revoke(user.id, 'test')
+  await harness.ctx.cleanUp.runDaily()
+  expect(await count('oauth_grants where account_id = $1', user.id)).toBe(1)
+  await harness.db.query(
+    `update oauth_grants set revoked_at = now() - interval '31 days' where account_id = $1`,
+    [user.id],
+  )
+  await harness.ctx.cleanUp.runDaily()
+  expect(await count('oauth_grants where account_id = $1', user.id)).toBe(0)
+})
+
+it('runs on one instance at a time', async () => {
+  const other = harness.db.connection(async (connection) => {
+    await connection.query(`select pg_advisory_lock(hashtextextended('clean-up-hourly', 0))`)
+    const before = harness.logLines.length
+    await harness.ctx.cleanUp.runHourly()
+    expect(harness.logLines.slice(before).join('')).not.toContain('expired rows removed')
+    await connection.query(`select pg_advisory_unlock(hashtextextended('clean-up-hourly', 0))`)
+  })
+  await other
+  await harness.ctx.cleanUp.runHourly()
+  expect(harness.logLines.at(-1)).toContain('expired rows removed')
+})

@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, it } from '@jest/globals'
+import { ConfigError } from '@signet/config'
+import { readConfig } from '../src/read-config.js'
+
+const KEY = createHash('sha256').update('any key').digest('base64')
+const good = {
+  WEBHOOKS_BASE_URL: 'https://hooks.example',
+  WEBHOOKS_DATABASE_URL: 'postgres://app:secret@db/webhooks',
+  WEBHOOKS_REDIS_URL: 'redis://redis:6379',
+  WEBHOOKS_IDENTITY_URL: 'https://id.example',
+  WEBHOOKS_IDENTITY_JWT_SECRET: 'x'.repeat(32),
+  WEBHOOKS_SECRET_KEYS: `k1:${KEY}`,
+  WEBHOOKS_INTERNAL_TOKENS: `pipeline:${'ab'.repeat(32)}`,
+}
+
+function problemsOf(env: Record<string, string>): string[] {
+  try {
+    readConfig({ ...good, ...env })
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems.map((problem) => problem.split(' ')[0] ?? '')
+    throw error
+  }
+  return []
+}
+
+describe('H.8 row 58: the process refuses to start', () => {
+  it.each<[string, Record<string, string>, string[]]>([
+    [
+      'with http in production',
+      { NODE_ENV: 'production', WEBHOOKS_BASE_URL: 'http://x.example' },
+      ['WEBHOOKS_BASE_URL'],
+    ],
+    [
+      'with private targets in production',
+      { NODE_ENV: 'production', WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true' },
+      ['WEBHOOKS_ALLOW_PRIVATE_TARGETS'],
+    ],
+    [
+      'with development secrets in production',
+      { NODE_ENV: 'production', WEBHOOKS_IDENTITY_JWT_SECRET: `development-only-${'x'.repeat(32)}` },
+      ['WEBHOOKS_IDENTITY_JWT_SECRET'],
+    ],
+    ['without a key for user JWTs', { WEBHOOKS_IDENTITY_JWT_SECRET: '' }, ['WEBHOOKS_IDENTITY_JWT_SECRET,']],
+    [
+      'with a weak JWT secret',
+      { WEBHOOKS_IDENTITY_JWT_SECRET: 'x'.repeat(31) },
+      ['WEBHOOKS_IDENTITY_JWT_SECRET'],
+    ],
+    ['with a short encryption key', { WEBHOOKS_SECRET_KEYS: 'k1:c2hvcnQ=' }, ['WEBHOOKS_SECRET_KEYS']],
+    ['without encryption keys', { WEBHOOKS_SECRET_KEYS: '' }, ['WEBHOOKS_SECRET_KEYS']],
+    [
+      'with a plain internal token',
+      { WEBHOOKS_INTERNAL_TOKENS: 'pipeline:secret' },
+      ['WEBHOOKS_INTERNAL_TOKENS'],
+    ],
+    ['without internal tokens', { WEBHOOKS_INTERNAL_TOKENS: '' }, ['WEBHOOKS_INTERNAL_TOKENS']],
+    [
+      'with a wildcard on the allow-list',
+      { WEBHOOKS_OAUTH_REDIRECT_ALLOW_LIST: 'https://*.example' },
+      ['WEBHOOKS_OAUTH_REDIRECT_ALLOW_LIST'],
+    ],
+    ['with one port for both listeners', { WEBHOOKS_INTERNAL_PORT: '8082' }, ['WEBHOOKS_PORT']],
+    [
+      'with a code life over ten minutes',
+      { WEBHOOKS_OAUTH_CODE_TTL_SECONDS: '601' },
+      ['WEBHOOKS_OAUTH_CODE_TTL_SECONDS'],
+    ],
+    [
+      'with two kinds of Redis',
+      { WEBHOOKS_REDIS_SENTINELS: 'a:1', WEBHOOKS_REDIS_CLUSTER_NODES: 'b:1' },
+      ['WEBHOOKS_REDIS_SENTINELS'],
+    ],
+    [
+      'with a fragment in a resource',
+      { WEBHOOKS_OAUTH_RESOURCES: 'https://a.example/#x' },
+      ['WEBHOOKS_OAUTH_RESOURCES'],
+    ],
+    [
+      'with broken public keys',
+      { WEBHOOKS_IDENTITY_JWT_PUBLIC_KEYS: '[]' },
+      ['WEBHOOKS_IDENTITY_JWT_PUBLIC_KEYS'],
+    ],
+  ])('%s', (_, env, problems) => {
+    expect(problemsOf(env)).toEqual(problems)
+  })
+
+  it('with every problem at once, also when settings that rules need are missing', () => {
+    expect(
+      problemsOf({
+        NODE_ENV: 'production',
+        WEBHOOKS_BASE_URL: '',
+        WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
+        WEBHOOKS_SECRET_KEYS: 'x',
+        WEBHOOKS_PORT: '80x',
+      }),
+    ).toEqual([
+      'WEBHOOKS_BASE_URL',
+      'WEBHOOKS_PORT',
+      'WEBHOOKS_SECRET_KEYS',
+      'WEBHOOKS_ALLOW_PRIVATE_TARGETS',
+    ])
+  })
+})
+
+it('takes DATABASE_URL, PORT and LOG_LEVEL without prefix, the prefixed ones first', () => {
+  const config = readConfig({
+    ...good,
+    WEBHOOKS_DATABASE_URL: '',
+    DATABASE_URL: 'postgres://db/plain',
+    PORT: '9000',
+    LOG_LEVEL: 'debug',
+    WEBHOOKS_LOG_LEVEL: 'warn',
+  })
+  expect(config).toMatchObject({ databaseUrl: 'postgres://db/plain', port: 9000, logLevel: 'warn' })
+})
+
+it('accepts the good example as it is', () => {
+  expect(readConfig({ ...good, NODE_ENV: 'production' })).toMatchObject({
+    baseUrl: 'https://hooks.example',
+    codeTtlSeconds: 300,
+    refreshReuseGraceSeconds: 10,
+    limitsEnabled: true,
+  })
+})

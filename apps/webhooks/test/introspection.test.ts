@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { OAuthTester, type RegisteredClient } from './support/oauth.js'
+import { startHarness, type Harness } from './support/harness.js'
+
+const CLIENT_ID = 'svcl_resourceserver'
+const RESOURCE = 'https://mcp.example/server'
+let harness: Harness
+let oauth: OAuthTester
+let server: RegisteredClient
+beforeAll(async () => {
+  harness = await startHarness({
+    env: { WEBHOOKS_OAUTH_INTROSPECTION_CLIENTS: CLIENT_ID, WEBHOOKS_OAUTH_RESOURCES: RESOURCE },
+  })
+  oauth = new OAuthTester(harness)
+  server = await oauth.client({ token_endpoint_auth_method: 'client_secret_basic' })
+  await harness.db.query('update oauth_clients set client_id = $2 where client_id = $1', [
+    server.client_id,
+    CLIENT_ID,
+  ])
+  server.client_id = CLIENT_ID
+})
+afterAll(() => harness.close())
+
+const introspect = (client: RegisteredClient, token: string) => {
+  const credentials = Buffer.from(`${client.client_id}:${client.client_secret ?? ''}`).toString('base64')
+  return oauth.json('/oauth/introspect', {
+    method: 'POST',
+    headers: { authorization: `Basic ${credentials}` },
+    body: new URLSearchParams({ token }),
+  })
+}
+
+describe('introspection (B.12)', () => {
+  it('describes a live access token, with the resources it is for', async () => {
+    const user = harness.identity.addUser()
+    const client = await oauth.client()
+    const grant = await oauth.authorize(client, user, { resource: RESOURCE })
+    const { access_token, refresh_token } = (await oauth.exchange(client, grant)).body
+    const { status, body } = await introspect(server, access_token)
+    expect([status, body]).toEqual([
+      200,
+      {
+        active: true,
+        scope: 'mcp:connect',
+        client_id: client.client_id,
+        sub: user.id,
+        iss: harness.base,
+        aud: [RESOURCE],
+        exp: Number(body['iat']) + 3600,
+        iat: expect.any(Number) as unknown,
+        token_type: 'Bearer',
+      },
+    ])
+    expect((await introspect(server, refresh_token)).body).toEqual({ active: false })
+    expect(await oauth.works(access_token)).toBe(false)
+  })
+
+  it('describes a personal token, without a client', async () => {
+    const user = harness.identity.addUser()
+    const { body } = await oauth.json<{ token: string }>('/account/tokens', {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${harness.identity.jwtFor(user)}`,
+        'content-type': 'application/json',
+      },
+      body: '{"name":"x"}',
+    })
+    const described = (await introspect(server, body.token)).body
+    expect(described).toMatchObject({ active: true, sub: user.id, aud: [harness.base], scope: 'mcp:connect' })
+    expect(described).not.toHaveProperty('client_id')
+  })
+
+  it('says no more than inactive for everything else', async () => {
+    const { client, tokens } = await oauth.connect(harness.identity.addUser())
+    await oauth.json('/oauth/revoke', {
+      method: 'POST',
+      body: new URLSearchParams({ token: tokens.access_token, client_id: client.client_id }),
+    })
+    for (const token of [tokens.access_token, 'nonsense', `sva_${'a'.repeat(43)}`, "'\u0000"])
+      expect((await introspect(server, token)).body).toEqual({ active: false })
+  })
+
+  it('is for listed confidential clients only', async () => {
+    const stranger = await oauth.client({ token_endpoint_auth_method: 'client_secret_basic' })
+    const answers = [
+      await introspect(stranger, 'x'),
+      await introspect({ ...server, client_secret: 'wrong' }, 'x'),
+      await introspect(await oauth.client(), 'x'),
+    ]
+    for (const { status, body } of answers) expect([status, body['error']]).toEqual([401, 'invalid_client'])
+  })
+
+  it('is in the metadata when it is on', async () => {
+    const { body } = await oauth.json('/.well-known/oauth-authorization-server')
+    expect(body).toMatchObject({
+      introspection_endpoint: `${harness.base}/oauth/introspect`,
+      introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    })
+  })
+})
+
+describe('a token for several resources', () => {
+  it('works here only when this service is one of them', async () => {
+    const client = await oauth.client()
+    const user = harness.identity.addUser()
+    const foreign = await oauth.authorize(client, user, { resource: RESOURCE })
+    expect(await oauth.works((await oauth.exchange(client, foreign)).body.access_token)).toBe(false)
+    const both = await oauth.authorize(client, user, { resource: RESOURCE }, `&resource=${harness.base}/v1`)
+    expect(await oauth.works((await oauth.exchange(client, both)).body.access_token)).toBe(true)
+  })
+})

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { OAuthTester } from './support/oauth.js'
+import { startHarness, type Harness } from './support/harness.js'
+
+// Limits are counted in the Redis of the whole test run, so every test comes from an address of its own.
+let harness: Harness
+let oauth: OAuthTester
+beforeAll(async () => {
+  harness = await startHarness({
+    env: {
+      WEBHOOKS_RATE_LIMITS_ENABLED: 'true',
+      WEBHOOKS_TRUST_PROXY_HOPS: '1',
+      WEBHOOKS_RATE_LIMIT_REGISTER: '3',
+      WEBHOOKS_RATE_LIMIT_AUTHORIZE: '3',
+      WEBHOOKS_RATE_LIMIT_TOKEN: '8',
+      WEBHOOKS_RATE_LIMIT_REVOKE: '3',
+      WEBHOOKS_RATE_LIMIT_CLIENT_FAILURES: '3',
+      WEBHOOKS_RATE_LIMIT_LOGIN: '8',
+      WEBHOOKS_RATE_LIMIT_LOGIN_FAILURES: '3',
+      WEBHOOKS_RATE_LIMIT_PERSONAL_TOKENS: '3',
+      WEBHOOKS_RATE_LIMIT_BEARER_FAILURES: '3',
+    },
+  })
+  oauth = new OAuthTester(harness)
+})
+afterAll(() => harness.close())
+
+let last = Math.floor(Math.random() * 2 ** 31)
+/** An address that nobody else uses. */
+const address = () => {
+  last += 1
+  return `2001:db8::${(last >>> 16).toString(16)}:${(last & 0xffff).toString(16)}`
+}
+const from = (ip: string) => ({ 'x-forwarded-for': ip })
+
+async function statuses(count: number, request: () => Promise<{ status: number }>): Promise<number[]> {
+  const seen: number[] = []
+  for (let index = 0; index < count; index += 1) seen.push((await request()).status)
+  return seen
+}
+
+const form = (path: string, fields: Record<string, string>, ip: string) =>
+  oauth.json(path, { method: 'POST', headers: from(ip), body: new URLSearchParams(fields) })
+
+describe('B.13: limits of the OAuth endpoints', () => {
+  it.each([
+    ['registration', '/oauth/register', 3, 400],
+    ['the token endpoint', '/oauth/token', 8, 400],
+    ['revocation', '/oauth/revoke', 3, 400],
+  ])('%s, per address, with Retry-After and CORS', async (_, path, limit, status) => {
+    const ip = address()
+    const request = () => oauth.json(path, { method: 'POST', headers: from(ip) })
+    expect(await statuses(limit, request)).toEqual(Array.from({ length: limit }, () => status))
+    const refused = await request()
+    expect([refused.status, refused.body['error']]).toEqual([429, 'too_many_requests'])
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(refused.headers.get('access-control-allow-origin')).toBe('*')
+    expect((await oauth.json(path, { method: 'OPTIONS', headers: from(ip) })).status).toBe(204)
+    expect((await oauth.json(path, { method: 'POST', headers: from(address()) })).status).toBe(status)
+  })
+
+  it('the authorization endpoint, as a page', async () => {
+    const ip = address()
+    const request = () =>
+      fetch(`${harness.base}/oauth/authorize`, { headers: { ...from(ip), accept: 'text/html' } })
+    expect(await statuses(3, request)).toEqual([400, 400, 400])
+    const refused = await request()
+    expect([refused.status, refused.headers.get('content-type')]).toEqual([429, 'text/html; charset=utf-8'])
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  })
+
+  it('failed client authentications, per client and address; a right one still passes', async () => {
+    const ip = address()
+    const registered = await oauth.json<{ client_id: string; client_secret: string }>('/oauth/register', {
+      method: 'POST',
+      headers: { ...from(ip), 'content-type': 'application/json' },
+      body: JSON.stringify({ redirect_uris: ['http://127.0.0.1/cb'] }),
+    })
+    const { client_id, client_secret } = registered.body
+    const wrong = () => form('/oauth/token', { client_id, client_secret: 'wrong', grant_type: 'x' }, ip)
+    expect(await statuses(4, wrong)).toEqual([401, 401, 401, 429])
+    const right = await form('/oauth/token', { client_id, client_secret, grant_type: 'x' }, ip)
+    expect(right.body['error']).toBe('unsupported_grant_type')
+    expect((await form('/oauth/token', { client_id: 'svcl_other', grant_type: 'x' }, ip)).status).toBe(401)
+  })
+})
+
+describe('B.13: limits of signing in', () => {
+  const startPage = async (ip: string) => {
+    const metadata = { redirect_uris: ['http://127.0.0.1:7777/callback'], token_endpoint_auth_method: 'none' }
+    const { body } = await oauth.json<{ client_id: string }>('/oauth/register', {
+      method: 'POST',
+      headers: { ...from(ip), 'content-type': 'application/json' },
+      body: JSON.stringify(metadata),
+    })
+    const browser = oauth.browser()
+    Object.assign(browser.headers, from(ip))
+    return { browser, page: await browser.get(oauth.authorizeUrl(body.client_id)) }
+  }
+
+  it('failures per identifier hold against simultaneous attempts and from any address; successes do not count', async () => {
+    const user = harness.identity.addUser()
+    const { browser, page } = await startPage(address())
+    const attempt = (password: string) => browser.submit(page, '/login', { identifier: user.email, password })
+    const answers = await Promise.all(Array.from({ length: 6 }, () => attempt('wrong')))
+    expect(answers.map(({ status }) => status).sort()).toEqual([400, 400, 400, 429, 429, 429])
+    const other = await startPage(address())
+    const locked = await other.browser.submit(other.page, '/login', {
+      identifier: ` ${user.email.toUpperCase()} `,
+      password: user.password,
+    })
+    expect([locked.status, locked.location]).toEqual([429, null])
+    expect(Number(locked.headers.get('retry-after'))).toBeGreaterThan(0)
+
+    const fortunate = harness.identity.addUser()
+    for (let count = 0; count < 5; count += 1) {
+      const visit = await startPage(address())
+      const { status } = await visit.browser.submit(visit.page, '/login', {
+        identifier: fortunate.email,
+        password: fortunate.password,
+      })
+      expect(status).toBe(303)
+    }
+  })
+
+  it('attempts per address', async () => {
+    const { browser, page } = await startPage(address())
+    const attempt = () =>
+      browser.submit(page, '/login', { identifier: `${Math.random()}@example.com`, password: 'wrong' })
+    expect(await statuses(9, attempt)).toEqual([...Array.from({ length: 8 }, () => 400), 429])
+  })
+})
+
+describe('B.13: limits of Bearer tokens', () => {
+  it('invalid ones per address; a good token still works from there', async () => {
+    const ip = address()
+    const user = harness.identity.addUser()
+    const created = await oauth.json<{ token: string }>('/account/tokens', {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${harness.identity.jwtFor(user)}`,
+        'content-type': 'application/json',
+      },
+      body: '{"name":"x"}',
+    })
+    const request = (token: string) =>
+      oauth.json('/v1/webhooks', { headers: { ...from(ip), authorization: `Bearer ${token}` } })
+    expect(await statuses(3, () => request('sva_wrong'))).toEqual([401, 401, 401])
+    const refused = await request('sva_wrong')
+    expect([refused.status, refused.body]).toEqual([
+      429,
+      { error: { code: 'too_many_requests', message: expect.any(String) as unknown } },
+    ])
+    expect(refused.headers.get('access-control-allow-origin')).toBeNull()
+    expect((await request(created.body.token)).status).toBe(200)
+  })
+
+  it('creations of personal tokens per account, with Retry-After', async () => {
+    const user = harness.identity.addUser()
+    const create = (body: string) =>
+      oauth.json('/account/tokens', {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${harness.identity.jwtFor(user)}`,
+          'content-type': 'application/json',
+        },
+        body,
+      })
+    await create('{"name":""}')
+    expect(await statuses(4, () => create('{"name":"x"}'))).toEqual([201, 201, 201, 429])
+    expect(Number((await create('{"name":"x"}')).headers.get('retry-after'))).toBeGreaterThan(0)
+  })
+})

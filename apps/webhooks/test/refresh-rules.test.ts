@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { createHash } from 'node:crypto'
+import { waitFor } from '@signet/testkit'
+import { OAuthTester, type Answer, type TokenAnswer } from './support/oauth.js'
+import { startHarness, type Harness } from './support/harness.js'
+
+let strict: Harness
+let oauth: OAuthTester
+beforeAll(async () => {
+  strict = await startHarness({
+    env: {
+      WEBHOOKS_OAUTH_REFRESH_REUSE_GRACE_SECONDS: '0',
+      WEBHOOKS_OAUTH_GRANT_MAX_DAYS: '10',
+      WEBHOOKS_IDENTITY_SERVICE_TOKEN: 'admin-jwt',
+    },
+  })
+  oauth = new OAuthTester(strict)
+})
+afterAll(() => strict.close())
+
+const hash = (text: string) => createHash('sha256').update(text).digest()
+
+describe('a grace of 0', () => {
+  it('treats a replay right after the rotation as theft', async () => {
+    const { client, tokens } = await oauth.connect(strict.identity.addUser())
+    const newest = (await oauth.refresh(client, tokens.refresh_token)).body
+    expect((await oauth.refresh(client, tokens.refresh_token)).status).toBe(400)
+    expect(await oauth.works(newest.access_token)).toBe(false)
+  })
+
+  it('still lets a request through that found the row locked', async () => {
+    const { client, tokens } = await oauth.connect(strict.identity.addUser())
+    let refreshing: Promise<Answer<TokenAnswer>> | undefined
+    await strict.db.transaction(async (tx) => {
+      await tx.query('update oauth_refresh_tokens set rotated_at = clock_timestamp() where token_hash = $1', [
+        hash(tokens.refresh_token),
+      ])
+      refreshing = oauth.refresh(client, tokens.refresh_token)
+      await waitFor(
+        async () => {
+          const { rows } = await strict.db.query(
+            `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+          )
+          return rows.length > 0
+        },
+        { describe: 'the request to wait for the lock' },
+      )
+    })
+    const answer = await refreshing
+    expect(answer?.status).toBe(200)
+    expect(await oauth.works(answer?.body.access_token ?? '')).toBe(true)
+  })
+
+  it('rotates the token itself when the one that held the lock gave up', async () => {
+    const { client, tokens } = await oauth.connect(strict.identity.addUser())
+    let refreshing: Promise<Answer<TokenAnswer>> | undefined
+    await strict.db
+      .transaction(async (tx) => {
+        await tx.query(
+          'update oauth_refresh_tokens set rotated_at = clock_timestamp() where token_hash = $1',
+          [hash(tokens.refresh_token)],
+        )
+        refreshing = oauth.refresh(client, tokens.refresh_token)
+        await waitFor(async () => {
+          const { rows } = await strict.db.query(
+            `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+          )
+          return rows.length > 0
+        })
+        throw new Error('gave up')
+      })
+      .catch(() => undefined)
+    expect((await refreshing)?.status).toBe(200)
+    const { rows } = await strict.db.query<{ rotated: boolean }>(
+      'select rotated_at is not null as rotated from oauth_refresh_tokens where token_hash = $1',
+      [hash(tokens.refresh_token)],
+    )
+    expect(rows).toEqual([{ rotated: true }])
+  })
+})
+
+describe('a cap on the whole grant', () => {
+  it('shortens the refresh token and ends refreshing when it is reached', async () => {
+    const user = strict.identity.addUser()
+    const { client, tokens } = await oauth.connect(user)
+    const days = async (token: string) => {
+      const { rows } = await strict.db.query<{ days: number }>(
+        `select round(extract(epoch from expires_at - now()) / 86400)::integer as days
+           from oauth_refresh_tokens where token_hash = $1`,
+        [hash(token)],
+      )
+      return rows[0]?.days
+    }
+    expect(await days(tokens.refresh_token)).toBe(10)
+    await strict.db.query(
+      `update oauth_grants set created_at = now() - interval '4 days' where account_id = $1`,
+      [user.id],
+    )
+    const later = (await oauth.refresh(client, tokens.refresh_token)).body
+    expect(await days(later.refresh_token)).toBe(6)
+    await strict.db.query(
+      `update oauth_grants set created_at = now() - interval '11 days' where account_id = $1`,
+      [user.id],
+    )
+    expect((await oauth.refresh(client, later.refresh_token)).status).toBe(400)
+  })
+})
+
+describe('with a credential for the identity server', () => {
+  it.each([
+    ['banned', { banned: true }],
+    ['deleted', { deleted: true }],
+  ])('a refresh of a %s user revokes the grant', async (_, change) => {
+    const user = strict.identity.addUser()
+    const { client, tokens } = await oauth.connect(user)
+    Object.assign(user, change)
+    expect((await oauth.refresh(client, tokens.refresh_token)).status).toBe(400)
+    expect(await oauth.works(tokens.access_token)).toBe(false)
+  })
+
+  it('a refresh of a user who is gone revokes the grant', async () => {
+    const user = strict.identity.addUser()
+    const { client, tokens } = await oauth.connect(user)
+    strict.identity.removeUser(user)
+    expect((await oauth.refresh(client, tokens.refresh_token)).status).toBe(400)
+  })
+
+  it.each([{ status: 500 }, { status: 403 }, { status: 200, hang: true }])(
+    'a failing question (%j) lets the refresh pass and is logged',
+    async (failure) => {
+      const { client, tokens } = await oauth.connect(strict.identity.addUser())
+      strict.identity.failWith(failure)
+      const { status } = await oauth.refresh(client, tokens.refresh_token)
+      strict.identity.failWith(null)
+      expect(status).toBe(200)
+      expect(strict.logLines.some((line) => line.includes('identity server call failed'))).toBe(true)
+    },
+  )
+})
