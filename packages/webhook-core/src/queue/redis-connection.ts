@@ -21,38 +21,40 @@ export type RedisRole = 'worker' | 'producer'
 /** One connection to a standalone server, through sentinels, or to a cluster, as the settings say (contract G.3). */
 export function connectRedis(settings: RedisSettings, role: RedisRole): Redis | Cluster {
   const { clusterNodes = [] } = settings
-  const options = redisOptions(settings, role)
-  if (clusterNodes.length === 0) return new Redis(options)
+  if (clusterNodes.length === 0) return new Redis(redisOptions(settings, role))
   return new Cluster(clusterNodes.map(hostAndPort), {
-    // The nodes say themselves where they are, and a cluster has database 0 only.
-    redisOptions: { ...options, host: undefined, port: undefined, db: undefined },
+    // A cluster has database 0 only.
+    redisOptions: { ...sharedOptions(new URL(settings.url), role), db: undefined },
     enableOfflineQueue: role === 'worker',
     clusterRetryStrategy: reconnectDelayMs,
   })
 }
 
-/** What ioredis is told; apart, so that it can be looked at without connecting. */
+/** What ioredis is told for one server or sentinels; apart, so that it can be looked at without connecting. */
 export function redisOptions({ url: text, sentinels = [] }: RedisSettings, role: RedisRole): RedisOptions {
   const url = new URL(text)
   return {
-    ...credentials(url),
+    ...sharedOptions(url, role),
     ...(sentinels.length > 0
       ? { sentinels: sentinels.map(hostAndPort), name: url.hostname }
       : { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(url.port || 6379) }),
-    ...(role === 'worker'
-      ? { maxRetriesPerRequest: null }
-      : { maxRetriesPerRequest: 1, enableOfflineQueue: false, connectTimeout: 2000, commandTimeout: 2000 }),
+    enableOfflineQueue: role === 'worker',
     retryStrategy: reconnectDelayMs,
   }
 }
 
 const reconnectDelayMs = (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 6), 2000)
 
-function credentials(url: URL): RedisOptions {
+function sharedOptions(url: URL, role: RedisRole) {
   if (url.protocol !== 'redis:' && url.protocol !== 'rediss:') {
     throw new RangeError('the Redis URL must start with redis:// or rediss://')
   }
+  const patience =
+    role === 'worker'
+      ? { maxRetriesPerRequest: null }
+      : { maxRetriesPerRequest: 1, connectTimeout: 2000, commandTimeout: 2000 }
   return {
+    ...patience,
     username: decodeURIComponent(url.username) || undefined,
     password: decodeURIComponent(url.password) || undefined,
     db: Number(url.pathname.slice(1) || 0),

@@ -53,7 +53,7 @@ const MAX_ENDPOINTS = 500
  */
 export class DeliveryPager {
   readonly #db: Queryable
-  readonly #marks = new Map<EndpointId, Promise<Marks>>()
+  readonly #marks = new Map<EndpointId, { marks: Marks; turn: Promise<unknown> }>()
   readonly #stride: number
 
   constructor(db: Queryable, { stride = STRIDE }: { stride?: number } = {}) {
@@ -69,13 +69,38 @@ export class DeliveryPager {
   }
 
   async #deepPage(endpointId: EndpointId, offset: number, limit: number): Promise<Delivery[]> {
-    const marks = await this.#marksOf(endpointId)
-    const [newest] = marks.list
-    if (newest === undefined) return []
-    const rank = offset - (await this.#countNewer(endpointId, newest))
-    if (rank < 0) return this.#read(endpointId, null, offset, limit)
+    const place = await this.#inTurn(endpointId, (marks) => this.#locate(endpointId, marks, offset))
+    return place ? this.#read(endpointId, place.mark, place.skip, limit) : []
+  }
+
+  /** Runs `work` on the marks of an endpoint, one caller after the other, so that a long way is walked once. */
+  #inTurn<T>(endpointId: EndpointId, work: (marks: Marks) => Promise<T>): Promise<T> {
+    const entry = this.#marks.get(endpointId) ?? {
+      marks: { list: [], endRank: Infinity },
+      turn: Promise.resolve(),
+    }
+    const result = entry.turn.then(() => work(entry.marks))
+    entry.turn = result.catch(() => undefined)
+    this.#marks.delete(endpointId) // to the end of the map: the first entry is the one used least recently
+    this.#marks.set(endpointId, entry)
+    const [oldest] = this.#marks.keys()
+    if (this.#marks.size > MAX_ENDPOINTS && oldest) this.#marks.delete(oldest)
+    return result
+  }
+
+  /** Where the row at `offset` is: so many rows after a mark, or after the newest row. Null beyond the end. */
+  async #locate(
+    endpointId: EndpointId,
+    marks: Marks,
+    offset: number,
+  ): Promise<{ mark: Key | null; skip: number } | null> {
+    await this.#refresh(endpointId, marks)
+    const [first] = marks.list
+    if (first === undefined) return { mark: null, skip: offset }
+    const rank = offset - (await this.#countNewer(endpointId, first))
+    if (rank < 0) return { mark: null, skip: offset }
     const mark = await this.#walkTo(endpointId, marks, rank)
-    return mark ? this.#read(endpointId, mark, rank - mark.rank, limit) : []
+    return mark && { mark, skip: rank - mark.rank }
   }
 
   /** The last mark at or above `rank`, made on the way when missing; null when the log ends before. */
@@ -88,35 +113,22 @@ export class DeliveryPager {
         break
       }
       mark = { ...key, rank: mark.rank + this.#stride }
-      remember(marks, mark)
+      const next = marks.list.findIndex((other) => other.rank > rank)
+      marks.list.splice(next === -1 ? marks.list.length : next, 0, mark)
     }
     return mark && rank < marks.endRank ? mark : null
   }
 
-  /** The marks of an endpoint, brought up to date by one caller at a time. */
-  #marksOf(endpointId: EndpointId): Promise<Marks> {
-    const before = this.#marks.get(endpointId) ?? Promise.resolve({ list: [], endRank: Infinity })
-    const marks = before.then((known) => this.#refresh(endpointId, known))
-    this.#marks.delete(endpointId) // to the end of the map: the first entry is the one used least recently
-    this.#marks.set(endpointId, marks)
-    marks.catch(() => this.#marks.delete(endpointId))
-    const [oldest] = this.#marks.keys()
-    if (this.#marks.size > MAX_ENDPOINTS && oldest) this.#marks.delete(oldest)
-    return marks
-  }
-
   /** Puts a new first mark on top once enough settled rows have come in above the old one. */
-  async #refresh(endpointId: EndpointId, known: Marks): Promise<Marks> {
-    const [first] = known.list
-    if (first && (await this.#countNewer(endpointId, first)) < this.#stride) return known
+  async #refresh(endpointId: EndpointId, marks: Marks): Promise<void> {
+    const [first] = marks.list
+    if (first && (await this.#countNewer(endpointId, first)) < this.#stride) return
     const top = await this.#newestSettled(endpointId)
-    if (top === null) return known
+    if (top === null) return
     const shift = first ? await this.#countBetween(endpointId, first, top) : 0
-    if (first && shift === 0) return known
-    return {
-      list: [{ ...top, rank: 0 }, ...known.list.map((mark) => ({ ...mark, rank: mark.rank + shift }))],
-      endRank: known.endRank + shift,
-    }
+    if (first && shift === 0) return
+    marks.list = [{ ...top, rank: 0 }, ...marks.list.map((mark) => ({ ...mark, rank: mark.rank + shift }))]
+    marks.endRank += shift
   }
 
   async #newestSettled(endpointId: EndpointId): Promise<Key | null> {
@@ -172,13 +184,6 @@ export class DeliveryPager {
     )
     return rows.map(toDelivery)
   }
-}
-
-/** Parallel walkers may bring the same mark twice; it is kept once. */
-function remember(marks: Marks, mark: Mark): void {
-  const next = marks.list.findIndex(({ rank }) => rank >= mark.rank)
-  if (next === -1) marks.list.push(mark)
-  else if (marks.list[next]?.rank !== mark.rank) marks.list.splice(next, 0, mark)
 }
 
 const toKey = (row: { created: string; id: DeliveryId } | undefined): Key | null =>
