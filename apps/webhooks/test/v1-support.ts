@@ -25,21 +25,28 @@ type Call = {
 /** Every name is a public host, so that subscriptions can be made without a network. */
 export const publicResolver: Resolver = () => Promise.resolve([{ address: '93.184.215.14', family: 4 }])
 
-export type ApiOptions = { env?: Record<string, string>; resolver?: Resolver }
+export type ApiOptions = {
+  env?: () => Record<string, string>
+  /** An empty database instead of a copy of the template. */
+  databaseUrl?: () => Promise<string>
+  resolver?: Resolver
+}
 
 /** The whole service on free ports, with a database of its own. Usable from the first `beforeAll` on. */
 export function useApi(options: ApiOptions = {}) {
   let database: TestDatabase | undefined
   let service: WebhooksService | undefined
   const lines: Line[] = []
-  beforeAll(async () => {
+  const copied = async () => {
     database = await createTestDatabase({
       key: migrationsKey('webhooks', directory),
-      migrate: async (databaseUrl) => {
-        await migrate({ databaseUrl, directory, table: 'migrations' })
-      },
+      migrate: async (url) => void (await migrated(url)),
     })
-    service = await startService(configFor(database.url, options.env), {
+    return database.url
+  }
+  beforeAll(async () => {
+    const url = options.databaseUrl ? await migrated(await options.databaseUrl()) : await copied()
+    service = await startService(configFor(url, options.env?.()), {
       log: createLogger({
         level: 'debug',
         component: 'webhooks',
@@ -86,6 +93,11 @@ export function useApi(options: ApiOptions = {}) {
   }
 }
 export type Api = ReturnType<typeof useApi>
+
+async function migrated(databaseUrl: string): Promise<string> {
+  await migrate({ databaseUrl, directory, table: 'migrations' })
+  return databaseUrl
+}
 
 export function configFor(databaseUrl: string, env: Record<string, string> = {}) {
   const redis = testRedis()

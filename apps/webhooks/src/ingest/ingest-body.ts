@@ -1,13 +1,8 @@
 import { compileSchema, type BodyProblem } from '@signet/http'
-import { storable } from '@signet/webhook-core'
+import { encodeParts, storable, type EncodedParts } from '@signet/webhook-core'
 import { canonicalHash } from './canonical-hash.js'
 import { recordingSchema, summaryReadySchema } from './ingest-schemas.js'
-import {
-  recordingParts,
-  type RecordingBody,
-  type RecordingParts,
-  type SummaryReadyBody,
-} from './recording-parts.js'
+import { recordingParts, type RecordingBody, type SummaryReadyBody } from './recording-parts.js'
 import { malformed, RefusedBodyError } from './refused-body-error.js'
 
 /** A summary-ready notice, checked. `hash` covers the whole body, whatever the order of its members. */
@@ -16,7 +11,7 @@ export type SummaryReady = {
   accountId: string
   audioId: string
   hash: Uint8Array
-  parts: RecordingParts
+  parts: EncodedParts
 }
 
 export type IngestJob = { kind: 'summary-ready' | 'recording'; bytes: Uint8Array }
@@ -26,7 +21,7 @@ export type IngestResult<Value> = { problem: BodyProblem } | { value: Value }
 const checkSummaryReady = compileSchema(summaryReadySchema)
 const checkRecording = compileSchema(recordingSchema)
 
-/** Parses and checks the body of a summary-ready notice. */
+/** Parses, checks and encodes the body of a summary-ready notice. */
 export const readSummaryReady = (bytes: Uint8Array): IngestResult<SummaryReady> =>
   asResult(() => {
     const notice = parse<SummaryReadyBody>(bytes, checkSummaryReady)
@@ -35,13 +30,13 @@ export const readSummaryReady = (bytes: Uint8Array): IngestResult<SummaryReady> 
       accountId: notice.account_id.toLowerCase(),
       audioId: storable(notice.audio_id),
       hash: canonicalHash(notice),
-      parts: recordingParts(notice),
+      parts: encodeParts(recordingParts(notice)),
     }
   })
 
-/** Parses and checks the body of a recording that is put. */
-export const readRecording = (bytes: Uint8Array): IngestResult<RecordingParts> =>
-  asResult(() => recordingParts(flattened(parse<RecordingBody>(bytes, checkRecording))))
+/** The same for the body of a recording that is put. */
+export const readRecording = (bytes: Uint8Array): IngestResult<EncodedParts> =>
+  asResult(() => encodeParts(recordingParts(flattened(parse<RecordingBody>(bytes, checkRecording)))))
 
 /** The body of a PUT may carry the recording's fields by themselves instead of in `recording`. */
 function flattened(body: RecordingBody): RecordingBody {

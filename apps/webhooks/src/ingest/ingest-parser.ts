@@ -1,5 +1,6 @@
 import { AppError } from '@signet/errors'
 import { type BodyProblem } from '@signet/http'
+import { type EncodedParts } from '@signet/webhook-core'
 import { Piscina } from 'piscina'
 import { v1Dialect } from '../http/v1-dialect.js'
 import {
@@ -9,12 +10,11 @@ import {
   type IngestResult,
   type SummaryReady,
 } from './ingest-body.js'
-import { type RecordingParts } from './recording-parts.js'
 
 /** Turns bodies of the internal API into checked values, large ones off the event loop. */
 export type IngestParser = {
   summaryReady(bytes: Buffer): Promise<SummaryReady>
-  recording(bytes: Buffer): Promise<RecordingParts>
+  recording(bytes: Buffer): Promise<EncodedParts>
   close(): Promise<void>
 }
 
@@ -23,12 +23,18 @@ const INLINE_BYTES = 65_536
 const THREADS = 2
 /** Bodies that may wait for a thread; each of them is in memory. */
 const MAX_WAITING = 16
-/** A thread that needs more than this for one body ends, and not the process. */
-const THREAD_MEMORY_MB = 768
+const THREAD_MEMORY_MB = 512
+
+export type IngestParserOptions = {
+  /** A thread that needs more heap than this for one body ends, and not the process. */
+  threadMemoryMb?: number
+}
 
 /** Starts no thread before the first large body. */
-export function createIngestParser(): IngestParser {
-  const pool = startPool()
+export function createIngestParser({
+  threadMemoryMb = THREAD_MEMORY_MB,
+}: IngestParserOptions = {}): IngestParser {
+  const pool = startPool(threadMemoryMb)
 
   async function inThread<Value>(kind: IngestJob['kind'], bytes: Buffer): Promise<IngestResult<Value>> {
     const job: IngestJob = { kind, bytes }
@@ -68,7 +74,7 @@ function translate(error: unknown): unknown {
   })
 }
 
-function startPool(): Piscina<IngestJob, IngestResult<unknown>> {
+function startPool(threadMemoryMb: number): Piscina<IngestJob, IngestResult<unknown>> {
   // Run from source (tests, development) the worker is TypeScript too and needs a loader of its own.
   const fromSource = import.meta.url.endsWith('.ts')
   return new Piscina({
@@ -78,7 +84,7 @@ function startPool(): Piscina<IngestJob, IngestResult<unknown>> {
     maxThreads: THREADS,
     maxQueue: MAX_WAITING,
     idleTimeout: 60_000,
-    resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB },
-    niceIncrement: process.platform === 'linux' ? 10 : 0,
+    resourceLimits: { maxOldGenerationSizeMb: threadMemoryMb },
+    niceIncrement: process.platform === 'linux' ? 5 : 0,
   })
 }

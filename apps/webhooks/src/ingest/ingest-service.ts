@@ -5,13 +5,13 @@ import {
   newEventId,
   purgeRecording,
   putRecording,
+  type EncodedParts,
   type EventId,
   type RecordingRef,
 } from '@signet/webhook-core'
 import { type EventAnnouncer } from '../events/event-announcer.js'
 import { type WebhookEvents } from '../events/webhook-events.js'
 import { type SummaryReady } from './ingest-body.js'
-import { type RecordingParts } from './recording-parts.js'
 import { type ServiceCaller } from './service-caller.js'
 
 type Deps = { db: Db; announcer: EventAnnouncer; webhookEvents: WebhookEvents; now: () => Date }
@@ -49,7 +49,7 @@ export class IngestService {
     return { eventId, duplicate: false }
   }
 
-  async putRecording({ name }: ServiceCaller, recording: RecordingRef, parts: RecordingParts): Promise<void> {
+  async putRecording({ name }: ServiceCaller, recording: RecordingRef, parts: EncodedParts): Promise<void> {
     await putRecording(this.deps.db, { ...recording, ...parts })
     this.deps.webhookEvents.recordingStored({ accountId: recording.accountId, source: name })
   }

@@ -1,13 +1,10 @@
 import {
-  type MirrorChange,
   type RecordingFields,
+  type RecordingParts,
   type SummaryFields,
   type TranscriptFields,
 } from '@signet/webhook-core'
 import { malformed } from './refused-body-error.js'
-
-/** What a body says about a recording: undefined leaves a part untouched, null deletes it (webhooks contract G.1). */
-export type RecordingParts = Pick<MirrorChange, 'recording' | 'transcript' | 'summaries'>
 
 type Nullable<T> = { [K in keyof T]?: T[K] | null }
 

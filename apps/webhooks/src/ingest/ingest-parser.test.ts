@@ -1,0 +1,60 @@
+import { afterAll, describe, expect, it } from '@jest/globals'
+import { createIngestParser } from './ingest-parser.js'
+
+const parser = createIngestParser({ threadMemoryMb: 64 })
+afterAll(() => parser.close())
+
+const notice = (more: object) =>
+  Buffer.from(
+    JSON.stringify({
+      source_event_key: 'k',
+      account_id: '6B0F0000-0000-4000-8000-000000000000',
+      audio_id: 'r',
+      ...more,
+    }),
+  )
+
+describe('createIngestParser', () => {
+  it('gives the same for a body that is parsed at once and for one that goes to a thread', async () => {
+    const transcript = { text: 'Grüße 😀', segments: [{ speaker: 'A', start: 0, end: 1, text: 'x' }] }
+    const small = await parser.summaryReady(notice({ transcript }))
+    const large = await parser.summaryReady(
+      notice({ transcript: { ...transcript, text: 'y'.repeat(100_000) } }),
+    )
+    expect(small.accountId).toBe('6b0f0000-0000-4000-8000-000000000000')
+    expect({ ...large, hash: small.hash, parts: small.parts }).toEqual(small)
+    const asText = (value: unknown) => (value instanceof Uint8Array ? Buffer.from(value).toString() : value)
+    expect(large.parts.encoded.map(asText)).toEqual(
+      small.parts.encoded.map(asText).map((value) => (value === 'Grüße 😀' ? 'y'.repeat(100_000) : value)),
+    )
+  })
+
+  it('refuses from a thread in the same words', async () => {
+    const bad = { transcript: { text: 'y'.repeat(100_000), segments: [1] } }
+    await expect(parser.summaryReady(notice(bad))).rejects.toMatchObject({
+      code: 'bad_request',
+      message: 'transcript.segments.0 must be object',
+    })
+    await expect(parser.recording(Buffer.from(`[${'1,'.repeat(50_000)}1]`))).rejects.toMatchObject({
+      message: 'The body must be an object',
+    })
+  })
+
+  it('ends the thread and not the process when a body explodes in memory, and goes on', async () => {
+    const exploding = Buffer.from(`{"x":[${'{},'.repeat(3_000_000)}1]}`)
+    await expect(parser.recording(exploding)).rejects.toMatchObject({
+      kind: 'too_large',
+      code: 'bad_request',
+    })
+    await expect(parser.recording(Buffer.from(`{"title":"${'y'.repeat(100_000)}"}`))).resolves.toBeDefined()
+  })
+
+  it('takes so many bodies at a time and asks the others to come again', async () => {
+    const body = () => Buffer.from(`{"title":"${'y'.repeat(100_000)}"}`)
+    const results = await Promise.allSettled(Array.from({ length: 40 }, () => parser.recording(body())))
+    const refused = results.filter(({ status }) => status === 'rejected')
+    expect(refused.length).toBeGreaterThan(0)
+    expect(refused[0]).toMatchObject({ reason: { kind: 'unavailable', retryAfterSeconds: 5 } })
+    expect(results.length - refused.length).toBeGreaterThanOrEqual(16)
+  })
+})

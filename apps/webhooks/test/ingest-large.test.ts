@@ -1,0 +1,81 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { Worker } from 'node:worker_threads'
+import { describe, expect, it } from '@jest/globals'
+import { readSummaryReady } from '../src/ingest/ingest-body.js'
+import { aNotice, eventRows, SERVICE_TOKEN, useApi } from './v1-support.js'
+
+const api = useApi()
+const MIB = 1024 * 1024
+const LIMIT = 32 * MIB
+
+const CLIENT = `
+  const { workerData, parentPort } = require('node:worker_threads')
+  const { url, token, bytes } = workerData
+  const headers = { authorization: 'Bearer ' + token, 'content-type': 'application/json' }
+  fetch(url, { method: 'POST', headers, body: bytes }).then((response) => parentPort.postMessage(response.status))
+`
+/** Sends from a thread of its own, so that only the server's work is on this event loop. */
+const sendApart = (bytes: Uint8Array) =>
+  new Promise<number>((resolve, reject) => {
+    const url = `${api.internalUrl}/internal/v1/summary-ready`
+    const worker = new Worker(CLIENT, { eval: true, workerData: { url, token: SERVICE_TOKEN, bytes } })
+    worker.once('message', resolve)
+    worker.once('error', reject)
+  })
+
+/** A notice of about 10 MiB of talk in tiny segments, the worst there is to parse. */
+function largeNotice(accountId: string): Buffer {
+  const segment = {
+    speaker: 'Speaker 1',
+    start: 1.5,
+    end: 2.5,
+    text: 'The release went out, and all was well.',
+  }
+  const segments = Array.from({ length: 100_000 }, (_, i) => ({ ...segment, start: i }))
+  return Buffer.from(JSON.stringify(aNotice(accountId, { transcript: { text: 'x', segments } })))
+}
+
+/** Compares the longest stall of the event loop during a large request with the time that parsing takes. */
+async function longestStall(): Promise<'short' | number> {
+  const { accountId } = await api.anAccount()
+  const bytes = largeNotice(accountId)
+  const start = performance.now()
+  readSummaryReady(bytes)
+  const parsingMs = performance.now() - start
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  delay.enable()
+  expect(await sendApart(bytes)).toBe(202)
+  delay.disable()
+  const stallMs = delay.max / 1e6
+  return stallMs < parsingMs / 2 ? 'short' : stallMs
+}
+
+/** A notice of exactly so many bytes. */
+function noticeOf(bytes: number, accountId: string): string {
+  const empty = JSON.stringify(aNotice(accountId, { transcript: { text: '' } }))
+  return JSON.stringify(aNotice(accountId, { transcript: { text: 'x'.repeat(bytes - empty.length) } }))
+}
+
+describe('bodies of 32 MiB', () => {
+  it('are taken to the byte, and one byte more is 413', async () => {
+    const { accountId } = await api.anAccount()
+    const post = (raw: string) => api.internal('POST', '/internal/v1/summary-ready', { raw })
+    const over = await post(noticeOf(LIMIT + 1, accountId))
+    expect([over.status, over.body]).toMatchObject([413, { error: { code: 'bad_request' } }])
+    expect((await post(noticeOf(LIMIT, accountId))).status).toBe(202)
+    expect(await eventRows(api, accountId)).toHaveLength(1)
+  })
+
+  it('do not stall others: parsing and hashing happen in a thread', async () => {
+    // A second chance, because other work on the machine stalls the event loop too.
+    expect([await longestStall(), await longestStall()]).toContainEqual('short')
+  })
+
+  it('are idempotent like small ones, also in parallel', async () => {
+    const { accountId } = await api.anAccount()
+    const bytes = largeNotice(accountId)
+    const statuses = await Promise.all([sendApart(bytes), sendApart(bytes), sendApart(bytes)])
+    expect(statuses.sort()).toEqual([200, 200, 202])
+    expect(await eventRows(api, accountId)).toHaveLength(1)
+  })
+})

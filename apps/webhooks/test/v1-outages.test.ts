@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { startPrivatePostgres, type PrivatePostgres } from '@signet/testkit'
+import { aNotice, subscribe, useApi } from './v1-support.js'
+
+let postgres: PrivatePostgres
+beforeAll(async () => {
+  postgres = await startPrivatePostgres()
+})
+afterAll(() => postgres.remove())
+
+const api = useApi({
+  async databaseUrl() {
+    await postgres.createDatabase('webhooks')
+    return postgres.url('webhooks')
+  },
+})
+
+describe('without its database', () => {
+  it('every /v1 route and ingest answer 503 `unavailable` with Retry-After, without details, and recover', async () => {
+    const { accountId, token } = await api.anAccount()
+    const { id } = await subscribe(api, token)
+    await postgres.kill('SIGKILL')
+    const replies = await Promise.all([
+      api.call('POST', '/v1/webhooks', { token, body: { url: 'https://example.com' } }),
+      api.call('GET', '/v1/webhooks', { token }),
+      api.call('PATCH', `/v1/webhooks/${id}`, { token, body: {} }),
+      api.call('DELETE', `/v1/webhooks/${id}`, { token }),
+      api.call('POST', `/v1/webhooks/${id}/test`, { token }),
+      api.call('GET', `/v1/webhooks/${id}/deliveries`, { token }),
+      api.call('GET', '/v1/webhook-events/samples', { token }),
+      api.internal('POST', '/internal/v1/summary-ready', { body: aNotice(accountId) }),
+      api.internal('DELETE', `/internal/v1/accounts/${accountId}`),
+    ])
+    for (const reply of replies) {
+      expect([reply.status, reply.headers.get('retry-after'), reply.body]).toEqual([
+        503,
+        '5',
+        { error: { code: 'unavailable', message: 'A required service is temporarily unavailable' } },
+      ])
+    }
+    postgres = await postgres.restart()
+    expect((await api.call('GET', '/v1/webhooks', { token })).status).toBe(200)
+  })
+})
