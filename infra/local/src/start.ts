@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Stack, startStack } from './stack/stack.js'
 import { Supervisor } from './stack/supervisor.js'
+import { whenNpmIsGone } from './npm-parent.js'
 import { bold, dim, green, red, say, seconds, table } from './terminal.js'
 import { recordingsFolder, worldFile } from './walk.js'
 import { StepFailed, walkThrough, type WalkthroughResult, type World } from './walkthrough/index.js'
@@ -12,7 +13,6 @@ npm start -- --no-demo    services only, with the real retry schedule
 npm start -- --once       services, walk-through, then stop: exit code 0 when every step passed
 npm start -- --reset      forget all data of earlier runs first`
 
-const ORPHAN_POLL_MS = 500
 const INTERRUPTED = 130
 
 interface Options {
@@ -141,17 +141,6 @@ function untilAskedToStop(): Promise<void> {
       resolve()
     }
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, ask)
-    if (process.env['npm_lifecycle_event']) whenOrphaned(ask)
+    if (process.env['npm_lifecycle_event']) whenNpmIsGone(ask)
   })
-}
-
-/** npm does not always pass a signal on: when it is gone, nobody is there to be served. */
-function whenOrphaned(then: () => void): void {
-  const parent = process.ppid
-  const timer = setInterval(() => {
-    if (process.ppid === parent) return
-    clearInterval(timer)
-    then()
-  }, ORPHAN_POLL_MS)
-  timer.unref()
 }
