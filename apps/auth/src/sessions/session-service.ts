@@ -39,6 +39,35 @@ export class SessionService {
     return this.#open(tx, user, method, meta, null)
   }
 
+  /**
+   * Takes a session to aal2 after a second factor (contract 1.20): the answer has a new refresh token, and every other
+   * session of the user below aal2 is gone.
+   */
+  async upgrade(
+    tx: Tx,
+    user: User,
+    session: Session,
+    { factorId, method }: { factorId: string; method: 'totp' | 'mfa/phone' },
+  ): Promise<SignedIn> {
+    const { sessions, refreshTokens, now } = this.deps
+    const refreshToken = refreshTokens.create()
+    const input = { sessionId: session.id, factorId, method, refreshToken }
+    if (!(await sessions.upgrade(tx, input, now()))) throw sessionNotFound()
+    await sessions.removeBelowAal2(tx, user.id)
+    const amr = await sessions.amrOf(tx, session.id)
+    return {
+      user,
+      session: { id: session.id, aal: 'aal2', createdAt: session.createdAt },
+      amr,
+      refreshToken: refreshToken.text,
+    }
+  }
+
+  /** Sessions that rest on a factor that is being removed. Delete its row afterwards, in the same transaction. */
+  async downgrade(tx: Tx, factorId: string, method: 'totp' | 'mfa/phone'): Promise<void> {
+    await this.deps.sessions.downgrade(tx, factorId, method, this.deps.now())
+  }
+
   async #open(
     db: Queryable,
     user: User,
@@ -76,8 +105,7 @@ export class SessionService {
   async checkLive(sessionId: string): Promise<void> {
     const { db, sessions, limits, now } = this.deps
     const session = await sessions.find(db, sessionId)
-    if (session === null || session.revokedAt !== null)
-      throw authError('forbidden', 'session_not_found', 'Session from session_id claim in JWT does not exist')
+    if (session === null || session.revokedAt !== null) throw sessionNotFound()
     if (isExpired(session, limits, now()))
       throw authError('forbidden', 'session_expired', 'Session from session_id claim in JWT has expired')
   }
@@ -91,6 +119,9 @@ export class SessionService {
     })
   }
 }
+
+const sessionNotFound = () =>
+  authError('forbidden', 'session_not_found', 'Session from session_id claim in JWT does not exist')
 
 function narrowed(scope: LogoutScope, session: Session | null): { only?: string; except?: string } {
   if (session === null || scope === 'global') return {}
