@@ -39,12 +39,13 @@ export function createLogger(options: LoggerOptions): Logger {
     format: winston.format.printf((info) => String(info['line'])),
     transports: [transportFor(options)],
   })
-  return wrap(winstonLogger, { component: options.component })
+  return wrap(winstonLogger, { closed: false }, { component: options.component })
 }
 
-function wrap(target: winston.Logger, base: LogFields): Logger {
+function wrap(target: winston.Logger, state: { closed: boolean }, base: LogFields): Logger {
   const log = (level: LogLevel, message: string, fields: LogFields = {}) => {
-    if (!target.isLevelEnabled(level)) return
+    // A connection that breaks after the end has nobody left to tell.
+    if (state.closed || !target.isLevelEnabled(level)) return
     const record = redact({ ...base, ...fields }) as LogFields
     const line = JSON.stringify({ time: new Date().toISOString(), level, msg: redact(message), ...record })
     target.log({ level, message: '', line })
@@ -55,9 +56,10 @@ function wrap(target: winston.Logger, base: LogFields): Logger {
     warn: (message, fields) => log('warn', message, fields),
     info: (message, fields) => log('info', message, fields),
     debug: (message, fields) => log('debug', message, fields),
-    child: (fields) => wrap(target, { ...base, ...fields }),
+    child: (fields) => wrap(target, state, { ...base, ...fields }),
     close: () =>
       new Promise((resolve) => {
+        state.closed = true
         target.once('finish', () => resolve())
         target.end()
       }),

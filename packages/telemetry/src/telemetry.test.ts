@@ -94,3 +94,13 @@ it('keeps registries apart', async () => {
   expect(createRegistry({ runtime: false })).not.toBe(createRegistry({ runtime: false }))
   expect(await createRegistry({ runtime: false }).metrics()).toBe('\n')
 })
+
+it('a logger that was closed stays silent instead of failing', async () => {
+  const lines: string[] = []
+  const log = createLogger({ level: 'info', component: 'test', sink: (line) => lines.push(line) })
+  const child = log.child({ request_id: 'r' })
+  log.info('before')
+  await log.close()
+  child.info('after')
+  expect(lines).toHaveLength(1)
+})

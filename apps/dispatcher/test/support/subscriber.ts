@@ -19,9 +19,16 @@ export type TestEndpoint = { id: EndpointId; secret: string; url: string }
 
 /** An account with endpoints and events, made through the same stores that the API uses. */
 export class Subscriber {
-  readonly accountId = randomUUID()
+  constructor(
+    private readonly deps: SubscriberDeps,
+    readonly accountId: string = randomUUID(),
+  ) {}
 
-  constructor(private readonly deps: SubscriberDeps) {}
+  /** The same account, seen by an API that cannot reach Redis: events are committed and not announced. */
+  withoutQueues(): Subscriber {
+    const { db, secretBox } = this.deps
+    return new Subscriber({ db, secretBox }, this.accountId)
+  }
 
   async endpoint(url: string, events: readonly string[] = ['summary.completed']): Promise<TestEndpoint> {
     const { db, secretBox } = this.deps

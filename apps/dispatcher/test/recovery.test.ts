@@ -1,0 +1,107 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { randomBytes } from 'node:crypto'
+import {
+  reply,
+  startPrivatePostgres,
+  startPrivateRedis,
+  startReceiver,
+  waitFor,
+  type PrivatePostgres,
+  type PrivateRedis,
+  type Receiver,
+} from '@signet/testkit'
+import { migrateWebhooks } from './support/database.js'
+import { deliveriesOf, startAnother, type TestDispatcher } from './support/dispatcher.js'
+import { type Subscriber } from './support/subscriber.js'
+
+describe('what is lost comes back', () => {
+  let receiver: Receiver
+  let postgres: PrivatePostgres
+  let redis: PrivateRedis
+  let dispatcher: TestDispatcher
+  let subscriber: Subscriber
+  beforeEach(async () => {
+    ;[receiver, postgres, redis] = await Promise.all([
+      startReceiver(),
+      startPrivatePostgres(),
+      startPrivateRedis(),
+    ])
+    await postgres.createDatabase('webhooks')
+    await migrateWebhooks(postgres.url('webhooks'))
+    dispatcher = startAnother(
+      {
+        NODE_ENV: 'test',
+        WEBHOOKS_DATABASE_URL: postgres.url('webhooks'),
+        WEBHOOKS_REDIS_URL: redis.url,
+        WEBHOOKS_SECRET_KEYS: `test:${randomBytes(32).toString('base64')}`,
+        WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
+        DISPATCHER_RETRY_DELAYS_SECONDS: '1,1,1,1,1',
+      },
+      { ca: receiver.authorityCert },
+    )
+    subscriber = dispatcher.subscriber()
+  })
+  afterEach(async () => {
+    await dispatcher.stop()
+    await Promise.all([receiver.close(), redis.remove(), postgres.remove()])
+  })
+
+  const allDelivered = (count: number) =>
+    waitFor(
+      async () => {
+        const rows = await deliveriesOf(dispatcher.db, subscriber.accountId)
+        return rows.length === count && rows.every(({ status }) => status === 1) && rows
+      },
+      { timeoutMs: 25_000, describe: `${count} delivered rows` },
+    )
+
+  it('ends every delivery after Redis came back empty with jobs waiting, active and delayed', async () => {
+    await subscriber.endpoint(receiver.url('/hook'))
+    const slow = reply(200, { delayMs: 1500 })
+    receiver.hook('/hook', { answers: [reply(500), reply(500), slow, slow, slow] })
+    for (let i = 0; i < 20; i += 1) await subscriber.summary()
+    await receiver.waitForDelivery({ path: '/hook' })
+    await redis.kill('SIGKILL')
+    redis = await redis.restart()
+    await allDelivered(20)
+  })
+
+  it('delivers what was committed while Redis was away', async () => {
+    await subscriber.endpoint(receiver.url('/hook'))
+    await redis.kill('SIGKILL')
+    await subscriber.withoutQueues().summary()
+    redis = await redis.restart()
+    await allDelivered(1)
+  })
+
+  it('sends nothing twice because PostgreSQL was away when the answer came', async () => {
+    await subscriber.endpoint(receiver.url('/hook'))
+    receiver.hook('/hook', { otherwise: reply(200, { delayMs: 700 }) })
+    for (let i = 0; i < 5; i += 1) await subscriber.summary()
+    await waitFor(() => receiver.deliveries({ path: '/hook' }).length === 5)
+    await postgres.kill('SIGKILL')
+    await waitFor(() => dispatcher.logLines.some(({ msg }) => String(msg).includes('waiting for it')))
+    postgres = await postgres.restart()
+    await allDelivered(5)
+    expect(receiver.deliveries({ path: '/hook' })).toHaveLength(5)
+  })
+
+  it('drains at a stop: what is in flight ends and is recorded, what waits stays for another dispatcher', async () => {
+    await subscriber.endpoint(receiver.url('/hook'))
+    receiver.hook('/hook', { otherwise: reply(200, { delayMs: 400 }) })
+    for (let i = 0; i < 30; i += 1) await subscriber.summary()
+    await waitFor(() => receiver.deliveries({ path: '/hook' }).length >= 8)
+    const startedAt = performance.now()
+    await dispatcher.stop()
+    expect(performance.now() - startedAt).toBeLessThan(5000)
+    const sent = receiver.deliveries({ path: '/hook' }).length
+    receiver.hook('/hook', {})
+    const successor = startAnother(dispatcher.env, { ca: receiver.authorityCert })
+    dispatcher = successor
+    await allDelivered(30)
+    const ids = receiver.deliveries({ path: '/hook' }).map(({ headers }) => headers['x-service-delivery'])
+    expect(ids).toHaveLength(30)
+    expect(new Set(ids).size).toBe(30)
+    expect(sent).toBeLessThan(30)
+  })
+})
