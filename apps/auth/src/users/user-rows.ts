@@ -10,7 +10,7 @@ export const userColumns = (t: Tables): string => `
   u.created_at, u.updated_at,
   (select json_agg(json_build_object('id', i.id, 'user_id', i.user_id, 'provider', i.provider, 'provider_id',
     i.provider_id, 'identity_data', i.identity_data, 'email', i.email, 'last_sign_in_at', i.last_sign_in_at,
-    'created_at', i.created_at, 'updated_at', i.updated_at) order by i.created_at, i.id)
+    'created_at', i.created_at, 'updated_at', i.updated_at) order by i.created_at, i.provider, i.id)
     from ${t.identities} i where i.user_id = u.id) as identities,
   (select json_agg(json_build_object('id', f.id, 'friendly_name', f.friendly_name, 'factor_type', f.factor_type,
     'status', f.status, 'phone', f.phone, 'last_challenged_at', f.last_challenged_at, 'created_at', f.created_at,
