@@ -41,7 +41,7 @@ export default tseslint.config(
       'infra/local/**/*.ts',
       'packages/{testkit,cli}/**/*.ts',
       '**/*.test.ts',
-      '**/{test,bench}/**/*.ts',
+      '**/{test,bench,chaos}/**/*.ts',
     ],
     rules: { 'no-restricted-properties': 'off', 'no-console': 'off' },
   },

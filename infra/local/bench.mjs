@@ -21,6 +21,8 @@ const apps = ['auth', 'webhooks', 'dispatcher'].map((app) => `apps/${app}/tsconf
 await bootstrapOrExit({ projects: ['infra/local/tsconfig.build.json', ...apps] })
 const { startPostgres, startRedis } = await import('./dist/index.js')
 
+// Ctrl-C reaches the program too; its end is awaited, so that the servers stop and their data goes.
+process.on('SIGINT', () => {})
 const folder = mkdtempSync(join(tmpdir(), 'signet-bench-'))
 chmodSync(folder, 0o711) // as root the server runs under another account, which must be able to pass
 // Durable, as in production: a bench with fsync off would measure something nobody runs.
