@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createHash } from 'node:crypto'
+import { lockWaiters } from './support/lock-waiters.js'
 import { OAuthTester, type RegisteredClient } from './support/oauth.js'
 import { startHarness, type Harness } from './support/harness.js'
 import { type User } from './support/identity-double.js'
@@ -286,24 +287,24 @@ describe('a revoked account', () => {
   })
 
   it('wins against a decision that is made at the same moment', async () => {
-    for (let round = 0; round < 5; round += 1) {
-      const user = harness.identity.addUser()
-      const client = await oauth.client()
-      const browser = oauth.browser()
-      const consent = await oauth.signIn(
-        browser,
-        await browser.get(oauth.authorizeUrl(client.client_id)),
-        user,
-      )
-      await Promise.all([
-        browser.submit(consent, '/decision', { decision: 'approve' }),
-        harness.ctx.accounts.revoke(user.id, 'banned'),
-      ])
-      const { rows } = await harness.db.query(
-        'select 1 from oauth_grants where account_id = $1 and revoked_at is null',
-        [user.id],
-      )
-      expect(rows).toEqual([])
-    }
+    const user = harness.identity.addUser()
+    const client = await oauth.client()
+    const browser = oauth.browser()
+    const consent = await oauth.signIn(browser, await browser.get(oauth.authorizeUrl(client.client_id)), user)
+    const started: Promise<unknown>[] = []
+    await harness.db.transaction(async (tx) => {
+      // Stops the decision when its grant is made and not yet visible.
+      await tx.query('select 1 from oauth_clients where client_id = $1 for update', [client.client_id])
+      started.push(browser.submit(consent, '/decision', { decision: 'approve' }))
+      await lockWaiters(harness.db, 1)
+      started.push(harness.ctx.accounts.revoke(user.id, 'banned'))
+      await lockWaiters(harness.db, 2)
+    })
+    await Promise.all(started)
+    const { rows } = await harness.db.query<{ revoked: boolean }>(
+      'select revoked_at is not null as revoked from oauth_grants where account_id = $1',
+      [user.id],
+    )
+    expect(rows).toEqual([{ revoked: true }])
   })
 })

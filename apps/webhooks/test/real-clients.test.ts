@@ -32,7 +32,7 @@ describe('@modelcontextprotocol/sdk 1.x', () => {
   const run = (
     provider: McpProvider,
     options: { serverUrl: string; authorizationCode?: string; resourceMetadataUrl?: URL },
-  ) => authV1(provider as never, options)
+  ) => authV1(provider, options)
 
   it.each<[string, Record<string, unknown>]>([
     ...METHODS.map((method): [string, Record<string, unknown>] => [
@@ -89,7 +89,7 @@ describe('@modelcontextprotocol/client 2.x', () => {
   const run = (
     provider: McpProvider,
     options: { serverUrl: string; authorizationCode?: string; iss?: string },
-  ) => authV2(provider as never, options)
+  ) => authV2(provider, options)
 
   it.each(METHODS)(
     'registers, authorizes with iss, exchanges and refreshes with %s, keeping its discovery',
@@ -210,7 +210,7 @@ describe('oauth4webapi', () => {
     })
     const denied = new URL(`${REDIRECT}?error=access_denied&iss=${encodeURIComponent(harness.base)}`)
     expect(() => oauth4webapi.validateAuthResponse(as, client, denied, oauth4webapi.expectNoState)).toThrow(
-      expect.objectContaining({ error: 'access_denied' }) as unknown as Error,
+      expect.objectContaining({ error: 'access_denied' }),
     )
   })
 })

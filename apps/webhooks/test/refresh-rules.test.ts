@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createHash } from 'node:crypto'
 import { waitFor } from '@signet/testkit'
+import { lockWaiters } from './support/lock-waiters.js'
 import { OAuthTester, type Answer, type TokenAnswer } from './support/oauth.js'
 import { startHarness, type Harness } from './support/harness.js'
 
@@ -61,12 +62,7 @@ describe('a grace of 0', () => {
           [hash(tokens.refresh_token)],
         )
         refreshing = oauth.refresh(client, tokens.refresh_token)
-        await waitFor(async () => {
-          const { rows } = await strict.db.query(
-            `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-          )
-          return rows.length > 0
-        })
+        await lockWaiters(strict.db, 1)
         throw new Error('gave up')
       })
       .catch(() => undefined)
@@ -76,6 +72,25 @@ describe('a grace of 0', () => {
       [hash(tokens.refresh_token)],
     )
     expect(rows).toEqual([{ rotated: true }])
+  })
+
+  it('lets a request through that was asked before the rotation, and leaves the time of the rotation alone', async () => {
+    const { client, tokens } = await oauth.connect(strict.identity.addUser())
+    const asked = strict.identity.asked.length
+    strict.identity.failWith({ status: 200, hang: true })
+    const refreshing = oauth.refresh(client, tokens.refresh_token)
+    // The request has read the token as current and now waits for the identity server, which does not answer.
+    await waitFor(() => strict.identity.asked.length > asked)
+    strict.identity.failWith(null)
+    const rotatedAt = async (statement: string) =>
+      (await strict.db.query<{ at: string }>(statement, [hash(tokens.refresh_token)])).rows[0]?.at
+    const at = await rotatedAt(
+      'update oauth_refresh_tokens set rotated_at = clock_timestamp() where token_hash = $1 returning rotated_at::text as at',
+    )
+    expect((await refreshing).status).toBe(200)
+    expect(
+      await rotatedAt('select rotated_at::text as at from oauth_refresh_tokens where token_hash = $1'),
+    ).toBe(at)
   })
 })
 

@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { pkce } from './support/browser.js'
-import { credentials, OAuthTester, REDIRECT, type RegisteredClient } from './support/oauth.js'
+import { lockWaiters } from './support/lock-waiters.js'
+import {
+  credentials,
+  OAuthTester,
+  REDIRECT,
+  type Answer,
+  type RegisteredClient,
+  type TokenAnswer,
+} from './support/oauth.js'
 import { startHarness, type Harness } from './support/harness.js'
 
 let harness: Harness
@@ -59,6 +67,18 @@ describe('H.4 row 24: parallel redemption', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 9 }, () => 400)])
     const winner = answers.find(({ status }) => status === 200)
     expect(await oauth.works(winner?.body.access_token ?? '')).toBe(false)
+  })
+
+  it('is decided by the row: of five that all saw an unused code, one wins', async () => {
+    const { client, grant } = await authorized()
+    const exchanges: Promise<Answer<TokenAnswer>>[] = []
+    await harness.db.transaction(async (tx) => {
+      await tx.query('select 1 from oauth_codes where code_hash = $1 for update', [hash(grant.code)])
+      for (let count = 0; count < 5; count += 1) exchanges.push(oauth.exchange(client, grant))
+      await lockWaiters(harness.db, 5)
+    })
+    const answers = await Promise.all(exchanges)
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400, 400])
   })
 })
 
