@@ -1,0 +1,51 @@
+/** A webhook as the service lists it. Status 1 is active, 2 disabled. */
+export type Webhook = {
+  id: string
+  url: string
+  events: string[]
+  status: number
+  consecutive_failures: number
+  created_at: string
+  updated_at: string
+}
+
+/** The answer to creating a webhook: the only time its secret is shown. */
+export type CreatedWebhook = {
+  endpoint_id: string
+  secret: string
+  url: string
+  events: string[]
+  status: number
+}
+
+/** Status 0 is pending, 1 delivered, 2 failed for good. */
+export type Delivery = {
+  id: string
+  endpoint_id: string
+  event_id: string
+  event_type: string
+  status: number
+  attempts: number
+  last_error: string
+  delivered_at: string
+  created_at: string
+}
+
+export type TestEvent = { event_id: string; queued: boolean }
+
+export type Sample = { id: string; type: string; created_at: string; data: Record<string, unknown> }
+
+export type PersonalToken = {
+  id: string
+  name: string
+  hint: string
+  scope: string
+  created_at: string
+  expires_at: string
+  /** Empty until it is used. */
+  last_used_at: string
+  status: string
+}
+
+/** The answer to creating a token: the only time it is shown. */
+export type CreatedToken = Omit<PersonalToken, 'status'> & { token: string }

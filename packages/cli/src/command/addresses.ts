@@ -1,0 +1,24 @@
+import { UsageError } from '../errors.js'
+
+/** Where `npm start` in a checkout serves. A published tool has no service of its own to fall back on. */
+export const DEFAULT_SERVICE_URL = 'http://127.0.0.1:8082'
+export const DEFAULT_IDENTITY_URL = 'http://127.0.0.1:8081'
+
+const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]'])
+
+/** A service's address in its one spelling, without a slash at the end. Tokens are stored under this text. */
+export function serviceAddress(text: string, name: string, { allowHttp }: { allowHttp: boolean }): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  const isPlain = url && !url.search && !url.hash && !url.username && !url.password
+  if (!isPlain || !['https:', 'http:'].includes(url.protocol)) {
+    throw new UsageError(`${name} is not the address of a service: ${text}`, {
+      hint: 'It looks like https://hooks.example.com, without a query.',
+    })
+  }
+  if (url.protocol === 'http:' && !LOOPBACK_HOSTS.has(url.hostname) && !allowHttp) {
+    throw new UsageError(`${name} would send your credentials unencrypted to ${url.host}`, {
+      hint: 'Use https. In a closed network you may set SIGNET_ALLOW_HTTP=1.',
+    })
+  }
+  return url.href.replace(/\/+$/, '')
+}

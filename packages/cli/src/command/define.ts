@@ -1,0 +1,84 @@
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { createContext, type CommonOptions, type Context } from './context.js'
+import { type Host } from './host.js'
+
+const json = new Option('--json', 'print JSON for programs')
+const serviceUrl = new Option('--url <address>', 'webhooks service (SIGNET_URL)')
+const identityUrl = new Option('--auth-url <address>', 'identity service (SIGNET_AUTH_URL)')
+
+/** The options that every command takes, on the program: they stand before the command. */
+export function commonOptions(program: Command): Command {
+  return program.enablePositionalOptions().addOption(json).addOption(serviceUrl).addOption(identityUrl)
+}
+
+type CommandOptions = {
+  /** False where `--url` means the webhook's address; the service's then stands before the command. */
+  serviceUrlOption?: boolean
+  /** True for commands that sign in. */
+  signsIn?: boolean
+}
+
+/** A command of its own with the common options, which may stand after it too. */
+export function defineCommand(
+  parent: Command,
+  usage: string,
+  description: string,
+  { serviceUrlOption = true, signsIn = false }: CommandOptions = {},
+): Command {
+  const command = parent.command(usage).description(description)
+  if (serviceUrlOption) command.addOption(serviceUrl)
+  if (signsIn) command.addOption(identityUrl)
+  return command.addOption(json)
+}
+
+/** A command's action: gets its context, its own options and its arguments. */
+export function run<Options extends object>(
+  host: Host,
+  work: (context: Context, options: Options, ...args: string[]) => Promise<void>,
+): (...parameters: unknown[]) => Promise<void> {
+  return async (...parameters) => {
+    // Commander passes the command itself last.
+    const command = parameters.at(-1) as Command
+    const context = createContext(host, optionsOf(command))
+    try {
+      await work(context, command.opts<Options>(), ...(command.processedArgs as string[]))
+    } finally {
+      context.prompter.close()
+    }
+  }
+}
+
+/** Those after the command win over those before it. */
+function optionsOf(command: Command): CommonOptions {
+  const before = rootOf(command).opts<CommonOptions>()
+  const after = command.opts<CommonOptions>()
+  const hasServiceUrl = command.options.includes(serviceUrl)
+  const url = hasServiceUrl ? (after.url ?? before.url) : before.url
+  const authUrl = after.authUrl ?? before.authUrl
+  return {
+    json: after.json === true || before.json === true,
+    ...(url === undefined ? {} : { url }),
+    ...(authUrl === undefined ? {} : { authUrl }),
+  }
+}
+
+function rootOf(command: Command): Command {
+  return command.parent === null ? command : rootOf(command.parent)
+}
+
+/** An option that takes a whole number in a range. */
+export function integerOption(flags: string, description: string, min: number, max: number): Option {
+  return new Option(flags, description).argParser((text) => {
+    const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : NaN
+    if (!(value >= min && value <= max)) {
+      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
+    }
+    return value
+  })
+}
+
+/** Ids are decimal numbers as text; anything else would be another path. */
+export function parseId(text: string): string {
+  if (!/^[1-9][0-9]{0,18}$/.test(text)) throw new InvalidArgumentError('An id is a number, as in a list.')
+  return text
+}

@@ -1,0 +1,85 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { UsageError } from '../errors.js'
+import { serviceAddress } from './addresses.js'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+export type StorePreference = 'auto' | 'keychain' | 'file'
+
+/** What the command line and the environment decide, before anything stored is looked at. */
+export type Settings = {
+  /** Unset: the service signed in to last. */
+  serviceUrl: string | undefined
+  /** Unset: the identity service remembered for the service. */
+  identityUrl: string | undefined
+  /** From SIGNET_TOKEN: used in place of the stored one. */
+  token: string | undefined
+  /** From SIGNET_WEBHOOK_SECRET, for `listen`. */
+  webhookSecret: string | undefined
+  store: StorePreference
+  configDir: string
+  /** From BROWSER: a program to open addresses with, in place of the system's choice. */
+  browser: string | undefined
+}
+
+type AddressOptions = { url?: string | undefined; authUrl?: string | undefined }
+
+/** Options win over variables. Every problem is a UsageError that names the variable, never a secret value. */
+export function readSettings(
+  options: AddressOptions,
+  env: Environment,
+  platform = process.platform,
+): Settings {
+  const allowHttp = isTrue(env['SIGNET_ALLOW_HTTP'])
+  const address = (option: string | undefined, optionName: string, variable: string) => {
+    if (option !== undefined) return serviceAddress(option, optionName, { allowHttp })
+    const value = env[variable]?.trim()
+    return value ? serviceAddress(value, variable, { allowHttp }) : undefined
+  }
+  return {
+    serviceUrl: address(options.url, '--url', 'SIGNET_URL'),
+    identityUrl: address(options.authUrl, '--auth-url', 'SIGNET_AUTH_URL'),
+    token: tokenFrom(env['SIGNET_TOKEN']),
+    webhookSecret: env['SIGNET_WEBHOOK_SECRET']?.trim() || undefined,
+    store: storeFrom(env['SIGNET_CREDENTIAL_STORE']),
+    configDir: join(configHome(env, platform), 'signet'),
+    browser: env['BROWSER']?.trim() || undefined,
+  }
+}
+
+/** Checked here because `fetch` quotes a header value that it refuses, and the value would be the token. */
+function tokenFrom(value: string | undefined): string | undefined {
+  const token = value?.trim()
+  if (!token) return undefined
+  if (!/^[A-Za-z0-9._~+/=-]{1,512}$/.test(token)) {
+    throw new UsageError('SIGNET_TOKEN does not look like a token: it has characters no token has', {
+      hint: 'Create one with `signet token create --name <name>`; it begins with svp_.',
+    })
+  }
+  return token
+}
+
+function storeFrom(value: string | undefined): StorePreference {
+  switch (value) {
+    case undefined:
+    case '':
+    case 'auto':
+      return 'auto'
+    case 'keychain':
+    case 'file':
+      return value
+    default:
+      throw new UsageError('SIGNET_CREDENTIAL_STORE must be auto, keychain or file')
+  }
+}
+
+/** XDG base directories everywhere; without them the place where the platform's programs keep theirs. */
+function configHome(env: Environment, platform: NodeJS.Platform): string {
+  const xdg = env['XDG_CONFIG_HOME']
+  // The specification says that a relative path is to be ignored.
+  if (xdg?.startsWith('/') || (xdg && platform === 'win32')) return xdg
+  if (platform === 'win32' && env['APPDATA']) return env['APPDATA']
+  return join(env['HOME'] || homedir(), '.config')
+}
+
+const isTrue = (value: string | undefined): boolean => value === '1' || value === 'true'

@@ -1,0 +1,22 @@
+import { type Command } from 'commander'
+
+export type CompletedOption = { flag: string; description: string; takesValue: boolean }
+export type CompletedCommand = { name: string; description: string }
+
+/** What can stand at one place of the command line. `path` is `/webhooks/list`, and empty at the start. */
+export type Place = { path: string; commands: CompletedCommand[]; options: CompletedOption[] }
+
+/** Every place of the program, so that the scripts can only offer what exists. */
+export function placesOf(command: Command, path = ''): Place[] {
+  const help = command.createHelp()
+  const commands = command.commands.map((one) => ({ name: one.name(), description: one.description() }))
+  const options = help
+    .visibleOptions(command)
+    .flatMap(({ long, description, required }) =>
+      long ? [{ flag: long, description, takesValue: required }] : [],
+    )
+  return [
+    { path, commands, options },
+    ...command.commands.flatMap((one) => placesOf(one, `${path}/${one.name()}`)),
+  ]
+}

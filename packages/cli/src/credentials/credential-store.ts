@@ -1,0 +1,146 @@
+import { join } from 'node:path'
+import { UsageError } from '../errors.js'
+import { type StorePreference } from '../command/settings.js'
+import { systemKeychain, type Keychain } from './keychain.js'
+import { closeToOthers, isOpenToOthers, readPrivateFile, writePrivateFile } from './private-file.js'
+import {
+  noRecords,
+  parseRecords,
+  type Records,
+  type SignIn,
+  type StoredSignIn,
+  type TokenPlace,
+} from './sign-in-record.js'
+
+type Options = {
+  configDir: string
+  preference: StorePreference
+  warn: (text: string) => void
+  openKeychain?: () => Promise<Keychain | null>
+}
+
+/**
+ * Personal tokens, one per service, so that no token is ever sent to a service it was not made for. The token lies in
+ * the system's keychain where there is one, else in the file that describes the sign-ins.
+ */
+export class CredentialStore {
+  readonly path: string
+  readonly #preference: StorePreference
+  readonly #warn: (text: string) => void
+  readonly #openKeychain: () => Promise<Keychain | null>
+
+  constructor({ configDir, preference, warn, openKeychain = systemKeychain }: Options) {
+    this.path = join(configDir, 'credentials.json')
+    this.#preference = preference
+    this.#warn = warn
+    this.#openKeychain = openKeychain
+  }
+
+  /** The service signed in to last. */
+  async currentService(): Promise<string | undefined> {
+    return (await this.#read()).current
+  }
+
+  async find(serviceUrl: string): Promise<StoredSignIn | null> {
+    const record = (await this.#read()).signIns[serviceUrl]
+    if (record === undefined) return null
+    const { secret: _, ...signIn } = record
+    return { serviceUrl, ...signIn }
+  }
+
+  /** The token of a sign-in, or null when the keychain no longer has it. */
+  async token({ serviceUrl, place }: StoredSignIn): Promise<string | null> {
+    if (place === 'file') return (await this.#read()).signIns[serviceUrl]?.secret ?? null
+    const keychain = await this.#openKeychain()
+    if (keychain === null) {
+      throw new UsageError('The token lies in the system keychain, which is not available here', {
+        hint: 'Unlock or start the keychain, set SIGNET_TOKEN, or sign in again with `signet login`.',
+      })
+    }
+    return keychain.get(serviceUrl)
+  }
+
+  /** Stores the token and makes its service the current one. Says where the token went. */
+  async save(signIn: SignIn, token: string): Promise<TokenPlace> {
+    const records = await this.#read()
+    const { serviceUrl, ...rest } = signIn
+    const before = records.signIns[serviceUrl]?.place
+    const place = await this.#place(serviceUrl, token)
+    if (before === 'keychain' && place === 'file') await this.#forget(serviceUrl)
+    records.signIns[serviceUrl] = { ...rest, place, ...(place === 'file' ? { secret: token } : {}) }
+    records.current = serviceUrl
+    await this.#write(records)
+    return place
+  }
+
+  async remove({ serviceUrl, place }: StoredSignIn): Promise<void> {
+    if (place === 'keychain') await this.#forget(serviceUrl)
+    const records = await this.#read()
+    delete records.signIns[serviceUrl]
+    if (records.current === serviceUrl) delete records.current
+    await this.#write(records)
+  }
+
+  /** A keychain that fails (locked, refused) must not stop a sign-in unless it was asked for by name. */
+  async #place(serviceUrl: string, token: string): Promise<TokenPlace> {
+    if (this.#preference === 'file') return 'file'
+    const mustUse = this.#preference === 'keychain'
+    const keychain = await this.#openKeychain()
+    if (keychain === null) {
+      if (mustUse) throw new UsageError('SIGNET_CREDENTIAL_STORE is keychain, but no keychain is available')
+      return 'file'
+    }
+    try {
+      await keychain.set(serviceUrl, token)
+      return 'keychain'
+    } catch (error) {
+      if (mustUse) throw new UsageError('The system keychain did not take the token', { cause: error })
+      this.#warn('The system keychain did not take the token; it is stored in a file instead.')
+      return 'file'
+    }
+  }
+
+  /** A keychain that refuses keeps a token that is revoked by then; the sign-in is to be gone all the same. */
+  async #forget(serviceUrl: string): Promise<void> {
+    try {
+      await (await this.#openKeychain())?.delete(serviceUrl)
+    } catch {
+      this.#warn(`The system keychain did not remove its entry for ${serviceUrl}.`)
+    }
+  }
+
+  async #read(): Promise<Records> {
+    const text = await this.#access('read', () => readPrivateFile(this.path))
+    if (text === null) return noRecords()
+    if (await isOpenToOthers(this.path)) {
+      await this.#access('closed to others', () => closeToOthers(this.path))
+      this.#warn(
+        `${this.path} could be read by other users; that is closed now. Consider \`signet login\` anew.`,
+      )
+    }
+    const records = parseRecords(text)
+    if (records === null) {
+      throw new UsageError(`${this.path} is damaged`, {
+        hint: 'Move it away and sign in again with `signet login`.',
+      })
+    }
+    return records
+  }
+
+  async #write(records: Records): Promise<void> {
+    const text = `${JSON.stringify(records, null, 2)}\n`
+    await this.#access('written', () => writePrivateFile(this.path, text))
+  }
+
+  async #access<T>(verb: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      const { code = 'unknown error' } = error as NodeJS.ErrnoException
+      throw new UsageError(`${this.path} cannot be ${verb} (${code})`, {
+        hint: 'Mend the permissions, or point XDG_CONFIG_HOME to a folder of your own.',
+        cause: error,
+      })
+    }
+  }
+}

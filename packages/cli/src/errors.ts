@@ -1,0 +1,65 @@
+import { ExitCode } from './exit-codes.js'
+
+type Details = {
+  /** What to do next, as a sentence or a command. */
+  hint?: string | undefined
+  cause?: unknown
+}
+
+/** A failure that was foreseen: its message is for the person at the terminal and never holds a secret. */
+export abstract class CliError extends Error {
+  abstract readonly exitCode: number
+  /** Stable word for `--json`. */
+  abstract readonly code: string
+  /** A command that knows better than the place that noticed the failure may replace it. */
+  hint: string | undefined
+
+  constructor(message: string, { hint, cause }: Details = {}) {
+    super(message, { cause })
+    this.name = new.target.name
+    this.hint = hint
+  }
+}
+
+export class UsageError extends CliError {
+  readonly exitCode = ExitCode.usage
+  readonly code = 'usage'
+}
+
+export class NotSignedInError extends CliError {
+  readonly exitCode = ExitCode.notSignedIn
+  readonly code = 'not_signed_in'
+}
+
+export class NetworkError extends CliError {
+  readonly exitCode = ExitCode.network
+  readonly code = 'network'
+}
+
+export class InterruptedError extends CliError {
+  readonly exitCode = ExitCode.interrupted
+  readonly code = 'interrupted'
+
+  constructor() {
+    super('Interrupted')
+  }
+}
+
+/** The service said no: `code` is the service's own word, such as `not_found`. */
+export class RefusedError extends CliError {
+  readonly exitCode = ExitCode.refused
+
+  constructor(
+    readonly code: string,
+    message: string,
+    details?: Details,
+  ) {
+    super(message, details)
+  }
+}
+
+/** The service failed (5xx), or what answered is not this service. The outcome of a write is then unknown. */
+export class ServerFailureError extends CliError {
+  readonly exitCode = ExitCode.serverFailure
+  readonly code = 'server_failure'
+}

@@ -1,0 +1,51 @@
+import { type Output } from '../output/output.js'
+import { deliveryJson, deliveryText } from './delivery-view.js'
+import { inspect } from './inspect.js'
+import { type Received } from './receiver.js'
+
+type Options = {
+  full: boolean
+  /** How many accepted deliveries are enough; unset: there is no end. */
+  count: number | undefined
+}
+
+const NO_CONTENT = 204
+const BAD_REQUEST = 400
+
+/** Prints deliveries in the order they come and decides the answer each of them gets. */
+export class DeliveryLog {
+  accepted = 0
+  /** Settles when `count` deliveries were accepted and answered. */
+  readonly done: Promise<void>
+  readonly #seen = new Set<string>()
+  #finish: () => void = () => undefined
+  #secret: Promise<string | undefined>
+  #knowSecret: (secret: string | undefined) => void = () => undefined
+
+  constructor(
+    private readonly output: Output,
+    private readonly options: Options,
+  ) {
+    this.done = new Promise((resolve) => (this.#finish = resolve))
+    this.#secret = new Promise((resolve) => (this.#knowSecret = resolve))
+  }
+
+  /** The secret is known only after the webhook exists, and the first delivery may be faster than that answer. */
+  verifyWith(secret: string | undefined): void {
+    this.#knowSecret(secret)
+  }
+
+  async take(received: Received): Promise<number> {
+    const delivery = inspect(received, await this.#secret)
+    const isRepeated = delivery.eventId !== undefined && this.#seen.has(delivery.eventId)
+    this.output.streamed(deliveryJson(delivery, isRepeated), (paint) =>
+      deliveryText(delivery, { isRepeated, full: this.options.full }, paint),
+    )
+    if (delivery.verdict !== 'verified' && delivery.verdict !== 'unchecked') return BAD_REQUEST
+    if (delivery.eventId !== undefined) this.#seen.add(delivery.eventId)
+    this.accepted += 1
+    // After the answer is on its way: the sender is to see the last delivery accepted too.
+    if (this.accepted === this.options.count) setImmediate(this.#finish)
+    return NO_CONTENT
+  }
+}

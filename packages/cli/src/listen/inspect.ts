@@ -1,0 +1,63 @@
+import {
+  DELIVERY_HEADER,
+  EVENT_HEADER,
+  verify,
+  WebhookVerificationError,
+  type VerificationFailure,
+} from '@signet/webhook-verify'
+import { type Received } from './receiver.js'
+
+/** `unchecked`: no secret is known. Otherwise `verified`, or the word for why it was refused. */
+export type Verdict = 'verified' | 'unchecked' | VerificationFailure
+
+export type Inspected = {
+  receivedAt: Date
+  verdict: Verdict
+  /** From the headers, which the signature does not cover: the sender's claim. */
+  claimedType: string
+  deliveryId: string
+  /** The parsed body; its text when it is not JSON. */
+  payload: unknown
+  eventId: string | undefined
+}
+
+/** Says whether a delivery is authentic and what is in it. Never throws for anything a sender can send. */
+export function inspect({ body, headers, receivedAt }: Received, secret: string | undefined): Inspected {
+  const payload = parse(body)
+  return {
+    receivedAt,
+    verdict: secret === undefined ? 'unchecked' : verdictOf(body, headers, secret),
+    claimedType: headerText(headers[EVENT_HEADER.toLowerCase()]),
+    deliveryId: headerText(headers[DELIVERY_HEADER.toLowerCase()]),
+    payload,
+    eventId: eventIdOf(payload),
+  }
+}
+
+function verdictOf(body: Buffer, headers: Received['headers'], secret: string): Verdict {
+  try {
+    verify(body, headers, secret)
+    return 'verified'
+  } catch (error) {
+    if (error instanceof WebhookVerificationError) return error.code
+    throw error
+  }
+}
+
+function parse(body: Buffer): unknown {
+  const text = body.toString('utf8')
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function eventIdOf(payload: unknown): string | undefined {
+  if (typeof payload !== 'object' || payload === null) return undefined
+  const { id } = payload as { id?: unknown }
+  return typeof id === 'string' ? id : undefined
+}
+
+const headerText = (value: string | string[] | undefined): string =>
+  Array.isArray(value) ? value.join(', ') : (value ?? '')

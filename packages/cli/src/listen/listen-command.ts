@@ -1,0 +1,122 @@
+import { readFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { Option, type Command } from 'commander'
+import { type Context } from '../command/context.js'
+import { defineCommand, integerOption, run } from '../command/define.js'
+import { type Host } from '../command/host.js'
+import { UsageError } from '../errors.js'
+import { signedInApi } from '../session/active-token.js'
+import { DEFAULT_EVENTS, parseEvents } from '../webhooks/event-types.js'
+import { DeliveryLog } from './delivery-log.js'
+import { startReceiver, type Receiver } from './receiver.js'
+import { createTemporaryWebhook, type TemporaryWebhook } from './temporary-webhook.js'
+
+type Options = {
+  create?: boolean
+  publicUrl?: string
+  events: string[]
+  host: string
+  port: number
+  tlsCert?: string
+  tlsKey?: string
+  count?: number
+  full?: boolean
+}
+
+export function listenCommand(parent: Command, host: Host): void {
+  defineCommand(parent, 'listen', 'receive deliveries on this computer, print and verify them')
+    .option('--create', 'make a temporary webhook for this receiver and delete it at the end')
+    .option('--public-url <address>', 'address of a tunnel to this receiver, for --create')
+    .addOption(
+      new Option('--events <types>', 'event types for --create, by comma')
+        .argParser(parseEvents)
+        .default(DEFAULT_EVENTS, DEFAULT_EVENTS.join(',')),
+    )
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .addOption(
+      integerOption('--port <number>', 'port to listen on; 0 takes a free one', 0, 65_535).default(0),
+    )
+    .option('--tls-cert <file>', 'serve https with this certificate (PEM)')
+    .option('--tls-key <file>', 'private key of the certificate (PEM)')
+    .addOption(integerOption('--count <number>', 'end after so many accepted deliveries', 1, 1_000_000))
+    .option('--full', 'print long payloads whole')
+    .addHelpText(
+      'after',
+      '\nWithout --create, SIGNET_WEBHOOK_SECRET holds the secret to verify with. Ctrl-C ends it.',
+    )
+    .action(run<Options>(host, listen))
+}
+
+/** From the start of the receiver to the end of the webhook; each step undone in reverse order whatever happens. */
+async function listen(context: Context, options: Options): Promise<void> {
+  const interrupted = context.interruption()
+  const log = new DeliveryLog(context.output, { full: options.full === true, count: options.count })
+  const { host, port } = options
+  const receiver = await startReceiver({
+    host,
+    port,
+    tls: await tlsOf(options),
+    onDelivery: (received) => log.take(received),
+  })
+  try {
+    const webhook = options.create ? await subscribe(context, options, receiver) : null
+    try {
+      const secret = webhook?.secret ?? context.settings.webhookSecret
+      announce(context, receiver, webhook, secret !== undefined)
+      log.verifyWith(secret)
+      await Promise.race([log.done, interruption(interrupted)])
+    } finally {
+      await webhook?.delete()
+    }
+  } finally {
+    await receiver.close()
+  }
+  context.output.streamed(
+    { kind: 'end', accepted: log.accepted },
+    () => `${log.accepted} deliveries accepted.`,
+  )
+}
+
+async function subscribe(context: Context, options: Options, receiver: Receiver): Promise<TemporaryWebhook> {
+  const api = await signedInApi(context)
+  const { publicUrl, events } = options
+  return createTemporaryWebhook(api, { url: publicUrl ?? receiver.url, events }, context.output)
+}
+
+function announce(
+  { output }: Context,
+  receiver: Receiver,
+  webhook: TemporaryWebhook | null,
+  isVerifying: boolean,
+): void {
+  const start = { kind: 'start', url: receiver.url, ...(webhook ? { endpoint_id: webhook.id } : {}) }
+  output.streamed(start, (paint) => `Listening on ${paint('cyan', receiver.url)}`)
+  if (webhook) {
+    output.note(`Webhook ${webhook.id} points here until you stop. Try: signet webhooks test ${webhook.id}`)
+  }
+  if (!isVerifying) {
+    output.warn('Signatures are not verified: set SIGNET_WEBHOOK_SECRET, or let --create make a webhook.')
+  }
+}
+
+async function tlsOf({ tlsCert, tlsKey }: Options): Promise<{ cert: Buffer; key: Buffer } | undefined> {
+  if (tlsCert === undefined && tlsKey === undefined) return undefined
+  if (tlsCert === undefined || tlsKey === undefined) {
+    throw new UsageError('--tls-cert and --tls-key go together')
+  }
+  const [cert, key] = await Promise.all([readPem(tlsCert), readPem(tlsKey)])
+  return { cert, key }
+}
+
+async function readPem(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path)
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException
+    throw new UsageError(`${path} cannot be read (${code})`, { cause: error })
+  }
+}
+
+async function interruption(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort')
+}

@@ -1,0 +1,98 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import { type AddressInfo } from 'node:net'
+import { UsageError } from '../errors.js'
+
+export type Received = { body: Buffer; headers: IncomingHttpHeaders; receivedAt: Date }
+
+type Options = {
+  host: string
+  /** 0 takes a free port. */
+  port: number
+  tls?: { cert: Buffer; key: Buffer } | undefined
+  /** Judges the delivery; its answer is the HTTP status that the sender gets. */
+  onDelivery: (received: Received) => Promise<number>
+}
+
+export type Receiver = { url: string; close: () => Promise<void> }
+
+const LAST_ANSWERS_MS = 1000
+/** Summaries are never cut, so that a payload can be long. */
+const MAX_BODY_BYTES = 32 * 1024 * 1024
+
+/** Takes deliveries at any path of a local address. Bodies are handed over as the bytes that were signed. */
+export async function startReceiver({ host, port, tls, onDelivery }: Options): Promise<Receiver> {
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
+    void respond(request, response, onDelivery)
+  }
+  const server = tls ? secureServer(tls, listener) : createServer(listener)
+  server.listen(port, host)
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException
+    throw new UsageError(`Port ${port} of ${host} cannot be used (${code})`, {
+      hint: 'Choose another one with --port and --host.',
+      cause: error,
+    })
+  }
+  const { port: bound } = server.address() as AddressInfo
+  return {
+    url: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${bound}/`,
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      // Answers on their way may arrive; a sender that does not take its answer is not waited for.
+      setTimeout(() => server.closeAllConnections(), LAST_ANSWERS_MS).unref()
+      await closed
+    },
+  }
+}
+
+function secureServer(
+  tls: { cert: Buffer; key: Buffer },
+  listener: (request: IncomingMessage, response: ServerResponse) => void,
+) {
+  try {
+    return createSecureServer(tls, listener)
+  } catch (error) {
+    throw new UsageError('The certificate and the key cannot be used together', {
+      hint: '--tls-cert and --tls-key want PEM files that belong together.',
+      cause: error,
+    })
+  }
+}
+
+async function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  onDelivery: Options['onDelivery'],
+): Promise<void> {
+  const receivedAt = new Date()
+  if (request.method !== 'POST') return end(response, 405)
+  try {
+    const body = await readBody(request)
+    end(response, body === null ? 413 : await onDelivery({ body, headers: request.headers, receivedAt }))
+  } catch {
+    // The sender went away in mid-body; it will count that as a failure and try again.
+    response.destroy()
+  }
+}
+
+/** Null when the body is longer than the limit; the rest is then not read. */
+async function readBody(request: IncomingMessage): Promise<Buffer | null> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > MAX_BODY_BYTES) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function end(response: ServerResponse, status: number): void {
+  // No kept-alive connections: they would outlast the receiver.
+  response.writeHead(status, { connection: 'close', ...(status === 405 ? { allow: 'POST' } : {}) }).end()
+}

@@ -1,0 +1,54 @@
+import { Command } from 'commander'
+import { commonOptions } from './command/define.js'
+import { type Host } from './command/host.js'
+import { completionCommand } from './completion/completion-command.js'
+import { eventCommands } from './events/event-commands.js'
+import { listenCommand } from './listen/listen-command.js'
+import { loginCommand } from './session/login-command.js'
+import { logoutCommand } from './session/logout-command.js'
+import { whoamiCommand } from './session/whoami-command.js'
+import { tokenCommands } from './tokens/token-commands.js'
+import { VERSION } from './version.js'
+import { webhookCommands } from './webhooks/webhook-commands.js'
+
+const ENVIRONMENT = `
+Environment:
+  SIGNET_URL               webhooks service
+  SIGNET_AUTH_URL          identity service, for --password
+  SIGNET_TOKEN             personal token, in place of the stored one
+  SIGNET_WEBHOOK_SECRET    webhook secret for listen
+  SIGNET_CREDENTIAL_STORE  auto, keychain or file
+  XDG_CONFIG_HOME          where the file lies (default ~/.config)
+  NO_COLOR, BROWSER, NODE_EXTRA_CA_CERTS
+
+Exit codes:
+  0 done   1 refused by the service   2 wrong usage   3 not signed in   4 no connection   5 the service failed`
+
+/** The whole command line. Parsing errors are thrown as CommanderError instead of ending the process. */
+export function createProgram(host: Host): Command {
+  const program = new Command('signet')
+    .description('Sign in to Signet, manage personal tokens and webhooks, and receive deliveries locally.')
+    .version(VERSION, '-V, --version', 'print the version')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => host.stdout.write(text),
+      writeErr: (text) => host.stderr.write(text),
+      // What is wrong is printed once, in one form, by whoever runs the program.
+      outputError: () => undefined,
+    })
+    .addHelpText('after', ENVIRONMENT)
+  commonOptions(program)
+  for (const add of [
+    loginCommand,
+    logoutCommand,
+    whoamiCommand,
+    tokenCommands,
+    webhookCommands,
+    eventCommands,
+    listenCommand,
+    completionCommand,
+  ]) {
+    add(program, host)
+  }
+  return program
+}

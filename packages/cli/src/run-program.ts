@@ -1,0 +1,56 @@
+import { CommanderError } from 'commander'
+import { type Host } from './command/host.js'
+import { CliError, UsageError } from './errors.js'
+import { ExitCode } from './exit-codes.js'
+import { Output } from './output/output.js'
+import { createProgram } from './program.js'
+
+const BUG_HINT = 'This is a mistake in signet. Please report it with the command you ran, without any secret.'
+
+/** Runs one command line and returns the exit code. Nothing escapes. */
+export async function runProgram(host: Host, args: readonly string[]): Promise<number> {
+  const program = createProgram(host)
+  const { stdout, stderr, env } = host
+  // Looked for by hand: the command line may be the very thing that cannot be parsed.
+  const output = new Output({ stdout, stderr, env, json: args.includes('--json') })
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return ExitCode.ok
+  } catch (error) {
+    return report(error, output)
+  }
+}
+
+function report(error: unknown, output: Output): number {
+  if (error instanceof CommanderError && error.exitCode === 0) return ExitCode.ok
+  // A group without its command: the help that was printed says it all.
+  if (error instanceof CommanderError && error.code === 'commander.help') return ExitCode.usage
+  const failure = asCliError(error)
+  output.error(failure)
+  return failure.exitCode
+}
+
+function asCliError(error: unknown): CliError {
+  if (error instanceof CliError) return error
+  if (error instanceof CommanderError) {
+    return new UsageError(error.message.replace(/^error: /, ''), {
+      hint: '`signet --help` and `signet <command> --help` show what there is.',
+    })
+  }
+  return new UnexpectedError(error)
+}
+
+/** Names the place, but not the message of the cause: that could hold anything, a token included. */
+class UnexpectedError extends CliError {
+  readonly exitCode = ExitCode.internal
+  readonly code = 'internal'
+
+  constructor(cause: unknown) {
+    const [name, place = ''] = cause instanceof Error ? [cause.name, firstFrame(cause)] : [typeof cause]
+    super(`Unexpected ${name} ${place}`.trim(), { hint: BUG_HINT, cause })
+  }
+}
+
+function firstFrame({ stack = '' }: Error): string | undefined {
+  return /^\s+(at .+)$/m.exec(stack)?.[1]
+}

@@ -1,0 +1,49 @@
+import { type Command } from 'commander'
+import { type Context } from '../command/context.js'
+import { defineCommand, run } from '../command/define.js'
+import { type Host } from '../command/host.js'
+import { NetworkError, NotSignedInError, ServerFailureError, UsageError } from '../errors.js'
+import { activeToken, apiFor } from './active-token.js'
+import { serviceUrlOf } from './service-address.js'
+
+type Options = { local?: boolean }
+
+export function logoutCommand(parent: Command, host: Host): void {
+  defineCommand(parent, 'logout', 'revoke the stored token and forget it')
+    .option('--local', 'only forget it here; the token itself stays valid')
+    .action(run<Options>(host, logout))
+}
+
+async function logout(context: Context, { local }: Options): Promise<void> {
+  const { output, settings, store } = context
+  if (settings.token !== undefined) {
+    throw new UsageError('SIGNET_TOKEN is set, and logout is about the stored token', {
+      hint: 'Unset SIGNET_TOKEN first. To revoke the token in it: signet token revoke <id>.',
+    })
+  }
+  const serviceUrl = await serviceUrlOf(context)
+  const stored = await store.find(serviceUrl)
+  if (stored === null) throw new NotSignedInError(`You are not signed in to ${serviceUrl}`)
+  const isRevoked = local ? false : await revokeStored(context)
+  await store.remove(stored)
+  output.result({ url: serviceUrl, revoked: isRevoked }, () =>
+    isRevoked
+      ? `Signed out of ${serviceUrl}; the token is revoked.`
+      : `Signed out of ${serviceUrl} on this computer only.`,
+  )
+}
+
+/** The token is kept when the service cannot be reached: without it nothing here could revoke it later. */
+async function revokeStored(context: Context): Promise<boolean> {
+  try {
+    await apiFor(context, await activeToken(context)).revokeCurrentToken()
+    return true
+  } catch (error) {
+    if (error instanceof NetworkError || error instanceof ServerFailureError) {
+      error.hint = 'You are still signed in. Try again, or use `signet logout --local`.'
+    }
+    // Revoked elsewhere, expired, or gone from the keychain: then there is nothing left to revoke.
+    if (error instanceof NotSignedInError) return true
+    throw error
+  }
+}

@@ -1,0 +1,18 @@
+import { DEFAULT_IDENTITY_URL, DEFAULT_SERVICE_URL } from '../command/addresses.js'
+import { type Context } from '../command/context.js'
+import { UsageError } from '../errors.js'
+
+/** The service to talk to: option, variable, the one signed in to last, else a checkout's own. */
+export async function serviceUrlOf({ settings, store }: Context): Promise<string> {
+  return settings.serviceUrl ?? (await store.currentService()) ?? DEFAULT_SERVICE_URL
+}
+
+/** The identity service that belongs to it. There is no guessing: a password must not go to somebody else. */
+export async function identityUrlOf({ settings, store }: Context, serviceUrl: string): Promise<string> {
+  const known = settings.identityUrl ?? (await store.find(serviceUrl))?.identityUrl
+  if (known !== undefined) return known
+  if (serviceUrl === DEFAULT_SERVICE_URL) return DEFAULT_IDENTITY_URL
+  throw new UsageError(`The identity service of ${serviceUrl} is not known`, {
+    hint: 'Give its address with --auth-url or SIGNET_AUTH_URL, or sign in with the browser, without --password.',
+  })
+}

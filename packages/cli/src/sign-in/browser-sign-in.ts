@@ -1,0 +1,67 @@
+import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
+import { type HttpClient } from '../api/http-client.js'
+import { InterruptedError, NotSignedInError } from '../errors.js'
+import { type Output } from '../output/output.js'
+import { type AccountAccess } from './account-access.js'
+import { AuthorizationServer, type Tokens } from './authorization-server.js'
+import { openBrowser } from './browser.js'
+import { startCallbackServer } from './callback-server.js'
+
+type Options = {
+  serviceUrl: string
+  http: HttpClient
+  output: Output
+  /** False: only print the address. */
+  open: boolean
+  /** The program of BROWSER. */
+  browser: string | undefined
+  signal: AbortSignal
+}
+
+/** As long as the service keeps a started sign-in. */
+const TIME_LIMIT_MS = 10 * 60_000
+
+/** Authorization code with PKCE by way of the person's browser (RFC 8252). */
+export async function signInWithBrowser(options: Options): Promise<AccountAccess> {
+  const server = await AuthorizationServer.discover(options.serviceUrl, options.http)
+  const tokens = await authorize(server, options)
+  return {
+    bearer: tokens.accessToken,
+    email: tokens.email,
+    release: () => server.revoke(tokens.refreshToken ?? tokens.accessToken),
+  }
+}
+
+async function authorize(server: AuthorizationServer, options: Options): Promise<Tokens> {
+  const state = generateRandomState()
+  const verifier = generateRandomCodeVerifier()
+  const callback = await startCallbackServer(state)
+  try {
+    const { redirectUri } = callback
+    const challenge = await calculatePKCECodeChallenge(verifier)
+    await show(server.authorizationUrl({ redirectUri, state, challenge }), options)
+    const answer = await Promise.race([callback.received, timeLimit(options.signal)])
+    return await server.redeem(answer, { redirectUri, state, verifier })
+  } finally {
+    await callback.close()
+  }
+}
+
+/** The address is printed in any case: the browser may open on another screen, or not at all. */
+async function show(url: URL, { output, open, browser }: Options): Promise<void> {
+  const isOpen = open && (await openBrowser(url, browser))
+  output.notice(isOpen ? 'Your browser opens. If it does not, visit:' : 'To sign in, visit:')
+  output.notice(`  ${url.href}`)
+  output.note('Waiting for the browser. Ctrl-C stops; without a browser use --password.')
+}
+
+function timeLimit(interrupted: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = () => reject(new InterruptedError())
+    if (interrupted.aborted) return stop()
+    interrupted.addEventListener('abort', stop, { once: true })
+    setTimeout(() => {
+      reject(new NotSignedInError('Nobody signed in within 10 minutes', { hint: 'Run the command again.' }))
+    }, TIME_LIMIT_MS).unref()
+  })
+}

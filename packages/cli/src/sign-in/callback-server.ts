@@ -1,0 +1,60 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type AddressInfo } from 'node:net'
+import { callbackPage, PAGE_HEADERS } from './callback-page.js'
+
+export type CallbackServer = {
+  redirectUri: string
+  /** The parameters of the one callback that carries our state. */
+  received: Promise<URLSearchParams>
+  close: () => Promise<void>
+}
+
+const HOST = '127.0.0.1'
+const PATH = '/callback'
+
+/**
+ * Listens on a free loopback port for the answer to one authorization request (RFC 8252, section 7.3). Any page in the
+ * browser can send requests here, so those without our state change nothing; the first one with it is the only one.
+ */
+export async function startCallbackServer(state: string): Promise<CallbackServer> {
+  let settle: (parameters: URLSearchParams) => void
+  const received = new Promise<URLSearchParams>((resolve) => (settle = resolve))
+  let isSettled = false
+
+  const server = createServer((request, response) => {
+    const { port } = server.address() as AddressInfo
+    const parameters = callbackParameters(request, `${HOST}:${port}`)
+    if (parameters === null) return answer(response, 404, 'foreign')
+    if (isSettled || parameters.get('state') !== state) return answer(response, 400, 'foreign')
+    isSettled = true
+    answer(response, 200, parameters.has('code') ? 'received' : 'denied')
+    // The page is on its way before the listener is closed.
+    response.once('close', () => settle(parameters))
+  })
+  server.listen(0, HOST)
+  await once(server, 'listening')
+
+  return {
+    redirectUri: `http://${HOST}:${(server.address() as AddressInfo).port}${PATH}`,
+    received,
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+/** Null for everything but a GET of the callback, asked for by the address that was given out. */
+function callbackParameters(request: IncomingMessage, host: string): URLSearchParams | null {
+  const { method, url = '', headers } = request
+  if (method !== 'GET' || headers.host !== host || !URL.canParse(url, `http://${host}`)) return null
+  const { pathname, searchParams } = new URL(url, `http://${host}`)
+  return pathname === PATH ? searchParams : null
+}
+
+function answer(response: ServerResponse, status: number, page: Parameters<typeof callbackPage>[0]): void {
+  response.writeHead(status, { ...PAGE_HEADERS, connection: 'close' }).end(callbackPage(page))
+}

@@ -1,0 +1,77 @@
+import { failureOf, isRecord } from '../api/refusals.js'
+import { notThisService, type HttpAnswer, type HttpClient } from '../api/http-client.js'
+import { NotSignedInError, RefusedError } from '../errors.js'
+
+export type Factor = { id: string; type: 'totp' | 'phone' }
+export type UserSession = { jwt: string; email: string; factors: Factor[] }
+
+/** The dated error form of the identity service: `{code, message}`. */
+const API_VERSION = { 'x-supabase-api-version': '2024-01-01' }
+const CREDENTIAL = { whenInvalid: 'Sign in again.' }
+const ADVICE: Readonly<Record<string, string>> = {
+  invalid_credentials: 'Check the e-mail address and the password.',
+  email_not_confirmed: 'Follow the link in the confirmation mail first.',
+  captcha_failed: 'This service asks for a CAPTCHA: sign in with the browser, without --password.',
+}
+
+/** The identity service, as far as a sign-in with a password needs it. */
+export class IdentityClient {
+  constructor(
+    private readonly http: HttpClient,
+    private readonly baseUrl: string,
+  ) {}
+
+  /** `address` is an e-mail address, or a phone number such as +4915112345678. */
+  async signIn(address: string, password: string): Promise<UserSession> {
+    const key = /^\+[1-9][0-9]{6,14}$/.test(address) ? 'phone' : 'email'
+    return session(await this.#post('/token?grant_type=password', { [key]: address, password }))
+  }
+
+  /** Starts the check of a second factor; for a phone this sends the code. Returns the challenge's id. */
+  async challenge(jwt: string, { id }: Factor): Promise<string> {
+    const { body, status, url } = await this.#post(`/factors/${encodeURIComponent(id)}/challenge`, {}, jwt)
+    if (!isRecord(body) || typeof body['id'] !== 'string') throw notThisService(status, url)
+    return body['id']
+  }
+
+  async verify(jwt: string, { id }: Factor, challengeId: string, code: string): Promise<UserSession> {
+    const path = `/factors/${encodeURIComponent(id)}/verify`
+    return session(await this.#post(path, { challenge_id: challengeId, code }, jwt))
+  }
+
+  async #post(path: string, body: unknown, bearer?: string): Promise<HttpAnswer> {
+    const answer = await this.http.send({
+      method: 'POST',
+      url: new URL(this.baseUrl + path),
+      body,
+      headers: API_VERSION,
+      ...(bearer === undefined ? {} : { bearer }),
+    })
+    if (answer.status === 200) return answer
+    const failure = failureOf(answer, CREDENTIAL)
+    if (!(failure instanceof RefusedError)) throw failure
+    const hint = ADVICE[failure.code] ?? failure.hint
+    // Wrong credentials are no different from an invalid token to a script: somebody has to sign in.
+    throw failure.code === 'invalid_credentials'
+      ? new NotSignedInError(failure.message, { hint })
+      : new RefusedError(failure.code, failure.message, { hint })
+  }
+}
+
+function session({ body, status, url }: HttpAnswer): UserSession {
+  if (!isRecord(body) || typeof body['access_token'] !== 'string' || !isRecord(body['user'])) {
+    throw notThisService(status, url)
+  }
+  const { email, factors } = body['user']
+  return {
+    jwt: body['access_token'],
+    email: typeof email === 'string' ? email : '',
+    factors: Array.isArray(factors) ? factors.flatMap(verifiedFactor) : [],
+  }
+}
+
+function verifiedFactor(value: unknown): Factor[] {
+  if (!isRecord(value) || value['status'] !== 'verified' || typeof value['id'] !== 'string') return []
+  const type = value['factor_type']
+  return type === 'totp' || type === 'phone' ? [{ id: value['id'], type }] : []
+}

@@ -1,0 +1,57 @@
+import { type HttpClient } from '../api/http-client.js'
+import { UsageError } from '../errors.js'
+import { type Prompter } from '../prompt/prompter.js'
+import { type AccountAccess } from './account-access.js'
+import { IdentityClient, type Factor, type UserSession } from './identity-client.js'
+
+type Options = {
+  identityUrl: string
+  http: HttpClient
+  prompter: Prompter
+  /** Asked for when it is not given. */
+  email: string | undefined
+}
+
+const QUESTIONS: Readonly<Record<Factor['type'], string>> = {
+  totp: 'Code of your authenticator app: ',
+  phone: 'Code sent to your phone: ',
+}
+
+/**
+ * A user JWT of the identity service. The password goes to that service only, and its refresh token is dropped: the
+ * JWT manages tokens for a quarter of an hour, then it is worth nothing here.
+ */
+export async function signInWithPassword(options: Options): Promise<AccountAccess> {
+  const { http, identityUrl, prompter } = options
+  const identity = new IdentityClient(http, identityUrl)
+  const email = await requireEmail(options)
+  const password = await prompter.askSecret('Password: ')
+  if (password === '') throw new UsageError('The password is empty')
+  const session = await identity.signIn(email, password)
+  const { jwt, email: confirmed } = await withSecondFactor(identity, prompter, session)
+  return { bearer: jwt, email: confirmed || email, release: () => Promise.resolve() }
+}
+
+async function requireEmail({ email, prompter }: Options): Promise<string> {
+  if (email === undefined && !prompter.isInteractive) {
+    throw new UsageError('Without a terminal, the account has to be given with --email', {
+      hint: 'The first line of the input is the password.',
+    })
+  }
+  const answer = (email ?? (await prompter.ask('E-mail: '))).trim()
+  if (answer === '') throw new UsageError('The e-mail address is empty')
+  return answer
+}
+
+/** An account with a second factor gets no rights without it. The code app comes first: it needs no message. */
+async function withSecondFactor(
+  identity: IdentityClient,
+  prompter: Prompter,
+  session: UserSession,
+): Promise<UserSession> {
+  const factor = session.factors.find(({ type }) => type === 'totp') ?? session.factors[0]
+  if (factor === undefined) return session
+  const challenge = await identity.challenge(session.jwt, factor)
+  const code = (await prompter.ask(QUESTIONS[factor.type])).trim()
+  return identity.verify(session.jwt, factor, challenge, code)
+}

@@ -1,0 +1,86 @@
+import { type Command } from 'commander'
+import { type ApiClient } from '../api/api-client.js'
+import { type Context } from '../command/context.js'
+import { defineCommand, parseId, run } from '../command/define.js'
+import { type Host } from '../command/host.js'
+import { NetworkError, RefusedError, ServerFailureError, UsageError } from '../errors.js'
+import { signedInApi } from '../session/active-token.js'
+import { DEFAULT_EVENTS, parseEvents } from './event-types.js'
+import { webhookFields } from './webhook-view.js'
+
+/** Commander gives `false` for `--no-events`. */
+type Events = string[] | false
+type CreateOptions = { url: string; events?: Events }
+type UpdateOptions = { url?: string; events?: Events }
+
+const ADDRESS_NOTE =
+  "\nHere --url is the webhook's address. The service's address stands before the command or in SIGNET_URL."
+
+export function changeCommands(group: Command, host: Host): void {
+  defineCommand(group, 'create', 'create a webhook and print its secret, once', { serviceUrlOption: false })
+    .requiredOption('--url <address>', 'where to deliver: an https address')
+    .option('--events <types>', `event types, by comma (default ${DEFAULT_EVENTS.join(',')})`, parseEvents)
+    .option('--no-events', 'receive nothing for now')
+    .addHelpText('after', ADDRESS_NOTE)
+    .action(run<CreateOptions>(host, create))
+
+  defineCommand(group, 'update', "change a webhook's address or events", { serviceUrlOption: false })
+    .argument('<id>', 'id of the webhook', parseId)
+    .option('--url <address>', 'new address; a disabled webhook becomes active again')
+    .option('--events <types>', 'event types, by comma, in place of the present ones', parseEvents)
+    .option('--no-events', 'receive nothing from now on')
+    .addHelpText('after', ADDRESS_NOTE)
+    .action(run<UpdateOptions>(host, update))
+
+  defineCommand(group, 'delete', 'delete a webhook; its secret and pending deliveries go with it')
+    .argument('<id>', 'id of the webhook', parseId)
+    .action(run<object>(host, remove))
+}
+
+async function create(context: Context, { url, events }: CreateOptions): Promise<void> {
+  const api = await signedInApi(context)
+  const created = await api
+    .createWebhook({ url, events: wanted(events) ?? DEFAULT_EVENTS })
+    .catch(adviseToLook)
+  context.output.fields(created, [
+    ...webhookFields({ ...created, id: created.endpoint_id }),
+    ['Secret', created.secret],
+  ])
+  context.output.note('Keep the secret: it verifies deliveries and is not shown again.')
+}
+
+async function update(context: Context, { url, events }: UpdateOptions, id = ''): Promise<void> {
+  const change = wanted(events)
+  if (url === undefined && change === undefined) {
+    throw new UsageError('Nothing to change: give --url, --events or --no-events')
+  }
+  const api = await signedInApi(context)
+  const updated = await api.updateWebhook(id, {
+    ...(url === undefined ? {} : { url }),
+    // The service takes left-out events for none, so the present ones are sent again.
+    events: change ?? (await presentEvents(api, id)),
+  })
+  context.output.fields(updated, webhookFields(updated))
+}
+
+async function remove(context: Context, _options: object, id = ''): Promise<void> {
+  await (await signedInApi(context)).deleteWebhook(id)
+  context.output.result({ ok: true, id }, () => `Webhook ${id} is deleted.`)
+}
+
+async function presentEvents(api: ApiClient, id: string): Promise<string[]> {
+  const webhook = (await api.listWebhooks()).find((one) => one.id === id)
+  if (webhook === undefined) throw new RefusedError('not_found', `There is no webhook ${id}`)
+  return webhook.events
+}
+
+/** Undefined when nothing was said about events. */
+const wanted = (events: Events | undefined): string[] | undefined => (events === false ? [] : events)
+
+/** Creating twice makes two webhooks, and after a lost answer nobody knows whether there is one already. */
+export function adviseToLook(error: unknown): never {
+  if (error instanceof NetworkError || error instanceof ServerFailureError) {
+    error.hint = 'The webhook may exist all the same: look with `signet webhooks list` before you try again.'
+  }
+  throw error
+}

@@ -1,0 +1,57 @@
+import { type Delivery, type Webhook } from '../api/types.js'
+import { type Colour, type Paint } from '../output/style.js'
+import { type Column } from '../output/table.js'
+import { readableTime } from '../output/text.js'
+
+type Word = { word: string; colour: Colour }
+
+const WEBHOOK_STATUS: Readonly<Record<number, Word>> = {
+  1: { word: 'active', colour: 'green' },
+  2: { word: 'disabled', colour: 'red' },
+}
+const DELIVERY_STATUS: Readonly<Record<number, Word>> = {
+  0: { word: 'pending', colour: 'yellow' },
+  1: { word: 'delivered', colour: 'green' },
+  2: { word: 'failed', colour: 'red' },
+}
+
+export const WEBHOOK_COLUMNS: readonly Column<Webhook>[] = [
+  { header: 'ID', value: ({ id }) => id },
+  { header: 'URL', value: ({ url }) => url, flexible: true },
+  { header: 'EVENTS', value: ({ events }) => eventList(events), flexible: true },
+  statusColumn(WEBHOOK_STATUS),
+  { header: 'FAILURES', value: ({ consecutive_failures }) => consecutive_failures },
+  { header: 'UPDATED', value: ({ updated_at }) => readableTime(updated_at) },
+]
+
+export const DELIVERY_COLUMNS: readonly Column<Delivery>[] = [
+  { header: 'ID', value: ({ id }) => id },
+  { header: 'EVENT', value: ({ event_id }) => event_id, flexible: true },
+  { header: 'TYPE', value: ({ event_type }) => event_type },
+  statusColumn(DELIVERY_STATUS),
+  { header: 'ATTEMPTS', value: ({ attempts }) => attempts },
+  { header: 'LAST ERROR', value: ({ last_error }) => last_error || '-' },
+  { header: 'CREATED', value: ({ created_at }) => readableTime(created_at) },
+  { header: 'DELIVERED', value: ({ delivered_at }) => readableTime(delivered_at) },
+]
+
+/** One webhook as lines of label and value. */
+export function webhookFields(webhook: Pick<Webhook, 'url' | 'events' | 'status'> & { id: string }) {
+  return [
+    ['ID', webhook.id],
+    ['URL', webhook.url],
+    ['Events', eventList(webhook.events)],
+    ['Status', WEBHOOK_STATUS[webhook.status]?.word ?? String(webhook.status)],
+  ] as const
+}
+
+const eventList = (events: readonly string[]): string => (events.length === 0 ? 'none' : events.join(', '))
+
+/** A status this version does not know is shown as its number. */
+function statusColumn<Row extends { status: number }>(words: Readonly<Record<number, Word>>): Column<Row> {
+  return {
+    header: 'STATUS',
+    value: ({ status }) => words[status]?.word ?? status,
+    paint: ({ status }: Row, cell: string, paint: Paint) => paint(words[status]?.colour ?? 'dim', cell),
+  }
+}

@@ -1,0 +1,100 @@
+import { describe, expect, it } from '@jest/globals'
+import { useWorld } from './support/world.js'
+
+const world = useWorld()
+const list = ['webhooks', 'list']
+
+describe('exit codes', () => {
+  it('0 for help and version, which go to stdout', async () => {
+    expect(await world.machine.run(['--version'])).toMatchObject({ code: 0, stdout: '0.1.0\n', stderr: '' })
+    expect(await world.machine.run(['webhooks', 'update', '--help'])).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  it.each([
+    ['no command', []],
+    ['a group without its command', ['webhooks']],
+    ['an unknown command', ['webhook']],
+    ['an unknown option', ['webhooks', 'list', '--all']],
+    ['an argument too many', ['whoami', 'really']],
+    ['an address that is none', ['whoami', '--url', 'hooks.example.com']],
+    ['an address without encryption', ['whoami', '--url', 'http://hooks.example.com']],
+    ['an option of the other way to sign in', ['login', '--email', 'ana@example.com']],
+  ])('2 for %s', async (_, args) => {
+    expect(await world.machine.run(args)).toMatchObject({ code: 2, stdout: '' })
+    expect(world.service.seen).toEqual([])
+  })
+
+  it('3 without a token, with a revoked one and with damaged ones, and never repeats them', async () => {
+    expect((await world.machine.run(list)).code).toBe(3)
+    const revoked = await world.machine.run(list, { env: { SIGNET_TOKEN: 'svp_revoked' } })
+    expect(revoked.code).toBe(3)
+    expect(revoked.stderr).toContain('SIGNET_TOKEN')
+    expect(revoked.stderr).not.toContain('svp_revoked')
+    const damaged = await world.machine.run(list, { env: { SIGNET_TOKEN: 'svp_in two\nlines' } })
+    expect(damaged.code).toBe(2)
+    expect(damaged.stderr).not.toContain('svp_in')
+  })
+
+  it('4 when nothing answers', async () => {
+    const { env } = world.signedIn()
+    const ended = await world.machine.run([...list, '--json'], {
+      env: { ...env, SIGNET_URL: 'http://127.0.0.1:9' },
+    })
+    expect(ended.code).toBe(4)
+    expect(JSON.parse(ended.stderr)).toMatchObject({ error: { code: 'network', exit_code: 4 } })
+  })
+
+  it('5 when the service fails', async () => {
+    world.service.behaviour.override = () => ({
+      status: 503,
+      body: { error: { code: 'unavailable', message: 'Later' } },
+    })
+    const ended = await world.machine.run(list, world.signedIn())
+    expect(ended.code).toBe(5)
+    expect(ended.stderr).toContain('503')
+  })
+
+  it.each([
+    ['a page', { status: 200, body: '<html>', headers: { 'content-type': 'text/html' } }],
+    ['other JSON', { status: 200, body: { hello: 'world' } }],
+    ['a redirect', { status: 302, body: '', headers: { location: 'https://evil.example/' } }],
+  ])('5 when %s answers in its place', async (_, answer) => {
+    world.service.behaviour.override = () => answer
+    const ended = await world.machine.run(list, world.signedIn())
+    expect(ended.code).toBe(5)
+    expect(ended.stderr).toContain('SIGNET_URL')
+  })
+
+  it('1 with the time to wait when the service limits', async () => {
+    world.service.behaviour.override = () => ({
+      status: 429,
+      headers: { 'retry-after': '7' },
+      body: { error: { code: 'too_many_requests', message: 'Too many requests' } },
+    })
+    const ended = await world.machine.run(list, world.signedIn())
+    expect(ended.code).toBe(1)
+    expect(ended.stderr).toContain('Try again in 7 s')
+  })
+})
+
+describe('output', () => {
+  it('is coloured when asked for, and not when NO_COLOR is set', async () => {
+    const { env } = world.signedIn()
+    const args = ['token', 'revoke', 'x']
+    expect((await world.machine.run(args, { env: { ...env, FORCE_COLOR: '1' } })).stderr).toContain(
+      '\u001b[31m',
+    )
+    const plain = await world.machine.run(args, { env: { ...env, FORCE_COLOR: '1', NO_COLOR: '1' } })
+    expect(plain.stderr).not.toContain('\u001b')
+  })
+
+  it('never follows a redirect with the token', async () => {
+    const before = world.identity.seen.length
+    world.service.behaviour.override = () => ({
+      status: 307,
+      headers: { location: `${world.identity.url}/v1/webhooks` },
+    })
+    await world.machine.run(list, world.signedIn())
+    expect(world.identity.seen).toHaveLength(before)
+  })
+})

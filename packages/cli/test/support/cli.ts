@@ -1,0 +1,73 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
+const BROWSER = fileURLToPath(new URL('browser.mjs', import.meta.url))
+const TIME_LIMIT_MS = 25_000
+
+export type Ended = { code: number | null; stdout: string; stderr: string }
+
+/** A running command line. */
+export type Running = {
+  child: ChildProcess
+  stdout: () => string
+  stderr: () => string
+  ended: Promise<Ended>
+}
+
+type StartOptions = { env?: Record<string, string>; input?: string }
+
+/** One computer's worth of state: its own configuration folder, no keychain, a browser without a window. */
+export class Machine {
+  readonly home = mkdtempSync(join(tmpdir(), 'signet-cli-'))
+  readonly credentials = join(this.home, 'config', 'signet', 'credentials.json')
+
+  constructor(private readonly env: Record<string, string> = {}) {}
+
+  /** Runs the built program, as installed. */
+  start(args: readonly string[], { env = {}, input }: StartOptions = {}): Running {
+    const child = spawn(process.execPath, [MAIN, ...args], {
+      env: {
+        PATH: process.env['PATH'],
+        HOME: this.home,
+        XDG_CONFIG_HOME: join(this.home, 'config'),
+        SIGNET_CREDENTIAL_STORE: 'file',
+        BROWSER,
+        ...this.env,
+        ...env,
+      },
+      stdio: 'pipe',
+      // A command that hangs ends as a failed test, not as a process left behind.
+      timeout: TIME_LIMIT_MS,
+    })
+    child.stdin.on('error', () => undefined)
+    child.stdin.end(input ?? '')
+    let stdout = ''
+    let stderr = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+    const ended = once(child, 'close').then(() => ({ code: child.exitCode, stdout, stderr }))
+    return { child, stdout: () => stdout, stderr: () => stderr, ended }
+  }
+
+  run(args: readonly string[], options?: StartOptions): Promise<Ended> {
+    return this.start(args, options).ended
+  }
+
+  remove(): void {
+    rmSync(this.home, { recursive: true, force: true })
+  }
+}
+
+/** The one JSON value on stdout. */
+export function json<T>({ stdout, stderr }: Ended): T {
+  try {
+    return JSON.parse(stdout) as T
+  } catch (cause) {
+    throw new Error(`no JSON on stdout; stderr: ${stderr}`, { cause })
+  }
+}

@@ -1,0 +1,56 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type AddressInfo } from 'node:net'
+
+export type Seen = {
+  method: string
+  path: string
+  url: URL
+  headers: IncomingMessage['headers']
+  body: string
+}
+export type Answer = { status?: number; body?: unknown; headers?: Record<string, string> }
+export type Handler = (request: Seen) => Answer | Promise<Answer>
+
+export type DoubleServer = { url: string; seen: Seen[]; close: () => Promise<void> }
+
+/** A socket, a log of what came in, and a function that answers. */
+export async function startDouble(handler: Handler): Promise<DoubleServer> {
+  const seen: Seen[] = []
+  const server = createServer((request, response) => {
+    void (async () => {
+      const entry = await read(request)
+      seen.push(entry)
+      write(response, await handler(entry))
+    })()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    seen,
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+async function read(request: IncomingMessage): Promise<Seen> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+  const url = new URL(request.url ?? '/', 'http://double')
+  return {
+    method: request.method ?? '',
+    path: url.pathname,
+    url,
+    headers: request.headers,
+    body: Buffer.concat(chunks).toString('utf8'),
+  }
+}
+
+function write(response: ServerResponse, { status = 200, body, headers }: Answer): void {
+  const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text)
+}

@@ -1,0 +1,241 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { type CreatedToken, type PersonalToken, type Webhook } from '../../src/api/types.js'
+import { startDouble, type Answer, type DoubleServer, type Handler, type Seen } from './double-http.js'
+
+type Hook = Webhook & { secret: string }
+
+/** What a test may turn. */
+export type Behaviour = {
+  /** The decision on the consent page. */
+  consent: 'approve' | 'deny'
+  /** The `iss` that comes back; by default the right one. */
+  issuer: string | undefined
+  /** Answers this instead, when it says so. */
+  override: (request: Seen) => Answer | undefined
+}
+
+export type ServiceDouble = DoubleServer & {
+  behaviour: Behaviour
+  hooks: Hook[]
+  tokens: Map<string, PersonalToken>
+  /** Makes a personal token outside of any sign-in. */
+  issueToken: (name?: string) => CreatedToken
+  /** Sends an event to a hook, signed as the contract says. */
+  deliver: (hook: Hook, event: unknown, change?: Record<string, string>) => Promise<number>
+}
+
+const unauthorized: Answer = error(401, 'unauthorized', 'The access token is invalid or has expired')
+const notFound: Answer = error(404, 'not_found', 'Not found')
+
+/**
+ * Stands for the webhooks service: speaks the contract's forms over a socket, keeps no rule the tool does not depend on.
+ * `managers` are the bearers that may manage tokens besides OAuth access tokens, i.e. user JWTs.
+ */
+export async function startServiceDouble(managers: Set<string>): Promise<ServiceDouble> {
+  const behaviour: Behaviour = { consent: 'approve', issuer: undefined, override: () => undefined }
+  const hooks: Hook[] = []
+  const tokens = new Map<string, PersonalToken>()
+  const codes = new Map<string, { challenge: string; redirectUri: string }>()
+  const accessTokens = new Map<string, string>()
+  let nextId = 42
+
+  const issueToken = (name = 'a token', days = 90): CreatedToken => {
+    const token = `svp_${randomBytes(18).toString('hex')}`
+    const id = String((nextId += 1))
+    const entry = {
+      id,
+      name,
+      hint: `svp_…${token.slice(-4)}`,
+      scope: 'mcp:connect',
+      created_at: '2026-01-01T00:00:00.000Z',
+      expires_at: new Date(Date.UTC(2026, 0, 1 + days)).toISOString(),
+      last_used_at: '',
+    }
+    tokens.set(token, { ...entry, status: 'active' })
+    return { ...entry, token }
+  }
+
+  const deliver: ServiceDouble['deliver'] = async (hook, event, change = {}) => {
+    const body = JSON.stringify(event)
+    const timestamp = String(Math.floor(Date.now() / 1000))
+    const signature = createHmac('sha256', hook.secret).update(`${timestamp}.${body}`).digest('hex')
+    const response = await fetch(hook.url, {
+      method: 'POST',
+      body,
+      headers: {
+        'content-type': 'application/json',
+        'x-service-event': (event as { type?: string }).type ?? '',
+        'x-service-delivery': '981',
+        'x-service-timestamp': timestamp,
+        'x-service-signature': `sha256=${signature}`,
+        ...change,
+      },
+    })
+    return response.status
+  }
+
+  const oauth: Record<string, Handler> = {
+    'GET /.well-known/oauth-authorization-server': () => ({
+      body: {
+        issuer: server.url,
+        authorization_endpoint: `${server.url}/oauth/authorize`,
+        token_endpoint: `${server.url}/oauth/token`,
+        revocation_endpoint: `${server.url}/oauth/revoke`,
+        response_types_supported: ['code'],
+        code_challenge_methods_supported: ['S256'],
+        authorization_response_iss_parameter_supported: true,
+      },
+    }),
+    'GET /oauth/authorize': ({ url }) => {
+      const {
+        redirect_uri: redirectUri = '',
+        state = '',
+        code_challenge: challenge = '',
+      } = parameters(url.search)
+      const code = `svc_${randomBytes(16).toString('hex')}`
+      codes.set(code, { challenge, redirectUri })
+      const target = new URL(redirectUri)
+      if (behaviour.consent === 'approve') target.searchParams.set('code', code)
+      else target.searchParams.set('error', 'access_denied')
+      target.searchParams.set('state', state)
+      target.searchParams.set('iss', behaviour.issuer ?? server.url)
+      return { status: 302, headers: { location: target.href } }
+    },
+    'POST /oauth/token': ({ body }) => {
+      const {
+        code = '',
+        code_verifier: verifier = '',
+        redirect_uri: redirectUri,
+        client_id: client,
+      } = parameters(body)
+      const found = codes.get(code)
+      codes.delete(code)
+      const challenge = createHash('sha256').update(verifier).digest('base64url')
+      if (found?.challenge !== challenge || found.redirectUri !== redirectUri || client !== 'svcl_cli') {
+        return { status: 400, body: { error: 'invalid_grant', error_description: 'The code is not valid' } }
+      }
+      const access = `sva_${randomBytes(16).toString('hex')}`
+      const refresh = `svr_${randomBytes(16).toString('hex')}`
+      accessTokens.set(access, refresh)
+      const scope = 'mcp:connect tokens:manage'
+      const email = 'ana@example.com'
+      return {
+        body: {
+          access_token: access,
+          token_type: 'Bearer',
+          expires_in: 3600,
+          refresh_token: refresh,
+          scope,
+          email,
+        },
+      }
+    },
+    'POST /oauth/revoke': ({ body }) => {
+      const { token } = parameters(body)
+      for (const [access, refresh] of accessTokens) if (refresh === token) accessTokens.delete(access)
+      return {}
+    },
+  }
+
+  const account: Handler = ({ method, path, headers, body }) => {
+    const bearer = bearerOf(headers.authorization)
+    if (path === '/account/tokens/current')
+      return tokens.delete(bearer) ? { body: { ok: true } } : unauthorized
+    if (tokens.has(bearer)) return error(403, 'forbidden', 'A personal token may not manage tokens')
+    if (!accessTokens.has(bearer) && !managers.has(bearer)) return unauthorized
+    if (method === 'GET') return { body: { items: [...tokens.values()].reverse() } }
+    if (method === 'POST') {
+      const { name, expires_in_days: days } = JSON.parse(body) as { name: string; expires_in_days?: number }
+      return { status: 201, body: issueToken(name, days) }
+    }
+    const found = [...tokens].find(([, { id }]) => id === path.split('/').at(-1))
+    return found && tokens.delete(found[0]) ? { body: { ok: true } } : notFound
+  }
+
+  const v1: Handler = ({ method, path, headers, body, url }) => {
+    if (!tokens.has(bearerOf(headers.authorization))) return unauthorized
+    if (path === '/v1/webhook-events/samples') return { body: [sample(url.searchParams.get('event'))] }
+    if (path === '/v1/webhooks' && method === 'GET') return { body: { items: hooks.map(visible) } }
+    if (path === '/v1/webhooks' && method === 'POST') return createHook(body)
+    const [, , , id, action] = path.split('/')
+    const hook = hooks.find((one) => one.id === id)
+    if (hook === undefined) return notFound
+    if (action === 'deliveries') return { body: { items: [delivery(hook)] } }
+    if (action === 'test') {
+      const event = ping(hook)
+      if (hook.status === 1) void deliver(hook, event)
+      return { body: { event_id: event.id, queued: hook.status === 1 } }
+    }
+    if (method === 'DELETE') {
+      hooks.splice(hooks.indexOf(hook), 1)
+      return { body: { ok: true } }
+    }
+    const change = JSON.parse(body) as { url?: string; events?: string[] }
+    // The trap of the contract: what is left out is cleared.
+    Object.assign(hook, { url: change.url ?? hook.url, events: change.events ?? [] })
+    return { body: { item: visible(hook) } }
+  }
+
+  const createHook = (body: string): Answer => {
+    const { url, events = [] } = JSON.parse(body) as { url: string; events?: string[] }
+    if (hooks.length >= 5) return error(429, 'too_many_requests', 'At most 5 webhooks')
+    const times = { created_at: '2026-01-01T00:00:00.000Z', updated_at: '2026-01-01T00:00:00.000Z' }
+    const secret = `whsec_${randomBytes(32).toString('base64url')}`
+    const hook = {
+      id: String((nextId += 1)),
+      url,
+      events,
+      status: 1,
+      consecutive_failures: 0,
+      ...times,
+      secret,
+    }
+    hooks.push(hook)
+    return { body: { endpoint_id: hook.id, secret, url, events, status: 1 } }
+  }
+
+  const server = await startDouble((request) => {
+    const overridden = behaviour.override(request)
+    if (overridden) return overridden
+    const handler = oauth[`${request.method} ${request.path}`]
+    if (handler) return handler(request)
+    if (request.path.startsWith('/account/tokens')) return account(request)
+    return request.path.startsWith('/v1/') ? v1(request) : notFound
+  })
+  return Object.assign(server, { behaviour, hooks, tokens, issueToken, deliver })
+}
+
+function error(status: number, code: string, message: string): Answer {
+  return { status, body: { error: { code, message } } }
+}
+
+const parameters = (text: string): Record<string, string | undefined> =>
+  Object.fromEntries(new URLSearchParams(text))
+const bearerOf = (header = ''): string => header.replace(/^Bearer /, '')
+const visible = ({ secret: _, ...hook }: Hook): Webhook => hook
+
+const ping = (hook: Hook) => ({
+  id: `evt_${randomBytes(16).toString('hex')}`,
+  type: 'webhook.ping',
+  created_at: '2026-01-01T00:00:00.000Z',
+  data: { endpoint_id: hook.id, message: 'This is a test event.' },
+})
+
+const sample = (type: string | null) => ({
+  id: 'evt_sample_summary_completed',
+  type: type ?? 'summary.completed',
+  created_at: '2026-01-01T00:00:00.000Z',
+  data: { audio_id: 'rec_1001', title: 'Weekly \u001b[31msync' },
+})
+
+const delivery = (hook: Hook) => ({
+  id: '981',
+  endpoint_id: hook.id,
+  event_id: 'evt_0f8c1d2e3b4a59687786a5b4c3d2e1f0',
+  event_type: 'webhook.ping',
+  status: 0,
+  attempts: 2,
+  last_error: 'http_503',
+  delivered_at: '',
+  created_at: '2026-01-01T00:00:00.000Z',
+})
