@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ChaosStack, type ProcessName } from './stack.js'
+
+export type Fault = {
+  name: string
+  /** Resolves when the fault is over, that is when everything runs and is connected again. */
+  run(stack: ChaosStack): Promise<void>
+}
+
+const untilInFlight = async ({ receiver }: ChaosStack): Promise<void> => {
+  while (receiver.open < 2) await sleep(2)
+}
+
+const killDispatcher = (name: ProcessName): Fault => ({
+  name: `kill ${name} in mid-attempt`,
+  async run(stack) {
+    await untilInFlight(stack)
+    stack.process(name).kill('SIGKILL')
+    await stack.process(name).exited
+    await stack.start(name)
+  },
+})
+
+const killApi: Fault = {
+  name: 'kill the API in mid-ingest',
+  async run(stack) {
+    stack.process('api').kill('SIGKILL')
+    await stack.process('api').exited
+    await stack.start('api')
+  },
+}
+
+const killRedis = ({ empty }: { empty: boolean }): Fault => ({
+  name: empty ? 'kill Redis, restart it empty' : 'kill Redis, restart it with its append-only file',
+  async run(stack) {
+    await untilInFlight(stack)
+    await stack.killRedis()
+    await sleep(1000)
+    await stack.startRedisAgain({ empty })
+  },
+})
+
+const killPostgres: Fault = {
+  name: 'kill PostgreSQL, restart it',
+  async run(stack) {
+    await untilInFlight(stack)
+    await stack.killPostgres()
+    await sleep(1000)
+    await stack.startPostgresAgain()
+  },
+}
+
+const cutRedis = (seconds: number): Fault => ({
+  name: `cut Redis off for ${seconds} s`,
+  async run({ proxy }) {
+    proxy.cut()
+    await sleep(seconds * 1000)
+    proxy.heal()
+  },
+})
+
+/** Longer than its job locks live. */
+const freezeDispatcher = (name: ProcessName, seconds: number): Fault => ({
+  name: `freeze ${name} for ${seconds} s`,
+  async run(stack) {
+    await untilInFlight(stack)
+    stack.process(name).kill('SIGSTOP')
+    await sleep(seconds * 1000)
+    stack.process(name).kill('SIGCONT')
+  },
+})
+
+export const allFaults: readonly Fault[] = [
+  killDispatcher('dispatcher-1'),
+  killApi,
+  killRedis({ empty: true }),
+  killRedis({ empty: false }),
+  killPostgres,
+  cutRedis(30),
+  freezeDispatcher('dispatcher-2', 20),
+  killDispatcher('dispatcher-2'),
+]
+
+/** What fits into a test run: every kind of loss once, without the long waits. */
+export const shortFaults: readonly Fault[] = [
+  killDispatcher('dispatcher-1'),
+  killApi,
+  killRedis({ empty: true }),
+  killPostgres,
+]

@@ -1,0 +1,78 @@
+import { once } from 'node:events'
+import { type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import { type AddressInfo } from 'node:net'
+import { issueCertificate, type Authority } from '@signet/local'
+import { verify } from '@signet/webhook-verify'
+
+export type Receipt = { eventId: string; deliveryId: string; path: string; at: number }
+
+export type FaultyReceiver = {
+  url(path: string): string
+  /** Requests that were verified and answered 200, oldest first. */
+  receipts: Receipt[]
+  /** Requests in the middle of being answered. */
+  readonly open: number
+  /** Requests that had the wrong signature or body. */
+  readonly refused: number
+  setSecret(path: string, secret: string): void
+  close(): void
+}
+
+/** A receiver in a bad mood: most requests are answered after a moment, some late, some with 500, some never. */
+export async function startFaultyReceiver(
+  authority: Authority,
+  random: () => number,
+): Promise<FaultyReceiver> {
+  const secrets = new Map<string, string>()
+  const receipts: Receipt[] = []
+  let open = 0
+  let refused = 0
+
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const path = request.url ?? '/'
+    const event = verify(Buffer.concat(chunks), request.headers, secrets.get(path) ?? '')
+    const mood = random()
+    if (mood < 0.01) return // no answer at all: the sender gives up
+    if (mood < 0.02) return void request.socket.destroy()
+    await new Promise((resolve) => setTimeout(resolve, mood < 0.05 ? 2000 : 10 + 100 * random()))
+    if (mood > 0.93) return void response.writeHead(500).end()
+    response.writeHead(200).end('ok', () => {
+      receipts.push({
+        eventId: event.id,
+        deliveryId: String(request.headers['x-service-delivery']),
+        path,
+        at: Date.now(),
+      })
+    })
+  }
+
+  const server = createServer(await issueCertificate(authority), (request, response) => {
+    open += 1
+    response.once('close', () => (open -= 1))
+    take(request, response).catch(() => {
+      refused += 1
+      response.writeHead(401).end()
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: (path) => `https://127.0.0.1:${port}${path}`,
+    receipts,
+    get open() {
+      return open
+    },
+    get refused() {
+      return refused
+    },
+    setSecret: (path, secret) => void secrets.set(path, secret),
+    close() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}

@@ -1,0 +1,127 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { settleAccounts, type Account, type Period } from './accounts.js'
+import { type Fault } from './faults.js'
+import { startLoad, type Load } from './load.js'
+import { startChaosStack, type ChaosStack } from './stack.js'
+
+export type ScenarioOptions = {
+  code: 'dist' | 'source'
+  faults: readonly Fault[]
+  perSecond: number
+  /** Steady load before the first fault and after each recovery. */
+  calmMs: number
+  seed: number
+  say: (line: string) => void
+}
+
+export type FaultReport = Period & {
+  name: string
+  /** From the fault's end to the next arrival at the receiver. */
+  dispatchingAfterMs: number
+  /** From the fault's end until everything begun before it has had an attempt, or ended. */
+  caughtUpAfterMs: number
+}
+
+export type ChaosReport = { faults: FaultReport[]; account: Account; repeated: number; refused: number }
+
+const ACCOUNTS = 4
+const ENDPOINTS_PER_ACCOUNT = 2
+const RECOVERY_LIMIT_MS = 90_000
+const SETTLE_LIMIT_MS = 120_000
+
+/** Runs the faults one after the other under steady load, lets everything come to rest, and settles the accounts. */
+export async function runScenario(options: ScenarioOptions): Promise<ChaosReport> {
+  const { say, faults, calmMs } = options
+  const stack = await startChaosStack({
+    code: options.code,
+    accounts: ACCOUNTS,
+    random: seeded(options.seed),
+  })
+  try {
+    say(`everything runs; ${options.perSecond} events a second to ${ENDPOINTS_PER_ACCOUNT} endpoints each`)
+    const load = startLoad({ ...stack, perSecond: options.perSecond })
+    await sleep(calmMs)
+    const reports: FaultReport[] = []
+    for (const fault of faults) {
+      const report = await runFault(fault, stack)
+      reports.push(report)
+      say(describeFault(report))
+      await sleep(calmMs)
+    }
+    await load.stop()
+    await untilAtRest(stack)
+    const account = await settle(stack, load, reports)
+    return { faults: reports, account, repeated: load.repeated, refused: stack.receiver.refused }
+  } finally {
+    await stack.close()
+  }
+}
+
+async function runFault(fault: Fault, stack: ChaosStack): Promise<FaultReport> {
+  const from = Date.now()
+  await fault.run(stack)
+  const to = Date.now()
+  const { receipts } = stack.receiver
+  const [dispatchingAfterMs, caughtUpAfterMs] = await Promise.all([
+    since(to, () => Promise.resolve((receipts.at(-1)?.at ?? 0) >= to)),
+    since(to, async () => (await countUntouched(stack, new Date(from))) === 0),
+  ])
+  return { name: fault.name, from, to, dispatchingAfterMs, caughtUpAfterMs }
+}
+
+async function since(start: number, condition: () => Promise<boolean>): Promise<number> {
+  while (Date.now() - start < RECOVERY_LIMIT_MS) {
+    if (await condition().catch(() => false)) return Date.now() - start
+    await sleep(50)
+  }
+  return Infinity
+}
+
+/** Events not dispatched, and deliveries without an attempt, that are older than `before`. */
+async function countUntouched({ db }: ChaosStack, before: Date): Promise<number> {
+  const { rows } = await db.query<{ count: number }>(
+    `select (select count(*) from webhook_events where state = 'queued' and created_at < $1)::integer
+       + (select count(*) from webhook_deliveries where status = 0 and attempts = 0 and created_at < $1)::integer as count`,
+    [before],
+  )
+  return rows[0]?.count ?? 0
+}
+
+async function untilAtRest({ db }: ChaosStack): Promise<void> {
+  for (const deadline = Date.now() + SETTLE_LIMIT_MS; Date.now() < deadline; await sleep(200)) {
+    const { rows } = await db.query<{ busy: boolean }>(
+      `select exists (select from webhook_events where state = 'queued')
+         or exists (select from webhook_deliveries where status = 0) as busy`,
+    )
+    if (rows[0]?.busy === false) return
+  }
+}
+
+async function settle(stack: ChaosStack, load: Load, faults: readonly Period[]): Promise<Account> {
+  // The answer to the last attempt may be committed before the receiver has written its own note of it.
+  await sleep(500)
+  return settleAccounts(stack.db, {
+    acknowledged: load.acknowledged,
+    receipts: stack.receiver.receipts,
+    faults,
+    perEvent: ENDPOINTS_PER_ACCOUNT,
+  })
+}
+
+const inSeconds = (ms: number) => (ms === Infinity ? 'never' : `${(ms / 1000).toFixed(1)} s`)
+
+function describeFault({ name, from, to, dispatchingAfterMs, caughtUpAfterMs }: FaultReport): string {
+  const recovery = `dispatching again after ${inSeconds(dispatchingAfterMs)}, caught up after ${inSeconds(caughtUpAfterMs)}`
+  return `${name} (${inSeconds(to - from)}): ${recovery}`
+}
+
+/** Mulberry32: the receiver's moods can be repeated. */
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
+  }
+}

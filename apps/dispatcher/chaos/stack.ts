@@ -1,0 +1,186 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Db } from '@signet/db'
+import {
+  createAuthority,
+  freePort,
+  startGuarded,
+  startPostgres,
+  startRedis,
+  type Guarded,
+  type PostgresServer,
+  type RedisServer,
+} from '@signet/local'
+import { SecretBox } from '@signet/webhook-core'
+import { Subscriber } from '../test/support/subscriber.js'
+import { migrateWebhooks } from '../test/support/database.js'
+import { startFaultyReceiver, type FaultyReceiver } from './faulty-receiver.js'
+import { startRedisProxy, type RedisProxy } from './redis-proxy.js'
+
+export type ProcessName = 'api' | 'dispatcher-1' | 'dispatcher-2'
+
+export type ChaosStack = {
+  db: Db
+  receiver: FaultyReceiver
+  accounts: string[]
+  internalUrl: string
+  token: string
+  proxy: RedisProxy
+  process(name: ProcessName): Guarded
+  start(name: ProcessName): Promise<void>
+  killRedis(): Promise<void>
+  /** `empty` forgets what its append-only file holds. */
+  startRedisAgain(options: { empty: boolean }): Promise<void>
+  killPostgres(): Promise<void>
+  startPostgresAgain(): Promise<void>
+  close(): Promise<void>
+}
+
+export type StackOptions = {
+  /** `dist` runs what is built; `source` needs no build. */
+  code: 'dist' | 'source'
+  accounts: number
+  random: () => number
+}
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const ENDPOINTS_PER_ACCOUNT = 2
+
+/** The API, two dispatchers, a faulty receiver, PostgreSQL and Redis, each in a process of its own that may be killed. */
+export async function startChaosStack({ code, accounts, random }: StackOptions): Promise<ChaosStack> {
+  const folder = mkdtempSync(join(tmpdir(), 'signet-chaos-'))
+  chmodSync(folder, 0o711) // as root the servers run under another account, which must be able to pass
+  const authority = await createAuthority()
+  writeFileSync(join(folder, 'authority.pem'), authority.cert)
+
+  let postgres: PostgresServer = await startPostgres({ dataDir: join(folder, 'postgres') })
+  await postgres.createDatabase('webhooks')
+  const databaseUrl = postgres.url('webhooks')
+  await migrateWebhooks(databaseUrl)
+  let redis: RedisServer = await startRedis({ dir: join(folder, 'redis'), appendOnly: true })
+  const proxy = await startRedisProxy(() => redis.port)
+  const receiver = await startFaultyReceiver(authority, random)
+  const db = new Db({ connectionString: databaseUrl })
+
+  const token = randomBytes(24).toString('base64url')
+  const secretKeys = `chaos:${randomBytes(32).toString('base64')}`
+  const [apiPort, internalPort] = [await freePort(), await freePort()]
+  const shared = {
+    PATH: process.env['PATH'],
+    NODE_ENV: 'development',
+    NODE_EXTRA_CA_CERTS: join(folder, 'authority.pem'),
+    WEBHOOKS_DATABASE_URL: databaseUrl,
+    WEBHOOKS_REDIS_URL: `redis://127.0.0.1:${proxy.port}`,
+    WEBHOOKS_SECRET_KEYS: secretKeys,
+    WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
+    WEBHOOKS_LOG_LEVEL: 'info',
+  }
+  const api = {
+    WEBHOOKS_HOST: '127.0.0.1',
+    WEBHOOKS_PORT: String(apiPort),
+    WEBHOOKS_INTERNAL_PORT: String(internalPort),
+    WEBHOOKS_BASE_URL: `http://127.0.0.1:${apiPort}`,
+    WEBHOOKS_IDENTITY_URL: 'http://127.0.0.1:9',
+    WEBHOOKS_IDENTITY_JWT_SECRET: randomBytes(32).toString('hex'),
+    WEBHOOKS_INTERNAL_TOKENS: `chaos:${createHash('sha256').update(token).digest('hex')}`,
+  }
+  const dispatcherPorts = { 'dispatcher-1': await freePort(), 'dispatcher-2': await freePort() }
+  const processes = new Map<ProcessName, Guarded>()
+
+  const start = async (name: ProcessName): Promise<void> => {
+    const isApi = name === 'api'
+    const port = isApi ? apiPort : dispatcherPorts[name]
+    const env = isApi
+      ? api
+      : // Shortened, so that the run ends; jitter and number of tries stay.
+        {
+          DISPATCHER_PORT: String(port),
+          DISPATCHER_HOST: '127.0.0.1',
+          DISPATCHER_RETRY_DELAYS_SECONDS: '1,2,3,3,3',
+        }
+    const started = await startGuarded({
+      command: process.execPath,
+      args: programOf(isApi ? 'webhooks' : 'dispatcher', code),
+      stopSignal: 'TERM',
+      logFile: join(folder, `${name}.log`),
+      cwd: folder,
+      env: { ...shared, ...env },
+    })
+    processes.set(name, started)
+    await untilAlive(started, `http://127.0.0.1:${port}/healthz`, join(folder, `${name}.log`))
+  }
+  await Promise.all((['api', 'dispatcher-1', 'dispatcher-2'] as const).map(start))
+
+  return {
+    db,
+    receiver,
+    accounts: await createAccounts(accounts, { db, receiver, secretBox: SecretBox.parse(secretKeys) }),
+    internalUrl: `http://127.0.0.1:${internalPort}`,
+    token,
+    proxy,
+    start,
+    process(name) {
+      const found = processes.get(name)
+      if (!found) throw new Error(`${name} was not started`)
+      return found
+    },
+    killRedis: () => redis.kill('SIGKILL'),
+    async startRedisAgain({ empty }) {
+      if (empty) rmSync(join(folder, 'redis', 'appendonlydir'), { recursive: true, force: true })
+      redis = await startRedis({ dir: join(folder, 'redis'), port: redis.port, appendOnly: true })
+    },
+    killPostgres: () => postgres.kill('SIGKILL'),
+    async startPostgresAgain() {
+      postgres = await startPostgres({ dataDir: join(folder, 'postgres'), port: postgres.port })
+    },
+    async close() {
+      for (const name of processes.keys()) processes.get(name)?.kill('SIGCONT')
+      await Promise.all([...processes.values()].map((one) => one.stop(10_000)))
+      receiver.close()
+      proxy.close()
+      await db.close()
+      await redis.stop()
+      await postgres.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function programOf(app: 'webhooks' | 'dispatcher', code: StackOptions['code']): string[] {
+  const folder = join(ROOT, 'apps', app)
+  if (code === 'dist') return ['--enable-source-maps', join(folder, 'dist/main.js'), 'serve']
+  const tsx = import.meta.resolve('tsx')
+  return ['--conditions=@signet/source', '--import', tsx, join(folder, 'src/main.ts'), 'serve']
+}
+
+async function untilAlive(process: Guarded, url: string, logFile: string): Promise<void> {
+  for (const deadline = Date.now() + 45_000; Date.now() < deadline;) {
+    if (!process.running) throw new Error(`a process ended at its start; its log is ${logFile}`)
+    const alive = await fetch(url, { signal: AbortSignal.timeout(1000) }).then(
+      (response) => response.ok,
+      () => false,
+    )
+    if (alive) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error(`no answer from ${url}`)
+}
+
+async function createAccounts(
+  count: number,
+  { receiver, ...deps }: { db: Db; receiver: FaultyReceiver; secretBox: SecretBox },
+): Promise<string[]> {
+  const accounts = Array.from({ length: count }, () => randomUUID())
+  for (const accountId of accounts) {
+    const subscriber = new Subscriber(deps, accountId)
+    for (let i = 0; i < ENDPOINTS_PER_ACCOUNT; i += 1) {
+      const path = `/${accountId}/${i}`
+      const { secret } = await subscriber.endpoint(receiver.url(path))
+      receiver.setSecret(path, secret)
+    }
+  }
+  return accounts
+}
