@@ -7,7 +7,7 @@ export async function runJest(args) {
   const folder = join(root, '.cache')
   const resultFile = join(folder, `jest-${process.pid}.json`)
   mkdirSync(folder, { recursive: true })
-  const { ok } = await run(
+  const { ok, code, signal } = await run(
     process.execPath,
     [...jestCommand, '--json', `--outputFile=${resultFile}`, ...args],
     { inheritErrors: true },
@@ -21,7 +21,8 @@ export async function runJest(args) {
       skipped: result.numPendingTests + result.numTodoTests,
     }
   } catch {
-    return { passed: 0, failed: ok ? 0 : 1, skipped: 0 } // jest itself could not start, or found nothing to run
+    if (!ok) console.log(`jest itself ended with ${signal ?? `exit code ${code}`}, without a result`)
+    return { passed: 0, failed: ok ? 0 : 1, skipped: 0 }
   } finally {
     rmSync(resultFile, { force: true })
   }
