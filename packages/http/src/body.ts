@@ -24,7 +24,7 @@ export function bodyReader(
       })
     }
     if (spec.as === 'json-bytes') return req.body as Buffer
-    const parsed: unknown = req.body ?? {}
+    const parsed: unknown = req.body === undefined ? {} : req.body
     if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
       throw refuse({ kind: 'malformed', message: 'The body must be an object' })
     const value = spec.prepare ? spec.prepare(parsed as Record<string, unknown>) : parsed
