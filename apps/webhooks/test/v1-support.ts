@@ -5,9 +5,12 @@ import { migrate, type Db } from '@signet/db'
 import { createLogger, createRegistry } from '@signet/telemetry'
 import { createTestDatabase, migrationsKey, testRedis, type TestDatabase } from '@signet/testkit'
 import { type Resolver } from '@signet/webhook-core'
+import { internalApiDocument, publicApiDocument } from '../src/api-docs/api-document.js'
 import { newCredential, sha256 } from '../src/credentials/credential.js'
 import { readConfig } from '../src/read-config.js'
+import { internalRoutes, publicRoutes } from '../src/routes.js'
 import { startService, type WebhooksService } from '../src/service.js'
+import { documentChecker } from './v1-document.js'
 
 const directory = fileURLToPath(new URL('../migrations', import.meta.url))
 export const SERVICE_TOKEN = 'service-token-of-the-pipeline-0123456789'
@@ -36,6 +39,8 @@ export type ApiOptions = {
 export function useApi(options: ApiOptions = {}) {
   let database: TestDatabase | undefined
   let service: WebhooksService | undefined
+  let fitsPublicDocument: ReturnType<typeof documentChecker> | undefined
+  let fitsInternalDocument: ReturnType<typeof documentChecker> | undefined
   const lines: Line[] = []
   const copied = async () => {
     database = await createTestDatabase({
@@ -55,6 +60,9 @@ export function useApi(options: ApiOptions = {}) {
       registry: createRegistry({ runtime: false }),
       resolver: options.resolver ?? publicResolver,
     })
+    const { insertedDiscovery: _, ...families } = publicRoutes(service.ctx)
+    fitsPublicDocument = documentChecker(publicApiDocument(Object.values(families).flat()))
+    fitsInternalDocument = documentChecker(internalApiDocument(internalRoutes(service.ctx)))
   })
   afterAll(async () => {
     await service?.close()
@@ -79,12 +87,19 @@ export function useApi(options: ApiOptions = {}) {
     get internalUrl() {
       return `http://127.0.0.1:${running().internalPort}`
     },
-    /** A call of the public API. */
-    call: (method: string, path: string, call: Call = {}) =>
-      send(`http://127.0.0.1:${running().port}${path}`, method, call),
+    /** A call of the public API. Its answer must be one that the document promises. */
+    async call(method: string, path: string, call: Call = {}) {
+      const reply = await send(`http://127.0.0.1:${running().port}${path}`, method, call)
+      fitsPublicDocument?.(method, path, reply.status, reply.body)
+      return reply
+    },
     /** A call of the internal API, with a service token unless `token` says otherwise. */
-    internal: (method: string, path: string, call: Call = {}) =>
-      send(`http://127.0.0.1:${running().internalPort}${path}`, method, { token: SERVICE_TOKEN, ...call }),
+    async internal(method: string, path: string, call: Call = {}) {
+      const url = `http://127.0.0.1:${running().internalPort}${path}`
+      const reply = await send(url, method, { token: SERVICE_TOKEN, ...call })
+      fitsInternalDocument?.(method, path, reply.status, reply.body)
+      return reply
+    },
     /** A fresh account with an access token of scope `mcp:connect`. */
     async anAccount(): Promise<{ accountId: string; token: string }> {
       const accountId = randomUUID()

@@ -44,7 +44,7 @@ function operation({ docs, path, body }: Route) {
       ? {
           requestBody: {
             required: body.optional !== true,
-            content: { [mediaType]: { schema: body.schema ?? {} } },
+            content: { [mediaType]: { schema: body.schema ?? docs.body ?? {} } },
           },
         }
       : {}),

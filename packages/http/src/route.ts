@@ -47,6 +47,8 @@ export type RouteDocs = {
   /** Names of security schemes, any of which will do; none for a public route. */
   security?: readonly string[]
   parameters?: readonly ParameterDoc[]
+  /** What the body holds, where the handler checks it by itself and `body` has no schema. */
+  body?: JsonSchema
   /** By status; a schema may be a `$ref` into the document's components. */
   responses: Readonly<Record<number, { description: string; schema?: JsonSchema }>>
 }

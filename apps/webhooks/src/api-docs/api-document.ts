@@ -2,8 +2,9 @@ import { openApiDocument, type JsonSchema, type Route } from '@signet/http'
 import { deliveryComponents } from '../deliveries/delivery-schemas.js'
 import { endpointComponents } from '../endpoints/endpoint-schemas.js'
 import { ingestComponents } from '../ingest/ingest-schemas.js'
-import { sampleComponents } from '../samples/sample-schemas.js'
+import { oauthComponents } from '../oauth/oauth-docs.js'
 import { personalTokenComponents } from '../personal-tokens/personal-token-routes.js'
+import { sampleComponents } from '../samples/sample-schemas.js'
 import { commonComponents } from '../v1/v1-docs.js'
 
 const VERSION = '1.0.0'
@@ -15,6 +16,7 @@ export const publicComponents: Readonly<Record<string, JsonSchema>> = {
   ...deliveryComponents,
   ...sampleComponents,
   ...personalTokenComponents,
+  ...oauthComponents,
 }
 
 /** The OpenAPI document of the routes that the public listener runs. */
@@ -35,12 +37,12 @@ export const publicApiDocument = (routes: readonly Route[]): JsonSchema =>
       tokens: {
         type: 'http',
         scheme: 'bearer',
-        description: 'An OAuth access token with scope `tokens:manage`',
+        description: 'An OAuth access token with scope `tokens:manage`, which the command-line tool gets',
       },
       user: {
         type: 'http',
         scheme: 'bearer',
-        description: 'A user JWT of the identity server, at most 15 minutes old',
+        description: 'A JWT of the identity server, at most 15 minutes old',
       },
     },
   })

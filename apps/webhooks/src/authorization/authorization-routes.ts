@@ -2,6 +2,7 @@ import { AppError } from '@signet/errors'
 import { route, type Answer, type Route } from '@signet/http'
 import { type Request } from 'express'
 import { type IpLimit } from '../limits/limits.js'
+import { authorizeParameters } from '../oauth/oauth-docs.js'
 import { Parameters } from '../oauth/parameters.js'
 import { type SessionCookie } from '../sessions/session-cookie.js'
 import { type OpenSession, type SessionService } from '../sessions/session-service.js'
@@ -24,7 +25,13 @@ export const authorizationRoutes = (deps: Deps): Route[] => [
   route({
     method: 'get',
     path: '/oauth/authorize',
-    docs: pageDocs('Authorization endpoint: answers the sign-in or consent page, or redirects with an error'),
+    docs: {
+      ...pageDocs('Authorization endpoint'),
+      description:
+        'Open it in the browser of the account. It shows a page to sign in and to consent, and then redirects with `code`, `state` and `iss`, or with `error`.',
+      tag: 'OAuth 2.1',
+      parameters: authorizeParameters,
+    },
     limit: deps.limit,
     handle: ({ req }) => authorize(deps, req),
   }),

@@ -1,6 +1,7 @@
 import { route, type Route } from '@signet/http'
 import { type ClientService, type RegisteredClient } from './client-service.js'
 import { type IpLimit } from '../limits/limits.js'
+import { oauthResponses, registerBody } from '../oauth/oauth-docs.js'
 
 type Deps = { clients: ClientService; limit: IpLimit }
 
@@ -13,11 +14,10 @@ export const clientRoutes = ({ clients, limit }: Deps): Route[] => [
     path: '/oauth/register',
     docs: {
       summary: 'Register a client',
-      tag: 'oauth',
-      responses: {
-        201: { description: 'The client as it was registered' },
-        400: { description: 'Refused metadata' },
-      },
+      description: 'RFC 7591, open to everyone. Members that are not listed are ignored.',
+      tag: 'OAuth 2.1',
+      body: registerBody,
+      responses: oauthResponses(201, 'RegisteredClient', 400),
     },
     limit,
     body: { as: 'json', maxBytes: MAX_BODY_BYTES },

@@ -47,7 +47,7 @@ const routesFor = (table: Documents): Route[] =>
     route({
       method: 'get',
       path: `/.well-known/${suffix}`,
-      docs: { summary, tag: 'discovery', responses: { 200: { description: 'The document' } } },
+      docs: { summary, tag: 'Discovery', responses: { 200: { description: 'The document' } } },
       handle: () => ({ status: 200, headers: HEADERS, body: document }),
     }),
   )

@@ -4,6 +4,7 @@ import { clientCredentials } from '../clients/client-credentials.js'
 import { type AuthenticatedClient, type ClientService } from '../clients/client-service.js'
 import { sha256 } from '../credentials/credential.js'
 import { type Limits } from '../limits/limits.js'
+import { oauthResponses, singleTokenBody, tokenBody } from '../oauth/oauth-docs.js'
 import { OAuthError } from '../oauth/oauth-error.js'
 import { Parameters } from '../oauth/parameters.js'
 import { type RevocationService } from './revocation-service.js'
@@ -27,12 +28,9 @@ export const tokenRoutes = (deps: Deps): Route[] => [
     path: '/oauth/token',
     docs: {
       summary: 'Exchange an authorization code or a refresh token',
-      tag: 'oauth',
-      responses: {
-        200: { description: 'Tokens' },
-        400: { description: 'OAuth error' },
-        401: { description: 'Unknown client' },
-      },
+      tag: 'OAuth 2.1',
+      body: tokenBody,
+      responses: oauthResponses(200, 'Tokens', 400, 401),
     },
     limit: deps.limits.token,
     body: form,
@@ -48,11 +46,10 @@ export const tokenRoutes = (deps: Deps): Route[] => [
     path: '/oauth/revoke',
     docs: {
       summary: 'Revoke an access token, or a refresh token with its grant (RFC 7009)',
-      tag: 'oauth',
-      responses: {
-        200: { description: 'Revoked, or not a token of this client' },
-        401: { description: 'Unknown client' },
-      },
+      description: 'Also fine when the token is unknown or belongs to another client: then nothing happens.',
+      tag: 'OAuth 2.1',
+      body: singleTokenBody,
+      responses: oauthResponses(200, undefined, 400, 401),
     },
     limit: deps.limits.revoke,
     body: form,
@@ -73,8 +70,10 @@ export const introspectionRoutes = (deps: Deps): Route[] => [
     path: '/oauth/introspect',
     docs: {
       summary: 'Describe a token to a resource server (RFC 7662)',
-      tag: 'oauth',
-      responses: { 200: { description: 'The token' }, 401: { description: 'A client that may not ask' } },
+      description: 'Only for clients that the operator listed.',
+      tag: 'OAuth 2.1',
+      body: singleTokenBody,
+      responses: oauthResponses(200, 'Introspection', 400, 401),
     },
     limit: deps.limits.revoke,
     body: form,

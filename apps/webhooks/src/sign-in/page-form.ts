@@ -7,7 +7,7 @@ export const pageForm: BodySpec = { as: 'form', maxBytes: 16 * 1024 }
 
 export const pageDocs = (summary: string): RouteDocs => ({
   summary,
-  tag: 'pages',
+  tag: 'Sign-in pages',
   responses: {
     200: { description: 'An HTML page' },
     303: { description: 'A redirect' },

@@ -27,22 +27,39 @@ export const commonComponents: Readonly<Record<string, JsonSchema>> = {
   },
 }
 
-const REASONS: Record<number, string> = {
-  400: '`bad_request`: a parameter is missing or invalid',
-  401: '`unauthorized`: the Bearer token is missing or invalid',
-  403: '`forbidden`: the token lacks the scope `mcp:connect`',
-  404: '`not_found`: there is no such subscription',
-  409: '`conflict`: the same key came with other content before',
-  413: '`bad_request`: the body is too large',
-  429: '`too_many_requests`: with `Retry-After`, slow down; without, the subscription quota is full',
-  503: '`unavailable`: a required service is down for a moment; `Retry-After` says when to try again',
+/** The errors of /v1, /account and the internal API (webhooks contract A.9, B.2, E.1, G.1). */
+export const errorReasons: readonly { status: number; code: string; when: string }[] = [
+  { status: 400, code: 'bad_request', when: 'a parameter is missing or invalid' },
+  { status: 401, code: 'unauthorized', when: 'the Bearer token is missing or invalid' },
+  { status: 403, code: 'forbidden', when: 'the token lacks the scope for this' },
+  { status: 404, code: 'not_found', when: 'there is no such resource, or it is not yours' },
+  { status: 405, code: 'bad_request', when: 'another method; `Allow` names the right ones' },
+  { status: 409, code: 'conflict', when: 'the same `source_event_key` came with other content before' },
+  { status: 413, code: 'bad_request', when: 'the body is too large' },
+  {
+    status: 429,
+    code: 'too_many_requests',
+    when: 'too fast, with `Retry-After`; or a quota is full, without it',
+  },
+  { status: 500, code: 'internal', when: 'our fault; look at the state before writing again' },
+  {
+    status: 503,
+    code: 'unavailable',
+    when: 'a required service is down for a moment; `Retry-After` says when to try again',
+  },
+  { status: 504, code: 'request_timeout', when: 'it took longer than 30 seconds' },
+]
+
+const reasonOf = (status: number): string => {
+  const reason = errorReasons.find((candidate) => candidate.status === status)
+  return reason ? `\`${reason.code}\`: ${reason.when}` : ''
 }
 
 /** Documentation of the answers of a route: its success and the errors it can give. */
 export function responses(success: Responses, ...errors: number[]): Responses {
   const failures = [...errors, 503].map((status) => [
     status,
-    { description: REASONS[status] ?? '', schema: ref('Error') },
+    { description: reasonOf(status), schema: ref('Error') },
   ])
   return { ...success, ...(Object.fromEntries(failures) as Responses) }
 }

@@ -1,0 +1,28 @@
+import { oauthErrorReasons } from '../oauth/oauth-docs.js'
+import { errorReasons } from '../v1/v1-docs.js'
+
+/** docs/errors.md: every error code that a caller can meet. */
+export const errorsPage = (): string =>
+  [
+    '# Errors of the webhooks service',
+    '',
+    'Generated from the tables in the source by `npm run docs`; change those, not this file.',
+    '',
+    '## `/v1`, `/account` and the internal API',
+    '',
+    '`{"error": {"code", "message"}}`. Go by status and code; messages are for people and may change.',
+    '',
+    '| HTTP | code | When |',
+    '| --- | --- | --- |',
+    ...errorReasons.map(({ status, code, when }) => `| ${status} | \`${code}\` | ${when} |`),
+    '',
+    '## OAuth endpoints',
+    '',
+    '`{"error", "error_description"}`, in the answer or as parameters of the redirect. `invalid_client` is 401,',
+    '`too_many_requests` 429, `server_error` 500, `temporarily_unavailable` 503, everything else 400.',
+    '',
+    '| error | When |',
+    '| --- | --- |',
+    ...Object.entries(oauthErrorReasons).map(([code, when]) => `| \`${code}\` | ${when} |`),
+    '',
+  ].join('\n')
