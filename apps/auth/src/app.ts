@@ -7,6 +7,7 @@ import { adminRoutes } from './admin/admin-routes.js'
 import { type AuthContext } from './context.js'
 import { authError } from './errors/auth-error.js'
 import { dialect } from './errors/dialect.js'
+import { factorRoutes } from './factors/factor-routes.js'
 import { inviteRoutes } from './invite/invite-routes.js'
 import { otpRoutes } from './otp/otp-routes.js'
 import { cors } from './requests/cors.js'
@@ -24,6 +25,7 @@ export const authRoutes = (context: AuthContext) => [
   ...otpRoutes(context),
   ...verifyRoutes(context),
   ...accountRoutes(context),
+  ...factorRoutes(context),
   ...inviteRoutes(context),
   ...adminRoutes(context),
   ...unavailableRoutes(),

@@ -1,6 +1,6 @@
 import { Db } from '@signet/db'
 import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
-import { createCaptchaVerifier } from './captcha/captcha-verifier.js'
+import { createCaptchaVerifier, type CaptchaProvider } from './captcha/captcha-verifier.js'
 import { captchaConfig, clientAddressConfig, mailConfig, rateLimitConfig, smsConfig } from './config/parts.js'
 import { createKeyRing, type AuthConfig } from './config.js'
 import { createEvents } from './events.js'
@@ -12,12 +12,19 @@ import { createRateLimits } from './rate-limits/rate-limits.js'
 import { Bearer } from './requests/bearer.js'
 import { RequestGuard } from './requests/request-guard.js'
 import { createServices } from './services.js'
-import { createSmsSender } from './sms/sms-sender.js'
+import { createSmsSender, type SmsProvider } from './sms/sms-sender.js'
 import { createStores } from './stores.js'
 import { tablesOf } from './tables.js'
 
 /** Outside things that a test may replace. All else is derived from them, so a replacement reaches every user. */
-export type Ports = { log: Logger; now: () => Date; hasher: PasswordHasher }
+export type Ports = {
+  log: Logger
+  now: () => Date
+  hasher: PasswordHasher
+  /** Where SMS gateways and CAPTCHA services are. */
+  smsUrls: Readonly<Record<SmsProvider, string>>
+  captchaUrls: Readonly<Record<CaptchaProvider, string>>
+}
 
 export type AuthContext = ReturnType<typeof createContext>
 
@@ -37,16 +44,33 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
   const limits = createRateLimits(rateLimitConfig(config), { log, redis, now })
   const outbound = createOutbound({ allowPrivateUrls: config.allowPrivateProviderUrls })
   const mailer = createMailer({ config: mailConfig(config), outbound, limit: limits.mail, log })
-  const sms = createSmsSender({
-    config: smsConfig(config, config.smsTemplate),
+  const smsWith = (template: string) =>
+    createSmsSender({
+      config: smsConfig(config, template),
+      outbound,
+      limit: limits.sms,
+      log,
+      baseUrls: ports.smsUrls,
+    })
+  const captcha = createCaptchaVerifier({
+    config: captchaConfig(config),
     outbound,
-    limit: limits.sms,
-    log,
+    verifyUrls: ports.captchaUrls,
   })
-  const captcha = createCaptchaVerifier({ config: captchaConfig(config), outbound })
   const hasher = ports.hasher ?? createPasswordHasher()
 
-  const services = createServices({ config, db, stores, keys, events, mailer, sms, hasher, now })
+  const services = createServices({
+    config,
+    db,
+    stores,
+    keys,
+    events,
+    mailer,
+    sms: smsWith(config.smsTemplate),
+    factorSms: smsWith(config.mfaPhoneTemplate),
+    hasher,
+    now,
+  })
   const bearer = new Bearer({
     keys,
     findCaller: (userId, sessionId) => stores.sessions.findCaller(db, userId, sessionId),

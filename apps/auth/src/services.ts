@@ -13,6 +13,7 @@ import { CleanupService } from './cleanup/cleanup-service.js'
 import {
   addressChangeRules,
   cleanupRules,
+  factorRules,
   intervalRules,
   linkConfig,
   oneTimeTokenRules,
@@ -28,6 +29,9 @@ import {
 } from './config/parts.js'
 import { type AuthConfig } from './config.js'
 import { type Events } from './events.js'
+import { AdminFactorService } from './factors/admin-factor-service.js'
+import { ChallengeService } from './factors/challenge-service.js'
+import { EnrollmentService } from './factors/enrollment-service.js'
 import { FlowService } from './flows/flow-service.js'
 import { InviteService } from './invite/invite-service.js'
 import { type Mailer } from './mail/mailer.js'
@@ -62,14 +66,16 @@ type Parts = {
   events: Events
   mailer: Mailer
   sms: SmsSender
+  /** The same gateway, with the text for second factors. */
+  factorSms: SmsSender
   hasher: PasswordHasher
   now: () => Date
 }
 
 /** Everything between routes and stores. */
 export function createServices(parts: Parts) {
-  const { config, db, stores, keys, events, mailer, sms, hasher, now } = parts
-  const { users, identities, flows } = stores
+  const { config, db, stores, keys, events, mailer, sms, factorSms, hasher, now } = parts
+  const { users, identities, flows, factors, levels } = stores
   const derived = deriveKeys(config.jwtSecret)
   const audited = !config.auditLogDisablePostgres
   const audit = new AuditLog({ db, store: stores.audit, events, now, stored: audited })
@@ -228,6 +234,33 @@ export function createServices(parts: Parts) {
       audit,
       now,
     }),
+    enrollments: new EnrollmentService({
+      users,
+      factors,
+      levels,
+      audit,
+      mailer,
+      encryption: derived.encryption,
+      rules: factorRules(config),
+      now,
+    }),
+    challenges: new ChallengeService({
+      db,
+      users,
+      sessions: stores.sessions,
+      factors,
+      challenges: stores.challenges,
+      levels,
+      refreshTokens,
+      audit,
+      mailer,
+      sms: factorSms,
+      testOtpOf: (address) => tokens.testOtpOf(address),
+      keys: { encryption: derived.encryption, codes: derived.oneTimeTokens },
+      rules: factorRules(config),
+      now,
+    }),
+    adminFactors: new AdminFactorService({ users, factors, levels, audit, mailer, now }),
     auditLists: new AuditListService({ db, entries: stores.auditLists }),
     links: new LinkService({
       db,

@@ -2,6 +2,9 @@ import { AuditListStore } from './admin/audit-list-store.js'
 import { UserListStore } from './admin/user-list-store.js'
 import { AuditStore } from './audit/audit-store.js'
 import { CleanupStore } from './cleanup/cleanup-store.js'
+import { ChallengeStore } from './factors/challenge-store.js'
+import { FactorStore } from './factors/factor-store.js'
+import { SessionLevelStore } from './factors/session-level-store.js'
 import { FlowStore } from './flows/flow-store.js'
 import { OneTimeTokenStore } from './one-time-tokens/one-time-token-store.js'
 import { RefreshStore } from './sessions/refresh-store.js'
@@ -22,6 +25,9 @@ export function createStores(tables: Tables) {
     flows: new FlowStore(tables),
     tokens: new OneTimeTokenStore(tables),
     audit: new AuditStore(tables),
+    factors: new FactorStore(tables),
+    challenges: new ChallengeStore(tables),
+    levels: new SessionLevelStore(tables),
     userLists: new UserListStore(tables),
     auditLists: new AuditListStore(tables),
     cleanup: new CleanupStore(tables),

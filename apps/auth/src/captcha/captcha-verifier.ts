@@ -25,7 +25,7 @@ type Deps = {
   config: CaptchaConfig
   outbound: Outbound
   /** Where the services are; other places are for tests. */
-  verifyUrls?: Readonly<Record<CaptchaProvider, string>>
+  verifyUrls?: Readonly<Record<CaptchaProvider, string>> | undefined
 }
 
 /** Asks the CAPTCHA service whether a person is there (contract 9.2). */

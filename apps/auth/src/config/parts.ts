@@ -5,6 +5,7 @@ import { tablePrefix } from '../tables.js'
 import { type VerifyRules } from '../verify/verify-service.js'
 import { type CaptchaConfig } from '../captcha/captcha-verifier.js'
 import { type AuthConfig } from '../config.js'
+import { type FactorRules } from '../factors/factor-rules.js'
 import { type LinkConfig } from '../mail/confirmation-url.js'
 import { mailKinds, noticeKinds, type MailKind, type NoticeKind } from '../mail/kinds.js'
 import { type MailConfig } from '../mail/mailer.js'
@@ -200,6 +201,18 @@ export const passwordChangeRules = (config: AuthConfig): PasswordChangeRules => 
   requireCurrentPassword: config.updatePasswordRequireCurrentPassword,
   mailNonceMs: config.mailerOtpExp,
   smsNonceMs: config.smsOtpExp,
+})
+
+export const factorRules = (config: AuthConfig): FactorRules => ({
+  enroll: { totp: config.mfaTotpEnrollEnabled, phone: config.mfaPhoneEnrollEnabled },
+  verify: { totp: config.mfaTotpVerifyEnabled, phone: config.mfaPhoneVerifyEnabled },
+  maxEnrolled: config.mfaMaxEnrolledFactors,
+  maxVerified: config.mfaMaxVerifiedFactors,
+  challengeMs: config.mfaChallengeExpiryDuration,
+  smsIntervalMs: config.mfaPhoneMaxFrequency,
+  otpLength: config.mfaPhoneOtpLength,
+  smsProvider: config.smsProvider,
+  siteHost: new URL(config.siteUrl).host,
 })
 
 export const cleanupRules = (config: AuthConfig) => ({

@@ -34,7 +34,7 @@ export function newSecrets(otpLength: number, pkce: boolean, fixedOtp?: string):
   }
 }
 
-function randomDigits(length: number): string {
+export function randomDigits(length: number): string {
   return Array.from({ length }, () => String(randomInt(10))).join('')
 }
 

@@ -37,7 +37,7 @@ type Deps = {
   /** The quota of the whole server. */
   limit: GlobalLimit
   /** Where the gateways are; other places are for tests. */
-  baseUrls?: Readonly<Record<SmsProvider, string>>
+  baseUrls?: Readonly<Record<SmsProvider, string>> | undefined
 }
 
 const BASE_URLS: Readonly<Record<SmsProvider, string>> = {

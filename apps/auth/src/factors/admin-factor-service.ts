@@ -1,0 +1,86 @@
+import { isUniqueViolation, type Tx } from '@signet/db'
+import { normalisePhone } from '../addresses/phone.js'
+import { traitsOf, userNotFound, type Admin } from '../admin/admin-user-service.js'
+import { type AuditLog } from '../audit/audit-log.js'
+import { invalid } from '../errors/auth-error.js'
+import { type Mailer } from '../mail/mailer.js'
+import { type RequestMeta } from '../requests/request-meta.js'
+import { type UserStore } from '../users/user-store.js'
+import { type Factor, type User } from '../users/user.js'
+import { factorNotFound, factorTraits, hasName, nameTaken } from './factor-rules.js'
+import { type FactorStore } from './factor-store.js'
+import { type SessionLevelStore } from './session-level-store.js'
+
+export type FactorChanges = { friendly_name?: string; phone?: string }
+
+type Deps = {
+  users: UserStore
+  factors: FactorStore
+  levels: SessionLevelStore
+  audit: AuditLog
+  mailer: Mailer
+  now: () => Date
+}
+
+/** Factors of others, for administrators (contract 1.21). */
+export class AdminFactorService {
+  constructor(private readonly deps: Deps) {}
+
+  async update(
+    admin: Admin,
+    userId: string,
+    id: string,
+    changes: FactorChanges,
+    meta: RequestMeta,
+  ): Promise<Factor> {
+    const { audit, factors, now } = this.deps
+    return audit.transaction(meta, async (tx, record) => {
+      const { user, factor } = await this.#locked(tx, userId, id)
+      const friendlyName = changes.friendly_name ?? factor.friendlyName
+      const phone = newPhone(factor, changes.phone)
+      if (friendlyName !== factor.friendlyName && hasName(user.factors, friendlyName)) throw nameTaken()
+      await factors.update(tx, id, { friendlyName, phone }, now()).catch((error: unknown) => {
+        throw isUniqueViolation(error) ? nameTaken() : error
+      })
+      record('factor_updated', { adminRole: admin.role }, { ...traitsOf(user), ...factorTraits(factor) })
+      return { ...factor, friendlyName, phone, updatedAt: now() }
+    })
+  }
+
+  async remove(admin: Admin, userId: string, id: string, meta: RequestMeta): Promise<Factor> {
+    const { audit, factors, levels, mailer, now } = this.deps
+    const { user, factor } = await audit.transaction(meta, async (tx, record) => {
+      const found = await this.#locked(tx, userId, id)
+      await levels.downgrade(tx, id, now())
+      await factors.remove(tx, id)
+      record(
+        'factor_deleted',
+        { adminRole: admin.role },
+        { ...traitsOf(found.user), ...factorTraits(found.factor) },
+      )
+      return found
+    })
+    if (factor.status === 'verified')
+      await mailer.notify('mfa_factor_unenrolled_notification', user.email ?? '', {
+        email: user.email ?? '',
+        factorType: factor.factorType,
+        data: user.userMetadata,
+      })
+    return factor
+  }
+
+  async #locked(tx: Tx, userId: string, id: string): Promise<{ user: User; factor: Factor }> {
+    const { users, factors } = this.deps
+    const user = await users.lockById(tx, userId)
+    if (user === null) throw userNotFound()
+    const factor = await factors.find(tx, userId, id)
+    if (factor === null) throw factorNotFound()
+    return { user, factor }
+  }
+}
+
+function newPhone(factor: Factor, phone: string | undefined): string | null {
+  if (phone === undefined || phone === '') return factor.phone
+  if (factor.factorType !== 'phone') throw invalid('Only a phone factor has a phone number')
+  return normalisePhone(phone)
+}

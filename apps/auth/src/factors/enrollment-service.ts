@@ -1,0 +1,161 @@
+import { randomUUID, type KeyObject } from 'node:crypto'
+import { type Tx } from '@signet/db'
+import { normalisePhone } from '../addresses/phone.js'
+import { type AuditLog } from '../audit/audit-log.js'
+import { authError, invalid } from '../errors/auth-error.js'
+import { type Mailer } from '../mail/mailer.js'
+import { type RequestMeta } from '../requests/request-meta.js'
+import { seal } from '../secrets/sealed-box.js'
+import { type Session } from '../sessions/session.js'
+import { type UserStore } from '../users/user-store.js'
+import { type User } from '../users/user.js'
+import {
+  factorNotFound,
+  factorTraits,
+  hasName,
+  nameTaken,
+  needsFactorFirst,
+  type FactorRules,
+  type FactorType,
+} from './factor-rules.js'
+import { type FactorStore } from './factor-store.js'
+import { qrCodeSvg } from './qr-code.js'
+import { type SessionLevelStore } from './session-level-store.js'
+import { newTotpSecret, totpUri } from './totp.js'
+
+export type EnrollRequest = { factor_type?: string; friendly_name?: string; issuer?: string; phone?: string }
+
+/** A user with the session that the request came with. */
+export type FactorCaller = { user: User; session: Session }
+
+export type Enrolled = {
+  id: string
+  friendlyName: string
+} & ({ type: 'totp'; secret: string; uri: string; qrCode: string } | { type: 'phone'; phone: string })
+
+type Deps = {
+  users: UserStore
+  factors: FactorStore
+  levels: SessionLevelStore
+  audit: AuditLog
+  mailer: Mailer
+  encryption: KeyObject
+  rules: FactorRules
+  now: () => Date
+}
+
+const ABANDONED_MS = 300_000
+const MAX_TEXT = 255
+
+/** Second factors come and go (contract 1.20). */
+export class EnrollmentService {
+  constructor(private readonly deps: Deps) {}
+
+  async enroll(
+    { user: { id: userId }, session }: FactorCaller,
+    request: EnrollRequest,
+    meta: RequestMeta,
+  ): Promise<Enrolled> {
+    const { users, audit, factors, encryption, now } = this.deps
+    const type = this.#typeOf(request)
+    const friendlyName = text('friendly_name', request.friendly_name)
+    const issuer = text('issuer', request.issuer)
+    const phone = type === 'phone' ? normalisePhone(request.phone ?? '') : null
+    const id = randomUUID()
+    const secret = newTotpSecret()
+    const user = await audit.transaction(meta, async (tx, record) => {
+      const locked = await this.#makeRoom(tx, userId, phone)
+      this.#check(locked, session, friendlyName, phone)
+      const sealed = type === 'totp' ? seal(encryption, id, secret) : null
+      const factor = { id, userId, friendlyName, factorType: type, secret: sealed, phone }
+      await factors.insert(tx, factor, now())
+      record('factor_in_progress', locked, { factor_id: id, factor_type: type })
+      return (await users.findById(tx, userId)) ?? locked
+    })
+    if (phone !== null) return { id, friendlyName, type: 'phone', phone }
+    const uri = totpUri({
+      secret,
+      issuer: issuer === '' ? this.deps.rules.siteHost : issuer,
+      account: user.email ?? user.phone ?? user.id,
+    })
+    return { id, friendlyName, type: 'totp', secret, uri, qrCode: qrCodeSvg(uri) }
+  }
+
+  async unenroll(
+    { user: { id: userId }, session }: FactorCaller,
+    id: string,
+    meta: RequestMeta,
+  ): Promise<void> {
+    const { users, factors, levels, audit, mailer, now } = this.deps
+    const { user, factor } = await audit.transaction(meta, async (tx, record) => {
+      const locked = await users.lockById(tx, userId)
+      const found = await factors.find(tx, userId, id)
+      if (locked === null || found === null) throw factorNotFound()
+      if (found.status === 'verified' && session.aal !== 'aal2')
+        throw authError('unprocessable', 'insufficient_aal', 'AAL2 required to unenroll a verified factor')
+      await levels.downgrade(tx, id, now())
+      await factors.remove(tx, id)
+      record('factor_unenrolled', locked, { ...factorTraits(found), session_id: session.id })
+      return { user: locked, factor: found }
+    })
+    if (factor.status === 'unverified') return
+    await mailer.notify('mfa_factor_unenrolled_notification', user.email ?? '', {
+      email: user.email ?? '',
+      factorType: factor.factorType,
+      data: user.userMetadata,
+    })
+  }
+
+  #typeOf({ factor_type: type, phone }: EnrollRequest): FactorType {
+    if (type === 'webauthn')
+      throw authError(
+        'unprocessable',
+        'mfa_webauthn_enroll_not_enabled',
+        'MFA enroll is disabled for WebAuthn',
+      )
+    if (type !== 'totp' && type !== 'phone') throw invalid('factor_type needs to be totp or phone')
+    if (!this.deps.rules.enroll[type])
+      throw authError('unprocessable', `mfa_${type}_enroll_not_enabled`, `MFA enroll is disabled for ${type}`)
+    if (type === 'phone' && (phone ?? '') === '')
+      throw invalid('Phone number required to enroll Phone factor')
+    return type
+  }
+
+  /** Locks the user and drops what does not count: begun and forgotten, or begun with the same number. */
+  async #makeRoom(tx: Tx, userId: string, phone: string | null): Promise<User> {
+    const { users, factors, now } = this.deps
+    const user = await users.lockById(tx, userId)
+    if (user === null)
+      throw authError('forbidden', 'user_not_found', 'User from sub claim in JWT does not exist')
+    await factors.removeAbandoned(tx, userId, new Date(now().getTime() - ABANDONED_MS))
+    for (const factor of user.factors)
+      if (phone !== null && factor.phone === phone && factor.status === 'unverified')
+        await factors.remove(tx, factor.id)
+    return (await users.findById(tx, userId)) ?? user
+  }
+
+  #check(user: User, session: Session, friendlyName: string, phone: string | null): void {
+    const { maxEnrolled, maxVerified } = this.deps.rules
+    if (hasName(user.factors, friendlyName)) throw nameTaken()
+    const verified = user.factors.filter(({ status }) => status === 'verified')
+    if (user.factors.length >= maxEnrolled || verified.length >= maxVerified)
+      throw authError(
+        'unprocessable',
+        'too_many_enrolled_mfa_factors',
+        'Maximum number of factors reached, unenroll one to continue',
+      )
+    if (needsFactorFirst(user, session.aal))
+      throw authError('forbidden', 'insufficient_aal', 'AAL2 required to enroll a new factor')
+    if (phone !== null && verified.some((factor) => factor.phone === phone))
+      throw authError(
+        'unprocessable',
+        'mfa_verified_factor_exists',
+        'A verified phone factor with this number already exists, unenroll it to continue',
+      )
+  }
+}
+
+function text(name: string, value = ''): string {
+  if (value.length > MAX_TEXT) throw invalid(`${name} must not be longer than ${MAX_TEXT} characters`)
+  return value
+}

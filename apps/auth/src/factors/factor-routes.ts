@@ -1,0 +1,178 @@
+import { route, type Route } from '@signet/http'
+import { type Request } from 'express'
+import { userIdOf } from '../admin/admin-routes.js'
+import { textOf } from '../admin/paging.js'
+import { authError } from '../errors/auth-error.js'
+import { type RateLimits } from '../rate-limits/rate-limits.js'
+import { type AdminCaller, type Bearer } from '../requests/bearer.js'
+import { docs } from '../requests/docs.js'
+import { jsonBody, type BodyOf } from '../requests/json-body.js'
+import { type RequestGuard } from '../requests/request-guard.js'
+import { type AccessTokens } from '../sessions/access-tokens.js'
+import { tokenView } from '../sessions/token-view.js'
+import { factorView } from '../users/user-view.js'
+import { isUuid } from '../users/uuid.js'
+import { type AdminFactorService } from './admin-factor-service.js'
+import { type ChallengeService } from './challenge-service.js'
+import { type EnrollmentService, type Enrolled, type FactorCaller } from './enrollment-service.js'
+
+type Deps = {
+  bearer: Bearer
+  guard: RequestGuard
+  limits: RateLimits
+  enrollments: EnrollmentService
+  challenges: ChallengeService
+  adminFactors: AdminFactorService
+  accessTokens: AccessTokens
+  now: () => Date
+}
+
+const enrollFields = {
+  factor_type: 'string',
+  friendly_name: 'string',
+  issuer: 'string',
+  phone: 'string',
+} as const
+const verifyFields = { challenge_id: 'string', code: 'string' } as const
+const adminFields = { friendly_name: 'string', phone: 'string' } as const
+
+/** Second factors of the signed-in user (contract 1.20), and of any user for administrators (1.21). */
+export const factorRoutes = (deps: Deps): Route[] => [...ownRoutes(deps), ...adminRoutes(deps)]
+
+function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessTokens, now }: Deps): Route[] {
+  const authenticate = factorCaller(bearer)
+  const own = { tag: 'Factors', security: 'user' } as const
+  return [
+    route<FactorCaller, BodyOf<typeof enrollFields>>({
+      method: 'post',
+      path: '/factors',
+      docs: docs('Begin to enroll a second factor', {
+        ...own,
+        answer: { description: 'The factor; it counts once it is verified', schema: 'EnrolledFactor' },
+        errors: [400, 401, 403, 422],
+      }),
+      authenticate,
+      body: jsonBody(enrollFields),
+      handle: async ({ caller, body, req }) => ({
+        body: enrolledView(await enrollments.enroll(caller, body, guard.metaOf(req))),
+        headers: { 'Cache-Control': 'no-store' },
+      }),
+    }),
+    route<FactorCaller, BodyOf<{ channel: 'string' }>>({
+      method: 'post',
+      path: '/factors/:factor_id/challenge',
+      docs: docs('Ask for a code of a factor', {
+        ...own,
+        answer: { description: 'The challenge; a phone factor is sent its code', schema: 'FactorChallenge' },
+        errors: [400, 401, 403, 404, 422, 429],
+      }),
+      limit: guard.limit(limits.mfaChallenge),
+      authenticate,
+      body: jsonBody({ channel: 'string' }, { optional: true }),
+      async handle({ caller, body, req }) {
+        const issued = await challenges.challenge(caller, factorIdOf(req), body.channel, guard.metaOf(req))
+        const { id, type, expiresAt } = issued
+        return { body: { id, type, expires_at: Math.floor(expiresAt.getTime() / 1000) } }
+      },
+    }),
+    route<FactorCaller, BodyOf<typeof verifyFields>>({
+      method: 'post',
+      path: '/factors/:factor_id/verify',
+      docs: docs('Answer a challenge with a code', {
+        ...own,
+        answer: { description: 'The session, now at aal2, with a new refresh token', schema: 'Session' },
+        errors: [400, 401, 403, 404, 422, 429],
+      }),
+      limit: guard.limit(limits.mfaVerify),
+      authenticate,
+      body: jsonBody(verifyFields),
+      async handle({ caller, body, req }) {
+        const signedIn = await challenges.verify(caller, factorIdOf(req), body, guard.metaOf(req))
+        return {
+          body: tokenView(accessTokens, signedIn, now()),
+          headers: { 'Cache-Control': 'no-store' },
+        }
+      },
+    }),
+    route<FactorCaller>({
+      method: 'delete',
+      path: '/factors/:factor_id',
+      docs: docs('Remove a factor', {
+        ...own,
+        answer: { description: 'Its id', schema: 'FactorId' },
+        errors: [401, 403, 404, 422],
+      }),
+      authenticate,
+      async handle({ caller, req }) {
+        const id = factorIdOf(req)
+        await enrollments.unenroll(caller, id, guard.metaOf(req))
+        return { body: { id } }
+      },
+    }),
+  ]
+}
+
+function adminRoutes({ bearer, guard, adminFactors }: Deps): Route[] {
+  const authenticate = bearer.admin()
+  const admin = { tag: 'Administration', security: 'admin' } as const
+  const path = '/admin/users/:user_id/factors/:factor_id'
+  return [
+    route<AdminCaller, BodyOf<typeof adminFields>>({
+      method: 'put',
+      path,
+      docs: docs('Change a factor of a user', {
+        ...admin,
+        answer: { description: 'The factor', schema: 'Factor' },
+        errors: [400, 401, 403, 404, 422],
+      }),
+      authenticate,
+      body: jsonBody(adminFields, { optional: true }),
+      handle: async ({ caller, body, req }) => ({
+        body: factorView(
+          await adminFactors.update(caller, userIdOf(req), factorIdOf(req), body, guard.metaOf(req)),
+        ),
+      }),
+    }),
+    route<AdminCaller>({
+      method: 'delete',
+      path,
+      docs: docs('Remove a factor of a user', {
+        ...admin,
+        answer: { description: 'The factor that was removed', schema: 'Factor' },
+        errors: [401, 403, 404],
+      }),
+      authenticate,
+      handle: async ({ caller, req }) => ({
+        body: factorView(
+          await adminFactors.remove(caller, userIdOf(req), factorIdOf(req), guard.metaOf(req)),
+        ),
+      }),
+    }),
+  ]
+}
+
+/** A user who may have factors: known by an address, and with a session that a factor can raise. */
+function factorCaller(bearer: Bearer) {
+  const authenticate = bearer.user()
+  return async (req: Request): Promise<FactorCaller> => {
+    const { user, session } = await authenticate(req)
+    if (user.isAnonymous)
+      throw authError('forbidden', 'no_authorization', 'Anonymous user not allowed to perform these actions')
+    if (session === null)
+      throw authError('forbidden', 'session_not_found', 'The JWT carries no session_id claim')
+    return { user, session }
+  }
+}
+
+function factorIdOf(req: Request): string {
+  const id = textOf(req.params['factor_id'])
+  if (!isUuid(id)) throw authError('not_found', 'validation_failed', 'factor_id must be an UUID')
+  return id.toLowerCase()
+}
+
+function enrolledView(enrolled: Enrolled) {
+  const { id, type, friendlyName } = enrolled
+  const common = { id, type, friendly_name: friendlyName }
+  if (enrolled.type === 'phone') return { ...common, phone: enrolled.phone }
+  return { ...common, totp: { qr_code: enrolled.qrCode, secret: enrolled.secret, uri: enrolled.uri } }
+}

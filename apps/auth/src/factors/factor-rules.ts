@@ -1,0 +1,38 @@
+import { authError } from '../errors/auth-error.js'
+import { type Factor, type User } from '../users/user.js'
+
+export type FactorType = Factor['factorType']
+
+/** Settings of second factors (contract section 11, AUTH_MFA_*). Times are milliseconds. */
+export type FactorRules = {
+  readonly enroll: Readonly<Record<FactorType, boolean>>
+  readonly verify: Readonly<Record<FactorType, boolean>>
+  readonly maxEnrolled: number
+  readonly maxVerified: number
+  readonly challengeMs: number
+  readonly smsIntervalMs: number
+  readonly otpLength: number
+  readonly smsProvider: string | undefined
+  /** Issuer of TOTP secrets unless the request names one. */
+  readonly siteHost: string
+}
+
+export const factorNotFound = () => authError('not_found', 'mfa_factor_not_found', 'Factor not found')
+
+export const nameTaken = () =>
+  authError('unprocessable', 'mfa_factor_name_conflict', 'A factor with this friendly name already exists')
+
+/** Two factors without a name clash too: nobody could tell them apart (contract 1.20). */
+export const hasName = (factors: readonly Factor[], friendlyName: string): boolean =>
+  factors.some((factor) => factor.friendlyName === friendlyName)
+
+/** Whether an aal1 session would get around a factor that is verified already. */
+export const needsFactorFirst = (user: User, aal: string, factorId?: string): boolean =>
+  aal !== 'aal2' && user.factors.some(({ id, status }) => status === 'verified' && id !== factorId)
+
+/** What audit entries say about a factor (contract 12.2). */
+export const factorTraits = ({ id, factorType, status }: Factor) => ({
+  factor_id: id,
+  factor_type: factorType,
+  factor_status: status,
+})

@@ -1,0 +1,129 @@
+import { type Queryable, type Tx } from '@signet/db'
+import { type Tables } from '../tables.js'
+import { type Factor } from '../users/user.js'
+
+export type NewFactor = Pick<Factor, 'id' | 'friendlyName' | 'factorType' | 'phone'> & {
+  userId: string
+  /** Sealed; for totp only. */
+  secret: string | null
+}
+
+/** A factor with what must not be shown. */
+export type StoredFactor = Factor & {
+  readonly secret: string | null
+  readonly lastUsedStep: number | null
+}
+
+type Row = {
+  id: string
+  friendly_name: string
+  factor_type: Factor['factorType']
+  status: Factor['status']
+  phone: string | null
+  secret: string | null
+  /** A bigint, which the driver gives as text. */
+  last_used_step: string | null
+  last_challenged_at: Date | null
+  created_at: Date
+  updated_at: Date
+}
+const COLUMNS = `id, friendly_name, factor_type, status, phone, secret, last_used_step, last_challenged_at, created_at,
+  updated_at`
+
+/** Second factors. Whoever adds, verifies or removes one has locked the user's row, so counts and names hold. */
+export class FactorStore {
+  constructor(private readonly t: Tables) {}
+
+  /** Every finder names the user: another one's factor cannot be asked for by its id alone. */
+  async find(db: Queryable, userId: string, id: string): Promise<StoredFactor | null> {
+    const { rows } = await db.query<Row>(
+      `select ${COLUMNS} from ${this.t.mfaFactors} where user_id = $1 and id = $2`,
+      [userId, id],
+    )
+    return rows[0] ? toFactor(rows[0]) : null
+  }
+
+  async insert(tx: Tx, factor: NewFactor, now: Date): Promise<void> {
+    await tx.query(
+      `insert into ${this.t.mfaFactors} (id, user_id, friendly_name, factor_type, status, secret, phone, created_at,
+         updated_at) values ($1, $2, $3, $4, 'unverified', $5, $6, $7, $7)`,
+      [factor.id, factor.userId, factor.friendlyName, factor.factorType, factor.secret, factor.phone, now],
+    )
+  }
+
+  /** Drops what was begun before `olderThan` and never went on to a challenge (contract 1.20). */
+  async removeAbandoned(tx: Tx, userId: string, olderThan: Date): Promise<void> {
+    await tx.query(
+      `delete from ${this.t.mfaFactors} f where user_id = $1 and status = 'unverified' and created_at < $2
+         and not exists (select 1 from ${this.t.mfaChallenges} c where c.factor_id = f.id)`,
+      [userId, olderThan],
+    )
+  }
+
+  /** Once one factor of a type is verified, the others that were only begun are of no use. */
+  async removeOtherUnverified(tx: Tx, userId: string, { id, factorType }: Factor): Promise<void> {
+    await tx.query(
+      `delete from ${this.t.mfaFactors}
+       where user_id = $1 and factor_type = $2 and status = 'unverified' and id <> $3`,
+      [userId, factorType, id],
+    )
+  }
+
+  async remove(tx: Tx, id: string): Promise<void> {
+    await tx.query(`delete from ${this.t.mfaFactors} where id = $1`, [id])
+  }
+
+  async update(
+    tx: Tx,
+    id: string,
+    changes: { friendlyName: string; phone: string | null },
+    now: Date,
+  ): Promise<void> {
+    await tx.query(
+      `update ${this.t.mfaFactors} set friendly_name = $2, phone = $3, updated_at = $4 where id = $1`,
+      [id, changes.friendlyName, changes.phone, now],
+    )
+  }
+
+  /** `usedStep` is the TOTP time step that was accepted, null for a phone. */
+  async markVerified(tx: Tx, id: string, usedStep: number | null, now: Date): Promise<void> {
+    await tx.query(
+      `update ${this.t.mfaFactors}
+       set status = 'verified', last_used_step = coalesce($2, last_used_step), updated_at = $3 where id = $1`,
+      [id, usedStep, now],
+    )
+  }
+
+  /** Stamps a challenge, unless the last one came after `lastBefore`: of two at once only one gets through. */
+  async stampChallenge(db: Queryable, id: string, lastBefore: Date | null, now: Date): Promise<boolean> {
+    const { rowCount } = await db.query(
+      `update ${this.t.mfaFactors} set last_challenged_at = $3, updated_at = $3
+       where id = $1 and (last_challenged_at is null or $2::timestamptz is null or last_challenged_at <= $2)`,
+      [id, lastBefore, now],
+    )
+    return rowCount === 1
+  }
+
+  /** Takes back the stamp of a challenge whose code was never delivered, unless a newer one has replaced it. */
+  async restoreStamp(db: Queryable, id: string, stamped: Date, previous: Date | null): Promise<void> {
+    await db.query(
+      `update ${this.t.mfaFactors} set last_challenged_at = $3 where id = $1 and last_challenged_at = $2`,
+      [id, stamped, previous],
+    )
+  }
+}
+
+function toFactor(row: Row): StoredFactor {
+  return {
+    id: row.id,
+    friendlyName: row.friendly_name,
+    factorType: row.factor_type,
+    status: row.status,
+    phone: row.phone,
+    secret: row.secret,
+    lastUsedStep: row.last_used_step === null ? null : Number(row.last_used_step),
+    lastChallengedAt: row.last_challenged_at,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}

@@ -1,0 +1,34 @@
+import { create } from 'qrcode'
+
+const MARGIN = 4
+
+/**
+ * A QR code as SVG text. Clients put it unescaped behind `data:image/svg+xml;utf-8,` (contract 1.20), so it has
+ * neither `#` nor `%` nor line breaks: colours have names.
+ */
+export function qrCodeSvg(text: string): string {
+  const { modules } = create(text, { errorCorrectionLevel: 'M' })
+  const size = modules.size + 2 * MARGIN
+  const rows = Array.from({ length: modules.size }, (_, y) =>
+    runsOf(modules.data.subarray(y * modules.size, (y + 1) * modules.size))
+      .map(([x, length]) => `M${x + MARGIN} ${y + MARGIN}h${length}v1h-${length}z`)
+      .join(''),
+  )
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size} ${size}" width="256" height="256" ` +
+    `shape-rendering="crispEdges"><path fill="white" d="M0 0h${size}v${size}H0z"/>` +
+    `<path fill="black" d="${rows.join('')}"/></svg>`
+  )
+}
+
+/** Start and length of each run of dark modules in a row. */
+function runsOf(row: Uint8Array): [start: number, length: number][] {
+  const runs: [number, number][] = []
+  row.forEach((dark, x) => {
+    const last = runs.at(-1)
+    if (dark === 0) return
+    if (last && last[0] + last[1] === x) last[1]++
+    else runs.push([x, 1])
+  })
+  return runs
+}
