@@ -30,7 +30,7 @@ function retryHint(retryAfter: string | null): string | undefined {
  * `{error: {code, message}}` of /v1 and /account, `{code, message}` of the identity service, and
  * `{error, error_description}` of OAuth.
  */
-export function refusalOf(body: unknown): Refusal | null {
+function refusalOf(body: unknown): Refusal | null {
   if (!isRecord(body)) return null
   if (isRecord(body['error'])) return refusal(body['error']['code'], body['error']['message'])
   if (typeof body['error'] === 'string') return refusal(body['error'], body['error_description'])

@@ -55,7 +55,7 @@ function zsh(program: string, places: readonly Place[]): string {
   return `#compdef ${program}
 # zsh completion of ${program}
 _${program}() {
-  local at="" word
+  local at="" word none=1
   local -a offered options
   for word in \${words[2,CURRENT-1]}; do
     case "$at/$word" in
@@ -65,9 +65,9 @@ _${program}() {
   case "$at" in
 ${cases.join('\n')}
   esac
-  (( \${#offered} )) && _describe -t commands command offered
-  (( \${#options} )) && _describe -o -t options option options
-  _files
+  (( \${#offered} )) && _describe -t commands command offered && none=0
+  (( \${#options} )) && _describe -o -t options option options && none=0
+  (( none )) && _files
 }
 if [ "$funcstack[1]" = "_${program}" ]; then
   _${program} "$@"

@@ -6,12 +6,10 @@ export interface Keychain {
 }
 
 const SERVICE = 'signet-cli'
-/** Long enough to unlock a keychain by hand when the system asks for that. */
-const TIMEOUT_MS = 60_000
 
 /**
  * The keychain of the operating system, or null where there is none to be had: the library is an optional dependency
- * with native code, and servers and containers run no Secret Service.
+ * with native code, and servers and containers run no Secret Service. A call may wait for the person to unlock it.
  */
 export async function systemKeychain(): Promise<Keychain | null> {
   const library = await import('@napi-rs/keyring').catch(() => null)
@@ -19,17 +17,16 @@ export async function systemKeychain(): Promise<Keychain | null> {
   // Without the pin, Linux falls back to the kernel's keyring, which forgets everything at the next start.
   const entry = (account: string) =>
     new library.AsyncEntry(SERVICE, account, { linux: { store: 'secret-service' } })
-  const limit = () => AbortSignal.timeout(TIMEOUT_MS)
   try {
     entry('availability')
   } catch {
     return null
   }
   return {
-    get: (account) => entry(account).getPassword(limit()),
-    set: (account, secret) => entry(account).setPassword(secret, limit()),
+    get: (account) => entry(account).getPassword(),
+    set: (account, secret) => entry(account).setPassword(secret),
     async delete(account) {
-      await entry(account).deleteCredential(limit())
+      await entry(account).deleteCredential()
     },
   }
 }
