@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { type JsonSchema, type Route } from '@signet/http'
+import { type Route } from '@signet/http'
 import { html, Html } from '../pages/html.js'
-import { publicComponents } from './api-document.js'
 import { DOCS_STYLE } from './docs-style.js'
 import { introduction } from './introduction.js'
+import { fields, prose, properties, resolve, row } from './schema-table.js'
 
 /** Allows the page's own style and nothing else: no script, no font, no image, no frame. */
 export const DOCS_CSP = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(DOCS_STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
@@ -12,7 +12,8 @@ export const DOCS_CSP = `default-src 'none'; style-src 'sha256-${createHash('sha
 const STYLE = new Html(`<style>${DOCS_STYLE}</style>`)
 
 /** The API for people to read: the same route table as the OpenAPI document, one page, no script. */
-export function docsPage(routes: readonly Route[], baseUrl: string): string {
+export function docsPage(table: readonly Route[], baseUrl: string): string {
+  const routes = table.filter(({ docs }) => docs.tag !== PAGES)
   const tags = sections(routes)
   const ofTag = (tag: string) => routes.filter(({ docs }) => docs.tag === tag)
   return html`<!doctype html>
@@ -47,6 +48,9 @@ export function docsPage(routes: readonly Route[], baseUrl: string): string {
     </html> `.text
 }
 
+/** Those are for browsers, on their way through the authorization endpoint. */
+const PAGES = 'Sign-in pages'
+
 /** What most readers came for first; what they will not miss last. */
 const ORDER = ['Subscriptions', 'Deliveries', 'Samples', 'Personal tokens', 'OAuth 2.1', 'Discovery']
 
@@ -79,66 +83,8 @@ const operation = (route: Route): Html => {
     <h4>Answers</h4>
     ${Object.entries(docs.responses).map(
       ([status, { description, schema }]) =>
-        html`<p><strong>${status}</strong> ${prose(description)}</p>
+        html`<p class="answer"><strong>${status}</strong> ${prose(description)}</p>
           ${schema && status < '300' && fields(properties(resolve(schema)))}`,
     )}
   </section>`
 }
-
-const fields = (rows: readonly Html[]): Html | false =>
-  rows.length > 0 &&
-  html`<div class="scroll">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Type</th>
-          <th scope="col">Meaning</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${rows}
-      </tbody>
-    </table>
-  </div>`
-
-type Shape = {
-  $ref?: string
-  type?: string | string[]
-  const?: unknown
-  items?: JsonSchema
-  properties?: Record<string, JsonSchema>
-  required?: string[]
-  description?: string
-}
-
-/** One row for each member, those of objects and of items inside it by their dotted path. */
-function properties(schema: JsonSchema, path = ''): Html[] {
-  const { properties: members = {}, required = [], items }: Shape = schema
-  if (items) return properties(resolve(items), `${path}[]`)
-  return Object.entries(members).flatMap(([name, given]) => {
-    const member: Shape = resolve(given)
-    const full = path === '' ? name : `${path}.${name}`
-    return [row(full, member, required.includes(name), member.description), ...properties(member, full)]
-  })
-}
-
-function row(name: string, schema: JsonSchema, required: boolean, description = ''): Html {
-  const { type = 'any', items }: Shape = schema
-  const word = [type].flat().join(' or ')
-  const of = items ? ` of ${[(resolve(items) as Shape).type ?? 'any'].flat().join(' or ')}` : ''
-  return html`<tr>
-    <td><code>${name}</code></td>
-    <td>${word}${of}${required && ', required'}</td>
-    <td>${prose(description)}</td>
-  </tr>`
-}
-
-function resolve(schema: JsonSchema): JsonSchema {
-  const { $ref }: Shape = schema
-  return $ref === undefined ? schema : (publicComponents[$ref.replace('#/components/schemas/', '')] ?? {})
-}
-
-/** Text with \`code\` between backticks. */
-const prose = (text: string): Html =>
-  html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))}`

@@ -19,5 +19,8 @@ pre { padding: .8rem 1rem; overflow: auto }
 .scroll { overflow-x: auto }
 table { border-collapse: collapse; width: 100%; font-size: .92rem }
 th, td { text-align: left; vertical-align: top; padding: .35rem .9rem .35rem 0; border-bottom: 1px solid var(--line) }
+td:first-child code { white-space: nowrap }
 th { font-weight: 600 }
+.answer { margin: .35rem 0 }
+h2 + h3 { margin-top: 1.2rem }
 `

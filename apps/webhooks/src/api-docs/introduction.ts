@@ -3,6 +3,7 @@ import { html, type Html } from '../pages/html.js'
 /** What a reader needs before the first call. */
 export const introduction = (baseUrl: string): Html =>
   html`<section id="start">
+    <h2>Start here</h2>
     <p>
       Connect an application, create a subscription, and receive a signed HTTPS POST whenever the summary of a
       recording is ready. The machine-readable form of this page is

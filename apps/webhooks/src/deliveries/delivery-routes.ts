@@ -23,13 +23,13 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog }: Deps): Route[]
           name: 'page',
           in: 'query',
           schema: { type: 'integer', minimum: 1, maximum: 999_999, default: 1 },
-          description: 'Counted from 1',
+          description: 'Counted from 1.',
         },
         {
           name: 'page_size',
           in: 'query',
           schema: { type: 'integer', minimum: 1, default: 20 },
-          description: 'At most 100; more counts as 100',
+          description: 'At most 100; more counts as 100.',
         },
       ],
       responses: responses(

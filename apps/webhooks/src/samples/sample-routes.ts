@@ -25,13 +25,13 @@ export const sampleRoutes = ({ steps, samples }: Deps): Route[] => [
           name: 'event',
           in: 'query',
           schema: { type: 'string', default: 'summary.completed' },
-          description: 'An event type',
+          description: 'An event type.',
         },
         {
           name: 'limit',
           in: 'query',
           schema: { type: 'integer', minimum: 1, default: 3 },
-          description: 'At most 10; more counts as 10',
+          description: 'At most 10; more counts as 10.',
         },
       ],
       responses: responses(
