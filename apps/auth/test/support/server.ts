@@ -5,7 +5,7 @@ import { createLogger } from '@signet/telemetry'
 import { createTestDatabase, migrationsKey, TestClock, type TestDatabase } from '@signet/testkit'
 import { createApp } from '../../src/app.js'
 import { loadAuthConfig } from '../../src/config.js'
-import { createContext, type AuthContext } from '../../src/context.js'
+import { createContext, type AuthContext, type Ports } from '../../src/context.js'
 import { migrateDatabase } from '../../src/migrations.js'
 import { createPasswordHasher, type PasswordHasher } from '../../src/passwords/password-hasher.js'
 
@@ -31,8 +31,14 @@ const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
 let sharedHasher: PasswordHasher | undefined
 let running = 0
 
-/** The whole service on a database, a mail server and a clock of its own. `env` overrides the variables. */
-export async function startServer(env: Record<string, string> = {}): Promise<TestServer> {
+/**
+ * The whole service on a database, a mail server and a clock of its own. `env` overrides the variables, `ports` what
+ * lies outside.
+ */
+export async function startServer(
+  env: Record<string, string> = {},
+  ports: Partial<Ports> = {},
+): Promise<TestServer> {
   const [database, inbox] = await Promise.all([testDatabase(env['AUTH_DB_NAMESPACE'] ?? ''), startInbox()])
   const clock = new TestClock()
   const lines: LogLine[] = []
@@ -44,7 +50,7 @@ export async function startServer(env: Record<string, string> = {}): Promise<Tes
   })
   sharedHasher ??= createPasswordHasher({ cost: 4 })
   running += 1
-  const context = createContext(config, { log, now: clock.now, hasher: sharedHasher })
+  const context = createContext(config, { log, now: clock.now, hasher: sharedHasher, ...ports })
   const listener = await listen(createApp(context), { port: 0, host: '127.0.0.1' })
   return {
     url: `http://127.0.0.1:${listener.port}`,
