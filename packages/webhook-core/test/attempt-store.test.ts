@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { type Tx } from '@signet/db'
 import {
   cancelDelivery,
   deleteEndpoint,
@@ -9,9 +10,11 @@ import {
   purgeRecording,
   recordAttempts,
   type AttemptResult,
+  type DeliveryId,
   type Endpoint,
   type NewDelivery,
 } from '../src/index.js'
+import { behindLock } from './support/behind-lock.js'
 import { useDatabase } from './support/database.js'
 import {
   aResult,
@@ -264,16 +267,92 @@ describe('recordAttempts', () => {
     expect((await endpointState(database.db, endpoint.id)).status).toBe(2)
   })
 
-  it('takes the same attempt reported by two workers once', async () => {
+  const lockEndpoint = (endpoint: Endpoint) => (tx: Tx) =>
+    tx.query(`select id from webhook_endpoints where id = $1 for update`, [endpoint.id])
+
+  it('takes the same attempt reported by many workers at once as one', async () => {
     const { endpoint, deliveries } = await withDeliveries(1)
     const delivery = first(deliveries)
-    await Promise.all(Array.from({ length: 8 }, () => record(aResult(delivery, retry()))))
+    await behindLock(database.db, lockEndpoint(endpoint), 8, () =>
+      Promise.all(Array.from({ length: 8 }, () => record(aResult(delivery, retry())))),
+    )
     expect(await deliveryState(database.db, delivery.id)).toMatchObject({ status: 0, attempts: 1 })
     expect((await endpointState(database.db, endpoint.id)).consecutive_failures).toBe(1)
     expect(await listAttempts(database.db, delivery.id)).toHaveLength(1)
-    // The late one also learns when the next attempt is due.
-    const [again] = await record(aResult(delivery, retry(), { finishedAt: later(5000) }))
-    expect(again).toMatchObject({ status: 0, attempts: 1, nextAttemptAt: later(60_040) })
+    // A late one learns how it stands, and changes nothing even if it would have been the last.
+    const [again] = await record(aResult(delivery, { kind: 'over', error: 'timeout' }))
+    expect(again).toMatchObject({
+      status: 0,
+      attempts: 1,
+      nextAttemptAt: later(60_040),
+      lastError: 'http_500',
+    })
+  })
+
+  it('brings no delivery back to life that was cancelled while its result waited', async () => {
+    const { endpoint, deliveries } = await withDeliveries(2)
+    const [inFlight, last] = deliveries as [NewDelivery, NewDelivery]
+    await setFailures(endpoint, 19)
+    await behindLock(
+      database.db,
+      // Disables the endpoint and cancels `inFlight`, while the result below waits with its older view of both.
+      (tx) => recordAttempts(tx, [aResult(last, retry())]),
+      1,
+      () => record(aResult(inFlight, retry('timeout'))),
+    )
+    expect(await deliveryState(database.db, inFlight.id)).toMatchObject({ status: 2, last_error: 'timeout' })
+    expect(await endpointState(database.db, endpoint.id)).toMatchObject({
+      status: 2,
+      consecutive_failures: 21,
+    })
+  })
+
+  it('does not overwrite what cancelled a single delivery while its result waited', async () => {
+    const { deliveries } = await withDeliveries(1)
+    const delivery = first(deliveries)
+    await behindLock(
+      database.db,
+      (tx) => cancelDelivery(tx, delivery.id, 'recording_deleted'),
+      1,
+      () => record(aResult(delivery, retry())),
+    )
+    expect(await deliveryState(database.db, delivery.id)).toMatchObject({
+      status: 2,
+      last_error: 'recording_deleted',
+      attempts: 1,
+    })
+  })
+
+  it('never waits for a purge that waits for it', async () => {
+    const { db } = database
+    const { endpoint, deliveries } = await withDeliveries(0)
+    // The later event gets the earlier delivery, so the purge, going by event, meets them the other way round.
+    const made = [...(await pendingDeliveries(db, endpoint, 3)), ...deliveries]
+    const ids = made.map(({ id }) => id).sort((a, b) => Number(a) - Number(b))
+    const events = made
+      .map(({ eventId }) => eventId)
+      .sort()
+      .reverse()
+    for (const [i, id] of ids.entries()) {
+      await db.query(`update webhook_deliveries set event_id = $2, replay = 1 where id = $1`, [id, events[i]])
+    }
+    const middle = ids[1] as DeliveryId
+    await behindLock(
+      db,
+      (tx) => tx.query(`select id from webhook_deliveries where id = $1 for update`, [middle]),
+      2,
+      () =>
+        Promise.all([
+          record(...made.map((delivery) => aResult(delivery, retry()))),
+          db.transaction(async (tx) => {
+            await tx.query(`set local enable_bitmapscan = off`)
+            await tx.query(`set local enable_seqscan = off`)
+            return purgeRecording(tx, { accountId: endpoint.accountId, audioId: 'rec_1001' })
+          }),
+        ]),
+    )
+    for (const id of ids)
+      expect(await deliveryState(db, id)).toMatchObject({ status: 2, last_error: 'recording_deleted' })
   })
 
   it('lets a success win over a failure of the same attempt, in either order', async () => {

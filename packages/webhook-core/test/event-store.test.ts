@@ -14,6 +14,7 @@ import {
   newEventId,
   putRecording,
 } from '../src/index.js'
+import { behindLock } from './support/behind-lock.js'
 import { useDatabase } from './support/database.js'
 import { anAccount, anEndpoint, aSummary, deliveryState, NOW } from './support/fixtures.js'
 
@@ -184,17 +185,39 @@ describe('dispatchEvents', () => {
     expect(await findBodies(db, [summary.eventId])).toEqual([{ id: summary.eventId, body: 'first' }])
   })
 
-  it('makes one delivery per endpoint when many processes dispatch the same events at once', async () => {
+  it('freezes each body once and makes one delivery per endpoint when many processes dispatch at once', async () => {
     const { db } = database
     const endpoint = await anEndpoint(db)
     const summaries = Array.from({ length: 10 }, () => aSummary({ accountId: endpoint.accountId }))
     for (const summary of summaries) await ingestSummary(db, summary)
-    const bodies = summaries.map(({ eventId }) => ({ id: eventId, body: '{}' }))
-    // In opposite orders, so that locks taken in the order given would deadlock.
-    const orders = Array.from({ length: 12 }, (_, i) => (i % 2 ? bodies : [...bodies].reverse()))
-    await Promise.all(orders.map((order) => dispatchEvents(db, order, NOW)))
+    const ids = summaries.map(({ eventId }) => eventId)
+    const dispatch = async (process: number) => {
+      const bodies = ids.map((id) => ({ id, body: `by ${process}` }))
+      // In opposite orders, so that locks taken in the order given would deadlock.
+      await dispatchEvents(db, process % 2 ? bodies : bodies.reverse(), NOW)
+      return (await findBodies(db, ids)).map(({ id, body }) => `${id} ${body}`).sort()
+    }
+    const seen = await behindLock(
+      db,
+      (tx) => tx.query(`select id from webhook_events where id = any ($1) for update`, [ids]),
+      8,
+      () => Promise.all(Array.from({ length: 8 }, (_, process) => dispatch(process))),
+    )
+    // Whoever looked, and whenever: the bodies were the same.
+    for (const bodies of seen) expect(bodies).toEqual(seen[0])
     const { rows } = await db.query(`select id from webhook_deliveries where endpoint_id = $1`, [endpoint.id])
     expect(rows).toHaveLength(10)
+  })
+
+  it('makes no second delivery for an event that an operator queued again', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const summary = aSummary({ accountId: endpoint.accountId })
+    await ingestSummary(db, summary)
+    const first = await dispatchEvents(db, [{ id: summary.eventId, body: 'a' }], NOW)
+    await db.query(`update webhook_events set state = 'queued', body = null where id = $1`, [summary.eventId])
+    expect(await dispatchEvents(db, [{ id: summary.eventId, body: 'b' }], NOW)).toEqual(first)
+    expect(await findBodies(db, [summary.eventId])).toEqual([{ id: summary.eventId, body: 'b' }])
   })
 
   it('gives an event without a subscription a body and no delivery', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { purgeRecording, recordAttempts, replayDeliveries, type NewDelivery } from '../src/index.js'
+import { behindLock } from './support/behind-lock.js'
 import { useDatabase } from './support/database.js'
 import {
   aResult,
@@ -68,8 +69,15 @@ describe('replayDeliveries', () => {
     const [failed] = (await pendingDeliveries(db, await anEndpoint(db), 1)) as [NewDelivery]
     await recordAttempts(db, [aResult(failed, over, { number: 6 })])
     const since = { ...request, endpointId: failed.endpointId, failedSince: new Date(0) }
-    const made = await Promise.all(Array.from({ length: 8 }, () => replayDeliveries(db, since)))
-    expect(made.flat()).toHaveLength(1)
+    const made = await behindLock(
+      db,
+      (tx) => replayDeliveries(tx, since),
+      4,
+      () => Promise.all(Array.from({ length: 4 }, () => replayDeliveries(db, since))),
+    )
+    expect(made.flat()).toEqual([])
+    const { rows } = await db.query(`select id from webhook_deliveries where event_id = $1`, [failed.eventId])
+    expect(rows).toHaveLength(2)
   })
 
   it('leaves out endpoints that are not active and events without a body', async () => {

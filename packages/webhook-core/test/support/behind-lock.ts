@@ -1,0 +1,32 @@
+import { type Db, type Tx } from '@signet/db'
+import { waitFor } from '@signet/testkit'
+
+/**
+ * Makes a race certain: takes a lock, starts `work`, waits until `waiting` of its statements are blocked, each with a view of
+ * the tables from before, and lets go.
+ */
+export async function behindLock<T>(
+  db: Db,
+  lock: (tx: Tx) => Promise<unknown>,
+  waiting: number,
+  work: () => Promise<T>,
+): Promise<T> {
+  const started = await db.transaction(async (tx) => {
+    await lock(tx)
+    const result = work()
+    result.catch(() => undefined) // looked at below, after the lock is gone
+    await waitFor(async () => (await countBlocked(db)) >= waiting, {
+      describe: `${waiting} blocked statements`,
+    })
+    return { result }
+  })
+  return started.result
+}
+
+async function countBlocked(db: Db): Promise<number> {
+  const { rows } = await db.query<{ count: number }>(
+    `select count(*)::integer as count from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock'`,
+  )
+  return rows[0]?.count ?? 0
+}
