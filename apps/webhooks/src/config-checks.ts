@@ -33,6 +33,10 @@ export const configChecks: readonly Rule[] = [
     'WEBHOOKS_REDIS_SENTINELS and WEBHOOKS_REDIS_CLUSTER_NODES exclude one another',
   ),
   rule(
+    (config) => (config.signInCaptchaProvider === undefined) !== (config.signInCaptchaSiteKey === undefined),
+    'WEBHOOKS_SIGN_IN_CAPTCHA_PROVIDER and WEBHOOKS_SIGN_IN_CAPTCHA_SITE_KEY go together',
+  ),
+  rule(
     (config) => config.port !== 0 && config.port === config.internalPort,
     'WEBHOOKS_PORT and WEBHOOKS_INTERNAL_PORT must differ: the internal API is never public',
   ),

@@ -17,10 +17,12 @@ import {
   clientId,
   hostAndPort,
   origin,
+  providerName,
   parseServiceTokens,
   resourceIdentifier,
 } from './config-values.js'
 import { limitSettings } from './config-limits.js'
+import { captchaProviders } from './pages/captcha.js'
 
 /** Every setting of the API (webhooks contract G.3), in the order of the generated documentation. */
 export const settings = defineSettings({
@@ -160,6 +162,28 @@ export const settings = defineSettings({
     optional: true,
     secret: true,
     doc: 'Admin JWT for the identity server: every refresh then asks whether the user still exists and is not banned.',
+  }),
+  signInMagicLink: boolean({
+    env: 'WEBHOOKS_SIGN_IN_MAGIC_LINK',
+    fallback: false,
+    doc: 'Offer a sign-in link by mail. The identity server must allow `{base_url}/oauth/callback?**` as a redirect.',
+  }),
+  signInProviders: list({
+    env: 'WEBHOOKS_SIGN_IN_PROVIDERS',
+    fallback: [],
+    item: providerName,
+    doc: 'External providers of the identity server to offer, e.g. `github,google`. The redirect must be allowed as above.',
+  }),
+  signInCaptchaProvider: choice({
+    env: 'WEBHOOKS_SIGN_IN_CAPTCHA_PROVIDER',
+    choices: captchaProviders,
+    optional: true,
+    doc: 'CAPTCHA of the sign-in page, when the identity server demands one; the only thing a page loads from elsewhere.',
+  }),
+  signInCaptchaSiteKey: text({
+    env: 'WEBHOOKS_SIGN_IN_CAPTCHA_SITE_KEY',
+    optional: true,
+    doc: 'Site key of that CAPTCHA.',
   }),
   redirectAllowList: list({
     env: 'WEBHOOKS_OAUTH_REDIRECT_ALLOW_LIST',

@@ -24,6 +24,8 @@ import { ResourcePolicy } from './oauth/resource-policy.js'
 import { SessionCookie } from './sessions/session-cookie.js'
 import { SessionService } from './sessions/session-service.js'
 import { FormGuard } from './sign-in/form-guard.js'
+import { SecondFactorService } from './sign-in/second-factor-service.js'
+import { type SignInOptions } from './sign-in/sign-in-options.js'
 import { SignInService } from './sign-in/sign-in-service.js'
 import { createWebhookServices } from './v1/webhook-services.js'
 
@@ -98,14 +100,14 @@ type Base = Pick<Ports, 'log' | 'now'> & {
 
 /** The OAuth server: clients, sessions, pages, tokens, Bearer authentication. */
 function createOAuth(config: WebhooksConfig, { db, events, limits, accounts, log, now }: Base) {
-  const { baseUrl } = config
+  const { baseUrl, identityUrl, identityPublicUrl = identityUrl } = config
   const allowList = new RedirectAllowList(config.redirectAllowList)
   const resources = new ResourcePolicy(baseUrl, config.oauthResources)
   const cookie = new SessionCookie(baseUrl)
-  const sessions = new SessionService(db)
+  const sessions = new SessionService(db, config.secretBox)
   const clients = new ClientService({ db, allowList, events })
   const identity = new IdentityClient({
-    url: config.identityUrl,
+    url: identityUrl,
     clientIpHeader: config.identityClientIpHeader,
     serviceToken: config.identityServiceToken,
     now,
@@ -118,6 +120,9 @@ function createOAuth(config: WebhooksConfig, { db, events, limits, accounts, log
     now,
   })
   const bearer = new BearerService({ db, resources, events })
+  const signIn = { identity, users, sessions, failures: limits.loginFailures, events }
+  const secondFactor = new SecondFactorService(signIn)
+  const signInOptions = signInOptionsOf(config)
   return {
     cookie,
     sessions,
@@ -138,9 +143,11 @@ function createOAuth(config: WebhooksConfig, { db, events, limits, accounts, log
       codeTtlSeconds: config.codeTtlSeconds,
       events,
     }),
-    pages: new AuthorizationPages({ baseUrl, cookie }),
+    signInOptions,
+    pages: new AuthorizationPages({ baseUrl, identityPublicUrl, cookie, signInOptions }),
     guard: new FormGuard({ origin: new URL(baseUrl).origin, cookie, sessions }),
-    signIn: new SignInService({ identity, users, sessions, failures: limits.loginFailures, events }),
+    secondFactor,
+    signIn: new SignInService({ ...signIn, accounts, secondFactor }),
     revocations: new RevocationService({
       db,
       issuer: baseUrl,
@@ -158,6 +165,15 @@ function createOAuth(config: WebhooksConfig, { db, events, limits, accounts, log
     }),
   }
 }
+
+const signInOptionsOf = (config: WebhooksConfig): SignInOptions => ({
+  magicLink: config.signInMagicLink,
+  providers: config.signInProviders,
+  captcha:
+    config.signInCaptchaProvider === undefined
+      ? null
+      : { provider: config.signInCaptchaProvider, siteKey: config.signInCaptchaSiteKey ?? '' },
+})
 
 /** Where receivers may be; deliveries to ourselves or to the identity server are refused (webhooks contract E.8). */
 function createUrlPolicy(config: WebhooksConfig, resolver: Resolver | undefined): UrlPolicy {

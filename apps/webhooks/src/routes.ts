@@ -7,7 +7,8 @@ import { discoveryRoutes, insertedDiscoveryRoutes } from './discovery/discovery-
 import { introspectionRoutes, tokenRoutes } from './grants/token-routes.js'
 import { internalApiRoutes } from './ingest/internal-routes.js'
 import { personalTokenRoutes } from './personal-tokens/personal-token-routes.js'
-import { signInRoutes } from './sign-in/sign-in-routes.js'
+import { secondFactorRoutes } from './sign-in/second-factor-routes.js'
+import { callbackRoutes, signInRoutes } from './sign-in/sign-in-routes.js'
 import { v1Routes } from './v1/v1-routes.js'
 
 /** Every route of the public listener, by the family that shares an error form (see app.ts). */
@@ -22,7 +23,12 @@ export function publicRoutes(ctx: Context) {
     discovery: discoveryRoutes(discovery),
     register: clientRoutes({ clients: ctx.clients, limit: limits.register }),
     token: [...tokenRoutes(ctx), ...(discovery.introspection ? introspectionRoutes(ctx) : [])],
-    pages: [...authorizationRoutes({ ...ctx, limit: limits.authorize }), ...signInRoutes(ctx)],
+    pages: [
+      ...authorizationRoutes({ ...ctx, limit: limits.authorize }),
+      ...signInRoutes(ctx),
+      ...secondFactorRoutes(ctx),
+      ...callbackRoutes(ctx),
+    ],
     account: personalTokenRoutes(ctx),
     v1: v1Routes({ bearer: ctx.authenticateBearer, limits, services: ctx.webhooks }),
   } satisfies Record<string, Route[]>

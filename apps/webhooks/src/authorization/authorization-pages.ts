@@ -1,20 +1,29 @@
 import { type Answer } from '@signet/http'
 import { describeRedirect } from '../clients/redirect-uri.js'
+import { callbackPage } from '../pages/callback-page.js'
 import { consentPage, scopeInWords } from '../pages/consent-page.js'
+import { factorPage } from '../pages/factor-page.js'
 import { pageAnswer, type Page } from '../pages/page.js'
-import { signInPage } from '../pages/sign-in-page.js'
+import { mailSentPage, signInPage } from '../pages/sign-in-page.js'
 import { csrfToken } from '../sessions/csrf.js'
 import { type SessionCookie } from '../sessions/session-cookie.js'
 import { type OpenSession } from '../sessions/session-service.js'
+import { type PendingSignIn } from '../sign-in/second-factor-service.js'
+import { type SignInOptions } from '../sign-in/sign-in-options.js'
 import { type PendingAuthorization } from './authorization-store.js'
 
 /** One pending request in one session: what the pages are about. */
 export type Visit = { txn: string; session: OpenSession; authorization: PendingAuthorization }
 
 type SignInExtras = { status?: number; identifier?: string; notice?: string }
-type Deps = { baseUrl: string; cookie: SessionCookie }
+type Deps = {
+  baseUrl: string
+  identityPublicUrl: string
+  cookie: SessionCookie
+  signInOptions: SignInOptions
+}
 
-/** Builds the sign-in and consent pages of a visit, with their form tokens. */
+/** Builds the pages of a visit, with their form tokens. */
 export class AuthorizationPages {
   readonly #basePath: string
   readonly #secure: boolean
@@ -36,8 +45,43 @@ export class AuthorizationPages {
       action: this.path('/login'),
       txn,
       csrf: csrfToken(session, txn, 'login'),
+      mailAction: this.deps.signInOptions.magicLink ? this.path('/mail') : undefined,
+      providers: this.deps.signInOptions.providers.map((name) => ({
+        name,
+        href: this.#providerUrl(name, txn),
+      })),
+      captcha: this.deps.signInOptions.captcha,
     })
     return this.#answer(page, session, status)
+  }
+
+  secondFactor({ txn, session }: Visit, pending: PendingSignIn, extras: SignInExtras = {}): Answer {
+    const { status = 200, notice } = extras
+    const factor = pending.factors.find(({ id }) => id === pending.factorId)
+    if (!factor) return this.toConsent(txn, session)
+    const page = factorPage({
+      txn,
+      factor,
+      codeExpected: factor.type === 'totp' || pending.challengeId !== null,
+      others: pending.factors.filter(({ id }) => id !== factor.id),
+      verify: { action: this.path('/factor'), csrf: csrfToken(session, txn, 'factor') },
+      choose: { action: this.path('/challenge'), csrf: csrfToken(session, txn, 'challenge') },
+      ...(notice === undefined ? {} : { notice }),
+    })
+    return this.#answer(page, session, status)
+  }
+
+  mailSent({ session }: Visit, email: string): Answer {
+    return this.#answer(mailSentPage({ email }), session, 200)
+  }
+
+  callback({ txn, session }: Visit): Answer {
+    const page = callbackPage({
+      txn,
+      action: this.path('/session'),
+      csrf: csrfToken(session, txn, 'session'),
+    })
+    return this.#answer(page, session, 200)
   }
 
   consent({ txn, session, authorization }: Visit): Answer {
@@ -55,7 +99,17 @@ export class AuthorizationPages {
 
   /** 303 to the consent page, with the new session id. */
   toConsent(txn: string, session: OpenSession): Answer {
-    return this.redirect(303, `${this.path('/consent')}?txn=${txn}`, session)
+    return this.redirect(303, this.step('consent', txn), session)
+  }
+
+  /** Address of a later step of the same visit. */
+  step(name: 'consent' | 'factor', txn: string): string {
+    return `${this.path(`/${name}`)}?txn=${txn}`
+  }
+
+  /** Where the identity server sends the browser after a sign-in of its own. */
+  callbackUrl(txn: string): string {
+    return `${this.deps.baseUrl}/oauth/callback?txn=${txn}`
   }
 
   redirect(status: 302 | 303, location: string, session?: OpenSession): Answer {
@@ -73,6 +127,11 @@ export class AuthorizationPages {
 
   path(below: string): string {
     return `${this.#basePath}/oauth/authorize${below}`
+  }
+
+  #providerUrl(provider: string, txn: string): string {
+    const query = new URLSearchParams({ provider, redirect_to: this.callbackUrl(txn) })
+    return `${this.deps.identityPublicUrl}/authorize?${query.toString()}`
   }
 
   #answer(page: Page, session: OpenSession, status: number): Answer {

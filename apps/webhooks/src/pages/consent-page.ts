@@ -1,6 +1,6 @@
 import { html } from './html.js'
 import { type Page } from './page.js'
-import { hidden } from './sign-in-page.js'
+import { hidden } from './form.js'
 
 export type ConsentView = {
   clientName: string

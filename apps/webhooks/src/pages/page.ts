@@ -45,16 +45,15 @@ function pageHeaders(page: Page, nonce: string, secure: boolean): Record<string,
 
 // No form-action: browsers apply it to the redirects after the form too, so Approve would silently do nothing.
 function contentSecurityPolicy({ script, allow = {} }: Page, nonce: string): string {
-  const sources: Record<string, readonly string[]> = {
+  const ours: Record<string, string[]> = {
     'default-src': ["'none'"],
-    'style-src': [`'nonce-${nonce}'`, ...(allow['style-src'] ?? [])],
+    'style-src': [`'nonce-${nonce}'`],
     ...(script === undefined ? {} : { 'script-src': [`'nonce-${nonce}'`], 'connect-src': ["'self'"] }),
-    ...Object.fromEntries(Object.entries(allow).filter(([directive]) => directive !== 'style-src')),
-    'base-uri': ["'none'"],
-    'frame-ancestors': ["'none'"],
   }
-  return Object.entries(sources)
-    .map(([directive, values]) => `${directive} ${values.join(' ')}`)
+  const directives = new Set([...Object.keys(ours), ...Object.keys(allow)])
+  return [...directives]
+    .map((name) => [name, ...(ours[name] ?? []), ...(allow[name] ?? [])].join(' '))
+    .concat("base-uri 'none'", "frame-ancestors 'none'")
     .join('; ')
 }
 

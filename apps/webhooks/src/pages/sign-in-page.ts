@@ -1,3 +1,5 @@
+import { captchaPolicy, captchaWidget, type Captcha } from './captcha.js'
+import { hidden, notice } from './form.js'
 import { html, type Html } from './html.js'
 import { type Page } from './page.js'
 
@@ -9,12 +11,19 @@ export type SignInView = {
   /** What was typed before; never the password. */
   identifier?: string
   notice?: string
+  /** Where the same form asks for a link by mail instead; none when that is off. */
+  mailAction?: string | undefined
+  providers: readonly { name: string; href: string }[]
+  captcha: Captcha | null
 }
 
 export const signInPage = (view: SignInView): Page => ({
   title: 'Sign in',
+  allow: view.captcha ? captchaPolicy(view.captcha) : {},
   body: html`<h1>Sign in</h1>
-    <p class="soft">to continue to <strong>${view.clientName}</strong></p>
+    <p class="soft">
+      to continue to <strong><bdi>${view.clientName}</bdi></strong>
+    </p>
     ${notice(view.notice)}
     <form method="post" action="${view.action}">
       ${hidden({ txn: view.txn, csrf: view.csrf })}
@@ -40,14 +49,42 @@ export const signInPage = (view: SignInView): Page => ({
         maxlength="1024"
         required
       />
+      ${view.captcha && captchaWidget(view.captcha)}
       <button type="submit">Sign in</button>
+      ${otherWays(view)}
     </form>`,
 })
 
-export const notice = (text: string | undefined): Html | null =>
-  text === undefined ? null : html`<p class="notice" role="alert">${text}</p>`
+function otherWays({ mailAction, providers }: SignInView): Html | null {
+  if (mailAction === undefined && providers.length === 0) return null
+  return html`<p class="or">or</p>
+    <div class="stack">
+      ${
+        mailAction === undefined
+          ? null
+          : html`<button class="plain" type="submit" formaction="${mailAction}" formnovalidate>
+              Mail me a sign-in link
+            </button> `
+      }${providers.map(
+        ({ name, href }) =>
+          html`<a class="button plain" href="${href}">Continue with ${providerLabel(name)}</a> `,
+      )}
+    </div>`
+}
 
-export const hidden = (fields: Readonly<Record<string, string>>): Html[] =>
-  Object.entries(fields).map(
-    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" /> `,
-  )
+const LABELS: Readonly<Record<string, string>> = {
+  github: 'GitHub',
+  gitlab: 'GitLab',
+  linkedin: 'LinkedIn',
+  workos: 'WorkOS',
+}
+
+const providerLabel = (name: string): string => LABELS[name] ?? name.charAt(0).toUpperCase() + name.slice(1)
+
+/** The same whether there is such an account or not. */
+export const mailSentPage = ({ email }: { email: string }): Page => ({
+  title: 'Check your mail',
+  body: html`<h1>Check your mail</h1>
+    <p>If there is an account for <strong>${email}</strong>, a sign-in link is on its way.</p>
+    <p class="soft">Open it in this browser, within ten minutes. You can close this page.</p>`,
+})

@@ -27,6 +27,9 @@ button.equal, .button.equal, button.plain { background: var(--card); color: var(
 button:hover, .button:hover { filter: brightness(1.07) }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
 form > button { margin-top: 1.5rem }
+.code { font-size: 1.35rem; letter-spacing: .3em; text-align: center }
+.captcha { margin-top: 1.25rem }
+.stack form > button { margin-top: 0 }
 .choice { display: grid; grid-template-columns: 1fr 1fr; gap: .75rem; margin-top: 1.5rem }
 .link { width: auto; display: inline; padding: 0; border: 0; background: none; color: var(--accent); font-weight: 500;
   text-decoration: underline; text-underline-offset: .15em }

@@ -3,7 +3,7 @@ import { sameDigest } from '../credentials/credential.js'
 import { type Session } from './session-store.js'
 
 /** The forms that change something; each has a token of its own. */
-export type FormName = 'login' | 'factor' | 'challenge' | 'mail' | 'session' | 'decision' | 'logout'
+export type FormName = 'login' | 'factor' | 'challenge' | 'session' | 'decision' | 'logout'
 
 /** The hidden `csrf` field of one form in one authorization of one session (webhooks contract B.9). */
 export const csrfToken = (session: Session, txn: string, form: FormName): string =>

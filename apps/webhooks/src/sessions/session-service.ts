@@ -1,14 +1,24 @@
 import { randomBytes } from 'node:crypto'
 import { type Db } from '@signet/db'
+import { SecretUnreadableError, type SecretBox } from '@signet/webhook-core'
 import { hasFormOf, newCredential, sha256 } from '../credentials/credential.js'
-import { insertSession, renewSession, touchSession, type Session } from './session-store.js'
+import {
+  insertSession,
+  renewSession,
+  savePendingSignIn,
+  touchSession,
+  type Session,
+} from './session-store.js'
 
 /** A session and, when it is new or has a new id, that id for the cookie. */
 export type OpenSession = Session & { readonly newId?: string }
 
 /** Browser sessions (webhooks contract B.9): the id is only in the cookie, its hash in the table. */
 export class SessionService {
-  constructor(private readonly db: Db) {}
+  constructor(
+    private readonly db: Db,
+    private readonly secretBox: SecretBox,
+  ) {}
 
   /** The live session of a cookie value; counts as activity. */
   async find(id: string | undefined): Promise<OpenSession | null> {
@@ -34,6 +44,23 @@ export class SessionService {
     return this.#renew(session, null)
   }
 
+  /** Keeps what a sign-in needs until its second factor; false when the session is gone. */
+  keepPending(session: Session, pending: object): Promise<boolean> {
+    const sealed = this.secretBox.seal(JSON.stringify(pending), pendingContext(session))
+    return savePendingSignIn(this.db, session.idHash, sealed)
+  }
+
+  /** What {@link keepPending} kept; null without it, or when its key is gone: then the sign-in begins again. */
+  readPending(session: Session): unknown {
+    if (!session.pending) return null
+    try {
+      return JSON.parse(this.secretBox.open(session.pending, pendingContext(session)))
+    } catch (error) {
+      if (error instanceof SecretUnreadableError) return null
+      throw error
+    }
+  }
+
   async #renew(session: Session, account: { id: string; email: string } | null): Promise<OpenSession | null> {
     const newId = newCredential('sessionId')
     const renewed = await renewSession(this.db, {
@@ -45,5 +72,7 @@ export class SessionService {
     return renewed && { ...renewed, newId }
   }
 }
+
+const pendingContext = ({ idHash }: Session) => `pending-sign-in:${idHash.toString('hex')}`
 
 const newKey = () => randomBytes(32)

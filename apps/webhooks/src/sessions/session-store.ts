@@ -1,4 +1,5 @@
 import { type Queryable } from '@signet/db'
+import { type SealedSecret } from '@signet/webhook-core'
 
 /** A browser session; without an account until somebody signs in, so that the sign-in form is protected too. */
 export type Session = {
@@ -7,6 +8,8 @@ export type Session = {
   readonly email: string
   readonly csrfKey: Buffer
   readonly signedInAt: Date | null
+  /** A sign-in that still wants its second factor, sealed. */
+  readonly pending: SealedSecret | null
 }
 
 type SessionRow = {
@@ -15,9 +18,11 @@ type SessionRow = {
   email: string | null
   csrf_key: Buffer
   signed_in_at: Date | null
+  pending_ciphertext: Buffer | null
+  pending_key_id: string | null
 }
 
-const COLUMNS = 'id_hash, account_id, email, csrf_key, signed_in_at'
+const COLUMNS = 'id_hash, account_id, email, csrf_key, signed_in_at, pending_ciphertext, pending_key_id'
 const LIVE = `expires_at > now() and last_seen_at > now() - interval '1 hour'`
 const ABSOLUTE_LIFE = `interval '12 hours'`
 
@@ -37,7 +42,7 @@ export async function insertSession(
     `insert into login_sessions (id_hash, csrf_key, expires_at) values ($1, $2, now() + ${ABSOLUTE_LIFE})`,
     [idHash, csrfKey],
   )
-  return { idHash, accountId: null, email: '', csrfKey, signedInAt: null }
+  return { idHash, accountId: null, email: '', csrfKey, signedInAt: null, pending: null }
 }
 
 type Renewal = {
@@ -59,12 +64,27 @@ export async function renewSession(
     `update login_sessions
         set id_hash = $2, csrf_key = $3, account_id = $4, email = $5, created_at = now(), last_seen_at = now(),
             signed_in_at = case when $4::uuid is null then null else now() end,
-            expires_at = now() + ${ABSOLUTE_LIFE}
+            expires_at = now() + ${ABSOLUTE_LIFE}, pending_ciphertext = null, pending_key_id = null
       where id_hash = $1 and ${LIVE}
   returning ${COLUMNS}`,
     [oldHash, idHash, csrfKey, account?.id ?? null, account?.email ?? null],
   )
   return rows[0] ? toSession(rows[0]) : null
+}
+
+/** Keeps a half-done sign-in in an anonymous session; false when the session is gone or signed in. */
+export async function savePendingSignIn(
+  db: Queryable,
+  idHash: Buffer,
+  { ciphertext, keyId }: SealedSecret,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update login_sessions set pending_ciphertext = $2, pending_key_id = $3, account_id = null, email = null,
+            signed_in_at = null
+      where id_hash = $1 and ${LIVE}`,
+    [idHash, ciphertext, keyId],
+  )
+  return rowCount === 1
 }
 
 const toSession = (row: SessionRow): Session => ({
@@ -73,4 +93,8 @@ const toSession = (row: SessionRow): Session => ({
   email: row.email ?? '',
   csrfKey: row.csrf_key,
   signedInAt: row.signed_in_at,
+  pending:
+    row.pending_ciphertext && row.pending_key_id !== null
+      ? { ciphertext: row.pending_ciphertext, keyId: row.pending_key_id }
+      : null,
 })

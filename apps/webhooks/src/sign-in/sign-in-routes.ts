@@ -1,19 +1,24 @@
-import { route, type Route } from '@signet/http'
+import { AppError } from '@signet/errors'
+import { route, type Answer, type Route } from '@signet/http'
 import { type AuthorizationPages } from '../authorization/authorization-pages.js'
 import { findVisit } from '../authorization/authorization-routes.js'
 import { type AuthorizationService } from '../authorization/authorization-service.js'
 import { type Limits } from '../limits/limits.js'
 import { Parameters } from '../oauth/parameters.js'
+import { captchaFields } from '../pages/captcha.js'
+import { type SessionCookie } from '../sessions/session-cookie.js'
 import { type SessionService } from '../sessions/session-service.js'
 import { type FormGuard } from './form-guard.js'
 import { pageDocs, pageForm, type PageForm } from './page-form.js'
+import { type SignInOptions } from './sign-in-options.js'
 import { type SignInService } from './sign-in-service.js'
 
-type Deps = {
+type SignInDeps = {
   authorizations: AuthorizationService
   pages: AuthorizationPages
   sessions: SessionService
   signIn: SignInService
+  signInOptions: SignInOptions
   guard: FormGuard
   limits: Pick<Limits, 'login' | 'address'>
 }
@@ -22,7 +27,7 @@ type Deps = {
 const REFUSED = 'This did not work. Check the address and the password, and that your address is confirmed.'
 
 /** Signing in and out on the way to consent (webhooks contract B.8). */
-export const signInRoutes = (deps: Deps): Route[] => [
+export const signInRoutes = (deps: SignInDeps): Route[] => [
   route<undefined, PageForm>({
     method: 'post',
     path: '/oauth/authorize/login',
@@ -33,19 +38,19 @@ export const signInRoutes = (deps: Deps): Route[] => [
       const fields = Parameters.fromForm(body)
       const { session, txn } = await deps.guard.check(req, 'login', fields)
       const visit = await findVisit(deps, session, txn)
-      const identifier = (fields.get('identifier') ?? '').trim()
-      const password = fields.get('password') ?? ''
-      const captchaToken = fields.get('captcha_token')
-      const complete = identifier !== '' && password !== ''
-      const signedIn = complete
-        ? await deps.signIn.withPassword(
-            session,
-            { identifier, password, captchaToken },
-            deps.limits.address(req),
-          )
-        : null
-      if (!signedIn) return deps.pages.signIn(visit, { status: 400, identifier, notice: REFUSED })
-      return deps.pages.toConsent(txn, signedIn)
+      const { identifier, captchaToken } = credentialsOf(fields)
+      const password = fields.get('password')
+      if (identifier === '' || password === undefined)
+        return deps.pages.signIn(visit, { status: 400, identifier, notice: REFUSED })
+      const outcome = await deps.signIn.withPassword(
+        session,
+        { identifier, password, captchaToken },
+        deps.limits.address(req),
+      )
+      if (outcome.kind === 'refused')
+        return deps.pages.signIn(visit, { status: 400, identifier, notice: REFUSED })
+      if (outcome.kind === 'second_factor') return deps.pages.redirect(303, deps.pages.step('factor', txn))
+      return deps.pages.toConsent(txn, outcome.session)
     },
   }),
   route<undefined, PageForm>({
@@ -60,4 +65,74 @@ export const signInRoutes = (deps: Deps): Route[] => [
       return deps.pages.toConsent(txn, (await deps.sessions.signOut(session)) ?? session)
     },
   }),
+  ...(deps.signInOptions.magicLink ? [mailRoute(deps)] : []),
 ]
+
+const mailRoute = (deps: SignInDeps): Route =>
+  route<undefined, PageForm>({
+    method: 'post',
+    path: '/oauth/authorize/mail',
+    docs: pageDocs('Ask for a sign-in link by mail'),
+    limit: deps.limits.login,
+    body: pageForm,
+    async handle({ req, body }): Promise<Answer> {
+      const fields = Parameters.fromForm(body)
+      // A second button of the sign-in form, so it carries that form's token.
+      const { session, txn } = await deps.guard.check(req, 'login', fields)
+      const visit = await findVisit(deps, session, txn)
+      const { identifier, captchaToken } = credentialsOf(fields)
+      if (!identifier.includes('@'))
+        return deps.pages.signIn(visit, { status: 400, identifier, notice: 'Enter your e-mail address.' })
+      const redirectTo = deps.pages.callbackUrl(txn)
+      await deps.signIn.requestLink(identifier, { redirectTo, captchaToken }, deps.limits.address(req))
+      return deps.pages.mailSent(visit, identifier)
+    },
+  })
+
+/** The landing page of sign-ins that the identity server did itself, and what its script posts (B.8 step 6). */
+export const callbackRoutes = (deps: SignInDeps & { cookie: SessionCookie }): Route[] => [
+  route({
+    method: 'get',
+    path: '/oauth/callback',
+    docs: pageDocs('Landing page of sign-ins by mail or an external provider'),
+    async handle({ req }) {
+      const session = await deps.sessions.find(deps.cookie.read(req))
+      const txn = Parameters.fromQuery(req.originalUrl).get('txn') ?? ''
+      // Only in the browser that started: else an attacker could sign a victim in to the attacker's account.
+      return deps.pages.callback(await findVisit(deps, session, txn))
+    },
+  }),
+  route<undefined, PageForm>({
+    method: 'post',
+    path: '/oauth/authorize/session',
+    docs: pageDocs('Sign in with a user JWT; answers JSON with the next address'),
+    limit: deps.limits.login,
+    body: pageForm,
+    async handle({ req, body }) {
+      const fields = Parameters.fromForm(body)
+      const { session, txn } = await deps.guard.check(req, 'session', fields)
+      await findVisit(deps, session, txn)
+      const token = fields.get('access_token') ?? ''
+      const outcome = await deps.signIn.withToken(session, token, deps.limits.address(req))
+      if (outcome.kind === 'refused')
+        throw new AppError('invalid', 'access_denied', 'The sign-in is not valid any more.')
+      const next = outcome.kind === 'signed_in' ? 'consent' : 'factor'
+      return {
+        status: 200,
+        headers: {
+          'Cache-Control': 'no-store',
+          ...(outcome.kind === 'signed_in' ? deps.cookie.headers(outcome.session.newId) : {}),
+        },
+        body: { location: deps.pages.step(next, txn) },
+      }
+    },
+  }),
+]
+
+function credentialsOf(fields: Parameters): { identifier: string; captchaToken: string | undefined } {
+  const captchaField = captchaFields.find((name) => fields.get(name) !== undefined)
+  return {
+    identifier: (fields.get('identifier') ?? '').trim(),
+    captchaToken: captchaField === undefined ? undefined : fields.get(captchaField),
+  }
+}

@@ -1,15 +1,20 @@
-import { AppError } from '@signet/errors'
+import { type AccountService } from '../accounts/account-service.js'
 import { sha256 } from '../credentials/credential.js'
 import { type Events } from '../events.js'
 import {
-  IdentityBusyError,
-  IdentityUnavailableError,
   type IdentityClient,
+  type IdentitySession,
   type PasswordSignIn,
 } from '../identity/identity-client.js'
+import { askIdentity } from '../identity/identity-outage.js'
 import { type UserJwtVerifier } from '../identity/user-jwt.js'
 import { type OpenSession, type SessionService } from '../sessions/session-service.js'
 import { type Session } from '../sessions/session-store.js'
+import { type SecondFactorService } from './second-factor-service.js'
+
+/** `refused` says nothing of why: wrong, unknown, unconfirmed and banned look the same. */
+export type SignInOutcome =
+  { kind: 'signed_in'; session: OpenSession } | { kind: 'second_factor' } | { kind: 'refused' }
 
 /** Counts attempts of one identifier; taken before the attempt and given back when it succeeds. */
 type FailureLimit = { consume(key: string): Promise<void>; refund(key: string): Promise<void> }
@@ -17,56 +22,63 @@ type FailureLimit = { consume(key: string): Promise<void>; refund(key: string): 
 type Deps = {
   identity: IdentityClient
   users: UserJwtVerifier
+  accounts: AccountService
   sessions: SessionService
+  secondFactor: SecondFactorService
   failures: FailureLimit
   events: Events
 }
+
+const REFUSED: SignInOutcome = { kind: 'refused' }
 
 /** Signs people in through the identity server (webhooks contract B.8). */
 export class SignInService {
   constructor(private readonly deps: Deps) {}
 
-  /** The renewed session; null for wrong credentials, unconfirmed and banned users alike. */
-  async withPassword(session: Session, input: PasswordSignIn, clientIp: string): Promise<OpenSession | null> {
+  async withPassword(session: Session, input: PasswordSignIn, clientIp: string): Promise<SignInOutcome> {
     const { identity, failures, events } = this.deps
     const key = sha256(input.identifier.trim().toLowerCase()).toString('base64url')
     await failures.consume(key)
-    const signedIn = await this.#askIdentity(() => identity.signInWithPassword(input, clientIp))
-    const user = signedIn && (await this.deps.users.verify(signedIn.accessToken))
-    if (!user) {
-      events.login('refused')
-      return null
-    }
-    await failures.refund(key)
-    events.login('ok', { accountId: user.accountId })
-    return this.deps.sessions.signIn(session, { id: user.accountId, email: user.email })
+    const outcome = await this.#admit(
+      session,
+      await askIdentity(events, () => identity.signInWithPassword(input, clientIp)),
+    )
+    if (outcome.kind !== 'refused') await failures.refund(key)
+    return outcome
   }
 
-  async #askIdentity<T>(call: () => Promise<T>): Promise<T> {
-    try {
-      return await call()
-    } catch (error) {
-      if (error instanceof IdentityBusyError) {
-        this.deps.events.login('limited')
-        throw new AppError(
-          'limited',
-          'too_many_requests',
-          'Too many sign-ins. Please wait a little and try again.',
-          {
-            retryAfterSeconds: error.retryAfterSeconds,
-          },
-        )
-      }
-      if (error instanceof IdentityUnavailableError) {
-        this.deps.events.login('unavailable')
-        throw new AppError(
-          'unavailable',
-          'temporarily_unavailable',
-          'Signing in is not possible right now. Go back and try again in a moment.',
-          { cause: error, retryAfterSeconds: 5 },
-        )
-      }
-      throw error
+  /** With a user JWT that the identity server handed to the browser: magic link, external provider. */
+  async withToken(session: Session, accessToken: string, clientIp: string): Promise<SignInOutcome> {
+    const { identity, events } = this.deps
+    if (!(await this.deps.users.verify(accessToken))) return this.#admit(session, null)
+    return this.#admit(session, await askIdentity(events, () => identity.findSession(accessToken, clientIp)))
+  }
+
+  /** Asks for a sign-in link by mail. Nobody hears whether there is such an account. */
+  async requestLink(
+    email: string,
+    { redirectTo, captchaToken }: { redirectTo: string; captchaToken?: string | undefined },
+    clientIp: string,
+  ): Promise<void> {
+    const { identity, events } = this.deps
+    await askIdentity(events, () => identity.sendLink({ email, redirectTo, captchaToken }, clientIp))
+  }
+
+  async #admit(session: Session, identitySession: IdentitySession | null): Promise<SignInOutcome> {
+    const { users, accounts, sessions, secondFactor, events } = this.deps
+    const user = identitySession && (await users.verify(identitySession.accessToken))
+    if (!user || !(await accounts.admits(user))) {
+      events.login('refused')
+      return REFUSED
     }
+    const { accountId, email } = user
+    if (identitySession.factors.length > 0 && !user.secondFactor) {
+      return (await secondFactor.begin(session, accountId, identitySession))
+        ? { kind: 'second_factor' }
+        : REFUSED
+    }
+    const renewed = await sessions.signIn(session, { id: accountId, email })
+    events.login('ok', { accountId })
+    return renewed ? { kind: 'signed_in', session: renewed } : REFUSED
   }
 }

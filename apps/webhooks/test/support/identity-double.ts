@@ -6,7 +6,7 @@ import express, { type Express, type Request, type Response } from 'express'
 
 export const JWT_SECRET = 'a test secret that is longer than 32 bytes'
 
-type Factor = { id: string; code: string; challengeId?: string }
+type Factor = { id: string; type: 'totp' | 'phone'; code: string; name?: string; challengeId?: string }
 export type User = {
   id: string
   email: string
@@ -15,7 +15,7 @@ export type User = {
   banned: boolean
   confirmed: boolean
   deleted: boolean
-  factor?: Factor
+  factors: Factor[]
 }
 
 /** What the double was asked, newest last. */
@@ -55,11 +55,14 @@ export async function startIdentityDouble() {
     role: 'authenticated',
     email: user.email,
     phone: user.phone,
-    ...(user.factor
+    ...(user.factors.length > 0
       ? {
-          factors: [
-            { id: user.factor.id, factor_type: 'totp', status: 'verified', friendly_name: 'phone app' },
-          ],
+          factors: user.factors.map(({ id, type, name = '' }) => ({
+            id,
+            factor_type: type,
+            status: 'verified',
+            friendly_name: name,
+          })),
         }
       : {}),
     ...(user.banned ? { banned_until: '2999-01-01T00:00:00Z' } : {}),
@@ -102,17 +105,18 @@ export async function startIdentityDouble() {
     res.json(view(user))
   })
   app.post('/factors/:id/challenge', (req, res) => {
-    const { factor } = userOf(req) ?? {}
-    if (factor?.id !== req.params.id) return error(res, 404, 'mfa_factor_not_found')
+    const factor = userOf(req)?.factors.find(({ id }) => id === req.params.id)
+    if (!factor) return error(res, 404, 'mfa_factor_not_found')
     factor.challengeId = randomUUID()
-    res.json({ id: factor.challengeId, type: 'totp', expires_at: Math.floor(Date.now() / 1000) + 300 })
+    res.json({ id: factor.challengeId, type: factor.type, expires_at: Math.floor(Date.now() / 1000) + 300 })
   })
   app.post('/factors/:id/verify', (req, res) => {
     const user = userOf(req)
+    const factor = user?.factors.find(({ id }) => id === req.params.id)
     const { challenge_id: challengeId, code } = req.body as { challenge_id?: string; code?: string }
-    if (!user?.factor || challengeId !== user.factor.challengeId || code !== user.factor.code)
+    if (!user || !factor || challengeId !== factor.challengeId || code !== factor.code)
       return error(res, 422, 'mfa_verification_failed')
-    delete user.factor.challengeId
+    delete factor.challengeId
     res.json(tokens(user, { aal: 'aal2' }))
   })
   app.post(['/magiclink', '/otp'], (_req, res) => void res.json({}))
@@ -142,6 +146,7 @@ export async function startIdentityDouble() {
         banned: false,
         confirmed: true,
         deleted: false,
+        factors: [],
         ...overrides,
       }
       users.push(user)

@@ -1,0 +1,30 @@
+import { AppError } from '@signet/errors'
+import { type Events } from '../events.js'
+import { IdentityBusyError, IdentityUnavailableError } from './identity-client.js'
+
+/** Runs a call to the identity server; when it is busy or away, the error is one for the user to read. */
+export async function askIdentity<T>(events: Pick<Events, 'login'>, call: () => Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    if (error instanceof IdentityBusyError) {
+      events.login('limited')
+      throw new AppError(
+        'limited',
+        'too_many_requests',
+        'Too many sign-ins. Please wait a little and try again.',
+        { retryAfterSeconds: error.retryAfterSeconds },
+      )
+    }
+    if (error instanceof IdentityUnavailableError) {
+      events.login('unavailable')
+      throw new AppError(
+        'unavailable',
+        'temporarily_unavailable',
+        'Signing in is not possible right now. Go back and try again in a moment.',
+        { cause: error, retryAfterSeconds: 5 },
+      )
+    }
+    throw error
+  }
+}

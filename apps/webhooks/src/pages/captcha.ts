@@ -1,0 +1,43 @@
+import { html, type Html } from './html.js'
+
+export const captchaProviders = ['hcaptcha', 'turnstile'] as const
+export type CaptchaProvider = (typeof captchaProviders)[number]
+
+type Widget = {
+  script: string
+  /** Class of the element that the script turns into the widget. */
+  marker: string
+  /** The form field it adds. */
+  field: string
+  /** What the content security policy has to allow for it. */
+  allow: Readonly<Record<string, readonly string[]>>
+}
+
+const HCAPTCHA = ['https://hcaptcha.com', 'https://*.hcaptcha.com']
+const TURNSTILE = ['https://challenges.cloudflare.com']
+
+const WIDGETS: Readonly<Record<CaptchaProvider, Widget>> = {
+  hcaptcha: {
+    script: 'https://js.hcaptcha.com/1/api.js',
+    marker: 'h-captcha',
+    field: 'h-captcha-response',
+    allow: { 'script-src': HCAPTCHA, 'frame-src': HCAPTCHA, 'style-src': HCAPTCHA, 'connect-src': HCAPTCHA },
+  },
+  turnstile: {
+    script: 'https://challenges.cloudflare.com/turnstile/v0/api.js',
+    marker: 'cf-turnstile',
+    field: 'cf-turnstile-response',
+    allow: { 'script-src': TURNSTILE, 'frame-src': TURNSTILE },
+  },
+}
+
+/** Form fields in which a solved challenge may arrive. */
+export const captchaFields = ['captcha_token', ...Object.values(WIDGETS).map(({ field }) => field)]
+
+export type Captcha = { provider: CaptchaProvider; siteKey: string }
+
+export const captchaWidget = ({ provider, siteKey }: Captcha): Html =>
+  html`<div class="captcha ${WIDGETS[provider].marker}" data-sitekey="${siteKey}"></div>
+    <script src="${WIDGETS[provider].script}" async defer></script>`
+
+export const captchaPolicy = ({ provider }: Captcha) => WIDGETS[provider].allow

@@ -1,0 +1,92 @@
+import { route, type Answer, type Route } from '@signet/http'
+import { type Request } from 'express'
+import { type AuthorizationPages, type Visit } from '../authorization/authorization-pages.js'
+import { findVisit } from '../authorization/authorization-routes.js'
+import { type AuthorizationService } from '../authorization/authorization-service.js'
+import { type Limits } from '../limits/limits.js'
+import { Parameters } from '../oauth/parameters.js'
+import { type SessionCookie } from '../sessions/session-cookie.js'
+import { type SessionService } from '../sessions/session-service.js'
+import { type FormGuard } from './form-guard.js'
+import { pageDocs, pageForm, type PageForm } from './page-form.js'
+import { type SecondFactorService } from './second-factor-service.js'
+
+type Deps = {
+  authorizations: AuthorizationService
+  pages: AuthorizationPages
+  sessions: SessionService
+  cookie: SessionCookie
+  secondFactor: SecondFactorService
+  guard: FormGuard
+  limits: Pick<Limits, 'login' | 'address'>
+}
+
+const WRONG_CODE = 'This code is not right, or too old.'
+const NOT_SENT = 'No code could be sent. Please wait a minute and try again.'
+
+/** The second step of signing in, for accounts that have one. */
+export const secondFactorRoutes = (deps: Deps): Route[] => [
+  route({
+    method: 'get',
+    path: '/oauth/authorize/factor',
+    docs: pageDocs('Second factor of a pending sign-in'),
+    async handle({ req }) {
+      const session = await deps.sessions.find(deps.cookie.read(req))
+      const txn = Parameters.fromQuery(req.originalUrl).get('txn') ?? ''
+      return show(deps, await findVisit(deps, session, txn))
+    },
+  }),
+  route<undefined, PageForm>({
+    method: 'post',
+    path: '/oauth/authorize/challenge',
+    docs: pageDocs('Choose a second factor; a phone is sent a code'),
+    limit: deps.limits.login,
+    body: pageForm,
+    async handle({ req, body }) {
+      const fields = Parameters.fromForm(body)
+      const visit = await check(deps, req, 'challenge', fields)
+      const chosen = await deps.secondFactor.choose(
+        visit.session,
+        fields.get('factor') ?? '',
+        deps.limits.address(req),
+      )
+      if (!chosen) return show(deps, visit, { status: 400, notice: NOT_SENT })
+      return deps.pages.redirect(303, deps.pages.step('factor', visit.txn))
+    },
+  }),
+  route<undefined, PageForm>({
+    method: 'post',
+    path: '/oauth/authorize/factor',
+    docs: pageDocs('Answer the second factor'),
+    limit: deps.limits.login,
+    body: pageForm,
+    async handle({ req, body }) {
+      const fields = Parameters.fromForm(body)
+      const visit = await check(deps, req, 'factor', fields)
+      const code = (fields.get('code') ?? '').replaceAll(' ', '')
+      const signedIn = await deps.secondFactor.verify(visit.session, code, deps.limits.address(req))
+      if (!signedIn) return show(deps, visit, { status: 400, notice: WRONG_CODE })
+      return deps.pages.toConsent(visit.txn, signedIn)
+    },
+  }),
+]
+
+async function check(
+  deps: Deps,
+  req: Request,
+  form: 'factor' | 'challenge',
+  fields: Parameters,
+): Promise<Visit> {
+  const { session, txn } = await deps.guard.check(req, form, fields)
+  return findVisit(deps, session, txn)
+}
+
+/** The factor page, or the sign-in page when there is no first step to go on from. */
+function show(
+  { pages, secondFactor }: Deps,
+  visit: Visit,
+  extras: { status?: number; notice?: string } = {},
+): Answer {
+  const pending = secondFactor.pending(visit.session)
+  return pending ? pages.secondFactor(visit, pending, extras) : pages.next(visit)
+}

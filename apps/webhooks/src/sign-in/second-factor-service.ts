@@ -1,0 +1,85 @@
+import { type Events } from '../events.js'
+import { type Factor, type IdentityClient, type IdentitySession } from '../identity/identity-client.js'
+import { askIdentity } from '../identity/identity-outage.js'
+import { type UserJwtVerifier } from '../identity/user-jwt.js'
+import { type OpenSession, type SessionService } from '../sessions/session-service.js'
+import { type Session } from '../sessions/session-store.js'
+
+/** A sign-in between password and second factor. `challengeId` is there once a code was sent to a phone. */
+export type PendingSignIn = IdentitySession & {
+  readonly accountId: string
+  readonly factorId: string
+  readonly challengeId: string | null
+}
+
+type FailureLimit = { consume(key: string): Promise<void>; refund(key: string): Promise<void> }
+
+type Deps = {
+  identity: IdentityClient
+  users: UserJwtVerifier
+  sessions: SessionService
+  failures: FailureLimit
+  events: Events
+}
+
+/** The second step of signing in for accounts with a verified factor (auth contract 1.20). */
+export class SecondFactorService {
+  constructor(private readonly deps: Deps) {}
+
+  /** Remembers the first step in the session. An authenticator comes before a phone: it needs no message. */
+  async begin(
+    session: Session,
+    accountId: string,
+    { accessToken, factors }: IdentitySession,
+  ): Promise<boolean> {
+    const factor = factors.find(({ type }) => type === 'totp') ?? factors[0]
+    if (!factor) return false
+    this.deps.events.login('second_factor', { accountId })
+    const pending: PendingSignIn = { accessToken, factors, accountId, factorId: factor.id, challengeId: null }
+    return this.deps.sessions.keepPending(session, pending)
+  }
+
+  pending(session: Session): PendingSignIn | null {
+    return this.deps.sessions.readPending(session) as PendingSignIn | null
+  }
+
+  /** Changes to a factor of the pending sign-in; a phone is sent a code. False when that was refused. */
+  async choose(session: Session, factorId: string, clientIp: string): Promise<boolean> {
+    const pending = this.pending(session)
+    const factor = pending?.factors.find(({ id }) => id === factorId)
+    if (!pending || !factor) return false
+    const challengeId = factor.type === 'phone' ? await this.#challenge(pending, factor, clientIp) : null
+    if (factor.type === 'phone' && challengeId === null) return false
+    return this.deps.sessions.keepPending(session, { ...pending, factorId, challengeId })
+  }
+
+  /** The signed-in session; null for a wrong or late code. */
+  async verify(session: Session, code: string, clientIp: string): Promise<OpenSession | null> {
+    const { identity, users, sessions, failures, events } = this.deps
+    const pending = this.pending(session)
+    const factor = pending?.factors.find(({ id }) => id === pending.factorId)
+    if (!pending || !factor) return null
+    const key = `factor ${pending.accountId}`
+    await failures.consume(key)
+    // An authenticator has nothing to send, so its challenge is made together with the answer.
+    const challengeId = pending.challengeId ?? (await this.#challenge(pending, factor, clientIp))
+    if (challengeId === null) return null
+    const answer = { factorId: factor.id, challengeId, code }
+    const raised = await askIdentity(events, () =>
+      identity.verifyFactor(pending.accessToken, answer, clientIp),
+    )
+    const user = raised && (await users.verify(raised.accessToken))
+    if (user?.accountId !== pending.accountId) {
+      events.login('refused', { accountId: pending.accountId })
+      return null
+    }
+    await failures.refund(key)
+    events.login('ok', { accountId: user.accountId })
+    return sessions.signIn(session, { id: user.accountId, email: user.email })
+  }
+
+  #challenge({ accessToken }: PendingSignIn, { id }: Factor, clientIp: string): Promise<string | null> {
+    const { identity, events } = this.deps
+    return askIdentity(events, () => identity.challengeFactor(accessToken, id, clientIp))
+  }
+}
