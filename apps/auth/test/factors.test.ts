@@ -174,10 +174,12 @@ describe('POST /factors, totp (1.20)', () => {
 
   it('gives one name to exactly one of many simultaneous enrollments', async () => {
     const user = await aUser(server)
+    const attempts = Array.from({ length: 8 })
+    const options = { token: user.access_token }
+    // Opens the connections, so that the requests really meet.
+    await Promise.all(attempts.map(() => server.context.db.query('select pg_sleep(0.05)')))
     const answers = await Promise.all(
-      Array.from({ length: 6 }, () =>
-        post(server, '/factors', { factor_type: 'totp' }, { token: user.access_token }),
-      ),
+      attempts.map(() => post(server, '/factors', { factor_type: 'totp' }, options)),
     )
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
     expect(await factorsOf(user)).toHaveLength(1)
