@@ -1,10 +1,11 @@
 // `npm test`: every check and every test. `npm test -- <folder> [jest arguments]`: that folder's types and tests.
 import { existsSync } from 'node:fs'
 import { bootstrapOrExit, root, seconds, workspaceFolders } from './bootstrap.mjs'
+import { ensureChromium } from './chromium.mjs'
 
 const LOCAL = 'infra/local/tsconfig.build.json'
 const [target, ...jestArguments] = process.argv.slice(2)
-const folder = target && folderOf(target)
+const folder = target && !target.startsWith('-') && folderOf(target)
 
 if (folder) await testFolder(folder)
 else await testEverything()
@@ -32,6 +33,10 @@ async function testEverything() {
   const { runChecks } = await import('../checks/check.mjs')
   const { runJest } = await import('../checks/jest.mjs')
   const failedChecks = await runChecks()
+  const noBrowser = await ensureChromium()
+  if (noBrowser) console.log(`  ! tests of pages are skipped: ${noBrowser}`)
+  // A run that decides over a change must not pass by skipping.
+  if (noBrowser && process.env.CI) failedChecks.push('browser')
   const tests = await runJest(process.argv.slice(2))
   const checks = failedChecks.length > 0 ? `failed checks: ${failedChecks.join(', ')}` : 'all checks passed'
   console.log(`\n${checks}; everything took ${seconds(startedAt)}`)

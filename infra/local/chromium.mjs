@@ -1,0 +1,39 @@
+// A Chromium for the tests of pages: CHROMIUM_BIN, the PATH, or Debian's package where we may install it.
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { run, seconds } from './bootstrap.mjs'
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+const APT = ['-o', 'APT::Update::Error-Mode=any', '-qq']
+
+/**
+ * Finds or installs a Chromium and names it in CHROMIUM_BIN for jest. Returns the reason when there is none: the tests
+ * of pages are then reported as skipped.
+ */
+export async function ensureChromium() {
+  const found = findChromium() ?? (await installChromium())
+  if (found.reason) return found.reason
+  process.env.CHROMIUM_BIN = found
+  return undefined
+}
+
+function findChromium() {
+  const folders = [...(process.env.PATH ?? '').split(delimiter).filter(Boolean), '/usr/bin', '/usr/local/bin']
+  const candidates = folders.flatMap((folder) => NAMES.map((name) => join(folder, name)))
+  return [process.env.CHROMIUM_BIN, ...candidates].find((path) => path && existsSync(path))
+}
+
+async function installChromium() {
+  if (process.platform !== 'linux' || !existsSync('/usr/bin/apt-get'))
+    return { reason: 'no Chromium on PATH, and no apt-get to install one; set CHROMIUM_BIN' }
+  if (process.getuid() !== 0)
+    return { reason: 'no Chromium on PATH, and only root may install one; set CHROMIUM_BIN' }
+  const startedAt = performance.now()
+  console.log('  installing Chromium for the tests of pages …')
+  for (const args of [['update'], ['install', '--yes', '--no-install-recommends', 'chromium']]) {
+    const { ok, output } = await run('apt-get', [...APT, ...args])
+    if (!ok) return { reason: `apt-get ${args[0]} failed: ${output.trim().split('\n').at(-1)}` }
+  }
+  console.log(`  ✓ Chromium (${seconds(startedAt)})`)
+  return findChromium() ?? { reason: "Debian's package brought no Chromium; set CHROMIUM_BIN" }
+}
