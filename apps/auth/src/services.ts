@@ -123,6 +123,7 @@ export function createServices(parts: Parts) {
       db,
       store: stores.refresh,
       refreshTokens,
+      audit,
       events,
       limits,
       ...refreshRules(config),

@@ -16,7 +16,7 @@ export class UserListStore {
   constructor(private readonly t: Tables) {}
 
   async list(db: Queryable, { aud, filter, order, offset, limit }: UserListQuery): Promise<User[]> {
-    const where = filter === '' ? '' : `and ${MATCHES}`
+    const where = filter === '' ? '' : `and ${matches('$4')}`
     // The page is found first, so that identities and factors are read for its rows only.
     const { rows } = await db.query<UserRow>(
       `select ${userColumns(this.t)} from ${this.t.users} u
@@ -40,13 +40,14 @@ export class UserListStore {
           )
         : await db.query<{ total: number }>(
             `select count(*)::float8 as total from ${this.t.users} u
-             where u.aud = $1 and ${MATCHES.replace('$4', '$2')}`,
+             where u.aud = $1 and ${matches('$2')}`,
             [aud, pattern(filter)],
           )
     return rows[0]?.total ?? 0
   }
 }
 
-const MATCHES = `(u.email ilike $4 or u.user_metadata ->> 'full_name' ilike $4)`
+const matches = (parameter: string): string =>
+  `(u.email ilike ${parameter} or u.user_metadata ->> 'full_name' ilike ${parameter})`
 
 const pattern = (filter: string): string => `%${filter.replace(/[\\%_]/g, '\\$&')}%`

@@ -1,4 +1,6 @@
 import { type Db } from '@signet/db'
+import { type AuditLog } from '../audit/audit-log.js'
+import { auditPayload } from '../audit/audit.js'
 import { authError, invalid, userBanned } from '../errors/auth-error.js'
 import { type Events } from '../events.js'
 import { type RequestMeta } from '../requests/request-meta.js'
@@ -10,6 +12,7 @@ type Deps = {
   db: Db
   store: RefreshStore
   refreshTokens: RefreshTokens
+  audit: AuditLog
   events: Events
   limits: SessionLimits
   /** AUTH_SECURITY_REFRESH_TOKEN_ROTATION_ENABLED and _REUSE_INTERVAL. */
@@ -40,6 +43,11 @@ export class RefreshService {
     if (found === null) throw notFound()
     switch (found.verdict) {
       case 'rotated':
+        // The statement has written the same entries itself.
+        this.deps.audit.announce(
+          [auditPayload('token_refreshed', found.user), auditPayload('token_revoked', found.user)],
+          meta,
+        )
         return { ...found, refreshToken: child.text }
       case 'banned':
         throw userBanned('invalid')
@@ -51,7 +59,7 @@ export class RefreshService {
   }
 
   async #judge(hash: Buffer, meta: RequestMeta): Promise<SignedIn> {
-    const { db, store, refreshTokens, events, rotation, reuseIntervalMs, audited, now } = this.deps
+    const { db, store, refreshTokens, audit, events, rotation, reuseIntervalMs, audited, now } = this.deps
     for (let round = 0; round < MAX_JUDGEMENTS; round += 1) {
       const at = now()
       const revokedAfter = new Date(at.getTime() - reuseIntervalMs)
@@ -60,7 +68,10 @@ export class RefreshService {
       if (found.verdict === 'changed') continue
       if (found.verdict === 'same_child' && found.childId !== null)
         return { ...found, refreshToken: refreshTokens.ofRow(found.childId).text }
-      if (found.verdict === 'attack') events.refreshTokenReused(found.session.id, found.user.id)
+      if (found.verdict === 'attack') {
+        events.refreshTokenReused(found.session.id, found.user.id)
+        if (found.childId !== null) audit.announce([auditPayload('token_revoked', found.user)], meta)
+      }
       throw authError('invalid', 'refresh_token_already_used', 'Invalid Refresh Token: Already Used')
     }
     throw authError('conflict', 'conflict', 'Too many concurrent token refresh requests on the same session')

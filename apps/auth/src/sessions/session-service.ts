@@ -39,35 +39,6 @@ export class SessionService {
     return this.#open(tx, user, method, meta, null)
   }
 
-  /**
-   * Takes a session to aal2 after a second factor (contract 1.20): the answer has a new refresh token, and every other
-   * session of the user below aal2 is gone.
-   */
-  async upgrade(
-    tx: Tx,
-    user: User,
-    session: Session,
-    { factorId, method }: { factorId: string; method: 'totp' | 'mfa/phone' },
-  ): Promise<SignedIn> {
-    const { sessions, refreshTokens, now } = this.deps
-    const refreshToken = refreshTokens.create()
-    const input = { sessionId: session.id, factorId, method, refreshToken }
-    if (!(await sessions.upgrade(tx, input, now()))) throw sessionNotFound()
-    await sessions.removeBelowAal2(tx, user.id)
-    const amr = await sessions.amrOf(tx, session.id)
-    return {
-      user,
-      session: { id: session.id, aal: 'aal2', createdAt: session.createdAt },
-      amr,
-      refreshToken: refreshToken.text,
-    }
-  }
-
-  /** Sessions that rest on a factor that is being removed. Delete its row afterwards, in the same transaction. */
-  async downgrade(tx: Tx, factorId: string, method: 'totp' | 'mfa/phone'): Promise<void> {
-    await this.deps.sessions.downgrade(tx, factorId, method, this.deps.now())
-  }
-
   async #open(
     db: Queryable,
     user: User,

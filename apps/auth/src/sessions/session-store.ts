@@ -136,56 +136,6 @@ export class SessionStore {
     )
   }
 
-  /**
-   * A second factor was used: aal2, another `amr` entry, and a new refresh token in place of the active one, which must
-   * never yield aal2. False when the session has no active token any more.
-   */
-  async upgrade(
-    tx: Tx,
-    input: { sessionId: string; factorId: string; method: string; refreshToken: RefreshToken },
-    now: Date,
-  ): Promise<boolean> {
-    const { sessionId, factorId, method, refreshToken } = input
-    await tx.query(
-      `update ${this.t.sessions} set aal = 'aal2', factor_id = $2, refreshed_at = $3, updated_at = $3 where id = $1`,
-      [sessionId, factorId, now],
-    )
-    const { rowCount } = await tx.query(
-      `with revoked as (
-         update ${this.t.refreshTokens} set revoked = true, revoked_at = $2
-         where session_id = $1 and not revoked returning id, session_id, user_id
-       )
-       insert into ${this.t.refreshTokens} (id, token_hash, parent_id, session_id, user_id, created_at)
-       select $3, $4, id, session_id, user_id, $2 from revoked`,
-      [sessionId, now, refreshToken.id, refreshToken.hash],
-    )
-    await tx.query(
-      `insert into ${this.t.amrClaims} (session_id, authentication_method, created_at, updated_at)
-       values ($1, $2, $3, $3)
-       on conflict (session_id, authentication_method) do update set updated_at = excluded.updated_at`,
-      [sessionId, method, now],
-    )
-    return rowCount === 1
-  }
-
-  /** The user has shown a second factor elsewhere: sessions without one end. */
-  async removeBelowAal2(tx: Tx, userId: string): Promise<void> {
-    await tx.query(`delete from ${this.t.sessions} where user_id = $1 and aal <> 'aal2'`, [userId])
-  }
-
-  /** The factor is gone: sessions that used it are back at aal1 and lose its `amr` entry. */
-  async downgrade(tx: Tx, factorId: string, method: string, now: Date): Promise<void> {
-    await tx.query(
-      `with downgraded as (
-         update ${this.t.sessions} set aal = 'aal1', factor_id = null, updated_at = $3 where factor_id = $1
-         returning id
-       )
-       delete from ${this.t.amrClaims}
-       where session_id in (select id from downgraded) and authentication_method = $2`,
-      [factorId, method, now],
-    )
-  }
-
   /** Deletes sessions with all their tokens, except one: their access tokens stop to work on this server. */
   async removeAll(tx: Tx, userId: string, except: string | null = null): Promise<void> {
     await tx.query(`delete from ${this.t.sessions} where user_id = $1 and id is distinct from $2::uuid`, [

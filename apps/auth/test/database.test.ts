@@ -1,0 +1,245 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { createTestDatabase } from '@signet/testkit'
+import pg from 'pg'
+import { migrateDatabase } from '../src/migrations.js'
+import { anEmail, aUser, get, post, type Json } from './support/api.js'
+import { startServer, type TestServer } from './support/server.js'
+import { serviceToken } from './support/tokens.js'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+describe('migrations (13.1)', () => {
+  it('are safe for replicas that start at the same time, and say what they did once', async () => {
+    const database = await createTestDatabase({ key: 'auth:empty', migrate: () => Promise.resolve() })
+    try {
+      const target = { databaseUrl: database.url, dbNamespace: '' }
+      const applied = await Promise.all([1, 2, 3].map(() => migrateDatabase(target)))
+      const names = applied.flat()
+      expect(names.length).toBeGreaterThan(0)
+      expect(new Set(names).size).toBe(names.length)
+      expect(await migrateDatabase(target)).toEqual([])
+    } finally {
+      await database.drop()
+    }
+  })
+
+  it('give each namespace tables of its own in one database, and the service works on them', async () => {
+    const server = await startServer({ AUTH_MAILER_AUTOCONFIRM: 'true', AUTH_DB_NAMESPACE: 'Ns1' })
+    try {
+      const user = await aUser(server)
+      expect((await get(server, '/user', { token: user.access_token })).status).toBe(200)
+      expect(
+        (await get(server, '/admin/users', { token: serviceToken() })).headers.get('x-total-count'),
+      ).toBe('1')
+      const { rows } = await server.context.db.query<{ name: string }>(
+        `select tablename as name from pg_tables where schemaname = 'public'
+         union all select indexname from pg_indexes where schemaname = 'public'`,
+      )
+      expect(rows.filter(({ name }) => !/^ns1_/i.test(name))).toEqual([])
+      await migrateDatabase({ databaseUrl: server.databaseUrl, dbNamespace: 'ns2' })
+      const users = await server.context.db.query('select 1 from ns2_users')
+      expect(users.rows).toEqual([])
+    } finally {
+      await server.close()
+    }
+  })
+})
+
+describe('what is stored (13.3)', () => {
+  it('holds no token, code or password in clear', async () => {
+    const server = await startServer({ AUTH_SMTP_MAX_FREQUENCY: '0' })
+    try {
+      const user = await aUser(server)
+      await post(server, '/recover', { email: user.email })
+      const mail = await server.inbox.waitForMail({ to: user.email, subject: 'Reset your password' })
+      const token = new URL(mail.links[0] ?? '').searchParams.get('token') ?? ''
+      const code = /\b(\d{6})\b/.exec(mail.text || mail.html)?.[1] ?? ''
+      const client = new pg.Client({ connectionString: server.databaseUrl })
+      await client.connect()
+      const { rows: tables } = await client.query<{ name: string }>(
+        `select tablename as name from pg_tables where schemaname = 'public'`,
+      )
+      for (const { name } of tables) {
+        const { rows } = await client.query<{ row: string }>(`select t::text as row from ${name} t`)
+        for (const { row } of rows) {
+          expect(row).not.toContain(token)
+          expect(row).not.toContain(Buffer.from(token).toString('hex'))
+          expect(row).not.toContain(user.refresh_token)
+          expect(row).not.toContain(user.password)
+          if (name === 'one_time_tokens') expect(row.split(',')).not.toContain(code)
+        }
+      }
+      await client.end()
+    } finally {
+      await server.close()
+    }
+  })
+})
+
+describe('the clean-up (13.4)', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer({
+      AUTH_MAILER_AUTOCONFIRM: 'true',
+      AUTH_EXTERNAL_ANONYMOUS_USERS_ENABLED: 'true',
+    })
+  })
+  afterAll(() => server.close())
+  const count = async (table: string, userId: unknown): Promise<number> => {
+    const { rows } = await server.context.db.query<{ n: number }>(
+      `select count(*)::int as n from ${table} where ${table === 'users' ? 'id' : 'user_id'} = $1`,
+      [userId],
+    )
+    return rows[0]?.n ?? -1
+  }
+  const cleanUpAfter = async (ms: number) => {
+    server.clock.advance(ms)
+    await server.context.cleanup.run()
+  }
+
+  it('deletes revoked refresh tokens after 24 hours, and never an active one', async () => {
+    const user = await aUser(server)
+    await post(server, '/token?grant_type=refresh_token', { refresh_token: user.refresh_token })
+    await cleanUpAfter(DAY)
+    expect(await count('refresh_tokens', user.user.id)).toBe(2)
+    await cleanUpAfter(1)
+    expect(await count('refresh_tokens', user.user.id)).toBe(1)
+  })
+
+  it('deletes sessions 24 hours after logout and 72 hours past their end', async () => {
+    const [loggedOut, ended] = [await aUser(server), await aUser(server)]
+    await post(server, '/logout', undefined, { token: loggedOut.access_token })
+    await server.context.db.query('update sessions set not_after = $2 where user_id = $1', [
+      ended.user.id,
+      server.clock.now(),
+    ])
+    await cleanUpAfter(DAY)
+    expect(await count('sessions', loggedOut.user.id)).toBe(1)
+    await cleanUpAfter(1)
+    expect(await count('sessions', loggedOut.user.id)).toBe(0)
+    await cleanUpAfter(2 * DAY - 1)
+    expect(await count('sessions', ended.user.id)).toBe(1)
+    await cleanUpAfter(1)
+    expect(await count('sessions', ended.user.id)).toBe(0)
+  })
+
+  it('deletes flows and unverified factors after a day', async () => {
+    const user = await aUser(server)
+    await server.context.db.query(
+      `insert into flow_state (id, user_id, provider_type, authentication_method, created_at, updated_at)
+       values ($1, $2, 'email', 'magiclink', $3, $3)`,
+      [randomUUID(), user.user.id, server.clock.now()],
+    )
+    await server.context.db.query(
+      `insert into mfa_factors (id, user_id, factor_type, status, friendly_name, created_at, updated_at)
+       select gen_random_uuid(), $1, 'totp', s, s, $2, $2 from unnest(array['verified', 'unverified']) s`,
+      [user.user.id, server.clock.now()],
+    )
+    await cleanUpAfter(DAY + 1)
+    expect(await count('flow_state', user.user.id)).toBe(0)
+    expect(await count('mfa_factors', user.user.id)).toBe(1)
+  })
+
+  it('deletes anonymous users after 30 days, and nobody else', async () => {
+    const anonymous = (await post(server, '/signup', {})).body
+    const user = await aUser(server)
+    await cleanUpAfter(30 * DAY)
+    expect(await count('users', anonymous['id'])).toBe(1)
+    await cleanUpAfter(1)
+    expect(await count('users', anonymous['id'])).toBe(0)
+    expect(await count('users', user.user.id)).toBe(1)
+  })
+
+  it('leaves rows alone that somebody has locked, and takes them the next time', async () => {
+    const user = await aUser(server)
+    await post(server, '/logout', undefined, { token: user.access_token })
+    server.clock.advance(2 * DAY)
+    await server.context.db.transaction(async (tx) => {
+      await tx.query('select 1 from sessions where user_id = $1 for update', [user.user.id])
+      await server.context.cleanup.run()
+    })
+    expect(await count('sessions', user.user.id)).toBe(1)
+    await server.context.cleanup.run()
+    expect(await count('sessions', user.user.id)).toBe(0)
+  })
+
+  it('runs in one process at a time', async () => {
+    const user = await aUser(server)
+    await post(server, '/logout', undefined, { token: user.access_token })
+    server.clock.advance(2 * DAY)
+    await server.context.db.connection(async (connection) => {
+      await connection.query(`select pg_advisory_lock(hashtextextended('signet-auth-cleanup', 0))`)
+      await server.context.cleanup.run()
+      expect(await count('sessions', user.user.id)).toBe(1)
+      await connection.query(`select pg_advisory_unlock(hashtextextended('signet-auth-cleanup', 0))`)
+    })
+  })
+})
+
+describe('the audit log (12.2)', () => {
+  const entriesOf = async (server: TestServer, userId: string) => {
+    const { rows } = await server.context.db.query<{ payload: Json; ip: string }>(
+      `select payload, ip_address as ip from audit_log_entries
+       where payload ->> 'actor_id' = $1 order by created_at`,
+      [userId],
+    )
+    return rows
+  }
+
+  it('tells who did what from where, in the same transaction as the change, and in the log', async () => {
+    const server = await startServer({ AUTH_SECURITY_FORWARDED_FOR_ENABLED: 'true' })
+    try {
+      const email = anEmail()
+      const headers = { 'X-Forwarded-For': '192.0.2.7' }
+      const { body } = await post(
+        server,
+        '/signup',
+        { email, password: 'correct horse battery', data: { full_name: 'Ada' } },
+        { headers },
+      )
+      const [entry] = await entriesOf(server, String(body['id']))
+      expect(entry).toEqual({
+        ip: '192.0.2.7',
+        payload: {
+          actor_id: body['id'],
+          actor_username: email,
+          actor_name: 'Ada',
+          actor_via_sso: false,
+          action: 'user_confirmation_requested',
+          log_type: 'user',
+          traits: { provider: 'email' },
+        },
+      })
+      expect(server.lines).toContainEqual(
+        expect.objectContaining({
+          msg: 'audit',
+          action: 'user_confirmation_requested',
+          ip_address: '192.0.2.7',
+        }),
+      )
+    } finally {
+      await server.close()
+    }
+  })
+
+  it('stays out of the database when told so', async () => {
+    const server = await startServer({
+      AUTH_MAILER_AUTOCONFIRM: 'true',
+      AUTH_AUDIT_LOG_DISABLE_POSTGRES: 'true',
+    })
+    try {
+      const user = await aUser(server)
+      await post(server, '/token?grant_type=password', { email: user.email, password: user.password })
+      await post(server, '/token?grant_type=refresh_token', { refresh_token: user.refresh_token })
+      const { rows } = await server.context.db.query('select 1 from audit_log_entries')
+      expect(rows).toEqual([])
+      expect(server.lines.filter(({ msg }) => msg === 'audit').map(({ action }) => action)).toEqual(
+        expect.arrayContaining(['user_signedup', 'login', 'token_refreshed']),
+      )
+    } finally {
+      await server.close()
+    }
+  })
+})

@@ -1,0 +1,146 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { anEmail, aUser, expectError, get, mailTo, PASSWORD, post, put, type Json } from './support/api.js'
+import { SITE, startServer, type TestServer } from './support/server.js'
+import { claimsOf } from './support/tokens.js'
+
+const aFlow = (method: 's256' | 'S256' | 'plain' = 's256') => {
+  const verifier = randomBytes(56).toString('hex')
+  const challenge = method === 'plain' ? verifier : createHash('sha256').update(verifier).digest('base64url')
+  return { verifier, request: { code_challenge: challenge, code_challenge_method: method } }
+}
+
+describe('PKCE in mail flows (6)', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer({ AUTH_SMTP_MAX_FREQUENCY: '0', AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0' })
+  })
+  afterAll(() => server.close())
+
+  const exchange = (code: unknown, verifier: unknown) =>
+    post(server, '/token?grant_type=pkce', { auth_code: code, code_verifier: verifier })
+  const follow = async (token: unknown, type = 'signup') => {
+    const answer = await get(server, `/verify?type=${type}&token=${String(token)}`)
+    return new URL(answer.headers.get('location') ?? '')
+  }
+  const signUp = async (request: Json) => {
+    const email = anEmail()
+    await post(server, '/signup', { email, password: PASSWORD, ...request })
+    return { email, ...(await mailTo(server, email)) }
+  }
+
+  it.each(['s256', 'S256', 'plain'] as const)(
+    'ends a %s flow in one session, with the method of the mail as amr',
+    async (method) => {
+      const { verifier, request } = aFlow(method)
+      const { token, email } = await signUp(request)
+      expect(token).toMatch(/^pkce_/)
+      const landed = await follow(token)
+      expect(`${landed.origin}${landed.hash}`).toBe(SITE)
+      const code = landed.searchParams.get('code')
+      const { status, body } = await exchange(code, verifier)
+      expect(status).toBe(200)
+      expect(body).toMatchObject({ user: { email } })
+      expect(body).not.toHaveProperty('type')
+      expect(claimsOf(body['access_token'])['amr']).toEqual([
+        expect.objectContaining({ method: 'email/signup' }),
+      ])
+      expectError(await exchange(code, verifier), 404, 'flow_state_not_found')
+    },
+  )
+
+  it('lets one of many simultaneous exchanges win', async () => {
+    const { verifier, request } = aFlow()
+    const { token } = await signUp(request)
+    const code = (await follow(token)).searchParams.get('code')
+    const answers = await Promise.all(Array.from({ length: 8 }, () => exchange(code, verifier)))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 404)).toHaveLength(7)
+  })
+
+  it('refuses a wrong verifier without spending the code, and an expired code', async () => {
+    const { verifier, request } = aFlow()
+    const { token } = await signUp(request)
+    const code = (await follow(token)).searchParams.get('code')
+    expectError(await exchange(code, 'x'.repeat(43)), 400, 'bad_code_verifier')
+    server.clock.advance(300_000)
+    expectError(await exchange(code, verifier), 422, 'flow_state_expired')
+  })
+
+  it('counts the life of a code from the click, not from the request', async () => {
+    const { verifier, request } = aFlow()
+    const { token } = await signUp(request)
+    server.clock.advance(3_600_000)
+    const code = (await follow(token)).searchParams.get('code')
+    expect((await exchange(code, verifier)).status).toBe(200)
+  })
+
+  it.each([{}, { auth_code: 'x' }, { code_verifier: 'x' }, { auth_code: '', code_verifier: 'x' }])(
+    'refuses %j',
+    async (body) => {
+      expectError(await post(server, '/token?grant_type=pkce', body), 400, 'validation_failed')
+    },
+  )
+
+  it('gives no session for a link whose prefix was cut off, and the link still works', async () => {
+    const { request } = aFlow()
+    const { token } = await signUp(request)
+    const cut = await follow(token?.replace('pkce_', ''))
+    expect(cut.href).toContain('otp_expired')
+    expect((await follow(token)).searchParams.get('code')).not.toBeNull()
+  })
+
+  it('reports flow_state_not_found when no flow waits, and keeps the link', async () => {
+    const { request } = aFlow()
+    const { token, email } = await signUp(request)
+    await server.context.db.query(
+      'delete from flow_state where user_id = (select id from users where email = $1)',
+      [email],
+    )
+    expect((await follow(token)).searchParams.get('error_code')).toBe('flow_state_not_found')
+    expect((await post(server, '/verify', { type: 'signup', token_hash: token })).status).toBe(200)
+  })
+
+  it.each<[string, string, string, string]>([
+    ['/otp', 'magiclink', 'Your sign-in link', 'magiclink'],
+    ['/magiclink', 'magiclink', 'Your sign-in link', 'magiclink'],
+    ['/recover', 'recovery', 'Reset your password', 'recovery'],
+  ])('%s with a challenge mails a link that ends in a code', async (path, type, subject, method) => {
+    const user = await aUser(server)
+    const { verifier, request } = aFlow()
+    await post(server, path, { email: user.email, ...request })
+    const mail = await server.inbox.waitForMail({ to: user.email, subject })
+    const landed = await follow(new URL(mail.links[0] ?? '').searchParams.get('token'), type)
+    const { body } = await exchange(landed.searchParams.get('code'), verifier)
+    expect(claimsOf(body['access_token'])['amr']).toEqual([expect.objectContaining({ method })])
+  })
+
+  it('carries an e-mail change, whose first half answers a message in query and fragment', async () => {
+    const user = await aUser(server)
+    const email = anEmail()
+    const { verifier, request } = aFlow()
+    await put(server, '/user', { email, ...request }, { token: user.access_token })
+    const current = await server.inbox.waitForMail({
+      to: user.email,
+      subject: 'Confirm your new email address',
+    })
+    const fresh = await mailTo(server, email)
+    const first = await follow(fresh.token, 'email_change')
+    expect(first.searchParams.get('message')).toMatch(/other email/)
+    expect(first.hash).toMatch(/^#message=.*&sb=$/)
+    const second = await follow(new URL(current.links[0] ?? '').searchParams.get('token'), 'email_change')
+    const { body } = await exchange(second.searchParams.get('code'), verifier)
+    expect(body['user']).toMatchObject({ email })
+    expect(claimsOf(body['access_token'])['amr']).toEqual([
+      expect.objectContaining({ method: 'email_change' }),
+    ])
+  })
+
+  it('refuses a banned user with 400', async () => {
+    const { verifier, request } = aFlow()
+    const { token, email } = await signUp(request)
+    const code = (await follow(token)).searchParams.get('code')
+    await server.context.db.query("update users set banned_until = 'infinity' where email = $1", [email])
+    expectError(await exchange(code, verifier), 400, 'user_banned')
+  })
+})
