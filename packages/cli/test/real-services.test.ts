@@ -1,0 +1,143 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { waitFor } from '@signet/testkit'
+import { type CreatedWebhook, type Delivery, type PersonalToken, type Webhook } from '../src/api/types.js'
+import { json, Machine, type Ended } from './support/cli.js'
+import { Person } from './support/person.js'
+import { startStack, type Stack } from './support/stack.js'
+
+let stack: Stack
+let person: Person
+let machine: Machine
+
+beforeAll(async () => {
+  stack = await startStack()
+}, 120_000)
+afterAll(() => stack?.close())
+
+beforeEach(async () => {
+  person = await Person.signUp(stack.authUrl)
+  machine = new Machine({ SIGNET_URL: stack.webhooksUrl, SIGNET_AUTH_URL: stack.authUrl })
+})
+afterEach(() => machine?.remove())
+
+async function signet(args: string[], input?: string): Promise<Ended> {
+  const ended = await machine.run(args, input === undefined ? {} : { input })
+  expect(ended).toMatchObject({ code: 0 })
+  return ended
+}
+
+/** The arguments that sign in, and the password on stdin. */
+const byPassword = (...args: string[]) =>
+  signet([...args, '--password', '--email', person.email], person.password)
+
+describe('with the real services', () => {
+  it('signs in with a password, shows who that is, and signs out for good', async () => {
+    await byPassword('login')
+    const { token, ...shown } = json<Record<string, unknown>>(await signet(['whoami', '--json']))
+    expect(shown).toEqual({ url: stack.webhooksUrl, email: person.email, source: 'file' })
+    expect(token).toMatchObject({ hint: expect.stringMatching(/^svp_/), expires_at: expect.any(String) })
+    await signet(['logout'])
+    expect((await machine.run(['whoami'])).code).toBe(3)
+  })
+
+  it('signs in by the pages of the service', async () => {
+    const running = machine.start(['login', '--no-browser', '--json'])
+    const address = await waitFor(() => /http:\S+\/oauth\/authorize\S+/.exec(running.stderr())?.[0])
+    expect(await person.approve(address)).toBe(200)
+    const ended = await running.ended
+    expect(ended).toMatchObject({ code: 0 })
+    expect(json(ended)).toMatchObject({ email: person.email })
+    await signet(['webhooks', 'list'])
+  })
+
+  it('signs in with a second factor', async () => {
+    const code = await person.addAuthenticator()
+    await signet(['login', '--password', '--email', person.email], `${person.password}\n${code()}\n`)
+    await signet(['whoami'])
+  })
+
+  it('does not sign in with a wrong password', async () => {
+    const ended = await machine.run(['login', '--password', '--email', person.email], { input: 'wrong' })
+    expect(ended.code).toBe(3)
+  })
+
+  it('creates, lists and revokes tokens that work in SIGNET_TOKEN until then', async () => {
+    const { stdout } = await byPassword('token', 'create', '--name', 'ci', '--expires-in-days', '30')
+    const env = { SIGNET_TOKEN: stdout.trim() }
+    expect((await machine.run(['webhooks', 'list'], { env })).code).toBe(0)
+    const [listed] = json<PersonalToken[]>(await byPassword('token', 'list', '--json'))
+    expect(listed).toMatchObject({ name: 'ci', status: 'active' })
+    await byPassword('token', 'revoke', listed?.id ?? '')
+    expect((await machine.run(['webhooks', 'list'], { env })).code).toBe(3)
+  })
+
+  it('creates, changes, lists and deletes webhooks', async () => {
+    await byPassword('login')
+    const created = json<CreatedWebhook>(
+      await signet(['webhooks', 'create', '--url', 'https://127.0.0.1/a', '--json']),
+    )
+    expect(created).toMatchObject({ events: ['summary.completed'], secret: expect.stringMatching(/^whsec_/) })
+    const { endpoint_id: id } = created
+    await signet(['webhooks', 'update', id, '--url', 'https://127.0.0.1/b'])
+    const [listed] = json<Webhook[]>(await signet(['webhooks', 'list', '--json']))
+    expect(listed).toMatchObject({ id, url: 'https://127.0.0.1/b', events: ['summary.completed'], status: 1 })
+    await signet(['webhooks', 'delete', id])
+    expect((await machine.run(['webhooks', 'delete', id])).code).toBe(1)
+  })
+
+  it('says what is wrong with an event type', async () => {
+    await byPassword('login')
+    const args = ['webhooks', 'create', '--url', 'https://127.0.0.1/a', '--events', 'summary.done', '--json']
+    const ended = await machine.run(args)
+    expect(ended.code).toBe(1)
+    expect(JSON.parse(ended.stderr)).toMatchObject({ error: { code: 'bad_request' } })
+  })
+
+  it('receives a real test event, verifies it, and leaves no webhook behind', async () => {
+    await byPassword('login')
+    const running = machine.start(['listen', '--create', '--count', '1', '--json'])
+    const lines = () =>
+      running
+        .stdout()
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as Record<string, unknown>)
+    const id = await waitFor(() => lines()[0]?.['endpoint_id'] as string | undefined, {
+      describe: running.stderr(),
+    })
+    await signet(['webhooks', 'test', id])
+    const log = () => machine.run(['webhooks', 'deliveries', id, '--json'])
+    expect(await running.ended).toMatchObject({ code: 0 })
+    expect(lines()[1]).toMatchObject({
+      kind: 'delivery',
+      verified: true,
+      event_type: 'webhook.ping',
+      repeated: false,
+    })
+    expect(json(await signet(['webhooks', 'list', '--json']))).toEqual([])
+    expect((await log()).code).toBe(1)
+  })
+
+  it('shows the delivery log', async () => {
+    await byPassword('login')
+    const args = ['webhooks', 'create', '--url', 'https://127.0.0.1:1024/', '--json']
+    const { endpoint_id: id } = json<CreatedWebhook>(await signet(args))
+    await signet(['webhooks', 'test', id])
+    const failed = await waitFor(async () => {
+      const [delivery] = json<Delivery[]>(await signet(['webhooks', 'deliveries', id, '--json']))
+      return delivery?.last_error && delivery
+    })
+    expect(failed).toMatchObject({
+      event_type: 'webhook.ping',
+      status: 0,
+      attempts: 1,
+      last_error: 'connection_refused',
+    })
+  })
+
+  it('shows a sample', async () => {
+    await byPassword('login')
+    const [sample] = json<{ id: string }[]>(await signet(['events', 'samples', '--json']))
+    expect(sample?.id).toMatch(/^evt_sample_/)
+  })
+})

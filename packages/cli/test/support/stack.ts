@@ -1,0 +1,124 @@
+import { execFile } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { freePort, startGuarded, type Guarded } from '@signet/local'
+import { createTestDatabase, migrationsKey, testRedis, waitFor } from '@signet/testkit'
+
+export type Stack = { authUrl: string; webhooksUrl: string; close: () => Promise<void> }
+
+type Env = Record<string, string>
+type AppName = 'auth' | 'webhooks' | 'dispatcher'
+
+const APPS = fileURLToPath(new URL('../../../../apps/', import.meta.url))
+const READY_TIMEOUT_MS = 60_000
+/** Accounts are confirmed without a mail, so that nothing listens at the mail server's address. */
+const AUTH_SETTINGS = {
+  AUTH_API_EXTERNAL_URL: 'http://127.0.0.1:1',
+  AUTH_SITE_URL: 'http://127.0.0.1:3000',
+  AUTH_DB_DRIVER: 'postgres',
+  AUTH_JWT_SECRET: randomBytes(32).toString('base64url'),
+  AUTH_MAILER_AUTOCONFIRM: 'true',
+  AUTH_SMTP_HOST: '127.0.0.1',
+  AUTH_SMTP_PORT: '1025',
+  AUTH_SMTP_ADMIN_EMAIL: 'no-reply@example.test',
+}
+const mainOf = (app: AppName): string => join(APPS, app, 'dist/main.js')
+
+/** The three services as built, each a process of its own, on databases of their own. */
+export async function startStack(): Promise<Stack> {
+  const folder = mkdtempSync(join(tmpdir(), 'signet-cli-stack-'))
+  const authDatabase = await aDatabase('auth', AUTH_SETTINGS, 'DATABASE_URL')
+  const webhooksDatabase = await aDatabase('webhooks', {}, 'WEBHOOKS_DATABASE_URL')
+  const databases = [authDatabase, webhooksDatabase]
+  const [authPort, webhooksPort, internalPort, dispatcherPort] = await Promise.all([
+    freePort(),
+    freePort(),
+    freePort(),
+    freePort(),
+  ])
+  const authUrl = `http://127.0.0.1:${authPort}`
+  const webhooksUrl = `http://127.0.0.1:${webhooksPort}`
+  const redis = testRedis()
+  const shared = {
+    WEBHOOKS_DATABASE_URL: webhooksDatabase.url,
+    WEBHOOKS_REDIS_URL: redis.url,
+    WEBHOOKS_QUEUE_PREFIX: redis.prefix,
+    WEBHOOKS_SECRET_KEYS: `test:${randomBytes(32).toString('base64')}`,
+    WEBHOOKS_BASE_URL: webhooksUrl,
+    WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
+  }
+  const environments: Record<AppName, Env> = {
+    auth: {
+      ...AUTH_SETTINGS,
+      AUTH_API_HOST: '127.0.0.1',
+      PORT: String(authPort),
+      AUTH_API_EXTERNAL_URL: authUrl,
+      DATABASE_URL: authDatabase.url,
+    },
+    webhooks: {
+      ...shared,
+      WEBHOOKS_HOST: '127.0.0.1',
+      WEBHOOKS_PORT: String(webhooksPort),
+      WEBHOOKS_INTERNAL_PORT: String(internalPort),
+      WEBHOOKS_IDENTITY_URL: authUrl,
+      WEBHOOKS_IDENTITY_JWT_SECRET: AUTH_SETTINGS.AUTH_JWT_SECRET,
+      WEBHOOKS_IDENTITY_JWT_AUD: 'authenticated',
+      WEBHOOKS_INTERNAL_TOKENS: `test:${createHash('sha256').update('unused').digest('hex')}`,
+    },
+    dispatcher: { ...shared, DISPATCHER_HOST: '127.0.0.1', DISPATCHER_PORT: String(dispatcherPort) },
+  }
+  const running: Guarded[] = []
+  const close = async () => {
+    await Promise.all(running.map((service) => service.stop()))
+    await Promise.all(databases.map((database) => database.drop()))
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const start = async (app: AppName, healthUrl: string) => {
+    const logFile = join(folder, `${app}.log`)
+    const service = await startGuarded({
+      command: process.execPath,
+      args: [mainOf(app), 'serve'],
+      stopSignal: 'TERM',
+      logFile,
+      cwd: folder,
+      env: { PATH: process.env['PATH'], NODE_ENV: 'development', ...environments[app] },
+    })
+    running.push(service)
+    await untilHealthy(app, service, healthUrl, logFile)
+  }
+  const starts = await Promise.allSettled([
+    start('auth', `${authUrl}/health`),
+    start('webhooks', `${webhooksUrl}/healthz`),
+    start('dispatcher', `http://127.0.0.1:${dispatcherPort}/healthz`),
+  ])
+  const failed = starts.find((one) => one.status === 'rejected')
+  if (failed) {
+    await close()
+    throw failed.reason
+  }
+  return { authUrl, webhooksUrl, close }
+}
+
+/** A migrated database; the app migrates the template itself. */
+function aDatabase(app: AppName, settings: Env, variable: string) {
+  return createTestDatabase({
+    key: `cli:${migrationsKey(app, join(APPS, app, 'migrations'))}`,
+    async migrate(url) {
+      const env = { PATH: process.env['PATH'], NODE_ENV: 'development', ...settings, [variable]: url }
+      await promisify(execFile)(process.execPath, [mainOf(app), 'migrate'], { env })
+    },
+  })
+}
+
+async function untilHealthy(app: AppName, service: Guarded, url: string, logFile: string): Promise<void> {
+  const isHealthy = async () => {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(2000) }).catch(() => null)
+    return answer?.ok === true || !service.running
+  }
+  await waitFor(isHealthy, { timeoutMs: READY_TIMEOUT_MS, describe: `apps/${app}` })
+  if (!service.running) throw new Error(`apps/${app} ended while starting:\n${readFileSync(logFile, 'utf8')}`)
+}
