@@ -17,6 +17,7 @@ import {
   purgeRecording,
   recordAttempts,
 } from '../src/index.js'
+import { behindLock } from './support/behind-lock.js'
 import { useDatabase } from './support/database.js'
 import {
   aResult,
@@ -124,6 +125,27 @@ describe('deleting an account', () => {
     expect(await count('webhook_deliveries', 'endpoint_id', mine.id)).toBe(0)
     expect(await deliveryState(db, kept[0]?.id as never)).toMatchObject({ status: 0 })
   })
+})
+
+it('deleting events and recording their last results never wait for each other', async () => {
+  const { db } = database
+  const endpoint = await anEndpoint(db)
+  const deliveries = await pendingDeliveries(db, endpoint, 3)
+  const ids = deliveries.map(({ id }) => id).sort((a, b) => Number(a) - Number(b))
+  await behindLock(
+    db,
+    (tx) => tx.query(`select id from webhook_deliveries where id = $1 for update`, [ids[1]]),
+    2,
+    () =>
+      Promise.all([
+        recordAttempts(
+          db,
+          deliveries.map((delivery) => aResult(delivery, { kind: 'delivered' })),
+        ),
+        deleteAccountEvents(db, endpoint.accountId, 10),
+      ]),
+  )
+  expect(await count('webhook_deliveries', 'endpoint_id', endpoint.id)).toBe(0)
 })
 
 describe('retention', () => {

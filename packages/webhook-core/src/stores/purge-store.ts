@@ -26,7 +26,9 @@ export async function purgeRecording(
      ),
      cancelled as (
        update webhook_deliveries set status = 2, last_error = 'recording_deleted', next_attempt_at = null
-       where event_id = any (array(select id from event)) and status = 0 and (select count(*) from endpoint) >= 0
+       -- Not "status = 0": that would let the planner read everything that is pending, which is cheap until it is not.
+       where event_id = any (array(select id from event)) and next_attempt_at is not null
+         and (select count(*) from endpoint) >= 0
        returning id
      )
      select (select count(*)::integer from event) as purged, (select count(*)::integer from cancelled) as cancelled`,
@@ -42,9 +44,13 @@ export async function purgeRecording(
  */
 export async function deleteAccountEvents(db: Queryable, accountId: string, limit: number): Promise<number> {
   const { rowCount } = await db.query(
-    `delete from webhook_events where id in (
+    // Results of attempts in flight may still come in: endpoints before deliveries, as everywhere.
+    `with endpoint as materialized (
+       select id from webhook_endpoints where account_id = $1 order by id for no key update
+     )
+     delete from webhook_events where id in (
        select id from webhook_events where account_id = $1 limit $2 for update skip locked
-     )`,
+     ) and (select count(*) from endpoint) >= 0`,
     [accountId, limit],
   )
   return rowCount ?? 0
