@@ -47,8 +47,14 @@ export function run(command, args, { env = process.env, inherit = false, inherit
     for (const stream of [child.stdout, child.stderr]) {
       stream?.setEncoding('utf8').on('data', (text) => (output += text))
     }
+    // A signal meant for us, such as from a CI that gives up, must not leave the command running.
+    const passOn = (signal) => child.kill(signal)
+    process.on('SIGTERM', passOn)
     child.once('error', reject)
-    child.once('close', (code, signal) => resolve({ ok: code === 0, code, signal, output }))
+    child.once('close', (code, signal) => {
+      process.off('SIGTERM', passOn)
+      resolve({ ok: code === 0, code, signal, output })
+    })
   })
 }
 
