@@ -131,6 +131,7 @@ it('deleting events and recording their last results never wait for each other',
   const { db } = database
   const endpoint = await anEndpoint(db)
   const deliveries = await pendingDeliveries(db, endpoint, 3)
+  await closeAccount(db, endpoint.accountId)
   const ids = deliveries.map(({ id }) => id).sort((a, b) => Number(a) - Number(b))
   await behindLock(
     db,

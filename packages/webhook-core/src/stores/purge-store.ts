@@ -39,24 +39,6 @@ export async function purgeRecording(
 }
 
 /**
- * Deletes up to `limit` events of an account with their deliveries and attempts; call again until it gives 0, then
- * `deleteAccountRows`. In batches, because an account may have millions.
- */
-export async function deleteAccountEvents(db: Queryable, accountId: string, limit: number): Promise<number> {
-  const { rowCount } = await db.query(
-    // Results of attempts in flight may still come in: endpoints before deliveries, as everywhere.
-    `with endpoint as materialized (
-       select id from webhook_endpoints where account_id = $1 order by id for no key update
-     )
-     delete from webhook_events where id in (
-       select id from webhook_events where account_id = $1 limit $2 for update skip locked
-     ) and (select count(*) from endpoint) >= 0`,
-    [accountId, limit],
-  )
-  return rowCount ?? 0
-}
-
-/**
  * Stops an account at once, before its rows are deleted: endpoints are deleted, pending deliveries cancelled, bodies that
  * are still to be built are not built any more, and the mirror is empty.
  */
@@ -80,6 +62,25 @@ export async function closeAccount(db: Queryable, accountId: string): Promise<vo
      where endpoint_id = any (array(select id from endpoint)) and status = 0`,
     [accountId],
   )
+}
+
+/**
+ * Deletes up to `limit` events of a closed account with their deliveries and attempts; call again until it gives 0, then
+ * `deleteAccountEndpoints`. In batches, because an account may have millions.
+ */
+export async function deleteAccountEvents(db: Queryable, accountId: string, limit: number): Promise<number> {
+  const { rowCount } = await db.query(
+    // Results of attempts in flight may still come in: endpoints before deliveries, as everywhere.
+    `with endpoint as materialized (
+       select id from webhook_endpoints where account_id = $1 and deleted_at is not null
+       order by id for no key update
+     )
+     delete from webhook_events where id in (
+       select id from webhook_events where account_id = $1 limit $2 for update skip locked
+     ) and (select count(*) from endpoint) >= 0`,
+    [accountId, limit],
+  )
+  return rowCount ?? 0
 }
 
 /** Deletes the endpoints of a closed account for good, once its events are gone. */
