@@ -8,7 +8,8 @@ export type Fault = {
 }
 
 const untilInFlight = async ({ receiver }: ChaosStack): Promise<void> => {
-  while (receiver.open < 2) await sleep(2)
+  for (const deadline = Date.now() + 30_000; receiver.open < 2; await sleep(2))
+    if (Date.now() > deadline) throw new Error('nothing is being delivered')
 }
 
 const killDispatcher = (name: ProcessName): Fault => ({

@@ -106,7 +106,7 @@ export async function startChaosStack({ code, accounts, random }: StackOptions):
       args: programOf(isApi ? 'webhooks' : 'dispatcher', code),
       stopSignal: 'TERM',
       logFile: join(folder, `${name}.log`),
-      cwd: folder,
+      cwd: join(ROOT, 'apps', isApi ? 'webhooks' : 'dispatcher'),
       env: { ...shared, ...env },
     })
     processes.set(name, started)

@@ -1,0 +1,28 @@
+import { expect, it } from '@jest/globals'
+import { shortFaults } from '../chaos/faults.js'
+import { runScenario } from '../chaos/scenario.js'
+
+/** Four crashes with the processes' own starts in between; `npm run chaos` runs the whole list. */
+const TIME_LIMIT_MS = 240_000
+
+it(
+  'loses no acknowledged event when dispatcher, API, Redis and PostgreSQL are killed in turn',
+  async () => {
+    const said: string[] = []
+    const report = await runScenario({
+      code: 'source',
+      faults: shortFaults,
+      perSecond: 10,
+      calmMs: 1000,
+      seed: 7,
+      say: (line) => said.push(line),
+    })
+    expect(report.account.problems).toEqual([])
+    expect(report.account.acknowledged).toBeGreaterThan(50)
+    expect(report.account.deliveries).toBe(2 * report.account.acknowledged)
+    expect(report.refused).toBe(0)
+    for (const { name, dispatchingAfterMs } of report.faults)
+      expect({ name, late: dispatchingAfterMs > 15_000 }).toEqual({ name, late: false })
+  },
+  TIME_LIMIT_MS,
+)
