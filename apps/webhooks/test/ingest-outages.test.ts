@@ -6,10 +6,15 @@ let redis: PrivateRedis
 beforeAll(async () => {
   redis = await startPrivateRedis()
 })
+
+const api = useApi({
+  env: () => ({ WEBHOOKS_REDIS_URL: redis.url, WEBHOOKS_RATE_LIMITS_ENABLED: 'true' }),
+})
+
+// After the service, which would else try to reach it again.
 afterAll(() => redis.remove())
 
-const api = useApi({ env: () => ({ WEBHOOKS_REDIS_URL: redis.url }) })
-
+const below = (limit: number) => ({ asymmetricMatch: (value: unknown) => Number(value) < limit })
 const ingest = (accountId: string) =>
   api.internal('POST', '/internal/v1/summary-ready', { body: aNotice(accountId) })
 
@@ -43,5 +48,42 @@ describe('without Redis', () => {
       { describe: 'an event in the queue' },
     )
     expect(found).toBe(true)
+  })
+})
+
+describe('with a Redis that hangs', () => {
+  it('a first request waits a second at most, and those after it do not wait', async () => {
+    const { accountId, token } = await api.anAccount()
+    const { id } = await subscribe(api, token)
+    const elapsed = async (work: () => Promise<{ status: number }>) => {
+      const start = performance.now()
+      const { status } = await work()
+      return { status, ms: performance.now() - start }
+    }
+    process.kill(redis.pid, 'SIGSTOP')
+    try {
+      const list = () => api.call('GET', '/v1/webhooks', { token })
+      expect(await elapsed(list)).toEqual({ status: 200, ms: below(2000) })
+      expect(await elapsed(list)).toEqual({ status: 200, ms: below(500) })
+      const test = () => api.call('POST', `/v1/webhooks/${id}/test`, { token })
+      expect(await elapsed(test)).toEqual({ status: 200, ms: below(500) })
+      expect(await elapsed(() => ingest(accountId))).toEqual({ status: 202, ms: below(500) })
+    } finally {
+      process.kill(redis.pid, 'SIGCONT')
+    }
+  })
+})
+
+describe('a service that never saw a Redis', () => {
+  const api = useApi({ env: () => ({ WEBHOOKS_REDIS_URL: 'redis://127.0.0.1:1' }) })
+
+  it('starts, takes subscriptions and recordings, and stops', async () => {
+    const { accountId, token } = await api.anAccount()
+    await subscribe(api, token)
+    const reply = await api.internal('POST', '/internal/v1/summary-ready', { body: aNotice(accountId) })
+    expect(reply.status).toBe(202)
+    const start = performance.now()
+    await api.close()
+    expect(performance.now() - start).toBeLessThan(3000)
   })
 })

@@ -6,7 +6,6 @@ let postgres: PrivatePostgres
 beforeAll(async () => {
   postgres = await startPrivatePostgres()
 })
-afterAll(() => postgres.remove())
 
 const api = useApi({
   async databaseUrl() {
@@ -14,6 +13,9 @@ const api = useApi({
     return postgres.url('webhooks')
   },
 })
+
+// After the service, whose connections it would else wait for.
+afterAll(() => postgres.remove())
 
 describe('without its database', () => {
   it('every /v1 route and ingest answer 503 `unavailable` with Retry-After, without details, and recover', async () => {

@@ -26,7 +26,7 @@ type Call = {
 }
 
 /** Every name is a public host, so that subscriptions can be made without a network. */
-export const publicResolver: Resolver = () => Promise.resolve([{ address: '93.184.215.14', family: 4 }])
+const publicResolver: Resolver = () => Promise.resolve([{ address: '93.184.215.14', family: 4 }])
 
 export type ApiOptions = {
   env?: () => Record<string, string>
@@ -64,8 +64,14 @@ export function useApi(options: ApiOptions = {}) {
     fitsPublicDocument = documentChecker(publicApiDocument(Object.values(families).flat()))
     fitsInternalDocument = documentChecker(internalApiDocument(internalRoutes(service.ctx)))
   })
-  afterAll(async () => {
+  let closed = false
+  const close = async () => {
+    if (closed) return
+    closed = true
     await service?.close()
+  }
+  afterAll(async () => {
+    await close()
     await database?.drop()
   })
   const running = () => {
@@ -81,6 +87,8 @@ export function useApi(options: ApiOptions = {}) {
     get service(): WebhooksService {
       return running()
     },
+    /** Stops the service before the tests of the file end. */
+    close,
     get url() {
       return `http://127.0.0.1:${running().port}`
     },
@@ -114,7 +122,7 @@ async function migrated(databaseUrl: string): Promise<string> {
   return databaseUrl
 }
 
-export function configFor(databaseUrl: string, env: Record<string, string> = {}) {
+function configFor(databaseUrl: string, env: Record<string, string> = {}) {
   const redis = testRedis()
   const digest = (token: string) => createHash('sha256').update(token).digest('hex')
   return readConfig({

@@ -1,6 +1,12 @@
 import { AppError } from '@signet/errors'
 import { type Cluster, type Redis } from 'ioredis'
-import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import {
+  RateLimiterMemory,
+  RateLimiterRedis,
+  RateLimiterRes,
+  type RateLimiterAbstract,
+} from 'rate-limiter-flexible'
+import { quicklyOrElse } from './patience.js'
 
 export type RateLimitOptions = {
   /** Unique among limits; part of the key in Redis. */
@@ -35,7 +41,7 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
   } = options
   if (points === 0) return UNLIMITED
   const memory = new RateLimiterMemory({ keyPrefix: name, points, duration: windowSeconds })
-  const limiter = redis
+  const shared = redis
     ? new RateLimiterRedis({
         storeClient: redis,
         keyPrefix: `limit:${name}`,
@@ -45,22 +51,30 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
         insuranceLimiter: memory,
       })
     : memory
+  const ask = <T>(question: (limiter: RateLimiterAbstract) => Promise<T>): Promise<T> =>
+    redis
+      ? quicklyOrElse(
+          redis,
+          () => question(shared),
+          () => question(memory),
+        )
+      : question(memory)
   const refuse = (msBeforeNext: number) =>
     new AppError('limited', code, message, { retryAfterSeconds: Math.max(1, Math.ceil(msBeforeNext / 1000)) })
   return {
     async consume(key) {
       try {
-        await limiter.consume(key)
+        await ask((limiter) => limiter.consume(key))
       } catch (reason) {
         throw reason instanceof RateLimiterRes ? refuse(reason.msBeforeNext) : reason
       }
     },
     async check(key) {
-      const state = await limiter.get(key)
+      const state = await ask((limiter) => limiter.get(key))
       if (state !== null && state.remainingPoints <= 0) throw refuse(state.msBeforeNext)
     },
     async refund(key) {
-      await limiter.reward(key)
+      await ask((limiter) => limiter.reward(key))
     },
   }
 }
