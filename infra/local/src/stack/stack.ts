@@ -4,7 +4,14 @@ import { type Authority, loadAuthority } from '../certificate.js'
 import { type Guarded } from '../child.js'
 import { startSandbox } from '../sandbox.js'
 import { dim, green, say, step } from '../terminal.js'
-import { createDatabases, databaseUrl, providePostgres, provideRedis, resetStores } from './databases.js'
+import {
+  createDatabases,
+  databaseUrl,
+  providePostgres,
+  provideRedis,
+  resetStores,
+  type Store,
+} from './databases.js'
 import { type ServiceAddresses, type ServiceName, serviceEnvironments } from './environment.js'
 import { type Part } from './part.js'
 import { choosePorts, type Ports } from './ports.js'
@@ -42,53 +49,49 @@ const SERVICE_STOP_MS = 7000
 
 /** Starts everything and returns when all services are ready. The supervisor stops it, also after a failure. */
 export async function startStack(supervisor: Supervisor, options: StackOptions): Promise<Stack> {
-  const { folder, root } = options
-  if (options.reset)
-    await step(
-      () => reset(folder),
-      () => 'wiped the data of earlier runs',
-    )
+  const { folder } = options
+  const wiped = (): string => 'wiped the data of earlier runs'
+  if (options.reset) await step(() => reset(folder), wiped)
   mkdirSync(join(folder, 'logs'), { recursive: true, mode: 0o711 })
   const secrets = loadSecrets(join(folder, 'secrets.json'))
   const { ports, moved } = await choosePorts()
   for (const line of moved) say(`  ! ${line}`)
 
   const [postgres, redis] = await supervisor.start(
-    () =>
-      step(
-        () => providePostgres(folder),
-        ({ description }) => description,
-      ),
-    () =>
-      step(
-        () => provideRedis(folder),
-        ({ description }) => description,
-      ),
+    announced(() => providePostgres(folder)),
+    announced(() => provideRedis(folder)),
   )
-  if (!postgres || !redis) throw new Error('unreachable: start gives a part for each beginning')
   await createDatabases(postgres.url)
-
   const authority = await loadAuthority(join(folder, 'authority'))
   await supervisor.start(() => startTools(ports, authority))
-  const addresses: StackAddresses = {
-    ...addressesOf(ports),
-    postgresUrl: postgres.url,
-    redisUrl: redis.url,
-  }
+
+  const addresses = { ...addressesOf(ports), postgresUrl: postgres.url, redisUrl: redis.url }
+  await startServices(supervisor, options, addresses, secrets)
+  return { addresses, secrets }
+}
+
+const announced = (begin: () => Promise<Store>) => () => step(begin, ({ description }) => description)
+
+async function startServices(
+  supervisor: Supervisor,
+  { folder, root, shortRetries }: StackOptions,
+  addresses: StackAddresses,
+  secrets: LocalSecrets,
+): Promise<void> {
   const environments = serviceEnvironments({
     ...addresses,
-    databaseUrl: (name) => databaseUrl(postgres.url, name),
+    databaseUrl: (name) => databaseUrl(addresses.postgresUrl, name),
     siteUrl: `${addresses.sandboxUrl}/welcome`,
     authorityFile: join(folder, 'authority', 'ca.pem'),
     secrets,
-    retryDelaysSeconds: options.shortRetries ? SHORT_RETRIES : undefined,
+    retryDelaysSeconds: shortRetries ? SHORT_RETRIES : undefined,
   })
-  const service = (name: ServiceName, ...args: string[]): ServiceRun => ({
+  const service = (name: ServiceName, command: 'migrate' | 'serve'): ServiceRun => ({
     name,
     root,
     env: environments[name],
     logFile: join(folder, 'logs', `${name}.log`),
-    args,
+    args: [command],
   })
   await step(
     () => Promise.all([runToEnd(service('auth', 'migrate')), runToEnd(service('webhooks', 'migrate'))]),
@@ -99,7 +102,6 @@ export async function startStack(supervisor: Supervisor, options: StackOptions):
     () => runService(service('webhooks', 'serve'), `${addresses.webhooksUrl}/readyz`),
     () => runService(service('dispatcher', 'serve'), `${addresses.dispatcherUrl}/readyz`),
   )
-  return { addresses, secrets }
 }
 
 async function reset(folder: string): Promise<void> {

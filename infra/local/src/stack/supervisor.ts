@@ -15,7 +15,7 @@ export class Supervisor {
   })
 
   /** Starts parts together. When one fails the others are still known, so `stop` reaches them. */
-  async start<T extends Part>(...starts: (() => Promise<T>)[]): Promise<T[]> {
+  async start<T extends readonly Part[]>(...starts: { [K in keyof T]: () => Promise<T[K]> }): Promise<T> {
     if (this.#stopping) throw new Error('the stack is stopping')
     const generation: Part[] = []
     this.#generations.push(generation)
@@ -29,7 +29,7 @@ export class Supervisor {
     )
     const failure = results.find((result) => result.status === 'rejected')
     if (failure) throw failure.reason
-    return results.map((result) => (result as PromiseFulfilledResult<T>).value)
+    return results.map((result) => (result as PromiseFulfilledResult<Part>).value) as unknown as T
   }
 
   /** Stops everything, once, however often it is asked. */
