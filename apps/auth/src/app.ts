@@ -1,9 +1,10 @@
 import { isDeadlock, isLockTimeout, isUnavailable } from '@signet/db'
 import { type AppError } from '@signet/errors'
-import { errorHandler, mountRoutes, notFoundHandler, requestContext } from '@signet/http'
+import { errorHandler, mountRoutes, notFoundHandler, requestContext, type Route } from '@signet/http'
 import express, { type Express } from 'express'
 import { accountRoutes } from './account/account-routes.js'
 import { adminRoutes } from './admin/admin-routes.js'
+import { apiDocsRoutes } from './api-docs/api-docs-routes.js'
 import { type AuthContext } from './context.js'
 import { authError } from './errors/auth-error.js'
 import { dialect } from './errors/dialect.js'
@@ -18,18 +19,21 @@ import { tokenRoutes } from './sign-in/token-routes.js'
 import { verifyRoutes } from './verify/verify-routes.js'
 
 /** Every route of the service; the server runs this list and the documents print it. */
-export const authRoutes = (context: AuthContext) => [
-  ...settingsRoutes(context),
-  ...signUpRoutes(context),
-  ...tokenRoutes(context),
-  ...otpRoutes(context),
-  ...verifyRoutes(context),
-  ...accountRoutes(context),
-  ...factorRoutes(context),
-  ...inviteRoutes(context),
-  ...adminRoutes(context),
-  ...unavailableRoutes(),
-]
+export function authRoutes(context: AuthContext): Route[] {
+  const routes = [
+    ...settingsRoutes(context),
+    ...signUpRoutes(context),
+    ...tokenRoutes(context),
+    ...otpRoutes(context),
+    ...verifyRoutes(context),
+    ...accountRoutes(context),
+    ...factorRoutes(context),
+    ...inviteRoutes(context),
+    ...adminRoutes(context),
+    ...unavailableRoutes(),
+  ]
+  return [...routes, ...apiDocsRoutes(routes)]
+}
 
 /** The Express application; the order of its middleware is its content. */
 export function createApp(context: AuthContext): Express {

@@ -28,7 +28,7 @@ const ACTIONS = {
 } as const
 
 export type AuditAction = keyof typeof ACTIONS
-export const logTypeOf = (action: AuditAction): string => ACTIONS[action]
+const logTypeOf = (action: AuditAction): string => ACTIONS[action]
 
 /** Who did it: a user, or an administrator known only by the role of the token. */
 export type AuditActor = User | { adminRole: string }

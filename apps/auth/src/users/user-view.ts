@@ -34,9 +34,8 @@ export function userView(user: User) {
     is_anonymous: user.isAnonymous,
   }
 }
-export type UserView = ReturnType<typeof userView>
 
-export function identityView(identity: Identity) {
+function identityView(identity: Identity) {
   return {
     identity_id: identity.id,
     id: identity.providerId,

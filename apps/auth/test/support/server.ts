@@ -63,7 +63,7 @@ export async function startServer(
   }
 }
 
-export function testDatabase(namespace = ''): Promise<TestDatabase> {
+function testDatabase(namespace = ''): Promise<TestDatabase> {
   return createTestDatabase({
     key: `${migrationsKey('auth', MIGRATIONS)}:${namespace}`,
     migrate: async (databaseUrl) => void (await migrateDatabase({ databaseUrl, dbNamespace: namespace })),
@@ -83,7 +83,7 @@ async function closeAll(listener: Listener, context: AuthContext, inbox: Inbox, 
 }
 
 /** A working configuration; the public URL is not where the server listens, so links cannot come from `Host`. */
-export const environment = (databaseUrl: string, inbox: Pick<Inbox, 'smtpPort'>): Record<string, string> => ({
+const environment = (databaseUrl: string, inbox: Pick<Inbox, 'smtpPort'>): Record<string, string> => ({
   AUTH_SITE_URL: SITE,
   AUTH_API_EXTERNAL_URL: 'https://auth.example.com/auth/v1',
   AUTH_DB_DRIVER: 'postgres',

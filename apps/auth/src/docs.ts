@@ -1,0 +1,38 @@
+import { renderEnvExample, renderMarkdown } from '@signet/config'
+import { createLogger } from '@signet/telemetry'
+import { apiDocument } from './api-docs/api-document.js'
+import { errorsPage } from './api-docs/errors-page.js'
+import { authRoutes } from './app.js'
+import { loadAuthConfig, settings } from './config.js'
+import { createContext } from './context.js'
+
+/** The documents of this app by file, made from the tables that the service runs. */
+export async function generatedDocs(): Promise<Record<string, string>> {
+  return {
+    'docs/configuration.md': renderMarkdown('Configuration of the identity server', settings),
+    'docs/errors.md': errorsPage(),
+    'docs/openapi.json': `${JSON.stringify(await openApi(), null, 2)}\n`,
+    '.env.example': renderEnvExample(settings),
+  }
+}
+
+/** The routes as the service mounts them; nothing is connected or listened on. */
+async function openApi() {
+  const context = createContext(loadAuthConfig(EXAMPLE_ENVIRONMENT), {
+    log: createLogger({ level: 'panic', component: 'docs' }),
+  })
+  try {
+    return apiDocument(authRoutes(context))
+  } finally {
+    await context.close()
+  }
+}
+
+const EXAMPLE_ENVIRONMENT = {
+  AUTH_SITE_URL: 'https://app.example.com',
+  AUTH_API_EXTERNAL_URL: 'https://auth.example.com',
+  AUTH_DB_DRIVER: 'postgres',
+  DATABASE_URL: 'postgres://127.0.0.1:1/none',
+  AUTH_JWT_SECRET: 'only for drawing the table of routes',
+  AUTH_EXTERNAL_EMAIL_ENABLED: 'false',
+}
