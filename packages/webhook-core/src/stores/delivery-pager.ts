@@ -143,9 +143,12 @@ export class DeliveryPager {
 
   async #keyAfter(endpointId: EndpointId, from: Key, distance: number): Promise<Key | null> {
     const { rows } = await this.#db.query<{ created: string; id: DeliveryId }>(
-      `select created_at::text as created, id from webhook_deliveries
-       where endpoint_id = $1 and (created_at, id) < ($2, $3)
-       order by ${LOG_ORDER} offset $4 limit 1`,
+      // The text is made outside, or it would be made for every row that is skipped.
+      `select created_at::text as created, id from (
+         select created_at, id from webhook_deliveries
+         where endpoint_id = $1 and (created_at, id) < ($2, $3)
+         order by ${LOG_ORDER} offset $4 limit 1
+       ) as mark`,
       [endpointId, from.createdAt, from.id, distance - 1],
     )
     return toKey(rows[0])
