@@ -23,8 +23,9 @@ async function migrateDatabase(): Promise<string> {
   return applied.length === 0 ? 'nothing to migrate' : `migrated: ${applied.join(', ')}`
 }
 
-const version = (): string =>
-  (createRequire(import.meta.url)('../package.json') as { version: string }).version
+function version(): string {
+  return (createRequire(import.meta.url)('../package.json') as { version: string }).version
+}
 
 async function runCommand(command: () => Promise<string>): Promise<void> {
   try {
