@@ -138,6 +138,14 @@ describe('login with a password', () => {
     expect(ended.stderr).toContain('--email')
   })
 
+  it('remembers the identity service of a service, also over a sign-in with the browser', async () => {
+    const unnamed = { SIGNET_AUTH_URL: '' }
+    await world.machine.run(passwordLogin, { input: PASSWORD })
+    expect((await world.machine.run(['login'], { env: unnamed })).code).toBe(0)
+    expect((await world.machine.run(passwordLogin, { env: unnamed, input: PASSWORD })).code).toBe(0)
+    expect(world.identity.seen).toHaveLength(2)
+  })
+
   it('sends no password to a guessed identity service', async () => {
     const ended = await world.machine.run([...passwordLogin, '--url', 'https://hooks.example.com'], {
       env: { SIGNET_AUTH_URL: '' },

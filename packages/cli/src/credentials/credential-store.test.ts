@@ -106,6 +106,12 @@ describe('CredentialStore', () => {
     })
   })
 
+  it('says what to do when the keychain is locked', async () => {
+    await aStore().save(SIGN_IN, 'svp_secret')
+    isLocked = true
+    await expect(found(aStore())).rejects.toMatchObject({ hint: expect.stringContaining('Unlock') })
+  })
+
   it('leaves no draft behind', async () => {
     await aStore().save(SIGN_IN, 'svp_secret')
     expect(readdirSync(folder)).toEqual(['credentials.json'])

@@ -57,7 +57,14 @@ export class CredentialStore {
         hint: 'Unlock or start the keychain, set SIGNET_TOKEN, or sign in again with `signet login`.',
       })
     }
-    return keychain.get(serviceUrl)
+    try {
+      return await keychain.get(serviceUrl)
+    } catch (error) {
+      throw new UsageError('The system keychain did not give the token', {
+        hint: 'Unlock it, set SIGNET_TOKEN, or sign in again with `signet login`.',
+        cause: error,
+      })
+    }
   }
 
   /** Stores the token and makes its service the current one. Says where the token went. */

@@ -53,12 +53,12 @@ export class Output {
 
   /** Progress and advice for a person; programs that asked for JSON do not get it. */
   note(text: string): void {
-    if (!this.json) this.#stderr.write(`${text}\n`)
+    if (!this.json) this.notice(text)
   }
 
   /** What has to be seen in any case, such as the address to open. */
   notice(text: string): void {
-    this.#stderr.write(`${text}\n`)
+    this.#stderr.write(`${printable(text)}\n`)
   }
 
   warn(text: string): void {

@@ -48,7 +48,7 @@ async function login(context: Context, options: Options): Promise<void> {
   output.result({ url: serviceUrl, email, token: { ...shown, expires_at }, stored_in: place }, (paint) =>
     [
       paint('green', `Signed in to ${serviceUrl}${email === '' ? '' : ` as ${printable(email)}`}.`),
-      `The token ${token.hint} expires ${readableTime(expires_at)}.`,
+      printable(`The token ${token.hint} expires ${readableTime(expires_at)}.`),
       `It is stored in ${place === 'keychain' ? 'the system keychain' : store.path}.`,
     ].join('\n'),
   )

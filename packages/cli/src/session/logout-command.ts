@@ -3,7 +3,7 @@ import { type Context } from '../command/context.js'
 import { defineCommand, run } from '../command/define.js'
 import { type Host } from '../command/host.js'
 import { NetworkError, NotSignedInError, ServerFailureError, UsageError } from '../errors.js'
-import { activeToken, apiFor } from './active-token.js'
+import { apiFor, type ActiveToken } from './active-token.js'
 import { serviceUrlOf } from './service-address.js'
 
 type Options = { local?: boolean }
@@ -24,7 +24,10 @@ async function logout(context: Context, { local }: Options): Promise<void> {
   const serviceUrl = await serviceUrlOf(context)
   const stored = await store.find(serviceUrl)
   if (stored === null) throw new NotSignedInError(`You are not signed in to ${serviceUrl}`)
-  const isRevoked = local ? false : await revokeStored(context)
+  const token = local ? null : await store.token(stored)
+  const isRevoked =
+    token !== null &&
+    (await revokeStored(context, { serviceUrl, token, source: stored.place, signIn: stored }))
   await store.remove(stored)
   output.result({ url: serviceUrl, revoked: isRevoked }, () =>
     isRevoked
@@ -34,15 +37,15 @@ async function logout(context: Context, { local }: Options): Promise<void> {
 }
 
 /** The token is kept when the service cannot be reached: without it nothing here could revoke it later. */
-async function revokeStored(context: Context): Promise<boolean> {
+async function revokeStored(context: Context, active: ActiveToken): Promise<boolean> {
   try {
-    await apiFor(context, await activeToken(context)).revokeCurrentToken()
+    await apiFor(context, active).revokeCurrentToken()
     return true
   } catch (error) {
     if (error instanceof NetworkError || error instanceof ServerFailureError) {
       error.hint = 'You are still signed in. Try again, or use `signet logout --local`.'
     }
-    // Revoked elsewhere, expired, or gone from the keychain: then there is nothing left to revoke.
+    // Revoked elsewhere or expired: then there is nothing left to revoke.
     if (error instanceof NotSignedInError) return true
     throw error
   }

@@ -7,9 +7,14 @@ export async function serviceUrlOf({ settings, store }: Context): Promise<string
   return settings.serviceUrl ?? (await store.currentService()) ?? DEFAULT_SERVICE_URL
 }
 
+/** The identity service that was named for it, now or at an earlier sign-in. */
+export async function knownIdentityUrlOf({ settings, store }: Context, serviceUrl: string) {
+  return settings.identityUrl ?? (await store.find(serviceUrl))?.identityUrl
+}
+
 /** The identity service that belongs to it. There is no guessing: a password must not go to somebody else. */
-export async function identityUrlOf({ settings, store }: Context, serviceUrl: string): Promise<string> {
-  const known = settings.identityUrl ?? (await store.find(serviceUrl))?.identityUrl
+export async function identityUrlOf(context: Context, serviceUrl: string): Promise<string> {
+  const known = await knownIdentityUrlOf(context, serviceUrl)
   if (known !== undefined) return known
   if (serviceUrl === DEFAULT_SERVICE_URL) return DEFAULT_IDENTITY_URL
   throw new UsageError(`The identity service of ${serviceUrl} is not known`, {

@@ -1,8 +1,8 @@
-import open from 'open'
-
 /** Opens the address in the person's browser, or in the program of BROWSER. False when nothing could be started. */
 export async function openBrowser(url: URL, program: string | undefined): Promise<boolean> {
   try {
+    // Loaded here because most commands never need it.
+    const { default: open } = await import('open')
     await open(url.href, program === undefined ? {} : { app: { name: program } })
     return true
   } catch {

@@ -2,7 +2,7 @@ import { type Command } from 'commander'
 import { ApiClient } from '../api/api-client.js'
 import { type Context } from '../command/context.js'
 import { CliError, UsageError } from '../errors.js'
-import { identityUrlOf } from '../session/service-address.js'
+import { identityUrlOf, knownIdentityUrlOf } from '../session/service-address.js'
 import { type AccountAccess } from './account-access.js'
 import { signInWithBrowser } from './browser-sign-in.js'
 import { signInWithPassword } from './password-sign-in.js'
@@ -29,9 +29,7 @@ export async function withAccountSession<T>(
   if (options.email !== undefined && !options.password) {
     throw new UsageError('--email goes with --password; in the browser the page asks for it')
   }
-  const identityUrl = options.password
-    ? await identityUrlOf(context, serviceUrl)
-    : context.settings.identityUrl
+  const identityUrl = await (options.password ? identityUrlOf : knownIdentityUrlOf)(context, serviceUrl)
   const access = await signIn(context, serviceUrl, identityUrl, options)
   try {
     const tokens = new ApiClient({

@@ -4,7 +4,7 @@ import { type Context } from '../command/context.js'
 import { defineCommand, integerOption, parseId, run } from '../command/define.js'
 import { type Host } from '../command/host.js'
 import { type Column } from '../output/table.js'
-import { readableTime } from '../output/text.js'
+import { printable, readableTime } from '../output/text.js'
 import { serviceUrlOf } from '../session/service-address.js'
 import { signInOptions, withAccountSession, type SignInOptions } from '../sign-in/sign-in.js'
 
@@ -53,7 +53,7 @@ async function create(context: Context, { name, expiresInDays, ...options }: Cre
     }),
   )
   output.note(`Token ${created.id} expires ${readableTime(created.expires_at)}. It is shown this once:`)
-  output.result(created, () => created.token)
+  output.result(created, () => printable(created.token))
 }
 
 async function list(context: Context, options: SignInOptions): Promise<void> {

@@ -2,6 +2,7 @@ import { type Command } from 'commander'
 import { type Context } from '../command/context.js'
 import { defineCommand, integerOption, parseId, run } from '../command/define.js'
 import { type Host } from '../command/host.js'
+import { printable } from '../output/text.js'
 import { signedInApi } from '../session/active-token.js'
 import { changeCommands } from './change-commands.js'
 import { DELIVERY_COLUMNS, WEBHOOK_COLUMNS } from './webhook-view.js'
@@ -35,7 +36,7 @@ async function sendTest(context: Context, _options: object, id = ''): Promise<vo
   const sent = await (await signedInApi(context)).sendTestEvent(id)
   context.output.result(
     sent,
-    () => `Test event ${sent.event_id} is ${sent.queued ? 'queued' : 'not queued'}.`,
+    () => `Test event ${printable(sent.event_id)} is ${sent.queued ? 'queued' : 'not queued'}.`,
   )
   context.output.note(
     sent.queued

@@ -18,6 +18,8 @@ export type ServiceDouble = DoubleServer & {
   behaviour: Behaviour
   hooks: Hook[]
   tokens: Map<string, PersonalToken>
+  /** Makes a webhook outside of any command. */
+  addHook: (url: string, events: string[]) => Hook
   /** Makes a personal token outside of any sign-in. */
   issueToken: (name?: string) => CreatedToken
   /** Sends an event to a hook, signed as the contract says. */
@@ -179,6 +181,11 @@ export async function startServiceDouble(managers: Set<string>): Promise<Service
   const createHook = (body: string): Answer => {
     const { url, events = [] } = JSON.parse(body) as { url: string; events?: string[] }
     if (hooks.length >= 5) return error(429, 'too_many_requests', 'At most 5 webhooks')
+    const { id, secret } = addHook(url, events)
+    return { body: { endpoint_id: id, secret, url, events, status: 1 } }
+  }
+
+  const addHook = (url: string, events: string[]): Hook => {
     const times = { created_at: '2026-01-01T00:00:00.000Z', updated_at: '2026-01-01T00:00:00.000Z' }
     const secret = `whsec_${randomBytes(32).toString('base64url')}`
     const hook = {
@@ -191,7 +198,7 @@ export async function startServiceDouble(managers: Set<string>): Promise<Service
       secret,
     }
     hooks.push(hook)
-    return { body: { endpoint_id: hook.id, secret, url, events, status: 1 } }
+    return hook
   }
 
   const server = await startDouble((request) => {
@@ -202,7 +209,7 @@ export async function startServiceDouble(managers: Set<string>): Promise<Service
     if (request.path.startsWith('/account/tokens')) return account(request)
     return request.path.startsWith('/v1/') ? v1(request) : notFound
   })
-  return Object.assign(server, { behaviour, hooks, tokens, issueToken, deliver })
+  return Object.assign(server, { behaviour, hooks, tokens, addHook, issueToken, deliver })
 }
 
 function error(status: number, code: string, message: string): Answer {
