@@ -1,0 +1,51 @@
+import { type JwtClaims } from '@signet/jwt'
+import { at, joinName, oneEmail, otherMembers, subjectAt, textAt } from '../foreign-json.js'
+import { ProviderError, type ProviderDefinition, type ProviderProfile } from '../provider.js'
+
+const ISSUERS = ['https://appleid.apple.com', 'https://account.apple.com']
+const STANDARD = ['iss', 'sub', 'aud', 'exp', 'iat', 'nonce', 'at_hash', 'c_hash', 'email', 'email_verified']
+
+/** Only an id token tells who it is. The secret is a client-secret JWT that the operator renews. */
+export const apple: ProviderDefinition = {
+  name: 'apple',
+  scopes: ['email', 'name'],
+  endpoints: (endpoint) => ({
+    authorize: endpoint('https://appleid.apple.com/auth/authorize'),
+    token: endpoint('https://appleid.apple.com/auth/token'),
+  }),
+  // Asking for name or email makes apple insist on a POST.
+  authorizeParameters: () => ({ response_mode: 'form_post' }),
+  openId: {
+    isIssuer: (issuer, { baseUrl }) =>
+      baseUrl === undefined ? ISSUERS.includes(issuer) : issuer === baseUrl,
+    keysUrl: (endpoint) => endpoint('https://appleid.apple.com/auth/keys'),
+    profile: profileOf,
+  },
+  async profile({ idToken, callback }) {
+    const claims = await idToken()
+    if (!claims) throw new ProviderError('the token answer has no id token')
+    const { data, ...profile } = profileOf(claims)
+    const name = nameOf(callback['user'])
+    return { ...profile, data: { ...data, name, full_name: name } }
+  },
+}
+
+function profileOf(claims: JwtClaims): ProviderProfile {
+  return {
+    subject: subjectAt(claims, 'sub'),
+    // Apple hands out verified addresses only, private relay ones included.
+    emails: oneEmail(textAt(claims, 'email'), true),
+    data: { iss: textAt(claims, 'iss'), custom_claims: otherMembers(claims, STANDARD) },
+  }
+}
+
+/** The name comes in a form field of the first consent, and never again. */
+function nameOf(user: string | undefined): string | undefined {
+  if (user === undefined) return undefined
+  try {
+    const name = at(JSON.parse(user), 'name')
+    return joinName(textAt(name, 'firstName'), textAt(name, 'lastName'))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,60 @@
+import { type JwtClaims } from '@signet/jwt'
+import { at, oneEmail, otherMembers, subjectAt, textAt } from '../foreign-json.js'
+import {
+  ProviderError,
+  type ProviderDefinition,
+  type ProviderProfile,
+  type ProviderSettings,
+} from '../provider.js'
+
+const DEFAULT_BASE = 'https://login.microsoftonline.com/common'
+const TENANT_ISSUER =
+  /^https:\/\/(login\.microsoftonline\.com\/[A-Za-z0-9.-]+|[a-z0-9-]+\.ciamlogin\.com\/[A-Za-z0-9.-]+)\/v2\.0$/
+const MAPPED = [
+  ...['iss', 'sub', 'aud', 'exp', 'iat', 'nbf', 'nonce', 'at_hash', 'c_hash', 'aio', 'rh', 'uti', 'ver'],
+  ...['email', 'email_verified', 'name', 'preferred_username'],
+]
+
+const baseOf = ({ baseUrl }: ProviderSettings) => baseUrl ?? DEFAULT_BASE
+
+/** Never asks the userinfo endpoint: what it says about addresses is not verified. */
+export const azure: ProviderDefinition = {
+  name: 'azure',
+  scopes: ['openid', 'email', 'profile'],
+  endpoints: (_endpoint, settings) => ({
+    authorize: `${baseOf(settings)}/oauth2/v2.0/authorize`,
+    token: `${baseOf(settings)}/oauth2/v2.0/token`,
+  }),
+  openId: {
+    // A base URL names one tenant; without one every tenant may sign in, each as its own issuer.
+    isIssuer: (issuer, { baseUrl }) =>
+      baseUrl === undefined ? TENANT_ISSUER.test(issuer) : issuer === `${baseUrl}/v2.0`,
+    profile: profileOf,
+  },
+  async profile({ idToken }) {
+    const claims = await idToken()
+    if (!claims) throw new ProviderError('the token answer has no id token')
+    return profileOf(claims)
+  },
+}
+
+function profileOf(claims: JwtClaims): ProviderProfile {
+  const name = textAt(claims, 'name')
+  return {
+    subject: subjectAt(claims, 'sub'),
+    emails: oneEmail(textAt(claims, 'email'), isDomainVerified(claims)),
+    data: {
+      iss: textAt(claims, 'iss'),
+      name,
+      full_name: name,
+      preferred_username: textAt(claims, 'preferred_username'),
+      custom_claims: otherMembers(claims, MAPPED),
+    },
+  }
+}
+
+/** `xms_edov`: whether the tenant's owner proved that the address's domain is theirs. */
+function isDomainVerified(claims: JwtClaims): boolean {
+  const edov = at(claims, 'xms_edov')
+  return edov === undefined || edov === true || edov === '1' || edov === 'true'
+}

@@ -1,0 +1,44 @@
+import { createHmac } from 'node:crypto'
+import { joinName, oneEmail, subjectAt, textAt } from '../foreign-json.js'
+import { type ProviderDefinition } from '../provider.js'
+
+const ISSUER = 'https://www.facebook.com'
+
+export const facebook: ProviderDefinition = {
+  name: 'facebook',
+  scopes: ['email'],
+  endpoints: (endpoint) => ({
+    authorize: endpoint('https://www.facebook.com/dialog/oauth'),
+    token: endpoint('https://graph.facebook.com/oauth/access_token'),
+  }),
+  openId: {
+    isIssuer: (issuer, { baseUrl = ISSUER }) => issuer === baseUrl,
+    profile: (claims) => ({
+      subject: subjectAt(claims, 'sub'),
+      emails: oneEmail(textAt(claims, 'email'), true),
+      data: {
+        iss: textAt(claims, 'iss'),
+        name: textAt(claims, 'name'),
+        picture: textAt(claims, 'picture'),
+        given_name: textAt(claims, 'given_name'),
+        family_name: textAt(claims, 'family_name'),
+      },
+    }),
+  },
+  async profile({ get, endpoint, settings, tokens }) {
+    // Proves that the token is used by the app it was made for.
+    const proof = createHmac('sha256', settings.secret).update(tokens.accessToken).digest('hex')
+    const me = endpoint('https://graph.facebook.com/me?fields=email,first_name,last_name,name,picture')
+    const user = await get(`${me}&appsecret_proof=${proof}`)
+    return {
+      subject: subjectAt(user, 'id'),
+      emails: oneEmail(textAt(user, 'email'), true),
+      data: {
+        name: joinName(textAt(user, 'first_name'), textAt(user, 'last_name')),
+        nickname: textAt(user, 'name'),
+        slug: textAt(user, 'name'),
+        picture: textAt(user, 'picture', 'data', 'url'),
+      },
+    }
+  },
+}

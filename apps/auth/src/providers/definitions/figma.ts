@@ -1,0 +1,20 @@
+import { oneEmail, subjectAt, textAt } from '../foreign-json.js'
+import { type ProviderDefinition } from '../provider.js'
+
+export const figma: ProviderDefinition = {
+  name: 'figma',
+  scopes: ['current_user:read'],
+  endpoints: (endpoint) => ({
+    authorize: endpoint('https://www.figma.com/oauth'),
+    token: endpoint('https://api.figma.com/v1/oauth/token'),
+  }),
+  clientAuthentication: 'basic',
+  async profile({ get, endpoint }) {
+    const user = await get(endpoint('https://api.figma.com/v1/me'))
+    return {
+      subject: subjectAt(user, 'id'),
+      emails: oneEmail(textAt(user, 'email'), true),
+      data: { name: textAt(user, 'handle'), picture: textAt(user, 'img_url') },
+    }
+  },
+}

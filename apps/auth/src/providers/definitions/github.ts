@@ -1,0 +1,36 @@
+import { at, subjectAt, textAt } from '../foreign-json.js'
+import { type ProviderDefinition, type ProviderEmail, type ProviderSettings } from '../provider.js'
+
+export const github: ProviderDefinition = {
+  name: 'github',
+  scopes: ['user:email'],
+  endpoints: (endpoint) => ({
+    authorize: endpoint('https://github.com/login/oauth/authorize'),
+    token: endpoint('https://github.com/login/oauth/access_token'),
+  }),
+  async profile({ get, settings }) {
+    const user = await get(`${apiOf(settings)}/user`)
+    const emails = await get(`${apiOf(settings)}/user/emails`)
+    const login = textAt(user, 'login')
+    return {
+      subject: subjectAt(user, 'id'),
+      emails: (Array.isArray(emails) ? (emails as unknown[]) : []).flatMap(toEmail),
+      data: {
+        name: textAt(user, 'name'),
+        preferred_username: login,
+        user_name: login,
+        picture: textAt(user, 'avatar_url'),
+      },
+    }
+  },
+}
+
+/** An enterprise server has its API below its own address. */
+const apiOf = ({ baseUrl }: ProviderSettings) =>
+  baseUrl === undefined ? 'https://api.github.com' : `${baseUrl}/api/v3`
+
+function toEmail(entry: unknown): ProviderEmail[] {
+  const email = textAt(entry, 'email')
+  if (email === undefined) return []
+  return [{ email, verified: at(entry, 'verified') === true, primary: at(entry, 'primary') === true }]
+}

@@ -1,0 +1,35 @@
+import { subjectAt, textAt } from '../foreign-json.js'
+import { type ProviderDefinition, type ProviderEmail } from '../provider.js'
+
+export const gitlab: ProviderDefinition = {
+  name: 'gitlab',
+  scopes: ['read_user'],
+  endpoints: (endpoint) => ({
+    authorize: endpoint('https://gitlab.com/oauth/authorize'),
+    token: endpoint('https://gitlab.com/oauth/token'),
+  }),
+  async profile({ get, endpoint }) {
+    const user = await get(endpoint('https://gitlab.com/api/v4/user'))
+    const emails = await get(endpoint('https://gitlab.com/api/v4/user/emails'))
+    return {
+      subject: subjectAt(user, 'id'),
+      // Only the main address says whether it is confirmed.
+      emails: [...extraEmails(emails), ...mainEmail(user)],
+      data: { name: textAt(user, 'name'), picture: textAt(user, 'avatar_url') },
+    }
+  },
+}
+
+function mainEmail(user: unknown): ProviderEmail[] {
+  const email = textAt(user, 'email')
+  if (email === undefined) return []
+  return [{ email, verified: textAt(user, 'confirmed_at') !== undefined, primary: true }]
+}
+
+function extraEmails(emails: unknown): ProviderEmail[] {
+  if (!Array.isArray(emails)) return []
+  return (emails as unknown[]).flatMap((entry) => {
+    const email = textAt(entry, 'email')
+    return email === undefined ? [] : [{ email, verified: false, primary: false }]
+  })
+}

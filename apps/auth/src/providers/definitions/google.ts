@@ -1,0 +1,50 @@
+import { type JwtClaims } from '@signet/jwt'
+import { flagAt, oneEmail, subjectAt, textAt } from '../foreign-json.js'
+import { type ProviderData, type ProviderDefinition, type ProviderProfile } from '../provider.js'
+
+const ISSUER = 'https://accounts.google.com'
+
+export const google: ProviderDefinition = {
+  name: 'google',
+  scopes: ['email', 'profile'],
+  fixedBaseUrl: true,
+  endpoints: (endpoint) => ({
+    authorize: endpoint('https://accounts.google.com/o/oauth2/v2/auth'),
+    token: endpoint('https://oauth2.googleapis.com/token'),
+  }),
+  openId: { isIssuer: (issuer, { baseUrl = ISSUER }) => issuer === baseUrl, profile: profileOf },
+  async profile({ idToken, get, endpoint }) {
+    const claims = await idToken()
+    if (claims) return profileOf(claims)
+    // Without the scope openid there is no id token.
+    const user = await get(endpoint('https://www.googleapis.com/userinfo/v2/me'))
+    return {
+      subject: subjectAt(user, 'id'),
+      emails: oneEmail(
+        textAt(user, 'email'),
+        flagAt(user, 'verified_email') || flagAt(user, 'email_verified'),
+      ),
+      data: dataOf(user),
+    }
+  },
+}
+
+function profileOf(claims: JwtClaims): ProviderProfile {
+  return {
+    subject: subjectAt(claims, 'sub'),
+    emails: oneEmail(textAt(claims, 'email'), flagAt(claims, 'email_verified')),
+    data: { ...dataOf(claims), iss: textAt(claims, 'iss') },
+  }
+}
+
+function dataOf(user: unknown): ProviderData {
+  const domain = textAt(user, 'hd')
+  return {
+    name: textAt(user, 'name'),
+    picture: textAt(user, 'picture'),
+    given_name: textAt(user, 'given_name'),
+    family_name: textAt(user, 'family_name'),
+    locale: textAt(user, 'locale'),
+    custom_claims: domain === undefined ? undefined : { hd: domain },
+  }
+}

@@ -1,0 +1,41 @@
+import { type Provider, type ProviderDefinition } from '../provider.js'
+import { apple } from './apple.js'
+import { azure } from './azure.js'
+import { bitbucket } from './bitbucket.js'
+import { discord } from './discord.js'
+import { facebook } from './facebook.js'
+import { figma } from './figma.js'
+import { github } from './github.js'
+import { gitlab } from './gitlab.js'
+import { google } from './google.js'
+import { keycloak } from './keycloak.js'
+import { linkedin } from './linkedin.js'
+import { notion } from './notion.js'
+import { slack } from './slack.js'
+import { snapchat } from './snapchat.js'
+import { spotify } from './spotify.js'
+import { twitch } from './twitch.js'
+import { twitter } from './twitter.js'
+import { workos } from './workos.js'
+
+/** Every provider of the settings, so that none can be named and missing. */
+export const definitions: Readonly<Record<Provider, ProviderDefinition>> = {
+  apple,
+  azure,
+  bitbucket,
+  discord,
+  facebook,
+  figma,
+  github,
+  gitlab,
+  google,
+  keycloak,
+  linkedin,
+  notion,
+  slack,
+  snapchat,
+  spotify,
+  twitch,
+  twitter,
+  workos,
+}

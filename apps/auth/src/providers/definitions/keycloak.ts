@@ -1,0 +1,62 @@
+import { flagAt, oneEmail, otherMembers, subjectAt, textAt } from '../foreign-json.js'
+import { type ProviderDefinition, type ProviderProfile } from '../provider.js'
+
+const MAPPED = [
+  ...[
+    'iss',
+    'sub',
+    'aud',
+    'exp',
+    'iat',
+    'nbf',
+    'nonce',
+    'at_hash',
+    'c_hash',
+    'azp',
+    'auth_time',
+    'jti',
+    'typ',
+  ],
+  ...[
+    'email',
+    'email_verified',
+    'name',
+    'preferred_username',
+    'given_name',
+    'family_name',
+    'picture',
+    'locale',
+  ],
+]
+
+export const keycloak: ProviderDefinition = {
+  name: 'keycloak',
+  // Newer versions answer the userinfo call only with openid among the scopes.
+  scopes: ['profile', 'email', 'openid'],
+  needsBaseUrl: true,
+  endpoints: (_endpoint, { baseUrl = '' }) => ({
+    authorize: `${baseUrl}/protocol/openid-connect/auth`,
+    token: `${baseUrl}/protocol/openid-connect/token`,
+  }),
+  openId: { isIssuer: (issuer, { baseUrl }) => issuer === baseUrl, profile: profileOf },
+  async profile({ get, settings: { baseUrl = '' } }) {
+    return profileOf(await get(`${baseUrl}/protocol/openid-connect/userinfo`))
+  },
+}
+
+function profileOf(user: unknown): ProviderProfile {
+  return {
+    subject: subjectAt(user, 'sub'),
+    emails: oneEmail(textAt(user, 'email'), flagAt(user, 'email_verified')),
+    data: {
+      iss: textAt(user, 'iss'),
+      name: textAt(user, 'name'),
+      preferred_username: textAt(user, 'preferred_username'),
+      given_name: textAt(user, 'given_name'),
+      family_name: textAt(user, 'family_name'),
+      picture: textAt(user, 'picture'),
+      locale: textAt(user, 'locale'),
+      custom_claims: otherMembers(user, MAPPED),
+    },
+  }
+}

@@ -1,0 +1,41 @@
+import { flagAt, joinName, oneEmail, subjectAt, textAt } from '../foreign-json.js'
+import { type ProviderDefinition, type ProviderProfile } from '../provider.js'
+
+const ISSUER = 'https://www.linkedin.com/oauth'
+
+/** OpenID Connect; the calls that came before it are closed to new apps. */
+export const linkedin: ProviderDefinition = {
+  name: 'linkedin',
+  aliases: ['linkedin_oidc'],
+  scopes: ['openid', 'profile', 'email'],
+  endpoints: (endpoint) => ({
+    authorize: endpoint('https://www.linkedin.com/oauth/v2/authorization'),
+    token: endpoint('https://www.linkedin.com/oauth/v2/accessToken'),
+  }),
+  openId: { isIssuer: (issuer, { baseUrl = ISSUER }) => issuer === baseUrl, profile: profileOf },
+  async profile({ idToken, get, endpoint }) {
+    return profileOf((await idToken()) ?? (await get(endpoint('https://api.linkedin.com/v2/userinfo'))))
+  },
+}
+
+function profileOf(user: unknown): ProviderProfile {
+  const givenName = textAt(user, 'given_name')
+  const familyName = textAt(user, 'family_name')
+  return {
+    subject: subjectAt(user, 'sub'),
+    emails: oneEmail(textAt(user, 'email'), flagAt(user, 'email_verified')),
+    data: {
+      iss: textAt(user, 'iss'),
+      name: joinName(givenName, familyName),
+      given_name: givenName,
+      family_name: familyName,
+      picture: textAt(user, 'picture'),
+      locale: localeOf(user),
+    },
+  }
+}
+
+/** Text in id tokens, `{language, country}` in some answers. */
+const localeOf = (user: unknown): string | undefined =>
+  textAt(user, 'locale') ??
+  joinName(textAt(user, 'locale', 'language'), textAt(user, 'locale', 'country'))?.replace(' ', '-')

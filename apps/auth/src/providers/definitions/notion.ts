@@ -1,0 +1,21 @@
+import { at, oneEmail, subjectAt, textAt } from '../foreign-json.js'
+import { type ProviderDefinition } from '../provider.js'
+
+export const notion: ProviderDefinition = {
+  name: 'notion',
+  scopes: [],
+  endpoints: (endpoint) => ({
+    authorize: endpoint('https://api.notion.com/v1/oauth/authorize'),
+    token: endpoint('https://api.notion.com/v1/oauth/token'),
+  }),
+  clientAuthentication: 'basic',
+  async profile({ get, endpoint }) {
+    const me = await get(endpoint('https://api.notion.com/v1/users/me'), { 'Notion-Version': '2021-08-16' })
+    const user = at(me, 'bot', 'owner', 'user')
+    return {
+      subject: subjectAt(user, 'id'),
+      emails: oneEmail(textAt(user, 'person', 'email'), true),
+      data: { name: textAt(user, 'name'), picture: textAt(user, 'avatar_url') },
+    }
+  },
+}

@@ -1,0 +1,32 @@
+import { at, flagAt, oneEmail, subjectAt, textAt } from '../foreign-json.js'
+import { ProviderError, type ProviderDefinition } from '../provider.js'
+
+const USER_ID = 'https://slack.com/user_id'
+const TEAM_ID = 'https://slack.com/team_id'
+
+/** OpenID Connect; the older variant called every address verified. */
+export const slack: ProviderDefinition = {
+  name: 'slack',
+  aliases: ['slack_oidc'],
+  scopes: ['profile', 'email', 'openid'],
+  endpoints: (endpoint) => ({
+    authorize: endpoint('https://slack.com/openid/connect/authorize'),
+    token: endpoint('https://slack.com/api/openid.connect.token'),
+  }),
+  async profile({ get, endpoint }) {
+    const user = await get(endpoint('https://slack.com/api/openid.connect.userInfo'))
+    // Slack answers its errors with status 200.
+    if (at(user, 'ok') === false)
+      throw new ProviderError(`slack refused: ${textAt(user, 'error') ?? 'no reason'}`)
+    const team = textAt(user, TEAM_ID)
+    return {
+      subject: subjectAt(user, USER_ID),
+      emails: oneEmail(textAt(user, 'email'), flagAt(user, 'email_verified')),
+      data: {
+        name: textAt(user, 'name'),
+        picture: textAt(user, 'picture'),
+        custom_claims: team === undefined ? undefined : { [TEAM_ID]: team },
+      },
+    }
+  },
+}

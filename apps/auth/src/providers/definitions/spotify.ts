@@ -1,0 +1,27 @@
+import { at, listAt, oneEmail, subjectAt, textAt } from '../foreign-json.js'
+import { type ProviderDefinition } from '../provider.js'
+
+export const spotify: ProviderDefinition = {
+  name: 'spotify',
+  scopes: ['user-read-email'],
+  endpoints: (endpoint) => ({
+    authorize: endpoint('https://accounts.spotify.com/authorize'),
+    token: endpoint('https://accounts.spotify.com/api/token'),
+  }),
+  clientAuthentication: 'basic',
+  async profile({ get, endpoint }) {
+    const user = await get(endpoint('https://api.spotify.com/v1/me'))
+    return {
+      subject: subjectAt(user, 'id'),
+      // Spotify says itself that it does not verify addresses.
+      emails: oneEmail(textAt(user, 'email'), false),
+      data: { name: textAt(user, 'display_name'), picture: largestImage(user) },
+    }
+  },
+}
+
+function largestImage(user: unknown): string | undefined {
+  const width = (image: unknown) => Number(at(image, 'width') ?? 0)
+  const [largest] = listAt(user, 'images').sort((a, b) => width(b) - width(a))
+  return textAt(largest, 'url')
+}

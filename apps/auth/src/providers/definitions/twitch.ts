@@ -1,0 +1,26 @@
+import { at, oneEmail, subjectAt, textAt } from '../foreign-json.js'
+import { type ProviderDefinition } from '../provider.js'
+
+export const twitch: ProviderDefinition = {
+  name: 'twitch',
+  scopes: ['user:read:email'],
+  endpoints: (endpoint) => ({
+    authorize: endpoint('https://id.twitch.tv/oauth2/authorize'),
+    token: endpoint('https://id.twitch.tv/oauth2/token'),
+  }),
+  async profile({ get, endpoint, settings }) {
+    const headers = { 'Client-Id': settings.clientIds[0] ?? '' }
+    const answer = await get(endpoint('https://api.twitch.tv/helix/users'), headers)
+    const user = at(answer, 'data', 0)
+    return {
+      subject: subjectAt(user, 'id'),
+      emails: oneEmail(textAt(user, 'email'), true),
+      data: {
+        name: textAt(user, 'login'),
+        nickname: textAt(user, 'display_name'),
+        slug: textAt(user, 'display_name'),
+        picture: textAt(user, 'profile_image_url'),
+      },
+    }
+  },
+}

@@ -1,0 +1,29 @@
+import { oneEmail, subjectAt, textAt } from '../foreign-json.js'
+import { type ProviderDefinition } from '../provider.js'
+
+/** OAuth 1.0a: every request is signed, and there are no scopes. */
+export const twitter: ProviderDefinition = {
+  name: 'twitter',
+  scopes: [],
+  protocol: 'oauth1',
+  endpoints: (endpoint) => ({
+    request: endpoint('https://api.twitter.com/oauth/request_token'),
+    authorize: endpoint('https://api.twitter.com/oauth/authenticate'),
+    token: endpoint('https://api.twitter.com/oauth/access_token'),
+  }),
+  async profile({ get, endpoint }) {
+    const call = endpoint('https://api.twitter.com/1.1/account/verify_credentials.json')
+    const user = await get(`${call}?include_email=true&include_entities=false&skip_status=true`)
+    const screenName = textAt(user, 'screen_name')
+    return {
+      subject: subjectAt(user, 'id_str'),
+      emails: oneEmail(textAt(user, 'email'), true),
+      data: {
+        name: textAt(user, 'name'),
+        preferred_username: screenName,
+        user_name: screenName,
+        picture: textAt(user, 'profile_image_url_https'),
+      },
+    }
+  },
+}

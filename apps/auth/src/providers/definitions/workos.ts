@@ -1,0 +1,35 @@
+import { invalid } from '../../errors/auth-error.js'
+import { at, joinName, oneEmail, subjectAt, textAt } from '../foreign-json.js'
+import { type ProviderDefinition } from '../provider.js'
+
+/** A way to many identity providers of companies: the caller says which one. The profile is part of the token answer. */
+export const workos: ProviderDefinition = {
+  name: 'workos',
+  scopes: [],
+  endpoints: (endpoint) => ({
+    authorize: endpoint('https://api.workos.com/sso/authorize'),
+    token: endpoint('https://api.workos.com/sso/token'),
+  }),
+  authorizeParameters({ connection, organization, workos_provider: provider }) {
+    if (!connection && !organization && !provider)
+      throw invalid('workos needs one of connection, organization and workos_provider')
+    const renamed: Record<string, string> = provider ? { provider } : {}
+    return renamed
+  },
+  profile({ tokens }) {
+    const profile = at(tokens.response, 'profile')
+    const connection = textAt(profile, 'connection_id')
+    const organization = textAt(profile, 'organization_id')
+    return Promise.resolve({
+      subject: subjectAt(profile, 'id'),
+      emails: oneEmail(textAt(profile, 'email'), true),
+      data: {
+        name: joinName(textAt(profile, 'first_name'), textAt(profile, 'last_name')),
+        custom_claims: {
+          ...(connection === undefined ? {} : { connection_id: connection }),
+          ...(organization === undefined ? {} : { organization_id: organization }),
+        },
+      },
+    })
+  },
+}

@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto'
+import { JwksClient, JwksUnavailableError, JwtError, verifyJwt, type JwtClaims } from '@signet/jwt'
+import { type Outbound } from '../../outbound/outbound.js'
+import { textAt } from '../foreign-json.js'
+import { ProviderError } from '../provider.js'
+
+export type IdTokenCheck = {
+  token: string
+  /** Whose token it must be, exactly. */
+  issuer: string
+  /** The token must be meant for one of these clients. */
+  audiences: readonly string[]
+  /** Where the keys are; by default the issuer's discovery document says. */
+  keysUrl?: string | undefined
+  /** When the token names a hash of the access token, this one must have it. */
+  accessToken?: string | undefined
+}
+
+type Deps = { outbound: Outbound; now: () => Date }
+
+/** Tenants of one provider are issuers each; callers may name many that do not exist. */
+const MAX_ISSUERS = 200
+const CLOCK_SKEW_SECONDS = 30
+
+/** Verifies id tokens of other parties (OpenID Connect Core section 3.1.3.7). */
+export class IdTokenVerifier {
+  readonly #clients = new Map<string, JwksClient>()
+
+  constructor(private readonly deps: Deps) {}
+
+  /** The claims of a good token. Throws {@link JwtError} for a bad one, ProviderError when the keys cannot be had. */
+  async verify({ token, issuer, audiences, keysUrl, accessToken }: IdTokenCheck): Promise<JwtClaims> {
+    const url = keysUrl ?? (await this.#discover(issuer))
+    const claims = await verifyJwt(this.#clientOf(url), token, {
+      issuer,
+      audience: audiences,
+      requireExp: true,
+      clockSkewSeconds: CLOCK_SKEW_SECONDS,
+      now: this.deps.now,
+    }).catch((error: unknown) => {
+      throw error instanceof JwksUnavailableError ? new ProviderError(error.message, { cause: error }) : error
+    })
+    if ((claims.sub ?? '') === '') throw new JwtError('malformed')
+    if (
+      accessToken !== undefined &&
+      claims['at_hash'] !== undefined &&
+      claims['at_hash'] !== hashOf(accessToken)
+    )
+      throw new JwtError('malformed')
+    return claims
+  }
+
+  async #discover(issuer: string): Promise<string> {
+    const known = this.#keysUrls.get(issuer)
+    if (known !== undefined) return known
+    const { status, text } = await this.deps.outbound.request({
+      url: `${issuer}/.well-known/openid-configuration`,
+    })
+    if (status !== 200) throw new ProviderError(`the discovery document has status ${status}`)
+    const document: unknown = parseJson(text)
+    const url = textAt(document, 'jwks_uri')
+    // A document that speaks for another issuer would let that one sign for this one.
+    if (textAt(document, 'issuer') !== issuer || url === undefined)
+      throw new ProviderError('the discovery document is of another issuer, or has no keys')
+    remember(this.#keysUrls, issuer, url)
+    return url
+  }
+  readonly #keysUrls = new Map<string, string>()
+
+  #clientOf(url: string): JwksClient {
+    const client = this.#clients.get(url) ?? new JwksClient({ url, fetch: this.#fetch })
+    remember(this.#clients, url, client)
+    return client
+  }
+
+  /** Keys come through the guarded client too. */
+  readonly #fetch: typeof fetch = async (input) => {
+    const url = input instanceof Request ? input.url : String(input)
+    const { status, text } = await this.deps.outbound.request({ url })
+    return new Response(text, { status })
+  }
+}
+
+/** Who a token says it is from, before anything of it is believed; undefined when it is none. */
+export function claimedIssuer(token: string): string | undefined {
+  const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()
+  return textAt(parseJson(payload), 'iss')
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Left half of the hash, base64url (OpenID Connect Core section 3.1.3.6), for the 256-bit algorithms. */
+const hashOf = (accessToken: string) =>
+  createHash('sha256').update(accessToken).digest().subarray(0, 16).toString('base64url')
+
+/** Puts an entry last and drops the one that was not used for longest. */
+function remember<V>(map: Map<string, V>, key: string, value: V): void {
+  map.delete(key)
+  map.set(key, value)
+  const [oldest] = map.keys()
+  if (map.size > MAX_ISSUERS && oldest !== undefined) map.delete(oldest)
+}

@@ -1,0 +1,146 @@
+import { type JwtClaims } from '@signet/jwt'
+import { invalid } from '../errors/auth-error.js'
+import { type Outbound } from '../outbound/outbound.js'
+import { definitions } from './definitions/index.js'
+import { textAt } from './foreign-json.js'
+import { claimedIssuer, type IdTokenVerifier } from './open-id/id-token-verifier.js'
+import {
+  ProviderError,
+  type Endpoint,
+  type Provider,
+  type ProviderDefinition,
+  type ProviderProfile,
+  type ProviderSettings,
+  type ProviderTokens,
+} from './provider.js'
+import { oauth1Strategy, type SignedGet } from './strategies/oauth1.js'
+import { oauth2Strategy } from './strategies/oauth2.js'
+import { type Strategy } from './strategies/strategy.js'
+
+/** A provider that is switched on and fully configured. */
+export type ConfiguredProvider = {
+  readonly definition: ProviderDefinition
+  readonly settings: ProviderSettings
+  readonly strategy: Strategy
+  /** Who signed in, asked of the provider. Rejects with {@link ProviderError}, or what the connection failed of. */
+  profile(tokens: ProviderTokens, callback: Readonly<Record<string, string>>): Promise<ProviderProfile>
+}
+
+type Deps = {
+  settings: Readonly<Record<Provider, ProviderSettings>>
+  outbound: Outbound
+  idTokens: IdTokenVerifier
+  /** AUTH_ALLOW_PRIVATE_PROVIDER_URLS: base URLs of providers that have a fixed one count too. */
+  allowPrivateUrls: boolean
+}
+
+/** The providers of contract 8.1 as they are configured. */
+export class ProviderRegistry {
+  readonly #names = new Map<string, Provider>()
+  readonly #configured = new Map<Provider, ConfiguredProvider>()
+
+  constructor(private readonly deps: Deps) {
+    for (const definition of Object.values(definitions)) {
+      for (const name of [definition.name, ...(definition.aliases ?? [])])
+        this.#names.set(name, definition.name)
+      const settings = this.settingsOf(definition)
+      if (isComplete(definition, settings))
+        this.#configured.set(definition.name, this.#configure(definition, settings))
+    }
+  }
+
+  /** The provider of a name or alias, in any letter case; 400 `validation_failed` unless it can be used. */
+  get(name: string): ConfiguredProvider {
+    const known = this.#names.get(name.toLowerCase())
+    if (known === undefined) throw invalid(`Unsupported provider: Provider ${name} could not be found`)
+    if (!this.deps.settings[known].enabled) throw invalid('Unsupported provider: provider is not enabled')
+    const configured = this.#configured.get(known)
+    if (configured === undefined) throw invalid('Unsupported provider: missing OAuth settings')
+    return configured
+  }
+
+  settingsOf({ name, fixedBaseUrl }: ProviderDefinition): ProviderSettings {
+    const settings = this.deps.settings[name]
+    return fixedBaseUrl && !this.deps.allowPrivateUrls ? { ...settings, baseUrl: undefined } : settings
+  }
+
+  #configure(definition: ProviderDefinition, settings: ProviderSettings): ConfiguredProvider {
+    const { outbound } = this.deps
+    const endpoint = endpointBelow(settings.baseUrl)
+    const urls = definition.endpoints(endpoint, settings)
+    const oauth1 =
+      definition.protocol === 'oauth1'
+        ? oauth1Strategy(settings, { ...urls, request: urls.request ?? urls.token }, outbound)
+        : undefined
+    return {
+      definition,
+      settings,
+      strategy: oauth1?.strategy ?? oauth2Strategy(definition, settings, urls, outbound),
+      profile: (tokens, callback) =>
+        definition.profile({
+          settings,
+          tokens,
+          endpoint,
+          get: this.#getter(tokens, oauth1?.signedGet),
+          idToken: () => this.#idToken(definition, settings, tokens),
+          callback,
+        }),
+    }
+  }
+
+  #getter(tokens: ProviderTokens, signedGet: SignedGet | undefined) {
+    return async (url: string, headers: Readonly<Record<string, string>> = {}): Promise<unknown> => {
+      if (signedGet)
+        return parse(await signedGet(url, tokens.accessToken, String(tokens.response['token_secret'])))
+      const { status, text } = await this.deps.outbound.request({
+        url,
+        headers: {
+          accept: 'application/json',
+          authorization: `Bearer ${tokens.accessToken}`,
+          'user-agent': 'signet-auth',
+          ...headers,
+        },
+      })
+      if (status < 200 || status > 299) throw new ProviderError(`the profile call has status ${status}`)
+      return parse(text)
+    }
+  }
+
+  async #idToken(
+    definition: ProviderDefinition,
+    settings: ProviderSettings,
+    tokens: ProviderTokens,
+  ): Promise<JwtClaims | undefined> {
+    const token = textAt(tokens.response, 'id_token')
+    if (token === undefined) return undefined
+    const issuer = claimedIssuer(token)
+    if (issuer === undefined || !definition.openId?.isIssuer(issuer, settings))
+      throw new ProviderError('the id token is of another issuer')
+    const keysUrl = definition.openId.keysUrl?.(endpointBelow(settings.baseUrl))
+    const { accessToken } = tokens
+    return this.deps.idTokens.verify({ token, issuer, audiences: settings.clientIds, keysUrl, accessToken })
+  }
+}
+
+function isComplete(definition: ProviderDefinition, settings: ProviderSettings): boolean {
+  const { enabled, clientIds, secret, redirectUri, baseUrl } = settings
+  if (definition.needsBaseUrl && baseUrl === undefined) return false
+  return enabled && clientIds.length > 0 && secret !== '' && redirectUri !== ''
+}
+
+/** URLs of the provider, moved below the base URL where one is set. */
+export const endpointBelow =
+  (baseUrl: string | undefined): Endpoint =>
+  (url) => {
+    if (baseUrl === undefined) return url
+    const { pathname, search } = new URL(url)
+    return `${baseUrl}${pathname}${search}`
+  }
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new ProviderError('the profile is not JSON', { cause })
+  }
+}

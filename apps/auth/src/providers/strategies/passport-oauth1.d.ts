@@ -1,0 +1,24 @@
+/** The package has no types of its own; these are the parts that are used. */
+declare module 'passport-oauth1' {
+  export default class OAuth1Strategy {
+    constructor(
+      options: {
+        requestTokenURL: string
+        accessTokenURL: string
+        userAuthorizationURL: string
+        consumerKey: string
+        consumerSecret: string
+        callbackURL: string
+        requestTokenStore: object
+        skipUserProfile: boolean
+      },
+      verify: (
+        token: string,
+        tokenSecret: string,
+        parameters: Record<string, unknown>,
+        profile: unknown,
+        done: (error: unknown, value?: unknown) => void,
+      ) => void,
+    )
+  }
+}
