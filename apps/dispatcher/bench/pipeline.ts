@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto'
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createDatabase, freePort } from '@signet/local'
+import { Db } from '@signet/db'
+import { connectRedis, SecretBox, WebhookQueues } from '@signet/webhook-core'
+import { migrateWebhooks } from '../test/support/database.js'
+import { Subscriber } from '../test/support/subscriber.js'
+
+export type Pipeline = {
+  db: Db
+  queues: WebhookQueues
+  pid: number
+  /** Accounts with their endpoints; `paths` decide where each endpoint points. */
+  subscribers(paths: readonly string[]): Promise<Subscriber[]>
+  /** Events with a body of about `bytes`, committed and queued, while the dispatcher may not look. */
+  prepare(subscribers: readonly Subscriber[], events: number, bytes: number): Promise<void>
+  /** Lets the dispatcher work until every result is committed; how long that took, in ms. */
+  drain(): Promise<number>
+  stop(): Promise<void>
+}
+
+export type PipelineOptions = {
+  databaseUrl: string
+  redisUrl: string
+  receiverUrl: (path: string) => string
+  caFile: string
+}
+
+/** The quota of an account: the largest fan-out of one event. */
+export const ENDPOINTS_PER_ACCOUNT = 5
+const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+
+/** A dispatcher process as built, with a database and queues of its own. */
+export async function startPipeline(name: string, options: PipelineOptions): Promise<Pipeline> {
+  const database = `bench_${name}_${randomBytes(4).toString('hex')}`
+  await createDatabase(options.databaseUrl, database)
+  const url = new URL(options.databaseUrl)
+  url.pathname = `/${database}`
+  await migrateWebhooks(url.href)
+  const secretKeys = `bench:${randomBytes(32).toString('base64')}`
+  const prefix = `{${database}}`
+  const port = await freePort()
+  const child = spawn(process.execPath, [MAIN, 'serve'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: {
+      PATH: process.env['PATH'],
+      NODE_EXTRA_CA_CERTS: options.caFile,
+      WEBHOOKS_DATABASE_URL: url.href,
+      WEBHOOKS_REDIS_URL: options.redisUrl,
+      WEBHOOKS_QUEUE_PREFIX: prefix,
+      WEBHOOKS_SECRET_KEYS: secretKeys,
+      WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
+      DISPATCHER_HOST: '127.0.0.1',
+      DISPATCHER_PORT: String(port),
+    },
+  })
+  const db = new Db({ connectionString: url.href, max: 20 })
+  const connection = connectRedis({ url: options.redisUrl }, 'worker')
+  const queues = new WebhookQueues({ connection, prefix })
+  const secretBox = SecretBox.parse(secretKeys)
+  await untilAlive(port)
+
+  const isBusy = async () => {
+    const { rows } = await db.query<{ busy: boolean }>(
+      `select exists (select from webhook_events where state = 'queued')
+         or exists (select from webhook_deliveries where status = 0) as busy`,
+    )
+    return rows[0]?.busy === true
+  }
+
+  return {
+    db,
+    queues,
+    pid: child.pid ?? 0,
+    async subscribers(paths) {
+      const made: Subscriber[] = []
+      for (let from = 0; from < paths.length; from += ENDPOINTS_PER_ACCOUNT) {
+        const subscriber = new Subscriber({ db, secretBox, queues })
+        for (const path of paths.slice(from, from + ENDPOINTS_PER_ACCOUNT))
+          await subscriber.endpoint(options.receiverUrl(path))
+        made.push(subscriber)
+      }
+      return made
+    },
+    async prepare(subscribers, events, bytes) {
+      await queues.events.pause()
+      const text = randomBytes(bytes)
+        .toString('base64')
+        .slice(0, Math.max(1, bytes - 330))
+      let next = 0
+      const lane = async () => {
+        while (next < events) {
+          const subscriber = subscribers[next++ % subscribers.length]
+          await subscriber?.summary({ transcript: { text } })
+        }
+      }
+      await Promise.all(Array.from({ length: 10 }, lane))
+    },
+    async drain() {
+      const startedAt = performance.now()
+      await queues.events.resume()
+      while (await isBusy()) await sleep(10)
+      return performance.now() - startedAt
+    },
+    async stop() {
+      child.kill('SIGTERM')
+      await queues.close()
+      connection.disconnect()
+      await db.close()
+    },
+  }
+}
+
+async function untilAlive(port: number): Promise<void> {
+  for (let tries = 0; tries < 400; tries += 1) {
+    const alive = await fetch(`http://127.0.0.1:${port}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+    if (alive) return
+    await sleep(50)
+  }
+  throw new Error('the dispatcher does not start')
+}

@@ -1,0 +1,42 @@
+// BullMQ alone: jobs that carry an id, each one a signed POST, no database.
+import { randomUUID } from 'node:crypto'
+import { Queue, Worker } from 'bullmq'
+import { Redis } from 'ioredis'
+import { workerOptions } from '../src/queues/worker-options.js'
+import { CONCURRENCY, createPoster, serveRuns } from './sending.js'
+
+serveRuns(async (ask) => {
+  const send = createPoster(ask)
+  const connection = new Redis(ask.redisUrl, { maxRetriesPerRequest: null })
+  const prefix = `{bench-${randomUUID()}}`
+  const queue = new Queue('posts', { connection, prefix })
+  for (let from = 0; from < ask.posts; from += 1000) {
+    const numbers = Array.from({ length: Math.min(1000, ask.posts - from) }, (_, index) => from + index)
+    await queue.addBulk(
+      numbers.map((number) => ({
+        name: 'post',
+        data: { number },
+        opts: { jobId: `post_${number}`, removeOnComplete: true, removeOnFail: true },
+      })),
+    )
+  }
+  let done = 0
+  let finish: () => void = () => undefined
+  const finished = new Promise<void>((resolve) => (finish = resolve))
+  const worker = new Worker<{ number: number }>('posts', ({ data }) => send(data.number), {
+    ...workerOptions({ connection, prefix }, CONCURRENCY),
+  })
+  worker.on('completed', () => {
+    done += 1
+    if (done === ask.posts) finish()
+  })
+  const startedAt = performance.now()
+  void worker.run()
+  await finished
+  const perSecond = ask.posts / ((performance.now() - startedAt) / 1000)
+  await worker.close()
+  await queue.obliterate({ force: true })
+  await queue.close()
+  connection.disconnect()
+  return perSecond
+})

@@ -1,0 +1,13 @@
+// The raw limit: signed keep-alive POSTs, no queue, no database.
+import { CONCURRENCY, createPoster, serveRuns } from './sending.js'
+
+serveRuns(async (ask) => {
+  const send = createPoster(ask)
+  let next = 0
+  const lane = async () => {
+    while (next < ask.posts) await send(next++)
+  }
+  const startedAt = performance.now()
+  await Promise.all(Array.from({ length: CONCURRENCY }, lane))
+  return ask.posts / ((performance.now() - startedAt) / 1000)
+})

@@ -1,0 +1,40 @@
+// A receiver that costs as little as an HTTPS server can: it counts, notes when each event arrived, and answers 200.
+import { once } from 'node:events'
+import { createServer } from 'node:https'
+import { type AddressInfo } from 'node:net'
+import { type ReceiverAsk, type ReceiverTell } from './messages.js'
+
+const send = (message: ReceiverTell) => process.send?.(message)
+let count = 0
+let arrivals: [eventId: string, at: number][] = []
+let noting = false
+
+process.on('message', (ask: ReceiverAsk) => {
+  if (ask.kind === 'listen') void listen(ask)
+  else if (ask.kind === 'note') noting = ask.on
+  else {
+    send({ kind: 'count', count, arrivals })
+    arrivals = []
+  }
+})
+process.once('disconnect', () => process.exit())
+
+async function listen({ key, cert }: { key: string; cert: string }): Promise<void> {
+  const server = createServer({ key, cert, keepAliveTimeout: 60_000 }, (request, response) => {
+    const hangs = request.url?.startsWith('/hang') === true
+    let head = ''
+    request.on('data', (chunk: Buffer) => {
+      // {"id":"evt_<32 hex>": the envelope begins with its id.
+      if (noting && head === '') head = chunk.toString('latin1', 7, 43)
+    })
+    request.on('end', () => {
+      if (hangs) return
+      count += 1
+      if (noting) arrivals.push([head, Date.now()])
+      response.writeHead(200, { 'content-length': '2' }).end('ok')
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  send({ kind: 'listening', port: (server.address() as AddressInfo).port })
+}

@@ -1,0 +1,50 @@
+// What raw limit and BullMQ comparison have in common: the product's own signing and sending, and nothing else of it.
+import { randomBytes } from 'node:crypto'
+import {
+  AddressGuard,
+  deliveryHeaders,
+  guardedAgent,
+  newSigningSecret,
+  type DeliveryId,
+} from '@signet/webhook-core'
+import { post } from '../src/sending/http-sender.js'
+import { type SendAsk, type SendTell } from './messages.js'
+
+export const CONCURRENCY = 100
+
+/** A function that signs and posts a body of the wanted size to the next url. */
+export function createPoster({ urls, bytes, ca }: SendAsk): (number: number) => Promise<void> {
+  const agent = guardedAgent({ guard: new AddressGuard({ allowPrivateTargets: true }), ca })
+  const body = Buffer.from(
+    JSON.stringify({
+      id: 'evt_raw',
+      text: randomBytes(bytes)
+        .toString('hex')
+        .slice(0, bytes - 28),
+    }),
+  )
+  const targets = urls.map((url) => new URL(url))
+  const secret = newSigningSecret()
+  return async (number) => {
+    const url = targets[number % targets.length]
+    if (!url) throw new Error('no url')
+    const headers = deliveryHeaders({
+      secret,
+      timestamp: Math.floor(Date.now() / 1000),
+      body,
+      deliveryId: String(number) as DeliveryId,
+      eventType: 'summary.completed',
+    })
+    const result = await post(agent, { url, headers: { ...headers }, body }, 5000).answered
+    if (result.kind !== 'answered' || result.status !== 200)
+      throw new Error(`unexpected: ${JSON.stringify(result)}`)
+  }
+}
+
+/** Serves one kind of run in a process of its own, so that each has an event loop and a heap to itself. */
+export function serveRuns(run: (ask: SendAsk) => Promise<number>): void {
+  process.on('message', (ask: SendAsk) => {
+    void run(ask).then((perSecond) => process.send?.({ perSecond } satisfies SendTell))
+  })
+  process.once('disconnect', () => process.exit())
+}
