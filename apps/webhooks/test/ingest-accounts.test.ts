@@ -56,6 +56,14 @@ describe('POST /internal/v1/accounts/{account_id}/revoke', () => {
     expect(rows).toHaveLength(1)
   })
 
+  it('takes any text for a reason', async () => {
+    const { accountId } = await api.anAccount()
+    const body = { reason: 'a\0b\ud800' }
+    expect((await api.internal('POST', `/internal/v1/accounts/${accountId}/revoke`, { body })).status).toBe(
+      200,
+    )
+  })
+
   it.each([{ reason: '' }, { reason: 1 }, { reason: 'x'.repeat(201) }])('refuses %p', async (body) => {
     const { accountId, works } = await anAccountWithAccess()
     const reply = await api.internal('POST', `/internal/v1/accounts/${accountId}/revoke`, { body })

@@ -39,7 +39,7 @@ function pipeline(spec: Route, options: MountOptions): RequestHandler {
     context.route = spec.path
     await spec.limit?.(req, context)
     const caller = await spec.authenticate?.(req, context)
-    await spec.guard?.({ caller, req, context })
+    await spec.guard?.({ caller, req, res, context })
     const body = await readBody(req, res)
     return spec.handle({ caller, body, req, res, context, signal })
   }

@@ -62,7 +62,12 @@ export type RouteSpec<Caller, Body> = {
   limit?: (req: Request, context: RequestContext) => Promise<void> | void
   authenticate?: (req: Request, context: RequestContext) => Promise<Caller> | Caller
   /** For refusals that must win over a bad body, such as 404 for what the path names. */
-  guard?(input: { caller: Caller; req: Request; context: RequestContext }): Promise<void> | void
+  guard?(input: {
+    caller: Caller
+    req: Request
+    res: Response
+    context: RequestContext
+  }): Promise<void> | void
   body?: BodySpec
   handle(input: HandlerInput<Caller, Body>): Promise<Answer | void> | Answer | void
 }

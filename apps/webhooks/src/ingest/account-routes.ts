@@ -1,4 +1,5 @@
 import { route, type Route } from '@signet/http'
+import { storable } from '@signet/webhook-core'
 import { type Request } from 'express'
 import { type AccountService } from '../accounts/account-service.js'
 import { ref, responses } from '../v1/v1-docs.js'
@@ -31,7 +32,7 @@ export const accountRoutes = ({ authenticate, accounts, accountRemoval }: Deps):
     guard: ({ req }) => void accountIdOf(req),
     body: { as: 'json', maxBytes: 4096, schema: revokeAccountSchema, optional: true },
     async handle({ body, req }) {
-      await accounts.revoke(accountIdOf(req), body.reason ?? DEFAULT_REASON)
+      await accounts.revoke(accountIdOf(req), storable(body.reason ?? DEFAULT_REASON))
       return { body: { ok: true } }
     },
   }),

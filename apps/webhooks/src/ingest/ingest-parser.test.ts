@@ -48,13 +48,4 @@ describe('createIngestParser', () => {
     })
     await expect(parser.recording(Buffer.from(`{"title":"${'y'.repeat(100_000)}"}`))).resolves.toBeDefined()
   })
-
-  it('takes so many bodies at a time and asks the others to come again', async () => {
-    const body = () => Buffer.from(`{"title":"${'y'.repeat(100_000)}"}`)
-    const results = await Promise.allSettled(Array.from({ length: 40 }, () => parser.recording(body())))
-    const refused = results.filter(({ status }) => status === 'rejected')
-    expect(refused.length).toBeGreaterThan(0)
-    expect(refused[0]).toMatchObject({ reason: { kind: 'unavailable', retryAfterSeconds: 5 } })
-    expect(results.length - refused.length).toBeGreaterThanOrEqual(16)
-  })
 })

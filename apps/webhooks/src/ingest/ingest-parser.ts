@@ -1,8 +1,8 @@
-import { AppError } from '@signet/errors'
 import { type BodyProblem } from '@signet/http'
 import { type EncodedParts } from '@signet/webhook-core'
 import { Piscina } from 'piscina'
 import { v1Dialect } from '../http/v1-dialect.js'
+import { SMALL_BODY_BYTES } from './body-admission.js'
 import {
   readRecording,
   readSummaryReady,
@@ -18,11 +18,7 @@ export type IngestParser = {
   close(): Promise<void>
 }
 
-/** Parsing, checking and hashing this much takes about a millisecond; more goes to a thread. */
-const INLINE_BYTES = 65_536
 const THREADS = 2
-/** Bodies that may wait for a thread; each of them is in memory. */
-const MAX_WAITING = 16
 const THREAD_MEMORY_MB = 512
 
 export type IngestParserOptions = {
@@ -42,14 +38,14 @@ export function createIngestParser({
       // Moved and not copied: the handler is done with the bytes.
       return (await pool.run(job, { transferList: [bytes.buffer as ArrayBuffer] })) as IngestResult<Value>
     } catch (error) {
-      throw translate(error)
+      throw isOutOfMemory(error) ? v1Dialect.bodyError(TOO_COMPLEX) : error
     }
   }
 
   const read =
     <Value>(kind: IngestJob['kind'], inline: (bytes: Uint8Array) => IngestResult<Value>) =>
     async (bytes: Buffer): Promise<Value> =>
-      valueOf(bytes.length <= INLINE_BYTES ? inline(bytes) : await inThread<Value>(kind, bytes))
+      valueOf(bytes.length <= SMALL_BODY_BYTES ? inline(bytes) : await inThread<Value>(kind, bytes))
 
   return {
     summaryReady: read('summary-ready', readSummaryReady),
@@ -65,14 +61,8 @@ function valueOf<Value>(result: IngestResult<Value>): Value {
 
 const TOO_COMPLEX: BodyProblem = { kind: 'too_large', message: 'The body has too many values' }
 
-function translate(error: unknown): unknown {
-  const { code, message } = error as { code?: unknown; message?: unknown }
-  if (code === 'ERR_WORKER_OUT_OF_MEMORY') return v1Dialect.bodyError(TOO_COMPLEX)
-  if (message !== 'Task queue is at limit') return error
-  return new AppError('unavailable', 'unavailable', 'Too many large bodies at once, try again later', {
-    retryAfterSeconds: 5,
-  })
-}
+const isOutOfMemory = (error: unknown): boolean =>
+  (error as { code?: unknown }).code === 'ERR_WORKER_OUT_OF_MEMORY'
 
 function startPool(threadMemoryMb: number): Piscina<IngestJob, IngestResult<unknown>> {
   // Run from source (tests, development) the worker is TypeScript too and needs a loader of its own.
@@ -82,7 +72,6 @@ function startPool(threadMemoryMb: number): Piscina<IngestJob, IngestResult<unkn
     execArgv: fromSource ? ['--conditions=@signet/source', '--import', 'tsx'] : [],
     minThreads: 0,
     maxThreads: THREADS,
-    maxQueue: MAX_WAITING,
     idleTimeout: 60_000,
     resourceLimits: { maxOldGenerationSizeMb: threadMemoryMb },
     niceIncrement: process.platform === 'linux' ? 5 : 0,

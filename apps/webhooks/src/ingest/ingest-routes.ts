@@ -4,6 +4,7 @@ import { type Request } from 'express'
 import { notFound } from '../http/v1-dialect.js'
 import { ref, responses } from '../v1/v1-docs.js'
 import { accountIdOf } from './account-id.js'
+import { type BodyAdmission } from './body-admission.js'
 import { type IngestParser } from './ingest-parser.js'
 import { recordingSchema, summaryReadySchema } from './ingest-schemas.js'
 import { type IngestService } from './ingest-service.js'
@@ -11,6 +12,7 @@ import { type ServiceCaller } from './service-caller.js'
 
 type Deps = {
   authenticate: (req: Request) => ServiceCaller
+  admit: BodyAdmission
   ingest: IngestService
   parser: IngestParser
 }
@@ -19,7 +21,7 @@ const MAX_BODY_BYTES = 32 * 1024 * 1024
 const docs = { tag: 'Internal', security: ['service'] }
 
 /** `/internal/v1` (webhooks contract G.1), for the internal listener only. */
-export const ingestRoutes = ({ authenticate, ingest, parser }: Deps): Route[] => [
+export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Route[] => [
   route<ServiceCaller, Buffer>({
     method: 'post',
     path: '/internal/v1/summary-ready',
@@ -40,6 +42,7 @@ export const ingestRoutes = ({ authenticate, ingest, parser }: Deps): Route[] =>
       ),
     },
     authenticate,
+    guard: ({ req, res }) => admit(req, res),
     body: { as: 'json-bytes', maxBytes: MAX_BODY_BYTES, schema: summaryReadySchema },
     async handle({ caller, body }) {
       const { eventId, duplicate } = await ingest.summaryReady(caller, await parser.summaryReady(body))
@@ -55,7 +58,10 @@ export const ingestRoutes = ({ authenticate, ingest, parser }: Deps): Route[] =>
       responses: responses({ 200: { description: 'Stored', schema: ref('Ok') } }, 400, 401, 413),
     },
     authenticate,
-    guard: ({ req }) => void recordingOf(req),
+    guard({ req, res }) {
+      recordingOf(req)
+      admit(req, res)
+    },
     body: { as: 'json-bytes', maxBytes: MAX_BODY_BYTES, schema: recordingSchema },
     async handle({ caller, body, req }) {
       await ingest.putRecording(caller, recordingOf(req), await parser.recording(body))
