@@ -96,6 +96,6 @@ describe('the documents', () => {
   it('list every error code that was logged in these tests', () => {
     const codes = server.lines.map(({ error_code: code }) => code).filter((code) => code !== undefined)
     expect(codes.length).toBeGreaterThan(0)
-    expect(codes.filter((code) => !Object.hasOwn(errorCodes, String(code)))).toEqual([])
+    expect(codes.filter((code) => !Object.hasOwn(errorCodes, code as string))).toEqual([])
   })
 })

@@ -11,7 +11,7 @@ import { type Confirmations } from '../users/confirmations.js'
 import { type IdentityStore } from '../users/identity-store.js'
 import { refusePassword, refuseTooLong } from '../users/new-password.js'
 import { type UserChanges, type UserStore } from '../users/user-store.js'
-import { mergeMetadata, type User } from '../users/user.js'
+import { MAX_NAME_LENGTH, mergeMetadata, type User } from '../users/user.js'
 import { isUuid, NIL_UUID } from '../users/uuid.js'
 import { type Page } from './paging.js'
 import { checkAttributes, type CheckedAttributes, type UserAttributes } from './user-attributes.js'
@@ -61,12 +61,13 @@ export class AdminUserService {
     const checked = checkAttributes(attributes, now())
     const { email, phone } = checked
     const id = newId(attributes.id)
+    const aud = given(attributes.aud) ?? admin.aud
+    if (aud.length > MAX_NAME_LENGTH) throw invalid('The audience is too long')
     if (email === null && phone === null)
       throw invalid('Cannot create a user without either an email or phone')
     const passwordHash = await this.#hashOfNew(attributes)
     const providers = [...(email === null ? [] : ['email']), ...(phone === null ? [] : ['phone'])]
     return audit.transaction(meta, async (tx, record) => {
-      const aud = given(attributes.aud) ?? admin.aud
       const inserted = await users.insert(
         tx,
         {

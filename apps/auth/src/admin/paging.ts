@@ -21,7 +21,12 @@ function numberOf(value: unknown, name: string): number {
   return Number(value)
 }
 
-export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+/** A parameter that goes into a query as text, which PostgreSQL wants without NUL. */
+export function textOf(value: unknown): string {
+  if (typeof value !== 'string') return ''
+  if (value.includes('\0')) throw invalid('A parameter holds characters that are not text')
+  return value
+}
 
 /**
  * The paging headers of contract 1.21. The client reads the first number after the first `=`, so `page` is the first

@@ -1,6 +1,7 @@
 import { normaliseEmail } from '../addresses/email.js'
 import { normalisePhone } from '../addresses/phone.js'
-import { type JsonObject } from '../users/user.js'
+import { invalid } from '../errors/auth-error.js'
+import { MAX_NAME_LENGTH, type JsonObject } from '../users/user.js'
 import { bannedUntil } from './ban-duration.js'
 
 /** What administrators may set (contract 1.21); `password_hash`, `id` and `aud` on creation only. */
@@ -33,6 +34,7 @@ export type CheckedAttributes = {
 
 export function checkAttributes(attributes: UserAttributes, now: Date): CheckedAttributes {
   const { email = '', phone = '', role = '', ban_duration: ban = '' } = attributes
+  if (role.length > MAX_NAME_LENGTH) throw invalid('The role is too long')
   return {
     email: email === '' ? null : normaliseEmail(email),
     phone: phone === '' ? null : normalisePhone(phone),

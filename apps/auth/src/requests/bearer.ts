@@ -1,7 +1,7 @@
 import { JwtError, verifyJwt, type JwtClaims, type KeyRing } from '@signet/jwt'
 import { type Request } from 'express'
-import { authError, userBanned } from '../errors/auth-error.js'
-import { isBanned, type User } from '../users/user.js'
+import { authError, invalid, userBanned } from '../errors/auth-error.js'
+import { isBanned, MAX_NAME_LENGTH, type User } from '../users/user.js'
 import { isUuid, NIL_UUID } from '../users/uuid.js'
 import { type Session } from '../sessions/session.js'
 import { isVersioned } from './versioning.js'
@@ -78,7 +78,10 @@ export class Bearer {
 
   #audience(req: Request, claims: JwtClaims | undefined): string {
     const header = req.get('x-jwt-aud')
-    if (header !== undefined && header !== '') return header
+    if (header !== undefined && header !== '') {
+      if (header.length > MAX_NAME_LENGTH) throw invalid('X-JWT-AUD is too long')
+      return header
+    }
     if (claims === undefined || this.deps.adminRoles.includes(roleOf(claims))) return this.deps.defaultAud
     return firstAudience(claims) ?? this.deps.defaultAud
   }

@@ -30,6 +30,45 @@ export class IdentityStore {
     return id
   }
 
+  /** The user and the row of somebody's account at a provider. */
+  async find(
+    db: Queryable,
+    provider: string,
+    providerId: string,
+  ): Promise<{ id: string; userId: string } | null> {
+    const { rows } = await db.query<{ id: string; user_id: string }>(
+      `select id, user_id from ${this.t.identities} where provider = $1 and provider_id = $2`,
+      [provider, providerId],
+    )
+    return rows[0] ? { id: rows[0].id, userId: rows[0].user_id } : null
+  }
+
+  /** Users of an audience whose account, or a verified identity, has one of these addresses (contract 8.3). */
+  async usersWithEmail(db: Queryable, emails: readonly string[], aud: string): Promise<string[]> {
+    const { rows } = await db.query<{ id: string }>(
+      `select id from ${this.t.users} where lower(email) = any($1::text[]) and aud = $2 and not is_sso_user
+       union
+       select u.id from ${this.t.identities} i join ${this.t.users} u on u.id = i.user_id
+       where i.email = any($1::text[]) and i.identity_data ->> 'email_verified' = 'true'
+         and u.aud = $2 and not u.is_sso_user`,
+      [emails, aud],
+    )
+    return rows.map(({ id }) => id)
+  }
+
+  /** What the provider says now, at a sign-in. */
+  async signIn(tx: Tx, id: string, identityData: JsonObject, now: Date): Promise<void> {
+    await tx.query(
+      `update ${this.t.identities} set identity_data = $2, last_sign_in_at = $3, updated_at = $3 where id = $1`,
+      [id, JSON.stringify(identityData), now],
+    )
+  }
+
+  /** Removes all identities of a user but one. */
+  async removeOthers(tx: Tx, userId: string, exceptId: string): Promise<void> {
+    await tx.query(`delete from ${this.t.identities} where user_id = $1 and id <> $2`, [userId, exceptId])
+  }
+
   async updateData(db: Queryable, id: string, identityData: JsonObject, now: Date): Promise<void> {
     await db.query(`update ${this.t.identities} set identity_data = $2, updated_at = $3 where id = $1`, [
       id,

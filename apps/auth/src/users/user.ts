@@ -1,3 +1,6 @@
+/** Longest role or audience, as the database checks it. */
+export const MAX_NAME_LENGTH = 255
+
 export type JsonObject = Record<string, unknown>
 
 /** A user with what every answer about one shows. `null` is "none"; JSON shows it as `""` or leaves it out. */
