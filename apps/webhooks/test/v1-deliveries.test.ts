@@ -112,15 +112,18 @@ describe('GET /v1/webhooks/{endpoint_id}/deliveries', () => {
     const { id: large } = await subscribe(api, own.token)
     await deliver(large, 60_000)
     await api.db.query('vacuum analyze webhook_deliveries')
-    const elapsed = async (query: string) => {
-      const start = performance.now()
-      await page(own.token, large, query)
-      return performance.now() - start
+    const best = async (query: string) => {
+      const times: number[] = []
+      for (let i = 0; i < 5; i++) {
+        const start = performance.now()
+        await page(own.token, large, query)
+        times.push(performance.now() - start)
+      }
+      return Math.min(...times)
     }
-    await elapsed('?page=999999&page_size=100') // walks the index once and remembers
-    const times: number[] = []
-    for (let i = 0; i < 5; i++) times.push(await elapsed('?page=999999&page_size=100'))
-    expect(Math.min(...times)).toBeLessThan(50)
+    await page(own.token, large, '?page=999999&page_size=100') // walks the index once and remembers
+    const first = await best('?page_size=100')
+    expect(await best('?page=999999&page_size=100')).toBeLessThan(3 * first + 20)
     const { items } = await page(own.token, large, '?page=600&page_size=100')
     expect(items).toHaveLength(100)
   })
