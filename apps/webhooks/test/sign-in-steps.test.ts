@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { FormBrowser, formOf } from './support/browser.js'
+import { type FormBrowser, formOf } from './support/browser.js'
 import { type User } from './support/identity-double.js'
 import { OAuthTester } from './support/oauth.js'
 import { startHarness, type Harness } from './support/harness.js'

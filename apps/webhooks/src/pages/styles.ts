@@ -1,9 +1,9 @@
 /** The one style sheet of all pages: system fonts, light and dark by preference, nothing external. */
 export const styles = `
 :root { color-scheme: light dark; --bg: #f4f4f7; --card: #fff; --text: #1c1c28; --soft: #5a5a6e; --line: #dcdce6;
-  --accent: #4338ca; --on-accent: #fff; --accent-soft: #eeedfc; --bad: #a3122f; --bad-soft: #fdecef; --field: #fff }
+  --accent: #4338ca; --on-accent: #fff; --warn: #7a4a00; --warn-soft: #fdf1d8; --bad: #a3122f; --bad-soft: #fdecef; --field: #fff }
 @media (prefers-color-scheme: dark) { :root { --bg: #101018; --card: #1a1a25; --text: #ececf4; --soft: #a8a8bd;
-  --line: #34344a; --accent: #a5a0ff; --on-accent: #14142b; --accent-soft: #25254a; --bad: #ff9db0; --bad-soft: #3a1a23;
+  --line: #34344a; --accent: #a5a0ff; --on-accent: #14142b; --warn: #ffcf7d; --warn-soft: #3a2d12; --bad: #ff9db0; --bad-soft: #3a1a23;
   --field: #12121b } }
 *, *::before, *::after { box-sizing: border-box }
 body { margin: 0; min-height: 100vh; min-height: 100dvh; display: grid; place-items: center; padding: 1.5rem 1rem;
@@ -23,7 +23,7 @@ input:not([type=hidden]) { width: 100%; padding: .7rem .8rem; font: inherit; col
 button, .button { display: block; width: 100%; margin: 0; padding: .75rem 1rem; font: inherit; font-weight: 600;
   border: 1px solid var(--accent); border-radius: .6rem; background: var(--accent); color: var(--on-accent);
   text-align: center; text-decoration: none; cursor: pointer }
-button.equal, .button.equal, button.plain { background: var(--card); color: var(--accent) }
+button.equal, button.plain, .button.plain { background: var(--card); color: var(--accent) }
 button:hover, .button:hover { filter: brightness(1.07) }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
 form > button { margin-top: 1.5rem }
@@ -36,14 +36,17 @@ form > button { margin-top: 1.5rem }
 .facts { margin: 1.25rem 0; padding: 0; border-block: 1px solid var(--line); list-style: none }
 .facts li { padding: .8rem 0; display: grid; gap: .1rem }
 .facts li + li { border-top: 1px solid var(--line) }
+.facts strong { font-weight: 550 }
 .facts span { color: var(--soft); font-size: .85rem }
-.tag { display: inline-block; padding: .05rem .5rem; border-radius: 1rem; background: var(--accent-soft);
-  color: var(--accent); font-size: .8rem; font-weight: 600 }
+.tag { display: inline-block; padding: .05rem .5rem; border-radius: 1rem; background: var(--warn-soft);
+  color: var(--warn); font-size: .8rem; font-weight: 600 }
 .notice { margin: 1rem 0; padding: .75rem .9rem; border-radius: .6rem; background: var(--bad-soft); color: var(--bad);
   font-size: .925rem }
 .or { display: flex; align-items: center; gap: .75rem; margin: 1.5rem 0 1rem; color: var(--soft); font-size: .85rem }
 .or::before, .or::after { content: ''; flex: 1; border-top: 1px solid var(--line) }
 .stack { display: grid; gap: .6rem }
+form.foot > button { margin-top: 0 }
+.card > :last-child { margin-bottom: 0 }
 .foot { margin: 1.25rem 0 0; text-align: center }
 @media (max-width: 30rem) { body { place-items: start center } .card { padding: 1.35rem } }
 @media (forced-colors: active) { .card, button, .button { border: 1px solid } }

@@ -1,0 +1,200 @@
+// `npm run bench -- oauth`: token endpoint and Bearer authentication against bare Express routes with the same
+// statements, and Bearer authentication at 10 and at a million live tokens. One JSON line per case.
+import { fork, type ChildProcess } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { Db } from '@signet/db'
+import { freePort } from '@signet/local'
+import { type Pool } from 'undici'
+import { measure, median, type Measured, type Shoot } from './load.js'
+import {
+  codeForm,
+  numbered,
+  prepareDatabase,
+  refreshForm,
+  seedAccessTokens,
+  seedClient,
+  seedCodes,
+  seedRefreshTokens,
+} from './seed.js'
+
+const ROUNDS = 5
+const SECONDS = 3
+const LANES = 16
+const FEW = 10
+const MANY = 1_000_000
+const CODES_PER_ROUND = 20_000
+const RATIO_GOAL = 0.7
+const P99_GOAL = 1.3
+
+const adminUrl = process.env['DATABASE_URL'] ?? ''
+const redisUrl = process.env['REDIS_URL'] ?? ''
+if (adminUrl === '' || redisUrl === '')
+  throw new Error('DATABASE_URL and REDIS_URL are needed: npm run bench -- oauth')
+
+type Running = { base: string; stop(): Promise<void> }
+
+/** A server in a process of its own: it and the load must not share an event loop. */
+async function startServer(file: string, databaseUrl: string): Promise<Running> {
+  const port = await freePort()
+  const base = `http://127.0.0.1:${port}`
+  const child: ChildProcess = fork(fileURLToPath(new URL(file, import.meta.url)), {
+    env: {
+      ...process.env,
+      WEBHOOKS_BASE_URL: base,
+      WEBHOOKS_PORT: String(port),
+      WEBHOOKS_INTERNAL_PORT: '0',
+      WEBHOOKS_DATABASE_URL: databaseUrl,
+      WEBHOOKS_REDIS_URL: redisUrl,
+      WEBHOOKS_IDENTITY_URL: 'http://127.0.0.1:1',
+      WEBHOOKS_IDENTITY_JWT_SECRET: randomBytes(32).toString('hex'),
+      WEBHOOKS_SECRET_KEYS: `bench:${randomBytes(32).toString('base64')}`,
+      WEBHOOKS_INTERNAL_TOKENS: `bench:${createHash('sha256').update('bench').digest('hex')}`,
+      // All requests come from one address and few accounts.
+      WEBHOOKS_RATE_LIMITS_ENABLED: 'false',
+    },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  for (let attempt = 0; ; attempt += 1) {
+    const up = await fetch(`${base}/healthz`).then(
+      () => true,
+      () => false,
+    )
+    if (up) break
+    if (attempt > 200 || child.exitCode !== null) throw new Error(`${file} does not start`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  return {
+    base,
+    async stop() {
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    },
+  }
+}
+
+function report(name: string, value: number, unit: string, ratio: number, goal: number, ok: boolean): void {
+  const round = (number: number) => Math.round(number * 1000) / 1000
+  console.log(
+    JSON.stringify({ bench: 'oauth', case: name, value: round(value), unit, ratio: round(ratio), goal, ok }),
+  )
+  if (!ok) process.exitCode = 1
+}
+
+const form = { 'content-type': 'application/x-www-form-urlencoded' }
+
+async function post(pool: Pool, body: string): Promise<{ refresh_token: string }> {
+  const { statusCode, body: answer } = await pool.request({
+    method: 'POST',
+    path: '/oauth/token',
+    headers: form,
+    body,
+  })
+  if (statusCode !== 200) throw new Error(`the token endpoint answered ${statusCode}: ${await answer.text()}`)
+  return (await answer.json()) as { refresh_token: string }
+}
+
+/** Authenticated `GET /v1/webhooks` with any of `count` tokens. */
+const authenticated =
+  (count: number): Shoot =>
+  async (pool) => {
+    const token = numbered('sva_', Math.floor(Math.random() * count))
+    const headers = { authorization: `Bearer ${token}` }
+    const { statusCode, body } = await pool.request({ method: 'GET', path: '/v1/webhooks', headers })
+    await body.dump()
+    if (statusCode !== 200) throw new Error(`/v1 answered ${statusCode}`)
+  }
+
+/** Alternates between two loads, so that both see the same machine, and leaves out a first round for warming up. */
+async function compare(
+  one: () => Promise<Measured>,
+  two: () => Promise<Measured>,
+): Promise<[Measured, Measured]> {
+  const seen: [Measured[], Measured[]] = [[], []]
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    const results = [await one(), await two()] as const
+    if (round > 0) results.forEach((result, index) => seen[index]?.push(result))
+  }
+  const middle = (results: Measured[]): Measured => ({
+    perSecond: median(results.map(({ perSecond }) => perSecond)),
+    p99Ms: median(results.map(({ p99Ms }) => p99Ms)),
+  })
+  return [middle(seen[0]), middle(seen[1])]
+}
+
+async function benchAgainstBare(databaseUrl: string, db: Db): Promise<void> {
+  const service = await startServer('../src/main.ts', databaseUrl)
+  const bare = await startServer('./bare-server.ts', databaseUrl)
+  const pace = { lanes: LANES, seconds: SECONDS }
+  const judge = (name: string, [ours, theirs]: [Measured, Measured]) => {
+    const ratio = ours.perSecond / theirs.perSecond
+    report(name, ours.perSecond, 'requests/s', ratio, RATIO_GOAL, ratio >= RATIO_GOAL)
+  }
+
+  let nextCode = 0
+  const exchange = async (base: string) => {
+    const first = nextCode
+    nextCode += CODES_PER_ROUND
+    await seedCodes(db, first, nextCode - 1)
+    let number = first
+    return measure(base, async (pool) => void (await post(pool, codeForm(number++))), pace)
+  }
+  judge(
+    'token issue',
+    await compare(
+      () => exchange(service.base),
+      () => exchange(bare.base),
+    ),
+  )
+
+  await seedRefreshTokens(db, 2 * LANES)
+  const refresher = (base: string, offset: number) => {
+    const tokens = Array.from({ length: LANES }, (_, lane) => numbered('svr_', offset + lane))
+    const shoot: Shoot = async (pool, lane) => {
+      tokens[lane] = (await post(pool, refreshForm(tokens[lane] ?? ''))).refresh_token
+    }
+    return () => measure(base, shoot, pace)
+  }
+  judge('refresh', await compare(refresher(service.base, 0), refresher(bare.base, LANES)))
+
+  const read = (base: string) => () => measure(base, authenticated(FEW), pace)
+  judge('authenticated /v1', await compare(read(service.base), read(bare.base)))
+  await Promise.all([service.stop(), bare.stop()])
+}
+
+async function benchAtScale(fewUrl: string, manyUrl: string): Promise<void> {
+  const few = await startServer('../src/main.ts', fewUrl)
+  const many = await startServer('../src/main.ts', manyUrl)
+  // Fewer at a time than the machine can take: latency, not queueing.
+  const pace = { lanes: 4, seconds: SECONDS }
+  const [small, large] = await compare(
+    () => measure(few.base, authenticated(FEW), pace),
+    () => measure(many.base, authenticated(MANY), pace),
+  )
+  report('p99 of /v1 at 10 live tokens', small.p99Ms, 'ms', 1, P99_GOAL, true)
+  const ratio = large.p99Ms / small.p99Ms
+  report('p99 of /v1 at 1,000,000 live tokens', large.p99Ms, 'ms', ratio, P99_GOAL, ratio <= P99_GOAL)
+  await Promise.all([few.stop(), many.stop()])
+}
+
+const admin = new Db({ connectionString: adminUrl, max: 1 })
+const urls: Record<string, string> = {}
+for (const [name, tokens] of [
+  ['bench_few', FEW],
+  ['bench_many', MANY],
+] as const) {
+  const url = await prepareDatabase(admin, adminUrl, name)
+  const db = new Db({ connectionString: url, max: 1 })
+  await seedClient(db)
+  process.stderr.write(`seeding ${tokens} live tokens …\n`)
+  await seedAccessTokens(db, tokens)
+  await db.close()
+  urls[name] = url
+}
+await admin.close()
+const few = urls['bench_few'] ?? ''
+const db = new Db({ connectionString: few, max: 1 })
+await benchAtScale(few, urls['bench_many'] ?? '')
+await benchAgainstBare(few, db)
+await db.close()

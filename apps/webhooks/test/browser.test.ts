@@ -1,0 +1,256 @@
+import { createServer, type Server } from 'node:http'
+import { createRequire } from 'node:module'
+import { type AddressInfo } from 'node:net'
+import { readFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { findChromium, launchChromium } from './support/chromium.js'
+import { OAuthTester, type RegisteredClient } from './support/oauth.js'
+import { startHarness, type Harness } from './support/harness.js'
+import { type User } from './support/identity-double.js'
+
+const executable = findChromium()
+if (executable === null)
+  process.stderr.write(
+    'The pages are not tested in a browser: no Chromium on PATH, in /usr/bin or at CHROMIUM_BIN.\n',
+  )
+// Everywhere else these tests run; a machine without a browser says so above and in the count of skipped tests.
+const describeInBrowser = executable === null ? describe.skip : describe
+
+const HTTPS_REDIRECT = 'https://app.example/oauth/callback'
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+describeInBrowser('the pages in Chromium', () => {
+  let harness: Harness
+  let oauth: OAuthTester
+  let browser: Browser
+  let application: Server
+  let redirect: string
+  let context: BrowserContext
+  let page: Page
+  /** Everything the browser asked for that is not the service. */
+  let foreign: string[]
+
+  beforeAll(async () => {
+    harness = await startHarness({
+      env: {
+        WEBHOOKS_OAUTH_REDIRECT_ALLOW_LIST: HTTPS_REDIRECT,
+        WEBHOOKS_SIGN_IN_MAGIC_LINK: 'true',
+        WEBHOOKS_SIGN_IN_PROVIDERS: 'github,google',
+      },
+    })
+    oauth = new OAuthTester(harness)
+    browser = await launchChromium(executable ?? '')
+    // The application's own redirect after ours: a form-action policy would block it.
+    application = createServer((req, res) => {
+      if (req.url?.startsWith('/callback'))
+        res.writeHead(302, { location: `/connected${req.url.slice(9)}` }).end()
+      else res.end('<title>Connected</title>')
+    })
+    await new Promise<void>((resolve) => application.listen(0, '127.0.0.1', resolve))
+    redirect = `http://127.0.0.1:${(application.address() as AddressInfo).port}/callback`
+  })
+  afterAll(async () => {
+    await browser.close()
+    application.close()
+    await harness.close()
+  })
+  beforeEach(async () => {
+    context = await browser.newContext({ viewport: { width: 1100, height: 760 } })
+    page = await context.newPage()
+    foreign = []
+    page.on('request', (request) => {
+      if (!request.url().startsWith(harness.base)) foreign.push(request.url())
+    })
+  })
+  afterEach(() => context.close())
+
+  const open = async (client: RegisteredClient, parameters: Record<string, string | undefined> = {}) => {
+    await page.goto(
+      oauth.authorizeUrl(client.client_id, { redirect_uri: client.redirect_uris[0], ...parameters }),
+    )
+  }
+  const signIn = async (user: User, password = user.password) => {
+    await page.fill('#identifier', user.email)
+    await page.fill('#password', password)
+    await page.click('button:text-is("Sign in")')
+  }
+  const connect = async (metadata: Record<string, unknown> = {}) => {
+    const user = harness.identity.addUser()
+    const client = await oauth.client({ redirect_uris: [redirect], ...metadata })
+    await open(client)
+    await signIn(user)
+    return { user, client }
+  }
+
+  it('signs in and approves for a loopback redirect, on to the application’s own page', async () => {
+    const { user } = await connect()
+    expect(await page.textContent('.facts')).toContain(user.email)
+    await page.click('text=Approve')
+    await page.waitForURL(/\/connected\?code=svc_/)
+    expect(await page.title()).toBe('Connected')
+  })
+
+  it('approves for an https redirect', async () => {
+    await context.route('https://app.example/**', (route) => route.fulfill({ body: '<title>Hosted</title>' }))
+    await connect({ redirect_uris: [HTTPS_REDIRECT] })
+    expect(await page.textContent('.facts')).toContain('app.example')
+    await page.click('text=Approve')
+    await page.waitForURL(/^https:\/\/app\.example\/oauth\/callback\?code=svc_/)
+  })
+
+  it('denies', async () => {
+    await connect()
+    await page.click('text=Deny')
+    await page.waitForURL(/\/connected\?error=access_denied/)
+  })
+
+  it('switches the account', async () => {
+    await connect()
+    const other = harness.identity.addUser()
+    await page.click('text=Use another account')
+    await signIn(other)
+    expect(await page.textContent('.facts')).toContain(other.email)
+  })
+
+  it('says so after a wrong password, keeps the address and empties the password', async () => {
+    const user = harness.identity.addUser()
+    await open(await oauth.client({ redirect_uris: [redirect] }))
+    await signIn(user, 'wrong')
+    expect(await page.textContent('[role=alert]')).toContain('did not work')
+    expect([await page.inputValue('#identifier'), await page.inputValue('#password')]).toEqual([
+      user.email,
+      '',
+    ])
+    await signIn(user)
+    expect(await page.textContent('h1')).toContain('Allow')
+  })
+
+  it('shows a page when the transaction has expired', async () => {
+    const { user } = await connect()
+    await harness.db.query(
+      `update oauth_authorizations a set created_at = now() - interval '11 minutes', expires_at = now() - interval '1 minute'
+         from login_sessions s where s.id_hash = a.session_hash and s.account_id = $1`,
+      [user.id],
+    )
+    await page.click('text=Approve')
+    expect(await page.textContent('main')).toContain('took longer than ten minutes')
+  })
+
+  it('makes one code of a double click', async () => {
+    const { user } = await connect()
+    await page.dblclick('text=Approve', { noWaitAfter: true }).catch(() => undefined)
+    await page.waitForLoadState('networkidle')
+    const { rows } = await harness.db.query(
+      'select 1 from oauth_codes k join oauth_grants g on g.id = k.grant_id where g.account_id = $1',
+      [user.id],
+    )
+    expect(rows).toHaveLength(1)
+  })
+
+  it('makes no second code after the back button', async () => {
+    const { user } = await connect()
+    await page.click('text=Approve')
+    await page.waitForURL(/connected/)
+    await page.goBack()
+    expect(page.url()).toContain('/oauth/authorize')
+    const approve = await page.$('text=Approve')
+    await approve?.click()
+    expect(await page.textContent('main')).toContain('answered already')
+    const { rows } = await harness.db.query('select 1 from oauth_grants where account_id = $1', [user.id])
+    expect(rows).toHaveLength(1)
+  })
+
+  it('refuses to be framed', async () => {
+    const client = await oauth.client({ redirect_uris: [redirect] })
+    const url = oauth.authorizeUrl(client.client_id, { redirect_uri: redirect })
+    await page.goto(redirect)
+    await page.setContent(`<iframe src="${url.replaceAll('&', '&amp;')}"></iframe>`)
+    await page.waitForLoadState('networkidle')
+    const frame = page.frames().find((candidate) => candidate !== page.mainFrame())
+    expect(await frame?.$('#password')).toBeNull()
+  })
+
+  it('asks for the second factor', async () => {
+    const user = harness.identity.addUser({ factors: [{ id: randomUUID(), type: 'totp', code: '123456' }] })
+    await open(await oauth.client({ redirect_uris: [redirect] }))
+    await signIn(user)
+    await page.fill('#code', '123456')
+    await page.click('text=Continue')
+    expect(await page.textContent('.facts')).toContain(user.email)
+  })
+
+  it('signs in by the landing page: the token leaves the address bar and the history', async () => {
+    const user = harness.identity.addUser()
+    await open(await oauth.client({ redirect_uris: [redirect] }))
+    const txn = await page.getAttribute('input[name=txn]', 'value')
+    await page.goto(
+      `${harness.base}/oauth/callback?txn=${txn ?? ''}#access_token=${harness.identity.jwtFor(user)}&token_type=bearer`,
+    )
+    await page.waitForURL(/\/oauth\/authorize\/consent/)
+    expect(await page.textContent('.facts')).toContain(user.email)
+    await page.goBack()
+    expect(page.url()).not.toContain('access_token')
+  })
+
+  it('says so on the landing page when the identity server refused', async () => {
+    await open(await oauth.client({ redirect_uris: [redirect] }))
+    const txn = await page.getAttribute('input[name=txn]', 'value')
+    await page.goto(
+      `${harness.base}/oauth/callback?txn=${txn ?? ''}#error=access_denied&error_code=otp_expired`,
+    )
+    await page.waitForSelector('text=This did not work')
+  })
+
+  describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+    it.each([
+      ['a phone', { width: 360, height: 740 }],
+      ['a desktop', { width: 1100, height: 760 }],
+    ])('on %s: accessible, nothing cut off, nothing external', async (_, viewport) => {
+      await page.emulateMedia({ colorScheme })
+      await page.setViewportSize(viewport)
+      const factors = [
+        { id: randomUUID(), type: 'totp' as const, code: '123456' },
+        { id: randomUUID(), type: 'phone' as const, code: '123456', name: 'my phone' },
+      ]
+      const user = harness.identity.addUser({ factors })
+      const client = await oauth.client({ redirect_uris: [redirect], client_name: 'A'.repeat(200) })
+      await open(client)
+      await expectGood(page)
+      await signIn(user, 'wrong')
+      await expectGood(page)
+      await signIn(user)
+      await expectGood(page)
+      await page.fill('#code', '123456')
+      await page.click('text=Continue')
+      await expectGood(page)
+      await page.goto(oauth.authorizeUrl('svcl_unknown'))
+      await expectGood(page)
+      expect(foreign).toEqual([])
+    })
+  })
+
+  /** No finding of axe-core, and no sideways scrolling. */
+  async function expectGood(shown: Page): Promise<void> {
+    // Our policy lets no script into the page, so axe-core runs in the isolated world of the debugger.
+    const session = await context.newCDPSession(shown)
+    const { frameTree } = await session.send('Page.getFrameTree')
+    const { executionContextId } = await session.send('Page.createIsolatedWorld', {
+      frameId: frameTree.frame.id,
+    })
+    await session.send('Runtime.evaluate', { expression: AXE, contextId: executionContextId })
+    const { result } = await session.send('Runtime.evaluate', {
+      expression: `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
+      contextId: executionContextId,
+      awaitPromise: true,
+      returnByValue: true,
+    })
+    await session.detach()
+    expect(result.value).toEqual([])
+    const overflow = await shown.evaluate(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    )
+    expect(overflow).toBe(0)
+  }
+})
