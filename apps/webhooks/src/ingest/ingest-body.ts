@@ -3,6 +3,7 @@ import { encodeParts, storable, type EncodedParts } from '@signet/webhook-core'
 import { canonicalHash } from './canonical-hash.js'
 import { recordingSchema, summaryReadySchema } from './ingest-schemas.js'
 import { recordingParts, type RecordingBody, type SummaryReadyBody } from './recording-parts.js'
+import { hasMoreValuesThan } from './json-values.js'
 import { malformed, RefusedBodyError } from './refused-body-error.js'
 
 /** A summary-ready notice, checked. `hash` covers the whole body, whatever the order of its members. */
@@ -46,7 +47,12 @@ function flattened(body: RecordingBody): RecordingBody {
   return Object.values(fields).some((value) => value !== undefined) ? { ...body, recording: fields } : body
 }
 
+/** Some hundred bytes of heap each at worst: together less than a thread may have. A day of speech has a tenth of them. */
+const MAX_VALUES = 1_500_000
+
 function parse<Body>(bytes: Uint8Array, check: (value: unknown) => BodyProblem | null): Body {
+  if (hasMoreValuesThan(MAX_VALUES, bytes))
+    throw new RefusedBodyError({ kind: 'too_large', message: 'The body has too many values' })
   const value = parseJson(new TextDecoder().decode(bytes))
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw malformed('The body must be an object')

@@ -1,4 +1,3 @@
-import { type BodyProblem } from '@signet/http'
 import { type EncodedParts } from '@signet/webhook-core'
 import { Piscina } from 'piscina'
 import { v1Dialect } from '../http/v1-dialect.js'
@@ -19,27 +18,15 @@ export type IngestParser = {
 }
 
 const THREADS = 2
-const THREAD_MEMORY_MB = 512
-
-export type IngestParserOptions = {
-  /** A thread that needs more heap than this for one body ends, and not the process. */
-  threadMemoryMb?: number
-}
 
 /** Starts no thread before the first large body. */
-export function createIngestParser({
-  threadMemoryMb = THREAD_MEMORY_MB,
-}: IngestParserOptions = {}): IngestParser {
-  const pool = startPool(threadMemoryMb)
+export function createIngestParser(): IngestParser {
+  const pool = startPool()
 
   async function inThread<Value>(kind: IngestJob['kind'], bytes: Buffer): Promise<IngestResult<Value>> {
     const job: IngestJob = { kind, bytes }
-    try {
-      // Moved and not copied: the handler is done with the bytes.
-      return (await pool.run(job, { transferList: [bytes.buffer as ArrayBuffer] })) as IngestResult<Value>
-    } catch (error) {
-      throw isOutOfMemory(error) ? v1Dialect.bodyError(TOO_COMPLEX) : error
-    }
+    // Moved and not copied: the handler is done with the bytes.
+    return (await pool.run(job, { transferList: [bytes.buffer as ArrayBuffer] })) as IngestResult<Value>
   }
 
   const read =
@@ -59,12 +46,7 @@ function valueOf<Value>(result: IngestResult<Value>): Value {
   return result.value
 }
 
-const TOO_COMPLEX: BodyProblem = { kind: 'too_large', message: 'The body has too many values' }
-
-const isOutOfMemory = (error: unknown): boolean =>
-  (error as { code?: unknown }).code === 'ERR_WORKER_OUT_OF_MEMORY'
-
-function startPool(threadMemoryMb: number): Piscina<IngestJob, IngestResult<unknown>> {
+function startPool(): Piscina<IngestJob, IngestResult<unknown>> {
   // Run from source (tests, development) the worker is TypeScript too and needs a loader of its own.
   const fromSource = import.meta.url.endsWith('.ts')
   return new Piscina({
@@ -73,7 +55,6 @@ function startPool(threadMemoryMb: number): Piscina<IngestJob, IngestResult<unkn
     minThreads: 0,
     maxThreads: THREADS,
     idleTimeout: 60_000,
-    resourceLimits: { maxOldGenerationSizeMb: threadMemoryMb },
     niceIncrement: process.platform === 'linux' ? 5 : 0,
   })
 }
