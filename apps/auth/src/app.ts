@@ -9,6 +9,8 @@ import { type AuthContext } from './context.js'
 import { authError } from './errors/auth-error.js'
 import { dialect } from './errors/dialect.js'
 import { factorRoutes } from './factors/factor-routes.js'
+import { identityRoutes } from './providers/identity-routes.js'
+import { providerRoutes } from './providers/provider-routes.js'
 import { inviteRoutes } from './invite/invite-routes.js'
 import { otpRoutes } from './otp/otp-routes.js'
 import { cors } from './requests/cors.js'
@@ -28,6 +30,8 @@ export function authRoutes(context: AuthContext): Route[] {
     ...verifyRoutes(context),
     ...accountRoutes(context),
     ...factorRoutes(context),
+    ...providerRoutes(context),
+    ...identityRoutes(context),
     ...inviteRoutes(context),
     ...adminRoutes(context),
     ...unavailableRoutes(),

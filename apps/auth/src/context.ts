@@ -69,6 +69,7 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
     sms: smsWith(config.smsTemplate),
     factorSms: smsWith(config.mfaPhoneTemplate),
     hasher,
+    outbound,
     now,
   })
   const bearer = new Bearer({

@@ -42,7 +42,9 @@ import { TokenIssuer } from './one-time-tokens/token-issuer.js'
 import { OtpService } from './otp/otp-service.js'
 import { RecoveryService } from './otp/recovery-service.js'
 import { ResendService } from './otp/resend-service.js'
+import { type Outbound } from './outbound/outbound.js'
 import { type PasswordHasher } from './passwords/password-hasher.js'
+import { createProviderServices } from './providers/services.js'
 import { deriveKeys } from './secrets/derived-keys.js'
 import { AccessTokens } from './sessions/access-tokens.js'
 import { RefreshService } from './sessions/refresh-service.js'
@@ -69,12 +71,13 @@ type Parts = {
   /** The same gateway, with the text for second factors. */
   factorSms: SmsSender
   hasher: PasswordHasher
+  outbound: Outbound
   now: () => Date
 }
 
 /** Everything between routes and stores. */
 export function createServices(parts: Parts) {
-  const { config, db, stores, keys, events, mailer, sms, factorSms, hasher, now } = parts
+  const { config, db, stores, keys, events, mailer, sms, factorSms, hasher, outbound, now } = parts
   const { users, identities, flows, factors, levels } = stores
   const derived = deriveKeys(config.jwtSecret)
   const audited = !config.auditLogDisablePostgres
@@ -110,7 +113,24 @@ export function createServices(parts: Parts) {
     now,
   })
 
+  const external = createProviderServices({
+    config,
+    db,
+    stores,
+    outbound,
+    audit,
+    mailer,
+    sessions,
+    confirmations,
+    issuer,
+    messages,
+    hashes,
+    keys: derived,
+    now,
+  })
+
   return {
+    ...external,
     audit,
     sessions,
     accessTokens: new AccessTokens({

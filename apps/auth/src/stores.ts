@@ -6,6 +6,7 @@ import { ChallengeStore } from './factors/challenge-store.js'
 import { FactorStore } from './factors/factor-store.js'
 import { SessionLevelStore } from './factors/session-level-store.js'
 import { FlowStore } from './flows/flow-store.js'
+import { OAuthFlowStore } from './flows/oauth-flow-store.js'
 import { OneTimeTokenStore } from './one-time-tokens/one-time-token-store.js'
 import { RefreshStore } from './sessions/refresh-store.js'
 import { SessionStore } from './sessions/session-store.js'
@@ -23,6 +24,7 @@ export function createStores(tables: Tables) {
     sessions: new SessionStore(tables),
     refresh: new RefreshStore(tables),
     flows: new FlowStore(tables),
+    oauthFlows: new OAuthFlowStore(tables),
     tokens: new OneTimeTokenStore(tables),
     audit: new AuditStore(tables),
     factors: new FactorStore(tables),

@@ -11,9 +11,13 @@ import { mailKinds, noticeKinds, type MailKind, type NoticeKind } from '../mail/
 import { type MailConfig } from '../mail/mailer.js'
 import { type OneTimeTokenRules } from '../one-time-tokens/one-time-tokens.js'
 import { type ClientAddressConfig } from '../rate-limits/client-address.js'
+import { type Provider, type ProviderSettings } from '../providers/provider.js'
+import { type LinkingRules } from '../providers/linking/account-linking.js'
+import { type IdTokenRules } from '../providers/id-token-service.js'
 import { type RateLimitConfig } from '../rate-limits/rate-limits.js'
 import { type SessionLimits } from '../sessions/session.js'
 import { MIN_PASSWORD_LENGTH } from './account-settings.js'
+import { providers } from './provider-settings.js'
 import { type RegistrationRules } from '../sign-up/registration.js'
 import { type SignUpRules } from '../sign-up/sign-up-service.js'
 import { type SmsConfig, type SmsGatewayConfig } from '../sms/sms-sender.js'
@@ -213,6 +217,35 @@ export const factorRules = (config: AuthConfig): FactorRules => ({
   otpLength: config.mfaPhoneOtpLength,
   smsProvider: config.smsProvider,
   siteHost: new URL(config.siteUrl).host,
+})
+
+export const externalProviders = (config: AuthConfig) =>
+  Object.fromEntries(providers.map((name) => [name, providerSettings(config, name)])) as Record<
+    Provider,
+    ProviderSettings
+  >
+
+const providerSettings = (config: AuthConfig, name: Provider): ProviderSettings => ({
+  enabled: config[`${name}_enabled`],
+  clientIds: config[`${name}_clientId`],
+  secret: config[`${name}_secret`] ?? '',
+  redirectUri: config[`${name}_redirectUri`] ?? '',
+  baseUrl: config[`${name}_url`],
+  emailOptional: config[`${name}_emailOptional`],
+  skipNonceCheck: config[`${name}_skipNonceCheck`],
+})
+
+export const linkingRules = (config: AuthConfig): LinkingRules => ({
+  autoconfirm: config.mailerAutoconfirm,
+  allowUnverified: config.mailerAllowUnverifiedEmailSignIns,
+  disableSignup: config.disableSignup,
+  role: config.jwtDefaultGroupName,
+})
+
+export const idTokenRules = (config: AuthConfig): IdTokenRules => ({
+  allowedIssuers: config.allowedIdTokenIssuers,
+  iosBundleId: config.iosBundleId,
+  siteUrl: config.siteUrl,
 })
 
 export const cleanupRules = (config: AuthConfig) => ({

@@ -7,6 +7,8 @@ import { type Bearer } from '../requests/bearer.js'
 import { docs, query } from '../requests/docs.js'
 import { captchaFields, jsonBody, type BodyOf } from '../requests/json-body.js'
 import { type RequestGuard } from '../requests/request-guard.js'
+import { requireManualLinking } from '../providers/identity-routes.js'
+import { OAuthRefusal, type IdTokenService } from '../providers/id-token-service.js'
 import { type AccessTokens } from '../sessions/access-tokens.js'
 import { type RefreshService } from '../sessions/refresh-service.js'
 import { type SignedIn } from '../sessions/session.js'
@@ -21,6 +23,8 @@ type Deps = {
   bearer: Bearer
   guard: RequestGuard
   limits: RateLimits
+  idTokenSignIns: IdTokenService
+  config: { manualLinkingEnabled: boolean }
   now: () => Date
 }
 
@@ -32,6 +36,13 @@ const fields = {
   refresh_token: 'string',
   auth_code: 'string',
   code_verifier: 'string',
+  id_token: 'string',
+  provider: 'string',
+  client_id: 'string',
+  issuer: 'string',
+  nonce: 'string',
+  access_token: 'string',
+  link_identity: 'boolean',
   ...captchaFields,
 } as const
 type Body = BodyOf<typeof fields>
@@ -77,8 +88,17 @@ function grantsOf({
   accessTokens,
   bearer,
   guard,
+  idTokenSignIns,
+  config,
   now,
 }: Deps): Map<string, Grant> {
+  const authenticate = bearer.user()
+  const linkingPurpose = async (req: Request) => {
+    requireManualLinking(config.manualLinkingEnabled)
+    return { kind: 'link', userId: (await authenticate(req)).user.id } as const
+  }
+  const signInPurpose = async (req: Request) =>
+    ({ kind: 'sign_in', aud: await bearer.audience(req) }) as const
   const view = (signedIn: SignedIn) => tokenView(accessTokens, signedIn, now())
   return new Map<string, Grant>([
     [
@@ -109,6 +129,19 @@ function grantsOf({
             provider_token: providerToken,
             provider_refresh_token: providerRefreshToken,
           },
+        }
+      },
+    ],
+    [
+      'id_token',
+      async (req, body) => {
+        try {
+          const purpose = body.link_identity ? await linkingPurpose(req) : await signInPurpose(req)
+          return { body: view(await idTokenSignIns.signIn(body, purpose, guard.metaOf(req))) }
+        } catch (error) {
+          if (!(error instanceof OAuthRefusal)) throw error
+          // The one grant that answers in the form of OAuth (contract 2.4).
+          return { status: 400, body: { error: error.error, error_description: error.description } }
         }
       },
     ],

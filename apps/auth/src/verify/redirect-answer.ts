@@ -1,3 +1,12 @@
+/** `error` of a redirect by the status that an answer would have had; others have none (contract 1.7). */
+export const OAUTH_ERRORS: Readonly<Record<number, string>> = {
+  400: 'invalid_request',
+  401: 'unauthorized_client',
+  403: 'access_denied',
+  500: 'server_error',
+  503: 'temporarily_unavailable',
+}
+
 type Parameters = Readonly<Record<string, string>>
 
 /** Adds parameters to the query, in place of those of the same name; everything else of the URL stays as it is. */

@@ -13,7 +13,7 @@ import { type RequestGuard } from '../requests/request-guard.js'
 import { isVersioned } from '../requests/versioning.js'
 import { type AccessTokens } from '../sessions/access-tokens.js'
 import { tokenView } from '../sessions/token-view.js'
-import { withFragment, withQuery } from './redirect-answer.js'
+import { OAUTH_ERRORS, withFragment, withQuery } from './redirect-answer.js'
 import { parseLinkType, parseVerifyBody } from './verify-request.js'
 import { type Verified, type VerifyService } from './verify-service.js'
 
@@ -153,14 +153,6 @@ function successTarget(deps: Deps, target: string, verified: Verified, answer: A
       })
     }
   }
-}
-
-const OAUTH_ERRORS: Readonly<Record<number, string>> = {
-  400: 'invalid_request',
-  401: 'unauthorized_client',
-  403: 'access_denied',
-  500: 'server_error',
-  503: 'temporarily_unavailable',
 }
 
 function errorTarget(target: string, error: AppError, answer: AnswerKind): string {

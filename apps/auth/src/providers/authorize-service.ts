@@ -1,0 +1,109 @@
+import { randomUUID, type KeyObject } from 'node:crypto'
+import { type Queryable } from '@signet/db'
+import { authError, invalid } from '../errors/auth-error.js'
+import { challengeOf } from '../flows/pkce.js'
+import { type OAuthFlowStore } from '../flows/oauth-flow-store.js'
+import { type TokenHashes } from '../one-time-tokens/one-time-token.js'
+import { type OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
+import { seal } from '../secrets/sealed-box.js'
+import { slotsOf } from '../verify/verify-request.js'
+import { type ConfiguredProvider, type ProviderRegistry } from './provider-registry.js'
+import { runStrategy } from './strategies/strategy.js'
+
+export type AuthorizeRequest = {
+  /** The query of the request: our own parameters, and others that go on to the provider. */
+  query: Readonly<Record<string, string>>
+  redirectTo: string
+  /** The user who adds a sign-in method. */
+  linkingTargetId: string | null
+}
+
+type Deps = {
+  db: Queryable
+  flows: OAuthFlowStore
+  tokens: OneTimeTokenStore
+  hashes: TokenHashes
+  registry: ProviderRegistry
+  encryption: KeyObject
+  now: () => Date
+}
+
+/** Ours, or not for callers to say (contract 1.17); compared in lower case. */
+const RESERVED = new Set([
+  ...['client_id', 'client_secret', 'redirect_uri', 'response_type', 'state', 'scope'],
+  ...['code_challenge', 'code_challenge_method', 'code_verifier', 'response_mode'],
+  ...['provider', 'scopes', 'redirect_to', 'invite_token', 'skip_http_redirect', 'workos_provider'],
+])
+
+/** The way to a provider (contract 1.17). */
+export class AuthorizeService {
+  constructor(private readonly deps: Deps) {}
+
+  /** Where to send the browser. The flow's row is stored before anybody goes there. */
+  async begin({ query, redirectTo, linkingTargetId }: AuthorizeRequest): Promise<string> {
+    const { registry } = this.deps
+    const provider = registry.get(query['provider'] ?? '')
+    const challenge = challengeOf(query)
+    const parameters = authorizeParameters(provider, query)
+    const flow = {
+      id: randomUUID(),
+      provider: provider.definition.name,
+      challenge,
+      referrer: redirectTo,
+      inviteTokenHash: await this.#inviteHash(query['invite_token']),
+      linkingTargetId,
+      emailOptional: provider.settings.emailOptional,
+    }
+    const outcome = await runStrategy(
+      provider.strategy,
+      {
+        query: {},
+        body: {},
+        flow: { id: flow.id, secret: null, save: (secret) => this.#save({ ...flow, secret }) },
+      },
+      { scope: scopesOf(provider, query['scopes']), callbackURL: callbackUrl(provider, flow.id), parameters },
+    ).catch((cause: unknown) => {
+      throw authError('internal', 'unexpected_failure', 'The provider could not be reached', { cause })
+    })
+    if (outcome.kind !== 'redirect') throw new Error('a strategy without a redirect')
+    return outcome.url
+  }
+
+  async #save(flow: Parameters<OAuthFlowStore['insert']>[1]): Promise<void> {
+    const { db, flows, encryption, now } = this.deps
+    const secret = flow.secret === null ? null : seal(encryption, flow.id, flow.secret)
+    await flows.insert(db, { ...flow, secret }, now())
+  }
+
+  async #inviteHash(token: string | undefined): Promise<Buffer | null> {
+    if (token === undefined || token === '') return null
+    const { db, tokens, hashes } = this.deps
+    const hash = hashes.ofLink(token)
+    if ((await tokens.findByLink(db, hash, slotsOf.invite)) === null)
+      throw authError('not_found', 'user_not_found', 'User identified by token not found')
+    return hash
+  }
+}
+
+/** The defaults first, then what was asked for beyond them, each once. */
+function scopesOf({ definition }: ConfiguredProvider, requested = ''): string[] {
+  const extra = requested.split(/[\s,]+/).filter((scope) => scope !== '')
+  return [...new Set([...definition.scopes, ...extra])]
+}
+
+/** OAuth 1.0a has no state of its own: it travels in the callback URL. */
+function callbackUrl({ definition, settings }: ConfiguredProvider, flowId: string): string {
+  if (definition.protocol !== 'oauth1') return settings.redirectUri
+  const url = new URL(settings.redirectUri)
+  url.searchParams.set('state', flowId)
+  return url.href
+}
+
+function authorizeParameters(
+  { definition }: ConfiguredProvider,
+  query: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const passed = Object.entries(query).filter(([name]) => !RESERVED.has(name.toLowerCase()))
+  if (passed.some(([name]) => name.length > 128)) throw invalid('A parameter name is too long')
+  return { ...Object.fromEntries(passed), ...definition.authorizeParameters?.(query) }
+}

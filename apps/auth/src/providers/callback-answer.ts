@@ -1,0 +1,66 @@
+import { isAppError, type AppError } from '@signet/errors'
+import { statusOf, type Answer } from '@signet/http'
+import { type AccessTokens } from '../sessions/access-tokens.js'
+import { tokenView } from '../sessions/token-view.js'
+import { OAUTH_ERRORS, withFragment, withQuery } from '../verify/redirect-answer.js'
+import { type CallbackResult } from './callback-service.js'
+
+/** Refusals that the user, not the client, has caused. */
+const ACCESS_DENIED = new Set(['signup_disabled', 'user_banned', 'provider_email_needs_verification'])
+
+export const redirect = (status: 302 | 303, location: string): Answer => ({
+  status,
+  headers: { Location: location, 'Cache-Control': 'no-store' },
+})
+
+/** Contract 1.18 steps 4 and 5. */
+export function successTarget(
+  referrer: string,
+  result: CallbackResult,
+  accessTokens: AccessTokens,
+  now: Date,
+): string {
+  if (result.kind === 'code') return withQuery(referrer, { code: result.code })
+  const { tokens, provider, signedIn } = result
+  const view = tokenView(accessTokens, signedIn, now)
+  return withFragment(referrer, {
+    access_token: view.access_token,
+    expires_at: String(view.expires_at),
+    expires_in: String(view.expires_in),
+    provider,
+    provider_token: tokens.accessToken,
+    ...(tokens.refreshToken === undefined ? {} : { provider_refresh_token: tokens.refreshToken }),
+    refresh_token: view.refresh_token,
+    sb: '',
+    token_type: view.token_type,
+  })
+}
+
+/** Before a flow is known there is no target but the site: one that a caller names must not be trusted. */
+export const stateErrorTarget = (siteUrl: string, error: AppError): string =>
+  withQuery(siteUrl, errorParameters(error))
+
+/** For browsers that read the query and for clients that read the fragment. */
+export const errorTarget = (referrer: string, error: unknown): string =>
+  withBoth(referrer, isAppError(error) ? errorParameters(error) : UNEXPECTED)
+
+/** What the provider itself answered in place of a code. */
+export const providerErrorTarget = (referrer: string, error: string, description: string): string =>
+  withBoth(referrer, { error, error_description: description })
+
+const UNEXPECTED = {
+  error: 'server_error',
+  error_code: 'unexpected_failure',
+  error_description: 'Unexpected failure, please check server logs for more information',
+}
+
+const errorParameters = (error: AppError) => ({
+  error: ACCESS_DENIED.has(error.code) ? 'access_denied' : (OAUTH_ERRORS[statusOf(error)] ?? 'server_error'),
+  error_code: error.code,
+  error_description: error.message,
+})
+
+function withBoth(referrer: string, parameters: Readonly<Record<string, string>>): string {
+  const [base = ''] = referrer.split('#', 1)
+  return withFragment(withQuery(base, parameters), { ...parameters, sb: '' })
+}

@@ -1,0 +1,177 @@
+import { createHash } from 'node:crypto'
+import { JwtError, type JwtClaims } from '@signet/jwt'
+import { authError, invalid } from '../errors/auth-error.js'
+import { type RequestMeta } from '../requests/request-meta.js'
+import { type SessionService } from '../sessions/session-service.js'
+import { type SignedIn } from '../sessions/session.js'
+import { definitions } from './definitions/index.js'
+import { flagAt, oneEmail, subjectAt, textAt } from './foreign-json.js'
+import { withUsableEmails } from './linking/external-identities.js'
+import { type ExternalSignIn, type Purpose } from './linking/external-sign-in.js'
+import { claimedIssuer, type IdTokenVerifier } from './open-id/id-token-verifier.js'
+import { endpointBelow, type ProviderRegistry } from './provider-registry.js'
+import { type ProviderDefinition, type ProviderProfile } from './provider.js'
+
+export type IdTokenRequest = {
+  id_token?: string
+  provider?: string
+  client_id?: string
+  issuer?: string
+  nonce?: string
+  access_token?: string
+}
+
+export type IdTokenRules = {
+  /** Issuers beside the providers whose tokens are accepted, each for the client that the request names. */
+  readonly allowedIssuers: readonly string[]
+  readonly iosBundleId: string | undefined
+  readonly siteUrl: string
+}
+
+/** A refusal in the words of OAuth (contract 2.4): always status 400, with `error` and `error_description`. */
+export class OAuthRefusal extends Error {
+  override name = 'OAuthRefusal'
+
+  constructor(
+    readonly error: 'invalid request' | 'invalid nonce',
+    readonly description: string,
+    options?: ErrorOptions,
+  ) {
+    super(description, options)
+  }
+}
+
+type Deps = {
+  registry: ProviderRegistry
+  idTokens: IdTokenVerifier
+  signIns: ExternalSignIn
+  sessions: SessionService
+  rules: IdTokenRules
+}
+
+/** Whose token is expected, and how it is read. */
+type Expectation = {
+  provider: string
+  isIssuer: (issuer: string) => boolean
+  audiences: readonly string[]
+  keysUrl: string | undefined
+  checkNonce: boolean
+  emailOptional: boolean
+  profile: (claims: JwtClaims) => ProviderProfile
+}
+
+/** Providers whose apps sign in with id tokens of their own (contract 1.6). */
+const PROVIDERS = ['apple', 'google', 'azure', 'facebook', 'keycloak', 'snapchat'] as const
+
+/** The id_token grant (contract 1.6). */
+export class IdTokenService {
+  constructor(private readonly deps: Deps) {}
+
+  async signIn(request: IdTokenRequest, purpose: Purpose, meta: RequestMeta): Promise<SignedIn> {
+    const { id_token: token = '', provider = '', client_id: clientId = '', issuer = '' } = request
+    if (token === '') throw new OAuthRefusal('invalid request', 'id_token required')
+    if (provider === '' && (clientId === '' || issuer === ''))
+      throw new OAuthRefusal('invalid request', 'provider or client_id and issuer required')
+    const expected = this.#expectation(provider.toLowerCase(), clientId, issuer)
+    const claims = await this.#verify(token, expected, request.access_token)
+    if (expected.checkNonce) checkNonce(claims['nonce'], request.nonce)
+    const profile = withUsableEmails(expected.profile(claims))
+    if (profile.emails.length === 0 && !expected.emailOptional)
+      throw new OAuthRefusal('invalid request', 'The id_token names no email address')
+    const { signIns, sessions, rules } = this.deps
+    const external = { provider: expected.provider, profile }
+    return signIns.run({ external, purpose, redirectTo: rules.siteUrl }, meta, (tx, audit, user) => {
+      audit('login', user, { provider: expected.provider })
+      return sessions.open(tx, user, 'oauth', meta)
+    })
+  }
+
+  #expectation(provider: string, clientId: string, issuer: string): Expectation {
+    const known = PROVIDERS.map((name) => definitions[name]).find((definition) =>
+      provider === ''
+        ? definition.openId?.isIssuer(issuer, this.deps.registry.settingsOf(definition))
+        : definition.name === provider,
+    )
+    return known ? this.#ofProvider(known) : this.#ofIssuer(clientId, issuer)
+  }
+
+  #ofProvider(definition: ProviderDefinition): Expectation {
+    const { openId } = definition
+    const settings = this.deps.registry.settingsOf(definition)
+    if (!settings.enabled || !openId)
+      throw authError('invalid', 'provider_disabled', `Provider (issuer "${definition.name}") is not enabled`)
+    const { iosBundleId } = this.deps.rules
+    const isApp = definition.name === 'apple' && iosBundleId !== undefined
+    return {
+      provider: definition.name,
+      isIssuer: (issuer) => openId.isIssuer(issuer, settings),
+      audiences: isApp ? [...settings.clientIds, iosBundleId] : settings.clientIds,
+      keysUrl: openId.keysUrl?.(endpointBelow(settings.baseUrl)),
+      // Facebook's apps cannot pass a nonce on.
+      checkNonce: !settings.skipNonceCheck && definition.name !== 'facebook',
+      emailOptional: settings.emailOptional,
+      profile: (claims) => openId.profile(claims),
+    }
+  }
+
+  /** Its identities are named by the issuer, never by the request: a name of a provider would let it speak for that one. */
+  #ofIssuer(clientId: string, issuer: string): Expectation {
+    if (issuer === '' || clientId === '' || !this.deps.rules.allowedIssuers.includes(issuer))
+      throw invalid('The provider or issuer of the id_token is not allowed')
+    return {
+      provider: issuer,
+      isIssuer: (claimed) => claimed === issuer,
+      audiences: [clientId],
+      keysUrl: undefined,
+      checkNonce: true,
+      emailOptional: false,
+      profile: genericProfile,
+    }
+  }
+
+  async #verify(token: string, expected: Expectation, accessToken: string | undefined): Promise<JwtClaims> {
+    const issuer = claimedIssuer(token)
+    if (issuer === undefined || !expected.isIssuer(issuer))
+      throw new OAuthRefusal('invalid request', 'Unacceptable issuer in id_token')
+    const { audiences, keysUrl } = expected
+    try {
+      return await this.deps.idTokens.verify({ token, issuer, audiences, keysUrl, accessToken })
+    } catch (cause) {
+      if (!(cause instanceof JwtError))
+        throw authError('internal', 'unexpected_failure', 'The keys of the issuer could not be fetched', {
+          cause,
+        })
+      const reason = cause.reason === 'audience' ? 'Unacceptable audience in id_token' : 'Bad ID token'
+      throw new OAuthRefusal('invalid request', reason, { cause })
+    }
+  }
+}
+
+/** The request has the nonce as it was made, the token its SHA-256: who only sees the token cannot use it. */
+function checkNonce(inToken: unknown, given: string | undefined): void {
+  const hashed = typeof inToken === 'string' ? inToken : ''
+  const nonce = given ?? ''
+  if ((hashed === '') !== (nonce === ''))
+    throw new OAuthRefusal(
+      'invalid request',
+      'Passed nonce and nonce in id_token should either both exist or not.',
+    )
+  if (nonce !== '' && createHash('sha256').update(nonce).digest('hex') !== hashed)
+    throw new OAuthRefusal('invalid nonce', 'Nonces mismatch')
+}
+
+function genericProfile(claims: JwtClaims): ProviderProfile {
+  return {
+    subject: subjectAt(claims, 'sub'),
+    emails: oneEmail(textAt(claims, 'email'), flagAt(claims, 'email_verified')),
+    data: {
+      iss: textAt(claims, 'iss'),
+      name: textAt(claims, 'name'),
+      preferred_username: textAt(claims, 'preferred_username'),
+      given_name: textAt(claims, 'given_name'),
+      family_name: textAt(claims, 'family_name'),
+      picture: textAt(claims, 'picture'),
+      locale: textAt(claims, 'locale'),
+    },
+  }
+}

@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto'
+import { type Tx } from '@signet/db'
+import { type AppError } from '@signet/errors'
+import { type Audit } from '../../audit/audit-log.js'
+import { authError, userBanned } from '../../errors/auth-error.js'
+import { type Confirmations } from '../../users/confirmations.js'
+import { type IdentityStore } from '../../users/identity-store.js'
+import { type UserStore } from '../../users/user-store.js'
+import { isBanned, type User } from '../../users/user.js'
+import { candidateEmail } from '../identity-data.js'
+import { type ConfirmationRequests, type PendingConfirmation } from './confirmation-requests.js'
+import { type External, type ExternalIdentities } from './external-identities.js'
+
+export type LinkingRules = {
+  readonly autoconfirm: boolean
+  readonly allowUnverified: boolean
+  readonly disableSignup: boolean
+  /** Role of new users. */
+  readonly role: string
+}
+
+/** Who signed in. A refusal is to be thrown after the commit: the user stays and a mail may be on its way. */
+export type Entered = {
+  user: User
+  /** An identity was added to a user who had others. */
+  linked: boolean
+  refusal: AppError | null
+  confirmation: PendingConfirmation | null
+}
+
+type Deps = {
+  users: UserStore
+  identities: IdentityStore
+  externals: ExternalIdentities
+  confirmations: Confirmations
+  requests: ConfirmationRequests
+  rules: LinkingRules
+  now: () => Date
+}
+
+/** Somebody inserted the same user or identity in the same moment; the whole transaction is to be run again. */
+export class RacedError extends Error {}
+
+/** How an account at a provider finds its user (contract 8.3 rules 1 to 7). */
+export class AccountLinking {
+  constructor(private readonly deps: Deps) {}
+
+  async enter(tx: Tx, audit: Audit, external: External, aud: string): Promise<Entered> {
+    const { users, identities } = this.deps
+    const { provider, profile } = external
+    const known = await identities.find(tx, provider, profile.subject)
+    if (known) {
+      const user = await users.lockById(tx, known.userId)
+      if (user === null) throw new RacedError('the user was deleted meanwhile')
+      return this.#returnTo(tx, audit, user, known.id, external)
+    }
+    const owners = await this.#owners(tx, external, aud)
+    if (owners.length > 1)
+      throw authError('internal', 'unexpected_failure', 'Multiple accounts with the same email address exist')
+    const [owner] = owners
+    return owner === undefined
+      ? this.#create(tx, audit, external, aud)
+      : this.#linkTo(tx, audit, owner, external)
+  }
+
+  /** Rule 1: the identity decides, whatever addresses say now. */
+  async #returnTo(
+    tx: Tx,
+    audit: Audit,
+    user: User,
+    identityId: string,
+    external: External,
+  ): Promise<Entered> {
+    this.#refuseBanned(user)
+    const updated = await this.deps.externals.update(tx, user, identityId, external)
+    // A phone that was proved makes the account somebody's, even if the address is still open.
+    const isOpen = isUnconfirmed(user) && user.phoneConfirmedAt === null
+    const settled = isOpen ? await this.deps.externals.keepOnly(tx, updated, identityId, external) : updated
+    return this.#admit(tx, audit, settled, external, { isNew: false, linked: false })
+  }
+
+  /** Rules 4 and 5. */
+  async #linkTo(tx: Tx, audit: Audit, ownerId: string, external: External): Promise<Entered> {
+    const { users, externals } = this.deps
+    const owner = await users.lockById(tx, ownerId)
+    if (owner === null) throw new RacedError('the user was deleted meanwhile')
+    this.#refuseBanned(owner)
+    const { user, identityId } = await externals.add(tx, owner, external)
+    audit('identity_linked', user, { provider: external.provider, identity_id: identityId })
+    const settled = isUnconfirmed(owner) ? await externals.keepOnly(tx, user, identityId, external) : user
+    return this.#admit(tx, audit, settled, external, { isNew: false, linked: true })
+  }
+
+  /** Rules 3 and 4, nobody found. */
+  async #create(tx: Tx, audit: Audit, external: External, aud: string): Promise<Entered> {
+    const { users, externals, rules, now } = this.deps
+    if (rules.disableSignup)
+      throw authError('unprocessable', 'signup_disabled', 'Signups not allowed for this instance')
+    const candidate = candidateEmail(external.profile)?.email ?? null
+    const isTaken = candidate !== null && (await users.findByEmail(tx, candidate, aud)) !== null
+    const id = randomUUID()
+    const inserted = await users.insert(
+      tx,
+      {
+        id,
+        aud,
+        role: rules.role,
+        email: isTaken ? null : candidate,
+        phone: null,
+        passwordHash: null,
+        appMetadata: {},
+        userMetadata: {},
+        isAnonymous: false,
+      },
+      now(),
+    )
+    const fresh = inserted ? await users.lockById(tx, id) : null
+    if (fresh === null) throw new RacedError('the address was taken meanwhile')
+    const { user } = await externals.add(tx, fresh, external)
+    return this.#admit(tx, audit, user, external, { isNew: true, linked: false })
+  }
+
+  /** Rules 5 and 6: confirms the address when the provider did, else asks the user to. */
+  async #admit(
+    tx: Tx,
+    audit: Audit,
+    user: User,
+    external: External,
+    { isNew, linked }: { isNew: boolean; linked: boolean },
+  ): Promise<Entered> {
+    const { confirmations, requests, rules } = this.deps
+    const { provider } = external
+    const verified = this.#verifiedEmails(external)
+    if (isUnconfirmed(user) && verified.includes(user.email ?? '')) {
+      audit('user_signedup', user, { provider })
+      const confirmed = await confirmations.confirmEmail(tx, user)
+      return { user: confirmed, linked, refusal: null, confirmation: null }
+    }
+    const isOpen = isUnconfirmed(user) && user.phoneConfirmedAt === null
+    const hidesAddress =
+      user.email === null && user.phoneConfirmedAt === null && hasOnlyUnverified(external, verified)
+    if (!isOpen && !hidesAddress) {
+      if (isNew) audit('user_signedup', user, { provider })
+      return { user, linked, refusal: null, confirmation: null }
+    }
+    const confirmation = await requests.issue(tx, audit, user, provider)
+    const refusal = rules.allowUnverified ? null : needsVerification(provider, confirmation !== null)
+    return { user, linked, refusal, confirmation }
+  }
+
+  #owners(tx: Tx, external: External, aud: string): Promise<string[]> {
+    const verified = this.#verifiedEmails(external)
+    return verified.length === 0
+      ? Promise.resolve([])
+      : this.deps.identities.usersWithEmail(tx, verified, aud)
+  }
+
+  /** Rule 2. */
+  #verifiedEmails({ profile }: External): string[] {
+    return profile.emails
+      .filter(({ verified }) => verified || this.deps.rules.autoconfirm)
+      .map(({ email }) => email)
+  }
+
+  #refuseBanned(user: User): void {
+    if (isBanned(user, this.deps.now())) throw userBanned('forbidden')
+  }
+}
+
+const isUnconfirmed = (user: User): boolean => user.email !== null && user.emailConfirmedAt === null
+
+const hasOnlyUnverified = ({ profile }: External, verified: readonly string[]): boolean =>
+  profile.emails.length > 0 && verified.length === 0
+
+const needsVerification = (provider: string, mailed: boolean): AppError =>
+  authError(
+    'unprocessable',
+    'provider_email_needs_verification',
+    mailed
+      ? `Unverified email with ${provider}. A confirmation email has been sent to your ${provider} email`
+      : `Unverified email with ${provider}. Verify the email with ${provider} in order to sign in`,
+  )

@@ -1,0 +1,82 @@
+import { isUniqueViolation, type Tx } from '@signet/db'
+import { type Audit, type AuditLog } from '../../audit/audit-log.js'
+import { type Mailer } from '../../mail/mailer.js'
+import { type RequestMeta } from '../../requests/request-meta.js'
+import { type User } from '../../users/user.js'
+import { RacedError, type AccountLinking, type Entered } from './account-linking.js'
+import { type ConfirmationRequests } from './confirmation-requests.js'
+import { type External } from './external-identities.js'
+import { type TargetedLinking } from './targeted-linking.js'
+
+/** What somebody who proved an account at a provider wants with it. */
+export type Purpose =
+  | { kind: 'sign_in'; aud: string }
+  | { kind: 'link'; userId: string }
+  | { kind: 'accept_invite'; tokenHash: Buffer }
+
+type Deps = {
+  linking: AccountLinking
+  targeted: TargetedLinking
+  requests: ConfirmationRequests
+  audit: AuditLog
+  mailer: Mailer
+}
+
+const MAX_RACES = 3
+
+/** The one way in for accounts at providers, whether a redirect or an id token proved them (contract 8.3). */
+export class ExternalSignIn {
+  constructor(private readonly deps: Deps) {}
+
+  /** `finish` runs in the same transaction for users who are let in. `redirectTo` is for mails. */
+  async run<T>(
+    { external, purpose, redirectTo }: { external: External; purpose: Purpose; redirectTo: string },
+    meta: RequestMeta,
+    finish: (tx: Tx, audit: Audit, user: User) => Promise<T>,
+  ): Promise<T> {
+    const { entered, value } = await this.#enter(external, purpose, meta, finish)
+    await this.deps.requests.send(entered.confirmation, redirectTo)
+    if (entered.linked) await this.#tellLinked(entered.user, external)
+    // Thrown only now: the user is kept, and the mail is on its way.
+    if (entered.refusal) throw entered.refusal
+    return value as T
+  }
+
+  /** Runs again when somebody else inserted the same user or identity in the same moment. */
+  async #enter<T>(
+    external: External,
+    purpose: Purpose,
+    meta: RequestMeta,
+    finish: (tx: Tx, audit: Audit, user: User) => Promise<T>,
+  ): Promise<{ entered: Entered; value: T | undefined }> {
+    for (let race = 1; ; race += 1) {
+      try {
+        return await this.deps.audit.transaction(meta, async (tx, audit) => {
+          const entered = await this.#decide(tx, audit, external, purpose)
+          return { entered, value: entered.refusal ? undefined : await finish(tx, audit, entered.user) }
+        })
+      } catch (error) {
+        const isRace = error instanceof RacedError || isUniqueViolation(error)
+        if (!isRace || race === MAX_RACES) throw error
+      }
+    }
+  }
+
+  #decide(tx: Tx, audit: Audit, external: External, purpose: Purpose): Promise<Entered> {
+    const { linking, targeted } = this.deps
+    switch (purpose.kind) {
+      case 'sign_in':
+        return linking.enter(tx, audit, external, purpose.aud)
+      case 'link':
+        return targeted.link(tx, audit, external, purpose.userId)
+      case 'accept_invite':
+        return targeted.acceptInvite(tx, audit, external, purpose.tokenHash)
+    }
+  }
+
+  #tellLinked(user: User, { provider }: External): Promise<void> {
+    const email = user.email ?? ''
+    const variables = { email, provider, data: user.userMetadata }
+    return this.deps.mailer.notify('identity_linked_notification', email, variables)
+  }
+}

@@ -1,0 +1,126 @@
+import { isAppError } from '@signet/errors'
+import { route, statusOf, type Answer, type RequestContext, type Route } from '@signet/http'
+import { type Request } from 'express'
+import { type RedirectConfig } from '../redirects/redirects.js'
+import { referrerOf } from '../redirects/referrer.js'
+import { type Bearer } from '../requests/bearer.js'
+import { docs, query } from '../requests/docs.js'
+import { type RequestGuard } from '../requests/request-guard.js'
+import { type AccessTokens } from '../sessions/access-tokens.js'
+import { type AuthorizeService } from './authorize-service.js'
+import {
+  errorTarget,
+  providerErrorTarget,
+  redirect,
+  stateErrorTarget,
+  successTarget,
+} from './callback-answer.js'
+import { type CallbackParameters, type CallbackService } from './callback-service.js'
+
+type Deps = {
+  authorizations: AuthorizeService
+  callbacks: CallbackService
+  accessTokens: AccessTokens
+  bearer: Bearer
+  guard: RequestGuard
+  redirects: RedirectConfig
+  now: () => Date
+}
+
+const MAX_FORM_BYTES = 64 * 1024
+
+export const authorizeParameters = [
+  query('provider', 'Name of the provider.', true),
+  query('scopes', 'Further scopes, separated by blanks or commas.'),
+  query('redirect_to', 'Where to go in the end.'),
+  query('code_challenge', 'For the PKCE flow.'),
+  query('code_challenge_method', '`s256` or `plain`.'),
+]
+
+/** Sign-in through external providers (contract 1.17 and 1.18). */
+export function providerRoutes(deps: Deps): Route[] {
+  const { authorizations, redirects } = deps
+  const back = {
+    status: 302,
+    description: 'To the site: with a session in the fragment, a code, or an error',
+  }
+  return [
+    route({
+      method: 'get',
+      path: '/authorize',
+      docs: docs('Sign in through a provider', {
+        tag: 'Sign-in',
+        parameters: [...authorizeParameters, query('invite_token', 'Token of an invitation to accept.')],
+        answer: { status: 302, description: 'To the provider' },
+        errors: [400, 404],
+      }),
+      async handle({ req }) {
+        const request = {
+          query: textsOf(req.query),
+          redirectTo: referrerOf(req, redirects),
+          linkingTargetId: null,
+        }
+        return redirect(302, await authorizations.begin(request))
+      },
+    }),
+    route({
+      method: 'get',
+      path: '/callback',
+      docs: docs('Come back from a provider', {
+        tag: 'Sign-in',
+        parameters: [
+          query('state', 'As the provider was given it.', true),
+          query('code', 'From the provider.'),
+        ],
+        answer: back,
+      }),
+      handle: ({ req, context }) => comeBack(deps, textsOf(req.query), req, context),
+    }),
+    route<undefined, Record<string, unknown>>({
+      method: 'post',
+      path: '/callback',
+      docs: docs('Come back from a provider that posts a form', { tag: 'Sign-in', answer: back }),
+      body: { as: 'form', maxBytes: MAX_FORM_BYTES, optional: true },
+      handle: ({ req, body, context }) => comeBack(deps, textsOf(body), req, context),
+    }),
+  ]
+}
+
+async function comeBack(
+  { callbacks, accessTokens, bearer, guard, redirects, now }: Deps,
+  parameters: CallbackParameters,
+  req: Request,
+  context: RequestContext,
+): Promise<Answer> {
+  const flow = await callbacks.claim(parameters['state']).catch((error: unknown) => {
+    if (isAppError(error) && statusOf(error) < 500)
+      return redirect(303, stateErrorTarget(redirects.siteUrl, error))
+    throw error
+  })
+  if (!('id' in flow)) return flow
+  const { error = parameters['denied'] === undefined ? '' : 'access_denied' } = parameters
+  if (error !== '')
+    return redirect(302, providerErrorTarget(flow.referrer, error, parameters['error_description'] ?? ''))
+  try {
+    const aud = await bearer.audience(req)
+    const result = await callbacks.complete(flow, parameters, aud, guard.metaOf(req))
+    return redirect(302, successTarget(flow.referrer, result, accessTokens, now()))
+  } catch (failure) {
+    // Answered as a redirect, so it never gets to the handler that logs faults.
+    if (!isAppError(failure) || statusOf(failure) >= 500)
+      context.log.error('sign-in through a provider failed', {
+        provider: flow.provider,
+        error: isAppError(failure) ? (failure.cause ?? failure) : failure,
+      })
+    return redirect(302, errorTarget(flow.referrer, failure))
+  }
+}
+
+/** The first value of each parameter that is text. */
+export function textsOf(values: Readonly<Record<string, unknown>>): Record<string, string> {
+  const first = (value: unknown): unknown => (Array.isArray(value) ? (value as unknown[])[0] : value)
+  const entries = Object.entries(values).map(([name, value]) => [name, first(value)] as const)
+  return Object.fromEntries(
+    entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  )
+}

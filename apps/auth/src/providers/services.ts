@@ -1,0 +1,98 @@
+import { type Db } from '@signet/db'
+import { type AuditLog } from '../audit/audit-log.js'
+import { externalProviders, idTokenRules, intervalRules, linkingRules } from '../config/parts.js'
+import { type AuthConfig } from '../config.js'
+import { type Mailer } from '../mail/mailer.js'
+import { type TokenHashes } from '../one-time-tokens/one-time-token.js'
+import { type SecretMessages } from '../one-time-tokens/secret-messages.js'
+import { type TokenIssuer } from '../one-time-tokens/token-issuer.js'
+import { type Outbound } from '../outbound/outbound.js'
+import { type DerivedKeys } from '../secrets/derived-keys.js'
+import { type SessionService } from '../sessions/session-service.js'
+import { type Stores } from '../stores.js'
+import { type Confirmations } from '../users/confirmations.js'
+import { AuthorizeService } from './authorize-service.js'
+import { CallbackService } from './callback-service.js'
+import { IdTokenService } from './id-token-service.js'
+import { IdentityService } from './identity-service.js'
+import { AccountLinking } from './linking/account-linking.js'
+import { ConfirmationRequests } from './linking/confirmation-requests.js'
+import { ExternalIdentities } from './linking/external-identities.js'
+import { ExternalSignIn } from './linking/external-sign-in.js'
+import { TargetedLinking } from './linking/targeted-linking.js'
+import { IdTokenVerifier } from './open-id/id-token-verifier.js'
+import { ProviderRegistry } from './provider-registry.js'
+
+type Parts = {
+  config: AuthConfig
+  db: Db
+  stores: Stores
+  outbound: Outbound
+  audit: AuditLog
+  mailer: Mailer
+  sessions: SessionService
+  confirmations: Confirmations
+  issuer: TokenIssuer
+  messages: SecretMessages
+  hashes: TokenHashes
+  keys: DerivedKeys
+  now: () => Date
+}
+
+/** The part of the composition root that is about external providers. */
+export function createProviderServices(parts: Parts) {
+  const { config, db, stores, outbound, audit, mailer, sessions, confirmations, keys, now } = parts
+  const { users, identities, tokens, oauthFlows: flows } = stores
+  const { encryption } = keys
+  const idTokens = new IdTokenVerifier({ outbound, now })
+  const registry = new ProviderRegistry({
+    settings: externalProviders(config),
+    outbound,
+    idTokens,
+    allowPrivateUrls: config.allowPrivateProviderUrls,
+  })
+  const externals = new ExternalIdentities({ users, identities, tokens, sessions: stores.sessions, now })
+  const { intervalMs } = intervalRules(config)
+  const requests = new ConfirmationRequests({
+    issuer: parts.issuer,
+    messages: parts.messages,
+    intervalMs: intervalMs.email,
+  })
+  const linked = { users, identities, externals, confirmations, requests, now }
+  const signIns = new ExternalSignIn({
+    linking: new AccountLinking({ ...linked, rules: linkingRules(config) }),
+    targeted: new TargetedLinking({ ...linked, tokens }),
+    requests,
+    audit,
+    mailer,
+  })
+  const flowLifeMs = config.flowStateExpiryDuration
+  return {
+    authorizations: new AuthorizeService({
+      db,
+      flows,
+      tokens,
+      hashes: parts.hashes,
+      registry,
+      encryption,
+      now,
+    }),
+    callbacks: new CallbackService({ db, flows, registry, signIns, sessions, encryption, flowLifeMs, now }),
+    idTokenSignIns: new IdTokenService({
+      registry,
+      idTokens,
+      signIns,
+      sessions,
+      rules: idTokenRules(config),
+    }),
+    identities: new IdentityService({
+      users,
+      identities,
+      tokens,
+      audit,
+      mailer,
+      rules: { autoconfirm: config.mailerAutoconfirm },
+      now,
+    }),
+  }
+}
