@@ -20,7 +20,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** Reads the settings from `env`; throws a ConfigError that lists every problem. */
 export const loadAuthConfig = (env: Environment): AuthConfig =>
-  loadConfig(settings, env, mailProblems, captchaProblems, keyProblems)
+  loadConfig(settings, env, mailProblems, captchaProblems, telemetryProblems, keyProblems)
 
 /** The keys of the configured settings; the one place that knows which settings they are. */
 export function createKeyRing(config: AuthConfig): KeyRing {
@@ -46,6 +46,15 @@ function mailProblems(config: AuthConfig): string[] {
   // Both together would sign in whoever claims an address at any provider (contract section 11).
   if (config.mailerAutoconfirm && config.mailerAllowUnverifiedEmailSignIns)
     problems.push('AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS excludes AUTH_MAILER_AUTOCONFIRM')
+  return problems
+}
+
+// Better no start than a switch that does nothing.
+function telemetryProblems({ tracingEnabled, metricsEnabled, metricsExporter }: AuthConfig): string[] {
+  const problems: string[] = []
+  if (tracingEnabled) problems.push('AUTH_TRACING_ENABLED is not available in this version')
+  if (metricsEnabled && metricsExporter !== 'prometheus')
+    problems.push('AUTH_METRICS_EXPORTER must be prometheus in this version')
   return problems
 }
 

@@ -5,12 +5,14 @@ import { captchaConfig, clientAddressConfig, mailConfig, rateLimitConfig, smsCon
 import { createKeyRing, type AuthConfig } from './config.js'
 import { createEvents } from './events.js'
 import { createMailer } from './mail/mailer.js'
+import { servesMetrics } from './metrics-listener.js'
 import { createOutbound } from './outbound/outbound.js'
 import { createPasswordHasher, type PasswordHasher } from './passwords/password-hasher.js'
 import { connectLimitRedis } from './rate-limits/limit-redis.js'
 import { createRateLimits } from './rate-limits/rate-limits.js'
 import { Bearer } from './requests/bearer.js'
 import { RequestGuard } from './requests/request-guard.js'
+import { VerifiedTokens } from './requests/verified-tokens.js'
 import { createServices } from './services.js'
 import { createSmsSender, type SmsProvider } from './sms/sms-sender.js'
 import { createStores } from './stores.js'
@@ -34,7 +36,7 @@ const LOCK_TIMEOUT_MS = 5000
 export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
   const now = ports.now ?? (() => new Date())
   const log = ports.log ?? createLogger({ level: config.logLevel, component: 'api', file: config.logFile })
-  const registry = createRegistry({ runtime: false })
+  const registry = createRegistry({ runtime: servesMetrics(config) })
   const events = createEvents(log, registry)
   const keys = createKeyRing(config)
   const db = createDb(config, log)
@@ -73,7 +75,7 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
     now,
   })
   const bearer = new Bearer({
-    keys,
+    tokens: new VerifiedTokens(keys, now),
     findCaller: (userId, sessionId) => stores.sessions.findCaller(db, userId, sessionId),
     checkAdminSession: (sessionId) => services.sessions.checkLive(sessionId),
     adminRoles: config.jwtAdminRoles,

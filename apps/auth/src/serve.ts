@@ -2,6 +2,7 @@ import { listen, type Service } from '@signet/http'
 import { createApp } from './app.js'
 import { loadAuthConfig, unsupportedVariables } from './config.js'
 import { createContext } from './context.js'
+import { startMetricsListener } from './metrics-listener.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -16,12 +17,14 @@ export async function serve(env: Environment): Promise<Service> {
       throw error
     },
   )
+  const metrics = await startMetricsListener(config, context.registry)
   const stopCleanup = config.dbCleanupEnabled ? context.cleanup.start() : () => Promise.resolve()
   context.events.started(listener.port)
   return {
     async close() {
       await stopCleanup()
       await listener.close()
+      await metrics?.close()
       await context.close()
     },
   }

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Stack, startStack } from './stack/stack.js'
+import { takeRunLock } from './stack/run-lock.js'
 import { Supervisor } from './stack/supervisor.js'
 import { whenNpmIsGone } from './npm-parent.js'
 import { bold, dim, green, red, say, seconds, table } from './terminal.js'
@@ -26,7 +27,9 @@ export async function start(root: string, args: string[]): Promise<number> {
   const options = parse(args)
   if (!options) return 2
   const supervisor = new Supervisor()
+  let releaseLock = (): void => {}
   try {
+    releaseLock = takeRunLock(join(root, '.cache', 'start.lock'))
     return await Promise.race([
       untilAskedToStop().then(() => (options.once ? INTERRUPTED : 0)),
       supervisor.unexpectedEnd.then(reportEnd),
@@ -38,6 +41,7 @@ export async function start(root: string, args: string[]): Promise<number> {
   } finally {
     const stoppingAt = performance.now()
     await supervisor.stop()
+    releaseLock()
     say(dim(`  stopped in ${seconds(performance.now() - stoppingAt)}`))
   }
 }
@@ -70,8 +74,10 @@ function parse(args: string[]): Options | undefined {
         reset: { type: 'boolean', default: false },
         once: { type: 'boolean', default: false },
         'no-demo': { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
       },
     })
+    if (values.help) throw new Error('How to start:')
     if (values.once && values['no-demo'])
       throw new Error('--once runs the demo: it does not go with --no-demo')
     return { reset: values.reset, once: values.once, demo: !values['no-demo'] }
@@ -110,7 +116,7 @@ function overview({ addresses, secrets }: Stack, folder: string): string {
     ['Identity (auth)', addresses.authUrl],
     ['Webhooks and OAuth', addresses.webhooksUrl],
     ['  internal API', `${addresses.internalUrl}   token ${secrets.internalToken}`],
-    ['Dispatcher', `${addresses.dispatcherUrl}   admin token ${secrets.adminToken}`],
+    ['Dispatcher', `${addresses.dispatcherUrl}   health and metrics`],
     ['Mail inbox', `${addresses.sandboxUrl}   SMTP on port ${addresses.smtpPort}`],
     ['Webhook receiver', `${addresses.receiverUrl}   page ${addresses.sandboxUrl}/receiver`],
     ['PostgreSQL', addresses.postgresUrl],

@@ -44,7 +44,7 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
   const shared = redis
     ? new RateLimiterRedis({
         storeClient: redis,
-        keyPrefix: `limit:${name}`,
+        keyPrefix: `signet:limit:${name}`,
         points,
         duration: windowSeconds,
         // Without Redis each replica falls back to counting alone: worse limits, but no outage.

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals'
 import { JwtError, type JwtErrorReason, KeyRing, verifyJwt } from '../src/index.js'
 import { ecKey, edKey, rejectionOf, rsaKey, SECRET, signing, type TestKey, verifying } from './keys.js'
 
-export const NOW = new Date('2026-05-01T12:00:00Z')
+const NOW = new Date('2026-05-01T12:00:00Z')
 export const SECONDS = NOW.getTime() / 1000
 export const now = (): Date => NOW
 export const claims = {

@@ -98,7 +98,7 @@ function issue(
 }
 
 /** Client authentication of the token, revocation and introspection endpoints; failures are limited per client and address. */
-export async function authenticateClient(
+async function authenticateClient(
   { clients, limits }: Pick<Deps, 'clients' | 'limits'>,
   req: Request,
   parameters: Parameters,

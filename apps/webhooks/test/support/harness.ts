@@ -5,11 +5,11 @@ import { createLogger, createRegistry } from '@signet/telemetry'
 import { createTestDatabase, migrationsKey, testRedis, waitFor } from '@signet/testkit'
 import { readConfig } from '../../src/read-config.js'
 import { startService } from '../../src/service.js'
-import { JWT_SECRET, startIdentityDouble, type IdentityDouble } from './identity-double.js'
+import { JWT_SECRET, startIdentityDouble } from './identity-double.js'
 
 const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
 
-export const PIPELINE_TOKEN = 'pipeline-service-token-of-more-than-32-bytes'
+const PIPELINE_TOKEN = 'pipeline-service-token-of-more-than-32-bytes'
 
 type Options = {
   /** Overrides of the environment. */
@@ -73,7 +73,6 @@ export async function startHarness({ env = {}, basePath = '', now }: Options = {
 }
 
 export type Harness = Awaited<ReturnType<typeof startHarness>>
-export type { IdentityDouble }
 
 async function freePort(): Promise<number> {
   const { createServer } = await import('node:net')

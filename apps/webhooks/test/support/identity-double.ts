@@ -165,5 +165,3 @@ export async function startIdentityDouble() {
     close: () => listener.close(0),
   }
 }
-
-export type IdentityDouble = Awaited<ReturnType<typeof startIdentityDouble>>

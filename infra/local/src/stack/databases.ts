@@ -15,13 +15,17 @@ export interface Store extends Part {
 
 const POSTGRES_PORT = 5433
 const REDIS_PORT = 6380
+const ANSWER_MS = 5000
 /** What the services keep in a Redis that is not ours alone. */
-const REDIS_KEYS = ['{webhooks}:*', 'limit:*']
+const REDIS_KEYS = ['{webhooks}:*', 'signet:limit:*']
 
 /** The server of DATABASE_URL, else an embedded one. `url` is an administrator's, to any database there. */
 export async function providePostgres(folder: string): Promise<Store> {
   const given = process.env['DATABASE_URL']
-  if (given) return { name: 'PostgreSQL', url: given, description: 'PostgreSQL of DATABASE_URL' }
+  if (given) {
+    await expectAnswer('DATABASE_URL', () => askPostgres(given))
+    return { name: 'PostgreSQL', url: given, description: 'PostgreSQL of DATABASE_URL' }
+  }
   const dataDir = join(folder, 'postgres')
   const logFile = join(folder, 'logs', 'postgres.log')
   const server = await startPostgres({ dataDir, logFile, port: await nextFreePort(POSTGRES_PORT) })
@@ -37,7 +41,10 @@ export async function providePostgres(folder: string): Promise<Store> {
 /** The server of REDIS_URL, else a private one that keeps its data. */
 export async function provideRedis(folder: string): Promise<Store> {
   const given = process.env['REDIS_URL']
-  if (given) return { name: 'Redis', url: given, description: 'Redis of REDIS_URL' }
+  if (given) {
+    await expectAnswer('REDIS_URL', () => askRedis(given))
+    return { name: 'Redis', url: given, description: 'Redis of REDIS_URL' }
+  }
   const port = await nextFreePort(REDIS_PORT)
   const server = await startRedis({ dir: join(folder, 'redis'), appendOnly: true, port })
   return {
@@ -46,6 +53,38 @@ export async function provideRedis(folder: string): Promise<Store> {
     description: `Redis (private) on port ${server.port}`,
     exited: server.exited,
     stop: () => server.stop(),
+  }
+}
+
+/** An own server that does not answer is named by its variable here, not by a service that fails much later. */
+async function expectAnswer(variable: string, ask: () => Promise<unknown>): Promise<void> {
+  try {
+    await ask()
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`The server of ${variable} does not answer: ${reason}`, { cause: error })
+  }
+}
+
+async function askPostgres(connectionString: string): Promise<void> {
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: ANSWER_MS })
+  try {
+    await client.connect()
+    await client.query('select 1')
+  } finally {
+    await client.end()
+  }
+}
+
+async function askRedis(url: string): Promise<void> {
+  const client = new Redis(url, { lazyConnect: true, connectTimeout: ANSWER_MS, retryStrategy: () => null })
+  // The reason is in the rejection of connect; without a listener it would be printed as well.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.ping()
+  } finally {
+    client.disconnect()
   }
 }
 

@@ -20,7 +20,9 @@ export async function choosePorts(): Promise<{ ports: Ports; moved: string[] }> 
   const moved: string[] = []
   for (const name of Object.keys(WANTED) as (keyof Ports)[]) {
     const wanted = WANTED[name]
-    const port = await nextFreePort(wanted, taken)
+    // A port that has to move must not take the usual place of another one, or one taken port would move them all.
+    const avoid = new Set([...taken, ...Object.values(WANTED).filter((other) => other !== wanted)])
+    const port = await nextFreePort(wanted, avoid)
     taken.add(port)
     ports[name] = port
     if (port !== wanted) moved.push(`port ${wanted} (${name}) is taken; using ${port}`)
