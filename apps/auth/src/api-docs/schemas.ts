@@ -118,6 +118,7 @@ export const schemas: Readonly<Record<string, JsonSchema>> = {
   }),
   FactorChallenge: object({ id: uuid, type: { enum: ['totp', 'phone'] }, expires_at: count }),
   FactorId: object({ id: uuid }),
+  ProviderUrl: object({ url: text }),
   Session: object({
     ...sessionMembers,
     'type?': text,

@@ -1,4 +1,5 @@
 import { route, type Route } from '@signet/http'
+import { type Request } from 'express'
 import { authError } from '../errors/auth-error.js'
 import { type RedirectConfig } from '../redirects/redirects.js'
 import { referrerOf } from '../redirects/referrer.js'
@@ -30,7 +31,12 @@ export function identityRoutes({
   config,
 }: Deps): Route[] {
   const own = { tag: 'Account', security: 'user' } as const
-  const requireLinking = () => requireManualLinking(config.manualLinkingEnabled)
+  const authenticateUser = bearer.user()
+  const authenticate = async (req: Request): Promise<Caller> => {
+    const caller = await authenticateUser(req)
+    requireManualLinking(config.manualLinkingEnabled)
+    return caller
+  }
   return [
     route<Caller>({
       method: 'get',
@@ -44,8 +50,7 @@ export function identityRoutes({
         answer: { description: 'Where to go', schema: 'ProviderUrl' },
         errors: [400, 401, 403, 404],
       }),
-      limit: requireLinking,
-      authenticate: bearer.user(),
+      authenticate,
       async handle({ caller, req }) {
         const parameters = textsOf(req.query)
         const url = await authorizations.begin({
@@ -64,8 +69,7 @@ export function identityRoutes({
         answer: { description: 'Done' },
         errors: [401, 403, 404, 422],
       }),
-      limit: requireLinking,
-      authenticate: bearer.user(),
+      authenticate,
       async handle({ caller, req }) {
         const id = String(req.params['identity_id'])
         if (!isUuid(id)) throw authError('not_found', 'validation_failed', 'identity_id must be an UUID')

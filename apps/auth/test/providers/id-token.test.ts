@@ -1,0 +1,240 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { exportJWK, generateKeyPair, SignJWT, type CryptoKey } from 'jose'
+import { anEmail, aUser, expectError, get, post, type Json } from '../support/api.js'
+import {
+  CLIENT_ID,
+  comeBack,
+  depart,
+  providerEnv,
+  startFakeProvider,
+  targetOf,
+  userOf,
+  type FakeProvider,
+} from '../support/fake-provider.js'
+import { startServer, type TestServer } from '../support/server.js'
+
+const NAMES = ['apple', 'google', 'azure', 'facebook', 'keycloak', 'snapchat', 'linkedin'] as const
+type Name = (typeof NAMES)[number]
+
+let provider: FakeProvider
+let server: TestServer
+let key: CryptoKey
+let foreignKey: CryptoKey
+const baseOf = (name: Name) => `${provider.url}/${name}`
+const issuerOf = (name: Name) => (name === 'azure' ? `${baseOf(name)}/v2.0` : baseOf(name))
+const customIssuer = () => `${provider.url}/custom`
+
+beforeAll(async () => {
+  const pair = await generateKeyPair('RS256')
+  key = pair.privateKey
+  foreignKey = (await generateKeyPair('RS256')).privateKey
+  provider = await startFakeProvider()
+  const keys = { keys: [{ ...(await exportJWK(pair.publicKey)), kid: 'k1', alg: 'RS256', use: 'sig' }] }
+  provider.answer('GET /apple/auth/keys', { body: keys })
+  provider.answer('GET /keys', { body: keys })
+  for (const issuer of [...NAMES.map(issuerOf), customIssuer()])
+    provider.answer(`GET ${new URL(issuer).pathname}/.well-known/openid-configuration`, {
+      body: { issuer, jwks_uri: `${provider.url}/keys` },
+    })
+  const env = NAMES.map((name) => providerEnv(name, baseOf(name)))
+  server = await startServer({
+    ...(Object.assign({}, ...env) as Record<string, string>),
+    AUTH_EXTERNAL_IOS_BUNDLE_ID: 'com.example.ios',
+    AUTH_EXTERNAL_ALLOWED_ID_TOKEN_ISSUERS: customIssuer(),
+    AUTH_SECURITY_MANUAL_LINKING_ENABLED: 'true',
+  })
+})
+afterAll(async () => {
+  await server.close()
+  provider.close()
+})
+
+function idToken(
+  issuer: string,
+  claims: Json = {},
+  { audience = CLIENT_ID, by = key } = {},
+): Promise<string> {
+  const seconds = Math.floor(server.clock.now().getTime() / 1000)
+  return new SignJWT({ sub: randomUUID(), email: anEmail(), email_verified: true, name: 'Ann', ...claims })
+    .setProtectedHeader({ alg: 'RS256', kid: 'k1' })
+    .setIssuer(issuer)
+    .setAudience(audience)
+    .setIssuedAt(seconds)
+    .setExpirationTime(seconds + (typeof claims['life'] === 'number' ? claims['life'] : 600))
+    .sign(by)
+}
+const grant = (body: Json, token?: string) => post(server, '/token?grant_type=id_token', body, { token })
+
+describe('id_token grant (contract 1.6)', () => {
+  it.each(['apple', 'google', 'azure', 'facebook', 'keycloak', 'snapchat'] as const)(
+    '%s: signs in, by provider or by issuer',
+    async (name) => {
+      const claims = { sub: randomUUID(), email: anEmail() }
+      const { status, body } = await grant({
+        provider: name,
+        id_token: await idToken(issuerOf(name), claims),
+      })
+      expect(status).toBe(200)
+      expect(body['user']).toMatchObject({
+        email: claims.email,
+        identities: [
+          { provider: name, id: claims.sub, identity_data: { iss: issuerOf(name), email_verified: true } },
+        ],
+      })
+      const issuer = {
+        issuer: issuerOf(name),
+        client_id: 'ignored',
+        id_token: await idToken(issuerOf(name), claims),
+      }
+      expect(((await grant(issuer)).body['user'] as Json)['id']).toBe((body['user'] as Json)['id'])
+    },
+  )
+
+  it.each<[string, () => Promise<Json>]>([
+    [
+      'the issuer of another provider',
+      async () => ({ provider: 'google', id_token: await idToken(issuerOf('apple')) }),
+    ],
+    [
+      'another audience',
+      async () => ({
+        provider: 'google',
+        id_token: await idToken(issuerOf('google'), {}, { audience: 'x' }),
+      }),
+    ],
+    [
+      'a foreign signature',
+      async () => ({
+        provider: 'google',
+        id_token: await idToken(issuerOf('google'), {}, { by: foreignKey }),
+      }),
+    ],
+    [
+      'an expired token',
+      async () => ({ provider: 'google', id_token: await idToken(issuerOf('google'), { life: -60 }) }),
+    ],
+    [
+      'an empty subject',
+      async () => ({ provider: 'google', id_token: await idToken(issuerOf('google'), { sub: '' }) }),
+    ],
+    [
+      'the hash of another access token',
+      async () => ({
+        provider: 'google',
+        access_token: 'a',
+        id_token: await idToken(issuerOf('google'), { at_hash: 'x' }),
+      }),
+    ],
+    [
+      'a nonce in the token only',
+      async () => ({ provider: 'google', id_token: await idToken(issuerOf('google'), { nonce: 'n' }) }),
+    ],
+    [
+      'a nonce in the request only',
+      async () => ({ provider: 'google', nonce: 'n', id_token: await idToken(issuerOf('google')) }),
+    ],
+    ['garbage', () => Promise.resolve({ provider: 'google', id_token: 'a.b.c' })],
+    ['no token', () => Promise.resolve({ provider: 'google' })],
+    ['neither provider nor issuer', () => Promise.resolve({ id_token: 'a.b.c' })],
+  ])('refuses %s in the words of OAuth', async (_name, body) => {
+    const answer = await grant(await body())
+    expect([answer.status, answer.body]).toEqual([
+      400,
+      { error: 'invalid request', error_description: expect.any(String) as unknown },
+    ])
+  })
+
+  it('compares the nonce with its SHA-256 in the token, except for facebook', async () => {
+    const nonce = createHash('sha256').update('secret').digest('hex')
+    const of = async (name: Name, given: string) =>
+      grant({ provider: name, nonce: given, id_token: await idToken(issuerOf(name), { nonce }) })
+    expect((await of('google', 'secret')).status).toBe(200)
+    expect((await of('google', 'other')).body).toMatchObject({ error: 'invalid nonce' })
+    expect((await of('google', nonce)).body).toMatchObject({ error: 'invalid nonce' })
+    expect((await of('facebook', 'other')).status).toBe(200)
+  })
+
+  it('apple: accepts the app of the same maker as audience', async () => {
+    const token = await idToken(issuerOf('apple'), {}, { audience: 'com.example.ios' })
+    expect((await grant({ provider: 'apple', id_token: token })).status).toBe(200)
+  })
+
+  it('another issuer must be allowed, is held to the named client, and cannot speak for a provider', async () => {
+    const token = await idToken(customIssuer(), {}, { audience: 'app-1' })
+    const ask = (client_id: string, issuer = customIssuer()) =>
+      grant({ provider: 'figma', issuer, client_id, id_token: token })
+    expect((await ask('app-2')).body).toMatchObject({ error: 'invalid request' })
+    expectError(await ask('app-1', 'https://evil.example'), 400, 'validation_failed')
+    const { body } = await ask('app-1')
+    expect(body['user']).toMatchObject({ identities: [{ provider: customIssuer() }] })
+  })
+
+  it('links to the bearer when asked to', async () => {
+    const user = await aUser(server)
+    const body = { provider: 'google', link_identity: true, id_token: await idToken(issuerOf('google')) }
+    expectError(await grant(body), 401, 'no_authorization')
+    expect((await grant(body, user.access_token)).status).toBe(200)
+    const { body: shown } = await get(server, '/user', { token: user.access_token })
+    expect((shown['identities'] as Json[]).map(({ provider: name }) => name)).toEqual(['email', 'google'])
+  })
+})
+
+describe('id tokens in the redirect flow (contract 8.1)', () => {
+  async function comeBackWith(
+    name: Name,
+    claims: Json,
+    tokenPath: string,
+    form: Record<string, string> = {},
+  ) {
+    const id_token = await idToken(issuerOf(name), claims)
+    provider.answer(`POST /${name}${tokenPath}`, { body: { access_token: 'the-token', id_token } })
+    const { state, location } = await depart(server, name)
+    if (name !== 'apple') return targetOf(await comeBack(server, { code: 'c', state }))
+    expect(location.searchParams.get('response_mode')).toBe('form_post')
+    expect(location.href).toContain('scope=email%20name')
+    const body = new URLSearchParams({ code: 'c', state, ...form }).toString()
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }
+    return targetOf(await post(server, '/callback', body, { headers }))
+  }
+
+  it('apple: a posted form, with the name of the first consent', async () => {
+    const user = JSON.stringify({ name: { firstName: 'Ap', lastName: 'Ple' } })
+    const target = await comeBackWith('apple', { is_private_email: 'true' }, '/auth/token', { user })
+    const { user_metadata: metadata } = (await userOf(server, target)) as { user_metadata: Json }
+    expect(metadata).toMatchObject({ full_name: 'Ap Ple', custom_claims: { is_private_email: 'true' } })
+  })
+
+  it.each([
+    [undefined, true],
+    [true, true],
+    ['1', true],
+    ['true', true],
+    [false, false],
+    ['0', false],
+  ])('azure: xms_edov %j means verified %s', async (edov, verified) => {
+    const target = await comeBackWith(
+      'azure',
+      edov === undefined ? {} : { xms_edov: edov },
+      '/oauth2/v2.0/token',
+    )
+    expect('access_token' in target.fragment).toBe(verified)
+  })
+
+  it('linkedin: claims of the id token', async () => {
+    const claims = { given_name: 'Lin', family_name: 'Ked', email_verified: 'true' }
+    const target = await comeBackWith('linkedin', claims, '/oauth/v2/accessToken')
+    expect((await userOf(server, target))['user_metadata']).toMatchObject({
+      name: 'Lin Ked',
+      email_verified: true,
+    })
+  })
+
+  it('an id token of another issuer ends in an error', async () => {
+    const id_token = await idToken(issuerOf('google'))
+    provider.answer('POST /azure/oauth2/v2.0/token', { body: { access_token: 't', id_token } })
+    const { state } = await depart(server, 'azure')
+    const { query } = targetOf(await comeBack(server, { code: 'c', state }))
+    expect(query['error_code']).toBe('unexpected_failure')
+  })
+})

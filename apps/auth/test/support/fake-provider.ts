@@ -1,0 +1,132 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo } from 'node:net'
+import { get, type ApiAnswer, type Json } from './api.js'
+
+export type Seen = {
+  method: string
+  path: string
+  query: Record<string, string>
+  headers: Record<string, string | undefined>
+  form: Record<string, string>
+}
+export type Reply = { status?: number; headers?: Record<string, string>; body?: unknown } | 'break' | 'hang'
+type Handler = Reply | ((request: Seen) => Reply)
+
+/** A local server that stands for a provider: answers by `METHOD /path`, and everything it was asked. */
+export type FakeProvider = {
+  readonly url: string
+  readonly seen: Seen[]
+  /** Sets the answer of a route; the newest counts. */
+  answer(route: string, handler: Handler): void
+  /** What the route was last asked with. */
+  last(route: string): Seen
+  close(): void
+}
+
+export async function startFakeProvider(routes: Record<string, Handler> = {}): Promise<FakeProvider> {
+  const handlers = new Map(Object.entries(routes))
+  const seen: Seen[] = []
+  const server = createServer((req, res) => {
+    let body = ''
+    req.on('data', (chunk: Buffer) => (body += chunk.toString()))
+    req.on('end', () => {
+      const url = new URL(req.url ?? '', 'http://provider')
+      const request: Seen = {
+        method: req.method ?? '',
+        path: url.pathname,
+        query: Object.fromEntries(url.searchParams),
+        headers: req.headers as Record<string, string>,
+        form: Object.fromEntries(new URLSearchParams(body)),
+      }
+      seen.push(request)
+      const handler = handlers.get(`${request.method} ${request.path}`) ?? {
+        status: 404,
+        body: 'no such route',
+      }
+      const reply = typeof handler === 'function' ? handler(request) : handler
+      if (reply === 'break') res.destroy()
+      else if (reply !== 'hang')
+        res
+          .writeHead(reply.status ?? 200, reply.headers)
+          .end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? {}))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    seen,
+    answer: (route, handler) => void handlers.set(route, handler),
+    last(route) {
+      const found = seen.findLast(({ method, path }) => `${method} ${path}` === route)
+      if (!found) throw new Error(`${route} was not asked; only ${seen.map(({ path }) => path).join(', ')}`)
+      return found
+    },
+    close() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+export const CALLBACK = 'https://auth.example.com/auth/v1/callback'
+export const CLIENT_ID = 'client-id'
+export const CLIENT_SECRET = 'client secret:with/odd+characters'
+
+/** Settings that switch a provider on, at a base URL of ours. */
+export function providerEnv(
+  name: string,
+  url: string,
+  more: Record<string, string> = {},
+): Record<string, string> {
+  const prefix = `AUTH_EXTERNAL_${name.toUpperCase()}`
+  const own = { ENABLED: 'true', CLIENT_ID, SECRET: CLIENT_SECRET, REDIRECT_URI: CALLBACK, URL: url, ...more }
+  return {
+    AUTH_ALLOW_PRIVATE_PROVIDER_URLS: 'true',
+    ...Object.fromEntries(Object.entries(own).map(([key, value]) => [`${prefix}_${key}`, value])),
+  }
+}
+
+export type Departure = { answer: ApiAnswer; location: URL; state: string }
+
+/** Begins a flow and returns where the browser is sent. */
+export async function depart(
+  server: { url: string },
+  provider: string,
+  query: Record<string, string> = {},
+): Promise<Departure> {
+  const parameters = new URLSearchParams({ provider, ...query })
+  const answer = await get(server, `/authorize?${String(parameters)}`)
+  const location = new URL(answer.headers.get('location') ?? 'about:blank')
+  return { answer, location, state: location.searchParams.get('state') ?? '' }
+}
+
+/** Comes back from the provider as the browser would. */
+export const comeBack = (server: { url: string }, parameters: Record<string, string>): Promise<ApiAnswer> =>
+  get(server, `/callback?${String(new URLSearchParams(parameters))}`)
+
+export type Target = { base: string; query: Record<string, string>; fragment: Record<string, string> }
+
+/** Where a redirect leads, taken apart. */
+export function targetOf(answer: ApiAnswer): Target {
+  const url = new URL(answer.headers.get('location') ?? 'about:blank')
+  const fragment = Object.fromEntries(new URLSearchParams(url.hash.slice(1)))
+  return { base: `${url.origin}${url.pathname}`, query: Object.fromEntries(url.searchParams), fragment }
+}
+
+/** A whole sign-in: out, consent, back. Returns the parts of the last redirect. */
+async function signInWith(
+  server: { url: string },
+  provider: string,
+  query: Record<string, string> = {},
+): Promise<Target> {
+  const { state } = await depart(server, provider, query)
+  return targetOf(await comeBack(server, { code: 'the-code', state }))
+}
+
+/** The user of an access token in a fragment. */
+export async function userOf(server: { url: string }, { fragment }: Target): Promise<Json> {
+  const { body } = await get(server, '/user', { token: fragment['access_token'] ?? '' })
+  return body
+}
