@@ -116,7 +116,7 @@ export function targetOf(answer: ApiAnswer): Target {
 }
 
 /** A whole sign-in: out, consent, back. Returns the parts of the last redirect. */
-async function signInWith(
+export async function signInWith(
   server: { url: string },
   provider: string,
   query: Record<string, string> = {},
