@@ -1,15 +1,19 @@
 import { healthHandlers, metricsHandler } from '@signet/http'
 import express, { type Express } from 'express'
+import { requireAdminToken } from './admin/admin-token.js'
+import { DASHBOARD_PATH, queueDashboard } from './admin/queue-dashboard.js'
 import { type Context } from './context.js'
 
 /** The operators' side of the dispatcher: a private port, no public route. */
-export function createApp({ db, registry, isRedisReady }: Context): Express {
+export function createApp({ config, db, registry, queues, isRedisReady }: Context): Express {
   const app = express()
   app.disable('x-powered-by')
   const { live, ready } = healthHandlers({ database: () => db.ping(), redis: isRedisReady })
   app.get('/healthz', live)
   app.get('/readyz', ready)
   app.get('/metrics', metricsHandler(registry))
+  if (config.adminToken !== undefined)
+    app.use(DASHBOARD_PATH, requireAdminToken(config.adminToken), queueDashboard(queues))
   app.use((_req, res) => void res.status(404).json({ error: { code: 'not_found', message: 'No such page' } }))
   return app
 }

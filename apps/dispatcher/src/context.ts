@@ -29,6 +29,7 @@ import { createEvents } from './events.js'
 import { EndpointLanes } from './fairness/endpoint-lanes.js'
 import { JobPresence } from './queues/job-presence.js'
 import { post } from './sending/http-sender.js'
+import { Retention } from './retention/retention.js'
 import { Sweeper } from './sweeping/sweeper.js'
 
 /** Outside things that a test may replace; all else is made from them. */
@@ -130,6 +131,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     ],
     lanes,
     sweeper,
+    retention: new Retention({ db, events, now }),
     giveUp,
     onError: (error) => log.error('engine', { error }),
   })

@@ -1,11 +1,13 @@
 import { type Worker } from 'bullmq'
 import { type EndpointLanes } from './fairness/endpoint-lanes.js'
+import { type Retention } from './retention/retention.js'
 import { type Sweeper } from './sweeping/sweeper.js'
 
 export type EngineDeps = {
   workers: readonly Worker[]
   lanes: EndpointLanes
   sweeper: Sweeper
+  retention: Retention
   /** Ends all waiting for the database. */
   giveUp: AbortController
   onError: (error: unknown) => void
@@ -20,9 +22,10 @@ export class Engine {
   constructor(private readonly deps: EngineDeps) {}
 
   start(): void {
-    const { workers, sweeper, onError } = this.deps
+    const { workers, sweeper, retention, onError } = this.deps
     for (const worker of workers) worker.run().catch(onError)
     sweeper.start()
+    retention.start()
   }
 
   /**
@@ -30,9 +33,13 @@ export class Engine {
    * cannot, because PostgreSQL or Redis is away, is left to another worker: its job lock runs out.
    */
   async stop(): Promise<void> {
-    const { workers, lanes, sweeper, giveUp, onError } = this.deps
+    const { workers, lanes, sweeper, retention, giveUp, onError } = this.deps
     lanes.close()
-    const closed = Promise.all([sweeper.stop(), ...workers.map((worker) => worker.close())]).catch(onError)
+    const closed = Promise.all([
+      sweeper.stop(),
+      retention.stop(),
+      ...workers.map((worker) => worker.close()),
+    ]).catch(onError)
     if (await within(DRAIN_MS, closed)) return
     giveUp.abort()
     if (await within(LAST_WORDS_MS, closed)) return

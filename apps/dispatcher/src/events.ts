@@ -102,6 +102,16 @@ export function createEvents(log: Logger, registry: Registry) {
       log.warn('sweep failed; the next one will make up for it', { error })
     },
 
+    oldRowsDeleted(counts: { events: number; endpoints: number }): void {
+      metrics.deleted.inc({ kind: 'event' }, counts.events)
+      metrics.deleted.inc({ kind: 'endpoint' }, counts.endpoints)
+      if (counts.events + counts.endpoints > 0) log.info('old rows deleted', counts)
+    },
+
+    retentionFailed(error: unknown): void {
+      log.warn('deleting old rows failed; the next run will make up for it', { error })
+    },
+
     bodyRead(result: 'hit' | 'miss'): void {
       metrics.bodyReads.inc({ result })
     },
@@ -161,6 +171,7 @@ function createMetrics(registry: Registry) {
     commitSeconds: histogram('commit_seconds', 'Time of one commit of results', seconds),
     swept: counter('swept_total', 'Lost work put back into the queue', 'kind'),
     sweepFailures: counter('sweep_failures_total', 'Sweeps that ended with an error'),
+    deleted: counter('old_rows_deleted_total', 'Rows past their retention', 'kind'),
     bodyReads: counter('body_reads_total', 'Frozen bodies asked for', 'result'),
     databaseWaits: counter('database_waits_total', 'Tries that found the database away'),
     jobFailures: counter('job_failures_total', 'Jobs that failed on our side', 'queue'),

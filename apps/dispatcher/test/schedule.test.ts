@@ -76,8 +76,14 @@ describe('the schedule of attempts', () => {
     receiver.hook('/early', { answers: [reply(500)] })
     await dispatcher.attempt(row)
     dispatcher.clock.advance(MINUTE_MS - 100)
-    expect(await dispatcher.attempts.run(jobOf(row), false)).toEqual({ kind: 'stepBack', delayMs: 100 })
-    expect(await dispatcher.attempts.run(jobOf(row), true)).toEqual({ kind: 'stepBack', delayMs: 100 })
+    expect(await dispatcher.attempts.run(jobOf(row), { lost: false, again: false })).toEqual({
+      kind: 'stepBack',
+      delayMs: 100,
+    })
+    expect(await dispatcher.attempts.run(jobOf(row), { lost: true, again: false })).toEqual({
+      kind: 'stepBack',
+      delayMs: 100,
+    })
     expect(receiver.deliveries({ path: '/early' })).toHaveLength(1)
     dispatcher.clock.advance(100)
     await dispatcher.attempt(row)
@@ -131,7 +137,7 @@ describe('the schedule of attempts', () => {
 
   it('reports the attempt of a lost worker as interrupted and makes the next one at once', async () => {
     const { row } = await oneDelivery('/lost')
-    await dispatcher.attempts.run(jobOf(row), true)
+    await dispatcher.attempts.run(jobOf(row), { lost: true, again: false })
     expect(await dispatcher.row(row.id)).toMatchObject({ status: 1, attempts: 2, last_error: 'interrupted' })
     const log = await listAttempts(dispatcher.db, row.id as DeliveryId)
     expect(log.map(({ number, error }) => [number, error])).toEqual([
@@ -143,7 +149,7 @@ describe('the schedule of attempts', () => {
   it('ends a delivery whose attempts kill their worker six times', async () => {
     const { row, endpoint } = await oneDelivery('/poison')
     await dispatcher.db.query('update webhook_deliveries set attempts = 5 where id = $1', [row.id])
-    await dispatcher.attempts.run(jobOf(row), true)
+    await dispatcher.attempts.run(jobOf(row), { lost: true, again: false })
     expect(await dispatcher.row(row.id)).toMatchObject({ status: 2, attempts: 6, last_error: 'interrupted' })
     expect(receiver.deliveries({ path: '/poison' })).toEqual([])
     const { rows } = await dispatcher.db.query(

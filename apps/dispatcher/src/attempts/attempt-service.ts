@@ -29,6 +29,13 @@ export type JobFate =
   | { kind: 'retry'; delayMs: number; reason: string }
   | { kind: 'stepBack'; delayMs: number }
 
+export type JobHistory = {
+  /** A worker died with this job in its hands: the attempt that it made is reported first. */
+  lost: boolean
+  /** It has stepped back before. */
+  again: boolean
+}
+
 export type AttemptDeps = {
   db: Queryable
   lanes: EndpointLanes
@@ -54,10 +61,9 @@ const LOOK_AGAIN_MS = 1000
 export class AttemptService {
   constructor(private readonly deps: AttemptDeps) {}
 
-  /** `lost` says that a worker died with this job in its hands: its attempt is reported first. */
-  async run({ deliveryId, endpointId }: DeliveryJob, lost: boolean): Promise<JobFate> {
+  async run({ deliveryId, endpointId }: DeliveryJob, { lost, again }: JobHistory): Promise<JobFate> {
     const { lanes, events } = this.deps
-    const entry = await lanes.enter(endpointId)
+    const entry = await lanes.enter(endpointId, again)
     if (!('slot' in entry)) {
       events.steppedBack(entry.reason)
       return { kind: 'stepBack', delayMs: entry.stepBackMs }

@@ -6,6 +6,9 @@ import { type AttemptService } from './attempt-service.js'
 
 /** Thrown to have the job run again when the schedule says so. Its message is stored with the job: a word, no more. */
 class RetryLater extends Error {
+  /** BullMQ would store it with the job; an expected failure has no place in the code worth keeping. */
+  override stack = ''
+
   constructor(
     readonly delayMs: number,
     reason: string,
@@ -28,7 +31,9 @@ export function createAttemptWorker({ queue, concurrency, attempts, events }: At
     const lost = job.stalledCounter > (job.data.lost ?? 0)
     // Remembered before anything is reported, so that one loss is not reported twice.
     if (lost) await job.updateData({ ...job.data, lost: job.stalledCounter })
-    const fate = await attempts.run(job.data, lost)
+    // Every start but those that ended in a failure, and this one, was put back.
+    const again = job.attemptsStarted > job.attemptsMade + 1
+    const fate = await attempts.run(job.data, { lost, again })
     if (fate.kind === 'finished') return
     if (fate.kind === 'retry') throw new RetryLater(fate.delayMs, fate.reason)
     await job.moveToDelayed(Date.now() + fate.delayMs, token)

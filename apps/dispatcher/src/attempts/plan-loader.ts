@@ -3,7 +3,8 @@ import { findAttemptPlans, type AttemptPlan, type DeliveryId } from '@signet/web
 import { Batcher } from '../batching/batcher.js'
 
 const MAX_BATCH = 200
-const PARALLEL = 3
+const LINGER_MS = 1
+const PARALLEL = 2
 
 /**
  * Reads what attempts need, many at a time and always fresh: nothing of an endpoint is kept, so no attempt can go to one
@@ -20,7 +21,7 @@ export function createPlanLoader(
       return ids.map((id) => byId.get(id) ?? null)
     },
     maxItems: MAX_BATCH,
-    lingerMs: 0,
+    lingerMs: LINGER_MS,
     parallel: PARALLEL,
   })
   return (id) => batcher.submit(id)

@@ -11,7 +11,7 @@ export type RecorderOptions = {
 
 const MAX_BATCH = 200
 /** Well below the 20 ms that a result may wait for others (contract F.1); under load batches fill while one commits. */
-const LINGER_MS = 2
+const LINGER_MS = 4
 const PARALLEL = 2
 
 /**

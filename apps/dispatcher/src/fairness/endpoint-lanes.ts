@@ -63,14 +63,15 @@ export class EndpointLanes {
     return this.inFlight
   }
 
-  /** A slot for an attempt to this endpoint, or how long to step back. */
-  enter(id: string): Entry | Promise<Entry> {
+  /** A slot for an attempt to this endpoint, or how long to step back. `again`: it has stepped back before. */
+  enter(id: string, again = false): Entry | Promise<Entry> {
     if (this.closed) return { stepBackMs: MIN_STEP_BACK_MS, reason: 'closing' }
     const endpoint = this.endpointOf(id)
-    if (!this.hasRoomFor(endpoint)) return this.stepBack(endpoint, 'slow_endpoints_full')
+    if (!this.hasRoomFor(endpoint)) return this.stepBack(endpoint, 'slow_endpoints_full', again)
     if (endpoint.inFlight < this.options.perEndpoint) return { slot: this.take(endpoint) }
     const wouldWaitMs = this.turnMs(endpoint) * (endpoint.waiters.length + 1)
-    if (this.isSlow(endpoint) || wouldWaitMs > WAIT_HERE_MS) return this.stepBack(endpoint, 'endpoint_full')
+    if (this.isSlow(endpoint) || wouldWaitMs > WAIT_HERE_MS)
+      return this.stepBack(endpoint, 'endpoint_full', again)
     return this.waitHere(endpoint)
   }
 
@@ -151,23 +152,33 @@ export class EndpointLanes {
       }
       const waiter: Waiter = {
         enter: () => settle(() => ({ slot: this.take(endpoint) })),
-        stepBack: () => settle(() => this.stepBack(endpoint, this.closed ? 'closing' : 'endpoint_full')),
+        stepBack: () =>
+          settle(() => this.stepBack(endpoint, this.closed ? 'closing' : 'endpoint_full', true)),
       }
       const timer = setTimeout(waiter.stepBack, WAIT_HERE_MS)
       endpoint.waiters.push(waiter)
     })
   }
 
-  private stepBack(endpoint: Endpoint, reason: StepBackReason): Entry {
+  private stepBack(endpoint: Endpoint, reason: StepBackReason, again: boolean): Entry {
     if (reason === 'closing') return { stepBackMs: MIN_STEP_BACK_MS, reason }
+    const waitMs = again ? this.shortWaitMs(endpoint) : this.waitInLineMs(endpoint)
+    const spread = 0.9 + 0.2 * this.random()
+    return { stepBackMs: Math.round(Math.max(MIN_STEP_BACK_MS, waitMs * spread)), reason }
+  }
+
+  /** To the end of the line: each newcomer has a later turn than the one before, as far apart as places become free. */
+  private waitInLineMs(endpoint: Endpoint): number {
     const now = this.now()
-    const turnMs = Math.max(
-      this.turnMs(endpoint),
-      this.isSlow(endpoint) ? SLOW_MS / this.options.perEndpoint : 0,
-    )
+    const turnMs = this.isSlow(endpoint)
+      ? Math.max(this.turnMs(endpoint), SLOW_MS / 8)
+      : this.turnMs(endpoint)
     endpoint.nextTurnAt = Math.min(Math.max(endpoint.nextTurnAt, now) + turnMs, now + MAX_STEP_BACK_MS)
-    // Spread, so that those pushed to the far end of the line do not all come back at the same moment.
-    const wait = Math.max(MIN_STEP_BACK_MS, endpoint.nextTurnAt - now)
-    return { stepBackMs: Math.round(wait * (0.75 + 0.5 * this.random())), reason }
+    return endpoint.nextTurnAt - now
+  }
+
+  /** Whose turn has come finds a place a little later; at the end of the line it would never get one. */
+  private shortWaitMs(endpoint: Endpoint): number {
+    return Math.min(4 * (endpoint.averageMs ?? FIRST_GUESS_MS), MAX_STEP_BACK_MS)
   }
 }

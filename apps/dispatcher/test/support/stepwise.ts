@@ -37,7 +37,7 @@ export async function startStepwise({ ports, ...options }: DispatcherOptions = {
       return rows.filter(({ event_id }) => event_id === eventId)
     },
     async attempt(...rows) {
-      await Promise.all(rows.map((row) => attempts.run(jobOf(row), false)))
+      await Promise.all(rows.map((row) => attempts.run(jobOf(row), { lost: false, again: false })))
     },
     async row(id) {
       const { rows } = await db.query<DeliveryRow>(

@@ -51,7 +51,7 @@ function sharedOptions(url: URL, role: RedisRole) {
   }
   const patience =
     role === 'worker'
-      ? { maxRetriesPerRequest: null }
+      ? { maxRetriesPerRequest: null, enableAutoPipelining: true }
       : { maxRetriesPerRequest: 1, connectTimeout: 2000, commandTimeout: 2000 }
   return {
     ...patience,

@@ -50,18 +50,18 @@ type PlanRow = {
   secret_key_id: string | null
 }
 
+const PLANS = `
+  select d.id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, v.state as event_state,
+    e.id as endpoint_id, e.account_id, e.url, e.url_version, e.status as endpoint_status,
+    e.deleted_at is not null as deleted, e.secret_ciphertext, e.secret_key_id
+  from webhook_deliveries d
+  join webhook_endpoints e on e.id = d.endpoint_id
+  join webhook_events v on v.id = d.event_id
+  where d.id = any ($1)`
+
 /** Reads what these deliveries need for an attempt, in no particular order; ids without a row are left out. */
 export async function findAttemptPlans(db: Queryable, ids: readonly DeliveryId[]): Promise<AttemptPlan[]> {
-  const { rows } = await db.query<PlanRow>(
-    `select d.id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, v.state as event_state,
-       e.id as endpoint_id, e.account_id, e.url, e.url_version, e.status as endpoint_status,
-       e.deleted_at is not null as deleted, e.secret_ciphertext, e.secret_key_id
-     from webhook_deliveries d
-     join webhook_endpoints e on e.id = d.endpoint_id
-     join webhook_events v on v.id = d.event_id
-     where d.id = any ($1)`,
-    [ids],
-  )
+  const { rows } = await db.query<PlanRow>({ name: 'find-attempt-plans', text: PLANS }, [ids])
   return rows.map(toPlan)
 }
 

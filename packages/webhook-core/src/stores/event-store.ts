@@ -102,8 +102,11 @@ type EventRow = {
 /** The events of these ids, in no particular order; unknown ids are left out. */
 export async function findEvents(db: Queryable, ids: readonly EventId[]): Promise<QueuedEvent[]> {
   const { rows } = await db.query<EventRow>(
-    `select id, account_id, type, audio_id, target_endpoint_id, created_at, state
+    {
+      name: 'find-events',
+      text: `select id, account_id, type, audio_id, target_endpoint_id, created_at, state
      from webhook_events where id = any ($1)`,
+    },
     [ids],
   )
   return rows.map((row) => ({
@@ -134,7 +137,9 @@ export async function dispatchEvents(
   // Scalars and not an array: bodies of a mebibyte would be escaped and parsed again as array elements.
   const frozen = events.map((_, i) => `($${2 * i + 2}::text, $${2 * i + 3}::text)`).join(', ')
   const { rows } = await db.query<{ id: DeliveryId; endpoint_id: EndpointId; event_id: EventId }>(
-    `with frozen (id, body) as (values ${frozen}),
+    {
+      name: `dispatch-events-${events.length}`,
+      text: `with frozen (id, body) as (values ${frozen}),
      -- Not "state = 'queued'": that would let the planner read everything that is queued, which is cheap until it is not.
      queued as materialized (
        select id from webhook_events
@@ -165,6 +170,7 @@ export async function dispatchEvents(
      -- Still pending; said so for the same reason.
      select d.id, d.endpoint_id, d.event_id from webhook_deliveries d
      where d.event_id = any (array(select id from frozen)) and d.next_attempt_at is not null`,
+    },
     [now, ...events.flatMap(({ id, body }) => [id, body])],
   )
   return rows.map(({ id, endpoint_id, event_id }) => ({ id, endpointId: endpoint_id, eventId: event_id }))

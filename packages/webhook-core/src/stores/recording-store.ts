@@ -160,9 +160,12 @@ export async function findRecordings(
   refs: readonly RecordingRef[],
 ): Promise<(RecordingFields | null)[]> {
   const { rows } = await db.query<RecordingRow>(
-    `select wanted.ord, r.report_id, r.status, r.title, r.duration_ms, r.recorded_at
+    {
+      name: 'find-recordings',
+      text: `select wanted.ord, r.report_id, r.status, r.title, r.duration_ms, r.recorded_at
      from unnest($1::uuid[], $2::text[]) with ordinality as wanted (account_id, audio_id, ord)
      join recordings r using (account_id, audio_id)`,
+    },
     refColumns(refs),
   )
   return inOrder(refs, rows, (row) => ({
@@ -190,10 +193,13 @@ export async function findTranscripts(
   refs: readonly RecordingRef[],
 ): Promise<(TranscriptFields | null)[]> {
   const { rows } = await db.query<TranscriptRow>(
-    `select wanted.ord, t.language, left(t.text, $3 + 1) as text,
+    {
+      name: 'find-transcripts',
+      text: `select wanted.ord, t.language, left(t.text, $3 + 1) as text,
        case when octet_length(t.segments::text) <= $3 then t.segments end as segments
      from unnest($1::uuid[], $2::text[]) with ordinality as wanted (account_id, audio_id, ord)
      join transcripts t using (account_id, audio_id)`,
+    },
     [...refColumns(refs), PAYLOAD_TARGET_BYTES],
   )
   return inOrder(refs, rows, (row) => ({
@@ -217,10 +223,13 @@ export async function findSummaries(
   refs: readonly RecordingRef[],
 ): Promise<SummaryFields[][]> {
   const { rows } = await db.query<SummaryRow>(
-    `select wanted.ord, s.label, s.content, s.format, s.template_name
+    {
+      name: 'find-summaries',
+      text: `select wanted.ord, s.label, s.content, s.format, s.template_name
      from unnest($1::uuid[], $2::text[]) with ordinality as wanted (account_id, audio_id, ord)
      join summaries s using (account_id, audio_id)
      order by wanted.ord, s.position`,
+    },
     refColumns(refs),
   )
   const found: SummaryFields[][] = refs.map(() => [])

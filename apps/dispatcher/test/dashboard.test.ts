@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import request from 'supertest'
+import { createApp } from '../src/app.js'
+import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
+
+const TOKEN = 'operator-token-of-at-least-32-bytes!'
+
+describe('the queue dashboard', () => {
+  let dispatcher: TestDispatcher
+  beforeAll(async () => {
+    dispatcher = await startDispatcher({ env: { DISPATCHER_ADMIN_TOKEN: TOKEN }, start: false })
+  })
+  afterAll(() => dispatcher.stop())
+
+  it('shows both queues to whoever has the operator token, as Basic password or as Bearer token', async () => {
+    const app = createApp(dispatcher)
+    const page = await request(app).get('/queues').auth('operator', TOKEN).expect(200)
+    expect(page.text).toContain('Dispatcher')
+    const list = await request(app)
+      .get('/queues/api/queues')
+      .set('authorization', `Bearer ${TOKEN}`)
+      .expect(200)
+    expect((list.body as { queues: { name: string }[] }).queues.map(({ name }) => name)).toEqual([
+      'events',
+      'deliveries',
+    ])
+  })
+
+  it.each([
+    ['nothing', {}],
+    ['a wrong password', { authorization: `Basic ${Buffer.from('operator:wrong').toString('base64')}` }],
+    ['a wrong token', { authorization: 'Bearer wrong' }],
+    ['another scheme', { authorization: `Digest ${TOKEN}` }],
+  ])('asks for the token when given %s', async (_name, headers) => {
+    for (const path of ['/queues', '/queues/api/queues', '/queues/static/js/main.js']) {
+      const answer = await request(createApp(dispatcher)).get(path).set(headers).expect(401)
+      expect(answer.headers['www-authenticate']).toMatch(/^Basic /)
+    }
+  })
+
+  it('takes changes from its own page only', async () => {
+    const app = createApp(dispatcher)
+    const pause = () => request(app).put('/queues/api/queues/events/pause').auth('operator', TOKEN)
+    await pause().set('sec-fetch-site', 'cross-site').expect(403)
+    await pause().set('origin', 'https://evil.example').expect(403)
+    expect(await dispatcher.queues.events.isPaused()).toBe(false)
+    await pause().set('sec-fetch-site', 'same-origin').expect(200)
+    expect(await dispatcher.queues.events.isPaused()).toBe(true)
+  })
+
+  it('is not there without a configured token', async () => {
+    const app = createApp({ ...dispatcher, config: { ...dispatcher.config, adminToken: undefined } })
+    await request(app).get('/queues').expect(404)
+  })
+})

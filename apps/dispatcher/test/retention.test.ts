@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { withAdvisoryLock } from '@signet/db'
+import { newEventId, type EventId } from '@signet/webhook-core'
+import { createRegistry } from '@signet/telemetry'
+import { TestClock } from '@signet/testkit'
+import { createEvents } from '../src/events.js'
+import { Retention } from '../src/retention/retention.js'
+import { startStepwise, type Stepwise } from './support/stepwise.js'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+let dispatcher: Stepwise
+beforeAll(async () => {
+  dispatcher = await startStepwise()
+})
+afterAll(() => dispatcher.stop())
+
+function retention(clock: TestClock, pauses: number[] = []) {
+  return new Retention({
+    db: dispatcher.db,
+    events: createEvents(dispatcher.log, createRegistry({ runtime: false })),
+    now: clock.now,
+    pause: (ms) => {
+      pauses.push(ms)
+      return Promise.resolve()
+    },
+  })
+}
+
+const counts = async () => {
+  const { rows } = await dispatcher.db.query<Record<string, number>>(
+    `select (select count(*)::integer from webhook_events) as events,
+       (select count(*)::integer from webhook_deliveries) as deliveries,
+       (select count(*)::integer from webhook_attempts) as attempts`,
+  )
+  return rows[0]
+}
+
+it('deletes events with their deliveries and attempts after 30 days, in small batches with rests between them', async () => {
+  const clock = new TestClock(new Date())
+  const subscriber = dispatcher.subscriber()
+  await subscriber.endpoint('https://127.0.0.1:9/')
+  const at = (daysAgo: number): EventId => newEventId(new Date(clock.now().getTime() - daysAgo * DAY_MS))
+  for (let i = 0; i < 450; i += 1) await subscriber.summary({ eventId: at(31), sourceEventKey: `old:${i}` })
+  const young = at(29)
+  await subscriber.summary({ eventId: young, sourceEventKey: 'young' })
+  await dispatcher.dispatch.run(young)
+  const [row] = await dispatcher.dispatched(subscriber)
+  if (row) await dispatcher.attempt(row)
+
+  const pauses: number[] = []
+  expect(await retention(clock, pauses).run()).toEqual({ events: 450, endpoints: 0 })
+  expect(pauses).toHaveLength(2)
+  expect(pauses.every((ms) => ms > 0)).toBe(true)
+  clock.advance(2 * DAY_MS)
+  expect(await retention(clock).run()).toMatchObject({ events: 1 })
+  expect(await counts()).toMatchObject({ deliveries: 1 })
+})
+
+it('is left to the one process that is already at it', async () => {
+  const meanwhile = await withAdvisoryLock(dispatcher.db, 'dispatcher-retention', () =>
+    retention(new TestClock('2020-01-01T00:00:00Z')).run(),
+  )
+  expect(meanwhile).toBeUndefined()
+  expect(await retention(new TestClock('2020-01-01T00:00:00Z')).run()).toEqual({ events: 0, endpoints: 0 })
+})
