@@ -22,13 +22,14 @@ import { verifyRoutes } from './verify/verify-routes.js'
 
 /** Every route of the service; the server runs this list and the documents print it. */
 export function authRoutes(context: AuthContext): Route[] {
+  // The router tries one after the other, so what is asked for most comes first.
   const routes = [
+    ...tokenRoutes(context),
+    ...accountRoutes(context),
     ...settingsRoutes(context),
     ...signUpRoutes(context),
-    ...tokenRoutes(context),
     ...otpRoutes(context),
     ...verifyRoutes(context),
-    ...accountRoutes(context),
     ...factorRoutes(context),
     ...providerRoutes(context),
     ...identityRoutes(context),

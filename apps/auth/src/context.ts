@@ -12,6 +12,7 @@ import { connectLimitRedis } from './rate-limits/limit-redis.js'
 import { createRateLimits } from './rate-limits/rate-limits.js'
 import { Bearer } from './requests/bearer.js'
 import { RequestGuard } from './requests/request-guard.js'
+import { VerifiedTokens } from './requests/verified-tokens.js'
 import { createServices } from './services.js'
 import { createSmsSender, type SmsProvider } from './sms/sms-sender.js'
 import { createStores } from './stores.js'
@@ -74,7 +75,7 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
     now,
   })
   const bearer = new Bearer({
-    keys,
+    tokens: new VerifiedTokens(keys, now),
     findCaller: (userId, sessionId) => stores.sessions.findCaller(db, userId, sessionId),
     checkAdminSession: (sessionId) => services.sessions.checkLive(sessionId),
     adminRoles: config.jwtAdminRoles,

@@ -7,9 +7,11 @@ import {
   mountRoutes,
   notFoundHandler,
   requestContext,
-  type Dialect,
+  type MountOptions,
+  type Route,
 } from '@signet/http'
 import express, { Router, type Express, type IRouter, type RequestHandler } from 'express'
+import { type Authenticate } from './bearer/bearer-authentication.js'
 import { type Context } from './context.js'
 import { listedCors, publicCors } from './http/cors.js'
 import { NO_STORE, oauthDialect } from './http/oauth-dialect.js'
@@ -19,74 +21,72 @@ import { v1Dialect } from './http/v1-dialect.js'
 import { internalRoutes, publicRoutes } from './routes.js'
 
 const REQUEST_TIMEOUT_MS = 30_000
-const V1_HEADERS = { 'Cache-Control': 'no-store' }
+const NO_CACHE = { 'Cache-Control': 'no-store' }
+/** Of the OAuth endpoints, RFC 6749 section 4.1.2.1. */
+const OUTAGE = 'temporarily_unavailable'
 
 /** The public listener. The order of middleware is its content. */
 export function createPublicApp(ctx: Context): Express {
-  const basePath = new URL(ctx.config.baseUrl).pathname
+  const { config, events } = ctx
   const routes = publicRoutes(ctx)
-  const discovery = oauthDialect('invalid_request', ctx.events)
+  const rest: Family = {
+    prefixes: [''],
+    routes: [],
+    dialect: oauthDialect('invalid_request', events),
+    outageCode: OUTAGE,
+  }
   const app = createApp(ctx)
   mountHealth(app, ctx)
-
-  app.use('/.well-known', publicCors)
-  mountRoutes(app, routes.insertedDiscovery, { dialect: discovery })
-  app.use(basePath, createBaseRouter(ctx, routes))
-  closeFamily(app, '/', discovery, 'temporarily_unavailable')
+  app.use(new URL(config.baseUrl).pathname, createBaseRouter(ctx, routes))
+  // With a path in the base URL, the path-inserted well-known documents lie beside it.
+  app.use(serve({ ...rest, prefixes: ['/.well-known'], first: publicCors, routes: routes.insertedDiscovery }))
+  app.use(serve(rest))
   return app
 }
 
 /** Everything below the base URL. */
 function createBaseRouter(ctx: Context, routes: ReturnType<typeof publicRoutes>): IRouter {
-  const { config, events } = ctx
-  const oauth = oauthDialect('invalid_request', events)
-  const registration = oauthDialect('invalid_client_metadata', events)
-  const pages = pageDialect(events, config.baseUrl.startsWith('https://'))
+  const { config, events, authenticateBearer } = ctx
+  const oauth = { dialect: oauthDialect('invalid_request', events), headers: NO_STORE, outageCode: OUTAGE }
+  const registration = { ...oauth, dialect: oauthDialect('invalid_client_metadata', events) }
+  const pages = { dialect: pageDialect(events, config.baseUrl.startsWith('https://')), outageCode: OUTAGE }
+  const v1 = { dialect: v1Dialect, headers: NO_CACHE, outageCode: 'unavailable' }
+  const families: Family[] = [
+    {
+      ...v1,
+      prefixes: ['/v1'],
+      routes: routes.v1,
+      first: listedCors(config.v1CorsOrigins),
+      // Strangers learn nothing about /v1, not even which paths exist.
+      authenticate: authenticateBearer,
+    },
+    { ...oauth, prefixes: ['/oauth/token', '/oauth/revoke'], routes: routes.token, first: publicCors },
+    { ...oauth, prefixes: ['/oauth/introspect'], routes: routes.introspection },
+    { ...registration, prefixes: ['/oauth/register'], routes: routes.register, first: publicCors },
+    { ...pages, prefixes: ['/oauth/authorize', '/oauth/callback'], routes: routes.pages },
+    { ...v1, prefixes: ['/account'], routes: routes.account },
+    { ...oauth, headers: {}, prefixes: ['/.well-known'], routes: routes.discovery, first: publicCors },
+    { ...oauth, headers: {}, prefixes: ['/docs', '/openapi.json'], routes: routes.documentation },
+  ]
   const router = Router()
-  const timeoutMs = REQUEST_TIMEOUT_MS
-
-  router.use(['/.well-known', '/oauth/register', '/oauth/token', '/oauth/revoke'], publicCors)
-  router.use('/v1', listedCors(config.v1CorsOrigins))
-  mountRoutes(router, routes.discovery, { dialect: oauth })
-  mountRoutes(router, routes.register, { dialect: registration, headers: NO_STORE, timeoutMs })
-  mountRoutes(router, routes.token, { dialect: oauth, headers: NO_STORE, timeoutMs })
-  mountRoutes(router, routes.pages, { dialect: pages, timeoutMs })
-  mountRoutes(router, routes.documentation, { dialect: oauth })
-  mountRoutes(router, routes.account, { dialect: v1Dialect, headers: V1_HEADERS, timeoutMs })
-  mountRoutes(router, routes.v1, {
-    dialect: v1Dialect,
-    headers: V1_HEADERS,
-    timeoutMs,
-    authenticate: ctx.authenticateBearer,
-  })
-
-  // Strangers learn nothing about /v1, not even which paths exist.
-  router.use('/v1', authenticated(ctx))
-  closeFamily(router, ['/v1', '/account'], v1Dialect, 'unavailable')
-  closeFamily(router, ['/oauth/authorize', '/oauth/callback'], pages, 'temporarily_unavailable')
-  closeFamily(router, '/oauth/register', registration, 'temporarily_unavailable')
-  closeFamily(router, '/', oauth, 'temporarily_unavailable')
+  for (const family of families) router.use(serve(family))
   return router
 }
-
-const authenticated =
-  (ctx: Context): RequestHandler =>
-  async (req, res, next) => {
-    await ctx.authenticateBearer(req, contextOf(res))
-    next()
-  }
 
 /** The internal listener, for the private network: metrics and ingest. */
 export function createInternalApp(ctx: Context): Express {
   const app = createApp(ctx)
   mountHealth(app, ctx)
   app.get('/metrics', metricsHandler(ctx.registry))
-  mountRoutes(app, internalRoutes(ctx), {
-    dialect: v1Dialect,
-    headers: V1_HEADERS,
-    timeoutMs: REQUEST_TIMEOUT_MS,
-  })
-  closeFamily(app, '/', v1Dialect, 'unavailable')
+  app.use(
+    serve({
+      prefixes: [''],
+      routes: internalRoutes(ctx),
+      dialect: v1Dialect,
+      headers: NO_CACHE,
+      outageCode: 'unavailable',
+    }),
+  )
   return app
 }
 
@@ -112,8 +112,40 @@ function mountHealth(app: Express, { db }: Context): void {
   app.get('/readyz', health.ready)
 }
 
-/** 404 and errors of everything below `path`, in the words of its API. */
-function closeFamily(router: IRouter, path: string | string[], dialect: Dialect, outageCode: string): void {
-  router.use(path, notFoundHandler(dialect))
-  router.use(path, errorHandler({ dialect, translate: translateOutage(outageCode) }))
+/** Routes below some path prefixes that word their errors alike. */
+type Family = Omit<MountOptions, 'authenticate'> & {
+  /** Without trailing slash; the empty one takes everything. */
+  prefixes: readonly string[]
+  routes: readonly Route[]
+  /** Code of the answer when a service that we need is away. */
+  outageCode: string
+  /** Runs before everything else of the family. */
+  first?: RequestHandler
+  /** Runs before a 404 or 405, for APIs that tell strangers nothing but 401. */
+  authenticate?: Authenticate
+}
+
+/** One look at the path instead of a walk past every route of every family: what is asked most costs least. */
+function serve({ prefixes, routes, first, authenticate, outageCode, ...options }: Family): RequestHandler {
+  const { dialect } = options
+  const router = Router()
+  if (first) router.use(first)
+  mountRoutes(router, routes, {
+    ...options,
+    timeoutMs: REQUEST_TIMEOUT_MS,
+    ...(authenticate ? { authenticate } : {}),
+  })
+  if (authenticate) {
+    router.use(async (req, res, next) => {
+      await authenticate(req, contextOf(res))
+      next()
+    })
+  }
+  router.use(notFoundHandler(dialect))
+  router.use(errorHandler({ dialect, translate: translateOutage(outageCode) }))
+  const isOurs = (path: string) => prefixes.some((prefix) => path === prefix || path.startsWith(`${prefix}/`))
+  return (req, res, next) => {
+    if (isOurs(req.path)) router(req, res, next)
+    else next()
+  }
 }

@@ -22,7 +22,8 @@ export function publicRoutes(ctx: Context) {
   const routes = {
     discovery: discoveryRoutes(discovery),
     register: clientRoutes({ clients: ctx.clients, limit: limits.register }),
-    token: [...tokenRoutes(ctx), ...(discovery.introspection ? introspectionRoutes(ctx) : [])],
+    token: tokenRoutes(ctx),
+    introspection: discovery.introspection ? introspectionRoutes(ctx) : [],
     pages: [
       ...authorizationRoutes({ ...ctx, limit: limits.authorize }),
       ...signInRoutes(ctx),

@@ -34,18 +34,29 @@ export function mountRoutes(router: IRouter, routes: readonly Route[], options: 
 
 function pipeline(spec: Route, options: MountOptions): RequestHandler {
   const readBody = spec.body ? bodyReader(spec.body, options.dialect) : () => Promise.resolve(undefined)
-  const run = async (req: Request, res: Response, signal: AbortSignal): Promise<Answer | void> => {
+  const run = async (req: Request, res: Response, end: RequestEnd): Promise<Answer | void> => {
     const context = contextOf(res)
     context.route = spec.path
     await spec.limit?.(req, context)
     const caller = await spec.authenticate?.(req, context)
     await spec.guard?.({ caller, req, res, context })
     const body = await readBody(req, res)
-    return spec.handle({ caller, body, req, res, context, signal })
+    const signal = () => end.signal
+    return spec.handle({
+      caller,
+      body,
+      req,
+      res,
+      context,
+      get signal() {
+        return signal()
+      },
+    })
   }
   return async (req, res) => {
     setHeaders(res, options.headers)
-    const answer = await withTimeLimit(res, options.timeoutMs ?? 0, (signal) => run(req, res, signal))
+    const end = new RequestEnd(res)
+    const answer = await withTimeLimit(end, options.timeoutMs ?? 0, run(req, res, end))
     if (!res.headersSent) send(res, answer ?? {})
   }
 }
@@ -61,26 +72,47 @@ function setHeaders(res: Response, headers: Readonly<Record<string, string>> = {
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
 }
 
-async function withTimeLimit<T>(
-  res: Response,
-  timeoutMs: number,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const abort = new AbortController()
-  const onClose = () => abort.abort()
-  res.once('close', onClose)
-  if (timeoutMs === 0) return work(abort.signal)
+async function withTimeLimit<T>(end: RequestEnd, timeoutMs: number, work: Promise<T>): Promise<T> {
+  if (timeoutMs === 0) return work
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       reject(new AppError('timeout', 'request_timeout', 'The request took too long'))
-      abort.abort()
+      end.abort()
     }, timeoutMs)
   })
   try {
-    return await Promise.race([work(abort.signal), limit])
+    return await Promise.race([work, limit])
   } finally {
     clearTimeout(timer)
+  }
+}
+
+/** The signal of one request, made when it is asked for: most handlers never do, and it is not cheap. */
+class RequestEnd {
+  #controller: AbortController | undefined
+  #aborted = false
+
+  constructor(private readonly res: Response) {}
+
+  get signal(): AbortSignal {
+    if (this.#controller) return this.#controller.signal
+    const controller = new AbortController()
+    this.#controller = controller
+    const { res } = this
+    const onClose = () => {
+      // After a whole answer nobody listens any more.
+      if (!res.writableFinished) controller.abort()
+    }
+    if (this.#aborted) controller.abort()
+    else if (res.closed) onClose()
+    else res.once('close', onClose)
+    return controller.signal
+  }
+
+  abort(): void {
+    this.#aborted = true
+    this.#controller?.abort()
   }
 }
 

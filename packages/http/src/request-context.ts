@@ -30,30 +30,23 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
     quiet = () => false,
     remoteAddress = (req: Request) => req.socket.remoteAddress ?? '',
   } = options
-  const duration = durationHistogram(options.registry)
+  const observe = durationObserver(options.registry)
   return (req, res, next) => {
-    const startedAt = process.hrtime.bigint()
+    const startedAt = performance.now()
     const inherited = options.requestIdHeader === undefined ? undefined : req.get(options.requestIdHeader)
     const requestId = pickRequestId(inherited)
-    const context: RequestContext = {
-      requestId,
-      log: log.child({ request_id: requestId }),
-      route: '',
-      fields: {},
-    }
+    const context = newContext(log, requestId)
     res.locals['context'] = context
     res.setHeader('X-Request-Id', requestId)
     res.once('close', () => {
-      const ms = Number(process.hrtime.bigint() - startedAt) / 1e6
+      const ms = performance.now() - startedAt
       // A client that went away before the answer is not a success; 499 is the word proxies use for it.
       const status = res.writableFinished ? res.statusCode : 499
       const route = context.route === '' ? 'unmatched' : context.route
-      duration.observe(
-        { method: req.method, route, status_class: `${Math.floor(status / 100)}xx` },
-        ms / 1000,
-      )
+      observe(req.method, route, Math.floor(status / 100), ms / 1000)
       if (quiet(req)) return
-      context.log.log(levelOf(status), 'request', {
+      log.log(levelOf(status), 'request', {
+        request_id: requestId,
         method: req.method,
         path: pathOf(req),
         route,
@@ -67,6 +60,19 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
   }
 }
 
+/** The logger is made when it is asked for: most requests leave one line. */
+function newContext(log: Logger, requestId: string): RequestContext {
+  let own: Logger | undefined
+  return {
+    requestId,
+    get log() {
+      return (own ??= log.child({ request_id: requestId }))
+    },
+    route: '',
+    fields: {},
+  }
+}
+
 export function contextOf(res: Response): RequestContext {
   return res.locals['context'] as RequestContext
 }
@@ -76,10 +82,27 @@ const pathOf = (req: Request) => req.originalUrl.split('?', 1)[0] ?? ''
 
 const levelOf = (status: number): LogLevel => (status >= 500 ? 'error' : status >= 400 ? 'warn' : 'info')
 
-function durationHistogram(registry: Registry) {
+type Duration = Histogram<'method' | 'route' | 'status_class'>
+
+/** Looks a series of the histogram up once, not at every request. */
+function durationObserver(registry: Registry) {
+  const histogram = durationHistogram(registry)
+  const series = new Map<string, ReturnType<Duration['labels']>>()
+  return (method: string, route: string, statusClass: number, seconds: number): void => {
+    const key = `${method} ${statusClass} ${route}`
+    let found = series.get(key)
+    if (!found) {
+      found = histogram.labels({ method, route, status_class: `${statusClass}xx` })
+      series.set(key, found)
+    }
+    found.observe(seconds)
+  }
+}
+
+function durationHistogram(registry: Registry): Duration {
   const name = 'http_request_duration_seconds'
   const existing = registry.getSingleMetric(name)
-  if (existing) return existing as Histogram<'method' | 'route' | 'status_class'>
+  if (existing) return existing as Duration
   return new Histogram({
     name,
     help: 'Time from request to answer, by route pattern',

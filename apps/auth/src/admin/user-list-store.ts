@@ -1,6 +1,6 @@
 import { type Queryable } from '@signet/db'
 import { type Tables } from '../tables.js'
-import { toUser, userColumns, type UserRow } from '../users/user-rows.js'
+import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
 import { type User } from '../users/user.js'
 
 export type UserListQuery = {
@@ -18,8 +18,8 @@ export class UserListStore {
   async list(db: Queryable, { aud, filter, order, offset, limit }: UserListQuery): Promise<User[]> {
     const where = filter === '' ? '' : `and ${matches('$4')}`
     // The page is found first, so that identities and factors are read for its rows only.
-    const { rows } = await db.query<UserRow>(
-      `select ${userColumns(this.t)} from ${this.t.users} u
+    const { rows } = await db.query<AccountRow>(
+      `select ${accountColumn(this.t)} from ${this.t.users} u
        join (
          select u.id, row_number() over () as place from (
            select u.id from ${this.t.users} u where u.aud = $1 ${where}

@@ -1,13 +1,14 @@
-import { JwtError, verifyJwt, type JwtClaims, type KeyRing } from '@signet/jwt'
+import { JwtError, type JwtClaims } from '@signet/jwt'
 import { type Request } from 'express'
 import { authError, invalid, userBanned } from '../errors/auth-error.js'
 import { isBanned, MAX_NAME_LENGTH, type User } from '../users/user.js'
 import { isUuid, NIL_UUID } from '../users/uuid.js'
 import { type Session } from '../sessions/session.js'
+import { type VerifiedTokens } from './verified-tokens.js'
 import { isVersioned } from './versioning.js'
 
 /** Who sent a user's bearer token. `aud` is the audience of the request (contract 0.5). */
-export type Caller = { user: User; session: Session | null; claims: JwtClaims; aud: string }
+export type Caller = { user: User; session: Session | null; claims: Readonly<JwtClaims>; aud: string }
 export type AdminCaller = { role: string; aud: string }
 
 type FindCaller = (
@@ -16,7 +17,7 @@ type FindCaller = (
 ) => Promise<{ user: User; session: Session | null } | null>
 
 type Deps = {
-  keys: KeyRing
+  tokens: VerifiedTokens
   findCaller: FindCaller
   /** The session of an admin token that names one; throws when it has ended. */
   checkAdminSession: (sessionId: string) => Promise<void>
@@ -86,22 +87,22 @@ export class Bearer {
     return firstAudience(claims) ?? this.deps.defaultAud
   }
 
-  async #claims(req: Request): Promise<JwtClaims> {
+  async #claims(req: Request): Promise<Readonly<JwtClaims>> {
     const token = tokenOf(req)
     if (token === null)
       throw authError('unauthenticated', 'no_authorization', 'This endpoint requires a valid Bearer token')
     try {
-      return await verifyJwt(this.deps.keys, token, { now: this.deps.now })
+      return await this.deps.tokens.verify(token)
     } catch (error) {
       if (!(error instanceof JwtError)) throw error
       throw badJwt(`invalid JWT: unable to parse or verify signature, ${error.message}`)
     }
   }
 
-  async #optionalClaims(req: Request): Promise<JwtClaims | undefined> {
+  async #optionalClaims(req: Request): Promise<Readonly<JwtClaims> | undefined> {
     const token = tokenOf(req)
     if (token === null) return undefined
-    return verifyJwt(this.deps.keys, token, { now: this.deps.now }).catch(() => undefined)
+    return this.deps.tokens.verify(token).catch(() => undefined)
   }
 }
 

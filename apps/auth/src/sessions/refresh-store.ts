@@ -1,6 +1,6 @@
 import { type Queryable } from '@signet/db'
 import { type Tables } from '../tables.js'
-import { toUser, userColumns, type UserRow } from '../users/user-rows.js'
+import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
 import { type User } from '../users/user.js'
 import { type RefreshToken } from './refresh-token.js'
 import { amrColumn, toAmr } from './session-store.js'
@@ -34,7 +34,7 @@ export type ExchangeVerdict = 'rotated' | 'banned' | 'expired' | 'not_active'
 /** `changed`: the session moved on while this statement waited for its lock, so it must be judged again. */
 export type ReuseVerdict = 'same_child' | 'attack' | 'refused' | 'changed'
 
-type FoundRow<V> = UserRow & {
+type FoundRow<V> = AccountRow & {
   verdict: V
   session_id: string
   aal: Aal
@@ -57,7 +57,7 @@ export class RefreshStore {
     ) => `jsonb_strip_nulls(jsonb_build_object('actor_id', u.id, 'actor_username',
       coalesce(u.phone, u.email, ''), 'actor_name', u.user_metadata ->> 'full_name', 'actor_via_sso', u.is_sso_user,
       'action', ${action}, 'log_type', 'token'))`
-    const answer = `${userColumns(t)}, f.session_id, f.aal, f.session_created_at, ${amrColumn(t, 'f.session_id')} as amr`
+    const answer = `${accountColumn(t)}, f.session_id, f.aal, f.session_created_at, ${amrColumn(t, 'f.session_id')} as amr`
     this.#exchange = `
       with found as (
         select r.id as token_id, s.id as session_id, s.user_id, s.aal, s.created_at as session_created_at,

@@ -1,6 +1,6 @@
 import { type Queryable, type Tx } from '@signet/db'
 import { type Tables } from '../tables.js'
-import { toUser, userColumns, type UserRow } from '../users/user-rows.js'
+import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
 import { type User } from '../users/user.js'
 import { type RefreshToken } from './refresh-token.js'
 import { type Aal, type AmrEntry, type Session } from './session.js'
@@ -18,20 +18,20 @@ export type NewSession = {
   auditRows: string | null
 }
 
-type SessionRow = {
+/** Times are dates in a row, and text inside JSON. */
+type SessionRow<Time = Date> = {
   id: string
   user_id: string
   aal: Aal
   factor_id: string | null
-  refreshed_at: Date | null
-  not_after: Date | null
-  revoked_at: Date | null
-  created_at: Date
+  refreshed_at: Time | null
+  not_after: Time | null
+  revoked_at: Time | null
+  created_at: Time
 }
-type Prefixed<R, P extends string> = { [K in keyof R & string as `${P}${K}`]: R[K] }
-type CallerRow = UserRow & Partial<Prefixed<SessionRow, 'session_'>>
+type CallerRow = AccountRow & { session: SessionRow<string> | null }
 
-const COLUMNS = ['id', 'user_id', 'aal', 'factor_id', 'refreshed_at', 'not_after', 'revoked_at', 'created_at']
+const COLUMNS = 'id, user_id, aal, factor_id, refreshed_at, not_after, revoked_at, created_at'
 
 /** SQL for the `amr` of session `s`, newest first, as JSON; read with {@link toAmr}. */
 export const amrColumn = (t: Tables, sessionId: string): string => `
@@ -63,9 +63,10 @@ export class SessionStore {
       )
       update ${t.users} set last_sign_in_at = $7, updated_at = $7 where id = $2`
     this.#caller = `
-      select ${userColumns(t)}, ${COLUMNS.map((name) => `s.${name} as session_${name}`).join(', ')}
-      from ${t.users} u left join ${t.sessions} s on s.id = $2 and s.user_id = u.id
-      where u.id = $1`
+      select ${accountColumn(t)},
+        (select row_to_json(s) from (
+           select ${COLUMNS} from ${t.sessions} where id = $2 and user_id = u.id) s) as session
+      from ${t.users} u where u.id = $1`
   }
 
   /** Session, its first `amr` entry, its first refresh token and the user's sign-in time: one statement. */
@@ -96,14 +97,13 @@ export class SessionStore {
       sessionId,
     ])
     const row = rows[0]
-    return row ? { user: toUser(row), session: sessionOf(row) } : null
+    return row ? { user: toUser(row), session: row.session && toSession(row.session) } : null
   }
 
   async find(db: Queryable, id: string): Promise<Session | null> {
-    const { rows } = await db.query<SessionRow>(
-      `select ${COLUMNS.join(', ')} from ${this.t.sessions} where id = $1`,
-      [id],
-    )
+    const { rows } = await db.query<SessionRow>(`select ${COLUMNS} from ${this.t.sessions} where id = $1`, [
+      id,
+    ])
     return rows[0] ? toSession(rows[0]) : null
   }
 
@@ -145,21 +145,15 @@ export class SessionStore {
   }
 }
 
-function sessionOf(row: CallerRow): Session | null {
-  if (row.session_id == null) return null
-  const own = Object.fromEntries(COLUMNS.map((name) => [name, row[`session_${name}` as keyof CallerRow]]))
-  return toSession(own as SessionRow)
-}
-
-function toSession(row: SessionRow): Session {
+function toSession(row: SessionRow<Date | string>): Session {
   return {
     id: row.id,
     userId: row.user_id,
     aal: row.aal,
     factorId: row.factor_id,
-    refreshedAt: row.refreshed_at,
-    notAfter: row.not_after,
-    revokedAt: row.revoked_at,
-    createdAt: row.created_at,
+    refreshedAt: row.refreshed_at === null ? null : new Date(row.refreshed_at),
+    notAfter: row.not_after === null ? null : new Date(row.not_after),
+    revokedAt: row.revoked_at === null ? null : new Date(row.revoked_at),
+    createdAt: new Date(row.created_at),
   }
 }

@@ -1,6 +1,6 @@
 import { type Queryable, type Tx } from '@signet/db'
 import { type Tables } from '../tables.js'
-import { toUser, userColumns, type UserRow } from './user-rows.js'
+import { accountColumn, toUser, type AccountRow } from './user-rows.js'
 import { type JsonObject, type User } from './user.js'
 
 export type NewUser = {
@@ -55,7 +55,7 @@ export class UserStore {
   readonly #select: string
 
   constructor(private readonly t: Tables) {
-    this.#select = `select ${userColumns(t)} from ${t.users} u`
+    this.#select = `select ${accountColumn(t)} from ${t.users} u`
   }
 
   findById(db: Queryable, id: string): Promise<User | null> {
@@ -147,7 +147,7 @@ export class UserStore {
   }
 
   async #find(db: Queryable, name: string, where: string, values: unknown[]): Promise<User | null> {
-    const { rows } = await db.query<UserRow>({ name, text: `${this.#select} where ${where}` }, values)
+    const { rows } = await db.query<AccountRow>({ name, text: `${this.#select} where ${where}` }, values)
     return rows[0] ? toUser(rows[0]) : null
   }
 }

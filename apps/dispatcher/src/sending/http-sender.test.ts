@@ -123,10 +123,10 @@ describe('post', () => {
   it('uses a connection again after a small answer', async () => {
     receiver.hook('/reuse', { otherwise: reply(200, { body: 'ok' }) })
     const agent = agentFor()
-    await send(receiver.url('/reuse'), agent)
-    await send(receiver.url('/reuse'), agent)
+    // The connection is free a moment after the answer has ended, so the very next request may open another one.
+    for (let sent = 0; sent < 5; sent += 1) await send(receiver.url('/reuse'), agent)
     const connections = receiver.deliveries({ path: '/reuse' }).map(({ connection }) => connection)
-    expect(connections[1]).toBe(connections[0])
+    expect(new Set(connections).size).toBeLessThan(connections.length)
   })
 
   it('counts the TLS handshake, too', async () => {

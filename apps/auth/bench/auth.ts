@@ -1,0 +1,234 @@
+// `npm run bench -- auth [part …]`: the identity server against what its parts can do at best, in the same run. One JSON
+// line per case. Parts: signing, sign-in, refresh, user, busy, latency, memory, growth; all of them by default.
+import { randomUUID } from 'node:crypto'
+import { availableParallelism } from 'node:os'
+import { Db } from '@signet/db'
+import { RefreshTokens } from '../src/sessions/refresh-token.js'
+import { RefreshStore } from '../src/sessions/refresh-store.js'
+import { deriveKeys } from '../src/secrets/derived-keys.js'
+import { tablesOf } from '../src/tables.js'
+import { startRawHashing } from './hashing.js'
+import { compare, httpClient, measure, ROUNDS, type HttpClient, type Measured, type Shoot } from './load.js'
+import { atLeast, atMost, median, report } from './report.js'
+import { accessTokenOf, adminToken, emailOf, PASSWORD, refreshTokenOf, seedDatabase } from './seed.js'
+import { JWT_SECRET, startBareServer, startService, type Running } from './servers.js'
+import { benchSigning } from './signing.js'
+
+const FEW = 1000
+const MANY = 1_000_000
+const SECONDS = 3
+const LANES = 16
+const CORES = availableParallelism()
+
+const adminUrl = process.env['DATABASE_URL'] ?? ''
+if (adminUrl === '') throw new Error('DATABASE_URL is needed: npm run bench -- auth')
+
+const anyOf = (count: number): number => 1 + Math.floor(Math.random() * count)
+
+const signIn =
+  (client: HttpClient, users: number): Shoot =>
+  async () => {
+    const body = { email: emailOf(anyOf(users)), password: PASSWORD }
+    await client.ask({ method: 'POST', path: '/token?grant_type=password', body })
+  }
+
+const getUser =
+  (client: HttpClient, tokens: readonly string[]): Shoot =>
+  async () => {
+    await client.ask({ method: 'GET', path: '/user', token: tokens[anyOf(tokens.length) - 1] ?? '' })
+  }
+
+/** Each lane keeps to sessions of its own, from `first` on, and goes along their chains. */
+function refresh(client: HttpClient, first: number): Shoot {
+  const current = new Map<number, string>()
+  return async (lane) => {
+    const body = { refresh_token: current.get(lane) ?? refreshTokenOf(first + lane) }
+    const answer = await client.ask({ method: 'POST', path: '/token?grant_type=refresh_token', body })
+    current.set(lane, String(answer['refresh_token']))
+  }
+}
+
+async function benchSignIn(service: Running): Promise<void> {
+  const raw = await startRawHashing()
+  const client = httpClient(service.base, 4 * CORES)
+  const shoot = signIn(client, FEW)
+  const asMeasured = (perSecond: number): Measured => ({ perSecond, p50Ms: NaN, p99Ms: NaN })
+  const [ours, theirs] = await compare(
+    // Twice as many as threads, so that no thread waits for the next request.
+    () => measure(shoot, { lanes: 2 * CORES, seconds: 2 * SECONDS }),
+    async () => asMeasured(await raw.measure(2 * SECONDS)),
+  )
+  report('password sign-in', ours.perSecond, 'sign-ins/s', atLeast(ours.perSecond / theirs.perSecond, 0.9))
+  await raw.stop()
+  await client.close()
+}
+
+async function benchRefresh(service: Running, databaseUrl: string): Promise<void> {
+  const client = httpClient(service.base, LANES)
+  const db = new Db({ connectionString: databaseUrl, max: LANES })
+  const [ours, theirs] = await compare(bind(refresh(client, 1)), bind(rawRefresh(db, 1 + LANES)))
+  report('refresh', ours.perSecond, 'refreshes/s', atLeast(ours.perSecond / theirs.perSecond, 0.5))
+  await db.close()
+  await client.close()
+}
+
+const bind = (shoot: Shoot) => () => measure(shoot, { lanes: LANES, seconds: SECONDS })
+
+/** The same statement, straight through the driver: no HTTP, no token to sign. */
+function rawRefresh(db: Db, first: number): Shoot {
+  const store = new RefreshStore(tablesOf(''))
+  const tokens = new RefreshTokens(deriveKeys(JWT_SECRET).refreshTokens)
+  const limits = { createdAfter: null, activeAfter: null, lowAalCreatedAfter: null, singlePerUser: false }
+  const current = new Map<number, string>()
+  return async (lane) => {
+    const hash = tokens.hashOf(current.get(lane) ?? refreshTokenOf(first + lane))
+    if (hash === null) throw new Error('not a token')
+    const child = tokens.create()
+    const input = { hash, child, limits, userAgent: 'bench', ip: '127.0.0.1', audited: true }
+    const found = await store.exchange(db, input, new Date())
+    if (found?.verdict !== 'rotated') throw new Error(`refresh: ${found?.verdict ?? 'unknown'}`)
+    current.set(lane, child.text)
+  }
+}
+
+async function benchUser(service: Running, databaseUrl: string): Promise<void> {
+  const bare = await startBareServer(databaseUrl)
+  const [client, bareClient] = [httpClient(service.base, LANES), httpClient(bare.base, LANES)]
+  const ids = Array.from(
+    { length: FEW },
+    (_, index) => `00000001-0000-4000-8000-${String(index + 1).padStart(12, '0')}`,
+  )
+  const [ours, theirs] = await compare(
+    bind(getUser(client, someTokens())),
+    bind(
+      async () =>
+        void (await bareClient.ask({ method: 'GET', path: `/user/${ids[anyOf(FEW) - 1] ?? randomUUID()}` })),
+    ),
+  )
+  report('GET /user', ours.perSecond, 'requests/s', atLeast(ours.perSecond / theirs.perSecond, 0.7))
+  await Promise.all([client.close(), bareClient.close()])
+  await bare.stop()
+}
+
+const someTokens = (): string[] => Array.from({ length: 100 }, (_, index) => accessTokenOf(index + 1))
+
+/** While every hashing thread is busy and more sign-ins wait, other requests keep their latency. */
+async function benchBusy(service: Running): Promise<void> {
+  const [client, other] = [httpClient(service.base, 4), httpClient(service.base, 8 * CORES)]
+  const read = () => measure(getUser(client, someTokens()), { lanes: 2, seconds: SECONDS })
+  const [idle, busy] = await compare(read, async () => {
+    let stopped = false
+    const shoot = signIn(other, FEW)
+    const hashing = Promise.all(
+      Array.from({ length: 4 * CORES }, async () => {
+        while (!stopped) await shoot(0)
+      }),
+    )
+    const measured = await read()
+    stopped = true
+    await hashing
+    return measured
+  })
+  report(
+    'GET /user, p50 while all hashing threads are busy',
+    busy.p50Ms,
+    'ms',
+    atMost(busy.p50Ms / idle.p50Ms, 3),
+  )
+  await Promise.all([client.close(), other.close()])
+}
+
+async function benchLatency(service: Running): Promise<void> {
+  const client = httpClient(service.base, 64)
+  const pace = { lanes: 64, seconds: SECONDS }
+  const loads = { 'GET /user': getUser(client, someTokens()), refresh: refresh(client, 200) }
+  for (const [name, shoot] of Object.entries(loads)) {
+    await measure(shoot, { ...pace, seconds: 1 })
+    const rounds: Measured[] = []
+    for (let round = 0; round < ROUNDS; round += 1) rounds.push(await measure(shoot, pace))
+    report(`${name}, p50 at 64 connections`, median(rounds.map(({ p50Ms }) => p50Ms)), 'ms')
+    report(`${name}, p99 at 64 connections`, median(rounds.map(({ p99Ms }) => p99Ms)), 'ms')
+  }
+  await client.close()
+}
+
+async function benchMemory(service: Running): Promise<void> {
+  const client = httpClient(service.base, LANES)
+  const shoots = [getUser(client, someTokens()), refresh(client, 400)]
+  const shootAll = (count: number) =>
+    Promise.all(
+      Array.from({ length: LANES }, async (_, lane) => {
+        for (let sent = 0; sent < count / LANES; sent += 1) await shoots[sent % 4 === 0 ? 1 : 0]?.(lane)
+      }),
+    )
+  await shootAll(30_000)
+  const before = service.memory()
+  await shootAll(100_000)
+  const after = service.memory()
+  report('memory after 100,000 more requests', after, 'MiB', atMost(after / before, 1.15))
+  await client.close()
+}
+
+async function benchGrowth(few: Running, many: Running): Promise<void> {
+  const [small, large] = [httpClient(few.base, 4), httpClient(many.base, 4)]
+  const list = (client: HttpClient): Shoot => {
+    const token = adminToken()
+    return async () =>
+      void (await client.ask({ method: 'GET', path: '/admin/users?page=1&per_page=50', token }))
+  }
+  const cases: [string, (client: HttpClient, users: number) => Shoot][] = [
+    ['sign-in', signIn],
+    ['refresh', (client, users) => refreshAnywhere(client, users)],
+    ['admin list', list],
+  ]
+  for (const [name, shoot] of cases) {
+    // Fewer at a time than the machine can take: latency, not queueing.
+    const pace = { lanes: name === 'sign-in' ? 1 : 2, seconds: SECONDS }
+    const shoots = [shoot(small, FEW), shoot(large, MANY)] as const
+    const [atFew, atMany] = await compare(
+      () => measure(shoots[0], pace),
+      () => measure(shoots[1], pace),
+    )
+    report(`${name}, p99 at 1,000 users`, atFew.p99Ms, 'ms')
+    report(`${name}, p99 at 1,000,000 users`, atMany.p99Ms, 'ms', atMost(atMany.p99Ms / atFew.p99Ms, 1.3))
+  }
+  await Promise.all([small.close(), large.close()])
+}
+
+/** Sessions all over the table, in steps, not the same few pages again and again. */
+function refreshAnywhere(client: HttpClient, users: number): Shoot {
+  const current = new Map<number, string>()
+  // Above those that the other parts use.
+  const first = 500
+  const step = Math.max(1, Math.floor((users - first) / 480))
+  return async () => {
+    const n = first + step * Math.floor(Math.random() * 480)
+    const before = current.get(n)
+    if (before === '') return
+    current.set(n, '')
+    const body = { refresh_token: before ?? refreshTokenOf(n) }
+    const answer = await client.ask({ method: 'POST', path: '/token?grant_type=refresh_token', body })
+    current.set(n, String(answer['refresh_token']))
+  }
+}
+
+const wanted = process.argv.slice(2)
+const wants = (part: string): boolean => wanted.length === 0 || wanted.includes(part)
+
+if (wants('signing')) await benchSigning()
+if (wanted.length === 0 || wanted.some((part) => part !== 'signing')) {
+  const fewUrl = await seedDatabase(adminUrl, 'bench_few', FEW)
+  const service = await startService(fewUrl)
+  if (wants('user')) await benchUser(service, fewUrl)
+  if (wants('refresh')) await benchRefresh(service, fewUrl)
+  if (wants('sign-in')) await benchSignIn(service)
+  if (wants('busy')) await benchBusy(service)
+  if (wants('latency')) await benchLatency(service)
+  if (wants('memory')) await benchMemory(service)
+  if (wants('growth')) {
+    const many = await startService(await seedDatabase(adminUrl, 'bench_many', MANY))
+    await benchGrowth(service, many)
+    await many.stop()
+  }
+  await service.stop()
+}

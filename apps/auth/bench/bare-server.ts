@@ -1,0 +1,27 @@
+// What `GET /user` is measured against: an Express route that runs the same prepared select and sends the row.
+import { Db } from '@signet/db'
+import { listen, runService } from '@signet/http'
+import express from 'express'
+import { tablesOf } from '../src/tables.js'
+import { accountColumn } from '../src/users/user-rows.js'
+
+const db = new Db({ connectionString: process.env['DATABASE_URL'] ?? '', max: 64 })
+const tables = tablesOf('')
+const text = `select ${accountColumn(tables)} from ${tables.users} u where u.id = $1`
+
+const app = express()
+app.get('/health', (_req, res) => void res.json({}))
+app.get('/user/:id', async (req, res) => {
+  const { rows } = await db.query<{ account: unknown }>({ name: 'user', text }, [req.params['id']])
+  res.json(rows[0]?.account)
+})
+
+await runService(async () => {
+  const listener = await listen(app, { port: Number(process.env['PORT']), host: '127.0.0.1' })
+  return {
+    async close() {
+      await listener.close(0)
+      await db.close()
+    },
+  }
+})

@@ -1,0 +1,74 @@
+import { Pool } from 'undici'
+import { median, quantile } from './report.js'
+
+/** One request or statement; throws when the answer is not a good one. */
+export type Shoot = (lane: number) => Promise<void>
+export type Measured = { perSecond: number; p50Ms: number; p99Ms: number }
+export type Pace = { lanes: number; seconds: number }
+
+export const ROUNDS = 5
+
+/** Shoots in `lanes` at a time for `seconds`. */
+export async function measure(shoot: Shoot, { lanes, seconds }: Pace): Promise<Measured> {
+  const times: number[] = []
+  const startedAt = performance.now()
+  const until = startedAt + seconds * 1000
+  await Promise.all(
+    Array.from({ length: lanes }, async (_, lane) => {
+      for (let sentAt = performance.now(); sentAt < until; sentAt = performance.now()) {
+        await shoot(lane)
+        times.push(performance.now() - sentAt)
+      }
+    }),
+  )
+  const elapsed = (performance.now() - startedAt) / 1000
+  return {
+    perSecond: times.length / elapsed,
+    p50Ms: median(times),
+    p99Ms: quantile(times, 0.99),
+  }
+}
+
+/** Takes two loads in turns, so that both see the same machine, and leaves out a first round for warming up. */
+export async function compare(
+  one: () => Promise<Measured>,
+  two: () => Promise<Measured>,
+): Promise<[Measured, Measured]> {
+  const seen: [Measured[], Measured[]] = [[], []]
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    const results = [await one(), await two()] as const
+    if (round > 0) results.forEach((result, index) => seen[index]?.push(result))
+  }
+  return [middle(seen[0]), middle(seen[1])]
+}
+
+const middle = (results: readonly Measured[]): Measured => ({
+  perSecond: median(results.map(({ perSecond }) => perSecond)),
+  p50Ms: median(results.map(({ p50Ms }) => p50Ms)),
+  p99Ms: median(results.map(({ p99Ms }) => p99Ms)),
+})
+
+type Asked = { method: 'GET' | 'POST'; path: string; token?: string; body?: object }
+
+/** A keep-alive client of one server. */
+export function httpClient(base: string, connections: number) {
+  const pool = new Pool(base, { connections, pipelining: 1 })
+  return {
+    async ask({ method, path, token, body }: Asked): Promise<Record<string, unknown>> {
+      const answer = await pool.request({
+        method,
+        path,
+        headers: {
+          ...(body ? { 'content-type': 'application/json' } : {}),
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        },
+        body: body ? JSON.stringify(body) : null,
+      })
+      const text = await answer.body.text()
+      if (answer.statusCode !== 200) throw new Error(`${path} answered ${answer.statusCode}: ${text}`)
+      return JSON.parse(text) as Record<string, unknown>
+    },
+    close: () => pool.close(),
+  }
+}
+export type HttpClient = ReturnType<typeof httpClient>
