@@ -12,7 +12,8 @@ import { StepFailed, walkThrough, type WalkthroughResult, type World } from './w
 const USAGE = `npm start                 services, walk-through, then stay up
 npm start -- --no-demo    services only, with the real retry schedule
 npm start -- --once       services, walk-through, then stop: exit code 0 when every step passed
-npm start -- --reset      forget all data of earlier runs first`
+npm start -- --reset      forget all data of earlier runs first; with DATABASE_URL or REDIS_URL set, Signet's
+                          databases and keys there as well`
 
 const INTERRUPTED = 130
 
@@ -25,7 +26,7 @@ interface Options {
 /** The `npm start` command; `root` is the repository. Returns the exit code. */
 export async function start(root: string, args: string[]): Promise<number> {
   const options = parse(args)
-  if (!options) return 2
+  if (typeof options === 'number') return options
   const supervisor = new Supervisor()
   let releaseLock = (): void => {}
   try {
@@ -61,12 +62,13 @@ async function run(root: string, options: Options, supervisor: Supervisor): Prom
   writeFileSync(worldFile(root), JSON.stringify(world, null, 2), { mode: 0o600 })
   const passed = !options.demo || (await demo(world, folder))
   if (options.once) return passed ? 0 : 1
-  say(`\n${overview(stack, folder)}\n`)
+  say(`\n${overview(stack, folder, options.demo)}\n`)
   say(dim('  Ctrl-C stops everything; the data stays in .data for the next start.\n'))
   return new Promise<never>(() => {})
 }
 
-function parse(args: string[]): Options | undefined {
+/** The options, or the exit code when there is nothing to start. */
+function parse(args: string[]): Options | number {
   try {
     const { values } = parseArgs({
       args,
@@ -77,13 +79,16 @@ function parse(args: string[]): Options | undefined {
         help: { type: 'boolean', default: false },
       },
     })
-    if (values.help) throw new Error('How to start:')
+    if (values.help) {
+      say(USAGE)
+      return 0
+    }
     if (values.once && values['no-demo'])
       throw new Error('--once runs the demo: it does not go with --no-demo')
     return { reset: values.reset, once: values.once, demo: !values['no-demo'] }
   } catch (error) {
     say(`${(error as Error).message}\n\n${USAGE}`)
-    return undefined
+    return 2
   }
 }
 
@@ -111,7 +116,7 @@ function worldOf({ addresses, secrets }: Stack, root: string): World {
 
 const demoFile = (folder: string): string => join(folder, 'demo.json')
 
-function overview({ addresses, secrets }: Stack, folder: string): string {
+function overview({ addresses, secrets }: Stack, folder: string, demoJustRan: boolean): string {
   const rows: [string, string][] = [
     ['Identity (auth)', addresses.authUrl],
     ['Webhooks and OAuth', addresses.webhooksUrl],
@@ -126,7 +131,8 @@ function overview({ addresses, secrets }: Stack, folder: string): string {
   if (existsSync(demoFile(folder))) {
     const { person, connection } = JSON.parse(readFileSync(demoFile(folder), 'utf8')) as WalkthroughResult
     rows.push(['Demo account', `${person.email}   password ${person.password}`])
-    rows.push(['  its access token', `${connection.accessToken}   for /v1, one hour`])
+    // The token of an earlier run has most likely expired.
+    if (demoJustRan) rows.push(['  its access token', `${connection.accessToken}   for /v1, one hour`])
   }
   return `${bold('  Where everything is')}\n\n${table(rows)}`
 }

@@ -183,6 +183,13 @@ describe('npm start', () => {
     expect(world().internalToken).not.toBe(internalToken)
   })
 
+  it('explains itself on --help, which is no mistake', async () => {
+    const starter = start('--help')
+    expect(await starter.exitCode).toBe(0)
+    expect(starter.output()).toContain('npm start -- --reset')
+    expect(starter.output()).not.toContain('Everything is up')
+  })
+
   it('explains itself when it does not know an option', async () => {
     const starter = start('--demo')
     expect(await starter.exitCode).toBe(2)
