@@ -53,6 +53,17 @@ describe('H.3 row 11: errors before the redirect URI is trusted', () => {
     ])
   })
 
+  it.each([
+    ['text/html', /^text\/html/],
+    ['*/*', /^text\/html/],
+    ['application/json, text/html;q=0.1', /^text\/html/],
+    ['application/json', /^application\/json/],
+    ['image/png', /^application\/json/],
+  ])('are HTML only when Accept allows it: %s', async (accept, type) => {
+    const { headers } = await oauth.browser().get(oauth.authorizeUrl('svcl_unknown'), { accept })
+    expect(headers.get('content-type')).toMatch(type)
+  })
+
   it('tell the user of an unknown client to add the connection again', async () => {
     const page = await oauth.browser().get(oauth.authorizeUrl('svcl_unknown'))
     expect(page.text).toMatch(/Remove its connection .* add it again/)

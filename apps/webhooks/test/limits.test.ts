@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { OAuthTester } from './support/oauth.js'
 import { startHarness, type Harness } from './support/harness.js'
@@ -121,6 +122,30 @@ describe('B.13: limits of signing in', () => {
       })
       expect(status).toBe(303)
     }
+  })
+
+  it('an outage of the identity server is no failure of the identifier', async () => {
+    const user = harness.identity.addUser()
+    const { browser, page } = await startPage(address())
+    const attempt = () => browser.submit(page, '/login', { identifier: user.email, password: user.password })
+    harness.identity.failWith({ status: 503 })
+    expect(await statuses(4, attempt)).toEqual([503, 503, 503, 503])
+    harness.identity.failWith(null)
+    expect((await attempt()).status).toBe(303)
+  })
+
+  it('nor is it one of the second factor', async () => {
+    const factors = [{ id: randomUUID(), type: 'totp' as const, code: '123456' }]
+    const user = harness.identity.addUser({ factors })
+    const { browser, page } = await startPage(address())
+    const asked = await browser.follow(
+      await browser.submit(page, '/login', { identifier: user.email, password: user.password }),
+    )
+    const attempt = () => browser.submit(asked, '/factor', { code: '123456' })
+    harness.identity.failWith({ status: 503 })
+    expect(await statuses(4, attempt)).toEqual([503, 503, 503, 503])
+    harness.identity.failWith(null)
+    expect((await attempt()).status).toBe(303)
   })
 
   it('attempts per address', async () => {

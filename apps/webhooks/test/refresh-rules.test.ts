@@ -140,7 +140,7 @@ describe('with a credential for the identity server', () => {
     expect((await oauth.refresh(client, tokens.refresh_token)).status).toBe(400)
   })
 
-  it.each([{ status: 500 }, { status: 403 }, { status: 200, hang: true }])(
+  it.each([{ status: 500 }, { status: 403 }, { status: 404 }, { status: 200, hang: true }])(
     'a failing question (%j) lets the refresh pass and is logged',
     async (failure) => {
       const { client, tokens } = await oauth.connect(strict.identity.addUser())

@@ -45,6 +45,8 @@ describe('H.3 row 15: no open redirect', () => {
     answers.push(
       await other.submit(signIn, '/login', { ...evil, identifier: user.email, password: user.password }),
     )
+    const again = await consentPage()
+    answers.push(await again.browser.submit(again.page, '/logout', evil))
     for (const { location } of answers) expect(location ?? '').not.toContain('evil.example')
   })
 })
@@ -205,6 +207,18 @@ describe('H.3 row 19: a transaction', () => {
       ['approve', 'deny'].map((decision) => browser.submit(page, '/decision', { decision })),
     )
     expect(answers.map(({ status }) => status).sort()).toEqual([303, 400])
+  })
+
+  it('gives no code once its client is disabled', async () => {
+    const { browser, page } = await consentPage()
+    const { txn = '' } = formOf(page, '/decision').fields
+    await harness.db.query(
+      `update oauth_clients set disabled_at = now()
+        where client_id = (select client_id from oauth_authorizations where txn_hash = $1)`,
+      [createHash('sha256').update(txn).digest()],
+    )
+    const answer = await browser.submit(page, '/decision', { decision: 'approve' })
+    expect([answer.status, answer.location]).toEqual([400, null])
   })
 
   it('is unusable in another browser session', async () => {

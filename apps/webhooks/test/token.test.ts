@@ -230,6 +230,7 @@ describe('H.4 row 26: client authentication', () => {
       exchange(grant, credentials(disabled)),
       exchange(grant, { client_id: open.client_id, client_secret: 'secret' }),
       exchange(grant, {}, 'Basic !!!'),
+      exchange(grant, { client_id: open.client_id }, 'Basic'),
       exchange(grant, {}, `Basic ${Buffer.from('no colon').toString('base64')}`),
       exchange(grant, {}, basic('%zz', 'x')),
       exchange(grant, {}, basic(id, 'wrong')),

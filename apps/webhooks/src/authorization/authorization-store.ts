@@ -106,8 +106,9 @@ export async function decideAuthorization(
   }>(
     `with decided as (
        update oauth_authorizations a set decided_at = now()
-         from login_sessions s
+         from login_sessions s, oauth_clients c
         where a.txn_hash = $1 and a.session_hash = $2 and s.id_hash = a.session_hash
+          and c.client_id = a.client_id and c.disabled_at is null
           and a.decided_at is null and a.expires_at > now()
           and s.account_id is not null and (not a.fresh_login or s.signed_in_at >= a.created_at)
        returning a.client_id, a.redirect_uri, a.redirect_uri_sent, a.state, a.scope, a.resources, a.code_challenge,

@@ -35,9 +35,10 @@ export function bearerAuthentication({ baseUrl, bearer, limits }: Deps): Authent
   }
 }
 
-/** The token of `Authorization: Bearer`; null without such a header. */
+/** The token of `Authorization: Bearer`, empty when it is missing there; null without such a header. */
 export function bearerToken(req: Request): string | null {
-  return /^bearer +(.*)$/i.exec(req.get('authorization') ?? '')?.[1]?.trim() ?? null
+  const header = /^bearer(?: +(.*))?$/i.exec(req.get('authorization') ?? '')
+  return header && (header[1] ?? '').trim()
 }
 
 /** Whether a token may be looked up at all. */

@@ -10,7 +10,7 @@ type Form = { readonly client_id?: string | undefined; readonly client_secret?: 
  */
 export function clientCredentials(req: Request, form: Form): ClientCredentials {
   const header = req.get('authorization')
-  if (header === undefined || !/^basic /i.test(header)) return fromForm(form)
+  if (header === undefined || !/^basic( |$)/i.test(header)) return fromForm(form)
   if (form.client_secret !== undefined)
     throw new OAuthError('invalid_request', 'Only one method of client authentication may be used')
   const { clientId, secret } = fromHeader(header.slice('basic '.length).trim())

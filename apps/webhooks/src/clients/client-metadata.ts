@@ -87,7 +87,7 @@ function readClientName(value: unknown): string {
 
 /** Control characters, and those that reorder or hide text, could make one name look like another. */
 const withoutInvisible = (text: string) =>
-  text.replace(/[\p{Cc}\p{Cs}\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu, '')
+  text.replace(/[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu, '')
 
 function readExtra(input: Input): ClientExtra {
   const extra: Record<string, string | readonly string[]> = {}

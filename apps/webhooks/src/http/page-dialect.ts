@@ -23,7 +23,7 @@ export const pageDialect = (events: Pick<Events, 'oauthError'>, secure: boolean)
   render(error, req) {
     events.oauthError(error.code)
     // The authorization endpoint answers an unknown client with 400, not with a challenge: there is nobody to log in.
-    if (req.accepts(['html', 'json']) === 'json')
+    if (req.accepts('html') === false)
       return { headers: NO_STORE, body: { error: error.code, error_description: printable(error.message) } }
     const { headers = {}, body } = pageAnswer(
       errorPage({ title: TITLES[error.kind] ?? 'This did not work', message: error.message }),

@@ -133,7 +133,8 @@ export class IdentityClient {
       bearer: this.options.serviceToken ?? '',
       timeoutMs: USER_STATE_TIMEOUT_MS,
     })
-    if (status === 404) return 'gone'
+    // Another 404 is a wrong address or a proxy, and no reason to sign anybody out.
+    if (status === 404 && body['error_code'] === 'user_not_found') return 'gone'
     if (status !== 200) throw new IdentityUnavailableError(`the identity server answered ${status}`)
     if (typeof body['deleted_at'] === 'string') return 'gone'
     const bannedUntil = body['banned_until']

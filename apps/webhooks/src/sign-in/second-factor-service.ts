@@ -1,9 +1,10 @@
 import { type Events } from '../events.js'
 import { type Factor, type IdentityClient, type IdentitySession } from '../identity/identity-client.js'
 import { askIdentity } from '../identity/identity-outage.js'
-import { type UserJwtVerifier } from '../identity/user-jwt.js'
+import { type IdentityUser, type UserJwtVerifier } from '../identity/user-jwt.js'
 import { type OpenSession, type SessionService } from '../sessions/session-service.js'
 import { type Session } from '../sessions/session-store.js'
+import { limitFailures, type FailureLimit } from './failure-limit.js'
 
 /** A sign-in between password and second factor. `challengeId` is there once a code was sent to a phone. */
 export type PendingSignIn = IdentitySession & {
@@ -11,8 +12,6 @@ export type PendingSignIn = IdentitySession & {
   readonly factorId: string
   readonly challengeId: string | null
 }
-
-type FailureLimit = { consume(key: string): Promise<void>; refund(key: string): Promise<void> }
 
 type Deps = {
   identity: IdentityClient
@@ -55,12 +54,27 @@ export class SecondFactorService {
 
   /** The signed-in session; null for a wrong or late code. */
   async verify(session: Session, code: string, clientIp: string): Promise<OpenSession | null> {
-    const { identity, users, sessions, failures, events } = this.deps
+    const { sessions, failures, events } = this.deps
     const pending = this.pending(session)
     const factor = pending?.factors.find(({ id }) => id === pending.factorId)
     if (!pending || !factor) return null
-    const key = `factor ${pending.accountId}`
-    await failures.consume(key)
+    const { accountId } = pending
+    const user = await limitFailures(
+      { limit: failures, key: `factor ${accountId}` },
+      () => this.#answer(pending, factor, { code, clientIp }),
+      (found) => found === null,
+    )
+    events.login(user ? 'ok' : 'refused', { accountId })
+    return user && sessions.signIn(session, { id: accountId, email: user.email })
+  }
+
+  /** The user of the raised session; null when the code was refused. */
+  async #answer(
+    pending: PendingSignIn,
+    factor: Factor,
+    { code, clientIp }: { code: string; clientIp: string },
+  ): Promise<IdentityUser | null> {
+    const { identity, users, events } = this.deps
     // An authenticator has nothing to send, so its challenge is made together with the answer.
     const challengeId = pending.challengeId ?? (await this.#challenge(pending, factor, clientIp))
     if (challengeId === null) return null
@@ -69,13 +83,7 @@ export class SecondFactorService {
       identity.verifyFactor(pending.accessToken, answer, clientIp),
     )
     const user = raised && (await users.verify(raised.accessToken))
-    if (user?.accountId !== pending.accountId) {
-      events.login('refused', { accountId: pending.accountId })
-      return null
-    }
-    await failures.refund(key)
-    events.login('ok', { accountId: user.accountId })
-    return sessions.signIn(session, { id: user.accountId, email: user.email })
+    return user?.accountId === pending.accountId ? user : null
   }
 
   #challenge({ accessToken }: PendingSignIn, { id }: Factor, clientIp: string): Promise<string | null> {

@@ -10,14 +10,12 @@ import { askIdentity } from '../identity/identity-outage.js'
 import { type UserJwtVerifier } from '../identity/user-jwt.js'
 import { type OpenSession, type SessionService } from '../sessions/session-service.js'
 import { type Session } from '../sessions/session-store.js'
+import { limitFailures, type FailureLimit } from './failure-limit.js'
 import { type SecondFactorService } from './second-factor-service.js'
 
 /** `refused` says nothing of why: wrong, unknown, unconfirmed and banned look the same. */
 export type SignInOutcome =
   { kind: 'signed_in'; session: OpenSession } | { kind: 'second_factor' } | { kind: 'refused' }
-
-/** Counts attempts of one identifier; taken before the attempt and given back when it succeeds. */
-type FailureLimit = { consume(key: string): Promise<void>; refund(key: string): Promise<void> }
 
 type Deps = {
   identity: IdentityClient
@@ -38,13 +36,12 @@ export class SignInService {
   async withPassword(session: Session, input: PasswordSignIn, clientIp: string): Promise<SignInOutcome> {
     const { identity, failures, events } = this.deps
     const key = sha256(input.identifier.trim().toLowerCase()).toString('base64url')
-    await failures.consume(key)
-    const outcome = await this.#admit(
-      session,
-      await askIdentity(events, () => identity.signInWithPassword(input, clientIp)),
+    return limitFailures(
+      { limit: failures, key },
+      async () =>
+        this.#admit(session, await askIdentity(events, () => identity.signInWithPassword(input, clientIp))),
+      ({ kind }) => kind === 'refused',
     )
-    if (outcome.kind !== 'refused') await failures.refund(key)
-    return outcome
   }
 
   /** With a user JWT that the identity server handed to the browser: magic link, external provider. */
