@@ -1,6 +1,6 @@
 import { healthHandlers, metricsHandler } from '@signet/http'
 import express, { type Express } from 'express'
-import { requireAdminToken } from './admin/admin-token.js'
+import { readersWithToken } from './admin/admin-token.js'
 import { DASHBOARD_PATH, queueDashboard } from './admin/queue-dashboard.js'
 import { type Context } from './context.js'
 
@@ -13,7 +13,7 @@ export function createApp({ config, db, registry, queues, isRedisReady }: Contex
   app.get('/readyz', ready)
   app.get('/metrics', metricsHandler(registry))
   if (config.adminToken !== undefined)
-    app.use(DASHBOARD_PATH, requireAdminToken(config.adminToken), queueDashboard(queues))
+    app.use(DASHBOARD_PATH, readersWithToken(config.adminToken), queueDashboard(queues))
   app.use((_req, res) => void res.status(404).json({ error: { code: 'not_found', message: 'No such page' } }))
   return app
 }

@@ -1,5 +1,5 @@
 import { type Queryable } from '@signet/db'
-import { countDisabledEndpoints, readBacklog, type WebhookQueues } from '@signet/webhook-core'
+import { countDisabledEndpoints, readBacklog, readSwitch, type WebhookQueues } from '@signet/webhook-core'
 import { Gauge, type Registry } from 'prom-client'
 
 export type BacklogGaugesDeps = {
@@ -32,6 +32,8 @@ export function registerBacklogGauges({ db, queues, registry, now }: BacklogGaug
   )
   const disabled = async () => ({ disabled: await countDisabledEndpoints(db) })
   single(registry, 'disabled', 'Endpoints that are disabled now', disabled, 'disabled_endpoints')
+  const paused = async () => ({ paused: (await readSwitch(db)).paused ? 1 : 0 })
+  single(registry, 'paused', '1 while an operator has paused deliveries', paused)
   queueGauge(registry, queues)
 }
 

@@ -72,7 +72,7 @@ export const settings = defineSettings({
     env: ['DISPATCHER_PORT', 'PORT'],
     fallback: 8084,
     max: 65535,
-    doc: 'Health and metrics; private network. 0 picks a free one.',
+    doc: 'Health, metrics and the queue dashboard; private network. 0 picks a free one.',
   }),
   host: text({
     env: 'DISPATCHER_HOST',
@@ -124,7 +124,7 @@ export const settings = defineSettings({
     optional: true,
     secret: true,
     minBytes: 32,
-    doc: 'Reserved for operators on this port; required outside development.',
+    doc: 'Guards the queue dashboard at `/queues` (any user name, this as password); required outside development. Without it there is no dashboard.',
   }),
 })
 

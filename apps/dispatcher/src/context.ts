@@ -27,6 +27,7 @@ import { createDispatchWorker } from './dispatching/dispatch-worker.js'
 import { Engine } from './engine.js'
 import { createEvents } from './events.js'
 import { EndpointLanes } from './fairness/endpoint-lanes.js'
+import { PauseSwitch } from './operations/pause-switch.js'
 import { JobPresence } from './queues/job-presence.js'
 import { post } from './sending/http-sender.js'
 import { Retention } from './retention/retention.js'
@@ -123,7 +124,14 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     events,
     now,
   })
-  const sweeper = new Sweeper({ db, queues, presence: new JobPresence(producerRedis), events, now })
+  const sweeper = new Sweeper({
+    db,
+    queues,
+    presence: new JobPresence(producerRedis),
+    pauseSwitch: new PauseSwitch(db, queues),
+    events,
+    now,
+  })
   const engine = new Engine({
     workers: [
       createDispatchWorker({ queue, dispatch, events }),

@@ -38,14 +38,17 @@ describe('the queue dashboard', () => {
     }
   })
 
-  it('takes changes from its own page only', async () => {
+  it('shows and never changes: who pauses, does it by name with the operator command', async () => {
     const app = createApp(dispatcher)
-    const pause = () => request(app).put('/queues/api/queues/events/pause').auth('operator', TOKEN)
-    await pause().set('sec-fetch-site', 'cross-site').expect(403)
-    await pause().set('origin', 'https://evil.example').expect(403)
+    for (const path of ['queues/events/pause', 'queues/pause', 'queues/deliveries/clean/waiting']) {
+      await request(app).put(`/queues/api/${path}`).auth('operator', TOKEN).expect(405)
+    }
+    await request(app).delete('/queues/api/queues/events/obliterate').auth('operator', TOKEN).expect(405)
+    await request(app).put('/queues/api/queues/events/pause').expect(401)
     expect(await dispatcher.queues.events.isPaused()).toBe(false)
-    await pause().set('sec-fetch-site', 'same-origin').expect(200)
-    expect(await dispatcher.queues.events.isPaused()).toBe(true)
+    const list = await request(app).get('/queues/api/queues').auth('operator', TOKEN).expect(200)
+    const { queues } = list.body as { queues: { readOnlyMode: boolean }[] }
+    expect(queues.map(({ readOnlyMode }) => readOnlyMode)).toEqual([true, true])
   })
 
   it('is not there without a configured token', async () => {

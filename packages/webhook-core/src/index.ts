@@ -134,7 +134,22 @@ export {
   deleteOldEvents,
   purgeRecording,
 } from './stores/purge-store.js'
-export { replayDeliveries, type ReplayRequest, type ReplayTarget } from './stores/replay-store.js'
+export {
+  findReplayable,
+  replayDeliveries,
+  type Replayable,
+  type ReplayRequest,
+  type ReplayTarget,
+} from './stores/replay-store.js'
+export {
+  findDeliveryReport,
+  listOperatorActions,
+  readSwitch,
+  setPaused,
+  type DeliveryReport,
+  type OperatorAction,
+  type Switch,
+} from './stores/operator-store.js'
 
 export { BodyBuilder, type BodyBuilderOptions, type PayloadProblem } from './payload/body-builder.js'
 export {

@@ -190,7 +190,13 @@ const hotQueries: [name: string, run: (db: Queryable) => Promise<unknown>, index
   [
     'replaying a delivery',
     (db) =>
-      replayDeliveries(db, { operator: 'sre', now: NOW, limit: 1, deliveryId: deliveryIds[0] as DeliveryId }),
+      replayDeliveries(db, {
+        operator: 'sre',
+        reason: 'a test',
+        now: NOW,
+        limit: 1,
+        deliveryId: deliveryIds[0] as DeliveryId,
+      }),
     ['webhook_deliveries_event_endpoint_idx', 'webhook_deliveries_pkey'],
   ],
   ['retention', (db) => deleteOldEvents(db, new Date(20), 10), ['webhook_events_pkey']],

@@ -13,7 +13,7 @@ import {
 } from './support/fixtures.js'
 
 const database = useDatabase()
-const request = { operator: 'sre@example.com', now: later(1000), limit: 100 }
+const request = { operator: 'sre@example.com', reason: 'receiver was down', now: later(1000), limit: 100 }
 const over = { kind: 'over', error: 'http_500' } as const
 
 describe('replayDeliveries', () => {
@@ -40,7 +40,10 @@ describe('replayDeliveries', () => {
       {
         operator: 'sre@example.com',
         action: 'replay',
-        detail: { deliveries: [{ id: made.id, endpoint_id: endpoint.id, event_id: failed.eventId }] },
+        detail: {
+          reason: 'receiver was down',
+          deliveries: [{ id: made.id, endpoint_id: endpoint.id, event_id: failed.eventId }],
+        },
       },
     ])
   })

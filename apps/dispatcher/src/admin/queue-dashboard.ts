@@ -7,15 +7,21 @@ import { type RequestHandler } from 'express'
 export const DASHBOARD_PATH = '/queues'
 
 /**
- * Bull Board over both queues. Nothing that is done there can lose an event: whatever is removed from a queue, the sweeper
- * puts back. Jobs hold ids only, so there is nothing to hide in them.
+ * Bull Board over both queues, for looking only (decision 0065). Changes go through the operator command, which writes down
+ * who made them. Jobs hold ids only, so there is nothing to hide in them.
  */
 export function queueDashboard({ events, deliveries }: WebhookQueues): RequestHandler {
   const serverAdapter = new ExpressAdapter().setBasePath(DASHBOARD_PATH)
   createBullBoard({
     queues: [
-      new BullMQAdapter(events, { description: 'Events whose deliveries are still to be made' }),
-      new BullMQAdapter(deliveries, { description: 'Deliveries with an attempt before them' }),
+      new BullMQAdapter(events, {
+        readOnlyMode: true,
+        description: 'Events whose deliveries are still to be made',
+      }),
+      new BullMQAdapter(deliveries, {
+        readOnlyMode: true,
+        description: 'Deliveries with an attempt before them',
+      }),
     ],
     serverAdapter,
     options: { uiConfig: { boardTitle: 'Dispatcher' } },

@@ -10,12 +10,14 @@ import {
   type WebhookQueues,
 } from '@signet/webhook-core'
 import { type Events } from '../events.js'
+import { type PauseSwitch } from '../operations/pause-switch.js'
 import { type JobPresence } from '../queues/job-presence.js'
 
 export type SweeperDeps = {
   db: Db
   queues: WebhookQueues
   presence: JobPresence
+  pauseSwitch: Pick<PauseSwitch, 'apply'>
   events: Events
   now: () => Date
   intervalMs?: number
@@ -82,6 +84,8 @@ export class Sweeper {
     while (this.again && !this.stopping.signal.aborted) {
       this.again = false
       try {
+        // First, so that an emptied Redis is paused again before it is given any work.
+        await this.deps.pauseSwitch.apply()
         await this.sweep()
       } catch (error) {
         this.deps.events.sweepFailed(error)

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Authority, loadAuthority } from '../certificate.js'
 import { type Guarded } from '../child.js'
@@ -86,6 +86,7 @@ async function startServices(
     secrets,
     retryDelaysSeconds: shortRetries ? SHORT_RETRIES : undefined,
   })
+  writeEnvironments(join(folder, 'env'), environments)
   const service = (name: ServiceName, command: 'migrate' | 'serve'): ServiceRun => ({
     name,
     root,
@@ -102,6 +103,15 @@ async function startServices(
     () => runService(service('webhooks', 'serve'), `${addresses.webhooksUrl}/readyz`),
     () => runService(service('dispatcher', 'serve'), `${addresses.dispatcherUrl}/readyz`),
   )
+}
+
+/** For `node --env-file`: one-off commands, such as the dispatcher's `ops`, against the running stack. */
+function writeEnvironments(folder: string, environments: Record<ServiceName, Record<string, string>>): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  for (const [name, variables] of Object.entries(environments)) {
+    const lines = Object.entries(variables).map(([key, value]) => `${key}='${value}'\n`)
+    writeFileSync(join(folder, `${name}.env`), lines.join(''), { mode: 0o600 })
+  }
 }
 
 async function reset(folder: string): Promise<void> {

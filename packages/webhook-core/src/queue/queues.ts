@@ -77,9 +77,22 @@ export class WebhookQueues {
     )
   }
 
+  /** Lets no worker take a job, or lets them again. Rejects when Redis is away. */
+  async setPaused(paused: boolean): Promise<void> {
+    this.#requireRedis()
+    for (const queue of [this.events, this.deliveries]) {
+      if ((await queue.isPaused()) === paused) continue
+      await (paused ? queue.pause() : queue.resume())
+    }
+  }
+
+  get isConnected(): boolean {
+    return this.#connection.status === 'ready'
+  }
+
   /** BullMQ would wait for the first connection as long as it takes. */
   #requireRedis(): void {
-    if (this.#connection.status !== 'ready') throw new Error('Redis is not connected')
+    if (!this.isConnected) throw new Error('Redis is not connected')
   }
 
   /** Closes the queues, not the connection, which its maker closes. */

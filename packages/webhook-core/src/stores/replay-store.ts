@@ -1,13 +1,14 @@
 import { type Queryable } from '@signet/db'
-import { type DeliveryId, type EndpointId } from '../ids.js'
+import { type DeliveryId, type EndpointId, type EventId } from '../ids.js'
 import { type DueDelivery } from '../queue/queues.js'
 
 /** What to send again: one delivery, or what failed for an endpoint since a time. */
 export type ReplayTarget = { deliveryId: DeliveryId } | { endpointId: EndpointId; failedSince: Date }
 
 export type ReplayRequest = ReplayTarget & {
-  /** Who asks; kept with the action. */
+  /** Who asks, and why; kept with the action. */
   operator: string
+  reason: string
   now: Date
   /** Deliveries at most; call again for more. */
   limit: number
@@ -15,31 +16,15 @@ export type ReplayRequest = ReplayTarget & {
 
 /**
  * Makes new deliveries of the same events and writes down who asked, in one statement (an operator's command, never part of
- * the API). Left out: events without a body, endpoints that are not active, and, for an endpoint as a whole, events that
- * have meanwhile been delivered or are pending. Returns the new deliveries, to be put into the queue.
+ * the API). Left out: events without a body, endpoints that are not active, and events that are pending for the endpoint or
+ * have been delivered to it since. Returns the new deliveries, to be put into the queue.
  */
 export async function replayDeliveries(db: Queryable, request: ReplayRequest): Promise<DueDelivery[]> {
-  const one = 'deliveryId' in request
   const { rows } = await db.query<{ id: DeliveryId; endpoint_id: EndpointId }>(
-    `with chosen as (
-       select distinct on (d.event_id, d.endpoint_id) d.event_id, d.endpoint_id, d.event_type
-       from webhook_deliveries d
-       join webhook_events v on v.id = d.event_id and v.body is not null
-       join webhook_endpoints e on e.id = d.endpoint_id and e.status = 1 and e.deleted_at is null
-       where ${
-         one
-           ? 'd.id = $4'
-           : `d.endpoint_id = $4 and d.status = 2 and d.created_at >= $5 and not exists (
-                select from webhook_deliveries other
-                where other.event_id = d.event_id and other.endpoint_id = d.endpoint_id and other.status in (0, 1)
-              )`
-       }
-       order by d.event_id, d.endpoint_id
-       limit $3
-     ),
+    `with chosen as (${chosenBy(request)} limit $3),
      created as (
        insert into webhook_deliveries (endpoint_id, event_id, event_type, next_attempt_at, replay)
-       select chosen.endpoint_id, chosen.event_id, chosen.event_type, $2, (
+       select chosen.endpoint_id, chosen.event_id, chosen.event_type, $4, (
          select max(d.replay) + 1 from webhook_deliveries d
          where d.event_id = chosen.event_id and d.endpoint_id = chosen.endpoint_id
        )
@@ -50,17 +35,55 @@ export async function replayDeliveries(db: Queryable, request: ReplayRequest): P
      ),
      noted as (
        insert into operator_actions (operator, action, detail)
-       select $1, 'replay', jsonb_build_object('deliveries', jsonb_agg(jsonb_build_object(
+       select $5, 'replay', jsonb_build_object('reason', $6::text, 'deliveries', jsonb_agg(jsonb_build_object(
          'id', id::text, 'endpoint_id', endpoint_id::text, 'event_id', event_id)))
        from created having count(*) > 0
      )
      select id, endpoint_id from created order by id`,
-    [
-      request.operator,
-      request.now,
-      request.limit,
-      ...('deliveryId' in request ? [request.deliveryId] : [request.endpointId, request.failedSince]),
-    ],
+    [...valuesOf(request), request.limit, request.now, request.operator, request.reason],
   )
   return rows.map(({ id, endpoint_id }) => ({ id, endpointId: endpoint_id }))
 }
+
+export type Replayable = { deliveryId: DeliveryId; endpointId: EndpointId; eventId: EventId }
+
+/** What `replayDeliveries` would send again, without doing it. */
+export async function findReplayable(
+  db: Queryable,
+  target: ReplayTarget,
+  limit: number,
+): Promise<Replayable[]> {
+  const { rows } = await db.query<{ id: DeliveryId; endpoint_id: EndpointId; event_id: EventId }>(
+    `${chosenBy(target)} limit $3`,
+    [...valuesOf(target), limit],
+  )
+  return rows.map(({ id, endpoint_id, event_id }) => ({
+    deliveryId: id,
+    endpointId: endpoint_id,
+    eventId: event_id,
+  }))
+}
+
+/** $1 is an id, $2 the time for an endpoint as a whole. */
+const chosenBy = (target: ReplayTarget): string => `
+  select distinct on (d.event_id, d.endpoint_id) d.id, d.event_id, d.endpoint_id, d.event_type
+  from webhook_deliveries d
+  join webhook_events v on v.id = d.event_id and v.body is not null
+  join webhook_endpoints e on e.id = d.endpoint_id and e.status = 1 and e.deleted_at is null
+  where ${
+    'deliveryId' in target
+      ? // A success of its own may be repeated; one of a later replay means that somebody was here before.
+        `d.id = $1 and $2::timestamptz is null and not exists (
+           select from webhook_deliveries other
+           where other.event_id = d.event_id and other.endpoint_id = d.endpoint_id
+             and (other.status = 0 or other.status = 1 and other.replay > d.replay)
+         )`
+      : `d.endpoint_id = $1 and d.status = 2 and d.created_at >= $2 and not exists (
+           select from webhook_deliveries other
+           where other.event_id = d.event_id and other.endpoint_id = d.endpoint_id and other.status in (0, 1)
+         )`
+  }
+  order by d.event_id, d.endpoint_id, d.id`
+
+const valuesOf = (target: ReplayTarget): [string, Date | null] =>
+  'deliveryId' in target ? [target.deliveryId, null] : [target.endpointId, target.failedSince]

@@ -1,0 +1,145 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Queryable } from '@signet/db'
+import {
+  countDisabledEndpoints,
+  deliveryJobId,
+  findDeliveryReport,
+  findReplayable,
+  listAttempts,
+  listOperatorActions,
+  readBacklog,
+  readSwitch,
+  replayDeliveries,
+  setPaused,
+  type Attempt,
+  type Backlog,
+  type DeliveryId,
+  type DeliveryReport,
+  type OperatorAction,
+  type Replayable,
+  type ReplayTarget,
+  type Switch,
+  type WebhookQueues,
+} from '@signet/webhook-core'
+import { type Author } from './ops-arguments.js'
+import { PauseSwitch } from './pause-switch.js'
+
+export type OperationsDeps = {
+  db: Queryable
+  queues: WebhookQueues
+  now: () => Date
+}
+
+export type QueueState = { waiting: number; active: number; delayed: number; workers: number }
+
+export type Status = {
+  switch: Switch
+  backlog: Backlog
+  disabledEndpoints: number
+  /** Null when Redis does not answer. */
+  queues: Record<'events' | 'deliveries', QueueState> | null
+  actions: OperatorAction[]
+}
+
+/** `unqueued`: committed while Redis was away; the sweeper queues them. */
+export type Requeued = { deliveries: DeliveryId[]; unqueued: boolean }
+export type Inspected = { delivery: DeliveryReport; attempts: Attempt[]; job: string }
+
+/** A batch is one statement and one row of `operator_actions`, however many deliveries failed. */
+const BATCH = 1000
+const POLL_MS = 200
+
+/** What operators can do by hand. Each change is a committed row before the queue hears of it. */
+export class Operations {
+  private readonly pauseSwitch: PauseSwitch
+
+  constructor(private readonly deps: OperationsDeps) {
+    this.pauseSwitch = new PauseSwitch(deps.db, deps.queues)
+  }
+
+  async status(): Promise<Status> {
+    const { db, now } = this.deps
+    const [decided, backlog, disabledEndpoints, actions, queues] = await Promise.all([
+      readSwitch(db),
+      readBacklog(db, now()),
+      countDisabledEndpoints(db),
+      listOperatorActions(db, 5),
+      this.queueStates().catch(() => null),
+    ])
+    return { switch: decided, backlog, disabledEndpoints, queues, actions }
+  }
+
+  /** False when Redis could not be told; then every dispatcher does it as soon as Redis is back. */
+  async setPaused(paused: boolean, author: Author): Promise<boolean> {
+    await setPaused(this.deps.db, paused, author)
+    return this.pauseSwitch.apply().then(
+      () => true,
+      () => false,
+    )
+  }
+
+  /** How many jobs are still in flight when the time is over; 0 is drained. */
+  async drained(timeoutMs: number): Promise<number> {
+    const deadline = performance.now() + timeoutMs
+    for (;;) {
+      const active = await this.active()
+      if (active === 0 || performance.now() >= deadline) return active
+      await sleep(POLL_MS)
+    }
+  }
+
+  preview(target: ReplayTarget, limit: number): Promise<Replayable[]> {
+    return findReplayable(this.deps.db, target, limit)
+  }
+
+  async requeue(target: ReplayTarget, { operator, reason }: Author): Promise<Requeued> {
+    const { db, queues, now } = this.deps
+    const deliveries: DeliveryId[] = []
+    let unqueued = false
+    for (;;) {
+      const made = await replayDeliveries(db, { ...target, operator, reason, now: now(), limit: BATCH })
+      deliveries.push(...made.map(({ id }) => id))
+      await queues.addDeliveries(made).catch(() => (unqueued = true))
+      if (made.length < BATCH) return { deliveries, unqueued }
+    }
+  }
+
+  async inspect(id: DeliveryId): Promise<Inspected | null> {
+    const { db } = this.deps
+    const delivery = await findDeliveryReport(db, id)
+    if (!delivery) return null
+    return { delivery, attempts: await listAttempts(db, id), job: await this.jobState(id) }
+  }
+
+  private async jobState(id: DeliveryId): Promise<string> {
+    if (!this.deps.queues.isConnected) return 'unknown, Redis does not answer'
+    try {
+      const state = await this.deps.queues.deliveries.getJobState(deliveryJobId(id))
+      return state === 'unknown' ? 'none' : state
+    } catch {
+      return 'unknown, Redis does not answer'
+    }
+  }
+
+  private async active(): Promise<number> {
+    const { events, deliveries } = this.deps.queues
+    const counts = await Promise.all([events.getActiveCount(), deliveries.getActiveCount()])
+    return counts.reduce((sum, count) => sum + count, 0)
+  }
+
+  private async queueStates(): Promise<Status['queues']> {
+    const { events, deliveries, isConnected } = this.deps.queues
+    if (!isConnected) return null
+    const [ofEvents, ofDeliveries] = await Promise.all([queueState(events), queueState(deliveries)])
+    return { events: ofEvents, deliveries: ofDeliveries }
+  }
+}
+
+async function queueState(queue: WebhookQueues['events'] | WebhookQueues['deliveries']): Promise<QueueState> {
+  const [counts, workers] = await Promise.all([
+    queue.getJobCounts('waiting', 'active', 'delayed'),
+    queue.getWorkersCount(),
+  ])
+  const { waiting = 0, active = 0, delayed = 0 } = counts
+  return { waiting, active, delayed, workers }
+}

@@ -1,0 +1,164 @@
+import { parseArgs } from 'node:util'
+import { parseDeliveryId, parseEndpointId, type DeliveryId, type ReplayTarget } from '@signet/webhook-core'
+import { wrongUsage } from './ops-error.js'
+
+/** Who does it and why: part of every command that changes something. */
+export type Author = { operator: string; reason: string }
+
+export type OpsCommand =
+  | { name: 'help' }
+  | { name: 'status' }
+  | { name: 'pause' | 'resume'; author: Author }
+  | { name: 'drain'; author: Author; timeoutMs: number }
+  | { name: 'requeue'; author: Author; target: ReplayTarget; dryRun: boolean }
+  | { name: 'inspect'; deliveryId: DeliveryId }
+
+export const USAGE = `Usage: node apps/dispatcher/dist/main.js ops <command> [options]
+
+  status                                   what waits, what is paused, who did what last
+  pause    --why TEXT                      start no new work; events are accepted and kept
+  resume   --why TEXT                      go on
+  drain    --why TEXT [--timeout SECONDS]  pause, then wait until nothing is in flight (default 30)
+  requeue  DELIVERY --why TEXT             send the event of one delivery again, as a new delivery
+  requeue  --endpoint ID --since TIME --why TEXT
+                                           the same for all that failed for an endpoint since a time:
+                                           2026-01-31T09:00:00Z, or 30m, 6h, 2d ago
+  inspect  DELIVERY                        one delivery with its attempts
+
+  --by NAME    who does it; default: the variables USER or LOGNAME
+  --dry-run    with requeue: only say what would be sent
+  --json       one JSON object instead of text
+
+The settings are those of the dispatcher. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing found
+or nothing to do, 4 not drained in time.`
+
+type Values = {
+  [Name in keyof typeof OPTIONS]?: (typeof OPTIONS)[Name]['type'] extends 'boolean' ? boolean : string
+}
+
+const OPTIONS = {
+  why: { type: 'string' },
+  by: { type: 'string' },
+  timeout: { type: 'string' },
+  endpoint: { type: 'string' },
+  since: { type: 'string' },
+  'dry-run': { type: 'boolean' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const
+
+/** Which options a command takes besides `--json`; another one is a mistake and not silently dropped. */
+const TAKES: Record<string, readonly (keyof typeof OPTIONS)[]> = {
+  help: [],
+  status: [],
+  pause: ['why', 'by'],
+  resume: ['why', 'by'],
+  drain: ['why', 'by', 'timeout'],
+  requeue: ['why', 'by', 'endpoint', 'since', 'dry-run'],
+  inspect: [],
+}
+
+export type OpsArguments = { command: OpsCommand; json: boolean }
+
+/** Reads the words after `ops`. Throws a usage error that names what is wrong. */
+export function parseOps(
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  now: Date,
+): OpsArguments {
+  const { values, positionals } = parse(argv)
+  const [name, ...operands] = positionals
+  const json = values.json === true
+  if (values.help || name === 'help') return { command: { name: 'help' }, json }
+  if (name === undefined) throw wrongUsage('Which command?')
+  const allowed = TAKES[name]
+  if (!allowed) throw wrongUsage(`Unknown command: ${name}`)
+  for (const option of Object.keys(values)) {
+    if (option !== 'json' && !allowed.some((item) => item === option))
+      throw wrongUsage(`${name} does not take --${option}`)
+  }
+  return { command: toCommand(name, operands, values, () => authorOf(values, env), now), json }
+}
+
+function toCommand(
+  name: string,
+  operands: string[],
+  values: Values,
+  author: () => Author,
+  now: Date,
+): OpsCommand {
+  const takesOne = name === 'inspect' || (name === 'requeue' && values.endpoint === undefined)
+  if (operands.length > (takesOne ? 1 : 0)) throw wrongUsage(`Too much: ${operands.at(-1)}`)
+  switch (name) {
+    case 'pause':
+    case 'resume':
+      return { name, author: author() }
+    case 'drain':
+      return { name, timeoutMs: 1000 * secondsOf(values.timeout ?? '30'), author: author() }
+    case 'requeue':
+      return {
+        name,
+        target: targetOf(operands[0], values, now),
+        dryRun: values['dry-run'] === true,
+        author: author(),
+      }
+    case 'inspect':
+      return { name, deliveryId: deliveryOf(operands[0]) }
+    default:
+      return { name: 'status' }
+  }
+}
+
+function parse(argv: readonly string[]) {
+  try {
+    return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true })
+  } catch (error) {
+    throw wrongUsage(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function authorOf(values: Values, env: Readonly<Record<string, string | undefined>>): Author {
+  const operator = (values.by ?? env['USER'] ?? env['LOGNAME'] ?? '').trim()
+  if (operator === '' || operator.length > 200) throw wrongUsage('Say who you are: --by NAME')
+  const reason = (values.why ?? '').trim()
+  if (reason === '' && values['dry-run'] !== true)
+    throw wrongUsage('Say why: --why TEXT. It is kept with what you do.')
+  if (reason.length > 1000) throw wrongUsage('--why takes 1000 characters at most')
+  return { operator, reason }
+}
+
+function targetOf(operand: string | undefined, { endpoint, since }: Values, now: Date): ReplayTarget {
+  if (endpoint === undefined) {
+    if (since !== undefined) throw wrongUsage('--since belongs to --endpoint')
+    return { deliveryId: deliveryOf(operand) }
+  }
+  const endpointId = parseEndpointId(endpoint)
+  if (!endpointId) throw wrongUsage('--endpoint takes the number of an endpoint')
+  if (since === undefined) throw wrongUsage('Since when? --since TIME')
+  return { endpointId, failedSince: timeOf(since, now) }
+}
+
+function deliveryOf(text: string | undefined): DeliveryId {
+  const id = text === undefined ? null : parseDeliveryId(text)
+  if (!id) throw wrongUsage('Which delivery? Its number is in the delivery log and in X-Service-Delivery.')
+  return id
+}
+
+function secondsOf(text: string): number {
+  if (!/^\d{1,5}$/.test(text)) throw wrongUsage('--timeout takes a number of seconds')
+  return Number(text)
+}
+
+const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)$/
+
+function timeOf(text: string, now: Date): Date {
+  const [, amount, unit] = /^(\d{1,4})([mhd])$/.exec(text) ?? []
+  if (amount !== undefined) return new Date(now.getTime() - Number(amount) * (UNIT_MS[unit ?? ''] ?? 0))
+  const at = new Date(text)
+  // A time without its zone would mean another moment on every machine.
+  if (!ISO_TIME.test(text) || Number.isNaN(at.getTime()))
+    throw wrongUsage('--since takes 2026-01-31T09:00:00Z, or 30m, 6h, 2d')
+  if (at > now) throw wrongUsage('--since lies in the future')
+  return at
+}

@@ -1,0 +1,86 @@
+import { deliveryStatus, endpointStatus, type DeliveryReport, type Replayable } from '@signet/webhook-core'
+import { type Inspected, type Status } from './operations.js'
+
+/** What a command prints: text for people, the same facts as JSON for scripts. */
+export type Report = { text: string; json: object }
+
+export function statusReport(status: Status): Report {
+  const { switch: decided, backlog, disabledEndpoints, queues, actions } = status
+  const oldest = backlog.oldestDueAt ? `, the oldest since ${iso(backlog.oldestDueAt)}` : ''
+  const lines = [
+    decided.paused
+      ? `Paused since ${iso(decided.since)} by ${decided.operator}: ${decided.reason}`
+      : 'Delivering',
+    `Pending deliveries: ${capped(backlog.pending)}, due now ${capped(backlog.due)}${oldest}`,
+    `Disabled endpoints: ${disabledEndpoints}`,
+    ...(queues
+      ? Object.entries(queues).map(
+          ([name, { waiting, active, delayed, workers }]) =>
+            `Queue ${name}: ${waiting} waiting, ${active} in flight, ${delayed} delayed; ${workers} dispatchers`,
+        )
+      : ['Queues: Redis does not answer']),
+    ...(actions.length > 0 ? ['', 'Last actions:'] : []),
+    ...actions.map(
+      ({ at, operator, action, reason }) => `  ${iso(at)}  ${action.padEnd(7)} ${operator}: ${reason}`,
+    ),
+  ]
+  return { text: lines.join('\n'), json: status }
+}
+
+export function previewReport(found: readonly Replayable[], limit: number): Report {
+  const more = found.length === limit ? ' or more' : ''
+  const lines = [
+    `Would send again: ${found.length}${more}`,
+    ...found
+      .slice(0, 20)
+      .map(
+        ({ deliveryId, endpointId, eventId }) =>
+          `  delivery ${deliveryId} of ${eventId} to endpoint ${endpointId}`,
+      ),
+    ...(found.length > 20 ? ['  …'] : []),
+  ]
+  return { text: lines.join('\n'), json: { dry_run: true, deliveries: found } }
+}
+
+export function deliveryReport({ delivery, attempts, job }: Inspected): Report {
+  const { event, endpoint, others } = delivery
+  const url = withoutQuery(endpoint.url)
+  const lines = [
+    `Delivery ${delivery.id}: ${stateOf(delivery)}, ${delivery.attempts} attempts${delivery.lastError && `, last failure ${delivery.lastError}`}`,
+    `  made ${iso(delivery.createdAt)}${delivery.replay > 0 ? `, replay ${delivery.replay}` : ''}`,
+    ...(delivery.nextAttemptAt ? [`  next attempt ${iso(delivery.nextAttemptAt)}, job: ${job}`] : []),
+    ...(delivery.deliveredAt ? [`  delivered ${iso(delivery.deliveredAt)}`] : []),
+    `Event ${event.id}: ${event.type}, ${event.state}, ${event.bytes} bytes, made ${iso(event.createdAt)}`,
+    `Endpoint ${endpoint.id} of account ${endpoint.accountId}: ${endpointState(delivery)}, ${endpoint.consecutiveFailures} failures in a row`,
+    `  ${url}`,
+    ...others.map(({ id, replay, status }) => `Also delivery ${id}, replay ${replay}: ${WORDS[status]}`),
+    ...(attempts.length > 0 ? ['Attempts:'] : []),
+    ...attempts.map(
+      ({ number, startedAt, durationMs, httpStatus, error }) =>
+        `  ${number}  ${iso(startedAt)}  ${String(durationMs).padStart(5)} ms  ${httpStatus ?? '-'}  ${error || 'delivered'}`,
+    ),
+  ]
+  return {
+    text: lines.join('\n'),
+    json: { ...delivery, endpoint: { ...endpoint, url }, job, attempt_log: attempts },
+  }
+}
+
+const WORDS = {
+  [deliveryStatus.pending]: 'pending',
+  [deliveryStatus.delivered]: 'delivered',
+  [deliveryStatus.failed]: 'failed',
+} as const
+
+const stateOf = ({ status }: DeliveryReport) => WORDS[status]
+
+export function endpointState({ endpoint }: DeliveryReport): string {
+  if (endpoint.deletedAt) return `deleted ${iso(endpoint.deletedAt)}`
+  return endpoint.status === endpointStatus.active ? 'active' : `disabled since ${iso(endpoint.disabledAt)}`
+}
+
+/** Customers put tokens into the query. */
+const withoutQuery = (url: string) => url.replace(/\?.*$/s, '?…')
+
+const iso = (at: Date | null) => at?.toISOString() ?? ''
+const capped = (count: number) => (count >= 100_000 ? '100000 or more' : String(count))

@@ -1,0 +1,163 @@
+import { Db } from '@signet/db'
+import { connectRedis, WebhookQueues, type DeliveryId, type ReplayTarget } from '@signet/webhook-core'
+import { type DispatcherConfig } from '../config.js'
+import { Operations } from './operations.js'
+import { parseOps, USAGE, type Author, type OpsCommand } from './ops-arguments.js'
+import { exitCode, OpsError } from './ops-error.js'
+import { deliveryReport, endpointState, previewReport, statusReport, type Report } from './ops-report.js'
+
+export type OpsTerminal = {
+  argv: readonly string[]
+  env: Readonly<Record<string, string | undefined>>
+  out: (text: string) => void
+  err: (text: string) => void
+}
+
+/** Runs one operator command against the dispatchers' database and queues. Answers with the exit code. */
+export async function ops(readConfig: () => DispatcherConfig, terminal: OpsTerminal): Promise<number> {
+  const { argv, env, out, err } = terminal
+  try {
+    const { command, json } = parseOps(argv, env, new Date())
+    if (command.name === 'help') {
+      out(USAGE)
+      return exitCode.done
+    }
+    const { text, json: facts } = await withOperations(readConfig(), (operations) => run(operations, command))
+    out(json ? JSON.stringify(facts) : text)
+    return exitCode.done
+  } catch (error) {
+    err(error instanceof Error ? error.message : String(error))
+    if (!(error instanceof OpsError)) return exitCode.failed
+    if (error.exitCode === exitCode.usage) err(`\n${USAGE}`)
+    return error.exitCode
+  }
+}
+
+async function withOperations<T>(config: DispatcherConfig, work: (operations: Operations) => Promise<T>) {
+  const db = new Db({
+    connectionString: config.databaseUrl,
+    applicationName: 'signet-dispatcher-ops',
+    max: 5,
+    statementTimeoutMs: 60_000,
+  })
+  const redis = connectRedis(
+    { url: config.redisUrl, sentinels: config.redisSentinels, clusterNodes: config.redisClusterNodes },
+    'producer',
+  )
+  redis.on('error', () => undefined) // each command says what it could not do
+  const queues = new WebhookQueues({ connection: redis, prefix: config.queuePrefix })
+  try {
+    await ready(redis)
+    return await work(new Operations({ db, queues, now: () => new Date() }))
+  } finally {
+    if (queues.isConnected) await queues.close()
+    redis.disconnect()
+    await db.close()
+  }
+}
+
+const CONNECT_MS = 2000
+
+/** Waits for the connection, but not for ever: most commands are worth running without Redis. */
+function ready(redis: ReturnType<typeof connectRedis>): Promise<void> {
+  return new Promise((resolve) => {
+    if (redis.status === 'ready') return resolve()
+    const timer = setTimeout(resolve, CONNECT_MS)
+    redis.once('ready', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}
+
+async function run(operations: Operations, command: Exclude<OpsCommand, { name: 'help' }>): Promise<Report> {
+  switch (command.name) {
+    case 'status':
+      return statusReport(await operations.status())
+    case 'pause':
+    case 'resume':
+      return flip(operations, command.name === 'pause', command.author)
+    case 'drain':
+      return drain(operations, command.author, command.timeoutMs)
+    case 'requeue':
+      return command.dryRun
+        ? preview(operations, command.target)
+        : requeue(operations, command.target, command.author)
+    case 'inspect': {
+      const found = await operations.inspect(command.deliveryId)
+      if (!found) throw unknown(command.deliveryId)
+      return deliveryReport(found)
+    }
+  }
+}
+
+async function flip(operations: Operations, paused: boolean, author: Author): Promise<Report> {
+  const applied = await operations.setPaused(paused, author)
+  const text = paused ? 'Paused: no new work is started, events are accepted and kept.' : 'Delivering again.'
+  const later = ' Redis does not answer; the dispatchers follow as soon as it does.'
+  return { text: applied ? text : text + later, json: { paused, applied } }
+}
+
+async function drain(operations: Operations, author: Author, timeoutMs: number): Promise<Report> {
+  const applied = await operations.setPaused(true, author)
+  const active = applied ? await operations.drained(timeoutMs) : Number.NaN
+  if (active === 0)
+    return {
+      text: 'Drained: nothing is in flight, and nothing starts before `ops resume`.',
+      json: { paused: true, active },
+    }
+  throw applied
+    ? new OpsError(
+        exitCode.timeout,
+        `Paused, but ${active} jobs are still in flight. Run drain again to wait on.`,
+      )
+    : new OpsError(exitCode.failed, 'Paused, but Redis does not answer, so what is in flight is unknown.')
+}
+
+const PREVIEW_LIMIT = 10_000
+
+async function preview(operations: Operations, target: ReplayTarget): Promise<Report> {
+  const found = await operations.preview(target, PREVIEW_LIMIT)
+  if (found.length === 0) throw await whyNothing(operations, target)
+  return previewReport(found, PREVIEW_LIMIT)
+}
+
+async function requeue(operations: Operations, target: ReplayTarget, author: Author): Promise<Report> {
+  const { deliveries, unqueued } = await operations.requeue(target, author)
+  if (deliveries.length === 0) throw await whyNothing(operations, target)
+  const [first] = deliveries
+  const text =
+    deliveries.length === 1
+      ? `Made delivery ${first}.`
+      : `Made ${deliveries.length} deliveries, ${first} to ${deliveries.at(-1)}.`
+  const later = ' Redis does not answer; the sweeper queues them when it does.'
+  return { text: unqueued ? text + later : text, json: { deliveries, queued: !unqueued } }
+}
+
+async function whyNothing(operations: Operations, target: ReplayTarget): Promise<OpsError> {
+  if ('endpointId' in target)
+    return new OpsError(
+      exitCode.nothing,
+      `Nothing to send again: endpoint ${target.endpointId} is unknown, deleted or disabled, or nothing that failed since ${target.failedSince.toISOString()} is still missing.`,
+    )
+  const found = await operations.inspect(target.deliveryId)
+  if (!found) return unknown(target.deliveryId)
+  const { delivery } = found
+  const newer = delivery.others.find(
+    ({ replay, status }) => status === 0 || (status === 1 && replay > delivery.replay),
+  )
+  const reason =
+    delivery.status === 0
+      ? 'it is still pending'
+      : newer
+        ? `delivery ${newer.id} of the same event is ${newer.status === 0 ? 'pending' : 'delivered'}`
+        : delivery.event.bytes === 0
+          ? 'the body of its event is gone'
+          : `its endpoint is ${endpointState(delivery)}`
+  return new OpsError(
+    exitCode.nothing,
+    `Delivery ${target.deliveryId} was not sent again, because ${reason}.`,
+  )
+}
+
+const unknown = (id: DeliveryId) => new OpsError(exitCode.nothing, `There is no delivery ${id}.`)

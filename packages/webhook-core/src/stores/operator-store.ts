@@ -1,0 +1,149 @@
+import { type Queryable } from '@signet/db'
+import { type ErrorWord } from '../delivery/error-words.js'
+import { type DeliveryId, type EndpointId, type EventId } from '../ids.js'
+import { type DeliveryStatus } from './delivery-store.js'
+import { type EndpointStatus } from './endpoint-store.js'
+import { type EventState } from './event-store.js'
+
+/** Whether deliveries are made at all, as the last operator decided. */
+export type Switch = { paused: boolean; since: Date | null; operator: string; reason: string }
+
+/** Turns delivering off or on and writes down who did it. Every dispatcher follows what is written here. */
+export async function setPaused(
+  db: Queryable,
+  paused: boolean,
+  { operator, reason }: { operator: string; reason: string },
+): Promise<void> {
+  await db.query(`insert into operator_actions (operator, action, detail) values ($1, $2, $3)`, [
+    operator,
+    paused ? 'pause' : 'resume',
+    { reason },
+  ])
+}
+
+export async function readSwitch(db: Queryable): Promise<Switch> {
+  const { rows } = await db.query<{ paused: boolean; created_at: Date; operator: string; reason: string }>(
+    `select action = 'pause' as paused, created_at, operator, detail ->> 'reason' as reason
+     from operator_actions where action in ('pause', 'resume') order by id desc limit 1`,
+  )
+  const [row] = rows
+  if (!row) return { paused: false, since: null, operator: '', reason: '' }
+  return { paused: row.paused, since: row.created_at, operator: row.operator, reason: row.reason }
+}
+
+export type OperatorAction = { at: Date; operator: string; action: string; reason: string }
+
+/** What operators did last, newest first. */
+export async function listOperatorActions(db: Queryable, limit: number): Promise<OperatorAction[]> {
+  const { rows } = await db.query<{
+    created_at: Date
+    operator: string
+    action: string
+    reason: string | null
+  }>(
+    `select created_at, operator, action, detail ->> 'reason' as reason
+     from operator_actions order by id desc limit $1`,
+    [limit],
+  )
+  return rows.map(({ created_at, operator, action, reason }) => ({
+    at: created_at,
+    operator,
+    action,
+    reason: reason ?? '',
+  }))
+}
+
+/** One delivery with all that an operator asks about it, the payload and the secret excepted. */
+export type DeliveryReport = {
+  id: DeliveryId
+  status: DeliveryStatus
+  attempts: number
+  lastError: ErrorWord | ''
+  replay: number
+  createdAt: Date
+  nextAttemptAt: Date | null
+  deliveredAt: Date | null
+  event: { id: EventId; type: string; state: EventState; bytes: number; createdAt: Date }
+  endpoint: {
+    id: EndpointId
+    accountId: string
+    url: string
+    status: EndpointStatus
+    consecutiveFailures: number
+    disabledAt: Date | null
+    deletedAt: Date | null
+  }
+  /** The other deliveries of the same event to the same endpoint: the first one and its replays. */
+  others: { id: DeliveryId; status: DeliveryStatus; replay: number }[]
+}
+
+type ReportRow = {
+  id: DeliveryId
+  status: DeliveryStatus
+  attempts: number
+  last_error: ErrorWord | ''
+  replay: number
+  created_at: Date
+  next_attempt_at: Date | null
+  delivered_at: Date | null
+  event_id: EventId
+  event_type: string
+  event_state: EventState
+  bytes: number
+  event_created_at: Date
+  endpoint_id: EndpointId
+  account_id: string
+  url: string
+  endpoint_status: EndpointStatus
+  consecutive_failures: number
+  disabled_at: Date | null
+  deleted_at: Date | null
+  others: DeliveryReport['others'] | null
+}
+
+export async function findDeliveryReport(db: Queryable, id: DeliveryId): Promise<DeliveryReport | null> {
+  const { rows } = await db.query<ReportRow>(
+    `select d.id, d.status, d.attempts, d.last_error, d.replay, d.created_at, d.next_attempt_at, d.delivered_at,
+       v.id as event_id, v.type as event_type, v.state as event_state, v.created_at as event_created_at,
+       coalesce(octet_length(v.body), 0) as bytes,
+       e.id as endpoint_id, e.account_id, e.url, e.status as endpoint_status, e.consecutive_failures,
+       e.disabled_at, e.deleted_at,
+       (select jsonb_agg(jsonb_build_object('id', o.id::text, 'status', o.status, 'replay', o.replay) order by o.replay)
+        from webhook_deliveries o
+        where o.event_id = d.event_id and o.endpoint_id = d.endpoint_id and o.id <> d.id) as others
+     from webhook_deliveries d
+     join webhook_events v on v.id = d.event_id
+     join webhook_endpoints e on e.id = d.endpoint_id
+     where d.id = $1`,
+    [id],
+  )
+  return rows[0] ? toReport(rows[0]) : null
+}
+
+const toReport = (row: ReportRow): DeliveryReport => ({
+  id: row.id,
+  status: row.status,
+  attempts: row.attempts,
+  lastError: row.last_error,
+  replay: row.replay,
+  createdAt: row.created_at,
+  nextAttemptAt: row.next_attempt_at,
+  deliveredAt: row.delivered_at,
+  event: {
+    id: row.event_id,
+    type: row.event_type,
+    state: row.event_state,
+    bytes: row.bytes,
+    createdAt: row.event_created_at,
+  },
+  endpoint: {
+    id: row.endpoint_id,
+    accountId: row.account_id,
+    url: row.url,
+    status: row.endpoint_status,
+    consecutiveFailures: row.consecutive_failures,
+    disabledAt: row.disabled_at,
+    deletedAt: row.deleted_at,
+  },
+  others: row.others ?? [],
+})
