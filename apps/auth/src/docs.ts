@@ -2,6 +2,7 @@ import { renderEnvExample, renderMarkdown } from '@signet/config'
 import { createLogger } from '@signet/telemetry'
 import { apiDocument } from './api-docs/api-document.js'
 import { errorsPage } from './api-docs/errors-page.js'
+import { providersPage } from './api-docs/providers-page.js'
 import { authRoutes } from './app.js'
 import { loadAuthConfig, settings } from './config.js'
 import { createContext } from './context.js'
@@ -11,6 +12,7 @@ export async function generatedDocs(): Promise<Record<string, string>> {
   return {
     'docs/configuration.md': renderMarkdown('Configuration of the identity server', settings),
     'docs/errors.md': errorsPage(),
+    'docs/providers.md': providersPage(),
     'docs/openapi.json': `${JSON.stringify(await openApi(), null, 2)}\n`,
     '.env.example': renderEnvExample(settings),
   }

@@ -5,6 +5,7 @@ import { schemas } from '../src/api-docs/schemas.js'
 import { authRoutes } from '../src/app.js'
 import { generatedDocs } from '../src/docs.js'
 import { errorCodes } from '../src/errors/error-codes.js'
+import { definitions, providers } from '../src/providers/definitions/index.js'
 import { anEmail, aUser, call, get, PASSWORD, post, put, type ApiAnswer } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
@@ -34,6 +35,18 @@ describe('the documents', () => {
   it('in the repository are what the tables say now', async () => {
     for (const [file, content] of Object.entries(await generatedDocs()))
       expect([file, readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')]).toEqual([file, content])
+  })
+
+  it('name for each provider tests that run it', () => {
+    for (const name of providers) {
+      const { tests } = definitions[name].guide
+      expect([name, tests.length > 0]).toEqual([name, true])
+      for (const file of tests) {
+        const rows = file === 'rows' ? ['rows-of-people.ts', 'rows-of-work.ts'] : [`${file}.test.ts`]
+        const texts = rows.map((row) => readFileSync(new URL(`providers/${row}`, import.meta.url), 'utf8'))
+        expect([name, texts.some((text) => new RegExp(`\\b${name}\\b`).test(text))]).toEqual([name, true])
+      }
+    }
   })
 
   it('serve the OpenAPI document, which has every route that the server runs and no other', async () => {

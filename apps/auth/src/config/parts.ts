@@ -11,13 +11,13 @@ import { mailKinds, noticeKinds, type MailKind, type NoticeKind } from '../mail/
 import { type MailConfig } from '../mail/mailer.js'
 import { type OneTimeTokenRules } from '../one-time-tokens/one-time-tokens.js'
 import { type ClientAddressConfig } from '../rate-limits/client-address.js'
-import { type Provider, type ProviderSettings } from '../providers/provider.js'
+import { providers, type Provider } from '../providers/definitions/index.js'
+import { type ProviderSettings } from '../providers/provider.js'
 import { type LinkingRules } from '../providers/linking/account-linking.js'
 import { type IdTokenRules } from '../providers/id-token-service.js'
 import { type RateLimitConfig } from '../rate-limits/rate-limits.js'
 import { type SessionLimits } from '../sessions/session.js'
 import { MIN_PASSWORD_LENGTH } from './account-settings.js'
-import { providers } from './provider-settings.js'
 import { type RegistrationRules } from '../sign-up/registration.js'
 import { type SignUpRules } from '../sign-up/sign-up-service.js'
 import { type SmsConfig, type SmsGatewayConfig } from '../sms/sms-sender.js'
@@ -234,6 +234,10 @@ const providerSettings = (config: AuthConfig, name: Provider): ProviderSettings 
   emailOptional: config[`${name}_emailOptional`],
   skipNonceCheck: config[`${name}_skipNonceCheck`],
 })
+
+/** What a request may take, less the time that an answer needs. */
+export const providerBudgetMs = ({ apiMaxRequestDuration }: AuthConfig): number =>
+  Math.max(apiMaxRequestDuration - 1000, apiMaxRequestDuration / 2)
 
 export const linkingRules = (config: AuthConfig): LinkingRules => ({
   autoconfirm: config.mailerAutoconfirm,

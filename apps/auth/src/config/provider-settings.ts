@@ -1,27 +1,5 @@
 import { boolean, duration, httpUrl, list, text, type Setting } from '@signet/config'
-
-/** The external providers that contract 8.1 names. */
-export const providers = [
-  'apple',
-  'azure',
-  'bitbucket',
-  'discord',
-  'facebook',
-  'figma',
-  'github',
-  'gitlab',
-  'google',
-  'keycloak',
-  'linkedin',
-  'notion',
-  'slack',
-  'snapchat',
-  'spotify',
-  'twitch',
-  'twitter',
-  'workos',
-] as const
-export type Provider = (typeof providers)[number]
+import { providers, type Provider } from '../providers/definitions/index.js'
 
 const kinds = {
   enabled: (env: string, name: Provider) =>

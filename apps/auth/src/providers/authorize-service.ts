@@ -4,11 +4,9 @@ import { authError, invalid } from '../errors/auth-error.js'
 import { challengeOf } from '../flows/pkce.js'
 import { type OAuthFlowStore } from '../flows/oauth-flow-store.js'
 import { type TokenHashes } from '../one-time-tokens/one-time-token.js'
-import { type OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import { seal } from '../secrets/sealed-box.js'
-import { slotsOf } from '../verify/verify-request.js'
+import { type Invitations } from './linking/invitations.js'
 import { type ConfiguredProvider, type ProviderRegistry } from './provider-registry.js'
-import { runStrategy } from './strategies/strategy.js'
 
 export type AuthorizeRequest = {
   /** The query of the request: our own parameters, and others that go on to the provider. */
@@ -21,7 +19,7 @@ export type AuthorizeRequest = {
 type Deps = {
   db: Queryable
   flows: OAuthFlowStore
-  tokens: OneTimeTokenStore
+  invitations: Invitations
   hashes: TokenHashes
   registry: ProviderRegistry
   encryption: KeyObject
@@ -47,24 +45,29 @@ export class AuthorizeService {
     const parameters = authorizeParameters(provider, query)
     const flow = {
       id: randomUUID(),
-      provider: provider.definition.name,
+      provider: provider.name,
       challenge,
       referrer: redirectTo,
       inviteTokenHash: await this.#inviteHash(query['invite_token']),
       linkingTargetId,
       emailOptional: provider.settings.emailOptional,
     }
-    const outcome = await runStrategy(
-      provider.strategy,
-      {
-        query: {},
-        body: {},
-        flow: { id: flow.id, secret: null, save: (secret) => this.#save({ ...flow, secret }) },
-      },
-      { scope: scopesOf(provider, query['scopes']), callbackURL: callbackUrl(provider, flow.id), parameters },
-    ).catch((cause: unknown) => {
-      throw authError('internal', 'unexpected_failure', 'The provider could not be reached', { cause })
-    })
+    const outcome = await provider
+      .authenticate(
+        {
+          query: {},
+          body: {},
+          flow: { id: flow.id, secret: null, save: (secret) => this.#save({ ...flow, secret }) },
+        },
+        {
+          scope: scopesOf(provider, query['scopes']),
+          callbackURL: callbackUrl(provider, flow.id),
+          parameters,
+        },
+      )
+      .catch((cause: unknown) => {
+        throw authError('internal', 'unexpected_failure', 'The provider could not be reached', { cause })
+      })
     if (outcome.kind !== 'redirect') throw new Error('a strategy without a redirect')
     return outcome.url
   }
@@ -77,9 +80,9 @@ export class AuthorizeService {
 
   async #inviteHash(token: string | undefined): Promise<Buffer | null> {
     if (token === undefined || token === '') return null
-    const { db, tokens, hashes } = this.deps
+    const { db, invitations, hashes } = this.deps
     const hash = hashes.ofLink(token)
-    if ((await tokens.findByLink(db, hash, slotsOf.invite)) === null)
+    if ((await invitations.find(db, hash)) === null)
       throw authError('not_found', 'user_not_found', 'User identified by token not found')
     return hash
   }

@@ -14,8 +14,7 @@ import { isUuid } from '../users/uuid.js'
 import { withUsableEmails, type External } from './linking/external-identities.js'
 import { type ExternalSignIn, type Purpose } from './linking/external-sign-in.js'
 import { type ProviderRegistry } from './provider-registry.js'
-import { type ProviderTokens } from './provider.js'
-import { runStrategy } from './strategies/strategy.js'
+import { ProviderError, type ProviderTokens } from './provider.js'
 
 /** Parameters of the callback, from query or form. */
 export type CallbackParameters = Readonly<Record<string, string>>
@@ -32,6 +31,8 @@ type Deps = {
   sessions: SessionService
   encryption: KeyObject
   flowLifeMs: number
+  /** For all calls to a provider together: less than a request may take, so that the browser still gets back. */
+  providerBudgetMs: number
   now: () => Date
 }
 
@@ -60,15 +61,35 @@ export class CallbackService {
     meta: RequestMeta,
   ): Promise<CallbackResult> {
     try {
-      const { external, tokens } = await this.#identify(flow, parameters)
+      const { external, tokens } = await this.#identifyInTime(flow, parameters)
       return await this.deps.signIns.run(
         { external, purpose: purposeOf(flow, aud), redirectTo: flow.referrer },
         meta,
         (tx, audit, user) => this.#finish(tx, audit, flow, user, tokens, meta),
       )
     } finally {
-      // A PKCE flow waits for its code to be exchanged, or for its clean-up.
-      if (flow.challenge === null) await this.deps.flows.remove(this.deps.db, flow.id)
+      await this.abandon(flow)
+    }
+  }
+
+  /** A PKCE flow waits for its code to be exchanged, or for its clean-up. */
+  async abandon(flow: OAuthFlow): Promise<void> {
+    if (flow.challenge === null) await this.deps.flows.remove(this.deps.db, flow.id)
+  }
+
+  async #identifyInTime(
+    flow: OAuthFlow,
+    parameters: CallbackParameters,
+  ): Promise<{ external: External; tokens: ProviderTokens }> {
+    let timer: NodeJS.Timeout | undefined
+    const isLate = new Promise<never>((_resolve, reject) => {
+      const refuse = () => reject(exchangeFailed(new ProviderError('the provider took too long')))
+      timer = setTimeout(refuse, this.deps.providerBudgetMs)
+    })
+    try {
+      return await Promise.race([this.#identify(flow, parameters), isLate])
+    } finally {
+      clearTimeout(timer)
     }
   }
 
@@ -86,7 +107,7 @@ export class CallbackService {
     const save = () => Promise.reject(new Error('the flow is stored already'))
     try {
       const query = { ...parameters, state: flow.id }
-      const outcome = await runStrategy(provider.strategy, {
+      const outcome = await provider.authenticate({
         query,
         body: {},
         flow: { id: flow.id, secret, save },
@@ -99,7 +120,7 @@ export class CallbackService {
       return { external: { provider: flow.provider, profile }, tokens }
     } catch (cause) {
       if (isAppError(cause)) throw cause
-      throw authError('internal', 'unexpected_failure', 'Unable to exchange external code', { cause })
+      throw exchangeFailed(cause)
     }
   }
 
@@ -135,5 +156,8 @@ function purposeOf(flow: OAuthFlow, aud: string): Purpose {
   if (flow.inviteTokenHash !== null) return { kind: 'accept_invite', tokenHash: flow.inviteTokenHash }
   return { kind: 'sign_in', aud }
 }
+
+const exchangeFailed = (cause: unknown) =>
+  authError('internal', 'unexpected_failure', 'Unable to exchange external code', { cause })
 
 const badState = (message: string) => authError('invalid', 'bad_oauth_state', message)

@@ -4,7 +4,7 @@ import { authError, invalid } from '../errors/auth-error.js'
 import { type RequestMeta } from '../requests/request-meta.js'
 import { type SessionService } from '../sessions/session-service.js'
 import { type SignedIn } from '../sessions/session.js'
-import { definitions } from './definitions/index.js'
+import { definitions, type Provider } from './definitions/index.js'
 import { flagAt, oneEmail, subjectAt, textAt } from './foreign-json.js'
 import { withUsableEmails } from './linking/external-identities.js'
 import { type ExternalSignIn, type Purpose } from './linking/external-sign-in.js'
@@ -61,7 +61,7 @@ type Expectation = {
 }
 
 /** Providers whose apps sign in with id tokens of their own (contract 1.6). */
-const PROVIDERS = ['apple', 'google', 'azure', 'facebook', 'keycloak', 'snapchat'] as const
+export const ID_TOKEN_PROVIDERS = ['apple', 'google', 'azure', 'facebook', 'keycloak', 'snapchat'] as const
 
 /** The id_token grant (contract 1.6). */
 export class IdTokenService {
@@ -87,28 +87,28 @@ export class IdTokenService {
   }
 
   #expectation(provider: string, clientId: string, issuer: string): Expectation {
-    const known = PROVIDERS.map((name) => definitions[name]).find((definition) =>
+    const known = ID_TOKEN_PROVIDERS.find((name) =>
       provider === ''
-        ? definition.openId?.isIssuer(issuer, this.deps.registry.settingsOf(definition))
-        : definition.name === provider,
+        ? definitions[name].openId?.isIssuer(issuer, this.deps.registry.settingsOf(name))
+        : name === provider,
     )
     return known ? this.#ofProvider(known) : this.#ofIssuer(clientId, issuer)
   }
 
-  #ofProvider(definition: ProviderDefinition): Expectation {
-    const { openId } = definition
-    const settings = this.deps.registry.settingsOf(definition)
+  #ofProvider(name: Provider): Expectation {
+    const { openId }: ProviderDefinition = definitions[name]
+    const settings = this.deps.registry.settingsOf(name)
     if (!settings.enabled || !openId)
-      throw authError('invalid', 'provider_disabled', `Provider (issuer "${definition.name}") is not enabled`)
+      throw authError('invalid', 'provider_disabled', `Provider (issuer "${name}") is not enabled`)
     const { iosBundleId } = this.deps.rules
-    const isApp = definition.name === 'apple' && iosBundleId !== undefined
+    const isApp = name === 'apple' && iosBundleId !== undefined
     return {
-      provider: definition.name,
+      provider: name,
       isIssuer: (issuer) => openId.isIssuer(issuer, settings),
       audiences: isApp ? [...settings.clientIds, iosBundleId] : settings.clientIds,
       keysUrl: openId.keysUrl?.(endpointBelow(settings.baseUrl)),
       // Facebook's apps cannot pass a nonce on.
-      checkNonce: !settings.skipNonceCheck && definition.name !== 'facebook',
+      checkNonce: !settings.skipNonceCheck && name !== 'facebook',
       emailOptional: settings.emailOptional,
       profile: (claims) => openId.profile(claims),
     }

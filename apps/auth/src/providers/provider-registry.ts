@@ -1,13 +1,12 @@
 import { type JwtClaims } from '@signet/jwt'
 import { invalid } from '../errors/auth-error.js'
 import { type Outbound } from '../outbound/outbound.js'
-import { definitions } from './definitions/index.js'
+import { definitions, providers, type Provider } from './definitions/index.js'
 import { textAt } from './foreign-json.js'
 import { claimedIssuer, type IdTokenVerifier } from './open-id/id-token-verifier.js'
 import {
   ProviderError,
   type Endpoint,
-  type Provider,
   type ProviderDefinition,
   type ProviderProfile,
   type ProviderSettings,
@@ -15,13 +14,16 @@ import {
 } from './provider.js'
 import { oauth1Strategy, type SignedGet } from './strategies/oauth1.js'
 import { oauth2Strategy } from './strategies/oauth2.js'
-import { type Strategy } from './strategies/strategy.js'
+import { ProviderPassport, type StrategyOutcome } from './strategies/provider-passport.js'
+import { type StrategyOptions, type StrategyRequest } from './strategies/strategy.js'
 
 /** A provider that is switched on and fully configured. */
 export type ConfiguredProvider = {
+  readonly name: Provider
   readonly definition: ProviderDefinition
   readonly settings: ProviderSettings
-  readonly strategy: Strategy
+  /** Sends the browser out, or redeems what it came back with. */
+  authenticate(req: StrategyRequest, options?: StrategyOptions): Promise<StrategyOutcome>
   /** Who signed in, asked of the provider. Rejects with {@link ProviderError}, or what the connection failed of. */
   profile(tokens: ProviderTokens, callback: Readonly<Record<string, string>>): Promise<ProviderProfile>
 }
@@ -36,16 +38,17 @@ type Deps = {
 
 /** The providers of contract 8.1 as they are configured. */
 export class ProviderRegistry {
+  readonly #passport = new ProviderPassport()
   readonly #names = new Map<string, Provider>()
   readonly #configured = new Map<Provider, ConfiguredProvider>()
 
   constructor(private readonly deps: Deps) {
-    for (const definition of Object.values(definitions)) {
-      for (const name of [definition.name, ...(definition.aliases ?? [])])
-        this.#names.set(name, definition.name)
-      const settings = this.settingsOf(definition)
+    for (const provider of providers) {
+      const definition: ProviderDefinition = definitions[provider]
+      for (const name of [provider, ...(definition.aliases ?? [])]) this.#names.set(name, provider)
+      const settings = this.settingsOf(provider)
       if (isComplete(definition, settings))
-        this.#configured.set(definition.name, this.#configure(definition, settings))
+        this.#configured.set(provider, this.#configure(provider, definition, settings))
     }
   }
 
@@ -59,12 +62,13 @@ export class ProviderRegistry {
     return configured
   }
 
-  settingsOf({ name, fixedBaseUrl }: ProviderDefinition): ProviderSettings {
+  settingsOf(name: Provider): ProviderSettings {
     const settings = this.deps.settings[name]
+    const { fixedBaseUrl }: ProviderDefinition = definitions[name]
     return fixedBaseUrl && !this.deps.allowPrivateUrls ? { ...settings, baseUrl: undefined } : settings
   }
 
-  #configure(definition: ProviderDefinition, settings: ProviderSettings): ConfiguredProvider {
+  #configure(name: Provider, definition: ProviderDefinition, settings: ProviderSettings): ConfiguredProvider {
     const { outbound } = this.deps
     const endpoint = endpointBelow(settings.baseUrl)
     const urls = definition.endpoints(endpoint, settings)
@@ -72,10 +76,12 @@ export class ProviderRegistry {
       definition.protocol === 'oauth1'
         ? oauth1Strategy(settings, { ...urls, request: urls.request ?? urls.token }, outbound)
         : undefined
+    this.#passport.use(name, oauth1?.strategy ?? oauth2Strategy(name, definition, settings, urls, outbound))
     return {
+      name,
       definition,
       settings,
-      strategy: oauth1?.strategy ?? oauth2Strategy(definition, settings, urls, outbound),
+      authenticate: (req, options) => this.#passport.authenticate(name, req, options),
       profile: (tokens, callback) =>
         definition.profile({
           settings,

@@ -99,8 +99,10 @@ async function comeBack(
   })
   if (!('id' in flow)) return flow
   const { error = parameters['denied'] === undefined ? '' : 'access_denied' } = parameters
-  if (error !== '')
+  if (error !== '') {
+    await callbacks.abandon(flow)
     return redirect(302, providerErrorTarget(flow.referrer, error, parameters['error_description'] ?? ''))
+  }
   try {
     const aud = await bearer.audience(req)
     const result = await callbacks.complete(flow, parameters, aud, guard.metaOf(req))

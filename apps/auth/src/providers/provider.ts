@@ -1,8 +1,5 @@
 import { type JwtClaims } from '@signet/jwt'
-import { type Provider } from '../config/provider-settings.js'
 import { type JsonObject } from '../users/user.js'
-
-export { type Provider } from '../config/provider-settings.js'
 
 /** Settings of one provider (contract 8.1). */
 export type ProviderSettings = {
@@ -75,9 +72,20 @@ export type OpenIdRules = {
   profile(claims: JwtClaims): ProviderProfile
 }
 
-/** A provider: data and a mapping. Adding one means one such file and its name in the settings. */
+/** For operators; docs/providers.md is made of it. */
+export type ProviderGuide = {
+  /** Where the service is registered, and as what. */
+  readonly register: string
+  /** What comes back about a person. */
+  readonly returns: string
+  readonly quirks: readonly string[]
+  /** Files in test/providers that run it, without `.test.ts`. */
+  readonly tests: readonly string[]
+}
+
+/** A provider: data and a mapping. */
 export type ProviderDefinition = {
-  readonly name: Provider
+  readonly guide: ProviderGuide
   /** Further names under which clients know it. */
   readonly aliases?: readonly string[]
   readonly scopes: readonly string[]

@@ -1,6 +1,12 @@
 import { type Db } from '@signet/db'
 import { type AuditLog } from '../audit/audit-log.js'
-import { externalProviders, idTokenRules, intervalRules, linkingRules } from '../config/parts.js'
+import {
+  externalProviders,
+  idTokenRules,
+  intervalRules,
+  linkingRules,
+  providerBudgetMs,
+} from '../config/parts.js'
 import { type AuthConfig } from '../config.js'
 import { type Mailer } from '../mail/mailer.js'
 import { type TokenHashes } from '../one-time-tokens/one-time-token.js'
@@ -19,6 +25,7 @@ import { AccountLinking } from './linking/account-linking.js'
 import { ConfirmationRequests } from './linking/confirmation-requests.js'
 import { ExternalIdentities } from './linking/external-identities.js'
 import { ExternalSignIn } from './linking/external-sign-in.js'
+import { Invitations } from './linking/invitations.js'
 import { TargetedLinking } from './linking/targeted-linking.js'
 import { IdTokenVerifier } from './open-id/id-token-verifier.js'
 import { ProviderRegistry } from './provider-registry.js'
@@ -58,10 +65,11 @@ export function createProviderServices(parts: Parts) {
     messages: parts.messages,
     intervalMs: intervalMs.email,
   })
+  const invitations = new Invitations({ tokens, lifeMs: config.mailerOtpExp, now })
   const linked = { users, identities, externals, confirmations, requests, now }
   const signIns = new ExternalSignIn({
     linking: new AccountLinking({ ...linked, rules: linkingRules(config) }),
-    targeted: new TargetedLinking({ ...linked, tokens }),
+    targeted: new TargetedLinking({ ...linked, tokens, invitations }),
     requests,
     audit,
     mailer,
@@ -71,13 +79,23 @@ export function createProviderServices(parts: Parts) {
     authorizations: new AuthorizeService({
       db,
       flows,
-      tokens,
+      invitations,
       hashes: parts.hashes,
       registry,
       encryption,
       now,
     }),
-    callbacks: new CallbackService({ db, flows, registry, signIns, sessions, encryption, flowLifeMs, now }),
+    callbacks: new CallbackService({
+      db,
+      flows,
+      registry,
+      signIns,
+      sessions,
+      encryption,
+      flowLifeMs,
+      providerBudgetMs: providerBudgetMs(config),
+      now,
+    }),
     idTokenSignIns: new IdTokenService({
       registry,
       idTokens,

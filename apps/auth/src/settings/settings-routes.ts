@@ -1,7 +1,7 @@
 import { route, type Route } from '@signet/http'
 import { type KeyRing } from '@signet/jwt'
 import { type AuthConfig } from '../config.js'
-import { providers } from '../config/provider-settings.js'
+import { providers } from '../providers/definitions/index.js'
 import { docs } from '../requests/docs.js'
 import { service } from '../version.js'
 

@@ -7,7 +7,18 @@ const STANDARD = ['iss', 'sub', 'aud', 'exp', 'iat', 'nonce', 'at_hash', 'c_hash
 
 /** Only an id token tells who it is. The secret is a client-secret JWT that the operator renews. */
 export const apple: ProviderDefinition = {
-  name: 'apple',
+  guide: {
+    register:
+      'developer.apple.com, Identifiers: a Services ID with Sign in with Apple, its domain and return URL. The secret is a client secret JWT (ES256, signed with the key of the team).',
+    returns:
+      'Claims of the id token: `sub`, `email`, `is_private_email`. The name is in a form field of the first consent only.',
+    tests: ['open-id', 'id-token'],
+    quirks: [
+      'The callback is a form POST.',
+      'The secret is valid for six months at most; nobody renews it for you.',
+      'Id tokens of the iOS app are taken too when AUTH_EXTERNAL_IOS_BUNDLE_ID names it.',
+    ],
+  },
   scopes: ['email', 'name'],
   endpoints: (endpoint) => ({
     authorize: endpoint('https://appleid.apple.com/auth/authorize'),

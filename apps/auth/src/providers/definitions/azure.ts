@@ -19,7 +19,17 @@ const baseOf = ({ baseUrl }: ProviderSettings) => baseUrl ?? DEFAULT_BASE
 
 /** Never asks the userinfo endpoint: what it says about addresses is not verified. */
 export const azure: ProviderDefinition = {
-  name: 'azure',
+  guide: {
+    register:
+      'entra.microsoft.com, App registrations: platform Web, a client secret, and the optional id token claims `email` and `xms_edov`.',
+    returns:
+      'Claims of the id token: `sub`, `email`, `name`, `preferred_username`; all others in `custom_claims`. The userinfo call is never made.',
+    tests: ['open-id', 'id-token'],
+    quirks: [
+      'Without a URL every tenant may sign in, each as an issuer of its own. With `https://login.microsoftonline.com/<tenant>` only that one.',
+      'An address counts as verified unless `xms_edov` says no. A foreign tenant can claim any address, so have the claim sent, or name one tenant.',
+    ],
+  },
   scopes: ['openid', 'email', 'profile'],
   endpoints: (_endpoint, settings) => ({
     authorize: `${baseOf(settings)}/oauth2/v2.0/authorize`,

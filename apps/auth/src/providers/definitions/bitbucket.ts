@@ -2,7 +2,12 @@ import { at, listAt, subjectAt, textAt } from '../foreign-json.js'
 import { type ProviderDefinition, type ProviderEmail } from '../provider.js'
 
 export const bitbucket: ProviderDefinition = {
-  name: 'bitbucket',
+  guide: {
+    register: 'bitbucket.org, workspace settings, OAuth consumers: permissions Account: Email and Read.',
+    returns: '`uuid`, `display_name`, avatar; all addresses with `is_primary` and `is_confirmed`.',
+    tests: ['rows'],
+    quirks: ['Client authentication is Basic.', 'Two calls: the user, then the addresses.'],
+  },
   scopes: ['account', 'email'],
   endpoints: (endpoint) => ({
     authorize: endpoint('https://bitbucket.org/site/oauth2/authorize'),

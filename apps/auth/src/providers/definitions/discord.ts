@@ -4,7 +4,12 @@ import { type ProviderDefinition } from '../provider.js'
 const CDN = 'https://cdn.discordapp.com'
 
 export const discord: ProviderDefinition = {
-  name: 'discord',
+  guide: {
+    register: 'discord.com/developers, Applications, OAuth2: redirect and client secret.',
+    returns: '`id`, `username`, `discriminator`, `global_name`, avatar, `email` with `verified`.',
+    tests: ['rows'],
+    quirks: ['Accounts without a picture get the default one of their discriminator.'],
+  },
   scopes: ['email', 'identify'],
   endpoints: (endpoint) => ({
     authorize: endpoint('https://discord.com/api/oauth2/authorize'),

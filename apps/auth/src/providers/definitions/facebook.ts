@@ -5,7 +5,16 @@ import { type ProviderDefinition } from '../provider.js'
 const ISSUER = 'https://www.facebook.com'
 
 export const facebook: ProviderDefinition = {
-  name: 'facebook',
+  guide: {
+    register: 'developers.facebook.com, an app with Facebook Login: valid OAuth redirect URI.',
+    returns: '`id`, first and last name, picture, `email` (counts as verified).',
+    tests: ['rows', 'id-token'],
+    quirks: [
+      'Calls carry `appsecret_proof`, so the app may demand it.',
+      'People who signed up by phone have no address: set EMAIL_OPTIONAL to let them in.',
+      'Its apps cannot pass a nonce on: the id_token grant does not compare one.',
+    ],
+  },
   scopes: ['email'],
   endpoints: (endpoint) => ({
     authorize: endpoint('https://www.facebook.com/dialog/oauth'),

@@ -2,7 +2,12 @@ import { oneEmail, subjectAt, textAt } from '../foreign-json.js'
 import { type ProviderDefinition } from '../provider.js'
 
 export const figma: ProviderDefinition = {
-  name: 'figma',
+  guide: {
+    register: 'figma.com/developers/apps: redirect URL and scope.',
+    returns: '`id`, `handle`, picture, `email` (counts as verified).',
+    tests: ['rows'],
+    quirks: ['Client authentication is Basic.'],
+  },
   scopes: ['current_user:read'],
   endpoints: (endpoint) => ({
     authorize: endpoint('https://www.figma.com/oauth'),

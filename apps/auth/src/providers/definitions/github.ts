@@ -2,7 +2,15 @@ import { at, subjectAt, textAt } from '../foreign-json.js'
 import { type ProviderDefinition, type ProviderEmail, type ProviderSettings } from '../provider.js'
 
 export const github: ProviderDefinition = {
-  name: 'github',
+  guide: {
+    register: 'github.com/settings/developers, OAuth Apps: authorization callback URL.',
+    returns: '`id`, `login`, `name`, avatar; all addresses with `primary` and `verified`.',
+    tests: ['rows'],
+    quirks: [
+      'Two calls: the user, then the addresses.',
+      'For GitHub Enterprise Server the URL is the address of the server; its API is expected below `/api/v3`.',
+    ],
+  },
   scopes: ['user:email'],
   endpoints: (endpoint) => ({
     authorize: endpoint('https://github.com/login/oauth/authorize'),

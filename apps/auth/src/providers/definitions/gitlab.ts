@@ -2,7 +2,13 @@ import { subjectAt, textAt } from '../foreign-json.js'
 import { type ProviderDefinition, type ProviderEmail } from '../provider.js'
 
 export const gitlab: ProviderDefinition = {
-  name: 'gitlab',
+  guide: {
+    register: 'gitlab.com (or your own), Applications: confidential, scope `read_user`.',
+    returns:
+      '`id`, `name`, avatar, the main `email`, verified when `confirmed_at` is set; further addresses count as unverified.',
+    tests: ['rows'],
+    quirks: ['For your own GitLab the URL is its address.'],
+  },
   scopes: ['read_user'],
   endpoints: (endpoint) => ({
     authorize: endpoint('https://gitlab.com/oauth/authorize'),

@@ -5,7 +5,14 @@ import { type ProviderData, type ProviderDefinition, type ProviderProfile } from
 const ISSUER = 'https://accounts.google.com'
 
 export const google: ProviderDefinition = {
-  name: 'google',
+  guide: {
+    register:
+      'console.cloud.google.com, Credentials: OAuth client of type Web application. Ids of mobile apps follow the first, separated by commas.',
+    returns:
+      'Claims of the id token (or of the userinfo call when there is none): `sub`, `email` with `email_verified`, `name`, `picture`, `hd` in `custom_claims`.',
+    tests: ['rows', 'open-id', 'id-token'],
+    quirks: ['The URL setting is ignored outside of tests.'],
+  },
   scopes: ['email', 'profile'],
   fixedBaseUrl: true,
   endpoints: (endpoint) => ({

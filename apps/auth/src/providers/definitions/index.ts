@@ -1,4 +1,4 @@
-import { type Provider, type ProviderDefinition } from '../provider.js'
+import { type ProviderDefinition } from '../provider.js'
 import { apple } from './apple.js'
 import { azure } from './azure.js'
 import { bitbucket } from './bitbucket.js'
@@ -18,8 +18,8 @@ import { twitch } from './twitch.js'
 import { twitter } from './twitter.js'
 import { workos } from './workos.js'
 
-/** Every provider of the settings, so that none can be named and missing. */
-export const definitions: Readonly<Record<Provider, ProviderDefinition>> = {
+/** All providers. A further one is a file beside this one and its name here: settings, documents and routes follow. */
+export const definitions = {
   apple,
   azure,
   bitbucket,
@@ -38,4 +38,8 @@ export const definitions: Readonly<Record<Provider, ProviderDefinition>> = {
   twitch,
   twitter,
   workos,
-}
+} satisfies Readonly<Record<string, ProviderDefinition>>
+
+export type Provider = keyof typeof definitions
+
+export const providers = Object.keys(definitions) as Provider[]

@@ -30,7 +30,15 @@ const MAPPED = [
 ]
 
 export const keycloak: ProviderDefinition = {
-  name: 'keycloak',
+  guide: {
+    register: 'The realm, Clients: OpenID Connect with client authentication and the redirect URI.',
+    returns:
+      'The userinfo call: `sub`, `email` with `email_verified`, `name`, `preferred_username`; all others in `custom_claims`.',
+    tests: ['open-id', 'id-token'],
+    quirks: [
+      'The URL is required: `https://host/realms/<realm>`, in older releases `https://host/auth/realms/<realm>`.',
+    ],
+  },
   // Newer versions answer the userinfo call only with openid among the scopes.
   scopes: ['profile', 'email', 'openid'],
   needsBaseUrl: true,

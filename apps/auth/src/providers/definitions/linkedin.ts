@@ -5,7 +5,13 @@ const ISSUER = 'https://www.linkedin.com/oauth'
 
 /** OpenID Connect; the calls that came before it are closed to new apps. */
 export const linkedin: ProviderDefinition = {
-  name: 'linkedin',
+  guide: {
+    register: 'linkedin.com/developers, an app with the product Sign In with LinkedIn using OpenID Connect.',
+    returns:
+      'Claims of the id token, else of the userinfo call: `sub`, `email` with `email_verified`, given and family name, picture, locale.',
+    tests: ['rows', 'open-id', 'id-token'],
+    quirks: ['The calls from before OpenID Connect are closed to new apps and not supported.'],
+  },
   aliases: ['linkedin_oidc'],
   scopes: ['openid', 'profile', 'email'],
   endpoints: (endpoint) => ({

@@ -2,7 +2,16 @@ import { at, oneEmail, subjectAt, textAt } from '../foreign-json.js'
 import { type ProviderDefinition } from '../provider.js'
 
 export const notion: ProviderDefinition = {
-  name: 'notion',
+  guide: {
+    register: 'notion.so/my-integrations: a public integration with user information and e-mail addresses.',
+    returns: 'The owner of the bot: `id`, `name`, avatar, `email` (counts as verified).',
+    tests: ['rows'],
+    quirks: [
+      'Client authentication is Basic.',
+      "No scopes: the integration's capabilities decide.",
+      'Calls carry `Notion-Version: 2021-08-16`.',
+    ],
+  },
   scopes: [],
   endpoints: (endpoint) => ({
     authorize: endpoint('https://api.notion.com/v1/oauth/authorize'),

@@ -6,7 +6,13 @@ const TEAM_ID = 'https://slack.com/team_id'
 
 /** OpenID Connect; the older variant called every address verified. */
 export const slack: ProviderDefinition = {
-  name: 'slack',
+  guide: {
+    register: 'api.slack.com/apps, OAuth & Permissions: redirect URL, user scopes.',
+    returns:
+      'The userinfo call: `https://slack.com/user_id`, `email` with `email_verified`, `name`, picture; the team in `custom_claims`.',
+    tests: ['rows', 'open-id'],
+    quirks: ['Errors of the userinfo call have status 200 and `ok: false`.'],
+  },
   aliases: ['slack_oidc'],
   scopes: ['profile', 'email', 'openid'],
   endpoints: (endpoint) => ({

@@ -2,19 +2,26 @@ import { flagAt, oneEmail, subjectAt, textAt } from '../foreign-json.js'
 import { type ProviderDefinition } from '../provider.js'
 
 const SCOPE = 'https://auth.snapchat.com/oauth2/api/user'
-const ISSUER = 'https://accounts.snapchat.com'
+/** Both are in use: the address of the site and the one of its token call. */
+const ISSUERS = ['https://accounts.snapchat.com', 'https://accounts.snapchat.com/accounts/oauth2/token']
 const QUERY = '{me{externalId displayName bitmoji{avatar id}}}'
 
 /** Usually without an address, so it needs AUTH_EXTERNAL_SNAPCHAT_EMAIL_OPTIONAL. */
 export const snapchat: ProviderDefinition = {
-  name: 'snapchat',
+  guide: {
+    register: 'kit.snapchat.com, Login Kit: redirect URL, and the scopes of the app.',
+    returns: '`externalId`, display name, Bitmoji. Usually no address.',
+    tests: ['rows', 'id-token'],
+    quirks: ['Set EMAIL_OPTIONAL, or nobody gets in.', 'The profile is a GraphQL query.'],
+  },
   scopes: [`${SCOPE}.external_id`, `${SCOPE}.display_name`, `${SCOPE}.bitmoji.avatar`],
   endpoints: (endpoint) => ({
     authorize: endpoint('https://accounts.snapchat.com/accounts/oauth2/auth'),
     token: endpoint('https://accounts.snapchat.com/accounts/oauth2/token'),
   }),
   openId: {
-    isIssuer: (issuer, { baseUrl = ISSUER }) => issuer === baseUrl,
+    isIssuer: (issuer, { baseUrl }) =>
+      baseUrl === undefined ? ISSUERS.includes(issuer) : issuer === baseUrl,
     profile: (claims) => ({
       subject: subjectAt(claims, 'sub'),
       emails: oneEmail(textAt(claims, 'email'), flagAt(claims, 'email_verified')),

@@ -2,7 +2,15 @@ import { at, listAt, oneEmail, subjectAt, textAt } from '../foreign-json.js'
 import { type ProviderDefinition } from '../provider.js'
 
 export const spotify: ProviderDefinition = {
-  name: 'spotify',
+  guide: {
+    register: 'developer.spotify.com/dashboard: redirect URI.',
+    returns: '`id`, display name, the largest image, `email`, which Spotify does not verify.',
+    tests: ['rows'],
+    quirks: [
+      'Client authentication is Basic.',
+      'The first sign-in ends in `provider_email_needs_verification` and a mail, unless addresses are confirmed automatically.',
+    ],
+  },
   scopes: ['user-read-email'],
   endpoints: (endpoint) => ({
     authorize: endpoint('https://accounts.spotify.com/authorize'),

@@ -2,7 +2,12 @@ import { at, oneEmail, subjectAt, textAt } from '../foreign-json.js'
 import { type ProviderDefinition } from '../provider.js'
 
 export const twitch: ProviderDefinition = {
-  name: 'twitch',
+  guide: {
+    register: 'dev.twitch.tv/console, Applications: OAuth redirect URL, confidential.',
+    returns: '`id`, `login`, `display_name`, picture, `email` (counts as verified).',
+    tests: ['rows'],
+    quirks: ['Calls carry `Client-Id`.'],
+  },
   scopes: ['user:read:email'],
   endpoints: (endpoint) => ({
     authorize: endpoint('https://id.twitch.tv/oauth2/authorize'),

@@ -3,7 +3,16 @@ import { type ProviderDefinition } from '../provider.js'
 
 /** OAuth 1.0a: every request is signed, and there are no scopes. */
 export const twitter: ProviderDefinition = {
-  name: 'twitter',
+  guide: {
+    register:
+      'developer.x.com, an app with OAuth 1.0a, Request email from users, and the callback URL. Client id and secret are the API key and its secret.',
+    returns: '`id_str`, `name`, `screen_name`, picture, `email` (counts as verified).',
+    tests: ['twitter'],
+    quirks: [
+      'OAuth 1.0a: requests are signed, and the state travels in the callback URL.',
+      "The secret of the request token is kept encrypted in the flow's row.",
+    ],
+  },
   scopes: [],
   protocol: 'oauth1',
   endpoints: (endpoint) => ({

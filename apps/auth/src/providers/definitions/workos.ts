@@ -4,7 +4,16 @@ import { type ProviderDefinition } from '../provider.js'
 
 /** A way to many identity providers of companies: the caller says which one. The profile is part of the token answer. */
 export const workos: ProviderDefinition = {
-  name: 'workos',
+  guide: {
+    register: 'dashboard.workos.com, Redirects. The client id and an API key as secret.',
+    returns:
+      'The `profile` in the token answer: `id`, names, `email` (counts as verified), `connection_id` and `organization_id` in `custom_claims`.',
+    tests: ['rows'],
+    quirks: [
+      'Callers must name `connection`, `organization` or `workos_provider`, which WorkOS gets as `provider`.',
+      'No scopes.',
+    ],
+  },
   scopes: [],
   endpoints: (endpoint) => ({
     authorize: endpoint('https://api.workos.com/sso/authorize'),

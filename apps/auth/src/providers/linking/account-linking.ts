@@ -144,7 +144,7 @@ export class AccountLinking {
       return { user, linked, refusal: null, confirmation: null }
     }
     const confirmation = await requests.issue(tx, audit, user, provider)
-    const refusal = rules.allowUnverified ? null : needsVerification(provider, confirmation !== null)
+    const refusal = rules.allowUnverified ? null : needsVerification(provider)
     return { user, linked, refusal, confirmation }
   }
 
@@ -172,11 +172,10 @@ const isUnconfirmed = (user: User): boolean => user.email !== null && user.email
 const hasOnlyUnverified = ({ profile }: External, verified: readonly string[]): boolean =>
   profile.emails.length > 0 && verified.length === 0
 
-const needsVerification = (provider: string, mailed: boolean): AppError =>
+/** One text for all cases: whether a mail could be sent depends on who else has the address. */
+const needsVerification = (provider: string): AppError =>
   authError(
     'unprocessable',
     'provider_email_needs_verification',
-    mailed
-      ? `Unverified email with ${provider}. A confirmation email has been sent to your ${provider} email`
-      : `Unverified email with ${provider}. Verify the email with ${provider} in order to sign in`,
+    `Unverified email with ${provider}. Verify it with ${provider}, or use the link in the confirmation email`,
   )

@@ -6,17 +6,18 @@ import { type Confirmations } from '../../users/confirmations.js'
 import { type IdentityStore } from '../../users/identity-store.js'
 import { type UserStore } from '../../users/user-store.js'
 import { isBanned, type User } from '../../users/user.js'
-import { slotsOf } from '../../verify/verify-request.js'
 import { candidateEmail } from '../identity-data.js'
 import { type Entered } from './account-linking.js'
 import { type ConfirmationRequests } from './confirmation-requests.js'
 import { type External, type ExternalIdentities } from './external-identities.js'
+import { type Invitations } from './invitations.js'
 
 type Deps = {
   users: UserStore
   identities: IdentityStore
   tokens: OneTimeTokenStore
   externals: ExternalIdentities
+  invitations: Invitations
   confirmations: Confirmations
   requests: ConfirmationRequests
   now: () => Date
@@ -43,8 +44,8 @@ export class TargetedLinking {
 
   /** Rule 9: the link of an invitation led to a provider. */
   async acceptInvite(tx: Tx, audit: Audit, external: External, inviteTokenHash: Buffer): Promise<Entered> {
-    const { users, tokens, externals, confirmations } = this.deps
-    const found = await tokens.findByLink(tx, inviteTokenHash, slotsOf.invite)
+    const { users, tokens, externals, invitations, confirmations } = this.deps
+    const found = await invitations.find(tx, inviteTokenHash)
     const invited = found && (await users.lockById(tx, found.userId))
     // Looked up again under the lock: an invitation is accepted once.
     const token = found && (await tokens.find(tx, found.id))

@@ -3,6 +3,7 @@ import { Strategy as GoogleStrategy } from 'passport-google-oauth20'
 import OAuth2Strategy from 'passport-oauth2'
 import { type Outbound } from '../../outbound/outbound.js'
 import { type JsonObject } from '../../users/user.js'
+import { type Provider } from '../definitions/index.js'
 import { textAt } from '../foreign-json.js'
 import { type ProviderDefinition, type ProviderSettings } from '../provider.js'
 import { exchangeCode } from './token-exchange.js'
@@ -46,17 +47,18 @@ type StrategyClass = new (
 ) => Strategy & Replaceable
 
 const CLASSES = { github: GitHubStrategy, google: GoogleStrategy } as unknown as Partial<
-  Record<string, StrategyClass>
+  Record<Provider, StrategyClass>
 >
 
 /** Passport's strategy for a provider: it builds the authorize URL and redeems the code; the profile is read elsewhere. */
 export function oauth2Strategy(
+  name: Provider,
   definition: ProviderDefinition,
   settings: ProviderSettings,
   urls: Urls,
   outbound: Outbound,
 ): Strategy {
-  const Class = CLASSES[definition.name] ?? (OAuth2Strategy as unknown as StrategyClass)
+  const Class = CLASSES[name] ?? (OAuth2Strategy as unknown as StrategyClass)
   const strategy = new Class(
     {
       authorizationURL: urls.authorize,

@@ -1,0 +1,75 @@
+import { definitions, providers, type Provider } from '../providers/definitions/index.js'
+import { ID_TOKEN_PROVIDERS } from '../providers/id-token-service.js'
+import { type ProviderDefinition, type ProviderSettings } from '../providers/provider.js'
+import { endpointBelow } from '../providers/provider-registry.js'
+
+/** docs/providers.md: what an operator needs to switch a provider on. */
+export function providersPage(): string {
+  return [
+    '# External providers',
+    '',
+    'Generated from the definitions of the providers by `npm run docs`; change those, not this file.',
+    '',
+    'Register the service at the provider with the callback URL `<AUTH_API_EXTERNAL_URL>/callback`, then set',
+    '`AUTH_EXTERNAL_<NAME>_ENABLED=true`, `_CLIENT_ID`, `_SECRET` and, with the callback URL exactly as it was registered,',
+    '`_REDIRECT_URI`. `_EMAIL_OPTIONAL=true` lets accounts without an address in. `_SKIP_NONCE_CHECK=true` takes id tokens',
+    'whose nonce was not compared. A provider that is switched on and lacks one of the settings is refused with 400.',
+    '',
+    'Scopes are those below and what the caller asks for in `scopes`. Addresses that a provider does not verify are confirmed',
+    'by mail before anybody gets in.',
+    '',
+    'The tests run every provider over real sockets against local servers that speak its protocol, among them a complete',
+    "OpenID Connect server with signed tokens. None of them has met the provider's own service: try each one that you switch on.",
+    '',
+    ...providers.flatMap(section),
+  ].join('\n')
+}
+
+function section(name: Provider): string[] {
+  const definition: ProviderDefinition = definitions[name]
+  const { guide, aliases = [], scopes } = definition
+  const rows: [string, string][] = [
+    ['Register at', guide.register],
+    ['Variables', variablesOf(name, definition)],
+    ...(aliases.length > 0 ? [['Also known as', code(aliases)] as [string, string]] : []),
+    ['Protocol', protocolOf(name, definition)],
+    ['Scopes', scopes.length > 0 ? code(scopes) : 'none'],
+    ['Authorize URL', `\`${authorizeUrl(definition)}\``],
+    ['Comes back', guide.returns],
+    ['Mind', guide.quirks.join('<br>')],
+    ['Tested in', code(guide.tests.map((file) => `test/providers/${file}.test.ts`))],
+  ]
+  return [
+    `## ${name}`,
+    '',
+    '| | |',
+    '| --- | --- |',
+    ...rows.map(([title, text]) => `| ${title} | ${text} |`),
+    '',
+  ]
+}
+
+const code = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(', ')
+
+function variablesOf(name: Provider, { needsBaseUrl, fixedBaseUrl }: ProviderDefinition): string {
+  const prefix = `AUTH_EXTERNAL_${name.toUpperCase()}`
+  const required = ['ENABLED', 'CLIENT_ID', 'SECRET', 'REDIRECT_URI', ...(needsBaseUrl ? ['URL'] : [])]
+  const optional = [...(needsBaseUrl || fixedBaseUrl ? [] : ['URL']), 'EMAIL_OPTIONAL', 'SKIP_NONCE_CHECK']
+  return `${code(required.map((part) => `${prefix}_${part}`))}; optional ${code(optional.map((part) => `_${part}`))}`
+}
+
+function protocolOf(name: Provider, definition: ProviderDefinition): string {
+  if (definition.protocol === 'oauth1') return 'OAuth 1.0a'
+  const authentication = definition.clientAuthentication === 'basic' ? 'HTTP Basic' : 'the form'
+  const grant = (ID_TOKEN_PROVIDERS as readonly string[]).includes(name)
+    ? '; id tokens in the `id_token` grant'
+    : ''
+  return `OAuth 2, client secret in ${authentication}${grant}`
+}
+
+/** As browsers meet it when nothing but the required is set. */
+function authorizeUrl(definition: ProviderDefinition): string {
+  const baseUrl = definition.needsBaseUrl ? '<URL>' : undefined
+  const settings = { baseUrl } as ProviderSettings
+  return definition.endpoints(endpointBelow(baseUrl), settings).authorize
+}

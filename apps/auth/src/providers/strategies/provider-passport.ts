@@ -1,0 +1,55 @@
+import passport from 'passport'
+import { type ProviderTokens } from '../provider.js'
+import { type Strategy, type StrategyOptions, type StrategyRequest } from './strategy.js'
+
+export type StrategyOutcome = { kind: 'redirect'; url: string } | { kind: 'tokens'; tokens: ProviderTokens }
+
+/**
+ * Passport, for providers only: an instance of its own without sessions. A strategy ends in a redirect or in tokens, and
+ * both are handed back in place of being answered, because a redirect may have to become JSON and tokens are not a
+ * session yet.
+ */
+export class ProviderPassport {
+  readonly #passport = new passport.Passport()
+
+  constructor() {
+    // Passport comes with a strategy that reads sessions; there are none.
+    this.#passport.unuse('session')
+  }
+
+  use(name: string, strategy: Strategy): void {
+    this.#passport.use(name, strategy as unknown as passport.Strategy)
+  }
+
+  /** Always by name: Passport then makes an object for this run alone, so parallel sign-ins share nothing. */
+  authenticate(name: string, req: StrategyRequest, options: StrategyOptions = {}): Promise<StrategyOutcome> {
+    return new Promise((resolve, reject) => {
+      const done: passport.AuthenticateCallback = (error: unknown, tokens, challenge) => {
+        if (error) reject(error instanceof Error ? error : new Error('the strategy failed', { cause: error }))
+        else if (tokens) resolve({ kind: 'tokens', tokens: tokens as ProviderTokens })
+        else reject(new Error('the strategy refused', { cause: challenge }))
+      }
+      const middleware = this.#passport.authenticate(name, { session: false, ...options }, done) as Middleware
+      const redirected = new RedirectResponse((url) => resolve({ kind: 'redirect', url }))
+      middleware(req, redirected, (error) => reject(new Error('the strategy did nothing', { cause: error })))
+    })
+  }
+}
+
+type Middleware = (req: StrategyRequest, res: RedirectResponse, next: (error?: unknown) => void) => void
+
+/** As much of a response as Passport uses to send a browser away. */
+class RedirectResponse {
+  statusCode = 200
+  #location = ''
+
+  constructor(private readonly onEnd: (location: string) => void) {}
+
+  setHeader(name: string, value: string): void {
+    if (name === 'Location') this.#location = value
+  }
+
+  end(): void {
+    this.onEnd(this.#location)
+  }
+}

@@ -1,0 +1,237 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { definitions, providers } from '../../src/providers/definitions/index.js'
+import { isUuid } from '../../src/users/uuid.js'
+import { type Json } from '../support/api.js'
+import {
+  CALLBACK,
+  CLIENT_ID,
+  CLIENT_SECRET,
+  comeBack,
+  depart,
+  providerEnv,
+  signInWith,
+  startFakeProvider,
+  targetOf,
+  userOf,
+  type FakeProvider,
+} from '../support/fake-provider.js'
+import { startServer, type TestServer } from '../support/server.js'
+import {
+  isBasic,
+  json,
+  profileRoutes,
+  setUp,
+  tellsVerified,
+  tokenRoute,
+  unconfirmed,
+  withoutEmail,
+  type Failure,
+  type Row,
+} from './row.js'
+import { rowsOfPeople } from './rows-of-people.js'
+import { rowsOfWork } from './rows-of-work.js'
+
+const rows = [...rowsOfPeople, ...rowsOfWork]
+const NOT_LET_IN = { error: 'access_denied', error_code: 'provider_email_needs_verification' }
+const FAILED = { error: 'server_error', error_code: 'unexpected_failure' }
+
+let provider: FakeProvider
+beforeAll(async () => {
+  provider = await startFakeProvider()
+})
+afterAll(() => provider.close())
+
+const startAll = (more: Record<string, string> = {}) => {
+  const env = rows.map(({ name, env: own }) => providerEnv(name, `${provider.url}/${name}`, own))
+  return startServer({ ...(Object.assign({}, ...env) as Record<string, string>), ...more })
+}
+
+it('there is a row for every provider, or a file where an OpenID Connect server or signed requests test it', () => {
+  const elsewhere = ['apple', 'azure', 'keycloak', 'twitter']
+  expect([...rows.map(({ name }) => name), ...elsewhere].sort()).toEqual([...providers].sort())
+  for (const name of elsewhere)
+    expect(definitions[name as keyof typeof definitions].guide.tests).not.toContain('rows')
+})
+
+describe('OAuth 2 providers (contract 8.1)', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startAll()
+  })
+  afterAll(() => server.close())
+
+  describe.each(rows)('$name', (row) => {
+    const base = `/${row.name}`
+    const signIn = () => signInWith(server, row.name, row.query)
+
+    it('is asked for a code with its own scopes and a state of ours', async () => {
+      const query = { ...row.query, scopes: `extra,more extra ${row.scope ?? ''}` }
+      const { answer, location, state } = await depart(server, row.name, query)
+      expect(answer.status).toBe(302)
+      expect(`${location.origin}${location.pathname}`).toBe(`${provider.url}${base}${row.authorize}`)
+      const { workos_provider: providerName, ...passed } = row.query ?? {}
+      expect(Object.fromEntries(location.searchParams)).toEqual({
+        client_id: CLIENT_ID,
+        redirect_uri: CALLBACK,
+        response_type: 'code',
+        state,
+        scope: [...(row.scope ? [row.scope] : []), 'extra more'].join(' '),
+        ...passed,
+        ...(providerName ? { provider: providerName } : {}),
+      })
+      expect(isUuid(state)).toBe(true)
+    })
+
+    it('redeems the code its way and maps the profile', async () => {
+      setUp(provider, row)
+      const target = await signIn()
+      expectRedeemed(row)
+      for (const route of profileRoutes(row))
+        expect(provider.last(route).headers).toMatchObject({
+          authorization: 'Bearer the-access-token',
+          accept: 'application/json',
+          'user-agent': expect.any(String) as unknown,
+        })
+      row.check?.(provider, base)
+
+      if (row.refused) {
+        expect(target.fragment).toMatchObject(NOT_LET_IN)
+        const { rows: stored } = await server.context.db.query<{ identity_data: Json }>(
+          'select identity_data from identities where provider = $1',
+          [row.name],
+        )
+        expect(stored[0]?.identity_data).toEqual(row.identity)
+        return
+      }
+      expect(target.fragment).toMatchObject({
+        provider: row.name,
+        provider_token: 'the-access-token',
+        provider_refresh_token: 'the-refresh-token',
+        token_type: 'bearer',
+        expires_in: '3600',
+        sb: '',
+      })
+      const user = await userOf(server, target)
+      expect(user['identities']).toEqual([
+        expect.objectContaining({ provider: row.name, identity_data: row.identity }),
+      ])
+      expect(user['app_metadata']).toEqual({ provider: row.name, providers: [row.name] })
+    })
+
+    it('takes a form-encoded token answer, and the other way to authenticate after a 401', async () => {
+      setUp(provider, row)
+      provider.answer(tokenRoute(row), (seen) => {
+        if (isBasic(seen) === Boolean(row.basic)) return { status: 401, body: { error: 'invalid_client' } }
+        if (row.tokenAnswer) return { body: { access_token: 'the-access-token', ...row.tokenAnswer } }
+        return { body: 'access_token=the-access-token&token_type=bearer' }
+      })
+      const { fragment } = await signIn()
+      expect(fragment).toMatchObject(row.refused ? NOT_LET_IN : { provider_token: 'the-access-token' })
+    })
+
+    it('an account without address is an error, unless that is allowed', async () => {
+      setUp(provider, row, withoutEmail)
+      const { query, fragment } = await signIn()
+      if (row.env?.['EMAIL_OPTIONAL']) return expect(fragment).toHaveProperty('access_token')
+      expect(query).toEqual({
+        ...FAILED,
+        error_description: 'Error getting user email from external provider',
+      })
+    })
+
+    if (tellsVerified(row))
+      it('an address that it does not call verified lets nobody in', async () => {
+        setUp(provider, row, (body) => anotherPerson(unconfirmed(body)))
+        expect((await signIn()).query).toMatchObject(NOT_LET_IN)
+      })
+
+    it.each(failuresOf(row))('ends in an error on the site when it %s', async (_name, route, reply) => {
+      setUp(provider, row)
+      provider.answer(route, reply)
+      const { state } = await depart(server, row.name, row.query)
+      const answer = await comeBack(server, { code: 'the-code', state })
+      expect(answer.status).toBe(302)
+      const { base: site, query, fragment } = targetOf(answer)
+      expect(site).toBe('https://app.example.com/')
+      expect(query).toMatchObject(FAILED)
+      expect(fragment).toMatchObject({ ...query, sb: '' })
+      expect(JSON.stringify(query)).not.toMatch(/127\.0\.0\.1|the-access-token/)
+    })
+  })
+})
+
+describe('providers that take the call and never answer (contract 1.18)', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startAll({ AUTH_API_MAX_REQUEST_DURATION: '3s' })
+  })
+  afterAll(() => server.close())
+
+  async function signInAtAll() {
+    const targets = await Promise.all(rows.map(({ name, query }) => signInWith(server, name, query)))
+    return targets.map(({ base, query }) => [base, query['error_code']])
+  }
+  const allFailed = rows.map(() => ['https://app.example.com/', 'unexpected_failure'])
+
+  it('the token call: each ends in an error on the site before the request is out of time', async () => {
+    for (const row of rows) {
+      setUp(provider, row)
+      provider.answer(tokenRoute(row), 'hang')
+    }
+    expect(await signInAtAll()).toEqual(allFailed)
+  })
+
+  it('a profile call: the same', async () => {
+    const withProfile = rows.filter((row) => profileRoutes(row).length > 0)
+    for (const row of rows) {
+      setUp(provider, row)
+      // One has all in its token answer.
+      const [last = tokenRoute(row)] = profileRoutes(row).slice(-1)
+      provider.answer(last, 'hang')
+    }
+    expect(withProfile.length).toBe(rows.length - 1)
+    expect(await signInAtAll()).toEqual(allFailed)
+  })
+})
+
+function expectRedeemed(row: Row): void {
+  const { form, headers } = provider.last(tokenRoute(row))
+  expect(headers['content-type']).toBe('application/x-www-form-urlencoded')
+  expect(headers['accept']).toBe('application/json')
+  expect(form).toMatchObject({ grant_type: 'authorization_code', code: 'the-code', redirect_uri: CALLBACK })
+  if (row.basic) {
+    const credentials = [CLIENT_ID, CLIENT_SECRET].map(encodeURIComponent).join(':')
+    expect(headers['authorization']).toBe(`Basic ${Buffer.from(credentials).toString('base64')}`)
+    expect(form).not.toHaveProperty('client_secret')
+  } else {
+    expect(headers['authorization']).toBeUndefined()
+    expect(form).toMatchObject({ client_id: CLIENT_ID, client_secret: CLIENT_SECRET })
+  }
+}
+
+function failuresOf(row: Row): Failure[] {
+  const token = tokenRoute(row)
+  const calls = profileRoutes(row)
+  return [
+    ['refuses the code', token, { status: 400, body: { error: 'invalid_grant' } }],
+    ['refuses the code with status 200', token, { body: { error: 'bad_verification_code' } }],
+    ['gives no access token', token, { body: {} }],
+    ['breaks the token call', token, 'break'],
+    ...calls.flatMap((route): Failure[] => [
+      [`refuses ${route}`, route, { status: 403, body: { message: 'no' } }],
+      [`answers ${route} with a page`, route, { body: '<html>' }],
+      [`breaks ${route}`, route, 'break'],
+    ]),
+    ...calls.slice(0, 1).map((route): Failure => [`names nobody in ${route}`, route, json({})]),
+  ]
+}
+
+/** The same answer about somebody else, so that no earlier sign-in counts. */
+const anotherPerson = (body: unknown): unknown =>
+  body === undefined
+    ? undefined
+    : (JSON.parse(
+        JSON.stringify(body)
+          .replace(/"(id|uuid|sub|https:\/\/slack\.com\/user_id)":("?)/g, '"$1":$27')
+          .replace(/"email":"/g, '"email":"other-'),
+      ) as unknown)
