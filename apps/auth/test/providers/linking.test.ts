@@ -1,294 +1,288 @@
-import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { anEmail, aUser, call, expectError, get, mailTo, PASSWORD, post, type Json } from '../support/api.js'
+import { anEmail, aUser, expectError, mailTo, PASSWORD, post, put, type Json } from '../support/api.js'
+import { comeBack, depart, signInWith, targetOf, userOf } from '../support/fake-provider.js'
 import {
-  comeBack,
-  depart,
-  providerEnv,
-  signInWith,
-  startFakeProvider,
-  targetOf,
-  userOf,
-  type FakeProvider,
-} from '../support/fake-provider.js'
-import { startServer, type TestServer } from '../support/server.js'
+  anId,
+  auditOf,
+  identitiesOf,
+  startProviderSite,
+  type ProviderSite,
+} from '../support/provider-site.js'
 
-let provider: FakeProvider
-let server: TestServer
-beforeAll(async () => {
-  provider = await startFakeProvider({
-    'POST /login/oauth/access_token': { body: { access_token: 'the-token' } },
-    'POST /v1/oauth/token': { body: { access_token: 'the-token' } },
-  })
-  server = await startServer({
-    ...providerEnv('github', provider.url),
-    ...providerEnv('figma', provider.url),
-    AUTH_SECURITY_MANUAL_LINKING_ENABLED: 'true',
-    AUTH_EXTERNAL_ANONYMOUS_USERS_ENABLED: 'true',
-    AUTH_MAILER_NOTIFICATIONS_IDENTITY_LINKED_ENABLED: 'true',
-    AUTH_MAILER_NOTIFICATIONS_IDENTITY_UNLINKED_ENABLED: 'true',
-  })
-})
-afterAll(async () => {
-  await server.close()
-  provider.close()
-})
-
-type Email = { email: string; verified?: boolean; primary?: boolean }
-
-/** What github says from now on. */
-function github(id: string, ...emails: Email[]): void {
-  provider.answer('GET /api/v3/user', { body: { id, login: `login-${id}`, name: `Name ${id}` } })
-  provider.answer('GET /api/v3/user/emails', {
-    body: emails.map((entry) => ({ verified: true, primary: true, ...entry })),
-  })
-}
-
-const anId = () => randomUUID()
-const identitiesOf = (user: Json) => (user['identities'] as Json[]).map(({ provider: name }) => name).sort()
+const LINKED = 'A new sign-in method was linked to your account.'
+const NOT_LET_IN = { error: 'access_denied', error_code: 'provider_email_needs_verification' }
 
 describe('account linking (contract 8.3)', () => {
-  it('rule 1: the identity decides, and its new address does not change the account', async () => {
-    const [id, email] = [anId(), anEmail()]
-    github(id, { email })
-    const first = await userOf(server, await signInWith(server, 'github'))
-    github(id, { email: anEmail() })
-    const second = await userOf(server, await signInWith(server, 'github'))
-    expect(second).toMatchObject({ id: first['id'], email })
+  let site: ProviderSite
+  const server = () => site.server
+  beforeAll(async () => {
+    site = await startProviderSite({ AUTH_MAILER_NOTIFICATIONS_IDENTITY_LINKED_ENABLED: 'true' })
   })
+  afterAll(() => site.close())
 
-  it('rule 3: an unverified address that belongs to somebody gives a user without address, who is not let in', async () => {
-    const victim = await aUser(server)
-    const id = anId()
-    github(id, { email: victim.email, verified: false })
-    const { query } = await signInWith(server, 'github')
-    expect(query).toMatchObject({ error: 'access_denied', error_code: 'provider_email_needs_verification' })
-    const { rows } = await server.context.db.query<Json>(
+  const signIn = () => signInWith(server(), 'github')
+  const signedIn = async () => userOf(server(), await signIn())
+
+  async function rowsOf(providerId: string): Promise<Json[]> {
+    const { rows } = await server().context.db.query<Json>(
       'select u.id, u.email from users u join identities i on i.user_id = u.id where i.provider_id = $1',
-      [id],
+      [providerId],
     )
-    expect(rows[0]?.['email']).toBeNull()
-    expect(rows[0]?.['id']).not.toBe(victim.user.id)
-  })
-
-  it('rule 4: a verified address links to the account that has it, and tells its owner', async () => {
-    const owner = await aUser(server)
-    github(anId(), { email: owner.email.toUpperCase() })
-    const user = await userOf(server, await signInWith(server, 'github'))
-    expect(user['id']).toBe(owner.user.id)
-    expect(identitiesOf(user)).toEqual(['email', 'github'])
-    await server.inbox.waitForMail({
-      to: owner.email,
-      subject: 'A new sign-in method was linked to your account.',
-    })
-    const body = { email: owner.email, password: PASSWORD }
-    expect((await post(server, '/token?grant_type=password', body)).status).toBe(200)
-  })
-
-  it('rule 4: a verified secondary address is enough, an unverified one is not', async () => {
-    const owner = await aUser(server)
-    github(anId(), { email: anEmail() }, { email: owner.email, primary: false })
-    expect((await userOf(server, await signInWith(server, 'github')))['id']).toBe(owner.user.id)
-    const other = await aUser(server)
-    github(anId(), { email: anEmail() }, { email: other.email, primary: false, verified: false })
-    expect((await userOf(server, await signInWith(server, 'github')))['id']).not.toBe(other.user.id)
-  })
-
-  it('rule 4: addresses of several accounts end in an error', async () => {
-    const [one, two] = [await aUser(server), await aUser(server)]
-    github(anId(), { email: one.email }, { email: two.email, primary: false })
-    expect((await signInWith(server, 'github')).query).toMatchObject({ error_code: 'unexpected_failure' })
-  })
-
-  it('rule 5: whoever signed up earlier with an unproved address is out', async () => {
-    const email = anEmail()
-    await post(server, '/signup', { email, password: 'of the attacker', data: { mine: 'attacker' } })
-    const { token } = await mailTo(server, email)
-    github(anId(), { email })
-    const user = await userOf(server, await signInWith(server, 'github'))
-    expect(user).toMatchObject({ email, email_confirmed_at: expect.any(String) as unknown })
-    expect(identitiesOf(user)).toEqual(['github'])
-    expect(user['user_metadata']).not.toHaveProperty('mine')
-    const body = { email, password: 'of the attacker' }
-    expectError(await post(server, '/token?grant_type=password', body), 400, 'invalid_credentials')
-    expectError(await post(server, '/verify', { type: 'signup', token }), 403, 'otp_expired')
-  })
-
-  it('rule 6: an unverified new address gets a mail; once confirmed, the account opens', async () => {
-    const [id, email] = [anId(), anEmail()]
-    github(id, { email, verified: false })
-    expect((await signInWith(server, 'github')).query['error_code']).toBe('provider_email_needs_verification')
-    const { token } = await mailTo(server, email)
-    expect((await signInWith(server, 'github')).query['error_code']).toBe('provider_email_needs_verification')
-    expect(server.inbox.messages({ to: email })).toHaveLength(1)
-    await post(server, '/verify', { type: 'signup', token, password: PASSWORD })
-    expect(await userOf(server, await signInWith(server, 'github'))).toMatchObject({ email })
-  })
-
-  it('rule 7: banned users are refused', async () => {
-    const owner = await aUser(server)
-    await server.context.db.query("update users set banned_until = '2040-01-01' where id = $1", [
-      owner.user.id,
-    ])
-    github(anId(), { email: owner.email })
-    expect((await signInWith(server, 'github')).query).toMatchObject({
-      error: 'access_denied',
-      error_code: 'user_banned',
-    })
-  })
-
-  it('does not link to an account that only claims the address through an unverified identity', async () => {
-    const [victim, owner] = [anEmail(), await aUser(server)]
-    await server.context.db.query(
-      `insert into identities (id, user_id, provider, provider_id, identity_data, created_at, updated_at)
-       values ($1, $2, 'spotify', $3, $4, now(), now())`,
-      [randomUUID(), owner.user.id, anId(), JSON.stringify({ email: victim, email_verified: false })],
-    )
-    github(anId(), { email: victim })
-    expect((await userOf(server, await signInWith(server, 'github')))['id']).not.toBe(owner.user.id)
-  })
-
-  it('makes one user and one identity of many first sign-ins at once', async () => {
-    const [id, email] = [anId(), anEmail()]
-    github(id, { email })
-    const flows = await Promise.all(Array.from({ length: 6 }, () => depart(server, 'github')))
-    const answers = await Promise.all(flows.map(({ state }) => comeBack(server, { code: 'c', state })))
-    for (const answer of answers) expect(targetOf(answer).fragment).toHaveProperty('access_token')
-    const { rows } = await server.context.db.query('select 1 from identities where provider_id = $1', [id])
-    expect(rows).toHaveLength(1)
-  })
-})
-
-describe('callback (contract 1.18)', () => {
-  it.each([
-    ['missing', {}, 'bad_oauth_callback'],
-    ['no uuid', { state: 'x' }, 'bad_oauth_state'],
-    ['unknown', { state: randomUUID() }, 'bad_oauth_state'],
-  ])(
-    'a state that is %s goes to the site, never to a target of the caller',
-    async (_name, parameters, code) => {
-      const answer = await comeBack(server, {
-        code: 'c',
-        redirect_to: 'https://other.example.com/x',
-        ...parameters,
-      })
-      expect(answer.status).toBe(303)
-      expect(targetOf(answer)).toMatchObject({
-        base: 'https://app.example.com/',
-        query: { error_code: code },
-      })
-    },
-  )
-
-  it('an expired state is refused, and a state works once', async () => {
-    github(anId(), { email: anEmail() })
-    const late = await depart(server, 'github')
-    server.clock.advance(300_000)
-    expect(targetOf(await comeBack(server, { code: 'c', state: late.state })).query['error_code']).toBe(
-      'bad_oauth_state',
-    )
-    const { state } = await depart(server, 'github')
-    const answers = await Promise.all([1, 2, 3].map(() => comeBack(server, { code: 'c', state })))
-    expect(answers.filter((answer) => 'access_token' in targetOf(answer).fragment)).toHaveLength(1)
-  })
-
-  it('PKCE ends in a code that hands out the provider tokens once; the state is used up', async () => {
-    github(anId(), { email: anEmail() })
-    const verifier = 'v'.repeat(64)
-    const challenge = { code_challenge: verifier, code_challenge_method: 'plain' }
-    const { state } = await depart(server, 'github', challenge)
-    const { query, fragment } = targetOf(await comeBack(server, { code: 'c', state }))
-    expect(fragment).toEqual({})
-    const body = { auth_code: query['code'], code_verifier: verifier }
-    const exchanged = await post(server, '/token?grant_type=pkce', body)
-    expect(exchanged.body).toMatchObject({ provider_token: 'the-token', token_type: 'bearer' })
-    expectError(await post(server, '/token?grant_type=pkce', body), 404, 'flow_state_not_found')
-    const { state: second } = await depart(server, 'github', challenge)
-    await comeBack(server, { code: 'c', state: second })
-    const again = await comeBack(server, { code: 'c', state: second })
-    expect(targetOf(again).query['error_code']).toBe('flow_state_already_used')
-  })
-
-  it('keeps foreign parameters of the target, and passes on what the provider says', async () => {
-    const redirect_to = 'https://other.example.com/cb?keep=1&error=mine#old'
-    const { state } = await depart(server, 'github', { redirect_to })
-    const answer = await comeBack(server, { state, error: 'access_denied', error_description: 'no, thanks' })
-    const target = targetOf(answer)
-    expect(target.query).toEqual({ keep: '1', error: 'access_denied', error_description: 'no, thanks' })
-    expect(target.fragment).toEqual({ error: 'access_denied', error_description: 'no, thanks', sb: '' })
-  })
-
-  it('lets no caller override what is ours, in any letter case', async () => {
-    const { location } = await depart(server, 'github', {
-      CLIENT_ID: 'x',
-      Redirect_Uri: 'y',
-      STATE: 'z',
-      prompt: 'login',
-    })
-    expect(location.searchParams.get('prompt')).toBe('login')
-    for (const name of ['CLIENT_ID', 'Redirect_Uri', 'STATE'])
-      expect(location.searchParams.has(name)).toBe(false)
-  })
-
-  it.each(['pigeon', 'spotify', ''])('refuses the provider %j', async (name) => {
-    expectError((await depart(server, name)).answer, 400, 'validation_failed')
-  })
-})
-
-describe('identities (contract 1.19)', () => {
-  const authorize = (token: string, query = 'provider=figma&skip_http_redirect=true') =>
-    get(server, `/user/identities/authorize?${query}`, { token })
-  const unlink = (token: string, id: unknown) =>
-    call(server, 'DELETE', `/user/identities/${String(id)}`, { token })
-
-  async function link(token: string, id: string, email: string) {
-    provider.answer('GET /v1/me', { body: { id, email, handle: 'Fig' } })
-    const { body } = await authorize(token)
-    const state = new URL(body['url'] as string).searchParams.get('state') ?? ''
-    return targetOf(await comeBack(server, { code: 'c', state }))
+    return rows
   }
 
-  it('links to the caller whatever the address, and refuses an identity that is known', async () => {
-    const [user, id] = [await aUser(server), anId()]
-    expect(identitiesOf(await userOf(server, await link(user.access_token, id, anEmail())))).toEqual([
-      'email',
-      'figma',
-    ])
-    expect((await link(user.access_token, id, anEmail())).query['error_code']).toBe('identity_already_exists')
-    const other = await aUser(server)
-    expect((await link(other.access_token, id, anEmail())).query['error_code']).toBe(
-      'identity_already_exists',
-    )
-  })
-
-  it('makes an anonymous user permanent, with the verified address', async () => {
-    const anonymous = (await post(server, '/signup', {})).body
-    const email = anEmail()
-    const user = await userOf(server, await link(String(anonymous['access_token']), anId(), email))
-    expect(user).toMatchObject({ id: anonymous['id'], email, is_anonymous: false })
-  })
-
-  it('removes an identity, tells the previous address, and keeps the last one', async () => {
-    const user = await aUser(server)
-    const email = anEmail()
-    const linked = await userOf(server, await link(user.access_token, anId(), email))
-    const find = (name: string) =>
-      (linked['identities'] as Json[]).find((entry) => entry['provider'] === name)
-    const other = await aUser(server)
-    expectError(await unlink(other.access_token, randomUUID()), 422, 'single_identity_not_deletable')
-    expectError(await unlink(user.access_token, randomUUID()), 422, 'identity_not_found')
-    expectError(await unlink(user.access_token, 'x'), 404, 'validation_failed')
-    expect((await unlink(user.access_token, find('email')?.['identity_id'])).status).toBe(200)
-    const { body } = await get(server, '/user', { token: user.access_token })
-    expect(body).toMatchObject({ email, app_metadata: { provider: 'figma', providers: ['figma'] } })
-    await server.inbox.waitForMail({
-      to: user.email,
-      subject: 'A sign-in method was removed from your account.',
+  describe('rule 1, the identity is known', () => {
+    it('signs its user in and leaves the address of the account as it is', async () => {
+      const [id, email, newEmail] = [anId(), anEmail(), anEmail()]
+      site.github(id, { email })
+      const first = await signedIn()
+      site.github(id, { email: newEmail })
+      const second = await signedIn()
+      expect(second).toMatchObject({ id: first['id'], email })
+      expect((second['identities'] as Json[])[0]?.['identity_data']).toMatchObject({ email: newEmail })
     })
-    expectError(
-      await unlink(user.access_token, find('figma')?.['identity_id']),
-      422,
-      'single_identity_not_deletable',
-    )
+
+    it('also when the address belongs to somebody else by now', async () => {
+      const id = anId()
+      site.github(id, { email: anEmail() })
+      const first = await signedIn()
+      const other = await aUser(server())
+      site.github(id, { email: other.email })
+      expect((await signedIn())['id']).toBe(first['id'])
+    })
+
+    it('replaces the data of the identity and merges it into the data of the user', async () => {
+      const [id, email] = [anId(), anEmail()]
+      site.github(id, { email })
+      const { fragment } = await signIn()
+      await put(server(), '/user', { data: { theme: 'dark' } }, { token: fragment['access_token'] })
+      site.provider.answer('GET /api/v3/user', { body: { id, login: 'renamed' } })
+      const user = await signedIn()
+      expect(user['user_metadata']).toMatchObject({ theme: 'dark', user_name: 'renamed', name: `Name ${id}` })
+      expect((user['identities'] as Json[])[0]?.['identity_data']).not.toHaveProperty('name')
+    })
+
+    it('is no linking: no audit entry, no notice', async () => {
+      const [id, email] = [anId(), anEmail()]
+      site.github(id, { email })
+      await signedIn()
+      const user = await signedIn()
+      expect(await auditOf(server(), user['id'])).toEqual(['login', 'login', 'user_signedup'])
+      expect(server().inbox.messages({ to: email })).toHaveLength(0)
+    })
   })
+
+  describe('rules 2 and 3, no address is verified', () => {
+    it('makes a user without address when somebody has it, and does not let that one in', async () => {
+      const [victim, id] = [await aUser(server()), anId()]
+      site.github(id, { email: victim.email, verified: false })
+      const refused = (await signIn()).query
+      expect(refused).toMatchObject(NOT_LET_IN)
+      site.github(anId(), { email: anEmail(), verified: false })
+      expect((await signIn()).query).toEqual(refused)
+      const [row] = await rowsOf(id)
+      expect(row?.['email']).toBeNull()
+      expect(row?.['id']).not.toBe(victim.user.id)
+    })
+  })
+
+  describe('rule 4, an address is verified', () => {
+    it('links to the account that has it, and tells its owner', async () => {
+      const owner = await aUser(server())
+      site.github(anId(), { email: owner.email.toUpperCase() })
+      const user = await signedIn()
+      expect(user['id']).toBe(owner.user.id)
+      expect(identitiesOf(user)).toEqual(['email', 'github'])
+      expect(await auditOf(server(), user['id'])).toContain('identity_linked')
+      await server().inbox.waitForMail({ to: owner.email, subject: LINKED })
+      const body = { email: owner.email, password: PASSWORD }
+      expect((await post(server(), '/token?grant_type=password', body)).status).toBe(200)
+    })
+
+    it('links to the account whose identity at another provider has it', async () => {
+      const [email, elsewhere] = [anEmail(), anEmail()]
+      site.github(anId(), { email }, { email: elsewhere, primary: false })
+      const owner = await signedIn()
+      // The identity of figma has the address that the account itself does not have.
+      site.figma(anId(), elsewhere)
+      const other = await userOf(server(), await signInWith(server(), 'figma'))
+      expect(other['id']).not.toBe(owner['id'])
+      site.github(anId(), { email: elsewhere })
+      expect((await signedIn())['id']).toBe(other['id'])
+    })
+
+    it('counts secondary addresses that are verified, and no others', async () => {
+      const owner = await aUser(server())
+      site.github(anId(), { email: anEmail() }, { email: owner.email, primary: false })
+      expect((await signedIn())['id']).toBe(owner.user.id)
+      const other = await aUser(server())
+      site.github(anId(), { email: anEmail() }, { email: other.email, primary: false, verified: false })
+      expect((await signedIn())['id']).not.toBe(other.user.id)
+    })
+
+    it('does not count an identity whose own address is unverified', async () => {
+      const [victim, owner] = [anEmail(), await aUser(server())]
+      await server().context.db.query(
+        `insert into identities (id, user_id, provider, provider_id, identity_data, created_at, updated_at)
+         values ($1, $2, 'spotify', $3, $4, now(), now())`,
+        [anId(), owner.user.id, anId(), JSON.stringify({ email: victim, email_verified: false })],
+      )
+      site.github(anId(), { email: victim })
+      expect((await signedIn())['id']).not.toBe(owner.user.id)
+    })
+
+    it('ends in an error when several accounts have the addresses', async () => {
+      const [one, two] = [await aUser(server()), await aUser(server())]
+      site.github(anId(), { email: one.email }, { email: two.email, primary: false })
+      expect((await signIn()).query).toMatchObject({
+        error: 'server_error',
+        error_code: 'unexpected_failure',
+      })
+    })
+
+    it('takes the primary address for a new account, without a primary the last', async () => {
+      const [first, primary, last] = [anEmail(), anEmail(), anEmail()]
+      site.github(
+        anId(),
+        { email: first, primary: false },
+        { email: primary },
+        { email: last, primary: false },
+      )
+      expect(await signedIn()).toMatchObject({ email: primary })
+      site.github(anId(), { email: anEmail(), primary: false }, { email: last, primary: false })
+      expect(await signedIn()).toMatchObject({ email: last })
+    })
+  })
+
+  describe('rule 5, the account was never confirmed', () => {
+    it('is taken from whoever made it: password, data, sessions and links are gone', async () => {
+      const email = anEmail()
+      await post(server(), '/signup', { email, password: 'of the attacker', data: { mine: 'attacker' } })
+      const { token } = await mailTo(server(), email)
+      site.github(anId(), { email })
+      const user = await signedIn()
+      expect(user).toMatchObject({ email, email_confirmed_at: expect.any(String) as unknown })
+      expect(identitiesOf(user)).toEqual(['github'])
+      expect(user['user_metadata']).not.toHaveProperty('mine')
+      const body = { email, password: 'of the attacker' }
+      expectError(await post(server(), '/token?grant_type=password', body), 400, 'invalid_credentials')
+      expectError(await post(server(), '/verify', { type: 'signup', token }), 403, 'otp_expired')
+    })
+
+    it('loses identities of other providers too', async () => {
+      const email = anEmail()
+      site.github(anId(), { email, verified: false })
+      await signIn()
+      site.figma(anId(), email)
+      const user = await userOf(server(), await signInWith(server(), 'figma'))
+      expect(identitiesOf(user)).toEqual(['figma'])
+    })
+
+    it('a confirmed account keeps password, data and identities', async () => {
+      const owner = await aUser(server(), { data: { mine: 'kept' } })
+      site.github(anId(), { email: owner.email })
+      const user = await signedIn()
+      expect(identitiesOf(user)).toEqual(['email', 'github'])
+      expect(user['user_metadata']).toMatchObject({ mine: 'kept' })
+    })
+  })
+
+  describe('rule 6, the new address is unverified', () => {
+    it('gets one mail, and the account opens once it is confirmed', async () => {
+      const [id, email] = [anId(), anEmail()]
+      site.github(id, { email, verified: false })
+      expect((await signIn()).query).toMatchObject(NOT_LET_IN)
+      const { token } = await mailTo(server(), email)
+      expect((await signIn()).query).toMatchObject(NOT_LET_IN)
+      expect(server().inbox.messages({ to: email })).toHaveLength(1)
+      expect(await rowsOf(id)).toEqual([expect.objectContaining({ email })])
+      await post(server(), '/verify', { type: 'signup', token, password: PASSWORD })
+      expect(await signedIn()).toMatchObject({ email })
+    })
+  })
+
+  describe('rule 7, the user is banned', () => {
+    it.each(['known identity', 'found by address'])('is refused: %s', async (how) => {
+      const [owner, id] = [await aUser(server()), anId()]
+      site.github(id, { email: owner.email })
+      if (how === 'known identity') await signedIn()
+      const until = "update users set banned_until = '2040-01-01' where id = $1"
+      await server().context.db.query(until, [owner.user.id])
+      expect((await signIn()).query).toMatchObject({ error: 'access_denied', error_code: 'user_banned' })
+      expect(await rowsOf(id)).toHaveLength(how === 'known identity' ? 1 : 0)
+    })
+  })
+
+  it('makes one user and one identity of many first sign-ins at once, and lets all of them in', async () => {
+    const [id, email] = [anId(), anEmail()]
+    site.github(id, { email })
+    const flows = await Promise.all(Array.from({ length: 8 }, () => depart(server(), 'github')))
+    const answers = await Promise.all(flows.map(({ state }) => comeBack(server(), { code: 'c', state })))
+    for (const answer of answers) expect(targetOf(answer).fragment).toHaveProperty('access_token')
+    expect(await rowsOf(id)).toHaveLength(1)
+    const { rows } = await server().context.db.query('select 1 from users where email = $1', [email])
+    expect(rows).toHaveLength(1)
+  })
+
+  it('makes one user of first sign-ins at two providers at once that have one verified address', async () => {
+    const email = anEmail()
+    site.github(anId(), { email })
+    site.figma(anId(), email)
+    const both = await Promise.all([signIn(), signInWith(server(), 'figma')])
+    const ids = await Promise.all(both.map(async (target) => (await userOf(server(), target))['id']))
+    expect(new Set(ids).size).toBe(1)
+  })
+})
+
+describe('account linking under other settings (contract 8.3)', () => {
+  const withSite = async (env: Record<string, string>, test: (site: ProviderSite) => Promise<void>) => {
+    const site = await startProviderSite(env)
+    try {
+      await test(site)
+    } finally {
+      await site.close()
+    }
+  }
+
+  it('rule 2: with autoconfirm every address counts as verified', () =>
+    withSite({ AUTH_MAILER_AUTOCONFIRM: 'true' }, async (site) => {
+      const { server } = site
+      const owner = await aUser(server)
+      site.github(anId(), { email: owner.email, verified: false })
+      expect((await userOf(server, await signInWith(server, 'github')))['id']).toBe(owner.user.id)
+      const email = anEmail()
+      site.github(anId(), { email, verified: false })
+      expect(await userOf(server, await signInWith(server, 'github'))).toMatchObject({
+        email,
+        email_confirmed_at: expect.any(String) as unknown,
+      })
+    }))
+
+  it('rule 4: with sign-up disabled the known get in, also by a verified secondary address, and others do not', () =>
+    withSite({ AUTH_DISABLE_SIGNUP: 'true', AUTH_MAILER_AUTOCONFIRM: 'true' }, async (site) => {
+      const { server } = site
+      const owner = anEmail()
+      await server.context.db.query(
+        `insert into users (id, aud, role, email, email_confirmed_at, created_at, updated_at)
+         values ($1, 'authenticated', 'authenticated', $2, now(), now(), now())`,
+        [anId(), owner],
+      )
+      site.github(anId(), { email: anEmail() })
+      expect((await signInWith(server, 'github')).query).toMatchObject({
+        error: 'access_denied',
+        error_code: 'signup_disabled',
+      })
+      site.github(anId(), { email: anEmail() }, { email: owner, primary: false })
+      expect(await userOf(server, await signInWith(server, 'github'))).toMatchObject({ email: owner })
+    }))
+
+  it('rule 6: unverified addresses are let in where AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS says so', () =>
+    withSite({ AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS: 'true' }, async (site) => {
+      const email = anEmail()
+      site.github(anId(), { email, verified: false })
+      const user = await userOf(site.server, await signInWith(site.server, 'github'))
+      expect(user).toMatchObject({ email })
+      expect(user['email_confirmed_at']).toBeUndefined()
+      await site.server.inbox.waitForMail({ to: email })
+    }))
 })

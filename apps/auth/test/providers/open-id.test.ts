@@ -1,0 +1,338 @@
+import { createHash, generateKeyPairSync, randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { decodeJwt, SignJWT } from 'jose'
+import { type ApiAnswer, anEmail, get, post, type Json } from '../support/api.js'
+import {
+  CLIENT_ID,
+  CLIENT_SECRET,
+  comeBack,
+  depart,
+  providerEnv,
+  targetOf,
+  userOf,
+} from '../support/fake-provider.js'
+import {
+  APP,
+  browse,
+  startOidcServer,
+  type BackFrom,
+  type OidcLayout,
+  type OidcServer,
+} from '../support/oidc-server.js'
+import { startServer, type TestServer } from '../support/server.js'
+
+const SLACK = 'https://slack.com'
+const TENANT = '/8d2f1c1e-0000-4000-8000-c0ffee000000'
+
+/** Each vendor: where things are, and the base URL that an operator would set. */
+const layouts = {
+  apple: {
+    issuer: '',
+    authorize: '/auth/authorize',
+    token: '/auth/token',
+    keys: '/auth/keys',
+    impliesOpenId: true,
+    claims: ['is_private_email'],
+  },
+  azure: {
+    issuer: `${TENANT}/v2.0`,
+    authorize: `${TENANT}/oauth2/v2.0/authorize`,
+    token: `${TENANT}/oauth2/v2.0/token`,
+    claims: ['xms_edov', 'tid'],
+  },
+  google: {
+    issuer: '',
+    authorize: '/o/oauth2/v2/auth',
+    token: '/token',
+    impliesOpenId: true,
+    claims: ['hd'],
+  },
+  keycloak: {
+    issuer: '/realms/main',
+    authorize: '/realms/main/protocol/openid-connect/auth',
+    token: '/realms/main/protocol/openid-connect/token',
+    userinfo: '/realms/main/protocol/openid-connect/userinfo',
+    claims: ['groups'],
+  },
+  linkedin: { issuer: '', authorize: '/oauth/v2/authorization', token: '/oauth/v2/accessToken' },
+  slack: {
+    issuer: '',
+    authorize: '/openid/connect/authorize',
+    token: '/api/openid.connect.token',
+    userinfo: '/api/openid.connect.userInfo',
+    claims: [`${SLACK}/user_id`, `${SLACK}/team_id`],
+  },
+} satisfies Record<string, OidcLayout>
+type Vendor = keyof typeof layouts
+const vendors = Object.keys(layouts) as Vendor[]
+
+/** What the operator's base URL ends in. */
+const BASE: Partial<Record<Vendor, string>> = { azure: TENANT, keycloak: '/realms/main/' }
+
+let server: TestServer
+let now = () => new Date()
+const at = {} as Record<Vendor, OidcServer>
+
+/** As apple has its customers make it: ES256, for at most six months. */
+function appleSecret(): Promise<string> {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return new SignJWT({})
+    .setProtectedHeader({ alg: 'ES256', kid: 'KEYID' })
+    .setIssuer('TEAMID')
+    .setAudience('https://appleid.apple.com')
+    .setSubject(CLIENT_ID)
+    .setIssuedAt()
+    .setExpirationTime('180d')
+    .sign(privateKey)
+}
+
+let secretOfApple: string
+beforeAll(async () => {
+  secretOfApple = await appleSecret()
+  for (const vendor of vendors) {
+    const layout: OidcLayout = layouts[vendor]
+    at[vendor] = await startOidcServer({
+      ...layout,
+      ...(vendor === 'apple' ? { secret: secretOfApple } : {}),
+    })
+  }
+  const env = vendors.map((vendor) =>
+    providerEnv(vendor, `${at[vendor].origin}${BASE[vendor] ?? ''}`, {
+      CLIENT_ID: `${CLIENT_ID},${APP.id}`,
+      ...(vendor === 'apple' ? { SECRET: secretOfApple } : {}),
+    }),
+  )
+  server = await startServer(Object.assign({}, ...env) as Record<string, string>, { now: () => now() })
+})
+afterAll(async () => {
+  await server.close()
+  for (const vendor of vendors) at[vendor].close()
+})
+
+function returnTo({ method, parameters }: BackFrom): Promise<ApiAnswer> {
+  if (method === 'GET') return comeBack(server, parameters)
+  const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }
+  return post(server, '/callback', String(new URLSearchParams(parameters)), { headers })
+}
+
+async function signIn(vendor: Vendor, query: Record<string, string> = {}, more: Record<string, string> = {}) {
+  const { location } = await depart(server, vendor, query)
+  const back = await browse(location)
+  return targetOf(await returnTo({ ...back, parameters: { ...back.parameters, ...more } }))
+}
+
+type Case = {
+  claims: Json
+  /** Beside `sub`, `provider_id`, `email`, `email_verified`, `phone_verified` and, where there is an id token, `iss`. */
+  identity: Json
+  hasNoIss?: boolean
+  /** More that the browser posts. */
+  posted?: Record<string, string>
+}
+
+const cases: Record<Vendor, Case> = {
+  apple: {
+    claims: { is_private_email: true },
+    posted: { user: JSON.stringify({ name: { firstName: 'Ap', lastName: 'Ple' } }) },
+    identity: { name: 'Ap Ple', full_name: 'Ap Ple', custom_claims: { is_private_email: true } },
+  },
+  azure: {
+    claims: { name: 'Az Ure', preferred_username: 'az', xms_edov: true, tid: 'the-tenant' },
+    identity: {
+      name: 'Az Ure',
+      full_name: 'Az Ure',
+      preferred_username: 'az',
+      custom_claims: { xms_edov: true, tid: 'the-tenant' },
+    },
+  },
+  google: {
+    claims: { email_verified: true, name: 'Goo Gle', picture: 'https://go/p.png', hd: 'google.example' },
+    identity: {
+      name: 'Goo Gle',
+      full_name: 'Goo Gle',
+      picture: 'https://go/p.png',
+      avatar_url: 'https://go/p.png',
+      custom_claims: { hd: 'google.example' },
+    },
+  },
+  keycloak: {
+    claims: { email_verified: true, name: 'Key Cloak', preferred_username: 'key', groups: ['staff'] },
+    hasNoIss: true,
+    identity: {
+      name: 'Key Cloak',
+      full_name: 'Key Cloak',
+      preferred_username: 'key',
+      custom_claims: { groups: ['staff'] },
+    },
+  },
+  linkedin: {
+    claims: { email_verified: 'true', given_name: 'Lin', family_name: 'Ked', locale: 'de_DE' },
+    identity: {
+      name: 'Lin Ked',
+      full_name: 'Lin Ked',
+      given_name: 'Lin',
+      family_name: 'Ked',
+      locale: 'de_DE',
+    },
+  },
+  slack: {
+    claims: { email_verified: true, name: 'Sla Ck', [`${SLACK}/team_id`]: 'T1' },
+    hasNoIss: true,
+    identity: { name: 'Sla Ck', full_name: 'Sla Ck', custom_claims: { [`${SLACK}/team_id`]: 'T1' } },
+  },
+}
+
+describe.each(vendors)('%s, against an OpenID Connect server (contract 8.1)', (vendor) => {
+  const { claims, identity, hasNoIss, posted } = cases[vendor]
+
+  it('signs in with what the signed id token or the userinfo call says', async () => {
+    const [sub, email] = [randomUUID(), anEmail()]
+    at[vendor].person(sub, { email, ...(vendor === 'slack' ? { [`${SLACK}/user_id`]: sub } : {}), ...claims })
+    const target = await signIn(vendor, {}, posted)
+    expect(target.fragment).toMatchObject({ provider: vendor, token_type: 'bearer' })
+    const user = await userOf(server, target)
+    expect(user['email']).toBe(email)
+    expect((user['identities'] as Json[])[0]?.['identity_data']).toEqual({
+      sub,
+      provider_id: sub,
+      email,
+      email_verified: true,
+      phone_verified: false,
+      ...(hasNoIss ? {} : { iss: at[vendor].issuer }),
+      ...identity,
+    })
+    const { form, authorization } = at[vendor].redeemed.at(-1) ?? { form: {}, authorization: '' }
+    expect(authorization).toBeUndefined()
+    expect(form).toMatchObject({
+      client_id: CLIENT_ID,
+      client_secret: vendor === 'apple' ? secretOfApple : CLIENT_SECRET,
+    })
+  })
+
+  it('ends a PKCE flow in a code for the session', async () => {
+    const sub = randomUUID()
+    at[vendor].person(sub, {
+      email: anEmail(),
+      ...(vendor === 'slack' ? { [`${SLACK}/user_id`]: sub } : {}),
+      ...claims,
+    })
+    const verifier = randomUUID() + randomUUID()
+    const code_challenge = createHash('sha256').update(verifier).digest('base64url')
+    const { query } = await signIn(vendor, { code_challenge, code_challenge_method: 's256' }, posted)
+    const body = { auth_code: query['code'], code_verifier: verifier }
+    const { status, body: session } = await post(server, '/token?grant_type=pkce', body)
+    expect([status, session['provider_token']]).toEqual([200, expect.any(String)])
+  })
+
+  it('passes on that the person said no', async () => {
+    at[vendor].refuse(true)
+    const target = await signIn(vendor)
+    at[vendor].refuse(false)
+    expect(target.query).toMatchObject({ error: 'access_denied', error_description: 'The person said no' })
+    expect(target.fragment).toMatchObject(target.query)
+  })
+
+  it('asks for the key set once, not for each sign-in', () => {
+    const { asked } = at[vendor]
+    const keys = (asked.get('/jwks') ?? 0) + (asked.get('/auth/keys') ?? 0)
+    expect(keys).toBe(hasNoIss ? 0 : 1)
+  })
+})
+
+describe('apple', () => {
+  it('gets the ready-made client secret, which tells the vendor who the client is', () => {
+    const claims = decodeJwt(at.apple.redeemed.at(-1)?.form['client_secret'] as string)
+    expect(claims).toMatchObject({ iss: 'TEAMID', sub: CLIENT_ID, aud: 'https://appleid.apple.com' })
+  })
+
+  it('keeps the name of the first consent when a later one comes without it', async () => {
+    const sub = randomUUID()
+    at.apple.person(sub, { email: anEmail() })
+    await signIn('apple', {}, cases.apple.posted)
+    const user = await userOf(server, await signIn('apple'))
+    expect(user['user_metadata']).toMatchObject({ full_name: 'Ap Ple' })
+  })
+})
+
+describe('id_token grant with tokens of an OpenID Connect server (contract 1.6)', () => {
+  type Tokens = { id_token: string; access_token: string }
+
+  /** Sends the person of a vendor to it as an app does that never shows us a code. */
+  async function goTo(vendor: Vendor, query: Record<string, string>): Promise<Record<string, string>> {
+    const authorize = new URL(`${at[vendor].origin}${layouts[vendor].authorize}`)
+    const own = { client_id: APP.id, redirect_uri: APP.callback, scope: 'openid email profile', ...query }
+    for (const [name, value] of Object.entries(own)) authorize.searchParams.set(name, value)
+    return (await browse(authorize, APP.callback)).parameters
+  }
+
+  async function tokensOf(vendor: Vendor, query: Record<string, string> = {}): Promise<Tokens> {
+    const { code = '' } = await goTo(vendor, { response_type: 'code', ...query })
+    const response = await fetch(`${at[vendor].origin}${layouts[vendor].token}`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        grant_type: 'authorization_code',
+        code,
+        redirect_uri: APP.callback,
+        client_id: APP.id,
+        client_secret: APP.secret,
+      }),
+    })
+    return (await response.json()) as Tokens
+  }
+  const grant = (body: Json) => post(server, '/token?grant_type=id_token', body)
+  const nativeVendors = ['apple', 'azure', 'google', 'keycloak'] as const
+
+  it.each(nativeVendors)(
+    '%s: takes the token of the app, whose client id is second in the list',
+    async (vendor) => {
+      const [sub, email] = [randomUUID(), anEmail()]
+      at[vendor].person(sub, { ...cases[vendor].claims, email })
+      const nonce = randomUUID()
+      const hashed = createHash('sha256').update(nonce).digest('hex')
+      const { id_token, access_token } = await tokensOf(vendor, { nonce: hashed })
+      const { status, body } = await grant({ provider: vendor, id_token, access_token, nonce })
+      expect(status).toBe(200)
+      expect(body).toMatchObject({ user: { email, app_metadata: { provider: vendor } } })
+      const { body: user } = await get(server, '/user', { token: String(body['access_token']) })
+      expect(user['id']).toBe((body['user'] as Json)['id'])
+    },
+  )
+
+  it('is the same user as through the redirect', async () => {
+    const sub = randomUUID()
+    at.google.person(sub, { email: anEmail(), email_verified: true })
+    const redirected = await userOf(server, await signIn('google'))
+    const { id_token } = await tokensOf('google')
+    const { body } = await grant({ provider: 'google', id_token })
+    expect((body['user'] as Json)['id']).toBe(redirected['id'])
+  })
+
+  it('holds the access token to the hash in the id token', async () => {
+    at.google.person(randomUUID(), { email: anEmail(), email_verified: true })
+    const nonce = randomUUID()
+    const hashed = createHash('sha256').update(nonce).digest('hex')
+    const go = () => goTo('google', { response_type: 'id_token token', nonce: hashed })
+    const [{ id_token = '', access_token }, { access_token: other }] = [await go(), await go()]
+    expect(decodeJwt(id_token)).toHaveProperty('at_hash')
+    const ask = (token: string | undefined) =>
+      grant({ provider: 'google', nonce, id_token, access_token: token })
+    expect((await ask(other)).body).toMatchObject({
+      error: 'invalid request',
+      error_description: 'Bad ID token',
+    })
+    expect((await ask(access_token)).status).toBe(200)
+  })
+
+  it('refuses a token of one vendor in the name of another, and a token that is over', async () => {
+    at.keycloak.person(randomUUID(), { email: anEmail(), email_verified: true })
+    const { id_token } = await tokensOf('keycloak')
+    expect((await grant({ provider: 'google', id_token })).body).toMatchObject({
+      error_description: 'Unacceptable issuer in id_token',
+    })
+    now = () => new Date(Date.now() + 24 * 3_600_000)
+    const late = await grant({ provider: 'keycloak', id_token })
+    now = () => new Date()
+    expect(late.body).toMatchObject({ error: 'invalid request', error_description: 'Bad ID token' })
+    expect((await grant({ provider: 'keycloak', id_token })).status).toBe(200)
+  })
+})

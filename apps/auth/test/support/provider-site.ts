@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto'
+import { get, type Json } from './api.js'
+import {
+  comeBack,
+  providerEnv,
+  startFakeProvider,
+  targetOf,
+  type FakeProvider,
+  type Target,
+} from './fake-provider.js'
+import { startServer, type TestServer } from './server.js'
+
+export type Email = { email: string; verified?: boolean; primary?: boolean }
+
+/** A service where github and figma are on, and what these say about whoever comes. */
+export type ProviderSite = {
+  provider: FakeProvider
+  server: TestServer
+  /** What github says from now on: an account may have many addresses, each verified or not. */
+  github(id: string, ...emails: Email[]): void
+  /** What figma says from now on: one address, verified. */
+  figma(id: string, email?: string): void
+  close(): Promise<void>
+}
+
+export async function startProviderSite(env: Record<string, string> = {}): Promise<ProviderSite> {
+  const tokens = { access_token: 'the-token', refresh_token: 'the-refresh-token' }
+  const provider = await startFakeProvider({
+    'POST /login/oauth/access_token': { body: tokens },
+    'POST /v1/oauth/token': { body: tokens },
+  })
+  const server = await startServer({
+    ...providerEnv('github', provider.url),
+    ...providerEnv('figma', provider.url),
+    AUTH_SECURITY_MANUAL_LINKING_ENABLED: 'true',
+    AUTH_EXTERNAL_ANONYMOUS_USERS_ENABLED: 'true',
+    ...env,
+  })
+  return {
+    provider,
+    server,
+    github(id, ...emails) {
+      provider.answer('GET /api/v3/user', { body: { id, login: `login-${id}`, name: `Name ${id}` } })
+      const body = emails.map((entry) => ({ verified: true, primary: true, ...entry }))
+      provider.answer('GET /api/v3/user/emails', { body })
+    },
+    figma: (id, email) => provider.answer('GET /v1/me', { body: { id, email, handle: 'Fig' } }),
+    async close() {
+      await server.close()
+      provider.close()
+    },
+  }
+}
+
+export const anId = () => randomUUID()
+
+export const identitiesOf = (user: Json): unknown[] =>
+  (user['identities'] as Json[]).map(({ provider }) => provider).sort()
+
+/** Links an account at a provider to the bearer (contract 1.19), as the client does. */
+export async function link(server: TestServer, token: string, provider: string): Promise<Target> {
+  const query = `provider=${provider}&skip_http_redirect=true`
+  const { body } = await get(server, `/user/identities/authorize?${query}`, { token })
+  const state = new URL(String(body['url'])).searchParams.get('state') ?? ''
+  return targetOf(await comeBack(server, { code: 'the-code', state }))
+}
+
+/** Actions of the audit log by a user, in alphabetical order. */
+export async function auditOf(server: TestServer, userId: unknown): Promise<string[]> {
+  const { rows } = await server.context.db.query<{ action: string }>(
+    `select payload ->> 'action' as action from audit_log_entries
+     where payload ->> 'actor_id' = $1`,
+    [userId],
+  )
+  return rows.map(({ action }) => action).sort()
+}
