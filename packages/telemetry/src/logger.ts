@@ -1,4 +1,5 @@
 import winston from 'winston'
+import { LineBatch } from './line-batch.js'
 import { redact } from './redact.js'
 
 /** Most severe first. `panic` and `fatal` exist because the auth contract names them (section 11, LOG_LEVEL). */
@@ -29,26 +30,18 @@ export type LoggerOptions = {
   sink?: (line: string) => void
 }
 
-const LEVELS = Object.fromEntries(logLevels.map((level, index) => [level, index]))
+const LEVELS = Object.fromEntries(logLevels.map((level, index) => [level, index])) as Record<LogLevel, number>
 
 /** One JSON object a line: `{"time","level","component","msg",…fields}`. */
 export function createLogger(options: LoggerOptions): Logger {
-  const winstonLogger = winston.createLogger({
-    levels: LEVELS,
-    level: options.level,
-    format: winston.format.printf((info) => String(info['line'])),
-    transports: [transportFor(options)],
-  })
-  return wrap(winstonLogger, { closed: false }, { component: options.component })
+  return wrap(createOutput(options), { component: options.component })
 }
 
-function wrap(target: winston.Logger, state: { closed: boolean }, base: LogFields): Logger {
+function wrap(output: Output, base: LogFields): Logger {
   const log = (level: LogLevel, message: string, fields: LogFields = {}) => {
-    // A connection that breaks after the end has nobody left to tell.
-    if (state.closed || !target.isLevelEnabled(level)) return
+    if (!output.takes(level)) return
     const record = redact({ ...base, ...fields }) as LogFields
-    const line = JSON.stringify({ time: new Date().toISOString(), level, msg: redact(message), ...record })
-    target.log({ level, message: '', line })
+    output.write(JSON.stringify({ time: new Date().toISOString(), level, msg: redact(message), ...record }))
   }
   return {
     log,
@@ -56,28 +49,47 @@ function wrap(target: winston.Logger, state: { closed: boolean }, base: LogField
     warn: (message, fields) => log('warn', message, fields),
     info: (message, fields) => log('info', message, fields),
     debug: (message, fields) => log('debug', message, fields),
-    child: (fields) => wrap(target, state, { ...base, ...fields }),
-    close: () =>
-      new Promise((resolve) => {
-        state.closed = true
-        target.once('finish', () => resolve())
-        target.end()
-      }),
+    child: (fields) => wrap(output, { ...base, ...fields }),
+    close: () => output.close(),
   }
 }
 
-function transportFor({ file, sink }: LoggerOptions): winston.transport {
-  if (sink) return new SinkTransport(sink)
-  if (file !== undefined) return new winston.transports.File({ filename: file })
-  return new winston.transports.Stream({ stream: process.stdout, eol: '\n' })
+/** Where the lines of a logger and its children go. */
+type Output = {
+  takes(level: LogLevel): boolean
+  write(line: string): void
+  close(): Promise<void>
 }
 
-class SinkTransport extends winston.transports.Stream {
-  constructor(sink: (line: string) => void) {
-    super({ stream: process.stdout })
-    this.log = (info: { line: string }, next: () => void) => {
-      sink(info.line)
-      next()
-    }
+function createOutput({ level: lowest, file, sink }: LoggerOptions): Output {
+  let closed = false
+  const takes = (level: LogLevel) => !closed && LEVELS[level] <= LEVELS[lowest]
+  if (sink) {
+    const close = () => Promise.resolve(void (closed = true))
+    return { takes, write: sink, close }
   }
+  const target = createTarget(file)
+  const batch = new LineBatch((text) => target.info(text))
+  return {
+    takes,
+    write: (line) => batch.add(line),
+    // What comes later, such as a connection that breaks after the end, has nobody left to tell.
+    close() {
+      closed = true
+      batch.close()
+      return new Promise((resolve) => target.once('finish', resolve).end())
+    },
+  }
+}
+
+/** Writes texts as they are: level and form of a line are settled before. */
+function createTarget(file: string | undefined): winston.Logger {
+  const transport =
+    file === undefined
+      ? new winston.transports.Stream({ stream: process.stdout, eol: '\n' })
+      : new winston.transports.File({ filename: file })
+  return winston.createLogger({
+    format: winston.format.printf(({ message }) => String(message)),
+    transports: [transport],
+  })
 }

@@ -2,6 +2,8 @@ const SECRET_KEY =
   /^(authorization|cookie|set-cookie|x-api-key|apikey)$|password|passwd|secret|(^|_)token(s|_hash)?$|[a-z]Token$|^(code|otp|nonce|csrf|verifier|private_?key|auth_?code)$|code_?verifier|_nonce$|_otp$/i
 const SECRET_TEXT =
   /\b(?:sv[acrsp]_[0-9A-Za-z]{8,}|whsec_[0-9A-Za-z_-]{8,}|eyJ[0-9A-Za-z_-]{6,}\.[0-9A-Za-z_-]+\.[0-9A-Za-z_-]*)|\b(?:Bearer|Basic)\s+[0-9A-Za-z._~+/=-]{8,}|(?<=\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/]*:)[^\s@/]+(?=@)/gi
+/** Each alternative of SECRET_TEXT has one of these in it; most strings have none and need no closer look. */
+const SECRET_HINT = /sv[acrsp]_|whsec_|eyJ|bearer|basic|:\/\//i
 const HIDDEN = '[redacted]'
 const MAX_DEPTH = 6
 
@@ -10,7 +12,7 @@ const MAX_DEPTH = 6
  * out of every string, so that a caller who logs too much does not leak. Errors become `{name, message, code?, stack}`.
  */
 export function redact(value: unknown, depth = 0): unknown {
-  if (typeof value === 'string') return value.replace(SECRET_TEXT, HIDDEN)
+  if (typeof value === 'string') return redactText(value)
   if (typeof value === 'bigint') return value.toString()
   if (typeof value !== 'object' || value === null) return value
   if (depth >= MAX_DEPTH) return '[deep]'
@@ -21,18 +23,33 @@ export function redact(value: unknown, depth = 0): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => [
       key,
-      SECRET_KEY.test(key) && member !== undefined ? HIDDEN : redact(member, depth + 1),
+      isSecretKey(key) && member !== undefined ? HIDDEN : redact(member, depth + 1),
     ]),
   )
+}
+
+const redactText = (text: string): string =>
+  SECRET_HINT.test(text) ? text.replace(SECRET_TEXT, HIDDEN) : text
+
+const MAX_KNOWN_KEYS = 1000
+const knownKeys = new Map<string, boolean>()
+
+/** Log lines have the same few keys again and again. */
+function isSecretKey(key: string): boolean {
+  const known = knownKeys.get(key)
+  if (known !== undefined) return known
+  const secret = SECRET_KEY.test(key)
+  if (knownKeys.size < MAX_KNOWN_KEYS) knownKeys.set(key, secret)
+  return secret
 }
 
 function redactError(error: Error, depth: number): Record<string, unknown> {
   const { code } = error as { code?: unknown }
   return {
     name: error.name,
-    message: redact(error.message, depth),
+    message: redactText(error.message),
     ...(typeof code === 'string' || typeof code === 'number' ? { error_code: code } : {}),
-    stack: redact(error.stack ?? '', depth),
+    stack: redactText(error.stack ?? ''),
     ...(error.cause === undefined ? {} : { cause: redact(error.cause, depth + 1) }),
   }
 }

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from '@jest/globals'
 import { createLogger, createRegistry, pickRequestId, redact } from './index.js'
 
@@ -31,6 +32,32 @@ describe('createLogger', () => {
     const { log, lines } = capture()
     log.warn('a\n{"level":"error"}', { name: 'x\r\ny' })
     expect(lines).toHaveLength(1)
+  })
+})
+
+describe('a logger on standard output', () => {
+  const program = (body: string) => `
+    import { createLogger } from '${import.meta.resolve('./index.ts')}'
+    const log = createLogger({ level: 'info', component: 'api' })
+    for (let n = 0; n < 3; n += 1) log.info('line', { n })
+    ${body}`
+
+  const run = (body: string) =>
+    spawnSync(
+      process.execPath,
+      ['--import', 'tsx', '--conditions=@signet/source', '--input-type=module', '--eval', program(body)],
+      { encoding: 'utf8' },
+    )
+
+  it.each([
+    ['goes on', 'await new Promise(setImmediate)'],
+    ['closes it', 'await log.close()'],
+    ['exits at once', 'process.exit(0)'],
+    ['crashes', `throw new Error('crash')`],
+  ])('writes every line, in order, when the program %s', (_case, body) => {
+    const { stdout } = run(body)
+    const lines = stdout.trim().split('\n')
+    expect(lines.map((line) => (JSON.parse(line) as { n: number }).n)).toEqual([0, 1, 2])
   })
 })
 
