@@ -1,5 +1,6 @@
 import { isAppError, type AppError } from '@signet/errors'
 import { type ErrorRequestHandler, type RequestHandler } from 'express'
+import { sendBody, setHeaders } from './answer.js'
 import { statusOf, type Dialect } from './dialect.js'
 import { contextOf } from './request-context.js'
 
@@ -26,9 +27,8 @@ export function errorHandler({
     const { headers = {}, body } = dialect.render(error, req)
     if (error.retryAfterSeconds !== undefined)
       res.setHeader('Retry-After', String(Math.ceil(error.retryAfterSeconds)))
-    for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
-    if (typeof body === 'string') res.status(status).send(body)
-    else res.status(status).json(body)
+    setHeaders(res, headers)
+    sendBody(res, status, body)
   }
 }
 

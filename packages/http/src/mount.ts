@@ -1,5 +1,6 @@
 import { AppError } from '@signet/errors'
 import { type IRouter, type Request, type RequestHandler, type Response } from 'express'
+import { sendBody, setHeaders } from './answer.js'
 import { bodyReader } from './body.js'
 import { type Dialect } from './dialect.js'
 import { contextOf, type RequestContext } from './request-context.js'
@@ -20,7 +21,9 @@ export type MountOptions = {
  * A known path with another method answers 405 with `Allow`, in the dialect.
  */
 export function mountRoutes(router: IRouter, routes: readonly Route[], options: MountOptions): void {
-  for (const spec of routes) router[spec.method](spec.path, pipeline(spec, options))
+  const handlers = routes.map((spec) => ({ ...spec, handler: pipeline(spec, options) }))
+  router.use(exactly(handlers))
+  for (const { method, path, handler } of handlers) router[method](path, handler)
   for (const [path, methods] of methodsByPath(routes)) {
     router.all(path, async (req, res) => {
       contextOf(res).route = path
@@ -29,6 +32,24 @@ export function mountRoutes(router: IRouter, routes: readonly Route[], options: 
       res.setHeader('Allow', methods.join(', '))
       throw options.dialect.methodNotAllowed()
     })
+  }
+}
+
+/**
+ * Finds a route whose path has no parameters, asked for letter by letter, in one look. All else (parameters, another
+ * case, a trailing slash, HEAD) is left to the router, which tries one route after the other.
+ */
+function exactly(
+  routes: readonly (Pick<Route, 'method' | 'path'> & { handler: RequestHandler })[],
+): RequestHandler {
+  const known = new Map(
+    routes
+      .filter(({ path }) => !/[:*{]/.test(path))
+      .map(({ method, path, handler }) => [`${method.toUpperCase()} ${path}`, handler]),
+  )
+  return (req, res, next) => {
+    const handler = known.get(`${req.method} ${req.path}`)
+    return handler ? handler(req, res, next) : next()
   }
 }
 
@@ -63,29 +84,19 @@ function pipeline(spec: Route, options: MountOptions): RequestHandler {
 
 function send(res: Response, { status, headers, body }: Answer): void {
   setHeaders(res, headers)
-  if (body === undefined) res.status(status ?? 204).end()
-  else if (typeof body === 'string') res.status(status ?? 200).send(body)
-  else res.status(status ?? 200).json(body)
+  if (body === undefined) res.writeHead(status ?? 204).end()
+  else sendBody(res, status ?? 200, body)
 }
 
-function setHeaders(res: Response, headers: Readonly<Record<string, string>> = {}): void {
-  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
-}
-
-async function withTimeLimit<T>(end: RequestEnd, timeoutMs: number, work: Promise<T>): Promise<T> {
+function withTimeLimit<T>(end: RequestEnd, timeoutMs: number, work: Promise<T>): Promise<T> {
   if (timeoutMs === 0) return work
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
       reject(new AppError('timeout', 'request_timeout', 'The request took too long'))
       end.abort()
     }, timeoutMs)
+    work.finally(() => clearTimeout(timer)).then(resolve, reject)
   })
-  try {
-    return await Promise.race([work, limit])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 /** The signal of one request, made when it is asked for: most handlers never do, and it is not cheap. */

@@ -38,7 +38,7 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
     const context = newContext(log, requestId)
     res.locals['context'] = context
     res.setHeader('X-Request-Id', requestId)
-    res.once('close', () => {
+    res.on('close', () => {
       const ms = performance.now() - startedAt
       // A client that went away before the answer is not a success; 499 is the word proxies use for it.
       const status = res.writableFinished ? res.statusCode : 499
