@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { personalToken } from '../src/personal-tokens/personal-token.js'
 import { sha256 } from '../src/credentials/credential.js'
-import { aNotice, eventRows, mirrorOf, subscribe, useApi } from './v1-support.js'
+import { aNotice, eventRows, mirrorOf, subscribe } from './support/api-data.js'
+import { useApi } from './support/api.js'
 
 const api = useApi()
 

@@ -2,7 +2,9 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, it } from '@jest/globals'
 import { readSummaryReady } from '../src/ingest/ingest-body.js'
-import { aNotice, eventRows, SERVICE_TOKEN, useApi } from './v1-support.js'
+import { aNotice, eventRows } from './support/api-data.js'
+import { useApi } from './support/api.js'
+import { SERVICE_TOKEN } from './support/harness.js'
 
 const api = useApi()
 const MIB = 1024 * 1024

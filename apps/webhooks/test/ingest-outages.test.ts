@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { startPrivateRedis, waitFor, type PrivateRedis } from '@signet/testkit'
-import { aNotice, eventRows, queuedEvents, subscribe, useApi } from './v1-support.js'
+import { aNotice, eventRows, queuedEvents, subscribe } from './support/api-data.js'
+import { useApi } from './support/api.js'
 
 let redis: PrivateRedis
 beforeAll(async () => {

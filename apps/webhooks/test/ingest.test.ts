@@ -1,14 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
-import {
-  aNotice,
-  eventRows,
-  mirrorOf,
-  queuedEvents,
-  SECOND_TOKEN,
-  SERVICE_TOKEN,
-  useApi,
-} from './v1-support.js'
+import { aNotice, eventRows, mirrorOf, queuedEvents } from './support/api-data.js'
+import { useApi } from './support/api.js'
+import { SECOND_TOKEN, SERVICE_TOKEN } from './support/harness.js'
 
 const api = useApi()
 

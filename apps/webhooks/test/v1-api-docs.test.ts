@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import { publicApiDocument } from '../src/api-docs/api-document.js'
 import { generatedDocs } from '../src/docs.js'
-import { documentChecker } from './v1-document.js'
-import { useApi } from './v1-support.js'
+import { documentChecker } from './support/document-checker.js'
+import { useApi } from './support/api.js'
 
 const api = useApi({ env: () => ({ WEBHOOKS_OAUTH_INTROSPECTION_CLIENTS: 'svcl_docs' }) })
 

@@ -1,6 +1,10 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
-import { aToken, SERVICE_TOKEN, subscribe, useApi } from './v1-support.js'
+import { aToken } from './support/access-token.js'
+import { subscribe } from './support/api-data.js'
+import { useApi } from './support/api.js'
+import { JWT_SECRET } from './support/identity-double.js'
+import { SERVICE_TOKEN } from './support/harness.js'
 
 const api = useApi()
 
@@ -46,7 +50,7 @@ function userJwt(): string {
     exp: seconds + 600,
   }
   const signed = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}`
-  return `${signed}.${createHmac('sha256', '0123456789abcdef0123456789abcdef').update(signed).digest('base64url')}`
+  return `${signed}.${createHmac('sha256', JWT_SECRET).update(signed).digest('base64url')}`
 }
 
 const revoked = async () => {

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { subscribe, useApi } from './v1-support.js'
+import { subscribe } from './support/api-data.js'
+import { useApi } from './support/api.js'
 
 const api = useApi()
 type Item = { id: string; created_at: string } & Record<string, unknown>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { endpointSecretContext, type SecretBox } from '@signet/webhook-core'
-import { disable, listOf, subscribe, useApi, type SubscriptionBody } from './v1-support.js'
+import { disable, listOf, subscribe, type SubscriptionBody } from './support/api-data.js'
+import { useApi } from './support/api.js'
 
 const api = useApi()
 

@@ -1,5 +1,7 @@
 import { expect, it } from '@jest/globals'
-import { aNotice, SERVICE_TOKEN, subscribe, useApi } from './v1-support.js'
+import { aNotice, subscribe } from './support/api-data.js'
+import { useApi } from './support/api.js'
+import { SERVICE_TOKEN } from './support/harness.js'
 
 const api = useApi()
 

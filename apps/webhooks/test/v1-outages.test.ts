@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { startPrivatePostgres, type PrivatePostgres } from '@signet/testkit'
-import { aNotice, subscribe, useApi } from './v1-support.js'
+import { aNotice, subscribe } from './support/api-data.js'
+import { useApi } from './support/api.js'
 
 let postgres: PrivatePostgres
 beforeAll(async () => {

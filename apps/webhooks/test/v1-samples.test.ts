@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { useApi } from './v1-support.js'
+import { useApi } from './support/api.js'
 
 const api = useApi()
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
-import { disable, eventRows, queuedEvents, subscribe, useApi } from './v1-support.js'
+import { disable, eventRows, queuedEvents, subscribe } from './support/api-data.js'
+import { useApi } from './support/api.js'
 
 const api = useApi()
 

@@ -2,31 +2,31 @@ import { createHash, randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { migrate } from '@signet/db'
 import { createLogger, createRegistry } from '@signet/telemetry'
-import { createTestDatabase, migrationsKey, testRedis, waitFor } from '@signet/testkit'
+import { createTestDatabase, migrationsKey, testRedis, waitFor, type TestDatabase } from '@signet/testkit'
+import { type Resolver } from '@signet/webhook-core'
 import { readConfig } from '../../src/read-config.js'
 import { startService } from '../../src/service.js'
 import { JWT_SECRET, startIdentityDouble } from './identity-double.js'
 
 const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
 
-const PIPELINE_TOKEN = 'pipeline-service-token-of-more-than-32-bytes'
+export const SERVICE_TOKEN = 'service-token-of-the-pipeline-0123456789'
+export const SECOND_TOKEN = 'service-token-after-its-rotation-0123456789'
 
-type Options = {
+export type HarnessOptions = {
   /** Overrides of the environment. */
   env?: Record<string, string>
   /** Path of the base URL. */
   basePath?: string
+  /** An empty database of the caller's, who also drops it; else a copy of the template. */
+  databaseUrl?: string
   now?: () => Date
+  resolver?: Resolver
 }
 
 /** The real service on free ports, with a database of its own and an identity double. */
-export async function startHarness({ env = {}, basePath = '', now }: Options = {}) {
-  const database = await createTestDatabase({
-    key: migrationsKey('webhooks', MIGRATIONS),
-    migrate: async (databaseUrl) => {
-      await migrate({ databaseUrl, directory: MIGRATIONS, table: 'migrations' })
-    },
-  })
+export async function startHarness({ env = {}, basePath = '', databaseUrl, ...ports }: HarnessOptions = {}) {
+  const database = databaseUrl === undefined ? await aCopy() : await itself(databaseUrl)
   const identity = await startIdentityDouble()
   const logLines: string[] = []
   const port = await freePort()
@@ -37,29 +37,34 @@ export async function startHarness({ env = {}, basePath = '', now }: Options = {
     WEBHOOKS_INTERNAL_PORT: '0',
     WEBHOOKS_HOST: '127.0.0.1',
     WEBHOOKS_DATABASE_URL: database.url,
+    WEBHOOKS_DATABASE_POOL_SIZE: '20',
     WEBHOOKS_REDIS_URL: testRedis().url,
     WEBHOOKS_QUEUE_PREFIX: testRedis().prefix,
     WEBHOOKS_IDENTITY_URL: identity.url,
     WEBHOOKS_IDENTITY_JWT_SECRET: JWT_SECRET,
     WEBHOOKS_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
-    WEBHOOKS_INTERNAL_TOKENS: `pipeline:${createHash('sha256').update(PIPELINE_TOKEN).digest('hex')}`,
+    WEBHOOKS_INTERNAL_TOKENS: serviceTokens({
+      pipeline: [SERVICE_TOKEN, SECOND_TOKEN],
+      other: ['service-token-of-another-caller-012345678'],
+    }),
     WEBHOOKS_RATE_LIMITS_ENABLED: 'false',
-    WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
     ...env,
   })
-  const log = createLogger({ level: 'debug', component: 'test', sink: (line) => logLines.push(line) })
+  const log = createLogger({ level: 'debug', component: 'webhooks', sink: (line) => logLines.push(line) })
   const service = await startService(config, {
     log,
     registry: createRegistry({ runtime: false }),
-    ...(now ? { now } : {}),
+    ...ports,
   })
-  // Until Redis is there, limits are counted in memory.
-  await waitFor(() => service.ctx.redis.status === 'ready', { describe: 'Redis' })
+  // Until Redis is there, limits are counted in memory. A test that brings its own Redis decides when that is.
+  if (env['WEBHOOKS_REDIS_URL'] === undefined)
+    await waitFor(() => service.ctx.redis.status === 'ready', { describe: 'Redis' })
   return {
     base: config.baseUrl,
     origin,
     internal: `http://127.0.0.1:${service.internalPort}`,
     identity,
+    service,
     ctx: service.ctx,
     db: service.ctx.db,
     databaseUrl: database.url,
@@ -73,6 +78,24 @@ export async function startHarness({ env = {}, basePath = '', now }: Options = {
 }
 
 export type Harness = Awaited<ReturnType<typeof startHarness>>
+
+const aCopy = () => createTestDatabase({ key: migrationsKey('webhooks', MIGRATIONS), migrate: toLatest })
+
+async function itself(url: string): Promise<Pick<TestDatabase, 'url' | 'drop'>> {
+  await toLatest(url)
+  return { url, drop: () => Promise.resolve() }
+}
+
+async function toLatest(databaseUrl: string): Promise<void> {
+  await migrate({ databaseUrl, directory: MIGRATIONS, table: 'migrations' })
+}
+
+const serviceTokens = (callers: Record<string, string[]>) =>
+  Object.entries(callers)
+    .flatMap(([name, tokens]) =>
+      tokens.map((token) => `${name}:${createHash('sha256').update(token).digest('hex')}`),
+    )
+    .join()
 
 async function freePort(): Promise<number> {
   const { createServer } = await import('node:net')

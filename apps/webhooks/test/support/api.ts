@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll } from '@jest/globals'
+import { type Db } from '@signet/db'
+import { type Resolver } from '@signet/webhook-core'
+import { internalApiDocument, publicApiDocument } from '../../src/api-docs/api-document.js'
+import { internalRoutes, publicRoutes } from '../../src/routes.js'
+import { type WebhooksService } from '../../src/service.js'
+import { aToken } from './access-token.js'
+import { documentChecker } from './document-checker.js'
+import { SERVICE_TOKEN, startHarness, type Harness } from './harness.js'
+
+type Line = Record<string, unknown>
+export type Reply = { status: number; headers: Headers; text: string; body: never }
+type Call = {
+  token?: string | null
+  body?: unknown
+  headers?: Record<string, string>
+  raw?: string | Uint8Array | ReadableStream
+}
+
+export type ApiOptions = {
+  /** Overrides of the environment, known only when the tests begin. */
+  env?: () => Record<string, string>
+  /** An empty database instead of a copy of the template. */
+  databaseUrl?: () => Promise<string>
+  resolver?: Resolver
+}
+
+/** Every name is a public host, so that subscriptions can be made without a network. */
+const publicResolver: Resolver = () => Promise.resolve([{ address: '93.184.215.14', family: 4 }])
+
+/**
+ * The service of {@link startHarness} behind a public address, for tests of `/v1` and the internal API: every answer is
+ * compared with its document. Usable from the first `beforeAll` on.
+ */
+export function useApi({ env, databaseUrl, resolver = publicResolver }: ApiOptions = {}) {
+  let harness: Harness | undefined
+  let fitsPublicDocument: ReturnType<typeof documentChecker> | undefined
+  let fitsInternalDocument: ReturnType<typeof documentChecker> | undefined
+  beforeAll(async () => {
+    harness = await startHarness({
+      env: {
+        WEBHOOKS_BASE_URL: 'https://hooks.signet.example',
+        WEBHOOKS_IDENTITY_PUBLIC_URL: 'https://identity.signet.example',
+        ...env?.(),
+      },
+      resolver,
+      ...(databaseUrl ? { databaseUrl: await databaseUrl() } : {}),
+    })
+    const { insertedDiscovery: _, ...families } = publicRoutes(harness.ctx)
+    fitsPublicDocument = documentChecker(publicApiDocument(Object.values(families).flat()))
+    fitsInternalDocument = documentChecker(internalApiDocument(internalRoutes(harness.ctx)))
+  })
+  const running = () => {
+    if (harness === undefined) throw new Error('the service is there from beforeAll on')
+    return harness
+  }
+  let closed = false
+  const close = async () => {
+    if (closed) return
+    closed = true
+    await harness?.close()
+  }
+  afterAll(close)
+  return {
+    /** What the service logged so far. */
+    get lines(): Line[] {
+      return running().logLines.map((line) => JSON.parse(line) as Line)
+    },
+    get db(): Db {
+      return running().db
+    },
+    get service(): WebhooksService {
+      return running().service
+    },
+    /** Stops the service before the tests of the file end. */
+    close,
+    get url() {
+      return running().origin
+    },
+    get internalUrl() {
+      return running().internal
+    },
+    /** A call of the public API. Its answer must be one that the document promises. */
+    async call(method: string, path: string, call: Call = {}) {
+      const reply = await send(`${running().origin}${path}`, method, call)
+      fitsPublicDocument?.(method, path, reply.status, reply.body)
+      return reply
+    },
+    /** A call of the internal API, with a service token unless `token` says otherwise. */
+    async internal(method: string, path: string, call: Call = {}) {
+      const reply = await send(`${running().internal}${path}`, method, { token: SERVICE_TOKEN, ...call })
+      fitsInternalDocument?.(method, path, reply.status, reply.body)
+      return reply
+    },
+    /** A fresh account with an access token of scope `mcp:connect`. */
+    async anAccount(): Promise<{ accountId: string; token: string }> {
+      const accountId = randomUUID()
+      return { accountId, token: await aToken(running().db, accountId) }
+    },
+  }
+}
+export type Api = ReturnType<typeof useApi>
+
+async function send(url: string, method: string, { token, body, raw, headers = {} }: Call): Promise<Reply> {
+  const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body))
+  const response = await fetch(url, {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(token == null ? {} : { authorization: `Bearer ${token}` }),
+      ...(payload === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    // A stream is sent in chunks, without a length.
+    ...(payload === undefined ? {} : { body: payload, duplex: 'half' as const }),
+  })
+  const text = await response.text()
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: (isJson ? JSON.parse(text) : {}) as never,
+  }
+}
