@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { type FormBrowser, formOf } from './support/browser.js'
+import { formOf } from './support/browser.js'
 import { type User } from './support/identity-double.js'
+import { land } from './support/landing.js'
 import { OAuthTester } from './support/oauth.js'
 import { startHarness, type Harness } from './support/harness.js'
 
@@ -167,26 +168,6 @@ describe('external providers', () => {
 })
 
 describe('B.8 step 6: the landing page', () => {
-  /** What the script of the page does. */
-  async function land(
-    browser: FormBrowser,
-    txn: string,
-    accessToken: string,
-    changes: Record<string, string> = {},
-  ) {
-    const page = await browser.get(`/oauth/callback?txn=${txn}`)
-    const data = (name: string) => new RegExp(`data-${name}="([^"]*)"`).exec(page.text)?.[1] ?? ''
-    const fields = { txn: data('txn'), csrf: data('csrf'), access_token: accessToken, ...changes }
-    const answer = await browser.post(data('action') || '/oauth/authorize/session', fields, {
-      accept: 'application/json',
-    })
-    return {
-      page,
-      status: answer.status,
-      location: (JSON.parse(answer.text) as { location?: string }).location,
-    }
-  }
-
   it('signs in with the token of the fragment and goes on to consent', async () => {
     const user = harness.identity.addUser()
     const { browser, page } = await startPage()

@@ -111,6 +111,15 @@ describe('login with a password', () => {
     expect(ended).toMatchObject({ code: 0 })
   })
 
+  it('has a code sent to a phone that is the second factor, once', async () => {
+    const { identity, machine } = world
+    Object.assign(identity.code, { expected: '654321', type: 'phone' })
+    const ended = await machine.run(passwordLogin, { input: `${PASSWORD}\n654321\n` })
+    expect(ended).toMatchObject({ code: 0 })
+    const paths = identity.seen.map(({ url }) => url.pathname.replace(/[0-9a-f-]{36}/, 'id'))
+    expect(paths).toEqual(['/token', '/factors/id/challenge', '/factors/id/verify'])
+  })
+
   it('does not sign in with a wrong code', async () => {
     world.identity.code.expected = '123456'
     const ended = await world.machine.run(passwordLogin, { input: `${PASSWORD}\n000000\n` })

@@ -1,16 +1,15 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { waitFor } from '@signet/testkit'
+import { Person, phoneSettings, startStack, waitFor, type Stack } from '@signet/testkit'
 import { type CreatedWebhook, type Delivery, type PersonalToken, type Webhook } from '../src/api/types.js'
 import { json, Machine, type Ended } from './support/cli.js'
-import { Person } from './support/person.js'
-import { startStack, type Stack } from './support/stack.js'
 
+const FACTOR_PHONE = '4915199999999'
 let stack: Stack
 let person: Person
 let machine: Machine
 
 beforeAll(async () => {
-  stack = await startStack()
+  stack = await startStack({ env: { auth: phoneSettings(FACTOR_PHONE, '424242') } })
 }, 120_000)
 afterAll(() => stack?.close())
 
@@ -53,6 +52,16 @@ describe('with the real services', () => {
   it('signs in with a second factor', async () => {
     const code = await person.addAuthenticator()
     await signet(['login', '--password', '--email', person.email], `${person.password}\n${code()}\n`)
+    await signet(['whoami'])
+  })
+
+  it('signs in with a phone as second factor', async () => {
+    await person.addPhone(FACTOR_PHONE, '424242')
+    const args = ['login', '--password', '--email', person.email]
+    const refused = await machine.run(args, { input: `${person.password}\n424243\n` })
+    expect(refused.code).toBe(1)
+    const { stderr } = await signet(args, `${person.password}\n424242\n`)
+    expect(stderr).not.toContain('424242')
     await signet(['whoami'])
   })
 

@@ -11,6 +11,7 @@ export {
   startReceiver,
 } from '@signet/local'
 export { createTestDatabase, migrationsKey, type TestDatabase, type TestDatabaseOptions } from './database.js'
+export { Person } from './person.js'
 export {
   type PrivatePostgres,
   type PrivateRedis,
@@ -19,5 +20,6 @@ export {
 } from './private-servers.js'
 export { type RedisCluster, startRedisCluster } from './redis-cluster.js'
 export { testRedis, type TestRedis } from './redis.js'
+export { phoneSettings, startStack, type Stack, type StackOptions } from './stack.js'
 export { TestClock } from './test-clock.js'
 export { waitFor, type WaitForOptions } from './wait-for.js'

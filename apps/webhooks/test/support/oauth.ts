@@ -1,6 +1,8 @@
 import { FormBrowser, pkce, type Seen } from './browser.js'
 import { type Harness } from './harness.js'
-import { type User } from './identity-double.js'
+
+/** Somebody who signs in with a password. */
+type User = { readonly email: string; readonly password: string }
 
 export type RegisteredClient = {
   client_id: string

@@ -5,7 +5,7 @@ export type IdentityDouble = DoubleServer & {
   /** The user JWTs that were given out and are fully signed in. */
   jwts: Set<string>
   /** Set to ask for a second factor with this code. */
-  code: { expected: string | undefined }
+  code: { expected: string | undefined; type: 'totp' | 'phone' }
 }
 
 export const EMAIL = 'ana@example.com'
@@ -18,13 +18,13 @@ const CHALLENGE = '5d2b4a1e-0000-4000-8000-000000000002'
 export async function startIdentityDouble(): Promise<IdentityDouble> {
   const jwts = new Set<string>()
   const half = new Set<string>()
-  const code: IdentityDouble['code'] = { expected: undefined }
+  const code: IdentityDouble['code'] = { expected: undefined, type: 'totp' }
 
   const session = (): Answer => {
     const isHalf = code.expected !== undefined
     const jwt = `header.${randomBytes(8).toString('hex')}.signature`
     ;(isHalf ? half : jwts).add(jwt)
-    const factors = isHalf ? [{ id: FACTOR, factor_type: 'totp', status: 'verified' }] : undefined
+    const factors = isHalf ? [{ id: FACTOR, factor_type: code.type, status: 'verified' }] : undefined
     return { body: { access_token: jwt, token_type: 'bearer', user: { email: EMAIL, factors } } }
   }
 
@@ -38,7 +38,7 @@ export async function startIdentityDouble(): Promise<IdentityDouble> {
     const jwt = (headers.authorization ?? '').replace(/^Bearer /, '')
     if (!half.has(jwt)) return refusal(403, 'bad_jwt', 'invalid JWT')
     if (path === `/factors/${FACTOR}/challenge`)
-      return { body: { id: CHALLENGE, type: 'totp', expires_at: 0 } }
+      return { body: { id: CHALLENGE, type: code.type, expires_at: 0 } }
     if (path === `/factors/${FACTOR}/verify`) {
       const answer = JSON.parse(body) as { challenge_id: string; code: string }
       if (answer.challenge_id !== CHALLENGE || answer.code !== code.expected) {

@@ -27,7 +27,7 @@ export function useWorld(): World {
     service.tokens.clear()
     service.seen.length = 0
     identity.seen.length = 0
-    identity.code.expected = undefined
+    Object.assign(identity.code, { expected: undefined, type: 'totp' })
     Object.assign(service.behaviour, { consent: 'approve', issuer: undefined, override: () => undefined })
   })
   afterEach(() => world.machine.remove())

@@ -1,19 +1,34 @@
 import { execFile } from 'node:child_process'
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { freePort, startGuarded, type Guarded } from '@signet/local'
-import { createTestDatabase, migrationsKey, testRedis, waitFor } from '@signet/testkit'
-
-export type Stack = { authUrl: string; webhooksUrl: string; close: () => Promise<void> }
+import { createTestDatabase, migrationsKey } from './database.js'
+import { testRedis } from './redis.js'
+import { waitFor } from './wait-for.js'
 
 type Env = Record<string, string>
 type AppName = 'auth' | 'webhooks' | 'dispatcher'
 
-const APPS = fileURLToPath(new URL('../../../../apps/', import.meta.url))
+export type StackOptions = {
+  /** Which services are needed. */
+  apps?: readonly AppName[]
+  /** More settings of each. */
+  env?: Partial<Record<AppName, Env>>
+}
+
+export type Stack = {
+  authUrl: string
+  webhooksUrl: string
+  /** A JWT with which the identity server takes administration. */
+  adminToken: string
+  close: () => Promise<void>
+}
+
+const APPS = fileURLToPath(new URL('../../../apps/', import.meta.url))
 const READY_TIMEOUT_MS = 60_000
 /** Accounts are confirmed without a mail, so that nothing listens at the mail server's address. */
 const AUTH_SETTINGS = {
@@ -26,11 +41,29 @@ const AUTH_SETTINGS = {
   AUTH_SMTP_PORT: '1025',
   AUTH_SMTP_ADMIN_EMAIL: 'no-reply@example.test',
 }
+
+/** Settings of apps/auth for phones, as first and second factor; this number gets `code` instead of messages. */
+export const phoneSettings = (number: string, code: string): Env => ({
+  AUTH_EXTERNAL_PHONE_ENABLED: 'true',
+  AUTH_SMS_AUTOCONFIRM: 'true',
+  AUTH_SMS_PROVIDER: 'twilio',
+  AUTH_SMS_TWILIO_ACCOUNT_SID: 'AC1',
+  AUTH_SMS_TWILIO_AUTH_TOKEN: 'token',
+  AUTH_SMS_TWILIO_MESSAGE_SERVICE_SID: 'MG1',
+  AUTH_SMS_TEST_OTP: `${number}:${code}`,
+  AUTH_MFA_PHONE_ENROLL_ENABLED: 'true',
+  AUTH_MFA_PHONE_VERIFY_ENABLED: 'true',
+  AUTH_MFA_PHONE_MAX_FREQUENCY: '0s',
+})
+
 const mainOf = (app: AppName): string => join(APPS, app, 'dist/main.js')
 
-/** The three services as built, each a process of its own, on databases of their own. */
-export async function startStack(): Promise<Stack> {
-  const folder = mkdtempSync(join(tmpdir(), 'signet-cli-stack-'))
+/** The services as built, each a process of its own, on databases of their own. */
+export async function startStack({
+  apps = ['auth', 'webhooks', 'dispatcher'],
+  env = {},
+}: StackOptions = {}): Promise<Stack> {
+  const folder = mkdtempSync(join(tmpdir(), 'signet-stack-'))
   const authDatabase = await aDatabase('auth', AUTH_SETTINGS, 'DATABASE_URL')
   const webhooksDatabase = await aDatabase('webhooks', {}, 'WEBHOOKS_DATABASE_URL')
   const databases = [authDatabase, webhooksDatabase]
@@ -43,6 +76,7 @@ export async function startStack(): Promise<Stack> {
   const authUrl = `http://127.0.0.1:${authPort}`
   const webhooksUrl = `http://127.0.0.1:${webhooksPort}`
   const redis = testRedis()
+  const adminToken = anAdminToken(AUTH_SETTINGS.AUTH_JWT_SECRET)
   const shared = {
     WEBHOOKS_DATABASE_URL: webhooksDatabase.url,
     WEBHOOKS_REDIS_URL: redis.url,
@@ -57,7 +91,9 @@ export async function startStack(): Promise<Stack> {
       AUTH_API_HOST: '127.0.0.1',
       PORT: String(authPort),
       AUTH_API_EXTERNAL_URL: authUrl,
+      AUTH_URI_ALLOW_LIST: `${webhooksUrl}/oauth/callback?**`,
       DATABASE_URL: authDatabase.url,
+      ...env.auth,
     },
     webhooks: {
       ...shared,
@@ -67,9 +103,16 @@ export async function startStack(): Promise<Stack> {
       WEBHOOKS_IDENTITY_URL: authUrl,
       WEBHOOKS_IDENTITY_JWT_SECRET: AUTH_SETTINGS.AUTH_JWT_SECRET,
       WEBHOOKS_IDENTITY_JWT_AUD: 'authenticated',
+      WEBHOOKS_IDENTITY_SERVICE_TOKEN: adminToken,
       WEBHOOKS_INTERNAL_TOKENS: `test:${createHash('sha256').update('unused').digest('hex')}`,
+      ...env.webhooks,
     },
-    dispatcher: { ...shared, DISPATCHER_HOST: '127.0.0.1', DISPATCHER_PORT: String(dispatcherPort) },
+    dispatcher: {
+      ...shared,
+      DISPATCHER_HOST: '127.0.0.1',
+      DISPATCHER_PORT: String(dispatcherPort),
+      ...env.dispatcher,
+    },
   }
   const running: Guarded[] = []
   const close = async () => {
@@ -90,28 +133,37 @@ export async function startStack(): Promise<Stack> {
     running.push(service)
     await untilHealthy(app, service, healthUrl, logFile)
   }
-  const starts = await Promise.allSettled([
-    start('auth', `${authUrl}/health`),
-    start('webhooks', `${webhooksUrl}/healthz`),
-    start('dispatcher', `http://127.0.0.1:${dispatcherPort}/healthz`),
-  ])
+  const health: Record<AppName, string> = {
+    auth: `${authUrl}/health`,
+    webhooks: `${webhooksUrl}/healthz`,
+    dispatcher: `http://127.0.0.1:${dispatcherPort}/healthz`,
+  }
+  const starts = await Promise.allSettled(apps.map((app) => start(app, health[app])))
   const failed = starts.find((one) => one.status === 'rejected')
   if (failed) {
     await close()
     throw failed.reason
   }
-  return { authUrl, webhooksUrl, close }
+  return { authUrl, webhooksUrl, adminToken, close }
 }
 
 /** A migrated database; the app migrates the template itself. */
 function aDatabase(app: AppName, settings: Env, variable: string) {
   return createTestDatabase({
-    key: `cli:${migrationsKey(app, join(APPS, app, 'migrations'))}`,
+    key: `stack:${migrationsKey(app, join(APPS, app, 'migrations'))}`,
     async migrate(url) {
       const env = { PATH: process.env['PATH'], NODE_ENV: 'development', ...settings, [variable]: url }
       await promisify(execFile)(process.execPath, [mainOf(app), 'migrate'], { env })
     },
   })
+}
+
+function anAdminToken(secret: string): string {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const now = Math.floor(Date.now() / 1000)
+  const claims = { role: 'service_role', aud: 'authenticated', iat: now, exp: now + 3600 }
+  const input = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}`
+  return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
 }
 
 async function untilHealthy(app: AppName, service: Guarded, url: string, logFile: string): Promise<void> {

@@ -8,15 +8,29 @@ export class Person {
   readonly email = `${randomBytes(6).toString('hex')}@example.test`
   readonly password = `correct horse ${randomBytes(6).toString('hex')}`
   #jwt = ''
+  #id = ''
 
-  private constructor(private readonly authUrl: string) {}
+  private constructor(
+    private readonly authUrl: string,
+    /** Signs up with it in place of the e-mail address, when there is one. */
+    readonly phone: string,
+  ) {}
 
-  static async signUp(authUrl: string): Promise<Person> {
-    const person = new Person(authUrl)
+  static async signUp(authUrl: string, phone = ''): Promise<Person> {
+    const person = new Person(authUrl, phone)
     const { email, password } = person
-    const { access_token: jwt } = await person.#post<{ access_token: string }>('/signup', { email, password })
+    const { access_token: jwt, user } = await person.#post<{ access_token: string; user: { id: string } }>(
+      '/signup',
+      phone === '' ? { email, password } : { phone, password },
+    )
     person.#jwt = jwt
+    person.#id = user.id
     return person
+  }
+
+  /** Of the account. */
+  get id(): string {
+    return this.#id
   }
 
   /** Adds an authenticator app. The result makes the code of the next time step, because each step works once. */
@@ -28,6 +42,13 @@ export class Person {
     const { id: challenge } = await this.#post<{ id: string }>(`/factors/${id}/challenge`, {})
     await this.#post(`/factors/${id}/verify`, { challenge_id: challenge, code: generator.generate() })
     return () => generator.generate({ timestamp: Date.now() + STEP_MS })
+  }
+
+  /** Adds a phone that gets `code` instead of messages. */
+  async addPhone(phone: string, code: string): Promise<void> {
+    const { id } = await this.#post<{ id: string }>('/factors', { factor_type: 'phone', phone })
+    const { id: challenge } = await this.#post<{ id: string }>(`/factors/${id}/challenge`, {})
+    await this.#post(`/factors/${id}/verify`, { challenge_id: challenge, code })
   }
 
   /** Signs in on the service's pages and approves, as at the given address; ends where the pages send the browser. */

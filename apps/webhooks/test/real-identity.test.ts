@@ -1,0 +1,183 @@
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo } from 'node:net'
+import { randomInt } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Person, phoneSettings, startInbox, startStack, type Inbox, type Stack } from '@signet/testkit'
+import { type FormBrowser, formOf, type Seen } from './support/browser.js'
+import { land } from './support/landing.js'
+import { OAuthTester } from './support/oauth.js'
+
+// B.8 with the identity server of this product, both as built. What it asks of others is real too (mail) or speaks the
+// real protocol (GitHub). Only CAPTCHA is missing here, because that server asks the providers at fixed addresses: the
+// double of sign-in-steps.test.ts demands one.
+const FACTOR_PHONE = '4915199999999'
+let stack: Stack
+let oauth: OAuthTester
+let inbox: Inbox
+let github: Server
+
+beforeAll(async () => {
+  inbox = await startInbox()
+  github = startGitHub()
+  await new Promise<void>((resolve) => github.listen(0, '127.0.0.1', resolve))
+  const gitHubUrl = `http://127.0.0.1:${(github.address() as AddressInfo).port}`
+  stack = await startStack({
+    apps: ['auth', 'webhooks'],
+    env: {
+      auth: {
+        AUTH_SMTP_PORT: String(inbox.smtpPort),
+        ...phoneSettings(FACTOR_PHONE, '424242'),
+        AUTH_ALLOW_PRIVATE_PROVIDER_URLS: 'true',
+        AUTH_EXTERNAL_GITHUB_ENABLED: 'true',
+        AUTH_EXTERNAL_GITHUB_CLIENT_ID: 'client-id',
+        AUTH_EXTERNAL_GITHUB_SECRET: 'client-secret',
+        AUTH_EXTERNAL_GITHUB_REDIRECT_URI: 'https://auth.example/callback',
+        AUTH_EXTERNAL_GITHUB_URL: gitHubUrl,
+      },
+      webhooks: {
+        WEBHOOKS_SIGN_IN_MAGIC_LINK: 'true',
+        WEBHOOKS_SIGN_IN_PROVIDERS: 'github',
+        WEBHOOKS_RATE_LIMITS_ENABLED: 'false',
+      },
+    },
+  })
+  oauth = new OAuthTester({ base: stack.webhooksUrl, origin: stack.webhooksUrl })
+}, 120_000)
+afterAll(async () => {
+  await stack?.close()
+  github.close()
+  await inbox.close()
+})
+
+/** GitHub as an enterprise server has it: one person, who always agrees. */
+const startGitHub = () =>
+  createServer((req, res) => {
+    const answers: Record<string, unknown> = {
+      '/login/oauth/access_token': { access_token: 'gho_x', token_type: 'bearer', scope: 'user:email' },
+      '/api/v3/user': { id: 583_231, login: 'octo', name: 'Octo Cat' },
+      '/api/v3/user/emails': [{ email: 'octo@github.example', primary: true, verified: true }],
+    }
+    const answer = answers[(req.url ?? '').split('?')[0] ?? '']
+    res
+      .writeHead(answer ? 200 : 404, { 'content-type': 'application/json' })
+      .end(JSON.stringify(answer ?? {}))
+  })
+
+async function startPage() {
+  const client = await oauth.client()
+  const browser = oauth.browser()
+  return { browser, page: await browser.get(oauth.authorizeUrl(client.client_id)) }
+}
+
+const signIn = (browser: FormBrowser, page: Seen, identifier: string, password: string) =>
+  browser.submit(page, '/login', { identifier, password })
+
+/** Approves, and answers what the application's redirect URI gets. */
+async function approve(browser: FormBrowser, consent: Seen): Promise<string | null> {
+  return (await browser.submit(consent, '/decision', { decision: 'approve' })).location
+}
+
+const admin = async (method: string, path: string, body?: object) => {
+  const response = await fetch(`${stack.authUrl}/admin/users/${path}`, {
+    method,
+    headers: { authorization: `Bearer ${stack.adminToken}`, 'content-type': 'application/json' },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  })
+  expect(response.status).toBe(200)
+}
+
+/** From a redirect of the identity server back to our landing page: the token in the fragment, then the consent page. */
+async function comeBack(browser: FormBrowser, location: string | null): Promise<Seen> {
+  const url = new URL(location ?? '')
+  expect(`${url.origin}${url.pathname}`).toBe(`${stack.webhooksUrl}/oauth/callback`)
+  const token = new URLSearchParams(url.hash.slice(1)).get('access_token') ?? ''
+  const landed = await land(browser, url.searchParams.get('txn') ?? '', token)
+  expect(landed.status).toBe(200)
+  return browser.get(landed.location ?? '')
+}
+
+const visit = async (url: string) => (await fetch(url, { redirect: 'manual' })).headers.get('location')
+
+describe('with the real identity server', () => {
+  it('signs in with an e-mail address, and refuses a wrong password, a stranger and a banned user alike', async () => {
+    const person = await Person.signUp(stack.authUrl)
+    const { browser, page } = await startPage()
+    const refusals = [
+      await signIn(browser, page, person.email, 'wrong'),
+      await signIn(browser, page, 'nobody@example.test', person.password),
+    ]
+    const consent = await browser.follow(await signIn(browser, page, person.email, person.password))
+    expect(consent.text).toContain(person.email)
+    expect(await approve(browser, consent)).toContain('code=svc_')
+    await admin('PUT', person.id, { ban_duration: '1h' })
+    const again = await startPage()
+    refusals.push(await signIn(again.browser, again.page, person.email, person.password))
+    const seen = refusals.map(({ status, text }) => [status, /role="alert">([^<]*)/.exec(text)?.[1]])
+    expect(seen).toEqual([seen[0], seen[0], seen[0]])
+    expect(seen[0]?.[0]).toBe(400)
+  })
+
+  it('signs in with a phone number', async () => {
+    const phone = `49151${randomInt(10_000_000, 99_999_999)}`
+    const person = await Person.signUp(stack.authUrl, phone)
+    const { browser, page } = await startPage()
+    const consent = await browser.follow(await signIn(browser, page, `+${phone}`, person.password))
+    expect(await approve(browser, consent)).toContain('code=svc_')
+  })
+
+  it('asks for the code of an authenticator app', async () => {
+    const person = await Person.signUp(stack.authUrl)
+    const code = await person.addAuthenticator()
+    const { browser, page } = await startPage()
+    const asked = await browser.follow(await signIn(browser, page, person.email, person.password))
+    expect((await browser.submit(asked, '/factor', { code: '000000' })).status).toBe(400)
+    const consent = await browser.follow(await browser.submit(asked, '/factor', { code: code() }))
+    expect(await approve(browser, consent)).toContain('code=svc_')
+  })
+
+  it('sends a code to a phone that is the second factor', async () => {
+    const person = await Person.signUp(stack.authUrl)
+    await person.addPhone(FACTOR_PHONE, '424242')
+    const { browser, page } = await startPage()
+    const offered = await browser.follow(await signIn(browser, page, person.email, person.password))
+    const asked = await browser.follow(await browser.submit(offered, '/challenge'))
+    expect((await browser.submit(asked, '/factor', { code: '424243' })).status).toBe(400)
+    const consent = await browser.follow(await browser.submit(asked, '/factor', { code: '424242' }))
+    expect(await approve(browser, consent)).toContain('code=svc_')
+  })
+
+  it('signs in by a link that was mailed', async () => {
+    const person = await Person.signUp(stack.authUrl)
+    const { browser, page } = await startPage()
+    const { fields } = formOf(page, '/login')
+    await browser.post('/oauth/authorize/mail', { ...fields, identifier: person.email, password: '' })
+    const { links } = await inbox.waitForMail({ to: person.email })
+    const consent = await comeBack(browser, await visit(links[0] ?? ''))
+    expect(consent.text).toContain(person.email)
+    expect(await approve(browser, consent)).toContain('code=svc_')
+  })
+
+  it('signs in by an external provider', async () => {
+    const { browser, page } = await startPage()
+    const [, href = ''] = /href="([^"]*provider=github[^"]*)"/.exec(page.text) ?? []
+    const departure = new URL((await visit(href.replaceAll('&#38;', '&'))) ?? '')
+    expect(departure.pathname).toBe('/login/oauth/authorize')
+    const answer = new URLSearchParams({ code: 'c', state: departure.searchParams.get('state') ?? '' })
+    const consent = await comeBack(browser, await visit(`${stack.authUrl}/callback?${String(answer)}`))
+    expect(consent.text).toContain('octo@github.example')
+    expect(await approve(browser, consent)).toContain('code=svc_')
+  })
+
+  it.each([
+    ['banned', (id: string) => admin('PUT', id, { ban_duration: '1h' })],
+    ['deleted', (id: string) => admin('DELETE', id)],
+  ])('ends the grant at the next refresh of a user who was %s', async (_, change) => {
+    const person = await Person.signUp(stack.authUrl)
+    const { client, tokens } = await oauth.connect(person)
+    const refreshed = await oauth.refresh(client, tokens.refresh_token)
+    expect(refreshed.status).toBe(200)
+    await change(person.id)
+    expect((await oauth.refresh(client, refreshed.body.refresh_token)).status).toBe(400)
+    expect(await oauth.works(refreshed.body.access_token)).toBe(false)
+  })
+})

@@ -1,0 +1,42 @@
+// The program in one file, dist/signet.js, with the licences of what is in it beside it. npm runs this before it packs, so
+// the package depends on nothing: `workspace:` and `catalog:` mean nothing outside this repository.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+
+const folder = import.meta.dirname
+
+const { metafile } = await build({
+  absWorkingDir: folder,
+  entryPoints: ['src/main.ts'],
+  outfile: 'dist/signet.js',
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  conditions: ['@signet/source'],
+  // Native, optional, and loaded where it is there.
+  external: ['@napi-rs/keyring'],
+  // What was written as CommonJS asks for Node's own modules by require.
+  banner: {
+    js: "import { createRequire } from 'node:module'\nconst require = createRequire(import.meta.url)",
+  },
+  metafile: true,
+})
+
+writeFileSync(join(folder, 'dist/THIRD-PARTY-NOTICES.txt'), foreignPackages(metafile).map(notice).join('\n'))
+
+/** Folders of the packages that are in the bundle and not ours. */
+function foreignPackages({ inputs }) {
+  const folders = Object.keys(inputs).flatMap(
+    (path) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? [],
+  )
+  return [...new Set(folders)].sort()
+}
+
+function notice(path) {
+  const { name, version } = JSON.parse(readFileSync(join(folder, path, 'package.json'), 'utf8'))
+  const file = readdirSync(join(folder, path)).find((one) => /^licen[cs]e/i.test(one))
+  if (!file) throw new Error(`${name} has no licence file`)
+  return `${name} ${version}\n\n${readFileSync(join(folder, path, file), 'utf8').trim()}\n`
+}
