@@ -1,23 +1,16 @@
-import { once } from 'node:events'
-import { connect } from 'node:net'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { AppError } from '@signet/errors'
 import { createLogger, createRegistry } from '@signet/telemetry'
 import express, { type Express } from 'express'
 import request from 'supertest'
 import {
-  createRateLimit,
   errorHandler,
-  healthHandlers,
-  listen,
   metricsHandler,
   mountRoutes,
   notFoundHandler,
-  openApiDocument,
   requestContext,
   route,
   type Dialect,
-  type Listener,
   type Route,
   type RouteSpec,
 } from './index.js'
@@ -296,93 +289,5 @@ describe('requestContext', () => {
       'http_request_duration_seconds_count{method="POST",route="/echo/:id",status_class="2xx"} 1',
     )
     expect(text).not.toContain('12345')
-  })
-})
-
-describe('health', () => {
-  it('is ready only while every check passes, and names those that do not', async () => {
-    let up = false
-    const { live, ready } = healthHandlers({
-      database: () => (up ? Promise.resolve() : Promise.reject(new Error('x'))),
-    })
-    const app = express().get('/healthz', live).get('/readyz', ready)
-    expect((await request(app).get('/healthz')).body).toEqual({ status: 'ok' })
-    expect((await request(app).get('/readyz')).body).toEqual({ status: 'unavailable', failed: ['database'] })
-    up = true
-    expect((await request(app).get('/readyz')).status).toBe(200)
-  })
-})
-
-describe('createRateLimit', () => {
-  it('lets exactly the allowed number of simultaneous requests through, per key', async () => {
-    const limit = createRateLimit({ name: 'test', points: 3, windowSeconds: 60 })
-    const results = await Promise.allSettled(Array.from({ length: 10 }, () => limit.consume('a')))
-    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(3)
-    await expect(limit.consume('a')).rejects.toMatchObject({
-      kind: 'limited',
-      retryAfterSeconds: expect.any(Number) as unknown,
-    })
-    await expect(limit.check('a')).rejects.toMatchObject({ kind: 'limited' })
-    await expect(limit.consume('b')).resolves.toBeUndefined()
-  })
-
-  it('gives back what an attempt took', async () => {
-    const limit = createRateLimit({ name: 'refunded', points: 1, windowSeconds: 60 })
-    await limit.consume('a')
-    await limit.refund('a')
-    await expect(limit.consume('a')).resolves.toBeUndefined()
-    await expect(limit.consume('a')).rejects.toMatchObject({ kind: 'limited' })
-  })
-
-  it('is off at zero points', async () => {
-    const limit = createRateLimit({ name: 'off', points: 0, windowSeconds: 60 })
-    await Promise.all(Array.from({ length: 50 }, () => limit.consume('a')))
-  })
-})
-
-describe('openApiDocument', () => {
-  it('lists every route with its path parameters and body', () => {
-    const document = openApiDocument({ title: 'T', version: '1', description: 'd', routes: [echo()] })
-    expect(document).toMatchObject({
-      openapi: '3.1.0',
-      paths: {
-        '/echo/{id}': { post: { parameters: [{ name: 'id', in: 'path' }], requestBody: { required: true } } },
-      },
-    })
-  })
-})
-
-describe('listen', () => {
-  let listener: Listener | undefined
-  afterEach(() => listener?.close(0))
-
-  it('lets a request in flight end before it closes', async () => {
-    let release = () => {}
-    const arrived = new Promise<void>((seen) => {
-      void listen(
-        (_req, res) => {
-          release = () => res.end('done')
-          seen()
-        },
-        { port: 0, host: '127.0.0.1' },
-      ).then((started) => (listener = started))
-    })
-    while (!listener) await new Promise(setImmediate)
-    const answer = fetch(`http://127.0.0.1:${listener.port}`)
-    await arrived
-    const closed = listener.close()
-    release()
-    expect(await (await answer).text()).toBe('done')
-    await closed
-  })
-
-  it('breaks connections that outlive the grace time', async () => {
-    listener = await listen(() => undefined, { port: 0, host: '127.0.0.1' })
-    const socket = connect(listener.port, '127.0.0.1')
-    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-    await once(socket, 'connect')
-    const ended = once(socket, 'close')
-    await listener.close(50)
-    await ended
   })
 })
