@@ -125,7 +125,7 @@ export function oauthResponses(
 }
 
 /** Every code of the OAuth endpoints and what brings it about, for docs/errors.md. */
-export const oauthErrorReasons: Readonly<Record<OAuthErrorCode | OutageCode, string>> = {
+export const oauthErrorReasons: Readonly<Record<OAuthErrorCode | OtherCode, string>> = {
   invalid_request:
     'a parameter is missing, repeated or malformed; the wrong content type; PKCE missing or `plain`',
   invalid_client: 'unknown, disabled or wrongly authenticated client',
@@ -136,16 +136,19 @@ export const oauthErrorReasons: Readonly<Record<OAuthErrorCode | OutageCode, str
   unsupported_response_type: 'another response type than `code`',
   invalid_scope: 'no known scope, or more than was granted',
   invalid_target: 'a resource this server does not issue tokens for',
-  access_denied: 'the person said no',
+  access_denied: 'the person said no; or a form of the pages was forged, or a sign-in elsewhere is over',
   login_required: '`prompt=none` and nobody is signed in',
   consent_required: '`prompt=none`, and consent is always asked',
   request_not_supported: 'the parameter `request`',
   request_uri_not_supported: 'the parameter `request_uri`',
   invalid_redirect_uri: 'a redirect URI that is malformed or not allowed',
   invalid_client_metadata: 'any other member of a registration that cannot be taken',
+  not_found: 'there is nothing at this path',
   too_many_requests: 'too fast; `Retry-After` says when to try again',
   server_error: 'our fault',
   temporarily_unavailable: 'the database or the identity server is down for a moment',
+  request_timeout: 'it took longer than 30 seconds',
 }
 
-type OutageCode = 'too_many_requests' | 'server_error' | 'temporarily_unavailable'
+type OtherCode =
+  'not_found' | 'request_timeout' | 'too_many_requests' | 'server_error' | 'temporarily_unavailable'
