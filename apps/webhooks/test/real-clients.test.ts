@@ -28,6 +28,22 @@ async function approve(url: URL | undefined): Promise<URL> {
   return new URL(location ?? '')
 }
 
+/** RFC 7009 by hand, with what the SDK stored: neither generation of the MCP SDKs has a call for revocation. */
+async function revokeAsHost({ information, stored }: McpProvider): Promise<void> {
+  const { status } = await oauth.json('/oauth/revoke', {
+    method: 'POST',
+    body: new URLSearchParams({
+      token: stored?.refresh_token ?? '',
+      client_id: information?.client_id ?? '',
+      ...(information?.['client_secret'] === undefined
+        ? {}
+        : { client_secret: String(information['client_secret']) }),
+    }),
+  })
+  expect(status).toBe(200)
+  expect(await oauth.works(stored?.access_token ?? '')).toBe(false)
+}
+
 describe('@modelcontextprotocol/sdk 1.x', () => {
   const run = (
     provider: McpProvider,
@@ -58,6 +74,8 @@ describe('@modelcontextprotocol/sdk 1.x', () => {
       expect(provider.stored?.refresh_token).not.toBe(first?.refresh_token)
       expect(await oauth.works(provider.stored?.access_token ?? '')).toBe(true)
       expect(provider.forgotten).toEqual([])
+      await revokeAsHost(provider)
+      expect(await run(provider, where)).toBe('REDIRECT')
     },
   )
 
@@ -105,6 +123,8 @@ describe('@modelcontextprotocol/client 2.x', () => {
       expect(await run(provider, where)).toBe('AUTHORIZED')
       expect(provider.stored?.refresh_token).not.toBe(first)
       expect(await oauth.works(provider.stored?.access_token ?? '')).toBe(true)
+      await revokeAsHost(provider)
+      expect(await run(provider, where)).toBe('REDIRECT')
     },
   )
 
@@ -255,7 +275,7 @@ describe('openid-client', () => {
     expect(await oauth.works(refreshed.access_token)).toBe(false)
   })
 
-  it.each(['client_secret_basic', 'none'] as const)('registers by itself with %s', async (method) => {
+  it.each(METHODS)('registers by itself with %s', async (method) => {
     const config = await openid.dynamicClientRegistration(
       new URL(harness.base),
       { redirect_uris: [REDIRECT], token_endpoint_auth_method: method },
