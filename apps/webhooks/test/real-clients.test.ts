@@ -30,14 +30,13 @@ async function approve(url: URL | undefined): Promise<URL> {
 
 /** RFC 7009 by hand, with what the SDK stored: neither generation of the MCP SDKs has a call for revocation. */
 async function revokeAsHost({ information, stored }: McpProvider): Promise<void> {
+  const secret = information?.['client_secret']
   const { status } = await oauth.json('/oauth/revoke', {
     method: 'POST',
     body: new URLSearchParams({
       token: stored?.refresh_token ?? '',
       client_id: information?.client_id ?? '',
-      ...(information?.['client_secret'] === undefined
-        ? {}
-        : { client_secret: String(information['client_secret']) }),
+      ...(typeof secret === 'string' ? { client_secret: secret } : {}),
     }),
   })
   expect(status).toBe(200)

@@ -1,0 +1,93 @@
+import { createHmac } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { pkce } from './support/browser.js'
+import { OAuthTester } from './support/oauth.js'
+import { startHarness, type Harness } from './support/harness.js'
+
+let harness: Harness
+let oauth: OAuthTester
+beforeAll(async () => {
+  harness = await startHarness()
+  oauth = new OAuthTester(harness)
+})
+afterAll(() => harness.close())
+
+describe('the consent page', () => {
+  it('says who asks, where it leads, for whom, what and how long, and links nothing external', async () => {
+    const user = harness.identity.addUser()
+    const client = await oauth.client({ client_name: 'Mäx & Co', logo_uri: 'https://tool.example/logo.png' })
+    const browser = oauth.browser()
+    const page = await oauth.signIn(browser, await browser.get(oauth.authorizeUrl(client.client_id)), user)
+    expect(page.status).toBe(200)
+    for (const text of [
+      'Mäx &#38; Co',
+      'Not verified',
+      'an application on this computer',
+      user.email,
+      'until you revoke it, or 90 days without use',
+    ])
+      expect(page.text).toContain(text)
+    expect(page.text).not.toMatch(/https?:\/\//)
+    expect(page.text).not.toContain('some state')
+  })
+
+  it('is shown every time, with a session without signing in again', async () => {
+    const user = harness.identity.addUser()
+    const client = await oauth.client()
+    const { browser } = await oauth.authorize(client, user)
+    const again = await browser.get(oauth.authorizeUrl(client.client_id))
+    expect(again.text).toContain('Approve')
+  })
+
+  it.each(['login', 'select_account', 'consent login'])(
+    'asks for a new sign-in with prompt=%s',
+    async (prompt) => {
+      const user = harness.identity.addUser()
+      const client = await oauth.client()
+      const { browser } = await oauth.authorize(client, user)
+      const page = await browser.get(
+        `${oauth.authorizeUrl(client.client_id)}&prompt=${encodeURIComponent(prompt)}`,
+      )
+      expect(page.text).toContain('name="password"')
+      const consent = await oauth.signIn(browser, page, user)
+      const { location } = await browser.submit(consent, '/decision', { decision: 'approve' })
+      expect(location).toContain('code=svc_')
+    },
+  )
+
+  it('cannot be skipped by deciding with the old sign-in after prompt=login', async () => {
+    const user = harness.identity.addUser()
+    const client = await oauth.client()
+    const { browser } = await oauth.authorize(client, user)
+    const page = await browser.get(`${oauth.authorizeUrl(client.client_id)}&prompt=login`)
+    const txn = /name="txn" value="(\w+)"/.exec(page.text)?.[1] ?? ''
+    const consent = await browser.get(`/oauth/authorize/consent?txn=${txn}`)
+    expect(consent.text).toContain('name="password"')
+    // Nor with a form token of the decision, which no page has given out.
+    const { rows } = await harness.db.query<{ csrfKey: Buffer }>(
+      'select csrf_key as "csrfKey" from login_sessions where account_id = $1',
+      [user.id],
+    )
+    const csrf = createHmac('sha256', rows[0]?.csrfKey ?? '')
+      .update(`${txn}.decision`)
+      .digest('base64url')
+    const answer = await browser.post('/oauth/authorize/decision', { txn, csrf, decision: 'approve' })
+    expect([answer.status, answer.location]).toEqual([400, null])
+  })
+
+  it('lets the user change the account', async () => {
+    const [first, second] = [harness.identity.addUser(), harness.identity.addUser()]
+    const client = await oauth.client()
+    const { verifier, challenge } = pkce()
+    const browser = oauth.browser()
+    const start = await browser.get(oauth.authorizeUrl(client.client_id, { code_challenge: challenge }))
+    const consent = await oauth.signIn(browser, start, first)
+    const signIn = await browser.follow(await browser.submit(consent, '/logout'))
+    expect(signIn.text).toContain('name="password"')
+    const other = await oauth.signIn(browser, signIn, second)
+    expect(other.text).toContain(second.email)
+    const { location } = await browser.submit(other, '/decision', { decision: 'approve' })
+    const code = new URL(location ?? '').searchParams.get('code') ?? ''
+    expect((await oauth.exchange(client, { code, verifier })).body.email).toBe(second.email)
+  })
+})

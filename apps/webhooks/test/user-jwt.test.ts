@@ -1,0 +1,62 @@
+import { createHmac, createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { JWT_SECRET } from './support/identity-double.js'
+import { OAuthTester } from './support/oauth.js'
+import { startHarness, type Harness } from './support/harness.js'
+
+let harness: Harness
+let oauth: OAuthTester
+beforeAll(async () => {
+  harness = await startHarness({ env: { WEBHOOKS_IDENTITY_CLIENT_IP_HEADER: 'X-Client-Address' } })
+  oauth = new OAuthTester(harness)
+})
+afterAll(() => harness.close())
+
+describe('H.3 row 21: user JWTs that are refused', () => {
+  const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString()
+
+  const attempt = async (token: string) =>
+    oauth.json('/account/tokens', { headers: { authorization: `Bearer ${token}` } })
+
+  const withSecret = (header: object, claims: object, secret: string) => {
+    const input = `${base64(header)}.${base64(claims)}`
+    return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
+  }
+
+  it('alg none, foreign keys, key confusion, wrong claims', async () => {
+    const user = harness.identity.addUser()
+    const claims = harness.identity.claimsOf(user)
+    const now = Math.floor(Date.now() / 1000)
+    const header = { alg: 'HS256', typ: 'JWT' }
+    const rs256 = `${base64({ alg: 'RS256' })}.${base64(claims)}`
+    const signature = sign(
+      'sha256',
+      Buffer.from(rs256),
+      createPrivateKey(privateKey.export({ type: 'pkcs8', format: 'pem' })),
+    )
+    const tokens = {
+      good: withSecret(header, claims, JWT_SECRET),
+      none: `${base64({ alg: 'none' })}.${base64(claims)}.`,
+      unsigned: `${base64({ alg: 'None' })}.${base64(claims)}.x`,
+      foreignSecret: withSecret(header, claims, 'another secret that is longer than 32 bytes'),
+      publicKeyAsSecret: withSecret(header, claims, pem),
+      rs256WithoutKey: `${rs256}.${signature.toString('base64url')}`,
+      expired: withSecret(header, { ...claims, exp: now - 31 }, JWT_SECRET),
+      withoutExpiry: withSecret(header, { ...claims, exp: undefined }, JWT_SECRET),
+      wrongAudience: withSecret(header, { ...claims, aud: 'other' }, JWT_SECRET),
+      serviceRole: withSecret(header, { ...claims, role: 'service_role' }, JWT_SECRET),
+      anonRole: withSecret(header, { ...claims, role: 'anon' }, JWT_SECRET),
+      noRole: withSecret(header, { ...claims, role: undefined }, JWT_SECRET),
+      anonymous: withSecret(header, { ...claims, is_anonymous: true }, JWT_SECRET),
+      subject: withSecret(header, { ...claims, sub: 'not-a-uuid' }, JWT_SECRET),
+    }
+    const answers: Record<string, number> = {}
+    for (const [name, token] of Object.entries(tokens)) answers[name] = (await attempt(token)).status
+    expect(answers).toEqual({
+      ...Object.fromEntries(Object.keys(tokens).map((name) => [name, 401])),
+      good: 200,
+    })
+  })
+})
