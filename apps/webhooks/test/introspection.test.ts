@@ -9,7 +9,11 @@ let oauth: OAuthTester
 let server: RegisteredClient
 beforeAll(async () => {
   harness = await startHarness({
-    env: { WEBHOOKS_OAUTH_INTROSPECTION_CLIENTS: CLIENT_ID, WEBHOOKS_OAUTH_RESOURCES: RESOURCE },
+    env: {
+      WEBHOOKS_OAUTH_INTROSPECTION_CLIENTS: CLIENT_ID,
+      WEBHOOKS_OAUTH_RESOURCES: RESOURCE,
+      WEBHOOKS_SERVICE_DOCUMENTATION: 'https://developers.example/webhooks',
+    },
   })
   oauth = new OAuthTester(harness)
   server = await oauth.client({ token_endpoint_auth_method: 'client_secret_basic' })
@@ -90,11 +94,12 @@ describe('introspection (B.12)', () => {
     for (const { status, body } of answers) expect([status, body['error']]).toEqual([401, 'invalid_client'])
   })
 
-  it('is in the metadata when it is on', async () => {
+  it('is in the metadata when it is on, as is a page for developers', async () => {
     const { body } = await oauth.json('/.well-known/oauth-authorization-server')
     expect(body).toMatchObject({
       introspection_endpoint: `${harness.base}/oauth/introspect`,
       introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+      service_documentation: 'https://developers.example/webhooks',
     })
   })
 })

@@ -10,6 +10,7 @@ beforeAll(async () => {
   harness = await startHarness({
     env: {
       WEBHOOKS_RATE_LIMITS_ENABLED: 'true',
+      WEBHOOKS_OAUTH_INTROSPECTION_CLIENTS: 'svcl_resourceserver',
       WEBHOOKS_TRUST_PROXY_HOPS: '1',
       WEBHOOKS_RATE_LIMIT_REGISTER: '3',
       WEBHOOKS_RATE_LIMIT_AUTHORIZE: '3',
@@ -58,6 +59,13 @@ describe('B.13: limits of the OAuth endpoints', () => {
     expect(refused.headers.get('access-control-allow-origin')).toBe('*')
     expect((await oauth.json(path, { method: 'OPTIONS', headers: from(ip) })).status).toBe(204)
     expect((await oauth.json(path, { method: 'POST', headers: from(address()) })).status).toBe(status)
+  })
+
+  it('introspection, which shares the budget of revocation', async () => {
+    const ip = address()
+    expect(await statuses(2, () => form('/oauth/introspect', { token: 'x' }, ip))).toEqual([401, 401])
+    expect(await statuses(2, () => form('/oauth/revoke', { token: 'x' }, ip))).toEqual([401, 429])
+    expect((await form('/oauth/introspect', { token: 'x' }, ip)).status).toBe(429)
   })
 
   it('the authorization endpoint, as a page', async () => {

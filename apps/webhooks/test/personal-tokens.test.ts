@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createHash } from 'node:crypto'
 import { OAuthTester } from './support/oauth.js'
-import { queriesDuring } from './support/query-log.js'
+import { queriesDuring } from './support/queries.js'
 import { startHarness, type Harness } from './support/harness.js'
 import { type User } from './support/identity-double.js'
 

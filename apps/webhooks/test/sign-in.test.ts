@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { type FormBrowser, type Seen } from './support/browser.js'
 import { OAuthTester } from './support/oauth.js'
-import { queriesDuring } from './support/query-log.js'
+import { queriesDuring } from './support/queries.js'
 import { startHarness, type Harness } from './support/harness.js'
 
 let harness: Harness

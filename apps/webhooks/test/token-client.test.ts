@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { credentials, OAuthTester, REDIRECT, type RegisteredClient } from './support/oauth.js'
-import { queriesDuring } from './support/query-log.js'
+import { queriesDuring } from './support/queries.js'
 import { startHarness, type Harness } from './support/harness.js'
 
 let harness: Harness

@@ -1,0 +1,38 @@
+import { type Db } from '@signet/db'
+
+type Query = Db['query']
+
+/** Texts of the statements that the service sends outside of transactions while `work` runs. */
+export async function queriesDuring(db: Db, work: () => Promise<unknown>): Promise<string[]> {
+  const texts: string[] = []
+  const query: Query = db.query.bind(db)
+  db.query = (statement, ...rest) => {
+    texts.push(typeof statement === 'string' ? statement : statement.text)
+    return query(statement, ...rest)
+  }
+  try {
+    await work()
+  } finally {
+    db.query = query
+  }
+  return texts
+}
+
+/** Lets the first `after` statements of `work` through and fails all later ones. */
+export async function failingQueries<T>(
+  db: Db,
+  { after, error }: { after: number; error: Error },
+  work: () => Promise<T>,
+): Promise<T> {
+  const query: Query = db.query.bind(db)
+  let count = 0
+  db.query = (statement, ...rest) => {
+    count += 1
+    return count > after ? Promise.reject(error) : query(statement, ...rest)
+  }
+  try {
+    return await work()
+  } finally {
+    db.query = query
+  }
+}
