@@ -1,5 +1,11 @@
 import { type Queryable } from '@signet/db'
-import { countDisabledEndpoints, readBacklog, readSwitch, type WebhookQueues } from '@signet/webhook-core'
+import {
+  countDisabledEndpoints,
+  readBacklog,
+  readSwitch,
+  readUndispatched,
+  type WebhookQueues,
+} from '@signet/webhook-core'
 import { Gauge, type Registry } from 'prom-client'
 
 export type BacklogGaugesDeps = {
@@ -29,6 +35,24 @@ export function registerBacklogGauges({ db, queues, registry, now }: BacklogGaug
     'How long the oldest due delivery has been waiting',
     backlog,
     'oldest_due_age_seconds',
+  )
+  const undispatched = shared(async () => {
+    const { events, oldestAt } = await readUndispatched(db)
+    return { events, age: oldestAt ? Math.max(0, (now().getTime() - oldestAt.getTime()) / 1000) : 0 }
+  })
+  single(
+    registry,
+    'events',
+    'Events that have no deliveries yet, counted up to 100,000',
+    undispatched,
+    'undispatched_events',
+  )
+  single(
+    registry,
+    'age',
+    'How long the oldest event without deliveries has been waiting',
+    undispatched,
+    'oldest_undispatched_age_seconds',
   )
   const disabled = async () => ({ disabled: await countDisabledEndpoints(db) })
   single(registry, 'disabled', 'Endpoints that are disabled now', disabled, 'disabled_endpoints')

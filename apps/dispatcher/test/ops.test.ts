@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { loadConfig } from '@signet/config'
 import { reply, startReceiver, waitFor, type Receiver } from '@signet/testkit'
@@ -143,7 +144,7 @@ describe('the operator command', () => {
     it('commits what Redis cannot be told, for the sweeper', async () => {
       const { subscriber, rows } = await failed('/no-redis', 1)
       const { code, out } = await withoutRedis(() => run('requeue', rows[0]?.id ?? '', '--why', 'x'))
-      expect([code, out]).toEqual([0, expect.stringContaining('Redis does not answer; the sweeper')])
+      expect([code, out]).toEqual([0, expect.stringContaining('Redis could not be told; the sweeper')])
       expect(await deliveriesOf(dispatcher.db, subscriber.accountId)).toHaveLength(2)
     })
   })
@@ -239,6 +240,8 @@ describe('the operator command', () => {
       expect(status).toMatchObject({
         switch: { paused: true, operator: 'ada', reason: 'a look' },
         backlog: { pending: 0, due: 0, oldestDueAt: null },
+        undispatched: { events: 0, oldestAt: null },
+        busiest: [],
         disabledEndpoints: 0,
         queues: { events: { waiting: 0, active: 0, delayed: 0 } },
         actions: [{ action: 'pause', operator: 'ada', reason: 'a look' }],
@@ -259,6 +262,63 @@ describe('the operator command', () => {
       }
       expect(await run('inspect', '999999')).toMatchObject({ code: 3 })
     })
+  })
+
+  it('lists disabled endpoints with what failed, and enables one with a clean count, by name', async () => {
+    const { endpoint, rows, subscriber } = await failed('/enable', 1)
+    await dispatcher.db.query(
+      `update webhook_endpoints set status = 2, consecutive_failures = 20, disabled_at = now() where id = $1`,
+      [endpoint.id],
+    )
+    expect(await json('disabled', '--since', '10m')).toEqual([
+      {
+        endpointId: endpoint.id,
+        accountId: subscriber.accountId,
+        at: expect.any(String),
+        lastError: 'http_500',
+      },
+    ])
+    const enable = () => run('enable', '--endpoint', endpoint.id, '--why', 'our proxy was down')
+    const outcomes = await Promise.all([enable(), enable()])
+    expect(outcomes.map(({ code }) => code).sort()).toEqual([0, 3])
+    const { rows: after } = await dispatcher.db.query(
+      'select status, consecutive_failures, disabled_at from webhook_endpoints where id = $1',
+      [endpoint.id],
+    )
+    expect(after).toEqual([{ status: 1, consecutive_failures: 0, disabled_at: null }])
+    expect(await actions()).toMatchObject([
+      {
+        operator: 'ada',
+        action: 'enable',
+        detail: { endpoint_id: endpoint.id, reason: 'our proxy was down' },
+      },
+    ])
+    expect(await run('disabled')).toMatchObject({ code: 0, out: 'None.\n' })
+    expect(await run('requeue', rows[0]?.id ?? '', '--why', 'after the outage')).toMatchObject({ code: 0 })
+  })
+
+  it('seals signing secrets with a new key while deliveries go on, after which the old key is not needed', async () => {
+    const subscriber = dispatcher.subscriber()
+    const endpoint = await subscriber.endpoint(receiver.url('/reseal'))
+    receiver.hook('/reseal', { secret: endpoint.secret })
+    const oldKey = dispatcher.env['WEBHOOKS_SECRET_KEYS'] ?? ''
+    const newKey = `new:${randomBytes(32).toString('base64')}`
+    dispatcher.env['WEBHOOKS_SECRET_KEYS'] = newKey
+    expect(await run('reseal', '--why', 'rotation')).toMatchObject({ code: 1 })
+    dispatcher.env['WEBHOOKS_SECRET_KEYS'] = `${newKey},${oldKey}`
+    expect(await json('reseal', '--why', 'rotation')).toEqual({ resealed: 1 })
+    expect(await json('reseal', '--why', 'rotation')).toEqual({ resealed: 0 })
+    await dispatcher.engine.stop()
+    const successor = startAnother(
+      { ...dispatcher.env, WEBHOOKS_SECRET_KEYS: newKey },
+      { ca: receiver.authorityCert },
+    )
+    try {
+      await subscriber.summary()
+      expect(await receiver.waitForDelivery({ path: '/reseal' })).toMatchObject({ verified: true })
+    } finally {
+      await successor.stop()
+    }
   })
 
   it('answers a failure of the database with exit code 1', async () => {

@@ -15,5 +15,6 @@ export {
   removePostgresData,
   startPostgres,
 } from './postgres.js'
+export { findPromtool } from './promtool.js'
 export * from './receiver/index.js'
 export { type RedisOptions, type RedisServer, startRedis } from './redis.js'

@@ -142,12 +142,22 @@ export {
   type ReplayTarget,
 } from './stores/replay-store.js'
 export {
+  enableEndpoint,
+  findBusiestEndpoints,
   findDeliveryReport,
+  findSecretsOfOtherKeys,
+  listDisabledEndpoints,
   listOperatorActions,
+  noteAction,
   readSwitch,
+  readUndispatched,
+  replaceSealedSecret,
   setPaused,
+  type BusyEndpoint,
   type DeliveryReport,
+  type DisabledEndpoint,
   type OperatorAction,
+  type Undispatched,
   type Switch,
 } from './stores/operator-store.js'
 

@@ -3,22 +3,35 @@ import { type Queryable } from '@signet/db'
 import {
   countDisabledEndpoints,
   deliveryJobId,
+  enableEndpoint,
+  endpointSecretContext,
+  findBusiestEndpoints,
   findDeliveryReport,
   findReplayable,
+  findSecretsOfOtherKeys,
   listAttempts,
+  listDisabledEndpoints,
   listOperatorActions,
+  noteAction,
   readBacklog,
   readSwitch,
+  readUndispatched,
+  replaceSealedSecret,
   replayDeliveries,
   setPaused,
   type Attempt,
   type Backlog,
+  type BusyEndpoint,
   type DeliveryId,
   type DeliveryReport,
+  type DisabledEndpoint,
+  type EndpointId,
   type OperatorAction,
   type Replayable,
   type ReplayTarget,
+  type SecretBox,
   type Switch,
+  type Undispatched,
   type WebhookQueues,
 } from '@signet/webhook-core'
 import { type Author } from './ops-arguments.js'
@@ -27,6 +40,7 @@ import { PauseSwitch } from './pause-switch.js'
 export type OperationsDeps = {
   db: Queryable
   queues: WebhookQueues
+  secretBox: SecretBox
   now: () => Date
 }
 
@@ -35,6 +49,8 @@ export type QueueState = { waiting: number; active: number; delayed: number; wor
 export type Status = {
   switch: Switch
   backlog: Backlog
+  undispatched: Undispatched
+  busiest: BusyEndpoint[]
   disabledEndpoints: number
   /** Null when Redis does not answer. */
   queues: Record<'events' | 'deliveries', QueueState> | null
@@ -59,14 +75,16 @@ export class Operations {
 
   async status(): Promise<Status> {
     const { db, now } = this.deps
-    const [decided, backlog, disabledEndpoints, actions, queues] = await Promise.all([
+    const [decided, backlog, undispatched, busiest, disabledEndpoints, actions, queues] = await Promise.all([
       readSwitch(db),
       readBacklog(db, now()),
+      readUndispatched(db),
+      findBusiestEndpoints(db, 5),
       countDisabledEndpoints(db),
       listOperatorActions(db, 5),
       this.queueStates().catch(() => null),
     ])
-    return { switch: decided, backlog, disabledEndpoints, queues, actions }
+    return { switch: decided, backlog, undispatched, busiest, disabledEndpoints, queues, actions }
   }
 
   /** False when Redis could not be told; then every dispatcher does it as soon as Redis is back. */
@@ -109,6 +127,34 @@ export class Operations {
     const delivery = await findDeliveryReport(db, id)
     if (!delivery) return null
     return { delivery, attempts: await listAttempts(db, id), job: await this.jobState(id) }
+  }
+
+  disabled(since: Date, limit: number): Promise<DisabledEndpoint[]> {
+    return listDisabledEndpoints(this.deps.db, since, limit)
+  }
+
+  enable(id: EndpointId, author: Author): Promise<boolean> {
+    return enableEndpoint(this.deps.db, id, author)
+  }
+
+  /** Answers with how many secrets were sealed anew. Opening comes first, so a missing key changes nothing. */
+  async reseal({ operator, reason }: Author): Promise<number> {
+    const { db, secretBox } = this.deps
+    const keyId = secretBox.sealingKeyId
+    let resealed = 0
+    let after = '0'
+    for (;;) {
+      const found = await findSecretsOfOtherKeys(db, { keyId, after, limit: BATCH })
+      for (const stored of found) {
+        const context = endpointSecretContext({ id: stored.endpointId, accountId: stored.accountId })
+        const next = secretBox.seal(secretBox.open(stored.sealed, context), context)
+        if (await replaceSealedSecret(db, stored, next)) resealed += 1
+      }
+      after = found.at(-1)?.endpointId ?? after
+      if (found.length < BATCH) break
+    }
+    await noteAction(db, 'reseal', operator, { reason, key: keyId, resealed })
+    return resealed
   }
 
   private async jobState(id: DeliveryId): Promise<string> {

@@ -46,6 +46,11 @@ describe('the arguments of ops', () => {
         json: false,
       },
     ],
+    ['disabled', { command: { name: 'disabled', since: new Date('2030-01-01T10:00:00.000Z') }, json: false }],
+    [
+      'enable --endpoint 7 --why drill',
+      { command: { name: 'enable', author, endpointId: '7' }, json: false },
+    ],
     ['--help', { command: { name: 'help' }, json: false }],
   ])('reads %s', (line, expected) => {
     expect(parse(line)).toEqual(expected)
@@ -69,6 +74,8 @@ describe('the arguments of ops', () => {
     ['requeue --endpoint 7 --since 2030-02-31T09:00:00Z --why drill', '--since'],
     ['requeue --endpoint 7 --since 2031-01-01T00:00:00Z --why drill', 'lies in the future'],
     ['inspect', 'Which delivery?'],
+    ['enable --why drill', '--endpoint takes'],
+    ['disabled now', 'Too much: now'],
     ['inspect evt_1', 'Which delivery?'],
     ['status --force', '--force'],
   ])('refuses "%s"', (line, message) => {

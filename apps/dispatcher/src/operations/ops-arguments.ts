@@ -1,5 +1,11 @@
 import { parseArgs } from 'node:util'
-import { parseDeliveryId, parseEndpointId, type DeliveryId, type ReplayTarget } from '@signet/webhook-core'
+import {
+  parseDeliveryId,
+  parseEndpointId,
+  type DeliveryId,
+  type EndpointId,
+  type ReplayTarget,
+} from '@signet/webhook-core'
 import { wrongUsage } from './ops-error.js'
 
 /** Who does it and why: part of every command that changes something. */
@@ -8,10 +14,12 @@ export type Author = { operator: string; reason: string }
 export type OpsCommand =
   | { name: 'help' }
   | { name: 'status' }
-  | { name: 'pause' | 'resume'; author: Author }
+  | { name: 'pause' | 'resume' | 'reseal'; author: Author }
   | { name: 'drain'; author: Author; timeoutMs: number }
   | { name: 'requeue'; author: Author; target: ReplayTarget; dryRun: boolean }
   | { name: 'inspect'; deliveryId: DeliveryId }
+  | { name: 'disabled'; since: Date }
+  | { name: 'enable'; author: Author; endpointId: EndpointId }
 
 export const USAGE = `Usage: node apps/dispatcher/dist/main.js ops <command> [options]
 
@@ -24,6 +32,9 @@ export const USAGE = `Usage: node apps/dispatcher/dist/main.js ops <command> [op
                                            the same for all that failed for an endpoint since a time:
                                            2026-01-31T09:00:00Z, or 30m, 6h, 2d ago
   inspect  DELIVERY                        one delivery with its attempts
+  disabled [--since TIME]                  endpoints that were disabled since a time (default 1d)
+  enable   --endpoint ID --why TEXT        enable one that was disabled through no fault of its receiver
+  reseal   --why TEXT                      seal every signing secret with the first of WEBHOOKS_SECRET_KEYS
 
   --by NAME    who does it; default: the variables USER or LOGNAME
   --dry-run    with requeue: only say what would be sent
@@ -56,6 +67,9 @@ const TAKES: Record<string, readonly (keyof typeof OPTIONS)[]> = {
   drain: ['why', 'by', 'timeout'],
   requeue: ['why', 'by', 'endpoint', 'since', 'dry-run'],
   inspect: [],
+  reseal: ['why', 'by'],
+  disabled: ['since'],
+  enable: ['why', 'by', 'endpoint'],
 }
 
 export type OpsArguments = { command: OpsCommand; json: boolean }
@@ -92,6 +106,7 @@ function toCommand(
   switch (name) {
     case 'pause':
     case 'resume':
+    case 'reseal':
       return { name, author: author() }
     case 'drain':
       return { name, timeoutMs: 1000 * secondsOf(values.timeout ?? '30'), author: author() }
@@ -104,6 +119,10 @@ function toCommand(
       }
     case 'inspect':
       return { name, deliveryId: deliveryOf(operands[0]) }
+    case 'disabled':
+      return { name, since: timeOf(values.since ?? '1d', now) }
+    case 'enable':
+      return { name, endpointId: endpointOf(values.endpoint), author: author() }
     default:
       return { name: 'status' }
   }
@@ -132,10 +151,15 @@ function targetOf(operand: string | undefined, { endpoint, since }: Values, now:
     if (since !== undefined) throw wrongUsage('--since belongs to --endpoint')
     return { deliveryId: deliveryOf(operand) }
   }
-  const endpointId = parseEndpointId(endpoint)
-  if (!endpointId) throw wrongUsage('--endpoint takes the number of an endpoint')
+  const endpointId = endpointOf(endpoint)
   if (since === undefined) throw wrongUsage('Since when? --since TIME')
   return { endpointId, failedSince: timeOf(since, now) }
+}
+
+function endpointOf(text: string | undefined): EndpointId {
+  const id = text === undefined ? null : parseEndpointId(text)
+  if (!id) throw wrongUsage('--endpoint takes the number of an endpoint')
+  return id
 }
 
 function deliveryOf(text: string | undefined): DeliveryId {

@@ -1,17 +1,24 @@
-import { deliveryStatus, endpointStatus, type DeliveryReport, type Replayable } from '@signet/webhook-core'
+import {
+  deliveryStatus,
+  endpointStatus,
+  type DeliveryReport,
+  type DisabledEndpoint,
+  type Replayable,
+} from '@signet/webhook-core'
 import { type Inspected, type Status } from './operations.js'
 
 /** What a command prints: text for people, the same facts as JSON for scripts. */
 export type Report = { text: string; json: object }
 
 export function statusReport(status: Status): Report {
-  const { switch: decided, backlog, disabledEndpoints, queues, actions } = status
-  const oldest = backlog.oldestDueAt ? `, the oldest since ${iso(backlog.oldestDueAt)}` : ''
+  const { switch: decided, backlog, undispatched, busiest, disabledEndpoints, queues, actions } = status
   const lines = [
     decided.paused
       ? `Paused since ${iso(decided.since)} by ${decided.operator}: ${decided.reason}`
       : 'Delivering',
-    `Pending deliveries: ${capped(backlog.pending)}, due now ${capped(backlog.due)}${oldest}`,
+    `Events not yet dispatched: ${capped(undispatched.events)}${oldest(undispatched.oldestAt)}`,
+    `Pending deliveries: ${capped(backlog.pending)}, due now ${capped(backlog.due)}${oldest(backlog.oldestDueAt)}`,
+    ...busiest.map(({ endpointId, pending }) => `  endpoint ${endpointId}: ${capped(pending)}`),
     `Disabled endpoints: ${disabledEndpoints}`,
     ...(queues
       ? Object.entries(queues).map(
@@ -25,6 +32,14 @@ export function statusReport(status: Status): Report {
     ),
   ]
   return { text: lines.join('\n'), json: status }
+}
+
+export function disabledReport(found: readonly DisabledEndpoint[]): Report {
+  const lines = found.map(
+    ({ endpointId, accountId, at, lastError }) =>
+      `endpoint ${endpointId} of account ${accountId}: disabled ${iso(at)}, last failure ${lastError || 'unknown'}`,
+  )
+  return { text: lines.join('\n') || 'None.', json: found }
 }
 
 export function previewReport(found: readonly Replayable[], limit: number): Report {
@@ -82,5 +97,6 @@ export function endpointState({ endpoint }: DeliveryReport): string {
 /** Customers put tokens into the query. */
 const withoutQuery = (url: string) => url.replace(/\?.*$/s, '?…')
 
+const oldest = (at: Date | null) => (at ? `, the oldest since ${iso(at)}` : '')
 const iso = (at: Date | null) => at?.toISOString() ?? ''
 const capped = (count: number) => (count >= 100_000 ? '100000 or more' : String(count))

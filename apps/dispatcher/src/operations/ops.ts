@@ -4,7 +4,14 @@ import { type DispatcherConfig } from '../config.js'
 import { Operations } from './operations.js'
 import { parseOps, USAGE, type Author, type OpsCommand } from './ops-arguments.js'
 import { exitCode, OpsError } from './ops-error.js'
-import { deliveryReport, endpointState, previewReport, statusReport, type Report } from './ops-report.js'
+import {
+  deliveryReport,
+  disabledReport,
+  endpointState,
+  previewReport,
+  statusReport,
+  type Report,
+} from './ops-report.js'
 
 export type OpsTerminal = {
   argv: readonly string[]
@@ -28,7 +35,7 @@ export async function ops(readConfig: () => DispatcherConfig, terminal: OpsTermi
   } catch (error) {
     err(error instanceof Error ? error.message : String(error))
     if (!(error instanceof OpsError)) return exitCode.failed
-    if (error.exitCode === exitCode.usage) err(`\n${USAGE}`)
+    if (error.exitCode === exitCode.usage) err('`ops --help` shows what there is.')
     return error.exitCode
   }
 }
@@ -48,7 +55,7 @@ async function withOperations<T>(config: DispatcherConfig, work: (operations: Op
   const queues = new WebhookQueues({ connection: redis, prefix: config.queuePrefix })
   try {
     await ready(redis)
-    return await work(new Operations({ db, queues, now: () => new Date() }))
+    return await work(new Operations({ db, queues, secretBox: config.secretBox, now: () => new Date() }))
   } finally {
     if (queues.isConnected) await queues.close()
     redis.disconnect()
@@ -77,6 +84,10 @@ async function run(operations: Operations, command: Exclude<OpsCommand, { name: 
     case 'pause':
     case 'resume':
       return flip(operations, command.name === 'pause', command.author)
+    case 'reseal': {
+      const resealed = await operations.reseal(command.author)
+      return { text: `Sealed ${resealed} secrets with the first key.`, json: { resealed } }
+    }
     case 'drain':
       return drain(operations, command.author, command.timeoutMs)
     case 'requeue':
@@ -88,13 +99,24 @@ async function run(operations: Operations, command: Exclude<OpsCommand, { name: 
       if (!found) throw unknown(command.deliveryId)
       return deliveryReport(found)
     }
+    case 'disabled':
+      return disabledReport(await operations.disabled(command.since, LIST_LIMIT))
+    case 'enable': {
+      const { endpointId, author } = command
+      if (await operations.enable(endpointId, author))
+        return {
+          text: `Endpoint ${endpointId} is enabled.`,
+          json: { endpoint_id: endpointId, enabled: true },
+        }
+      throw new OpsError(exitCode.nothing, `Endpoint ${endpointId} is unknown, deleted or not disabled.`)
+    }
   }
 }
 
 async function flip(operations: Operations, paused: boolean, author: Author): Promise<Report> {
   const applied = await operations.setPaused(paused, author)
   const text = paused ? 'Paused: no new work is started, events are accepted and kept.' : 'Delivering again.'
-  const later = ' Redis does not answer; the dispatchers follow as soon as it does.'
+  const later = ' Redis could not be told; the dispatchers follow as soon as it takes commands.'
   return { text: applied ? text : text + later, json: { paused, applied } }
 }
 
@@ -111,15 +133,15 @@ async function drain(operations: Operations, author: Author, timeoutMs: number):
         exitCode.timeout,
         `Paused, but ${active} jobs are still in flight. Run drain again to wait on.`,
       )
-    : new OpsError(exitCode.failed, 'Paused, but Redis does not answer, so what is in flight is unknown.')
+    : new OpsError(exitCode.failed, 'Paused, but Redis could not be asked what is in flight.')
 }
 
-const PREVIEW_LIMIT = 10_000
+const LIST_LIMIT = 10_000
 
 async function preview(operations: Operations, target: ReplayTarget): Promise<Report> {
-  const found = await operations.preview(target, PREVIEW_LIMIT)
+  const found = await operations.preview(target, LIST_LIMIT)
   if (found.length === 0) throw await whyNothing(operations, target)
-  return previewReport(found, PREVIEW_LIMIT)
+  return previewReport(found, LIST_LIMIT)
 }
 
 async function requeue(operations: Operations, target: ReplayTarget, author: Author): Promise<Report> {
@@ -130,7 +152,7 @@ async function requeue(operations: Operations, target: ReplayTarget, author: Aut
     deliveries.length === 1
       ? `Made delivery ${first}.`
       : `Made ${deliveries.length} deliveries, ${first} to ${deliveries.at(-1)}.`
-  const later = ' Redis does not answer; the sweeper queues them when it does.'
+  const later = ' Redis could not be told; the sweeper queues them when it takes commands.'
   return { text: unqueued ? text + later : text, json: { deliveries, queued: !unqueued } }
 }
 

@@ -1,6 +1,7 @@
 import { type Queryable } from '@signet/db'
 import { type ErrorWord } from '../delivery/error-words.js'
 import { type DeliveryId, type EndpointId, type EventId } from '../ids.js'
+import { type SealedSecret } from '../signature/secret-box.js'
 import { type DeliveryStatus } from './delivery-store.js'
 import { type EndpointStatus } from './endpoint-store.js'
 import { type EventState } from './event-store.js'
@@ -14,11 +15,7 @@ export async function setPaused(
   paused: boolean,
   { operator, reason }: { operator: string; reason: string },
 ): Promise<void> {
-  await db.query(`insert into operator_actions (operator, action, detail) values ($1, $2, $3)`, [
-    operator,
-    paused ? 'pause' : 'resume',
-    { reason },
-  ])
+  await noteAction(db, paused ? 'pause' : 'resume', operator, { reason })
 }
 
 export async function readSwitch(db: Queryable): Promise<Switch> {
@@ -51,6 +48,78 @@ export async function listOperatorActions(db: Queryable, limit: number): Promise
     action,
     reason: reason ?? '',
   }))
+}
+
+export type Undispatched = { events: number; oldestAt: Date | null }
+
+/** Accepted events that have no deliveries yet, counted up to 100,000: the backlog of the step before deliveries. */
+export async function readUndispatched(db: Queryable): Promise<Undispatched> {
+  const { rows } = await db.query<{ events: number; oldest_at: Date | null }>(
+    `select
+       (select count(*)::integer from (
+         select from webhook_events where state = 'queued' limit 100000) as q) as events,
+       (select created_at from webhook_events where state = 'queued' order by created_at, id limit 1) as oldest_at`,
+  )
+  return { events: rows[0]?.events ?? 0, oldestAt: rows[0]?.oldest_at ?? null }
+}
+
+export type BusyEndpoint = { endpointId: EndpointId; pending: number }
+
+/** Whose deliveries wait, most first; of at most 100,000 pending ones. */
+export async function findBusiestEndpoints(db: Queryable, limit: number): Promise<BusyEndpoint[]> {
+  const { rows } = await db.query<{ endpoint_id: EndpointId; pending: number }>(
+    `select endpoint_id, count(*)::integer as pending
+     from (select endpoint_id from webhook_deliveries where status = 0 limit 100000) as waiting
+     group by endpoint_id order by pending desc, endpoint_id limit $1`,
+    [limit],
+  )
+  return rows.map(({ endpoint_id, pending }) => ({ endpointId: endpoint_id, pending }))
+}
+
+export type DisabledEndpoint = { endpointId: EndpointId; accountId: string; at: Date; lastError: string }
+
+/** Endpoints that were disabled since a time and still are, with the failure that came last. */
+export async function listDisabledEndpoints(
+  db: Queryable,
+  since: Date,
+  limit: number,
+): Promise<DisabledEndpoint[]> {
+  const { rows } = await db.query<{ id: EndpointId; account_id: string; disabled_at: Date; error: string }>(
+    `select e.id, e.account_id, e.disabled_at, coalesce((
+       select d.last_error from webhook_deliveries d
+       where d.endpoint_id = e.id and d.last_error not in ('', 'endpoint_disabled')
+       order by d.created_at desc, d.id desc limit 1), '') as error
+     from webhook_endpoints e
+     where e.status = 2 and e.deleted_at is null and e.disabled_at >= $1
+     order by e.disabled_at desc, e.id limit $2`,
+    [since, limit],
+  )
+  return rows.map(({ id, account_id, disabled_at, error }) => ({
+    endpointId: id,
+    accountId: account_id,
+    at: disabled_at,
+    lastError: error,
+  }))
+}
+
+/** Enables a disabled endpoint with a clean count and writes down who did it. False when there was nothing to enable. */
+export async function enableEndpoint(
+  db: Queryable,
+  id: EndpointId,
+  { operator, reason }: { operator: string; reason: string },
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `with enabled as (
+       update webhook_endpoints set status = 1, consecutive_failures = 0, disabled_at = null,
+         updated_at = greatest(clock_timestamp(), updated_at)
+       where id = $1 and status = 2 and deleted_at is null
+       returning id
+     )
+     insert into operator_actions (operator, action, detail)
+     select $2, 'enable', jsonb_build_object('endpoint_id', id::text, 'reason', $3::text) from enabled`,
+    [id, operator, reason],
+  )
+  return rowCount === 1
 }
 
 /** One delivery with all that an operator asks about it, the payload and the secret excepted. */
@@ -147,3 +216,50 @@ const toReport = (row: ReportRow): DeliveryReport => ({
   },
   others: row.others ?? [],
 })
+
+export type StoredSecret = { endpointId: EndpointId; accountId: string; sealed: SealedSecret }
+
+/** Signing secrets that another key than `keyId` seals, by ascending endpoint from behind `after` on. */
+export async function findSecretsOfOtherKeys(
+  db: Queryable,
+  { keyId, after, limit }: { keyId: string; after: string; limit: number },
+): Promise<StoredSecret[]> {
+  const { rows } = await db.query<{ id: EndpointId; account_id: string; ciphertext: Buffer; key_id: string }>(
+    `select id, account_id, secret_ciphertext as ciphertext, secret_key_id as key_id from webhook_endpoints
+     where id > $1 and secret_key_id <> $2 order by id limit $3`,
+    [after, keyId, limit],
+  )
+  return rows.map(({ id, account_id, ciphertext, key_id }) => ({
+    endpointId: id,
+    accountId: account_id,
+    sealed: { ciphertext, keyId: key_id },
+  }))
+}
+
+/** Seals a secret anew; false when the endpoint was deleted, or sealed by somebody else, in the meantime. */
+export async function replaceSealedSecret(
+  db: Queryable,
+  { endpointId, sealed }: StoredSecret,
+  next: SealedSecret,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update webhook_endpoints set secret_ciphertext = $3, secret_key_id = $4
+     where id = $1 and secret_ciphertext = $2`,
+    [endpointId, sealed.ciphertext, next.ciphertext, next.keyId],
+  )
+  return rowCount === 1
+}
+
+/** Writes down what is spread over many statements. */
+export async function noteAction(
+  db: Queryable,
+  action: string,
+  operator: string,
+  detail: Record<string, unknown>,
+): Promise<void> {
+  await db.query(`insert into operator_actions (operator, action, detail) values ($1, $2, $3)`, [
+    operator,
+    action,
+    detail,
+  ])
+}

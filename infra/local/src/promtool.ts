@@ -1,0 +1,36 @@
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { unpackFromApt } from './apt-package.js'
+
+const CACHE = fileURLToPath(new URL('../../../.cache/prometheus', import.meta.url))
+
+/**
+ * Prometheus's own checker of alert rules: PROMTOOL_BIN, the PATH, one unpacked earlier, and last the distribution's package.
+ * Null where none can be had; the rules are then checked by what can be read from them alone.
+ */
+export async function findPromtool(env: NodeJS.ProcessEnv = process.env): Promise<string | null> {
+  if (env['PROMTOOL_BIN']) return env['PROMTOOL_BIN']
+  const onPath = (env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'promtool'))
+  const installed = onPath.find(isProgram) ?? findUnpacked(CACHE)
+  if (installed) return installed
+  const say = () => undefined // a test's output is no place for progress
+  return unpackFromApt({
+    ...{ name: 'prometheus', title: 'promtool', alone: true, cacheDir: CACHE, env, say },
+    find: findUnpacked,
+  }).catch(() => null)
+}
+
+function findUnpacked(folder: string): string | null {
+  const file = join(folder, 'usr/bin/promtool')
+  return isProgram(file) ? file : null
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
