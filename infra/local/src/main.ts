@@ -1,5 +1,6 @@
 // The sandbox as a process of its own, for containers: `node dist/main.js`. `npm start` runs it in its own process.
 import { once } from 'node:events'
+import { copyFileSync } from 'node:fs'
 import { loadAuthority } from './certificate.js'
 import { startSandbox } from './sandbox.js'
 
@@ -8,11 +9,16 @@ const port = (name: string, fallback: number): number => Number(env[name] ?? fal
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
 
+const authority = await loadAuthority(env['SANDBOX_CERTIFICATE_FOLDER'] ?? 'certificates')
+// For those who are to trust it, in a place without the key.
+const published = env['SANDBOX_PUBLISHED_CERTIFICATE']
+if (published) copyFileSync(authority.certFile, published)
+
 const sandbox = await startSandbox({
   smtpPort: port('SANDBOX_SMTP_PORT', 1025),
   pagePort: port('SANDBOX_PAGE_PORT', 8025),
   receiverPort: port('SANDBOX_RECEIVER_PORT', 8443),
-  authority: await loadAuthority(env['SANDBOX_CERTIFICATE_FOLDER'] ?? 'certificates'),
+  authority,
   publicHost: env['SANDBOX_CERTIFICATE_HOST'],
   host: env['SANDBOX_HOST'],
 })
