@@ -1,6 +1,6 @@
 // The sandbox as a process of its own, for containers: `node dist/main.js`. `npm start` runs it in its own process.
 import { once } from 'node:events'
-import { copyFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { loadAuthority } from './certificate.js'
 import { startSandbox } from './sandbox.js'
 
@@ -12,7 +12,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 const authority = await loadAuthority(env['SANDBOX_CERTIFICATE_FOLDER'] ?? 'certificates')
 // For those who are to trust it, in a place without the key.
 const published = env['SANDBOX_PUBLISHED_CERTIFICATE']
-if (published) copyFileSync(authority.certFile, published)
+if (published) writeFileSync(published, authority.cert)
 
 const sandbox = await startSandbox({
   smtpPort: port('SANDBOX_SMTP_PORT', 1025),
