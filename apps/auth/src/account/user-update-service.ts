@@ -65,18 +65,29 @@ export class UserUpdateService {
   constructor(private readonly deps: Deps) {}
 
   async update(caller: Caller, request: UserUpdateRequest, meta: RequestMeta): Promise<User> {
-    const { audit, addresses, mailer } = this.deps
+    const { audit, addresses } = this.deps
     const change = await this.#check(caller, request)
     const outcome = await audit.transaction(meta, (tx, record) => this.#apply(tx, record, caller, change))
     if (outcome === 'bad_nonce') throw badNonce()
     const { user, pending } = outcome
     await addresses.send(user, pending, { redirectTo: caller.redirectTo, channel: change.channel })
-    if (change.password !== null)
-      await mailer.notify('password_changed_notification', user.email ?? '', {
-        email: user.email ?? '',
-        data: user.userMetadata,
-      })
+    await this.#tell(caller.user, user, change)
     return user
+  }
+
+  /** Notices about what has changed already; an address that waits for its code is told of when it is confirmed. */
+  async #tell(before: User, user: User, change: Change): Promise<void> {
+    const { mailer } = this.deps
+    const { phone, userMetadata: data } = user
+    const email = user.email ?? ''
+    if (change.password !== null) await mailer.notify('password_changed_notification', email, { email, data })
+    if (before.phone !== null && phone !== null && phone !== before.phone)
+      await mailer.notify('phone_changed_notification', email, {
+        email,
+        phone,
+        oldPhone: before.phone,
+        data,
+      })
   }
 
   /** The refusals of contract 1.13, in its order. */

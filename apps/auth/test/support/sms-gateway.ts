@@ -5,31 +5,77 @@ import { type SmsProvider } from '../../src/sms/sms-sender.js'
 
 export type Sms = { to: string; text: string; channel: string }
 
-/** A local server that speaks twilio's API and keeps what it was given. */
+/** A local server that speaks the API of a gateway and keeps what it was given. */
 export type SmsGateway = {
   /** Settings that make the service use it. */
   readonly env: Record<string, string>
   readonly urls: Record<SmsProvider, string>
   readonly messages: Sms[]
-  /** Refuse messages from now on, or take them again. */
+  /** Refuse messages from now on, as the gateway does, or take them again. */
   refuse(refused: boolean): void
   /** The digits of the last message to this phone. */
   codeFor(phone: string): string
   close(): void
 }
 
-export async function startSmsGateway(): Promise<SmsGateway> {
+type Api = {
+  path: string
+  env: Record<string, string>
+  /** What a message looks like, and how it is taken and refused. */
+  read: (form: URLSearchParams) => Sms
+  taken: { status: number; body: object }
+  refused: { status: number; body: object }
+}
+
+const field = (form: URLSearchParams, name: string) => form.get(name) ?? ''
+
+export const gatewayApis: Readonly<Record<SmsProvider, Api>> = {
+  twilio: {
+    path: '/2010-04-01/Accounts/AC1/Messages.json',
+    env: { TWILIO_ACCOUNT_SID: 'AC1', TWILIO_AUTH_TOKEN: 'the-secret', TWILIO_MESSAGE_SERVICE_SID: 'MG1' },
+    read: (form) => ({ to: field(form, 'To'), text: field(form, 'Body'), channel: field(form, 'Channel') }),
+    taken: { status: 201, body: { sid: 'SM1', status: 'queued' } },
+    refused: { status: 400, body: { code: 21211, message: 'Invalid number', status: 400 } },
+  },
+  messagebird: {
+    path: '/messages',
+    env: { MESSAGEBIRD_ACCESS_KEY: 'the-secret', MESSAGEBIRD_ORIGINATOR: 'Signet' },
+    read: (form) => ({
+      to: field(form, 'recipients'),
+      text: field(form, 'body'),
+      channel: field(form, 'type'),
+    }),
+    taken: { status: 201, body: { id: 'mb1', recipients: { totalSentCount: 1 } } },
+    refused: { status: 422, body: { errors: [{ code: 9, description: 'no (correct) recipients found' }] } },
+  },
+  textlocal: {
+    path: '/send',
+    env: { TEXTLOCAL_API_KEY: 'the-secret', TEXTLOCAL_SENDER: 'SIGNET' },
+    read: (form) => ({ to: field(form, 'numbers'), text: field(form, 'message'), channel: 'sms' }),
+    taken: { status: 200, body: { status: 'success', messages: [{ id: 'tl1' }] } },
+    refused: { status: 200, body: { status: 'failure', errors: [{ code: 4, message: 'No recipients' }] } },
+  },
+  vonage: {
+    path: '/sms/json',
+    env: { VONAGE_API_KEY: 'key', VONAGE_API_SECRET: 'the-secret', VONAGE_FROM: 'Signet' },
+    read: (form) => ({ to: field(form, 'to'), text: field(form, 'text'), channel: 'sms' }),
+    taken: { status: 200, body: { messages: [{ status: '0', 'message-id': 'vo1' }] } },
+    refused: { status: 200, body: { messages: [{ status: '3', 'error-text': 'Invalid to address' }] } },
+  },
+}
+
+export async function startSmsGateway(provider: SmsProvider = 'twilio'): Promise<SmsGateway> {
+  const api = gatewayApis[provider]
   const messages: Sms[] = []
-  let refused = false
+  let isRefusing = false
   const server = createServer((req, res) => {
     let body = ''
     req.on('data', (chunk: Buffer) => (body += chunk.toString()))
     req.on('end', () => {
-      if (refused) return res.writeHead(400).end('{"code":21211,"message":"Invalid number","status":400}')
-      const form = new URLSearchParams(body)
-      const [to = '', text = '', channel = ''] = ['To', 'Body', 'Channel'].map((name) => form.get(name) ?? '')
-      messages.push({ to, text, channel })
-      return res.writeHead(201).end(JSON.stringify({ sid: `SM${messages.length}`, status: 'queued' }))
+      if (`${req.method} ${req.url}` !== `POST ${api.path}`) return res.writeHead(404).end('no such call')
+      if (!isRefusing) messages.push(api.read(new URLSearchParams(body)))
+      const answer = isRefusing ? api.refused : api.taken
+      return res.writeHead(answer.status).end(JSON.stringify(answer.body))
     })
   })
   server.listen(0, '127.0.0.1')
@@ -38,15 +84,13 @@ export async function startSmsGateway(): Promise<SmsGateway> {
   return {
     env: {
       AUTH_EXTERNAL_PHONE_ENABLED: 'true',
-      AUTH_SMS_PROVIDER: 'twilio',
-      AUTH_SMS_TWILIO_ACCOUNT_SID: 'AC1',
-      AUTH_SMS_TWILIO_AUTH_TOKEN: 'token',
-      AUTH_SMS_TWILIO_MESSAGE_SERVICE_SID: 'MG1',
+      AUTH_SMS_PROVIDER: provider,
+      ...Object.fromEntries(Object.entries(api.env).map(([name, value]) => [`AUTH_SMS_${name}`, value])),
       AUTH_ALLOW_PRIVATE_PROVIDER_URLS: 'true',
     },
     urls: { twilio: url, messagebird: url, textlocal: url, vonage: url },
     messages,
-    refuse: (value) => (refused = value),
+    refuse: (value) => (isRefusing = value),
     codeFor(phone) {
       const sms = messages.findLast(({ to }) => to.endsWith(phone))
       return /\d{6,10}/.exec(sms?.text ?? '')?.[0] ?? ''

@@ -1,0 +1,278 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { TOTP } from 'otpauth'
+import { mailKinds, noticeKinds, type MailKind, type NoticeKind } from '../src/mail/kinds.js'
+import { anEmail, aPhone, call, get, PASSWORD, post, put, type Json, type SignedUp } from './support/api.js'
+import { type FakeProvider, startFakeProvider } from './support/fake-provider.js'
+import { anId, link, startProviderSite, type ProviderSite } from './support/provider-site.js'
+import { serviceToken } from './support/tokens.js'
+
+type Kind = MailKind | NoticeKind
+const kinds: readonly Kind[] = [...mailKinds, ...noticeKinds]
+
+const VARIABLES = [
+  ...['SiteURL', 'Email', 'NewEmail', 'OldEmail', 'SendingTo', 'Phone', 'OldPhone', 'Provider', 'FactorType'],
+  ...['Token', 'TokenHash', 'RedirectTo', 'Data.name', 'ConfirmationURL'],
+]
+const [OLD_PHONE, NEW_PHONE, FREE_PHONE] = [aPhone(), aPhone(), aPhone()]
+const TARGET = 'https://other.example.com/in'
+const redirect = `?redirect_to=${encodeURIComponent(TARGET)}`
+
+/** What makes the service send each mail, all through its API; answers the address it goes to. */
+const triggers: Record<Kind, (site: ProviderSite) => Promise<string>> = {
+  async invite({ server }) {
+    const email = anEmail()
+    await post(server, `/invite${redirect}`, { email, data: { name: 'A<b>&"' } }, { token: serviceToken() })
+    return email
+  },
+  async confirmation({ server }) {
+    const email = anEmail()
+    await post(server, `/signup${redirect}`, { email, password: PASSWORD, data: { name: 'A<b>&"' } })
+    return email
+  },
+  async recovery(site) {
+    const { email } = await aPerson(site)
+    await post(site.server, `/recover${redirect}`, { email })
+    return email
+  },
+  async magic_link(site) {
+    const { email } = await aPerson(site)
+    await post(site.server, `/magiclink${redirect}`, { email })
+    return email
+  },
+  async email_change(site) {
+    const email = anEmail()
+    await put(site.server, `/user${redirect}`, { email }, await aPerson(site))
+    return email
+  },
+  async reauthentication(site) {
+    const user = await aPerson(site)
+    await get(site.server, '/reauthenticate', user)
+    return user.email
+  },
+  async password_changed_notification(site) {
+    const user = await aPerson(site)
+    await put(site.server, '/user', { password: 'another password' }, user)
+    return user.email
+  },
+  async email_changed_notification(site) {
+    const user = await aPerson(site)
+    const email = anEmail()
+    await put(site.server, '/user', { email }, user)
+    for (const to of [user.email, email]) {
+      const mail = await site.server.inbox.waitForMail({ to, subject: `Own EMAIL_CHANGE ${user.email}` })
+      const [token_hash] = fieldsOf(mail.html, 'TokenHash')
+      expect((await post(site.server, '/verify', { type: 'email_change', token_hash })).status).toBe(200)
+    }
+    return user.email
+  },
+  async phone_changed_notification(site) {
+    const user = await aPerson(site)
+    for (const phone of [OLD_PHONE, NEW_PHONE]) {
+      await put(site.server, '/user', { phone }, user)
+      await post(site.server, '/verify', { type: 'phone_change', phone, token: '123456' })
+    }
+    return user.email
+  },
+  async identity_linked_notification(site) {
+    const user = await aPerson(site)
+    site.figma(anId(), anEmail())
+    await link(site.server, user.token, 'figma')
+    return user.email
+  },
+  async identity_unlinked_notification(site) {
+    const user = await aPerson(site)
+    site.figma(anId(), anEmail())
+    await link(site.server, user.token, 'figma')
+    const { body } = await get(site.server, '/user', user)
+    const id = (body['identities'] as Json[]).find(({ provider }) => provider === 'figma')?.['identity_id']
+    expect((await call(site.server, 'DELETE', `/user/identities/${String(id)}`, user)).status).toBe(200)
+    return user.email
+  },
+  async mfa_factor_enrolled_notification(site) {
+    return (await aFactor(site)).email
+  },
+  async mfa_factor_unenrolled_notification(site) {
+    const { email, token, id } = await aFactor(site)
+    expect((await call(site.server, 'DELETE', `/factors/${id}`, { token })).status).toBe(200)
+    return email
+  },
+}
+
+type Person = SignedUp & { token: string }
+
+async function aPerson({ server }: ProviderSite): Promise<Person> {
+  const email = anEmail()
+  await post(server, '/signup', { email, password: PASSWORD, data: { name: 'A<b>&"' } })
+  const mail = await server.inbox.waitForMail({ to: email })
+  const token_hash =
+    fieldsOf(mail.html, 'TokenHash')[0] ??
+    new URL(mail.links.find((url) => url.includes('token=')) ?? '').searchParams.get('token')
+  const { body } = await post(server, '/verify', { type: 'signup', token_hash })
+  return { ...(body as SignedUp), email, password: PASSWORD, token: String(body['access_token']) }
+}
+
+async function aFactor(site: ProviderSite) {
+  const { email, token } = await aPerson(site)
+  const { body: factor } = await post(site.server, '/factors', { factor_type: 'totp' }, { token })
+  const id = String(factor['id'])
+  const { body: challenge } = await post(site.server, `/factors/${id}/challenge`, {}, { token })
+  const timestamp = site.server.clock.now().getTime()
+  const code = new TOTP({ secret: (factor['totp'] as { secret: string }).secret }).generate({ timestamp })
+  const proof = { challenge_id: challenge['id'], code }
+  const { body } = await post(site.server, `/factors/${id}/verify`, proof, { token })
+  return { email, token: String(body['access_token']), id }
+}
+
+/** Values of a variable in a body made by the templates of this test; as HTML has them. */
+function fieldsOf(html: string, name: string): string[] {
+  const value = new RegExp(`\\[${name.replace('.', '\\.')}=([^\\]]*)\\]`).exec(html)?.[1]
+  return value === undefined || value === '' ? [] : [value]
+}
+
+const noticeSwitches = Object.fromEntries(
+  noticeKinds.map((kind) => [
+    `AUTH_MAILER_NOTIFICATIONS_${kind.replace('_notification', '').toUpperCase()}_ENABLED`,
+    'true',
+  ]),
+)
+const common = {
+  AUTH_EXTERNAL_PHONE_ENABLED: 'true',
+  AUTH_SMS_TEST_OTP: [OLD_PHONE, NEW_PHONE, FREE_PHONE].map((phone) => `${phone}:123456`).join(','),
+  AUTH_SMS_MAX_FREQUENCY: '0',
+}
+
+describe('the thirteen mails, from the request to the mailbox (contract 10.1 to 10.3)', () => {
+  let templates: FakeProvider
+  let site: ProviderSite
+  beforeAll(async () => {
+    templates = await startFakeProvider()
+    for (const kind of kinds)
+      templates.answer(`GET /mails/${kind}.html`, {
+        body: `<p>${kind} ${VARIABLES.map((name) => `[${name}={{ .${name} }}]`).join(' ')}</p>`,
+      })
+    const perKind = kinds.flatMap((kind) => [
+      [`AUTH_MAILER_TEMPLATES_${kind.toUpperCase()}`, `${templates.url}/mails/${kind}.html`],
+      [`AUTH_MAILER_SUBJECTS_${kind.toUpperCase()}`, `Own ${kind.toUpperCase()} {{ .Email }}`],
+    ])
+    site = await startProviderSite({
+      ...common,
+      ...noticeSwitches,
+      ...(Object.fromEntries(perKind) as Record<string, string>),
+      AUTH_MAILER_URLPATHS_INVITE: '/welcome',
+      AUTH_MAILER_URLPATHS_CONFIRMATION: 'https://mails.example.com/confirm?from=mail',
+      AUTH_MAILER_URLPATHS_RECOVERY: '/auth/v1/recover-here',
+      AUTH_MAILER_URLPATHS_EMAIL_CHANGE: '/changed',
+    })
+  })
+  afterAll(async () => {
+    await site.close()
+    templates.close()
+  })
+
+  const LINKS: Partial<Record<Kind, [start: string, type: string]>> = {
+    invite: ['https://auth.example.com/auth/v1/welcome?token=', 'invite'],
+    confirmation: ['https://mails.example.com/confirm?token=', 'signup'],
+    recovery: ['https://auth.example.com/auth/v1/recover-here?token=', 'recovery'],
+    magic_link: ['https://auth.example.com/auth/v1/recover-here?token=', 'magiclink'],
+    email_change: ['https://auth.example.com/auth/v1/changed?token=', 'email_change'],
+  }
+  /** Beside SiteURL, Email and Data. */
+  const FURTHER: Record<Kind, Record<string, RegExp | string>> = {
+    invite: { Token: /^\d{6}$/, TokenHash: /^[0-9a-f]{56}$/, RedirectTo: TARGET, SendingTo: /@/ },
+    confirmation: { Token: /^\d{6}$/, TokenHash: /^[0-9a-f]{56}$/, RedirectTo: TARGET, SendingTo: /@/ },
+    recovery: { Token: /^\d{6}$/, TokenHash: /^[0-9a-f]{56}$/, RedirectTo: TARGET, SendingTo: /@/ },
+    magic_link: { Token: /^\d{6}$/, TokenHash: /^[0-9a-f]{56}$/, RedirectTo: TARGET, SendingTo: /@/ },
+    email_change: {
+      Token: /^\d{6}$/,
+      TokenHash: /^[0-9a-f]{56}$/,
+      RedirectTo: TARGET,
+      SendingTo: /@/,
+      NewEmail: /@/,
+    },
+    reauthentication: { Token: /^\d{6}$/ },
+    password_changed_notification: {},
+    email_changed_notification: { OldEmail: /@/ },
+    phone_changed_notification: { Phone: NEW_PHONE, OldPhone: OLD_PHONE },
+    // Linking has copied what the provider says into the data.
+    identity_linked_notification: { Provider: 'figma', 'Data.name': 'Fig' },
+    identity_unlinked_notification: { Provider: 'figma', 'Data.name': 'Fig' },
+    mfa_factor_enrolled_notification: { FactorType: 'totp' },
+    mfa_factor_unenrolled_notification: { FactorType: 'totp' },
+  }
+
+  it.each(kinds)('%s: own template, own subject, its variables and no others', async (kind) => {
+    const to = await triggers[kind](site)
+    const subject = new RegExp(`^Own ${kind.toUpperCase()} \\S+@example\\.com$`)
+    const mail = await site.server.inbox.waitForMail({ to, subject })
+    expect(mail.html).toContain(`<p>${kind} `)
+    const [start, type] = LINKS[kind] ?? []
+    const expected = {
+      SiteURL: /^https:\/\/app\.example\.com$/,
+      Email: /@/,
+      'Data.name': 'A&lt;b&gt;&amp;&quot;',
+      ...FURTHER[kind],
+    }
+    for (const name of VARIABLES.filter((variable) => variable !== 'ConfirmationURL')) {
+      const wanted = (expected as Record<string, RegExp | string | undefined>)[name]
+      const [value = ''] = fieldsOf(mail.html, name)
+      if (wanted instanceof RegExp) expect([name, value]).toEqual([name, expect.stringMatching(wanted)])
+      else expect([name, value]).toEqual([name, wanted ?? ''])
+    }
+    const [url = ''] = fieldsOf(mail.html, 'ConfirmationURL')
+    if (start === undefined) return expect(url).toBe('')
+    expect(url.startsWith(start)).toBe(true)
+    expect(url).toContain(`&amp;type=${type}&amp;redirect_to=${encodeURIComponent(TARGET)}`)
+  })
+
+  it('asks for each template once, however many mails of it go out', () => {
+    const counts = kinds.map(
+      (kind) => templates.seen.filter(({ path }) => path === `/mails/${kind}.html`).length,
+    )
+    expect(counts).toEqual(kinds.map(() => 1))
+  })
+})
+
+describe('notices (contract 10.1)', () => {
+  let site: ProviderSite
+  beforeAll(async () => {
+    site = await startProviderSite(common)
+  })
+  afterAll(() => site.close())
+
+  it.each(noticeKinds.filter((kind) => kind !== 'email_changed_notification'))(
+    '%s stays unsent while its switch is off',
+    async (kind) => {
+      const to = await triggers[kind](site)
+      // Notices go out before the request is answered, so all there will be is here.
+      expect(site.server.inbox.messages({ to }).map(({ subject }) => subject)).toEqual([
+        'Confirm your email address',
+      ])
+    },
+  )
+
+  it('a phone that changes at once is told of too', async () => {
+    const auto = await startProviderSite({ ...common, ...noticeSwitches, AUTH_SMS_AUTOCONFIRM: 'true' })
+    try {
+      const user = await aPerson(auto)
+      await put(auto.server, '/user', { phone: OLD_PHONE }, user)
+      expect(auto.server.inbox.messages({ to: user.email })).toHaveLength(1)
+      await put(auto.server, '/user', { phone: FREE_PHONE }, user)
+      await auto.server.inbox.waitForMail({ to: user.email, subject: 'Your phone number was changed' })
+    } finally {
+      await auto.close()
+    }
+  })
+
+  it('a notice that cannot be sent fails nothing', async () => {
+    const broken = await startProviderSite({ ...common, ...noticeSwitches })
+    try {
+      const user = await aPerson(broken)
+      broken.server.inbox.fail({ at: 'message' })
+      const answer = await put(broken.server, '/user', { password: 'another password' }, user)
+      expect(answer.status).toBe(200)
+      expect(broken.server.lines.some(({ msg }) => msg === 'a notice could not be sent')).toBe(true)
+    } finally {
+      await broken.close()
+    }
+  })
+})
