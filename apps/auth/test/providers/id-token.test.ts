@@ -37,7 +37,9 @@ beforeAll(async () => {
     provider.answer(`GET ${new URL(issuer).pathname}/.well-known/openid-configuration`, {
       body: { issuer, jwks_uri: `${provider.url}/keys` },
     })
-  const env = NAMES.map((name) => providerEnv(name, baseOf(name)))
+  const env = NAMES.map((name) =>
+    providerEnv(name, baseOf(name), name === 'snapchat' ? { SKIP_NONCE_CHECK: 'true' } : {}),
+  )
   server = await startServer({
     ...(Object.assign({}, ...env) as Record<string, string>),
     AUTH_EXTERNAL_IOS_BUNDLE_ID: 'com.example.ios',
@@ -155,6 +157,59 @@ describe('id_token grant (contract 1.6)', () => {
     expect((await of('facebook', 'other')).status).toBe(200)
   })
 
+  it('does not compare nonces where AUTH_EXTERNAL_X_SKIP_NONCE_CHECK says so', async () => {
+    const id_token = await idToken(issuerOf('snapchat'), { nonce: 'not the hash of anything' })
+    expect((await grant({ provider: 'snapchat', id_token })).status).toBe(200)
+  })
+
+  it('refuses a token without address', async () => {
+    const id_token = await idToken(issuerOf('google'), { email: undefined })
+    expect((await grant({ provider: 'google', id_token })).body).toMatchObject({ error: 'invalid request' })
+  })
+
+  it('follows the rules of linking: an unverified address is not let in, a banned user neither', async () => {
+    const unverified = await idToken(issuerOf('google'), { email_verified: false })
+    expectError(
+      await grant({ provider: 'google', id_token: unverified }),
+      422,
+      'provider_email_needs_verification',
+    )
+    const owner = await aUser(server)
+    const until = "update users set banned_until = '2040-01-01' where id = $1"
+    await server.context.db.query(until, [owner.user.id])
+    const id_token = await idToken(issuerOf('google'), { email: owner.email })
+    expectError(await grant({ provider: 'google', id_token }), 403, 'user_banned')
+  })
+
+  it('refuses a provider that is off, by name as by issuer', async () => {
+    const off = await startServer({ AUTH_EXTERNAL_ALLOWED_ID_TOKEN_ISSUERS: 'https://accounts.google.com' })
+    try {
+      for (const body of [
+        { provider: 'google' },
+        { issuer: 'https://accounts.google.com', client_id: 'any' },
+      ]) {
+        const id_token = await idToken('https://accounts.google.com')
+        const answer = await post(off, '/token?grant_type=id_token', { ...body, id_token })
+        expectError(answer, 400, 'provider_disabled')
+      }
+    } finally {
+      await off.close()
+    }
+  })
+
+  it('is a fault of the server when the keys of an issuer cannot be had', async () => {
+    const discovery = 'GET /facebook/.well-known/openid-configuration'
+    for (const reply of [{ status: 500 }, { body: { issuer: 'https://other', jwks_uri: 'https://other' } }]) {
+      const fresh = await startServer(providerEnv('facebook', baseOf('facebook')))
+      const before = provider.replace(discovery, reply)
+      const id_token = await idToken(issuerOf('facebook'))
+      const answer = await post(fresh, '/token?grant_type=id_token', { provider: 'facebook', id_token })
+      provider.answer(discovery, before)
+      await fresh.close()
+      expectError(answer, 500, 'unexpected_failure')
+    }
+  })
+
   it('apple: accepts the app of the same maker as audience', async () => {
     const token = await idToken(issuerOf('apple'), {}, { audience: 'com.example.ios' })
     expect((await grant({ provider: 'apple', id_token: token })).status).toBe(200)
@@ -230,8 +285,15 @@ describe('id tokens in the redirect flow (contract 8.1)', () => {
     })
   })
 
-  it('an id token of another issuer ends in an error', async () => {
-    const id_token = await idToken(issuerOf('google'))
+  it.each<[string, () => Promise<string>]>([
+    ['of another issuer', () => idToken(issuerOf('google'))],
+    ['for another client', () => idToken(issuerOf('azure'), {}, { audience: 'other' })],
+    ['that is over', () => idToken(issuerOf('azure'), { life: -60 })],
+    ['with a foreign signature', () => idToken(issuerOf('azure'), {}, { by: foreignKey })],
+    ['that is none', () => Promise.resolve('a.b.c')],
+    ['that is missing', () => Promise.resolve('')],
+  ])('an id token %s ends in an error', async (_name, token) => {
+    const id_token = await token()
     provider.answer('POST /azure/oauth2/v2.0/token', { body: { access_token: 't', id_token } })
     const { state } = await depart(server, 'azure')
     const { query } = targetOf(await comeBack(server, { code: 'c', state }))

@@ -19,6 +19,8 @@ export type FakeProvider = {
   readonly seen: Seen[]
   /** Sets the answer of a route; the newest counts. */
   answer(route: string, handler: Handler): void
+  /** The same, and gives what was there before. */
+  replace(route: string, handler: Handler): Handler
   /** What the route was last asked with. */
   last(route: string): Seen
   close(): void
@@ -58,6 +60,11 @@ export async function startFakeProvider(routes: Record<string, Handler> = {}): P
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     seen,
     answer: (route, handler) => void handlers.set(route, handler),
+    replace(route, handler) {
+      const before = handlers.get(route) ?? { status: 404 }
+      handlers.set(route, handler)
+      return before
+    },
     last(route) {
       const found = seen.findLast(({ method, path }) => `${method} ${path}` === route)
       if (!found) throw new Error(`${route} was not asked; only ${seen.map(({ path }) => path).join(', ')}`)

@@ -1,0 +1,185 @@
+import { describe, expect, it } from '@jest/globals'
+import { definitions, providers, type Provider } from '../../src/providers/definitions/index.js'
+import { type ProviderDefinition, type ProviderSettings } from '../../src/providers/provider.js'
+import { endpointBelow } from '../../src/providers/provider-registry.js'
+import { depart, providerEnv } from '../support/fake-provider.js'
+import { startServer } from '../support/server.js'
+
+type Addresses = { authorize: string; token: string; profile: string[] }
+
+const REALM = 'https://id.example.com/realms/main'
+
+/** Contract 8.1, and nothing else: all other tests move these below a server of their own. */
+const addresses: Record<Provider, Addresses> = {
+  apple: {
+    authorize: 'https://appleid.apple.com/auth/authorize',
+    token: 'https://appleid.apple.com/auth/token',
+    profile: [],
+  },
+  azure: {
+    authorize: 'https://login.microsoftonline.com/common/oauth2/v2.0/authorize',
+    token: 'https://login.microsoftonline.com/common/oauth2/v2.0/token',
+    profile: [],
+  },
+  bitbucket: {
+    authorize: 'https://bitbucket.org/site/oauth2/authorize',
+    token: 'https://bitbucket.org/site/oauth2/access_token',
+    profile: ['https://api.bitbucket.org/2.0/user', 'https://api.bitbucket.org/2.0/user/emails'],
+  },
+  discord: {
+    authorize: 'https://discord.com/api/oauth2/authorize',
+    token: 'https://discord.com/api/oauth2/token',
+    profile: ['https://discord.com/api/users/@me'],
+  },
+  facebook: {
+    authorize: 'https://www.facebook.com/dialog/oauth',
+    token: 'https://graph.facebook.com/oauth/access_token',
+    profile: ['https://graph.facebook.com/me'],
+  },
+  figma: {
+    authorize: 'https://www.figma.com/oauth',
+    token: 'https://api.figma.com/v1/oauth/token',
+    profile: ['https://api.figma.com/v1/me'],
+  },
+  github: {
+    authorize: 'https://github.com/login/oauth/authorize',
+    token: 'https://github.com/login/oauth/access_token',
+    profile: ['https://api.github.com/user', 'https://api.github.com/user/emails'],
+  },
+  gitlab: {
+    authorize: 'https://gitlab.com/oauth/authorize',
+    token: 'https://gitlab.com/oauth/token',
+    profile: ['https://gitlab.com/api/v4/user', 'https://gitlab.com/api/v4/user/emails'],
+  },
+  google: {
+    authorize: 'https://accounts.google.com/o/oauth2/v2/auth',
+    token: 'https://oauth2.googleapis.com/token',
+    profile: ['https://www.googleapis.com/userinfo/v2/me'],
+  },
+  keycloak: {
+    authorize: `${REALM}/protocol/openid-connect/auth`,
+    token: `${REALM}/protocol/openid-connect/token`,
+    profile: [`${REALM}/protocol/openid-connect/userinfo`],
+  },
+  linkedin: {
+    authorize: 'https://www.linkedin.com/oauth/v2/authorization',
+    token: 'https://www.linkedin.com/oauth/v2/accessToken',
+    profile: ['https://api.linkedin.com/v2/userinfo'],
+  },
+  notion: {
+    authorize: 'https://api.notion.com/v1/oauth/authorize',
+    token: 'https://api.notion.com/v1/oauth/token',
+    profile: ['https://api.notion.com/v1/users/me'],
+  },
+  slack: {
+    authorize: 'https://slack.com/openid/connect/authorize',
+    token: 'https://slack.com/api/openid.connect.token',
+    profile: ['https://slack.com/api/openid.connect.userInfo'],
+  },
+  snapchat: {
+    authorize: 'https://accounts.snapchat.com/accounts/oauth2/auth',
+    token: 'https://accounts.snapchat.com/accounts/oauth2/token',
+    profile: ['https://kit.snapchat.com/v1/me'],
+  },
+  spotify: {
+    authorize: 'https://accounts.spotify.com/authorize',
+    token: 'https://accounts.spotify.com/api/token',
+    profile: ['https://api.spotify.com/v1/me'],
+  },
+  twitch: {
+    authorize: 'https://id.twitch.tv/oauth2/authorize',
+    token: 'https://id.twitch.tv/oauth2/token',
+    profile: ['https://api.twitch.tv/helix/users'],
+  },
+  twitter: {
+    authorize: 'https://api.twitter.com/oauth/authenticate',
+    token: 'https://api.twitter.com/oauth/access_token',
+    profile: ['https://api.twitter.com/1.1/account/verify_credentials.json'],
+  },
+  workos: {
+    authorize: 'https://api.workos.com/sso/authorize',
+    token: 'https://api.workos.com/sso/token',
+    profile: [],
+  },
+}
+
+const settingsOf = (name: Provider): ProviderSettings => ({
+  enabled: true,
+  clientIds: ['c'],
+  secret: 's',
+  redirectUri: 'https://auth.example.com/callback',
+  baseUrl: name === 'keycloak' ? REALM : undefined,
+  emailOptional: false,
+  skipNonceCheck: false,
+})
+
+describe('where providers are when no URL is set (contract 8.1)', () => {
+  it.each(providers)('%s', async (name) => {
+    const definition: ProviderDefinition = definitions[name]
+    const settings = settingsOf(name)
+    const endpoint = endpointBelow(undefined)
+    const asked: string[] = []
+    const call = {
+      settings,
+      endpoint,
+      tokens: { accessToken: 't', refreshToken: undefined, response: {} },
+      // An empty answer names nobody, which ends the profile once every call is made.
+      get: (url: string) => {
+        asked.push(String(url.split('?')[0]))
+        return Promise.resolve({})
+      },
+      idToken: () => Promise.resolve(undefined),
+      callback: {},
+    }
+    await expect((async () => definition.profile(call))()).rejects.toThrow(/no subject|no id token/)
+    const { authorize, token } = definition.endpoints(endpoint, settings)
+    expect({ authorize, token, profile: asked }).toEqual(addresses[name])
+  })
+
+  it('the URL of a provider that has a fixed one counts in tests only', async () => {
+    const server = await startServer({
+      ...providerEnv('google', 'https://elsewhere.example.com'),
+      AUTH_ALLOW_PRIVATE_PROVIDER_URLS: 'false',
+    })
+    try {
+      const { location } = await depart(server, 'google')
+      expect(location.origin).toBe('https://accounts.google.com')
+    } finally {
+      await server.close()
+    }
+  })
+})
+
+describe('whose id tokens are a provider (contract 8.1)', () => {
+  it.each<[Provider, string, boolean]>([
+    ['apple', 'https://appleid.apple.com', true],
+    ['apple', 'https://account.apple.com', true],
+    ['apple', 'https://appleid.apple.com.evil.example', false],
+    ['google', 'https://accounts.google.com', true],
+    ['google', 'https://accounts.google.com/', false],
+    ['facebook', 'https://www.facebook.com', true],
+    ['snapchat', 'https://accounts.snapchat.com', true],
+    ['snapchat', 'https://accounts.snapchat.com/accounts/oauth2/token', true],
+    ['linkedin', 'https://www.linkedin.com/oauth', true],
+    ['keycloak', REALM, true],
+    ['keycloak', 'https://id.example.com/realms/other', false],
+    ['azure', 'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0', true],
+    ['azure', 'https://contoso.ciamlogin.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0', true],
+    ['azure', 'https://login.microsoftonline.com/a/b/v2.0', false],
+    ['azure', 'https://login.microsoftonline.com/9188040d/v2.0?x=/v2.0', false],
+    ['azure', 'https://evil.example/login.microsoftonline.com/9188040d/v2.0', false],
+    ['azure', 'https://login.microsoftonline.com.evil.example/9188040d/v2.0', false],
+    ['azure', 'https://evil.example/.ciamlogin.com/9188040d/v2.0', false],
+    ['azure', 'http://login.microsoftonline.com/9188040d/v2.0', false],
+  ])('%s: %s is %s', (name, issuer, expected) => {
+    const { openId }: ProviderDefinition = definitions[name]
+    expect(openId?.isIssuer(issuer, settingsOf(name))).toBe(expected)
+  })
+
+  it('azure: with a tenant in the URL only that tenant', () => {
+    const settings = { ...settingsOf('azure'), baseUrl: 'https://login.microsoftonline.com/mine' }
+    const isIssuer = (issuer: string) => definitions.azure.openId?.isIssuer(issuer, settings)
+    expect(isIssuer('https://login.microsoftonline.com/mine/v2.0')).toBe(true)
+    expect(isIssuer('https://login.microsoftonline.com/other/v2.0')).toBe(false)
+  })
+})
