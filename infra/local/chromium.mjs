@@ -6,6 +6,12 @@ import { run, seconds } from './bootstrap.mjs'
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 const APT = ['-o', 'APT::Update::Error-Mode=any', '-qq']
 
+/** Names a Chromium that is there in CHROMIUM_BIN for jest; installs nothing. */
+export function nameChromium() {
+  const found = findChromium()
+  if (found) process.env.CHROMIUM_BIN = found
+}
+
 /**
  * Finds or installs a Chromium and names it in CHROMIUM_BIN for jest. Returns the reason when there is none: the tests
  * of pages are then reported as skipped.

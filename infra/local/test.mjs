@@ -1,7 +1,7 @@
 // `npm test`: every check and every test. `npm test -- <folder> [jest arguments]`: that folder's types and tests.
 import { existsSync } from 'node:fs'
 import { bootstrapOrExit, root, seconds, workspaceFolders } from './bootstrap.mjs'
-import { ensureChromium } from './chromium.mjs'
+import { ensureChromium, nameChromium } from './chromium.mjs'
 
 const LOCAL = 'infra/local/tsconfig.build.json'
 const [target, ...jestArguments] = process.argv.slice(2)
@@ -21,6 +21,7 @@ function folderOf(path) {
 
 async function testFolder(name) {
   await bootstrapOrExit({ projects: [LOCAL, name] })
+  nameChromium()
   const { runJest } = await import('../checks/jest.mjs')
   const pattern = target === name ? [] : [target]
   // --roots comes last, because it takes all words after it.

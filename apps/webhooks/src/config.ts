@@ -21,8 +21,8 @@ import {
   parseServiceTokens,
   resourceIdentifier,
 } from './config-values.js'
+import { captchaProviders } from '@signet/pages'
 import { limitSettings } from './config-limits.js'
-import { captchaProviders } from './pages/captcha.js'
 
 /** Every setting of the API (webhooks contract G.3), in the order of the generated documentation. */
 export const settings = defineSettings({

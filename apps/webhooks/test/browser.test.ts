@@ -1,25 +1,18 @@
 import { createServer, type Server } from 'node:http'
-import { createRequire } from 'node:module'
 import { type AddressInfo } from 'node:net'
-import { readFileSync } from 'node:fs'
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { type Browser, type BrowserContext, type Page } from 'playwright-core'
-import { findChromium, launchChromium } from './support/chromium.js'
+import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/testkit/browser'
 import { OAuthTester, type RegisteredClient } from './support/oauth.js'
 import { startHarness, type Harness } from './support/harness.js'
 import { type User } from './support/identity-double.js'
 
-const executable = findChromium()
-if (executable === null)
-  process.stderr.write(
-    'The pages are not tested in a browser: no Chromium on PATH, in /usr/bin or at CHROMIUM_BIN.\n',
-  )
-// Everywhere else these tests run; a machine without a browser says so above and in the count of skipped tests.
+const executable = chromiumPath()
+// Everywhere else these tests run; a machine without a browser says so and counts them as skipped.
 const describeInBrowser = executable === null ? describe.skip : describe
 
 const HTTPS_REDIRECT = 'https://app.example/oauth/callback'
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 describeInBrowser('the pages in Chromium', () => {
   let harness: Harness
@@ -41,7 +34,7 @@ describeInBrowser('the pages in Chromium', () => {
       },
     })
     oauth = new OAuthTester(harness)
-    browser = await launchChromium(executable ?? '')
+    browser = await launchChromium(executable)
     // The application's own redirect after ours: a form-action policy would block it.
     application = createServer((req, res) => {
       if (req.url?.startsWith('/callback'))
@@ -194,6 +187,34 @@ describeInBrowser('the pages in Chromium', () => {
     expect(page.url()).not.toContain('access_token')
   })
 
+  it('signs in through each provider that is switched on, and offers no other', async () => {
+    const user = harness.identity.addUser()
+    harness.identity.signInAtProviders(user)
+    await open(await oauth.client({ redirect_uris: [redirect] }))
+    expect(await page.getByRole('link', { name: 'Continue with' }).allTextContents()).toEqual([
+      'Continue with GitHub',
+      'Continue with Google',
+    ])
+    await page.click('text=Continue with GitHub')
+    await page.waitForURL(/\/oauth\/authorize\/consent/)
+    expect(await page.textContent('.facts')).toContain(user.email)
+    const asked = harness.identity.asked.findLast(({ path }) => path.startsWith('/authorize'))
+    expect(asked?.path).toContain('provider=github')
+  })
+
+  it('mails a sign-in link, and signs in when it is opened in the same browser', async () => {
+    const user = harness.identity.addUser()
+    await open(await oauth.client({ redirect_uris: [redirect] }))
+    await page.fill('#identifier', user.email)
+    await page.click('text=Mail me a sign-in link')
+    expect(await page.textContent('main')).toContain(user.email)
+    const asked = harness.identity.asked.findLast(({ path }) => path.startsWith('/otp'))
+    const target = new URL(asked?.path ?? '', harness.base).searchParams.get('redirect_to') ?? ''
+    await page.goto(`${target}#access_token=${harness.identity.jwtFor(user)}&type=magiclink`)
+    await page.waitForURL(/\/oauth\/authorize\/consent/)
+    expect(await page.textContent('.facts')).toContain(user.email)
+  })
+
   it('says so on the landing page when the identity server refused', async () => {
     await open(await oauth.client({ redirect_uris: [redirect] }))
     const txn = await page.getAttribute('input[name=txn]', 'value')
@@ -231,26 +252,8 @@ describeInBrowser('the pages in Chromium', () => {
     })
   })
 
-  /** No finding of axe-core, and no sideways scrolling. */
   async function expectGood(shown: Page): Promise<void> {
-    // Our policy lets no script into the page, so axe-core runs in the isolated world of the debugger.
-    const session = await context.newCDPSession(shown)
-    const { frameTree } = await session.send('Page.getFrameTree')
-    const { executionContextId } = await session.send('Page.createIsolatedWorld', {
-      frameId: frameTree.frame.id,
-    })
-    await session.send('Runtime.evaluate', { expression: AXE, contextId: executionContextId })
-    const { result } = await session.send('Runtime.evaluate', {
-      expression: `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
-      contextId: executionContextId,
-      awaitPromise: true,
-      returnByValue: true,
-    })
-    await session.detach()
-    expect(result.value).toEqual([])
-    const overflow = await shown.evaluate(
-      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-    )
-    expect(overflow).toBe(0)
+    expect(await accessibilityFindings(shown)).toEqual([])
+    expect(await sidewaysScroll(shown)).toBe(0)
   }
 })

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Route } from '@signet/http'
-import { html, Html } from '../pages/html.js'
+import { Html, html } from '@signet/pages'
 import { DOCS_STYLE } from './docs-style.js'
 import { introduction } from './introduction.js'
 import { fields, prose, properties, resolve, row } from './schema-table.js'

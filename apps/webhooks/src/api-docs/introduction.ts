@@ -1,4 +1,4 @@
-import { html, type Html } from '../pages/html.js'
+import { type Html, html } from '@signet/pages'
 
 /** What a reader needs before the first call. */
 export const introduction = (baseUrl: string): Html =>

@@ -1,5 +1,5 @@
 import { type JsonSchema } from '@signet/http'
-import { html, type Html } from '../pages/html.js'
+import { type Html, html } from '@signet/pages'
 import { publicComponents } from './api-document.js'
 
 /** Members or parameters as a table; nothing for none. */

@@ -1,9 +1,8 @@
 import { AppError } from '@signet/errors'
 import { type Dialect } from '@signet/http'
+import { errorPage, pageAnswer } from '@signet/pages'
 import { type Events } from '../events.js'
 import { printable } from '../oauth/oauth-error.js'
-import { errorPage } from '../pages/error-page.js'
-import { pageAnswer } from '../pages/page.js'
 import { NO_STORE } from './oauth-dialect.js'
 
 /**

@@ -1,5 +1,4 @@
-import { html } from './html.js'
-import { type Page } from './page.js'
+import { html, type Page } from '@signet/pages'
 
 export type CallbackView = { action: string; txn: string; csrf: string }
 

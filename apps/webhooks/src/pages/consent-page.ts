@@ -1,6 +1,4 @@
-import { html } from './html.js'
-import { type Page } from './page.js'
-import { hidden } from './form.js'
+import { hidden, html, type Page } from '@signet/pages'
 
 export type ConsentView = {
   clientName: string

@@ -1,7 +1,5 @@
+import { hidden, type Html, html, notice, type Page } from '@signet/pages'
 import { type Factor } from '../identity/identity-client.js'
-import { hidden, notice } from './form.js'
-import { html, type Html } from './html.js'
-import { type Page } from './page.js'
 
 export type FactorView = {
   txn: string

@@ -1,7 +1,14 @@
-import { captchaPolicy, captchaWidget, type Captcha } from './captcha.js'
-import { hidden, notice } from './form.js'
-import { html, type Html } from './html.js'
-import { type Page } from './page.js'
+import {
+  type Captcha,
+  captchaPolicy,
+  captchaWidget,
+  hidden,
+  type Html,
+  html,
+  notice,
+  type Page,
+  providerLabel,
+} from '@signet/pages'
 
 export type SignInView = {
   clientName: string
@@ -71,15 +78,6 @@ function otherWays({ mailAction, providers }: SignInView): Html | null {
       )}
     </div>`
 }
-
-const LABELS: Readonly<Record<string, string>> = {
-  github: 'GitHub',
-  gitlab: 'GitLab',
-  linkedin: 'LinkedIn',
-  workos: 'WorkOS',
-}
-
-const providerLabel = (name: string): string => LABELS[name] ?? name.charAt(0).toUpperCase() + name.slice(1)
 
 /** The same whether there is such an account or not. */
 export const mailSentPage = ({ email }: { email: string }): Page => ({

@@ -30,6 +30,7 @@ export async function startIdentityDouble() {
   const asked: Asked[] = []
   let failure: { status: number; hang?: boolean } | null = null
   let captchaToken: string | null = null
+  let providerUser: User | null = null
   const ring = KeyRing.create({ secret: JWT_SECRET })
 
   const claimsOf = (user: User, extra: JwtClaims = {}): JwtClaims => {
@@ -120,6 +121,12 @@ export async function startIdentityDouble() {
     res.json(tokens(user, { aal: 'aal2' }))
   })
   app.post(['/magiclink', '/otp'], (_req, res) => void res.json({}))
+  // The provider is passed over: the browser comes straight back, signed in as the chosen user.
+  app.get('/authorize', (req, res) => {
+    const { redirect_to: target } = req.query
+    if (typeof target !== 'string' || !providerUser) return error(res, 400, 'validation_failed')
+    res.redirect(`${target}#${String(new URLSearchParams({ access_token: jwtFor(providerUser) }))}`)
+  })
   app.get(
     '/settings',
     (_req, res) => void res.json({ external: { email: true, phone: false, github: true } }),
@@ -158,6 +165,10 @@ export async function startIdentityDouble() {
     /** Answers every request so, or never; null is healthy again. */
     failWith(state: { status: number; hang?: boolean } | null) {
       failure = state
+    },
+    /** Who signs in at every external provider. */
+    signInAtProviders(user: User) {
+      providerUser = user
     },
     requireCaptcha(token: string | null) {
       captchaToken = token

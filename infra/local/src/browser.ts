@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { chromium, type Browser, type CDPSession, type Page } from 'playwright-core'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** The Chromium that the starter of the tests found; null, with a word about it, where there is none. */
+export function chromiumPath(): string | null {
+  const path = process.env['CHROMIUM_BIN']
+  if (path !== undefined && path !== '') return path
+  process.stderr.write('Pages are not tested in a browser: no Chromium on PATH or at CHROMIUM_BIN.\n')
+  return null
+}
+
+export function launchChromium(executablePath: string | null): Promise<Browser> {
+  if (executablePath === null) throw new Error('no Chromium to launch')
+  // Containers run as root and have a small /dev/shm.
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+}
+
+/** What axe-core finds wrong on the page as it is shown. */
+export async function accessibilityFindings(page: Page): Promise<string[]> {
+  // The policies of our pages let no script in, so axe-core runs in an isolated world of the debugger.
+  const session = await page.context().newCDPSession(page)
+  try {
+    return await runAxe(session)
+  } finally {
+    await session.detach()
+  }
+}
+
+async function runAxe(session: CDPSession): Promise<string[]> {
+  const { frameTree } = await session.send('Page.getFrameTree')
+  const { executionContextId: contextId } = await session.send('Page.createIsolatedWorld', {
+    frameId: frameTree.frame.id,
+  })
+  await session.send('Runtime.evaluate', { expression: AXE, contextId })
+  const { result } = await session.send('Runtime.evaluate', {
+    expression: `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
+    contextId,
+    awaitPromise: true,
+    returnByValue: true,
+  })
+  // A run that failed must not look like one that found nothing.
+  if (!Array.isArray(result.value)) throw new Error(`axe-core gave no list: ${String(result.description)}`)
+  return result.value as string[]
+}
+
+/** By how many pixels the page is wider than the window. */
+export const sidewaysScroll = (page: Page): Promise<number> =>
+  page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth')

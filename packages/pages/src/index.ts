@@ -1,0 +1,13 @@
+export { html, Html } from './html.js'
+export { hidden, notice } from './form.js'
+export { pageAnswer, type Page } from './page.js'
+export {
+  captchaFields,
+  captchaPolicy,
+  captchaProviders,
+  captchaWidget,
+  type Captcha,
+  type CaptchaProvider,
+} from './captcha.js'
+export { errorPage } from './error-page.js'
+export { providerLabel } from './provider-label.js'

@@ -1,0 +1,1 @@
+export { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/local/browser'
