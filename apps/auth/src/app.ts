@@ -18,6 +18,7 @@ import { settingsRoutes } from './settings/settings-routes.js'
 import { unavailableRoutes } from './settings/unavailable-routes.js'
 import { signUpRoutes } from './sign-up/sign-up-routes.js'
 import { tokenRoutes } from './sign-in/token-routes.js'
+import { uiRouter } from './ui/ui-router.js'
 import { verifyRoutes } from './verify/verify-routes.js'
 
 /** Every route of the service; the server runs this list and the documents print it. */
@@ -53,6 +54,8 @@ export function createApp(context: AuthContext): Express {
       remoteAddress: (req) => guard.metaOf(req).ip,
     }),
   )
+  // Before the CORS headers: what is for the API's callers on other sites is not for these pages.
+  if (config.uiEnabled) app.use(uiRouter(context, databaseError))
   app.use(cors(config.corsAllowedHeaders))
   mountRoutes(app, authRoutes(context), { dialect, timeoutMs: config.apiMaxRequestDuration })
   app.use(notFoundHandler(dialect))

@@ -5,6 +5,7 @@ import { limitSettings } from './config/limit-settings.js'
 import { messageSettings } from './config/message-settings.js'
 import { providerSettings } from './config/provider-settings.js'
 import { serverSettings } from './config/server-settings.js'
+import { uiSettings } from './config/ui-settings.js'
 
 /** Every variable of contract section 11. Durations are milliseconds. */
 export const settings = defineSettings({
@@ -13,6 +14,7 @@ export const settings = defineSettings({
   ...messageSettings,
   ...limitSettings,
   ...providerSettings,
+  ...uiSettings,
 })
 export type AuthConfig = ConfigOf<typeof settings>
 
@@ -58,9 +60,17 @@ function telemetryProblems({ tracingEnabled, metricsEnabled, metricsExporter }: 
   return problems
 }
 
-function captchaProblems({ captchaEnabled, captchaSecret }: AuthConfig): string[] {
-  if (!captchaEnabled || captchaSecret !== undefined) return []
-  return ['AUTH_SECURITY_CAPTCHA_SECRET is required while AUTH_SECURITY_CAPTCHA_ENABLED is true']
+function captchaProblems(config: AuthConfig): string[] {
+  if (!config.captchaEnabled) return []
+  const problems: string[] = []
+  if (config.captchaSecret === undefined)
+    problems.push('AUTH_SECURITY_CAPTCHA_SECRET is required while AUTH_SECURITY_CAPTCHA_ENABLED is true')
+  // A page without the widget could sign nobody in.
+  if (config.uiEnabled && config.uiCaptchaSiteKey === undefined)
+    problems.push(
+      'AUTH_UI_CAPTCHA_SITE_KEY is required while AUTH_UI_ENABLED and AUTH_SECURITY_CAPTCHA_ENABLED are true',
+    )
+  return problems
 }
 
 const KEY_VARIABLES: Record<KeyProblem['setting'], string> = {

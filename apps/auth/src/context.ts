@@ -16,6 +16,7 @@ import { VerifiedTokens } from './requests/verified-tokens.js'
 import { createServices } from './services.js'
 import { createSmsSender, type SmsProvider } from './sms/sms-sender.js'
 import { createStores } from './stores.js'
+import { uiReturnUrl } from './ui/return-url.js'
 import { tablesOf } from './tables.js'
 
 /** Outside things that a test may replace. All else is derived from them, so a replacement reaches every user. */
@@ -95,7 +96,11 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
     stores,
     keys,
     limits,
-    redirects: { siteUrl: config.siteUrl, uriAllowList: config.uriAllowList },
+    redirects: {
+      siteUrl: config.siteUrl,
+      uriAllowList: config.uriAllowList,
+      ownPage: config.uiEnabled ? uiReturnUrl(config) : undefined,
+    },
     bearer,
     guard,
     /** Releases what was opened, in reverse order. */

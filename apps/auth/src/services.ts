@@ -131,6 +131,7 @@ export function createServices(parts: Parts) {
 
   return {
     ...external,
+    pageKey: derived.pages,
     audit,
     sessions,
     accessTokens: new AccessTokens({
@@ -188,6 +189,7 @@ export function createServices(parts: Parts) {
       rules: intervalRules(config),
     }),
     flowExchanges: new FlowService({
+      db,
       users,
       flows,
       sessions,

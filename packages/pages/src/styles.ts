@@ -27,6 +27,10 @@ button.equal, button.plain, .button.plain { background: var(--card); color: var(
 button:hover, .button:hover { filter: brightness(1.07) }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
 form > button { margin-top: 1.5rem }
+.hint { margin: .35rem 0 0; color: var(--soft); font-size: .875rem }
+a { color: var(--accent); text-underline-offset: .15em }
+button.second { margin-top: .6rem }
+.links { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; justify-content: center }
 .code { font-size: 1.35rem; letter-spacing: .3em; text-align: center }
 .captcha { margin-top: 1.25rem }
 .stack form > button { margin-top: 0 }

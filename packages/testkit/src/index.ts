@@ -12,6 +12,7 @@ export {
 } from '@signet/local'
 export { createTestDatabase, migrationsKey, type TestDatabase, type TestDatabaseOptions } from './database.js'
 export { Person } from './person.js'
+export { type Form, FormBrowser, formOf, type Seen } from './form-browser.js'
 export {
   type PrivatePostgres,
   type PrivateRedis,

@@ -1,15 +1,16 @@
-import { type Tx } from '@signet/db'
-import { type AuditLog } from '../audit/audit-log.js'
+import { randomUUID } from 'node:crypto'
+import { type Db, type Tx } from '@signet/db'
+import { type Audit, type AuditLog } from '../audit/audit-log.js'
 import { authError, invalid, userBanned } from '../errors/auth-error.js'
 import { type RequestMeta } from '../requests/request-meta.js'
 import { type DerivedKeys, sha256 } from '../secrets/derived-keys.js'
 import { unseal } from '../secrets/sealed-box.js'
 import { type SessionService } from '../sessions/session-service.js'
-import { type SignedIn } from '../sessions/session.js'
-import { isBanned } from '../users/user.js'
+import { type Session, type SignedIn } from '../sessions/session.js'
+import { isBanned, type User } from '../users/user.js'
 import { type UserStore } from '../users/user-store.js'
 import { type FlowState, type FlowStore } from './flow-store.js'
-import { verifierMatches } from './pkce.js'
+import { verifierMatches, type Challenge } from './pkce.js'
 
 export type Exchanged = {
   signedIn: SignedIn
@@ -19,6 +20,7 @@ export type Exchanged = {
 }
 
 type Deps = {
+  db: Db
   users: UserStore
   flows: FlowStore
   sessions: SessionService
@@ -44,14 +46,39 @@ export class FlowService {
       const user = flow.userId === null ? null : await this.deps.users.lockById(tx, flow.userId)
       if (user === null) throw flowNotFound()
       if (isBanned(user, this.deps.now())) throw userBanned('invalid')
-      audit('login', user, { provider: flow.providerType })
-      const signedIn = await this.deps.sessions.open(tx, user, flow.method, meta)
+      const signedIn = await this.#signIn(tx, audit, user, flow, meta)
       return {
         signedIn,
         providerToken: this.#unsealed(flow, flow.providerAccessToken),
         providerRefreshToken: this.#unsealed(flow, flow.providerRefreshToken),
       }
     })
+  }
+
+  /** A code for a session that is open already, for the application that holds the verifier. */
+  async handOver(user: User, session: Pick<Session, 'id'>, challenge: Challenge): Promise<string> {
+    const { db, flows, now } = this.deps
+    const code = randomUUID()
+    const flow = {
+      id: randomUUID(),
+      userId: user.id,
+      sessionId: session.id,
+      challenge,
+      codeHash: sha256(code),
+    }
+    await flows.insertHandOver(db, flow, now())
+    return code
+  }
+
+  async #signIn(tx: Tx, audit: Audit, user: User, flow: FlowState, meta: RequestMeta): Promise<SignedIn> {
+    const { sessions } = this.deps
+    if (flow.sessionId === null) {
+      audit('login', user, { provider: flow.providerType })
+      return sessions.open(tx, user, flow.method, meta)
+    }
+    const signedIn = await sessions.resume(tx, user, flow.sessionId)
+    if (signedIn === null) throw flowNotFound()
+    return signedIn
   }
 
   async #redeem(tx: Tx, code: string, verifier: string): Promise<FlowState> {

@@ -12,9 +12,20 @@ export type NewMailFlow = {
   method: MailMethod
 }
 
+/** A sign-in that is over already: the code hands out its session. */
+export type HandOver = {
+  id: string
+  userId: string
+  sessionId: string
+  challenge: Challenge
+  codeHash: Buffer
+}
+
 export type FlowState = {
   id: string
   userId: string | null
+  /** The session that the code stands for; null when the exchange is what opens one. */
+  sessionId: string | null
   challenge: Challenge | null
   method: string
   providerType: string
@@ -26,6 +37,7 @@ export type FlowState = {
 type Row = {
   id: string
   user_id: string | null
+  session_id: string | null
   code_challenge: string | null
   code_challenge_method: 's256' | 'plain' | null
   authentication_method: string
@@ -47,6 +59,16 @@ export class FlowStore {
     )
   }
 
+  async insertHandOver(db: Queryable, flow: HandOver, now: Date): Promise<void> {
+    const { challenge, method } = flow.challenge
+    await db.query(
+      `insert into ${this.t.flowState} (id, user_id, session_id, code_challenge, code_challenge_method, auth_code_hash,
+         provider_type, authentication_method, auth_code_issued_at, created_at, updated_at)
+       values ($1, $2, $3, $4, $5, $6, 'page', 'page', $7, $7, $7)`,
+      [flow.id, flow.userId, flow.sessionId, challenge, method, flow.codeHash, now],
+    )
+  }
+
   /** Gives the newest flow of the user with this method its code; false when there is none. */
   async issueCode(tx: Tx, userId: string, method: MailMethod, codeHash: Buffer, now: Date): Promise<boolean> {
     const { rowCount } = await tx.query(
@@ -62,7 +84,7 @@ export class FlowStore {
 
   async findByCode(db: Queryable, codeHash: Buffer): Promise<FlowState | null> {
     const { rows } = await db.query<Row>(
-      `select id, user_id, code_challenge, code_challenge_method, authentication_method, provider_type,
+      `select id, user_id, session_id, code_challenge, code_challenge_method, authentication_method, provider_type,
          provider_access_token, provider_refresh_token, auth_code_issued_at
        from ${this.t.flowState} where auth_code_hash = $1`,
       [codeHash],
@@ -82,6 +104,7 @@ function toFlow(row: Row): FlowState {
   return {
     id: row.id,
     userId: row.user_id,
+    sessionId: row.session_id,
     challenge: challenge === null || method === null ? null : { challenge, method },
     method: row.authentication_method,
     providerType: row.provider_type,

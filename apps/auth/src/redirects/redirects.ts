@@ -2,7 +2,12 @@ import { isIP } from 'node:net'
 import { matchesGlob, parseGlob } from './glob.js'
 
 /** AUTH_SITE_URL and AUTH_URI_ALLOW_LIST (contract 14.2). */
-export type RedirectConfig = { readonly siteUrl: string; readonly uriAllowList: readonly string[] }
+export type RedirectConfig = {
+  readonly siteUrl: string
+  readonly uriAllowList: readonly string[]
+  /** A page of this server itself, allowed with any query. */
+  readonly ownPage?: string | undefined
+}
 
 /** A target as it was sent, taken apart without the URL parser's mending of odd spellings. */
 type Target = {
@@ -22,7 +27,12 @@ const LOOPBACK_NAME = /^(localhost|.+\.localhost|127\.0\.0\.1|\[::1\])$/
  */
 export function isAllowedRedirect(config: RedirectConfig, candidate: string): boolean {
   const target = readTarget(candidate)
-  return target !== null && (isSite(config.siteUrl, target) || isListed(config.uriAllowList, target))
+  if (target === null) return false
+  return (
+    isSite(config.siteUrl, target) ||
+    isListed(config.uriAllowList, target) ||
+    (config.ownPage !== undefined && candidate.split('?', 1)[0] === config.ownPage)
+  )
 }
 
 function readTarget(raw: string): Target | null {

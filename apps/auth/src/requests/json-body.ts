@@ -44,7 +44,7 @@ export function jsonBody(fields: Fields, { optional = false, form = false } = {}
 }
 
 /** PostgreSQL stores neither NUL nor lone surrogates; and what recurses over JSON must not run out of stack. */
-function refuseUnstorable(body: object): void {
+export function refuseUnstorable(body: object): void {
   let level: unknown[] = [body]
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > MAX_DEPTH) throw invalid(`The body is nested deeper than ${MAX_DEPTH} levels`)

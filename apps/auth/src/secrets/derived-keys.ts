@@ -8,6 +8,8 @@ export type DerivedKeys = {
   readonly oneTimeTokens: KeyObject
   /** Encrypts what must be read back: TOTP secrets, parked provider tokens (contract 13.3). */
   readonly encryption: KeyObject
+  /** Cookies and form tokens of the sign-in page. */
+  readonly pages: KeyObject
 }
 
 export function deriveKeys(secret: string): DerivedKeys {
@@ -17,6 +19,7 @@ export function deriveKeys(secret: string): DerivedKeys {
     refreshTokens: derive('refresh tokens'),
     oneTimeTokens: derive('one-time tokens'),
     encryption: derive('encryption at rest'),
+    pages: derive('sign-in page'),
   }
 }
 

@@ -4,7 +4,7 @@ import { type AuditLog } from '../audit/audit-log.js'
 import { auditPayload } from '../audit/audit.js'
 import { authError } from '../errors/auth-error.js'
 import { type RequestMeta } from '../requests/request-meta.js'
-import { type User } from '../users/user.js'
+import { isBanned, type User } from '../users/user.js'
 import { type RefreshTokens } from './refresh-token.js'
 import { type SessionStore } from './session-store.js'
 import { isExpired, type Session, type SessionLimits, type SignedIn } from './session.js'
@@ -70,6 +70,34 @@ export class SessionService {
       amr: [{ method, at: now }],
       refreshToken: refreshToken.text,
     }
+  }
+
+  /** The user of a session that may still be used; null when it ended, or the user may not sign in any more. */
+  async findLive(userId: string, sessionId: string): Promise<{ user: User; session: Session } | null> {
+    const { db, sessions, limits, now } = this.deps
+    const found = await sessions.findCaller(db, userId, sessionId)
+    if (found === null || found.session === null || found.session.revokedAt !== null) return null
+    const { user, session } = found
+    if (user.deletedAt !== null || isBanned(user, now()) || isExpired(session, limits, now())) return null
+    return { user, session }
+  }
+
+  /** As {@link resume}, outside a transaction; refuses where that finds nothing. */
+  async resumeNow(user: User, sessionId: string): Promise<SignedIn> {
+    const signedIn = await this.resume(this.deps.db, user, sessionId)
+    if (signedIn === null) throw sessionNotFound()
+    return signedIn
+  }
+
+  /** What the opening of a session once answered, for one that is open; null when it has ended. */
+  async resume(db: Queryable, user: User, sessionId: string): Promise<SignedIn | null> {
+    const { sessions, refreshTokens, limits, now } = this.deps
+    const session = await sessions.find(db, sessionId)
+    if (session === null || session.revokedAt !== null || isExpired(session, limits, now())) return null
+    const tokenId = await sessions.activeTokenId(db, sessionId)
+    if (tokenId === null) return null
+    const amr = await sessions.amrOf(db, sessionId)
+    return { user, session, amr, refreshToken: refreshTokens.ofRow(tokenId).text }
   }
 
   /** Refuses an administrator's token whose session has ended (contract 1.21). */

@@ -107,6 +107,15 @@ export class SessionStore {
     return rows[0] ? toSession(rows[0]) : null
   }
 
+  /** The row of the session's one refresh token that is not revoked. */
+  async activeTokenId(db: Queryable, sessionId: string): Promise<string | null> {
+    const { rows } = await db.query<{ id: string }>(
+      `select id from ${this.t.refreshTokens} where session_id = $1 and not revoked order by created_at desc limit 1`,
+      [sessionId],
+    )
+    return rows[0]?.id ?? null
+  }
+
   /** How the session was opened and strengthened, newest first. */
   async amrOf(db: Queryable, sessionId: string): Promise<AmrEntry[]> {
     const { rows } = await db.query<{ amr: { method: string; at: string }[] | null }>(

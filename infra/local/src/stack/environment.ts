@@ -55,6 +55,7 @@ export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName
       AUTH_SMTP_ADMIN_EMAIL: 'no-reply@signet.test',
       AUTH_SMTP_SENDER_NAME: 'Signet',
       AUTH_RATE_LIMIT_EMAIL_SENT: PLENTY,
+      AUTH_UI_ENABLED: 'true',
     },
     webhooks: {
       ...shared,

@@ -1,0 +1,45 @@
+import { html, notice, type Html, type Page } from '@signet/pages'
+import { field } from './parts.js'
+
+export type PasswordView = {
+  address: string
+  notice?: string
+  minPasswordLength: number
+  /** Further proof that the settings ask for. */
+  asks: 'nonce' | 'current_password' | null
+  form: { action: string; fields: readonly Html[] }
+}
+
+export const passwordPage = (view: PasswordView): Page => ({
+  title: 'Choose a new password',
+  body: html`<h1>Choose a new password</h1>
+    <p class="soft">for ${view.address}</p>
+    ${notice(view.notice)}
+    <form method="post" action="${view.form.action}">
+      ${view.form.fields}
+      <input type="text" autocomplete="username" value="${view.address}" readonly hidden />
+      ${
+        view.asks === 'current_password'
+          ? field({
+              name: 'current_password',
+              label: 'Current password',
+              type: 'password',
+              autocomplete: 'current-password',
+            })
+          : null
+      }
+      ${
+        view.asks === 'nonce'
+          ? field({ name: 'nonce', label: 'Code that we sent you', autocomplete: 'one-time-code' })
+          : null
+      }
+      ${field({
+        name: 'password',
+        label: 'New password',
+        type: 'password',
+        autocomplete: 'new-password',
+        hint: `At least ${view.minPasswordLength} characters.`,
+      })}
+      <button type="submit">Save</button>
+    </form>`,
+})

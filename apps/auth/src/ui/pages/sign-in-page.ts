@@ -1,0 +1,78 @@
+import { captchaPolicy, html, notice, providerLabel, type Html, type Page } from '@signet/pages'
+import { type WaysIn } from '../ways-in.js'
+import { captchaField, field, foot, link } from './parts.js'
+
+export type SignInView = {
+  ways: WaysIn
+  /** What was typed before; never the password. */
+  identifier?: string
+  notice?: string
+  /** Name of the site that waits for the person. */
+  site: string | null
+  form: { action: string; mailAction: string; fields: readonly Html[] }
+  provider: { action: string; fields: readonly Html[] }
+  links: { forgot: string; signUp: string; phone: string }
+}
+
+export const signInPage = (view: SignInView): Page => ({
+  title: 'Sign in',
+  allow: view.ways.captcha ? captchaPolicy(view.ways.captcha) : {},
+  body: html`<h1>Sign in</h1>
+    ${
+      view.site === null
+        ? null
+        : html`<p class="soft">
+            to continue to <strong><bdi>${view.site}</bdi></strong>
+          </p>`
+    }
+    ${notice(view.notice)} ${view.ways.email || view.ways.phone ? passwordForm(view) : null}
+    ${providerForm(view)}
+    ${foot(
+      view.ways.email ? link(view.links.forgot, 'Forgotten password?') : null,
+      view.ways.phone ? link(view.links.phone, 'Sign in with a code by SMS') : null,
+      view.ways.signUp ? link(view.links.signUp, 'Create an account') : null,
+    )}`,
+})
+
+const passwordForm = ({ ways, form, identifier = '' }: SignInView): Html =>
+  html`<form method="post" action="${form.action}">
+    ${form.fields} ${identifierField(ways, identifier)}
+    ${field({
+      name: 'password',
+      label: 'Password',
+      type: 'password',
+      autocomplete: 'current-password',
+    })}
+    ${captchaField(ways.captcha)}
+    <button type="submit">Sign in</button>
+    ${
+      ways.magicLink
+        ? html`<button class="plain second" type="submit" formaction="${form.mailAction}" formnovalidate>
+            Mail me a sign-in link
+          </button>`
+        : null
+    }
+  </form>`
+
+/** E-mail, phone number, or whichever somebody has. */
+export function identifierField({ email, phone }: WaysIn, value: string): Html {
+  const label = email && phone ? 'E-mail or phone number' : email ? 'E-mail' : 'Phone number'
+  const type = email && phone ? 'text' : email ? 'email' : 'tel'
+  return field({ name: 'identifier', label, type, autocomplete: 'username', value })
+}
+
+function providerForm({ ways, provider }: SignInView): Html | null {
+  if (ways.providers.length === 0) return null
+  return html`${ways.email || ways.phone ? html`<p class="or">or</p>` : null}
+    <form method="post" action="${provider.action}">
+      ${provider.fields}
+      <div class="stack">
+        ${ways.providers.map(
+          (name) =>
+            html`<button class="plain" type="submit" name="provider" value="${name}">
+              Continue with ${providerLabel(name)}
+            </button> `,
+        )}
+      </div>
+    </form>`
+}

@@ -1,0 +1,33 @@
+import { captchaPolicy, html, notice, type Html, type Page } from '@signet/pages'
+import { type WaysIn } from '../ways-in.js'
+import { captchaField, field, foot, link } from './parts.js'
+import { identifierField } from './sign-in-page.js'
+
+export type SignUpView = {
+  ways: WaysIn
+  identifier?: string
+  notice?: string
+  minPasswordLength: number
+  form: { action: string; fields: readonly Html[] }
+  signIn: string
+}
+
+export const signUpPage = (view: SignUpView): Page => ({
+  title: 'Create an account',
+  allow: view.ways.captcha ? captchaPolicy(view.ways.captcha) : {},
+  body: html`<h1>Create an account</h1>
+    ${notice(view.notice)}
+    <form method="post" action="${view.form.action}">
+      ${view.form.fields} ${identifierField(view.ways, view.identifier ?? '')}
+      ${field({
+        name: 'password',
+        label: 'Password',
+        type: 'password',
+        autocomplete: 'new-password',
+        hint: `At least ${view.minPasswordLength} characters.`,
+      })}
+      ${captchaField(view.ways.captcha)}
+      <button type="submit">Create the account</button>
+    </form>
+    ${foot(link(view.signIn, 'I have an account'))}`,
+})

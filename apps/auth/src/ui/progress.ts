@@ -1,0 +1,100 @@
+import { type Answer } from '@signet/http'
+import { type Response } from 'express'
+import { type FactorRules } from '../factors/factor-rules.js'
+import { type FlowService } from '../flows/flow-service.js'
+import { type AccessTokens } from '../sessions/access-tokens.js'
+import { type SessionService } from '../sessions/session-service.js'
+import { type Session, type SignedIn } from '../sessions/session.js'
+import { tokenView } from '../sessions/token-view.js'
+import { type Factor, type User } from '../users/user.js'
+import { withFragment, withQuery } from '../verify/redirect-answer.js'
+import { type Browser, type BrowserState, type Mark } from './browser-state.js'
+import { type Desk } from './desk.js'
+import { type Visit } from './visit.js'
+
+/** Somebody with a session of the pages. */
+export type Person = { readonly user: User; readonly session: Session; readonly mark: Mark }
+
+type Deps = {
+  desk: Desk
+  state: BrowserState
+  sessions: SessionService
+  flowExchanges: FlowService
+  accessTokens: AccessTokens
+  factorRules: Pick<FactorRules, 'verify'>
+  /** For how long the pages remember who signed in. */
+  markMs: number
+  now: () => Date
+}
+
+/** What comes after the first proof: a second factor, a new password, and the way back to the application. */
+export class Progress {
+  constructor(private readonly deps: Deps) {}
+
+  /** After a sign-in of any kind. */
+  async signedIn(
+    res: Response,
+    browser: Browser,
+    visit: Visit,
+    { user, session }: SignedIn,
+  ): Promise<Answer> {
+    const { state, markMs, now } = this.deps
+    const mark = { userId: user.id, sessionId: session.id, until: now().getTime() + markMs }
+    const marked = state.remember(res, browser, mark)
+    const person = await this.personOf(marked)
+    if (person === null) throw new Error('a session that was just opened is gone')
+    return this.next(res, person, visit)
+  }
+
+  /** Who is signed in on the pages, as the database says now. */
+  async personOf({ mark }: Browser): Promise<Person | null> {
+    if (mark === null) return null
+    const live = await this.deps.sessions.findLive(mark.userId, mark.sessionId)
+    return live && { ...live, mark }
+  }
+
+  async next(res: Response, person: Person, visit: Visit): Promise<Answer> {
+    const { desk } = this.deps
+    if (this.openFactors(person).length > 0) return desk.redirect(desk.path('/factor', visit))
+    if (visit.next === 'password') return desk.redirect(desk.path('/password', visit))
+    if (visit.target === null) return desk.redirect(desk.path('', visit))
+    return this.handOver(res, person, visit.target, visit)
+  }
+
+  /** The factors one of which is still to be shown, an authenticator before a phone; none once that is done. */
+  openFactors({ user, session }: Person): readonly Factor[] {
+    if (session.aal === 'aal2') return []
+    const { verify } = this.deps.factorRules
+    return user.factors
+      .filter(({ status, factorType }) => status === 'verified' && verify[factorType])
+      .sort((a, b) => Number(b.factorType === 'totp') - Number(a.factorType === 'totp'))
+  }
+
+  /** Back to the application, with what the flows of the API end in: a code for a verifier, else a fragment. */
+  async handOver(
+    res: Response,
+    { user, session }: Person,
+    target: string,
+    { challenge }: Pick<Visit, 'challenge'>,
+  ): Promise<Answer> {
+    const { desk, state, flowExchanges } = this.deps
+    // From here the session is the application's; two holders would rotate one refresh token against each other.
+    state.forget(res)
+    if (challenge === null) return desk.redirect(await this.#withTokens(target, user, session))
+    return desk.redirect(withQuery(target, { code: await flowExchanges.handOver(user, session, challenge) }))
+  }
+
+  async #withTokens(target: string, user: User, session: Session): Promise<string> {
+    const { sessions, accessTokens, now } = this.deps
+    const signedIn = await sessions.resumeNow(user, session.id)
+    const view = tokenView(accessTokens, signedIn, now())
+    return withFragment(target, {
+      access_token: view.access_token,
+      expires_at: String(view.expires_at),
+      expires_in: String(view.expires_in),
+      refresh_token: view.refresh_token,
+      sb: '',
+      token_type: view.token_type,
+    })
+  }
+}

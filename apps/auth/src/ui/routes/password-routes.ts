@@ -1,0 +1,93 @@
+import { route, type Answer, type Route } from '@signet/http'
+import { pageDocs, pageForm, type Caller, type PageForm } from '../desk.js'
+import { passwordPage, type PasswordView } from '../pages/password-page.js'
+import { type Person } from '../progress.js'
+import { orShow, type Refusal } from '../refusals.js'
+import { type UiDeps } from '../ui-deps.js'
+
+type Asks = PasswordView['asks']
+
+/** A new password, by the rules of the API for the session that was opened here. */
+export const passwordRoutes = (deps: UiDeps): Route[] => [
+  route({
+    method: 'get',
+    path: '/ui/password',
+    docs: pageDocs('Choose a new password'),
+    async handle({ req, res }) {
+      const caller = deps.desk.open(req, res)
+      const person = await readyPerson(deps, caller)
+      return person === null
+        ? deps.desk.redirect(deps.desk.path('', caller.visit))
+        : show(deps, caller, person)
+    },
+  }),
+  route<undefined, PageForm>({
+    method: 'post',
+    path: '/ui/password',
+    docs: pageDocs('Save a new password'),
+    limit: deps.guard.limit(deps.limits.otp('/user')),
+    body: pageForm,
+    async handle({ req, res, body, context }) {
+      const sent = deps.desk.sent(req, 'password', body)
+      const person = await readyPerson(deps, sent)
+      if (person === null) return deps.desk.redirect(deps.desk.path('', sent.visit))
+      const meta = deps.guard.metaOf(req)
+      return orShow(
+        context,
+        async () => {
+          const { user, session } = person
+          await deps.userUpdates.update(
+            { user, session, isAdmin: false, aud: deps.aud, redirectTo: deps.returnUrl },
+            {
+              password: sent.text('password'),
+              nonce: sent.text('nonce'),
+              current_password: sent.text('current_password'),
+            },
+            meta,
+          )
+          return deps.progress.next(res, person, { ...sent.visit, next: null })
+        },
+        async (refusal) => {
+          if (refusal.code !== 'reauthentication_needed')
+            return show(deps, sent, person, refusal, asksOf(refusal.code, sent.text('asks')))
+          await deps.reauthentications.sendNonce(person.user, meta)
+          return show(deps, sent, person, { ...refusal, notice: SENT }, 'nonce')
+        },
+      )
+    },
+  }),
+]
+
+const SENT = 'This is an old sign-in, so we sent you a code. Enter it together with the new password.'
+
+/** Somebody who is signed in with nothing left to prove. */
+async function readyPerson({ progress }: UiDeps, { browser }: Caller): Promise<Person | null> {
+  const person = await progress.personOf(browser)
+  return person === null || progress.openFactors(person).length > 0 ? null : person
+}
+
+/** What was asked for stays asked for when something else is wrong. */
+function asksOf(code: string, before: string): Asks {
+  if (code.startsWith('current_password_')) return 'current_password'
+  return before === 'nonce' || before === 'current_password' ? before : null
+}
+
+function show(
+  { desk, minPasswordLength }: UiDeps,
+  caller: Caller,
+  { user }: Person,
+  refusal: Partial<Refusal> = {},
+  asks: Asks = null,
+): Answer {
+  const page = passwordPage({
+    address: user.email ?? user.phone ?? '',
+    minPasswordLength,
+    asks,
+    ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
+    form: {
+      action: desk.action('/password'),
+      fields: desk.fields(caller, 'password', asks === null ? {} : { asks }),
+    },
+  })
+  return desk.page(page, refusal)
+}

@@ -1,0 +1,62 @@
+import { isAppError } from '@signet/errors'
+import { route, statusOf, type Route } from '@signet/http'
+import { pageDocs, pageForm, type PageForm } from '../desk.js'
+import { ownFlow } from '../own-flow.js'
+import { orShow, refusalText, textOfCode } from '../refusals.js'
+import { type UiDeps } from '../ui-deps.js'
+import { showSignIn } from './sign-in-routes.js'
+
+/** Out to a provider, and back from one or from the link of a mail. */
+export const returnRoutes = (deps: UiDeps): Route[] => [
+  route<undefined, PageForm>({
+    method: 'post',
+    path: '/ui/provider',
+    docs: pageDocs('Sign in through a provider'),
+    body: pageForm,
+    handle({ req, body, context }) {
+      const sent = deps.desk.sent(req, 'provider', body)
+      return orShow(
+        context,
+        async () => {
+          const { challenge, redirectTo } = ownFlow(deps, sent, sent.visit)
+          const query = { provider: sent.text('provider'), ...challenge }
+          return deps.desk.redirect(
+            await deps.authorizations.begin({ query, redirectTo, linkingTargetId: null }),
+          )
+        },
+        (refusal) => showSignIn(deps, sent, refusal),
+      )
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/ui/return',
+    docs: pageDocs('Come back from a provider or the link of a mail'),
+    limit: deps.guard.limit(deps.limits.token),
+    async handle({ req, res, context }) {
+      const caller = deps.desk.open(req, res)
+      const { code, error, error_code: errorCode } = req.query
+      if (typeof error === 'string' || typeof errorCode === 'string') {
+        // Never the description: anybody can write a link with one.
+        const notice = textOfCode(typeof errorCode === 'string' ? errorCode : '')
+        return showSignIn(deps, caller, { status: 400, notice })
+      }
+      if (typeof code !== 'string') return deps.desk.redirect(deps.desk.path('', caller.visit))
+      const verifier = deps.state.verifier(caller.browser, caller.visit)
+      try {
+        const { signedIn } = await deps.flowExchanges.exchange(
+          { auth_code: code, code_verifier: verifier },
+          deps.guard.metaOf(req),
+        )
+        return await deps.progress.signedIn(res, caller.browser, caller.visit, signedIn)
+      } catch (refusal) {
+        if (!isAppError(refusal) || statusOf(refusal) >= 500) throw refusal
+        context.fields['error_code'] = refusal.code
+        // Reloading the page must not look like a failure to somebody who is signed in by now.
+        const person = await deps.progress.personOf(caller.browser)
+        if (person !== null) return deps.progress.next(res, person, caller.visit)
+        return showSignIn(deps, caller, { status: statusOf(refusal), notice: refusalText(refusal) })
+      }
+    },
+  }),
+]

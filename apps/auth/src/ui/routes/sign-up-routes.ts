@@ -1,0 +1,66 @@
+import { route, type Answer, type Route } from '@signet/http'
+import { captchaAnswer } from '../captcha-answer.js'
+import { pageDocs, pageForm, type Caller, type PageForm } from '../desk.js'
+import { ownFlow } from '../own-flow.js'
+import { signUpPage } from '../pages/sign-up-page.js'
+import { orShow, type Refusal } from '../refusals.js'
+import { type UiDeps } from '../ui-deps.js'
+import { addressOf } from '../ways-in.js'
+import { showCode } from './code-routes.js'
+
+/** New accounts, where the settings allow them. */
+export const signUpRoutes = (deps: UiDeps): Route[] => [
+  route({
+    method: 'get',
+    path: '/ui/sign-up',
+    docs: pageDocs('Create an account'),
+    handle: ({ req, res }) => showSignUp(deps, deps.desk.open(req, res)),
+  }),
+  route<undefined, PageForm>({
+    method: 'post',
+    path: '/ui/sign-up',
+    docs: pageDocs('Create an account'),
+    limit: deps.guard.limit(deps.limits.otp('/signup')),
+    body: pageForm,
+    handle({ req, res, body, context }) {
+      const sent = deps.desk.sent(req, 'sign-up', body)
+      const identifier = sent.text('identifier').trim()
+      const address = addressOf(deps.ways, identifier)
+      const kind = 'phone' in address ? 'sms' : 'email'
+      return orShow(
+        context,
+        async () => {
+          await deps.guard.captcha(req, captchaAnswer(sent))
+          const { challenge, redirectTo } = ownFlow(deps, sent, sent.visit)
+          const result = await deps.signUps.signUp(
+            { ...address, password: sent.text('password'), ...(kind === 'email' ? challenge : {}) },
+            { aud: deps.aud, redirectTo },
+            deps.guard.metaOf(req),
+          )
+          if (result.kind === 'pending') return showCode(deps, sent, { kind, address: identifier })
+          return deps.progress.signedIn(res, sent.browser, sent.visit, result.signedIn)
+        },
+        (refusal) =>
+          refusal.code === 'over_email_send_rate_limit'
+            ? showCode(deps, sent, { kind, address: identifier })
+            : showSignUp(deps, sent, { ...refusal, identifier }),
+      )
+    },
+  }),
+]
+
+function showSignUp(
+  { desk, ways, minPasswordLength }: UiDeps,
+  caller: Caller,
+  { identifier = '', ...refusal }: Partial<Refusal> & { identifier?: string } = {},
+): Answer {
+  const page = signUpPage({
+    ways,
+    identifier,
+    minPasswordLength,
+    ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
+    form: { action: desk.action('/sign-up'), fields: desk.fields(caller, 'sign-up') },
+    signIn: desk.path('', caller.visit),
+  })
+  return desk.page(page, refusal)
+}

@@ -1,0 +1,83 @@
+import { type AppError } from '@signet/errors'
+import { errorHandler, mountRoutes, notFoundHandler, type Route } from '@signet/http'
+import { Router, type RequestHandler } from 'express'
+import { factorRules, signUpRules } from '../config/parts.js'
+import { type AuthContext } from '../context.js'
+import { BrowserState } from './browser-state.js'
+import { PageCookies } from './cookies.js'
+import { Desk } from './desk.js'
+import { pageDialect } from './page-dialect.js'
+import { Progress } from './progress.js'
+import { forgotRoutes, phoneRoutes } from './routes/address-routes.js'
+import { codeRoutes } from './routes/code-routes.js'
+import { factorRoutes } from './routes/factor-routes.js'
+import { passwordRoutes } from './routes/password-routes.js'
+import { returnRoutes } from './routes/return-routes.js'
+import { signInRoutes } from './routes/sign-in-routes.js'
+import { signUpRoutes } from './routes/sign-up-routes.js'
+import { uiReturnUrl } from './return-url.js'
+import { type UiDeps } from './ui-deps.js'
+import { waysIn } from './ways-in.js'
+
+const PREFIX = '/ui'
+
+/** The sign-in page for people; takes what is below `/ui` and lets all else pass. */
+export function uiRouter(
+  context: AuthContext,
+  translate: (error: unknown) => AppError | undefined,
+): RequestHandler {
+  const { config } = context
+  const dialect = pageDialect(config.apiExternalUrl.startsWith('https:'))
+  const router = Router()
+  mountRoutes(router, uiRoutes(uiDeps(context)), { dialect, timeoutMs: config.apiMaxRequestDuration })
+  router.use(notFoundHandler(dialect))
+  router.use(errorHandler({ dialect, translate }))
+  return (req, res, next) => {
+    if (req.path === PREFIX || req.path.startsWith(`${PREFIX}/`)) router(req, res, next)
+    else next()
+  }
+}
+
+/** Ways that are switched off have no address either. */
+function uiRoutes(deps: UiDeps): Route[] {
+  const { ways } = deps
+  return [
+    ...signInRoutes(deps),
+    ...returnRoutes(deps),
+    ...codeRoutes(deps),
+    ...factorRoutes(deps),
+    ...passwordRoutes(deps),
+    ...(ways.signUp ? signUpRoutes(deps) : []),
+    ...(ways.email ? forgotRoutes(deps) : []),
+    ...(ways.phone ? phoneRoutes(deps) : []),
+  ]
+}
+
+function uiDeps(context: AuthContext): UiDeps {
+  const { config, now, sessions, flowExchanges, accessTokens } = context
+  const cookies = new PageCookies(config.apiExternalUrl)
+  const state = new BrowserState({ key: context.pageKey, cookies, now })
+  // Without the way back to these pages: that one is for the mails that they send themselves.
+  const redirects = { siteUrl: config.siteUrl, uriAllowList: config.uriAllowList }
+  const desk = new Desk({ externalUrl: config.apiExternalUrl, state, redirects })
+  const progress = new Progress({
+    desk,
+    state,
+    sessions,
+    flowExchanges,
+    accessTokens,
+    factorRules: factorRules(config),
+    markMs: config.jwtExp,
+    now,
+  })
+  return {
+    ...context,
+    aud: config.jwtAud,
+    ways: waysIn(config),
+    minPasswordLength: signUpRules(config).passwords.minLength,
+    desk,
+    state,
+    progress,
+    returnUrl: uiReturnUrl(config),
+  }
+}

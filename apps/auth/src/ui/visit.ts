@@ -1,0 +1,56 @@
+import { challengeOf, type Challenge } from '../flows/pkce.js'
+import { isAllowedRedirect, type RedirectConfig } from '../redirects/redirects.js'
+
+/** What a person came to the pages for; it travels in the query of links and in hidden fields of forms. */
+export type Visit = {
+  /** Where an application waits for the result; null when the person came by themselves. */
+  readonly target: string | null
+  readonly challenge: Challenge | null
+  /** A step to take between signing in and going on. */
+  readonly next: 'password' | null
+}
+
+const MAX_TARGET_LENGTH = 2048
+
+/**
+ * The visit that a query or form describes. It is checked at every step, so nothing depends on where it was kept: a
+ * target that is not allowed is replaced by the site, as everywhere (contract 0.6).
+ */
+export function visitOf(values: (name: string) => string, redirects: RedirectConfig): Visit {
+  const wanted = values('redirect_to')
+  const isGood = wanted.length <= MAX_TARGET_LENGTH && isAllowedRedirect(redirects, wanted)
+  return {
+    target: wanted === '' ? null : isGood ? wanted : redirects.siteUrl,
+    challenge: challengeOf({
+      code_challenge: values('code_challenge'),
+      code_challenge_method: values('code_challenge_method'),
+    }),
+    next: values('next') === 'password' ? 'password' : null,
+  }
+}
+
+/** The visit as parameters, to be read by {@link visitOf}. */
+export function visitFields({ target, challenge, next }: Visit): Record<string, string> {
+  return {
+    ...(target === null ? {} : { redirect_to: target }),
+    ...(challenge === null
+      ? {}
+      : { code_challenge: challenge.challenge, code_challenge_method: challenge.method }),
+    ...(next === null ? {} : { next }),
+  }
+}
+
+/** A path with the visit in its query. */
+export function withVisit(path: string, visit: Visit, more: Readonly<Record<string, string>> = {}): string {
+  const query = new URLSearchParams({ ...visitFields(visit), ...more }).toString()
+  return query === '' ? path : `${path}?${query}`
+}
+
+/** The application that waits, as people know it. */
+export function siteOf({ target }: Visit): string | null {
+  if (target === null) return null
+  const { protocol, host, hostname } = new URL(target)
+  if (protocol !== 'https:' && protocol !== 'http:') return 'an application on this device'
+  const isLoopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
+  return isLoopback ? 'an application on this computer' : host
+}

@@ -1,0 +1,31 @@
+import { type Captcha } from '@signet/pages'
+import { providers } from '../config/provider-settings.js'
+import { type AuthConfig } from '../config.js'
+
+/** Which ways to sign in the pages offer, as the settings say. */
+export type WaysIn = {
+  readonly email: boolean
+  readonly phone: boolean
+  readonly magicLink: boolean
+  readonly signUp: boolean
+  readonly providers: readonly string[]
+  readonly captcha: Captcha | null
+}
+
+export const waysIn = (config: AuthConfig): WaysIn => ({
+  email: config.emailEnabled,
+  phone: config.phoneEnabled,
+  magicLink: config.emailEnabled && config.emailMagicLinkEnabled,
+  signUp: !config.disableSignup && (config.emailEnabled || config.phoneEnabled),
+  providers: providers.filter((name) => config[`${name}_enabled`]),
+  captcha:
+    config.captchaEnabled && config.uiCaptchaSiteKey !== undefined
+      ? { provider: config.captchaProvider, siteKey: config.uiCaptchaSiteKey }
+      : null,
+})
+
+/** What somebody typed who may use either address. */
+export function addressOf({ email, phone }: WaysIn, text: string): { email: string } | { phone: string } {
+  const isPhone = phone && (!email || /^\+?[0-9 ()-]+$/.test(text))
+  return isPhone ? { phone: text.replace(/[()-]/g, '') } : { email: text }
+}

@@ -1,0 +1,269 @@
+import { createServer, type Server } from 'node:http'
+import { once } from 'node:events'
+import { type AddressInfo } from 'node:net'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/testkit/browser'
+import { type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { anEmail, aPhone, aUser, get, mailTo, PASSWORD, post } from '../support/api.js'
+import { providerEnv, startFakeProvider, type FakeProvider } from '../support/fake-provider.js'
+import { type TestServer } from '../support/server.js'
+import { startSmsGateway, type SmsGateway } from '../support/sms-gateway.js'
+import { aUserWithTotp, pkce, startUi, uiPath } from './support.js'
+
+const executable = chromiumPath()
+// Everywhere else these tests run; a machine without a browser says so and counts them as skipped.
+const describeInBrowser = executable === null ? describe.skip : describe
+
+describeInBrowser('the sign-in page in Chromium', () => {
+  let server: TestServer
+  let gateway: SmsGateway
+  let provider: FakeProvider
+  let application: Server
+  let home: string
+  let browser: Browser
+  let context: BrowserContext
+  let page: Page
+  /** Everything the browser asked for that is not the service. */
+  let foreign: string[]
+
+  beforeAll(async () => {
+    gateway = await startSmsGateway()
+    provider = await startFakeProvider()
+    server = await startUi(
+      {
+        ...gateway.env,
+        ...providerEnv('gitlab', provider.url),
+        ...providerEnv('github', provider.url),
+      },
+      { smsUrls: gateway.urls },
+    )
+    application = createServer((_, res) => res.end('<title>Application</title>')).listen(0, '127.0.0.1')
+    await once(application, 'listening')
+    home = `http://127.0.0.1:${(application.address() as AddressInfo).port}/signed-in`
+    browser = await launchChromium(executable)
+  })
+  afterAll(async () => {
+    await browser.close()
+    application.close()
+    await server.close()
+    gateway.close()
+    provider.close()
+  })
+  beforeEach(async () => {
+    await newContext({})
+  })
+  afterEach(() => context.close())
+
+  async function newContext(options: Parameters<Browser['newContext']>[0]) {
+    context = await browser.newContext({ viewport: { width: 1100, height: 800 }, ...options })
+    page = await context.newPage()
+    foreign = []
+    page.on('request', (request) => {
+      if (!request.url().startsWith(server.url)) foreign.push(request.url())
+    })
+  }
+
+  const open = (query: Record<string, string> = {}, below = '') =>
+    page.goto(`${server.url}${uiPath(query, below)}`)
+  const heading = () => page.getByRole('heading', { level: 1 }).textContent()
+  const press = (name: string) => page.getByRole('button', { name }).click()
+  const signIn = async (email: string, password = PASSWORD) => {
+    await page.getByLabel('E-mail or phone number').fill(email)
+    await page.getByLabel('Password').fill(password)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  }
+
+  it('signs in for an application, whose page has the session in its fragment', async () => {
+    const user = await aUser(server)
+    await open({ redirect_to: home })
+    expect(await page.textContent('main')).toContain('an application on this computer')
+    await signIn(user.email)
+    await page.waitForURL(/\/signed-in#access_token=/)
+    const token = new URLSearchParams(new URL(page.url()).hash.slice(1)).get('access_token') ?? ''
+    expect((await get(server, '/user', { token })).body['email']).toBe(user.email)
+    const referrer = await page.evaluate<string>('document.referrer')
+    expect(referrer).not.toContain('token')
+  })
+
+  it('gives an application with a challenge a code', async () => {
+    const user = await aUser(server)
+    const { verifier, query } = pkce()
+    await open({ redirect_to: home, ...query })
+    await signIn(user.email)
+    await page.waitForURL(/\/signed-in\?code=/)
+    const answer = await post(server, '/token?grant_type=pkce', {
+      auth_code: new URL(page.url()).searchParams.get('code'),
+      code_verifier: verifier,
+    })
+    expect(answer.status).toBe(200)
+  })
+
+  it('says so after a wrong password, keeps the address and empties the password', async () => {
+    const user = await aUser(server)
+    await open()
+    await signIn(user.email, 'wrong password')
+    expect(await page.getByRole('alert').textContent()).toContain('not right')
+    expect(await page.getByLabel('E-mail or phone number').inputValue()).toBe(user.email)
+    expect(await page.getByLabel('Password').inputValue()).toBe('')
+    await signIn(user.email)
+    expect(await heading()).toBe('You are signed in')
+    await press('Sign out')
+    expect(await heading()).toBe('Sign in')
+  })
+
+  it('makes an account without JavaScript, by the link of the mail', async () => {
+    await context.close()
+    await newContext({ javaScriptEnabled: false })
+    const email = anEmail()
+    await open({ redirect_to: home })
+    await page.getByRole('link', { name: 'Create an account' }).click()
+    await page.getByLabel('E-mail or phone number').fill(email)
+    await page.getByLabel('Password').fill(PASSWORD)
+    await press('Create the account')
+    expect(await heading()).toBe('Check your mail')
+    await page.goto((await mailTo(server, email)).link ?? '')
+    await page.waitForURL(/\/signed-in#access_token=/)
+  })
+
+  it('signs in by a mailed link without asking for the password', async () => {
+    const user = await aUser(server)
+    const before = (await mailTo(server, user.email)).mail
+    await open()
+    await page.getByLabel('E-mail or phone number').fill(user.email)
+    await press('Mail me a sign-in link')
+    await page.goto((await mailTo(server, user.email, before)).link ?? '')
+    expect(await heading()).toBe('You are signed in')
+    await page.reload()
+    expect(await heading()).toBe('You are signed in')
+  })
+
+  it('lets somebody choose a new password', async () => {
+    const user = await aUser(server)
+    const before = (await mailTo(server, user.email)).mail
+    await open()
+    await page.getByRole('link', { name: 'Forgotten password?' }).click()
+    await page.getByLabel('E-mail').fill(user.email)
+    await press('Mail me a link')
+    await page.goto((await mailTo(server, user.email, before)).link ?? '')
+    expect(await heading()).toBe('Choose a new password')
+    await page.getByLabel('New password').fill('another horse battery')
+    await press('Save')
+    expect(await heading()).toBe('You are signed in')
+  })
+
+  it('offers the providers that are switched on, and signs in through one', async () => {
+    provider.answer('GET /oauth/authorize', ({ query }) => ({
+      status: 302,
+      headers: { location: `${server.url}/callback?state=${query['state'] ?? ''}&code=the-code` },
+    }))
+    const email = anEmail()
+    provider.answer('POST /oauth/token', { body: { access_token: 'provider-token', token_type: 'bearer' } })
+    provider.answer('GET /api/v4/user', {
+      body: { id: email, email, name: 'Ada', confirmed_at: '2020-01-01T00:00:00Z' },
+    })
+    provider.answer('GET /api/v4/user/emails', { body: [] })
+    await open({ redirect_to: home })
+    const offered = await page.getByRole('button', { name: 'Continue with' }).allTextContents()
+    expect(offered.map((text) => text.trim())).toEqual(['Continue with GitHub', 'Continue with GitLab'])
+    await press('Continue with GitLab')
+    await page.waitForURL(/\/signed-in#access_token=/)
+  })
+
+  it('asks for the second factor', async () => {
+    const user = await aUserWithTotp(server)
+    await open({ redirect_to: home })
+    await signIn(user.email)
+    expect(await heading()).toBe('Confirm it is you')
+    await page.getByLabel('Code').fill(user.code())
+    await press('Continue')
+    await page.waitForURL(/\/signed-in#access_token=/)
+  })
+
+  it('signs in with a code by SMS', async () => {
+    const phone = aPhone()
+    await post(server, '/otp', { phone })
+    await post(server, '/verify', { type: 'sms', phone, token: gateway.codeFor(phone) })
+    server.clock.advance(120_000)
+    await open()
+    await page.getByRole('link', { name: 'Sign in with a code by SMS' }).click()
+    await page.getByLabel('Phone number').fill(`+${phone}`)
+    await press('Send a code')
+    await page.getByLabel('Code').fill(gateway.codeFor(phone))
+    await press('Continue')
+    expect(await page.textContent('main')).toContain(phone)
+  })
+
+  it('refuses to be framed', async () => {
+    await page.goto(home)
+    await page.setContent(`<iframe src="${server.url}/ui"></iframe>`)
+    await page.waitForLoadState('networkidle')
+    const frame = page.frames().find((candidate) => candidate !== page.mainFrame())
+    expect(await frame?.$('#password')).toBeNull()
+  })
+
+  it('is used with the keyboard, and shows where the focus is', async () => {
+    const user = await aUser(server)
+    await open()
+    await page.keyboard.press('Tab')
+    await page.keyboard.type(user.email)
+    await page.keyboard.press('Tab')
+    await page.keyboard.type(PASSWORD)
+    await page.keyboard.press('Tab')
+    const outline = await page.evaluate<string>('getComputedStyle(document.activeElement).outlineStyle')
+    expect(outline).toBe('solid')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('text=You are signed in')
+  })
+
+  describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+    it.each([
+      ['a narrow phone', { width: 320, height: 640 }],
+      ['a desktop', { width: 1100, height: 760 }],
+    ])('on %s: accessible, nothing cut off, nothing external', async (name, viewport) => {
+      await page.emulateMedia({ colorScheme })
+      await page.setViewportSize(viewport)
+      const user = await aUserWithTotp(server)
+      const check = async (what: string) => {
+        await takePicture(page, `${what}-${colorScheme}-${viewport.width}`)
+        expect({
+          what,
+          findings: await accessibilityFindings(page),
+          scroll: await sidewaysScroll(page),
+        }).toEqual({
+          what,
+          findings: [],
+          scroll: 0,
+        })
+      }
+      await open({ redirect_to: `https://other.example.com/${'long'.repeat(20)}` })
+      await check('sign-in')
+      await signIn(`${'a'.repeat(60)}@${'b'.repeat(60)}.example.com`, 'wrong')
+      await check('refused')
+      for (const below of ['/sign-up', '/forgot', '/phone']) {
+        await open({}, below)
+        await check(below.slice(1))
+      }
+      await open({}, '/forgot')
+      await page.getByLabel('E-mail').fill(`${'a'.repeat(60)}@${'b'.repeat(60)}.example.com`)
+      await press('Mail me a link')
+      await check('code')
+      await open()
+      await signIn(user.email)
+      await check('factor')
+      await page.getByLabel('Code').fill(user.code())
+      await press('Continue')
+      await check('account')
+      await open({}, '/password')
+      await check('password')
+      await open({}, '/nothing')
+      await check(`error page on ${name}`)
+      expect(foreign).toEqual([])
+    })
+  })
+
+  /** For a look at the pages: PICTURES=<folder> keeps one of each. */
+  async function takePicture(shown: Page, name: string): Promise<void> {
+    const folder = process.env['PICTURES']
+    if (folder !== undefined) await shown.screenshot({ path: `${folder}/${name}.png`, fullPage: true })
+  }
+})

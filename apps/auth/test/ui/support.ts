@@ -1,0 +1,97 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { type AddressInfo } from 'node:net'
+import { TOTP } from 'otpauth'
+import { expect } from '@jest/globals'
+import { FormBrowser, type Seen } from '@signet/testkit'
+import { type Ports } from '../../src/context.js'
+import { aUser, PASSWORD, post, type Json, type SignedUp } from '../support/api.js'
+import { startServer, type TestServer } from '../support/server.js'
+
+/** An application's page; nothing listens there in tests without a browser. */
+export const APPLICATION = 'https://other.example.com/signed-in'
+
+/** The service with its pages, at the address that it names in links. */
+export async function startUi(
+  env: Record<string, string> = {},
+  ports: Partial<Ports> = {},
+): Promise<TestServer> {
+  const port = await freePort()
+  return startServer(
+    {
+      AUTH_UI_ENABLED: 'true',
+      AUTH_API_PORT: String(port),
+      AUTH_API_EXTERNAL_URL: `http://127.0.0.1:${port}`,
+      AUTH_URI_ALLOW_LIST: 'https://other.example.com/**,http://127.0.0.1:*/**,com.example.app://**',
+      ...env,
+    },
+    ports,
+  )
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+export const aBrowser = (server: TestServer, headers: Record<string, string> = {}) =>
+  new FormBrowser(server.url, headers)
+
+export const uiPath = (query: Record<string, string> = {}, below = ''): string =>
+  `/ui${below}${Object.keys(query).length > 0 ? `?${String(new URLSearchParams(query))}` : ''}`
+
+/** The page opened, and its sign-in form sent. */
+export async function signIn(
+  browser: FormBrowser,
+  { email, password }: { email: string; password: string },
+  query: Record<string, string> = {},
+): Promise<Seen> {
+  const page = await browser.get(uiPath(query))
+  return browser.submit(page, '/ui/sign-in', { identifier: email, password })
+}
+
+/** Redirects followed while they stay on the pages. */
+export async function settle(browser: FormBrowser, seen: Seen): Promise<Seen> {
+  let shown = seen
+  while (shown.location !== null && new URL(shown.location, browser.origin).pathname.startsWith('/ui'))
+    shown = await browser.follow(shown)
+  return shown
+}
+
+export function pkce() {
+  const verifier = randomBytes(32).toString('base64url')
+  return {
+    verifier,
+    query: {
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge_method: 's256',
+    },
+  }
+}
+
+export const fragmentOf = (seen: Seen): Record<string, string> =>
+  Object.fromEntries(new URLSearchParams(new URL(seen.location ?? '').hash.slice(1)))
+
+export const noticeOf = (seen: Seen): string | undefined => /role="alert">([^<]*)</.exec(seen.text)?.[1]
+
+export type WithFactor = SignedUp & { factorId: string; code(): string }
+
+/** A user with an authenticator app. */
+export async function aUserWithTotp(server: TestServer): Promise<WithFactor> {
+  const user = await aUser(server)
+  const token = user.access_token
+  const enrolled = await post(server, '/factors', { factor_type: 'totp', friendly_name: 'my app' }, { token })
+  const { id, totp } = enrolled.body as Json & { id: string; totp: { secret: string } }
+  const code = () => new TOTP({ secret: totp.secret }).generate({ timestamp: server.clock.now().getTime() })
+  const challenge = await post(server, `/factors/${id}/challenge`, {}, { token })
+  const answer = { challenge_id: challenge.body['id'], code: code() }
+  expect((await post(server, `/factors/${id}/verify`, answer, { token })).status).toBe(200)
+  // A code works once.
+  server.clock.advance(30_000)
+  return { ...user, password: PASSWORD, factorId: id, code }
+}

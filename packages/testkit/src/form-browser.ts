@@ -1,0 +1,83 @@
+/** A page or redirect as a browser without scripts sees it. */
+export type Seen = { status: number; text: string; headers: Headers; location: string | null }
+
+export type Form = { action: string; fields: Record<string, string> }
+
+/** Follows nothing by itself, keeps cookies, and submits the forms of pages as they are. */
+export class FormBrowser {
+  readonly cookies = new Map<string, string>()
+
+  constructor(
+    readonly origin: string,
+    readonly headers: Record<string, string> = {},
+  ) {}
+
+  get(url: string, headers: Record<string, string> = {}): Promise<Seen> {
+    return this.#send(url, { method: 'GET', headers })
+  }
+
+  post(url: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Seen> {
+    return this.#send(url, {
+      method: 'POST',
+      body: new URLSearchParams(fields),
+      headers: { origin: this.origin, 'sec-fetch-site': 'same-origin', ...headers },
+    })
+  }
+
+  /** Submits the form whose action ends in `action`, with more or other fields. */
+  submit(page: Seen, action: string, fields: Record<string, string> = {}, headers = {}): Promise<Seen> {
+    const form = formOf(page, action)
+    return this.post(form.action, { ...form.fields, ...fields }, headers)
+  }
+
+  async follow(seen: Seen): Promise<Seen> {
+    if (seen.location === null) throw new Error(`no redirect but ${seen.status}: ${seen.text}`)
+    return this.get(seen.location)
+  }
+
+  async #send(url: string, init: RequestInit): Promise<Seen> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const response = await fetch(new URL(url, this.origin), {
+      ...init,
+      redirect: 'manual',
+      headers: {
+        accept: 'text/html',
+        ...this.headers,
+        ...(cookie === '' ? {} : { cookie }),
+        ...(init.headers as Record<string, string>),
+      },
+    })
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      this.cookies.set(name, value)
+    }
+    return {
+      status: response.status,
+      text: await response.text(),
+      headers: response.headers,
+      location: response.headers.get('location'),
+    }
+  }
+}
+
+/** A form of a page: where it goes, and its hidden fields. */
+export function formOf(page: Seen, action: string): Form {
+  for (const [, target = '', inner = ''] of page.text.matchAll(
+    /<form[^>]*action="([^"]*)"[^>]*>([^]*?)<\/form>/g,
+  )) {
+    // A further button may send the same form elsewhere.
+    const other = /formaction="([^"]*)"/.exec(inner)?.[1]
+    const goal = [target, other].find((url) => url?.endsWith(action))
+    if (goal === undefined) continue
+    const fields = Object.fromEntries(
+      [...inner.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)].map(
+        ([, name = '', value = '']) => [name, unescaped(value)],
+      ),
+    ) as Record<string, string>
+    return { action: goal, fields }
+  }
+  throw new Error(`no form ${action} on the page (${page.status}): ${page.text.slice(-800)}`)
+}
+
+const unescaped = (text: string): string =>
+  text.replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)))
