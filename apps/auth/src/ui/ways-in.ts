@@ -1,6 +1,6 @@
 import { type Captcha } from '@signet/pages'
-import { providers } from '../config/provider-settings.js'
 import { type AuthConfig } from '../config.js'
+import { providers } from '../providers/definitions/index.js'
 
 /** Which ways to sign in the pages offer, as the settings say. */
 export type WaysIn = {
