@@ -8,7 +8,8 @@ import { RefreshStore } from '../src/sessions/refresh-store.js'
 import { deriveKeys } from '../src/secrets/derived-keys.js'
 import { tablesOf } from '../src/tables.js'
 import { startRawHashing } from './hashing.js'
-import { compare, httpClient, measure, ROUNDS, type HttpClient, type Measured, type Shoot } from './load.js'
+import { HttpClient } from './http-client.js'
+import { compare, measure, ROUNDS, type Measured, type Shoot } from './load.js'
 import { atLeast, atMost, median, report } from './report.js'
 import { accessTokenOf, adminToken, emailOf, PASSWORD, refreshTokenOf, seedDatabase } from './seed.js'
 import { JWT_SECRET, startBareServer, startService, type Running } from './servers.js'
@@ -43,14 +44,16 @@ function refresh(client: HttpClient, first: number): Shoot {
   const current = new Map<number, string>()
   return async (lane) => {
     const body = { refresh_token: current.get(lane) ?? refreshTokenOf(first + lane) }
-    const answer = await client.ask({ method: 'POST', path: '/token?grant_type=refresh_token', body })
-    current.set(lane, String(answer['refresh_token']))
+    current.set(
+      lane,
+      refreshTokenIn(await client.ask({ method: 'POST', path: '/token?grant_type=refresh_token', body })),
+    )
   }
 }
 
 async function benchSignIn(service: Running): Promise<void> {
   const raw = await startRawHashing()
-  const client = httpClient(service.base, 4 * CORES)
+  const client = new HttpClient(service.base)
   const shoot = signIn(client, FEW)
   const asMeasured = (perSecond: number): Measured => ({ perSecond, p50Ms: NaN, p99Ms: NaN })
   const [ours, theirs] = await compare(
@@ -60,17 +63,20 @@ async function benchSignIn(service: Running): Promise<void> {
   )
   report('password sign-in', ours.perSecond, 'sign-ins/s', atLeast(ours.perSecond / theirs.perSecond, 0.9))
   await raw.stop()
-  await client.close()
+  client.close()
 }
 
 async function benchRefresh(service: Running, databaseUrl: string): Promise<void> {
-  const client = httpClient(service.base, LANES)
+  const client = new HttpClient(service.base)
   const db = new Db({ connectionString: databaseUrl, max: LANES })
   const [ours, theirs] = await compare(bind(refresh(client, 1)), bind(rawRefresh(db, 1 + LANES)))
   report('refresh', ours.perSecond, 'refreshes/s', atLeast(ours.perSecond / theirs.perSecond, 0.5))
   await db.close()
-  await client.close()
+  client.close()
 }
+
+const refreshTokenIn = (answer: string): string =>
+  (JSON.parse(answer) as { refresh_token: string }).refresh_token
 
 const bind = (shoot: Shoot) => () => measure(shoot, { lanes: LANES, seconds: SECONDS })
 
@@ -93,7 +99,7 @@ function rawRefresh(db: Db, first: number): Shoot {
 
 async function benchUser(service: Running, databaseUrl: string): Promise<void> {
   const bare = await startBareServer(databaseUrl)
-  const [client, bareClient] = [httpClient(service.base, LANES), httpClient(bare.base, LANES)]
+  const [client, bareClient] = [new HttpClient(service.base), new HttpClient(bare.base)]
   const ids = Array.from(
     { length: FEW },
     (_, index) => `00000001-0000-4000-8000-${String(index + 1).padStart(12, '0')}`,
@@ -106,7 +112,8 @@ async function benchUser(service: Running, databaseUrl: string): Promise<void> {
     ),
   )
   report('GET /user', ours.perSecond, 'requests/s', atLeast(ours.perSecond / theirs.perSecond, 0.7))
-  await Promise.all([client.close(), bareClient.close()])
+  client.close()
+  bareClient.close()
   await bare.stop()
 }
 
@@ -114,7 +121,7 @@ const someTokens = (): string[] => Array.from({ length: 100 }, (_, index) => acc
 
 /** While every hashing thread is busy and more sign-ins wait, other requests keep their latency. */
 async function benchBusy(service: Running): Promise<void> {
-  const [client, other] = [httpClient(service.base, 4), httpClient(service.base, 8 * CORES)]
+  const [client, other] = [new HttpClient(service.base), new HttpClient(service.base)]
   const read = () => measure(getUser(client, someTokens()), { lanes: 2, seconds: SECONDS })
   const [idle, busy] = await compare(read, async () => {
     let stopped = false
@@ -135,11 +142,12 @@ async function benchBusy(service: Running): Promise<void> {
     'ms',
     atMost(busy.p50Ms / idle.p50Ms, 3),
   )
-  await Promise.all([client.close(), other.close()])
+  client.close()
+  other.close()
 }
 
 async function benchLatency(service: Running): Promise<void> {
-  const client = httpClient(service.base, 64)
+  const client = new HttpClient(service.base)
   const pace = { lanes: 64, seconds: SECONDS }
   const loads = { 'GET /user': getUser(client, someTokens()), refresh: refresh(client, 200) }
   for (const [name, shoot] of Object.entries(loads)) {
@@ -149,11 +157,11 @@ async function benchLatency(service: Running): Promise<void> {
     report(`${name}, p50 at 64 connections`, median(rounds.map(({ p50Ms }) => p50Ms)), 'ms')
     report(`${name}, p99 at 64 connections`, median(rounds.map(({ p99Ms }) => p99Ms)), 'ms')
   }
-  await client.close()
+  client.close()
 }
 
 async function benchMemory(service: Running): Promise<void> {
-  const client = httpClient(service.base, LANES)
+  const client = new HttpClient(service.base)
   const shoots = [getUser(client, someTokens()), refresh(client, 400)]
   const shootAll = (count: number) =>
     Promise.all(
@@ -166,11 +174,11 @@ async function benchMemory(service: Running): Promise<void> {
   await shootAll(100_000)
   const after = service.memory()
   report('memory after 100,000 more requests', after, 'MiB', atMost(after / before, 1.15))
-  await client.close()
+  client.close()
 }
 
 async function benchGrowth(few: Running, many: Running): Promise<void> {
-  const [small, large] = [httpClient(few.base, 4), httpClient(many.base, 4)]
+  const [small, large] = [new HttpClient(few.base), new HttpClient(many.base)]
   const list = (client: HttpClient): Shoot => {
     const token = adminToken()
     return async () =>
@@ -192,7 +200,8 @@ async function benchGrowth(few: Running, many: Running): Promise<void> {
     report(`${name}, p99 at 1,000 users`, atFew.p99Ms, 'ms')
     report(`${name}, p99 at 1,000,000 users`, atMany.p99Ms, 'ms', atMost(atMany.p99Ms / atFew.p99Ms, 1.3))
   }
-  await Promise.all([small.close(), large.close()])
+  small.close()
+  large.close()
 }
 
 /** Sessions all over the table, in steps, not the same few pages again and again. */
@@ -207,8 +216,10 @@ function refreshAnywhere(client: HttpClient, users: number): Shoot {
     if (before === '') return
     current.set(n, '')
     const body = { refresh_token: before ?? refreshTokenOf(n) }
-    const answer = await client.ask({ method: 'POST', path: '/token?grant_type=refresh_token', body })
-    current.set(n, String(answer['refresh_token']))
+    current.set(
+      n,
+      refreshTokenIn(await client.ask({ method: 'POST', path: '/token?grant_type=refresh_token', body })),
+    )
   }
 }
 

@@ -1,4 +1,3 @@
-import { Pool } from 'undici'
 import { median, quantile } from './report.js'
 
 /** One request or statement; throws when the answer is not a good one. */
@@ -47,28 +46,3 @@ const middle = (results: readonly Measured[]): Measured => ({
   p50Ms: median(results.map(({ p50Ms }) => p50Ms)),
   p99Ms: median(results.map(({ p99Ms }) => p99Ms)),
 })
-
-type Asked = { method: 'GET' | 'POST'; path: string; token?: string; body?: object }
-
-/** A keep-alive client of one server. */
-export function httpClient(base: string, connections: number) {
-  const pool = new Pool(base, { connections, pipelining: 1 })
-  return {
-    async ask({ method, path, token, body }: Asked): Promise<Record<string, unknown>> {
-      const answer = await pool.request({
-        method,
-        path,
-        headers: {
-          ...(body ? { 'content-type': 'application/json' } : {}),
-          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        },
-        body: body ? JSON.stringify(body) : null,
-      })
-      const text = await answer.body.text()
-      if (answer.statusCode !== 200) throw new Error(`${path} answered ${answer.statusCode}: ${text}`)
-      return JSON.parse(text) as Record<string, unknown>
-    },
-    close: () => pool.close(),
-  }
-}
-export type HttpClient = ReturnType<typeof httpClient>

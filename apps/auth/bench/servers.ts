@@ -19,12 +19,16 @@ export const startService = (databaseUrl: string): Promise<Running> => start('..
 export const startBareServer = (databaseUrl: string): Promise<Running> =>
   start('./bare-server.ts', databaseUrl)
 
+/** With BENCH_PROFILES=<folder> each server leaves a CPU profile there when it stops. */
+const profiles = process.env['BENCH_PROFILES'] ?? ''
+const PROFILING = profiles === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${profiles}`]
+
 async function start(file: string, databaseUrl: string): Promise<Running> {
   const port = await freePort()
   const base = `http://127.0.0.1:${port}`
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), {
     // Compiled code needs neither loader nor conditions, which the bench itself runs with.
-    execArgv: file.endsWith('.js') ? [] : process.execArgv,
+    execArgv: [...(file.endsWith('.js') ? [] : process.execArgv), ...PROFILING],
     env: {
       PATH: process.env['PATH'],
       NODE_ENV: 'production',

@@ -1,5 +1,6 @@
-// `npm run bench -- oauth`: token endpoint and Bearer authentication against bare Express routes with the same
-// statements, and Bearer authentication at 10 and at a million live tokens. One JSON line per case.
+// `npm run bench -- oauth [part …]`: token endpoint and Bearer authentication against bare Express routes with the same
+// statements, and Bearer authentication at 10 and at a million live tokens. One JSON line per case. Parts: issue,
+// refresh, v1, growth; all of them by default.
 import { fork, type ChildProcess } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -123,54 +124,78 @@ async function compare(
   return [middle(seen[0]), middle(seen[1])]
 }
 
-async function benchAgainstBare(databaseUrl: string, db: Db): Promise<void> {
-  const service = await startServer('../src/main.ts', databaseUrl)
-  const bare = await startServer('./bare-server.ts', databaseUrl)
-  const pace = { lanes: LANES, seconds: SECONDS }
-  const judge = (name: string, [ours, theirs]: [Measured, Measured]) => {
+/** The service and its bare counterpart, measured in turns. */
+type Rivals = { service: Running; bare: Running }
+type BareCase = { part: string; name: string; run(rivals: Rivals, db: Db): Promise<[Measured, Measured]> }
+
+const pace = { lanes: LANES, seconds: SECONDS }
+
+const bareCases: BareCase[] = [
+  {
+    part: 'issue',
+    name: 'token issue',
+    run({ service, bare }, db) {
+      let nextCode = 0
+      const exchange = async (base: string) => {
+        let number = nextCode
+        nextCode += CODES_PER_ROUND
+        await seedCodes(db, number, nextCode - 1)
+        return measure(base, async (pool) => void (await post(pool, codeForm(number++))), pace)
+      }
+      return compare(
+        () => exchange(service.base),
+        () => exchange(bare.base),
+      )
+    },
+  },
+  {
+    part: 'refresh',
+    name: 'refresh',
+    async run({ service, bare }, db) {
+      await seedRefreshTokens(db, 2 * LANES)
+      const refresher = (base: string, offset: number) => {
+        const tokens = Array.from({ length: LANES }, (_, lane) => numbered('svr_', offset + lane))
+        const shoot: Shoot = async (pool, lane) => {
+          tokens[lane] = (await post(pool, refreshForm(tokens[lane] ?? ''))).refresh_token
+        }
+        return () => measure(base, shoot, pace)
+      }
+      return compare(refresher(service.base, 0), refresher(bare.base, LANES))
+    },
+  },
+  {
+    part: 'v1',
+    name: 'authenticated /v1',
+    run({ service, bare }) {
+      const read = (base: string) => () => measure(base, authenticated(FEW), pace)
+      return compare(read(service.base), read(bare.base))
+    },
+  },
+]
+
+async function benchAgainstBare(cases: readonly BareCase[], databaseUrl: string): Promise<void> {
+  const db = new Db({ connectionString: databaseUrl, max: 1 })
+  const rivals = {
+    service: await startServer('../src/main.ts', databaseUrl),
+    bare: await startServer('./bare-server.ts', databaseUrl),
+  }
+  for (const { name, ...bareCase } of cases) {
+    const [ours, theirs] = await bareCase.run(rivals, db)
     const ratio = ours.perSecond / theirs.perSecond
     report(name, ours.perSecond, 'requests/s', ratio, RATIO_GOAL, ratio >= RATIO_GOAL)
   }
-
-  let nextCode = 0
-  const exchange = async (base: string) => {
-    const first = nextCode
-    nextCode += CODES_PER_ROUND
-    await seedCodes(db, first, nextCode - 1)
-    let number = first
-    return measure(base, async (pool) => void (await post(pool, codeForm(number++))), pace)
-  }
-  judge(
-    'token issue',
-    await compare(
-      () => exchange(service.base),
-      () => exchange(bare.base),
-    ),
-  )
-
-  await seedRefreshTokens(db, 2 * LANES)
-  const refresher = (base: string, offset: number) => {
-    const tokens = Array.from({ length: LANES }, (_, lane) => numbered('svr_', offset + lane))
-    const shoot: Shoot = async (pool, lane) => {
-      tokens[lane] = (await post(pool, refreshForm(tokens[lane] ?? ''))).refresh_token
-    }
-    return () => measure(base, shoot, pace)
-  }
-  judge('refresh', await compare(refresher(service.base, 0), refresher(bare.base, LANES)))
-
-  const read = (base: string) => () => measure(base, authenticated(FEW), pace)
-  judge('authenticated /v1', await compare(read(service.base), read(bare.base)))
-  await Promise.all([service.stop(), bare.stop()])
+  await Promise.all([rivals.service.stop(), rivals.bare.stop()])
+  await db.close()
 }
 
 async function benchAtScale(fewUrl: string, manyUrl: string): Promise<void> {
   const few = await startServer('../src/main.ts', fewUrl)
   const many = await startServer('../src/main.ts', manyUrl)
   // Fewer at a time than the machine can take: latency, not queueing.
-  const pace = { lanes: 4, seconds: SECONDS }
+  const calm = { lanes: 4, seconds: SECONDS }
   const [small, large] = await compare(
-    () => measure(few.base, authenticated(FEW), pace),
-    () => measure(many.base, authenticated(MANY), pace),
+    () => measure(few.base, authenticated(FEW), calm),
+    () => measure(many.base, authenticated(MANY), calm),
   )
   report('p99 of /v1 at 10 live tokens', small.p99Ms, 'ms', 1, P99_GOAL, true)
   const ratio = large.p99Ms / small.p99Ms
@@ -178,23 +203,23 @@ async function benchAtScale(fewUrl: string, manyUrl: string): Promise<void> {
   await Promise.all([few.stop(), many.stop()])
 }
 
-const admin = new Db({ connectionString: adminUrl, max: 1 })
-const urls: Record<string, string> = {}
-for (const [name, tokens] of [
-  ['bench_few', FEW],
-  ['bench_many', MANY],
-] as const) {
+/** A database of its own with `tokens` live access tokens. */
+async function seededDatabase(name: string, tokens: number): Promise<string> {
+  const admin = new Db({ connectionString: adminUrl, max: 1 })
   const url = await prepareDatabase(admin, adminUrl, name)
+  await admin.close()
   const db = new Db({ connectionString: url, max: 1 })
   await seedClient(db)
   process.stderr.write(`seeding ${tokens} live tokens …\n`)
   await seedAccessTokens(db, tokens)
   await db.close()
-  urls[name] = url
+  return url
 }
-await admin.close()
-const few = urls['bench_few'] ?? ''
-const db = new Db({ connectionString: few, max: 1 })
-await benchAtScale(few, urls['bench_many'] ?? '')
-await benchAgainstBare(few, db)
-await db.close()
+
+const wanted = process.argv.slice(2)
+const wants = (part: string): boolean => wanted.length === 0 || wanted.includes(part)
+
+const few = await seededDatabase('bench_few', FEW)
+if (wants('growth')) await benchAtScale(few, await seededDatabase('bench_many', MANY))
+const againstBare = bareCases.filter(({ part }) => wants(part))
+if (againstBare.length > 0) await benchAgainstBare(againstBare, few)
