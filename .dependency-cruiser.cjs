@@ -36,6 +36,20 @@ module.exports = {
       to: { path: 'node_modules/express/|^packages/http/' },
     },
     {
+      name: 'opentelemetry-is-loaded-on-demand',
+      comment:
+        'It costs start-up time and memory, for those who switch it on. An import of types alone loads it too.',
+      severity: 'error',
+      from: {
+        path: '^(apps|packages)/[^/]+/src/',
+        pathNot: '\\.test\\.ts$|^packages/telemetry/src/open-telemetry/',
+      },
+      to: {
+        path: '^packages/telemetry/src/open-telemetry/|node_modules/@opentelemetry/',
+        dynamic: false,
+      },
+    },
+    {
       name: 'test-code-stays-in-tests',
       severity: 'error',
       from: { path: '^(apps|packages)/[^/]+/src/', pathNot: '\\.test\\.ts$|^packages/testkit/' },

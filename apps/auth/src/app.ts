@@ -17,6 +17,7 @@ import { cors } from './requests/cors.js'
 import { settingsRoutes } from './settings/settings-routes.js'
 import { unavailableRoutes } from './settings/unavailable-routes.js'
 import { signUpRoutes } from './sign-up/sign-up-routes.js'
+import { requestTelemetry } from './telemetry/request-telemetry.js'
 import { tokenRoutes } from './sign-in/token-routes.js'
 import { uiRouter } from './ui/ui-router.js'
 import { verifyRoutes } from './verify/verify-routes.js'
@@ -43,7 +44,7 @@ export function authRoutes(context: AuthContext): Route[] {
 
 /** The Express application; the order of its middleware is its content. */
 export function createApp(context: AuthContext): Express {
-  const { config, log, registry, guard } = context
+  const { config, log, registry, guard, events, tracing } = context
   const app = express().disable('x-powered-by').disable('etag')
   app.use(
     requestContext({
@@ -54,6 +55,7 @@ export function createApp(context: AuthContext): Express {
       remoteAddress: (req) => guard.metaOf(req).ip,
     }),
   )
+  if (config.metricsEnabled || tracing) app.use(requestTelemetry(events, tracing))
   // Before the CORS headers: what is for the API's callers on other sites is not for these pages.
   if (config.uiEnabled) app.use(uiRouter(context, databaseError))
   app.use(cors(config.corsAllowedHeaders))

@@ -5,11 +5,13 @@ import { limitSettings } from './config/limit-settings.js'
 import { messageSettings } from './config/message-settings.js'
 import { providerSettings } from './config/provider-settings.js'
 import { serverSettings } from './config/server-settings.js'
+import { telemetrySettings } from './config/telemetry-settings.js'
 import { uiSettings } from './config/ui-settings.js'
 
 /** Every variable of contract section 11. Durations are milliseconds. */
 export const settings = defineSettings({
   ...serverSettings,
+  ...telemetrySettings,
   ...accountSettings,
   ...messageSettings,
   ...limitSettings,
@@ -51,13 +53,17 @@ function mailProblems(config: AuthConfig): string[] {
   return problems
 }
 
-// Better no start than a switch that does nothing.
-function telemetryProblems({ tracingEnabled, metricsEnabled, metricsExporter }: AuthConfig): string[] {
-  const problems: string[] = []
-  if (tracingEnabled) problems.push('AUTH_TRACING_ENABLED is not available in this version')
-  if (metricsEnabled && metricsExporter !== 'prometheus')
-    problems.push('AUTH_METRICS_EXPORTER must be prometheus in this version')
-  return problems
+// With gRPC the service is named by the message, not by the URL, so a path is a sign of a wrong expectation.
+function telemetryProblems(config: AuthConfig): string[] {
+  if (config.otlpProtocol !== 'grpc') return []
+  const urls = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: config.otlpEndpoint,
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: config.otlpTracesEndpoint,
+    OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: config.otlpMetricsEndpoint,
+  }
+  return Object.entries(urls)
+    .filter(([, url]) => url !== undefined && new URL(url).pathname !== '/')
+    .map(([name]) => `${name} must have no path while OTEL_EXPORTER_OTLP_PROTOCOL is grpc`)
 }
 
 function captchaProblems(config: AuthConfig): string[] {

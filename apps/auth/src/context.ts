@@ -1,11 +1,10 @@
 import { Db } from '@signet/db'
-import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
+import { createLogger, createRegistry, type Logger, type Tracing } from '@signet/telemetry'
 import { createCaptchaVerifier, type CaptchaProvider } from './captcha/captcha-verifier.js'
 import { captchaConfig, clientAddressConfig, mailConfig, rateLimitConfig, smsConfig } from './config/parts.js'
 import { createKeyRing, type AuthConfig } from './config.js'
 import { createEvents } from './events.js'
 import { createMailer } from './mail/mailer.js'
-import { servesMetrics } from './metrics-listener.js'
 import { createOutbound } from './outbound/outbound.js'
 import { createPasswordHasher, type PasswordHasher } from './passwords/password-hasher.js'
 import { connectLimitRedis } from './rate-limits/limit-redis.js'
@@ -18,12 +17,15 @@ import { createSmsSender, type SmsProvider } from './sms/sms-sender.js'
 import { createStores } from './stores.js'
 import { uiReturnUrl } from './ui/return-url.js'
 import { tablesOf } from './tables.js'
+import { tracedHasher, tracedOutbound, tracedStatements } from './telemetry/traced-ports.js'
 
 /** Outside things that a test may replace. All else is derived from them, so a replacement reaches every user. */
 export type Ports = {
   log: Logger
   now: () => Date
   hasher: PasswordHasher
+  /** Where spans go; none are made without it. */
+  tracing: Tracing
   /** Where SMS gateways and CAPTCHA services are. */
   smsUrls: Readonly<Record<SmsProvider, string>>
   captchaUrls: Readonly<Record<CaptchaProvider, string>>
@@ -36,17 +38,27 @@ const LOCK_TIMEOUT_MS = 5000
 /** The composition root: the only place that opens connections; with `createServices`, the only one that makes services. */
 export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
   const now = ports.now ?? (() => new Date())
-  const log = ports.log ?? createLogger({ level: config.logLevel, component: 'api', file: config.logFile })
-  const registry = createRegistry({ runtime: servesMetrics(config) })
+  const log = ports.log ?? createAuthLogger(config)
+  const { tracing } = ports
+  const registry = createRegistry({ runtime: config.metricsEnabled })
   const events = createEvents(log, registry)
   const keys = createKeyRing(config)
-  const db = createDb(config, log)
+  const db = createDb(config, log, tracing)
   const stores = createStores(tablesOf(config.dbNamespace))
   const redis =
     config.rateLimitRedisUrl === undefined ? undefined : connectLimitRedis(config.rateLimitRedisUrl, log)
-  const limits = createRateLimits(rateLimitConfig(config), { log, redis, now })
-  const outbound = createOutbound({ allowPrivateUrls: config.allowPrivateProviderUrls })
-  const mailer = createMailer({ config: mailConfig(config), outbound, limit: limits.mail, log })
+  const onMailRefused = () => events.mailRefused()
+  const limits = createRateLimits(rateLimitConfig(config), { log, redis, now, onMailRefused })
+  const directOutbound = createOutbound({ allowPrivateUrls: config.allowPrivateProviderUrls })
+  const outbound = tracing ? tracedOutbound(directOutbound, tracing) : directOutbound
+  const mailer = createMailer({
+    config: mailConfig(config),
+    outbound,
+    limit: limits.mail,
+    log,
+    observe: (kind, outcome) => events.mailTried(kind, outcome),
+    tracing,
+  })
   const smsWith = (template: string) =>
     createSmsSender({
       config: smsConfig(config, template),
@@ -60,7 +72,8 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
     outbound,
     verifyUrls: ports.captchaUrls,
   })
-  const hasher = ports.hasher ?? createPasswordHasher()
+  const directHasher = ports.hasher ?? createPasswordHasher({ observe: (...job) => events.hashing(...job) })
+  const hasher = tracing ? tracedHasher(directHasher, tracing) : directHasher
 
   const services = createServices({
     config,
@@ -92,6 +105,7 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
     log,
     registry,
     events,
+    tracing,
     db,
     stores,
     keys,
@@ -105,7 +119,7 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
     guard,
     /** Releases what was opened, in reverse order. */
     async close() {
-      if (hasher !== ports.hasher) await hasher.close()
+      if (!ports.hasher) await hasher.close()
       await mailer.close()
       await outbound.close()
       redis?.disconnect()
@@ -115,7 +129,10 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
   }
 }
 
-function createDb(config: AuthConfig, log: Logger): Db {
+export const createAuthLogger = ({ logLevel: level, logFile: file }: AuthConfig): Logger =>
+  createLogger({ level, component: 'api', file })
+
+function createDb(config: AuthConfig, log: Logger, tracing: Tracing | undefined): Db {
   return new Db({
     connectionString: config.databaseUrl,
     // 0 is "unlimited" (contract section 11); the pool has no word for that.
@@ -123,6 +140,7 @@ function createDb(config: AuthConfig, log: Logger): Db {
     applicationName: 'signet-auth',
     statementTimeoutMs: config.apiMaxRequestDuration,
     lockTimeoutMs: LOCK_TIMEOUT_MS,
+    trace: tracing && tracedStatements(tracing),
     onIdleError: (error) => log.warn('an idle database connection broke', { error }),
   })
 }

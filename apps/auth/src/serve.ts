@@ -1,31 +1,34 @@
 import { listen, type Service } from '@signet/http'
 import { createApp } from './app.js'
 import { loadAuthConfig, unsupportedVariables } from './config.js'
-import { createContext } from './context.js'
-import { startMetricsListener } from './metrics-listener.js'
+import { createAuthLogger, createContext } from './context.js'
+import { startMetrics, startTracing } from './telemetry/exporters.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** Starts the server; the returned service stops it, letting requests in flight end first. */
 export async function serve(env: Environment): Promise<Service> {
   const config = loadAuthConfig(env)
-  const context = createContext(config)
-  for (const name of unsupportedVariables(env)) context.events.unsupportedVariable(name)
-  const listener = await listen(createApp(context), { port: config.apiPort, host: config.apiHost }).catch(
-    async (error: unknown) => {
-      await context.close()
-      throw error
-    },
-  )
-  const metrics = await startMetricsListener(config, context.registry)
-  const stopCleanup = config.dbCleanupEnabled ? context.cleanup.start() : () => Promise.resolve()
-  context.events.started(listener.port)
-  return {
-    async close() {
-      await stopCleanup()
-      await listener.close()
-      await metrics?.close()
-      await context.close()
-    },
+  const log = createAuthLogger(config)
+  const tracing = await startTracing(config, log)
+  const context = createContext(config, { log, ...(tracing ? { tracing } : {}) })
+  let metrics: Awaited<ReturnType<typeof startMetrics>>
+  // Both exporters at once: each may take some seconds where its collector is down.
+  const flush = () => Promise.all([metrics?.close(), tracing?.close()])
+  const open: (() => Promise<unknown>)[] = [() => context.close(), flush]
+  const close = async () => {
+    for (const end of open.splice(0).reverse()) await end()
+  }
+  try {
+    for (const name of unsupportedVariables(env)) context.events.unsupportedVariable(name)
+    metrics = await startMetrics(config, context.registry, log)
+    const listener = await listen(createApp(context), { port: config.apiPort, host: config.apiHost })
+    open.push(() => listener.close())
+    if (config.dbCleanupEnabled) open.push(context.cleanup.start())
+    context.events.started(listener.port)
+    return { close }
+  } catch (error) {
+    await close()
+    throw error
   }
 }

@@ -2,7 +2,14 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { Db, isUnavailable, isUniqueViolation, migrate, withAdvisoryLock } from './index.js'
+import {
+  Db,
+  isUnavailable,
+  isUniqueViolation,
+  migrate,
+  type TraceStatement,
+  withAdvisoryLock,
+} from './index.js'
 
 // The testkit stands on this package, so these tests make their own database on the run's cluster.
 const cluster = process.env['SIGNET_TEST_DATABASE_URL'] ?? ''
@@ -19,6 +26,20 @@ afterAll(async () => {
   await db.close()
   await admin.query(`drop database ${name} with (force)`)
   await admin.close()
+})
+
+it('tells a tracer of statements and transactions, and shows it no parameters', async () => {
+  const told: string[] = []
+  const trace: TraceStatement = (statement, work) => {
+    told.push(statement)
+    return work()
+  }
+  const traced = new Db({ connectionString: url, max: 1, trace })
+  await traced.transaction((tx) => tx.query({ name: 'one', text: 'select $1::text' }, ['secret']))
+  await traced.query('select 2')
+  await traced.connection((connection) => connection.query('select 3'))
+  await traced.close()
+  expect(told).toEqual(['transaction', 'one', 'select 2', 'select 3'])
 })
 
 describe('transaction', () => {

@@ -12,6 +12,9 @@ declare const inTransaction: unique symbol
 /** A connection inside a transaction. Store functions that are only safe there ask for it by this type. */
 export type Tx = Queryable & { readonly [inTransaction]: true }
 
+/** Is told of each statement (the name of a prepared one, else its text) and of `transaction`, around the work itself. */
+export type TraceStatement = <T>(statement: string, work: () => Promise<T>) => Promise<T>
+
 export type DbOptions = {
   connectionString: string
   /** Connections at most; the pool waits for a free one up to `connectionTimeoutMs`. */
@@ -25,13 +28,17 @@ export type DbOptions = {
   lockTimeoutMs?: number
   /** Called when an idle connection breaks; without a listener that would end the process. */
   onIdleError?: (error: Error) => void
+  /** For traces; parameters are not shown to it. */
+  trace?: TraceStatement | undefined
 }
 
 /** A connection pool. Queries on it commit by themselves; `transaction` gives several statements one fate. */
 export class Db implements Queryable {
   readonly pool: pg.Pool
+  readonly #trace: TraceStatement | undefined
 
   constructor(options: DbOptions) {
+    this.#trace = options.trace
     this.pool = new pg.Pool({
       connectionString: options.connectionString,
       max: options.max ?? 10,
@@ -45,21 +52,25 @@ export class Db implements Queryable {
   }
 
   query<R extends object>(text: string | { name: string; text: string }, values: readonly unknown[] = []) {
-    return run<R>(this.pool, text, values)
+    return run<R>(this.pool, text, values, this.#trace)
   }
 
   /**
    * Runs `work` between `begin` and `commit`; any error rolls back and is thrown on. Verdicts that must survive (a
    * replayed token revokes its family) are returned from `work` and thrown by the caller after the commit.
    */
-  async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#trace ? this.#trace('transaction', () => this.#transaction(work)) : this.#transaction(work)
+  }
+
+  async #transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const client = await this.pool.connect()
     let broken: Error | undefined
     const onError = (error: Error) => (broken = error)
     client.on('error', onError)
     try {
       await client.query('begin')
-      const result = await work({ query: (text, values = []) => run(client, text, values) } as Tx)
+      const result = await work(queryable(client, this.#trace) as Tx)
       await client.query('commit')
       return result
     } catch (error) {
@@ -78,7 +89,7 @@ export class Db implements Queryable {
     const onError = (error: Error) => (broken = error)
     client.on('error', onError)
     try {
-      return await work({ query: (text, values = []) => run(client, text, values) })
+      return await work(queryable(client, this.#trace))
     } catch (error) {
       broken ??= error instanceof Error && !('severity' in error) ? error : undefined
       throw error
@@ -106,12 +117,28 @@ export class Db implements Queryable {
   }
 }
 
-async function run<R extends object>(
+const queryable = (client: pg.PoolClient, trace: TraceStatement | undefined): Queryable => ({
+  query: (text, values = []) => run(client, text, values, trace),
+})
+
+function run<R extends object>(
   target: pg.Pool | pg.PoolClient,
   text: string | { name: string; text: string },
   values: readonly unknown[],
+  trace: TraceStatement | undefined,
 ) {
   const statement = typeof text === 'string' ? { text } : text
+  if (!trace) return send<R>(target, statement, values)
+  return trace('name' in statement ? statement.name : statement.text, () =>
+    send<R>(target, statement, values),
+  )
+}
+
+async function send<R extends object>(
+  target: pg.Pool | pg.PoolClient,
+  statement: { name?: string; text: string },
+  values: readonly unknown[],
+) {
   const { rows, rowCount } = await target.query<R & pg.QueryResultRow>({ ...statement, values: [...values] })
   return { rows: rows as R[], rowCount }
 }

@@ -1,4 +1,4 @@
-export { Db, type DbOptions, type Queryable, type Tx } from './db.js'
+export { Db, type DbOptions, type Queryable, type TraceStatement, type Tx } from './db.js'
 export { isUniqueViolation, isUnavailable, isLockTimeout, isDeadlock } from './pg-errors.js'
 export { migrate, type MigrateOptions } from './migrate.js'
 export { withAdvisoryLock } from './advisory-lock.js'

@@ -15,6 +15,7 @@ export { errorHandler, notFoundHandler, type ErrorHandlerOptions } from './error
 export {
   requestContext,
   contextOf,
+  statusSeen,
   type RequestContext,
   type RequestContextOptions,
 } from './request-context.js'

@@ -58,6 +58,7 @@ function pipeline(spec: Route, options: MountOptions): RequestHandler {
   const run = async (req: Request, res: Response, end: RequestEnd): Promise<Answer | void> => {
     const context = contextOf(res)
     context.route = spec.path
+    context.params = req.params
     await spec.limit?.(req, context)
     const caller = await spec.authenticate?.(req, context)
     await spec.guard?.({ caller, req, res, context })

@@ -1,13 +1,15 @@
-import { pickRequestId, type Logger, type LogLevel } from '@signet/telemetry'
+import { inScope, pickRequestId, type Logger, type LogLevel, type Scope } from '@signet/telemetry'
 import { type Request, type RequestHandler, type Response } from 'express'
 import { Histogram, type Registry } from 'prom-client'
 
 /** What belongs to one request and is not HTTP: made by the first middleware, read with {@link contextOf}. */
-export type RequestContext = {
+export type RequestContext = Scope & {
   readonly requestId: string
   readonly log: Logger
   /** Path pattern of the route that took the request; empty until one did. */
   route: string
+  /** What the request has in the places of the pattern. */
+  params: Readonly<Record<string, string | string[]>>
   /** More members of the request's log line; `error_code` is set by the error handler. */
   readonly fields: Record<string, unknown>
 }
@@ -40,8 +42,7 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
     res.setHeader('X-Request-Id', requestId)
     res.on('close', () => {
       const ms = performance.now() - startedAt
-      // A client that went away before the answer is not a success; 499 is the word proxies use for it.
-      const status = res.writableFinished ? res.statusCode : 499
+      const status = statusSeen(res)
       const route = context.route === '' ? 'unmatched' : context.route
       observe(req.method, route, Math.floor(status / 100), ms / 1000)
       if (quiet(req)) return
@@ -56,19 +57,22 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
         ...context.fields,
       })
     })
-    next()
+    inScope(context, next)
   }
 }
 
 /** The logger is made when it is asked for: most requests leave one line. */
 function newContext(log: Logger, requestId: string): RequestContext {
+  const logFields = { request_id: requestId }
   let own: Logger | undefined
   return {
     requestId,
     get log() {
-      return (own ??= log.child({ request_id: requestId }))
+      return (own ??= log.child(logFields))
     },
+    logFields,
     route: '',
+    params: {},
     fields: {},
   }
 }
@@ -76,6 +80,9 @@ function newContext(log: Logger, requestId: string): RequestContext {
 export function contextOf(res: Response): RequestContext {
   return res.locals['context'] as RequestContext
 }
+
+/** A client that went away before the answer is not a success; 499 is the word proxies use for it. */
+export const statusSeen = (res: Response): number => (res.writableFinished ? res.statusCode : 499)
 
 // The query may carry tokens and codes, so the log has the path alone.
 const pathOf = (req: Request) => req.originalUrl.split('?', 1)[0] ?? ''

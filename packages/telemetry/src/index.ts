@@ -2,3 +2,14 @@ export { createLogger, type Logger, type LogLevel, type LoggerOptions, logLevels
 export { redact } from './redact.js'
 export { createRegistry, type MetricsRegistry } from './metrics.js'
 export { newRequestId, pickRequestId } from './request-id.js'
+export { currentScope, inScope, type Scope } from './scope.js'
+export {
+  samplerNames,
+  type SamplerName,
+  type Span,
+  type SpanAttributes,
+  type SpanKind,
+  type SpanOptions,
+  type Tracing,
+} from './tracing.js'
+export { type OtlpOptions } from './otlp-options.js'

@@ -1,6 +1,7 @@
 import winston from 'winston'
 import { LineBatch } from './line-batch.js'
 import { redact } from './redact.js'
+import { currentScope } from './scope.js'
 
 /** Most severe first. `panic` and `fatal` exist because the auth contract names them (section 11, LOG_LEVEL). */
 export const logLevels = ['panic', 'fatal', 'error', 'warn', 'info', 'debug'] as const
@@ -32,7 +33,7 @@ export type LoggerOptions = {
 
 const LEVELS = Object.fromEntries(logLevels.map((level, index) => [level, index])) as Record<LogLevel, number>
 
-/** One JSON object a line: `{"time","level","component","msg",…fields}`. */
+/** One JSON object a line: `{"time","level","component","msg",…fields}`, with the fields of the scope at hand. */
 export function createLogger(options: LoggerOptions): Logger {
   return wrap(createOutput(options), { component: options.component })
 }
@@ -40,7 +41,7 @@ export function createLogger(options: LoggerOptions): Logger {
 function wrap(output: Output, base: LogFields): Logger {
   const log = (level: LogLevel, message: string, fields: LogFields = {}) => {
     if (!output.takes(level)) return
-    const record = redact({ ...base, ...fields }) as LogFields
+    const record = redact({ ...base, ...currentScope()?.logFields, ...fields }) as LogFields
     output.write(JSON.stringify({ time: new Date().toISOString(), level, msg: redact(message), ...record }))
   }
   return {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from '@jest/globals'
-import { createLogger, createRegistry, pickRequestId, redact } from './index.js'
+import { createLogger, createRegistry, currentScope, inScope, pickRequestId, redact } from './index.js'
 
 function capture(level: 'info' | 'debug' = 'info') {
   const lines: Record<string, unknown>[] = []
@@ -58,6 +58,32 @@ describe('a logger on standard output', () => {
     const { stdout } = run(body)
     const lines = stdout.trim().split('\n')
     expect(lines.map((line) => (JSON.parse(line) as { n: number }).n)).toEqual([0, 1, 2])
+  })
+})
+
+describe('inScope', () => {
+  it('puts its fields on every line of the work, and keeps works at the same time apart', async () => {
+    const { log, lines } = capture()
+    const work = (id: string) =>
+      inScope({ logFields: { request_id: id } }, async () => {
+        await new Promise(setImmediate)
+        log.info('done', { id })
+        expect(currentScope()?.logFields).toEqual({ request_id: id })
+      })
+    await Promise.all([work('a'), work('b'), work('c')])
+    log.info('outside')
+    expect(lines.map(({ id, request_id }) => [id, request_id])).toEqual([
+      ['a', 'a'],
+      ['b', 'b'],
+      ['c', 'c'],
+      [undefined, undefined],
+    ])
+  })
+
+  it('redacts its fields like all others', () => {
+    const { log, lines } = capture()
+    inScope({ logFields: { token: 'x' } }, () => log.info('line'))
+    expect(lines).toMatchObject([{ token: '[redacted]' }])
   })
 })
 

@@ -14,6 +14,12 @@ export { createTestDatabase, migrationsKey, type TestDatabase, type TestDatabase
 export { Person } from './person.js'
 export { type Form, FormBrowser, formOf, type Seen } from './form-browser.js'
 export {
+  startOtlpCollector,
+  type CollectedPoint,
+  type CollectedSpan,
+  type OtlpCollector,
+} from './otlp/collector.js'
+export {
   type PrivatePostgres,
   type PrivateRedis,
   startPrivatePostgres,

@@ -79,35 +79,4 @@ export const serverSettings = {
     doc: 'Least severe level that is logged.',
   }),
   logFile: text({ env: 'AUTH_LOG_FILE', optional: true, doc: 'Write logs to this file instead of stdout.' }),
-  tracingEnabled: boolean({ env: 'AUTH_TRACING_ENABLED', fallback: false, doc: 'Export traces.' }),
-  tracingExporter: choice({
-    env: 'AUTH_TRACING_EXPORTER',
-    choices: ['opentelemetry'],
-    fallback: 'opentelemetry',
-    doc: 'How traces leave the process.',
-  }),
-  metricsEnabled: boolean({ env: 'AUTH_METRICS_ENABLED', fallback: false, doc: 'Export metrics.' }),
-  metricsExporter: choice({
-    env: 'AUTH_METRICS_EXPORTER',
-    choices: ['opentelemetry', 'prometheus'],
-    fallback: 'opentelemetry',
-    doc: 'How metrics leave the process: pushed, or fetched from a listener of their own.',
-  }),
-  prometheusHost: text({
-    env: 'OTEL_EXPORTER_PROMETHEUS_HOST',
-    fallback: '0.0.0.0',
-    doc: 'Address of the Prometheus listener.',
-  }),
-  prometheusPort: integer({
-    env: 'OTEL_EXPORTER_PROMETHEUS_PORT',
-    fallback: 9100,
-    max: 65535,
-    doc: 'Port of the Prometheus listener.',
-  }),
-  otelResourceAttributes: text({
-    env: 'OTEL_RESOURCE_ATTRIBUTES',
-    optional: true,
-    doc: 'Resource attributes of traces and metrics, `key=value,key=value`.',
-  }),
-  debug: boolean({ env: ['AUTH_DEBUG', 'DEBUG'], fallback: false, doc: 'Diagnostics of the tracing SDK.' }),
 }

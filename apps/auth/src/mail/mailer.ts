@@ -1,5 +1,5 @@
 import { isAppError } from '@signet/errors'
-import { type Logger } from '@signet/telemetry'
+import { type Logger, type Tracing } from '@signet/telemetry'
 import { createTransport } from 'nodemailer'
 import { authError } from '../errors/auth-error.js'
 import { type Outbound } from '../outbound/outbound.js'
@@ -45,6 +45,7 @@ type Deps = {
   limit: GlobalLimit
   /** Told about each mail that was tried, for the counters of 12.5. */
   observe?: (kind: MailKind | NoticeKind, outcome: 'sent' | 'failed') => void
+  tracing?: Tracing | undefined
   now?: () => Date
   /** Certificate authority of an SMTP server in tests. */
   smtpCa?: string
@@ -55,7 +56,7 @@ const IMPLICIT_TLS_PORT = 465
 const CONNECT_TIMEOUT_MS = 4000
 const SILENCE_TIMEOUT_MS = 5000
 
-export function createMailer({ config, outbound, log, limit, observe, now, smtpCa }: Deps): Mailer {
+export function createMailer({ config, outbound, log, limit, observe, tracing, now, smtpCa }: Deps): Mailer {
   const renderer = new MailRenderer({ config, outbound, log, now })
   const authorized = new Set(config.authorizedAddresses.map(withoutLabel))
   const transport = config.smtp && openTransport(config.smtp, smtpCa)
@@ -67,7 +68,9 @@ export function createMailer({ config, outbound, log, limit, observe, now, smtpC
     await limit.consume()
     try {
       const mail = await renderer.render(kind, variables)
-      await transport.sendMail({ ...mail, to: { name: '', address: to } })
+      const submit = () => transport.sendMail({ ...mail, to: { name: '', address: to } })
+      if (!tracing) await submit()
+      else await tracing.span('smtp', { kind: 'client', attributes: { 'auth.mail.kind': kind } }, submit)
       observe?.(kind, 'sent')
     } catch (cause) {
       observe?.(kind, 'failed')

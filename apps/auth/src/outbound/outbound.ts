@@ -28,7 +28,7 @@ export type OutboundResponse = {
 }
 
 /** No answer. The message is for the log: it names the host, never the rest of the URL, which may hold secrets. */
-class OutboundError extends Error {
+export class OutboundError extends Error {
   override name = 'OutboundError'
 
   constructor(

@@ -44,6 +44,8 @@ type Deps = {
   /** Shared counts (AUTH_RATE_LIMIT_REDIS_URL, see `connectLimitRedis`); without it each process counts for itself. */
   redis?: Redis | undefined
   now?: () => Date
+  /** Told about each mail that the quota refuses, for the counters of 12.5. */
+  onMailRefused?: () => void
 }
 
 const MINUTE_MS = 60_000
@@ -77,7 +79,7 @@ export function createRateLimits(config: RateLimitConfig, deps: Deps): RateLimit
     anonymous: keyed('anonymous', config.anonymousUsers, HOUR_MS),
     mfaChallenge: keyed('mfa-challenge', config.mfaChallengeAndVerify, MINUTE_MS),
     mfaVerify: keyed('mfa-verify', config.mfaChallengeAndVerify, MINUTE_MS),
-    mail: quota('mail', config.emailSent, 'over_email_send_rate_limit', deps),
+    mail: telling(quota('mail', config.emailSent, 'over_email_send_rate_limit', deps), deps.onMailRefused),
     sms: quota('sms', config.smsSent, 'over_sms_send_rate_limit', deps),
   }
 }
@@ -103,6 +105,14 @@ function quota(name: string, sent: SendQuota | undefined, code: QuotaCode, deps:
     },
   }
 }
+
+const telling = (limit: GlobalLimit, onRefused: () => void = () => undefined): GlobalLimit => ({
+  consume: () =>
+    limit.consume().catch((error: unknown) => {
+      onRefused()
+      throw error
+    }),
+})
 
 /** From Redis, and from this process's memory while Redis does not answer: worse limits, but no outage. */
 function takeFrom(name: string, shape: BucketShape, { redis, now = () => new Date() }: Deps): TakeToken {

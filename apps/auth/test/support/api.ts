@@ -69,7 +69,7 @@ export type Session = { access_token: string; refresh_token: string; user: Json 
 export type SignedUp = Session & { email: string; password: string }
 
 /** Link and code of the next mail to an address. */
-export async function mailTo(server: TestServer, to: string, after?: { id: number }) {
+export async function mailTo(server: { inbox: TestServer['inbox'] }, to: string, after?: { id: number }) {
   const mail = await server.inbox.waitForMail({ to, ...(after ? { after } : {}) })
   const link = mail.links.find((url) => url.includes('token='))
   const code = /\b(\d{6,10})\b/.exec(mail.text || mail.html)?.[1]

@@ -1,3 +1,8 @@
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startInbox, type Inbox } from '@signet/local'
 import { listen, type Listener } from '@signet/http'
@@ -8,6 +13,7 @@ import { loadAuthConfig } from '../../src/config.js'
 import { createContext, type AuthContext, type Ports } from '../../src/context.js'
 import { migrateDatabase } from '../../src/migrations.js'
 import { createPasswordHasher, type PasswordHasher } from '../../src/passwords/password-hasher.js'
+import { serve } from '../../src/serve.js'
 
 export const SITE = 'https://app.example.com'
 export const JWT_SECRET = 'test-secret-0123456789-abcdefghijklmnopqrstuvwxyz'
@@ -83,6 +89,59 @@ async function closeAll(listener: Listener, context: AuthContext, inbox: Inbox, 
   const hasher = sharedHasher
   sharedHasher = undefined
   await hasher?.close()
+}
+
+/** The service as its process runs it, from variables to sockets. */
+export type ServedProcess = {
+  url: string
+  inbox: Inbox
+  /** Stops the service; what it stands on stays until `close`. */
+  stop(): Promise<void>
+  /** Everything in its log file. */
+  lines(): LogLine[]
+  close(): Promise<void>
+}
+
+export async function startServed(env: Record<string, string>): Promise<ServedProcess> {
+  const [database, inbox] = await Promise.all([testDatabase(), startInbox()])
+  const folder = mkdtempSync(join(tmpdir(), 'signet-auth-served-'))
+  const logFile = join(folder, 'log')
+  const lines = () =>
+    readFileSync(logFile, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as LogLine)
+  const port = await freePort()
+  const service = await serve({
+    ...environment(database.url, inbox),
+    AUTH_API_HOST: '127.0.0.1',
+    AUTH_API_PORT: String(port),
+    AUTH_LOG_FILE: logFile,
+    ...env,
+  })
+  let stopped: Promise<void> | undefined
+  const stop = () => (stopped ??= service.close())
+  return {
+    url: `http://127.0.0.1:${port}`,
+    inbox,
+    stop,
+    lines,
+    async close() {
+      await stop()
+      await inbox.close()
+      await database.drop()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
 }
 
 /** A working configuration; the public URL is not where the server listens, so links cannot come from `Host`. */

@@ -1,0 +1,14 @@
+import { listen, metricsHandler, type Listener } from '@signet/http'
+import { type MetricsRegistry } from '@signet/telemetry'
+import express from 'express'
+import { type AuthConfig } from '../config.js'
+
+/** Prometheus scrapes on a listener of its own, path `/` (contract 12.5). */
+export function startMetricsListener(
+  { prometheusHost: host, prometheusPort: port }: Pick<AuthConfig, 'prometheusHost' | 'prometheusPort'>,
+  registry: MetricsRegistry,
+): Promise<Listener> {
+  const app = express().disable('x-powered-by')
+  app.get('/', metricsHandler(registry))
+  return listen(app, { port, host })
+}

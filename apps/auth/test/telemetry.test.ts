@@ -1,0 +1,358 @@
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { type AddressInfo } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { ConfigError } from '@signet/config'
+import { startOtlpCollector, waitFor, type CollectedSpan, type OtlpCollector } from '@signet/testkit'
+import { loadAuthConfig } from '../src/config.js'
+import { anEmail, get, mailTo, PASSWORD, post, put } from './support/api.js'
+import { depart, providerEnv, startFakeProvider, type FakeProvider } from './support/fake-provider.js'
+import { freePort, startServed, type ServedProcess } from './support/server.js'
+import { serviceToken } from './support/tokens.js'
+
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+const pushTo = (collector: OtlpCollector, more: Record<string, string> = {}) => ({
+  AUTH_TRACING_ENABLED: 'true',
+  AUTH_METRICS_ENABLED: 'true',
+  OTEL_EXPORTER_OTLP_ENDPOINT: collector.httpUrl,
+  OTEL_BSP_SCHEDULE_DELAY: '20',
+  OTEL_METRIC_EXPORT_INTERVAL: '100',
+  OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=te%20st,service.name=overridden,auth.version=forged',
+  OTEL_SERVICE_NAME: 'identity',
+  ...more,
+})
+
+describe('a service that exports over OTLP (contract 12.4 and 12.5)', () => {
+  let collector: OtlpCollector
+  let provider: FakeProvider
+  let server: ServedProcess
+  const email = anEmail()
+  const secrets: string[] = [email, PASSWORD]
+
+  /** Sign-up, confirmation, sign-in, refresh, administration and a provider, with everything that must not be told. */
+  beforeAll(async () => {
+    collector = await startOtlpCollector()
+    provider = await startFakeProvider({
+      'POST /login/oauth/access_token': { body: { access_token: 'provider-token-1', token_type: 'bearer' } },
+      'GET /api/v3/user': { status: 500, body: {} },
+    })
+    server = await startServed({ ...pushTo(collector), ...providerEnv('github', provider.url) })
+    await post(server, '/signup', { email, password: PASSWORD })
+    const { token = '' } = await mailTo(server, email)
+    const { body } = await get(
+      server,
+      `/verify?type=signup&token=${token}&redirect_to=https://app.example.com`,
+    )
+    expect(body).toEqual({})
+    const signedIn = await post(server, '/token?grant_type=password', { email, password: PASSWORD })
+    const { access_token: access, refresh_token: refresh } = signedIn.body as Record<string, string>
+    const user = signedIn.body['user'] as { id: string }
+    await post(server, '/token?grant_type=refresh_token', { refresh_token: refresh })
+    await put(server, '/user', { data: { full_name: 'Ann Example' } }, { token: access })
+    const admin = serviceToken()
+    await get(server, `/admin/users/${user.id}`, {
+      token: admin,
+      headers: {
+        traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+        'user-agent': 'spy/1.0',
+      },
+    })
+    await get(server, `/admin/users/${email}`, { token: admin })
+    await get(server, '/nowhere/at-all?token=query-secret')
+    const { state } = await depart(server, 'github')
+    await get(server, `/callback?code=provider-code-1&state=${state}`)
+    secrets.push(token, access ?? '', refresh ?? '', admin, state)
+    secrets.push('provider-code-1', 'provider-token-1', 'Ann Example', 'query-secret', 'spy/1.0', '127.0.0.1')
+    await server.stop()
+  })
+  afterAll(async () => {
+    await server.close()
+    provider.close()
+    await collector.close()
+  })
+
+  const requests = () => collector.spans.filter(({ kind }) => kind === 'server')
+  const spanOf = (name: string) => {
+    const found = requests().find((span) => span.name === name)
+    if (!found)
+      throw new Error(
+        `no span ${name}, only ${requests()
+          .map((span) => span.name)
+          .join(', ')}`,
+      )
+    return found
+  }
+  const childrenOf = ({ spanId }: CollectedSpan) =>
+    collector.spans.filter((span) => span.parentSpanId === spanId)
+
+  it('sends a span for each request, with its route and the version', () => {
+    expect(requests()).toHaveLength(10)
+    expect(spanOf('POST /token')).toMatchObject({
+      attributes: {
+        'http.method': 'POST',
+        'http.route': '/token',
+        'http.status_code': 200,
+        'auth.request_id': expect.stringMatching(/^[0-9a-f-]{36}$/),
+      },
+      resource: {
+        'auth.version': expect.stringMatching(/^\d+\.\d+\.\d+/),
+        'service.name': 'identity',
+        'deployment.environment.name': 'te st',
+      },
+    })
+  })
+
+  it('writes parameters of a route in braces and sends their ids, but nothing else in their place', () => {
+    const [found, refused] = requests().filter(({ name }) => name === 'GET /admin/users/{user_id}')
+    expect(found?.attributes).toMatchObject({
+      'http.route': '/admin/users/{user_id}',
+      'http.route.params.user_id': expect.stringMatching(/^[0-9a-f-]{36}$/),
+      'http.status_code': 200,
+    })
+    expect(refused?.attributes).toMatchObject({
+      'http.route.params.user_id': 'invalid',
+      'http.status_code': 404,
+      'auth.error_code': 'validation_failed',
+    })
+  })
+
+  it('continues the trace of its caller', () => {
+    expect(spanOf('GET /admin/users/{user_id}')).toMatchObject({
+      traceId: '0af7651916cd43dd8448eb211c80319c',
+      parentSpanId: 'b7ad6b7169203331',
+    })
+  })
+
+  it('names a request that no route took by its method alone', () => {
+    expect(spanOf('GET').attributes).toMatchObject({ 'http.method': 'GET', 'http.status_code': 404 })
+    expect(spanOf('GET').attributes).not.toHaveProperty('http.route')
+  })
+
+  it('shows what a request spent its time on', () => {
+    const names = childrenOf(spanOf('POST /signup')).map(({ name }) => name)
+    expect(names).toEqual(expect.arrayContaining(['hash password', 'transaction', 'smtp']))
+    const transaction = childrenOf(spanOf('POST /signup')).find(({ name }) => name === 'transaction')
+    if (!transaction) throw new Error('no transaction')
+    expect(childrenOf(transaction).map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['insert users', 'audit_insert']),
+    )
+    const calls = childrenOf(spanOf('GET /callback')).filter(
+      ({ attributes }) => 'server.address' in attributes,
+    )
+    expect(calls.map(({ name, kind, attributes }) => [name, kind, attributes['http.status_code']])).toEqual([
+      ['POST', 'client', 200],
+      ['GET', 'client', 500],
+    ])
+  })
+
+  it('tells no secret, no address and no name in anything it sends', () => {
+    const sent = Buffer.concat(collector.messages.map(({ bytes }) => bytes)).toString('latin1')
+    const [provided = ''] = collector.spans
+      .map(({ attributes }) => attributes['server.address'])
+      .filter(Boolean)
+    expect(sent.length).toBeGreaterThan(10_000)
+    // The host of the provider is loopback here, and is the one address that is meant to be told.
+    const rest = sent.replaceAll(String(provided), '')
+    for (const secret of secrets) {
+      expect(secret).not.toBe('')
+      expect({ secret, told: rest.includes(secret) }).toEqual({ secret, told: false })
+    }
+  })
+
+  it('passes no trace on to other companies', () => {
+    for (const { headers } of provider.seen) expect(headers).not.toHaveProperty('traceparent')
+  })
+
+  it('sends the counters of the contract and the figures of the process', () => {
+    const last = (name: string, labels: Record<string, unknown> = {}) =>
+      collector.points.findLast(
+        (point) =>
+          point.name === name &&
+          Object.entries(labels).every(([key, value]) => point.attributes[key] === value),
+      )
+    const value = (name: string, labels?: Record<string, unknown>) => last(name, labels)?.value
+    expect(value('auth_running')).toBe(1)
+    expect(value('http_status_codes', { code: 200, http_route: '/token' })).toBe(2)
+    expect(value('http_status_codes', { code: 404, http_route: 'unmatched' })).toBe(1)
+    expect(last('http_request_duration_seconds', { route: '/token', status_class: '2xx' })).toMatchObject({
+      type: 'histogram',
+      value: 2,
+    })
+    expect(value('global_auth_email_send_operations_total', { type: 'confirmation' })).toBe(1)
+    expect(value('auth_generate_from_password_submitted')).toBe(1)
+    expect(value('auth_generate_from_password_completed')).toBe(1)
+    expect(value('auth_compare_hash_and_password_submitted')).toBe(1)
+    expect(value('auth_compare_hash_and_password_completed')).toBe(1)
+    expect(value('auth_cleanup_affected_rows')).toBe(0)
+    expect(value('nodejs_eventloop_lag_seconds')).toBeGreaterThanOrEqual(0)
+    expect(value('process_resident_memory_bytes')).toBeGreaterThan(1e6)
+    expect(last('auth_running')?.resource).toMatchObject({ 'service.name': 'identity' })
+  })
+})
+
+describe('a service whose collector is down', () => {
+  it.each(['refuses connections', 'takes them and never answers'])(
+    'serves and stops as ever when it %s',
+    async (how) => {
+      const silent = createServer(() => undefined).listen(0, '127.0.0.1')
+      await once(silent, 'listening')
+      cleanups.push(() => (silent.closeAllConnections(), silent.close()))
+      const port = how.startsWith('refuses') ? await freePort() : (silent.address() as AddressInfo).port
+      const server = await startServed({
+        AUTH_TRACING_ENABLED: 'true',
+        AUTH_METRICS_ENABLED: 'true',
+        OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+        OTEL_EXPORTER_OTLP_TIMEOUT: '4000',
+        OTEL_BSP_SCHEDULE_DELAY: '1',
+        OTEL_METRIC_EXPORT_INTERVAL: '100',
+      })
+      cleanups.push(() => server.close())
+      for (let i = 0; i < 20; i++) expect((await get(server, '/settings')).status).toBe(200)
+      const startedAt = performance.now()
+      await server.stop()
+      expect(performance.now() - startedAt).toBeLessThan(3900)
+    },
+  )
+})
+
+describe('a service that Prometheus scrapes (contract 12.5)', () => {
+  it('answers on a listener of its own at `/`, and nowhere on the public one', async () => {
+    const port = await freePort()
+    const server = await startServed({
+      AUTH_METRICS_ENABLED: 'true',
+      AUTH_METRICS_EXPORTER: 'prometheus',
+      OTEL_EXPORTER_PROMETHEUS_HOST: '127.0.0.1',
+      OTEL_EXPORTER_PROMETHEUS_PORT: String(port),
+      AUTH_RATE_LIMIT_EMAIL_SENT: '1',
+    })
+    cleanups.push(() => server.close())
+    for (let i = 0; i < 2; i++) await post(server, '/magiclink', { email: anEmail() })
+    const scraped = await fetch(`http://127.0.0.1:${port}/`)
+    expect(scraped.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)
+    const text = await scraped.text()
+    const lines = text.split('\n')
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'auth_running 1',
+        'http_status_codes{code="200",http_route="/magiclink"} 1',
+        'http_status_codes{code="429",http_route="/magiclink"} 1',
+        'http_request_duration_seconds_count{method="POST",route="/magiclink",status_class="4xx"} 1',
+        'auth_email_rate_limit_counter{path="/magiclink"} 1',
+        'global_auth_email_send_operations_total{type="confirmation"} 1',
+        'auth_generate_from_password_submitted 2',
+        'auth_generate_from_password_completed 2',
+        'auth_compare_hash_and_password_submitted 0',
+        'auth_compare_hash_and_password_completed 0',
+        'auth_cleanup_affected_rows 0',
+      ]),
+    )
+    expect(text).toContain('nodejs_eventloop_lag_seconds')
+    expect((await get(server, '/metrics')).status).toBe(404)
+    await server.stop()
+    await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow()
+  })
+
+  it('counts mails that could not be sent', async () => {
+    const port = await freePort()
+    const server = await startServed({
+      AUTH_METRICS_ENABLED: 'true',
+      AUTH_METRICS_EXPORTER: 'prometheus',
+      OTEL_EXPORTER_PROMETHEUS_HOST: '127.0.0.1',
+      AUTH_OTEL_EXPORTER_PROMETHEUS_PORT: String(port),
+      AUTH_SMTP_PORT: String(await freePort()),
+    })
+    cleanups.push(() => server.close())
+    expect((await post(server, '/signup', { email: anEmail(), password: PASSWORD })).status).toBe(500)
+    const text = await (await fetch(`http://127.0.0.1:${port}/`)).text()
+    expect(text).toContain('global_auth_email_send_operations_total{type="confirmation"} 1')
+    expect(text).toContain('global_auth_email_send_errors_total{type="confirmation"} 1')
+  })
+})
+
+describe('a service with DEBUG=true', () => {
+  it('logs what the OpenTelemetry SDK does', async () => {
+    const collector = await startOtlpCollector()
+    cleanups.push(() => collector.close())
+    const server = await startServed(
+      pushTo(collector, { DEBUG: 'true', OTEL_EXPORTER_OTLP_HEADERS: 'x-key=topsecret' }),
+    )
+    cleanups.push(() => server.close())
+    await get(server, '/settings')
+    await waitFor(() => collector.spans.length > 0, { describe: 'a span' })
+    expect(collector.messages[0]?.headers['x-key']).toBe('topsecret')
+    await waitFor(() => server.lines().some(({ msg }) => msg === 'OpenTelemetry'), {
+      describe: 'diagnostics',
+    })
+    expect(JSON.stringify(server.lines())).not.toContain('topsecret')
+  })
+})
+
+describe('settings of telemetry', () => {
+  const required = {
+    AUTH_SITE_URL: 'https://app.example.com',
+    AUTH_API_EXTERNAL_URL: 'https://auth.example.com',
+    AUTH_DB_DRIVER: 'postgres',
+    DATABASE_URL: 'postgres://127.0.0.1/auth',
+    AUTH_JWT_SECRET: 'test-secret-0123456789-abcdefghijklmnopqrstuvwxyz',
+    AUTH_EXTERNAL_EMAIL_ENABLED: 'false',
+  }
+  const problemsOf = (env: Record<string, string>): readonly string[] => {
+    try {
+      loadAuthConfig({ ...required, ...env })
+    } catch (error) {
+      if (error instanceof ConfigError) return error.problems
+      throw error
+    }
+    return []
+  }
+
+  it.each([
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'ftp://collector'],
+    ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'nonsense'],
+    ['OTEL_EXPORTER_OTLP_METRICS_ENDPOINT', 'http://'],
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'http/json'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'no-equals-sign'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'a b=c'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'key=%zz'],
+    ['OTEL_EXPORTER_OTLP_TIMEOUT', '10s'],
+    ['OTEL_EXPORTER_OTLP_COMPRESSION', 'zstd'],
+    ['OTEL_RESOURCE_ATTRIBUTES', '=x'],
+    ['OTEL_TRACES_SAMPLER', 'sometimes'],
+    ['OTEL_TRACES_SAMPLER_ARG', '1.5'],
+    ['OTEL_BSP_SCHEDULE_DELAY', '-7'],
+    ['OTEL_METRIC_EXPORT_INTERVAL', '7'],
+    ['OTEL_EXPORTER_PROMETHEUS_PORT', '70000'],
+    ['AUTH_OTEL_EXPORTER_PROMETHEUS_PORT', 'x'],
+  ])('refuse %s=%s by name and without the value', (name, value) => {
+    const problems = problemsOf({ [name]: value })
+    expect(problems).toHaveLength(1)
+    expect(problems[0]).toMatch(new RegExp(`^${name} must `))
+    expect(problems[0]?.slice(name.length)).not.toContain(value)
+  })
+
+  it('refuse a path in the address of a gRPC collector', () => {
+    const env = {
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example.com/v1/traces',
+    }
+    expect(problemsOf(env)).toEqual([expect.stringMatching(/^OTEL_EXPORTER_OTLP_ENDPOINT must have no path/)])
+    expect(problemsOf({ ...env, OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example.com:4317' })).toEqual(
+      [],
+    )
+  })
+
+  it('read the lists of OpenTelemetry in its own encoding', () => {
+    const config = loadAuthConfig({
+      ...required,
+      OTEL_EXPORTER_OTLP_HEADERS: 'api-key=a%2Cb, other=x=y',
+      OTEL_RESOURCE_ATTRIBUTES: 'region=eu%20west',
+    })
+    expect(config.otlpHeaders).toEqual({ 'api-key': 'a,b', other: 'x=y' })
+    expect(config.otelResourceAttributes).toEqual({ region: 'eu west' })
+  })
+})
