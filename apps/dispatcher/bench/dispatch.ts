@@ -1,20 +1,41 @@
-// `npm run bench -- dispatch [rounds=5] [only=<regular expression>]`: one JSON line per result (issue 5, point 7).
+// `npm run bench -- dispatch [rounds=5] [only=<regular expression of case names>] [profile=<folder>] [list]`
+// One JSON line per result (issue 5, point 7). How to read them: docs/design.md, "Where the time goes".
 import { measureGrowth } from './growth.js'
 import { measureHanging, measureLatency } from './latency.js'
-import { setStage } from './stage.js'
-import { measureThroughput } from './throughput.js'
+import { setStage, type Stage } from './stage.js'
+import { measureThousand, measureThroughput, throughputCases } from './throughput.js'
+
+type Run = (stage: Stage, rounds: number) => Promise<void>
+
+const cases: Readonly<Record<string, Run>> = {
+  ...Object.fromEntries(
+    throughputCases.map((one): [string, Run] => [
+      one.name,
+      (stage, rounds) => measureThroughput(stage, one, rounds),
+    ]),
+  ),
+  'fan-out': measureThousand,
+  latency: measureLatency,
+  hanging: measureHanging,
+  growth: measureGrowth,
+}
 
 const option = (name: string, fallback: string) =>
   process.argv.find((argument) => argument.startsWith(`${name}=`))?.slice(name.length + 1) ?? fallback
 const rounds = Number(option('rounds', '5'))
 const only = new RegExp(option('only', '.'))
+const chosen = Object.entries(cases).filter(([name]) => only.test(name))
 
-const stage = await setStage(process.env['DATABASE_URL'] ?? '', process.env['REDIS_URL'] ?? '')
-try {
-  const peak = await measureThroughput(stage, rounds, only)
-  if (only.test('latency')) await measureLatency(stage, peak)
-  if (only.test('hanging')) await measureHanging(stage)
-  if (only.test('growth')) await measureGrowth(stage, rounds)
-} finally {
-  stage.close()
+if (process.argv.includes('list')) console.log(Object.keys(cases).join('\n'))
+else {
+  const stage = await setStage({
+    databaseUrl: process.env['DATABASE_URL'] ?? '',
+    redisUrl: process.env['REDIS_URL'] ?? '',
+    profileFolder: option('profile', '') || undefined,
+  })
+  try {
+    for (const [, run] of chosen) await run(stage, rounds)
+  } finally {
+    await stage.close()
+  }
 }

@@ -1,12 +1,13 @@
 export type ReceiverAsk =
   | { kind: 'listen'; key: string; cert: string }
-  /** Whether to note the time at which each event arrives. */
-  | { kind: 'note'; on: boolean }
-  | { kind: 'ask' }
+  /** From now on the time at which each event arrives is noted. */
+  | { kind: 'note' }
+  /** With the arrivals, which ends the noting. */
+  | { kind: 'ask'; arrivals: boolean }
 
 export type ReceiverTell =
   | { kind: 'listening'; port: number }
-  /** Answers with 200 so far, and the arrivals noted since the last question. */
+  /** Answers with 200 so far, and the arrivals if they were asked for. */
   | { kind: 'count'; count: number; arrivals: [eventId: string, at: number][] }
 
 /** What the two comparisons are asked to send. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createDatabase, freePort } from '@signet/local'
@@ -16,8 +17,10 @@ export type Pipeline = {
   subscribers(paths: readonly string[]): Promise<Subscriber[]>
   /** Events with a body of about `bytes`, committed and queued, while the dispatcher may not look. */
   prepare(subscribers: readonly Subscriber[], events: number, bytes: number): Promise<void>
-  /** Lets the dispatcher work until every result is committed; how long that took, in ms. */
-  drain(): Promise<number>
+  /** Lets the dispatcher work. */
+  release(): Promise<void>
+  /** Resolves when every result is committed. */
+  untilDone(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -26,10 +29,14 @@ export type PipelineOptions = {
   redisUrl: string
   receiverUrl: (path: string) => string
   caFile: string
+  /** Writes a CPU profile of the dispatcher there. */
+  profileFolder?: string
 }
 
 /** The quota of an account: the largest fan-out of one event. */
 export const ENDPOINTS_PER_ACCOUNT = 5
+/** Those of the Dockerfile. */
+const FLAGS = ['--max-semi-space-size=32']
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 
 /** A dispatcher process as built, with a database and queues of its own. */
@@ -42,7 +49,9 @@ export async function startPipeline(name: string, options: PipelineOptions): Pro
   const secretKeys = `bench:${randomBytes(32).toString('base64')}`
   const prefix = `{${database}}`
   const port = await freePort()
-  const child = spawn(process.execPath, [MAIN, 'serve'], {
+  const { profileFolder } = options
+  const profile = profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []
+  const child = spawn(process.execPath, [...FLAGS, ...profile, MAIN, 'serve'], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
       PATH: process.env['PATH'],
@@ -98,14 +107,13 @@ export async function startPipeline(name: string, options: PipelineOptions): Pro
       }
       await Promise.all(Array.from({ length: 10 }, lane))
     },
-    async drain() {
-      const startedAt = performance.now()
-      await queues.events.resume()
-      while (await isBusy()) await sleep(10)
-      return performance.now() - startedAt
+    release: () => queues.events.resume(),
+    async untilDone() {
+      while (await isBusy()) await sleep(5)
     },
     async stop() {
       child.kill('SIGTERM')
+      await once(child, 'exit')
       await queues.close()
       connection.disconnect()
       await db.close()

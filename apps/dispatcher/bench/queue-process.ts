@@ -1,13 +1,13 @@
 // BullMQ alone: jobs that carry an id, each one a signed POST, no database.
 import { randomUUID } from 'node:crypto'
 import { Queue, Worker } from 'bullmq'
-import { Redis } from 'ioredis'
+import { connectRedis } from '@signet/webhook-core'
 import { workerOptions } from '../src/queues/worker-options.js'
-import { CONCURRENCY, createPoster, serveRuns } from './sending.js'
+import { CONCURRENCY, serveRuns } from './sending.js'
 
-serveRuns(async (ask) => {
-  const send = createPoster(ask)
-  const connection = new Redis(ask.redisUrl, { maxRetriesPerRequest: null })
+serveRuns(async (ask, send) => {
+  // Connection and settings are the product's, so that the difference is its own work and not how Redis is spoken to.
+  const connection = connectRedis({ url: ask.redisUrl }, 'worker')
   const prefix = `{bench-${randomUUID()}}`
   const queue = new Queue('posts', { connection, prefix })
   for (let from = 0; from < ask.posts; from += 1000) {

@@ -1,8 +1,7 @@
 // The raw limit: signed keep-alive POSTs, no queue, no database.
-import { CONCURRENCY, createPoster, serveRuns } from './sending.js'
+import { CONCURRENCY, serveRuns } from './sending.js'
 
-serveRuns(async (ask) => {
-  const send = createPoster(ask)
+serveRuns(async (ask, send) => {
   let next = 0
   const lane = async () => {
     while (next < ask.posts) await send(next++)

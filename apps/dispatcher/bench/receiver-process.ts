@@ -11,10 +11,12 @@ let noting = false
 
 process.on('message', (ask: ReceiverAsk) => {
   if (ask.kind === 'listen') void listen(ask)
-  else if (ask.kind === 'note') noting = ask.on
+  else if (ask.kind === 'note') noting = true
+  else if (!ask.arrivals) send({ kind: 'count', count, arrivals: [] })
   else {
     send({ kind: 'count', count, arrivals })
     arrivals = []
+    noting = false
   }
 })
 process.once('disconnect', () => process.exit())

@@ -5,9 +5,17 @@ export type Result = {
   ratio?: number
   goal?: string
   ok?: boolean
+  /** The same quantity of the other processes. */
+  others?: Readonly<Record<string, number>>
 }
 
-export const median = (values: readonly number[]): number => quantile(values, 0.5)
+/** Of an even number of values the mean of the two in the middle. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  const half = sorted.length / 2
+  const upper = sorted[Math.floor(half)] ?? NaN
+  return Number.isInteger(half) ? ((sorted[half - 1] ?? NaN) + upper) / 2 : upper
+}
 
 /** The value below which this part of all values lies. */
 export function quantile(values: readonly number[], part: number): number {
@@ -15,20 +23,12 @@ export function quantile(values: readonly number[], part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN
 }
 
+const round = (number: number) => Math.round(number * 1000) / 1000
+
 /** One JSON line. */
-export function report({ case: name, value, unit, ratio, goal, ok }: Result): void {
-  const round = (number: number) => Math.round(number * 1000) / 1000
-  console.log(
-    JSON.stringify({
-      bench: 'dispatch',
-      case: name,
-      value: round(value),
-      unit,
-      ratio: ratio && round(ratio),
-      goal,
-      ok,
-    }),
-  )
+export function report({ case: name, value, unit, ratio, goal, ok, others }: Result): void {
+  const rounded = { value: round(value), unit, ratio: ratio === undefined ? undefined : round(ratio) }
+  console.log(JSON.stringify({ bench: 'dispatch', case: name, ...rounded, goal, ok, others }))
 }
 
 /** A result that has to be at least, or at most, a part of another one. */

@@ -7,22 +7,18 @@ import {
   newSigningSecret,
   type DeliveryId,
 } from '@signet/webhook-core'
+import { type Dispatcher } from 'undici'
 import { post } from '../src/sending/http-sender.js'
 import { type SendAsk, type SendTell } from './messages.js'
 
 export const CONCURRENCY = 100
 
+export type Send = (number: number) => Promise<void>
+
 /** A function that signs and posts a body of the wanted size to the next url. */
-export function createPoster({ urls, bytes, ca }: SendAsk): (number: number) => Promise<void> {
-  const agent = guardedAgent({ guard: new AddressGuard({ allowPrivateTargets: true }), ca })
-  const body = Buffer.from(
-    JSON.stringify({
-      id: 'evt_raw',
-      text: randomBytes(bytes)
-        .toString('hex')
-        .slice(0, bytes - 28),
-    }),
-  )
+function createPoster({ urls, bytes }: SendAsk, agent: Dispatcher): Send {
+  const text = randomBytes(bytes).toString('base64')
+  const body = Buffer.from(JSON.stringify({ id: 'evt_raw', text: text.slice(0, bytes - 28) }))
   const targets = urls.map((url) => new URL(url))
   const secret = newSigningSecret()
   return async (number) => {
@@ -41,10 +37,18 @@ export function createPoster({ urls, bytes, ca }: SendAsk): (number: number) => 
   }
 }
 
-/** Serves one kind of run in a process of its own, so that each has an event loop and a heap to itself. */
-export function serveRuns(run: (ask: SendAsk) => Promise<number>): void {
-  process.on('message', (ask: SendAsk) => {
-    void run(ask).then((perSecond) => process.send?.({ perSecond } satisfies SendTell))
-  })
+/**
+ * Serves one kind of run in a process of its own, so that each has an event loop and a heap to itself. Every run opens
+ * its connections anew, as the pipeline does, whose connections have grown old while the others ran.
+ */
+export function serveRuns(run: (ask: SendAsk, send: Send) => Promise<number>): void {
+  const measure = async (ask: SendAsk) => {
+    const guard = new AddressGuard({ allowPrivateTargets: true })
+    const agent = guardedAgent({ guard, ca: ask.ca })
+    const perSecond = await run(ask, createPoster(ask, agent))
+    await agent.close()
+    process.send?.({ perSecond } satisfies SendTell)
+  }
+  process.on('message', (ask: SendAsk) => void measure(ask))
   process.once('disconnect', () => process.exit())
 }

@@ -1,113 +1,129 @@
-import { usageOf } from './child.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { memoryMibOf, perDelivery, type Costs, type Meter } from './costs.js'
 import { ENDPOINTS_PER_ACCOUNT, type Pipeline } from './pipeline.js'
 import { atLeast, median, report } from './results.js'
-import { type Stage } from './stage.js'
+import { type Comparison, type Stage } from './stage.js'
 
-type Case = {
-  name: string
-  endpoints: number
-  bytes: number
-  deliveries: number
-  ofRaw: number
-  ofQueue?: number
-}
-type Measured = { raw: number; queue: number; whole: number; cpuMs: number; memoryMib: number }
+export type Load = { endpoints: number; bytes: number; deliveries: number }
+type Case = Load & { name: string; ofRaw: number; ofQueue?: number }
+type Run = { perSecond: number; costs: Costs }
+type Round = { raw: Run; queue: Run; whole: Run & { memoryMib: number } }
 
 const KIB = 1024
-const cases: readonly Case[] = [
-  { name: '2 KiB, 1 endpoint', endpoints: 1, bytes: 2 * KIB, deliveries: 4000, ofRaw: 0.45, ofQueue: 0.85 },
-  {
-    name: '2 KiB, 10 endpoints',
-    endpoints: 10,
-    bytes: 2 * KIB,
-    deliveries: 8000,
-    ofRaw: 0.45,
-    ofQueue: 0.85,
-  },
-  {
-    name: '2 KiB, 1000 endpoints',
-    endpoints: 1000,
-    bytes: 2 * KIB,
-    deliveries: 8000,
-    ofRaw: 0.45,
-    ofQueue: 0.85,
-  },
-  { name: '100 KiB, 10 endpoints', endpoints: 10, bytes: 100 * KIB, deliveries: 1500, ofRaw: 0.5 },
-  { name: '1 MiB, 10 endpoints', endpoints: 10, bytes: 1023 * KIB, deliveries: 250, ofRaw: 0.6 },
+const small = { bytes: 2 * KIB, ofRaw: 0.45, ofQueue: 0.85 }
+
+export const throughputCases: readonly Case[] = [
+  { name: '2 KiB, 1 endpoint', endpoints: 1, deliveries: 6000, ...small },
+  { name: '2 KiB, 10 endpoints', endpoints: 10, deliveries: 10_000, ...small },
+  { name: '2 KiB, 1000 endpoints', endpoints: 1000, deliveries: 10_000, ...small },
+  { name: '100 KiB, 10 endpoints', endpoints: 10, bytes: 100 * KIB, deliveries: 2000, ofRaw: 0.5 },
+  { name: '1 MiB, 10 endpoints', endpoints: 10, bytes: 1023 * KIB, deliveries: 300, ofRaw: 0.6 },
 ]
 
-/** Raw limit, BullMQ alone and the whole pipeline, one after the other in every round. Returns the peak at 2 KiB. */
-export async function measureThroughput(stage: Stage, rounds: number, only: RegExp): Promise<number> {
-  const medians = new Map<string, number>()
-  for (const one of cases.filter(({ name }) => only.test(name))) {
-    const measured = await measure(stage, one, rounds)
-    medians.set(one.name, median(measured.map(({ whole }) => whole)))
-    show(one, measured)
-  }
-  const [one, ten, thousand] = cases.map(({ name }) => medians.get(name))
-  if (one && thousand)
-    report({
-      case: '1000 endpoints / 1 endpoint',
-      value: thousand,
-      unit: '1/s',
-      ...atLeast(thousand / one, 0.9),
-    })
-  return ten ?? one ?? 1000
-}
-
-async function measure(stage: Stage, one: Case, rounds: number): Promise<Measured[]> {
+/** Raw limit, BullMQ alone and the whole pipeline, one after the other in every round. */
+export async function measureThroughput(stage: Stage, one: Case, rounds: number): Promise<void> {
   const { endpoints, bytes, deliveries } = one
-  const paths = Array.from({ length: endpoints }, (_, index) => `/hook/${index}`)
-  const pipeline = await stage.startPipeline('throughput')
-  const subscribers = await pipeline.subscribers(paths)
-  const results: Measured[] = []
+  const { pipeline, drain } = await startLoad(stage, one)
+  const compare = (side: Comparison) =>
+    metered(side.meter, deliveries, () => side.run(deliveries, bytes, paths(endpoints)))
+  const measured: Round[] = []
   // The first round warms up compilers, pools and caches of everyone and is not counted.
   for (let round = 0; round <= rounds; round += 1) {
-    const raw = await stage.raw(deliveries, bytes, paths)
-    const queue = await stage.bullmq(deliveries, bytes, paths)
-    const whole = await drainOnce(pipeline, async () => {
-      const events = Math.ceil(deliveries / Math.min(endpoints, ENDPOINTS_PER_ACCOUNT))
-      await pipeline.prepare(subscribers, events, bytes)
-      return events * Math.min(endpoints, ENDPOINTS_PER_ACCOUNT)
-    })
-    if (round > 0) results.push({ raw, queue, ...whole })
+    const raw = await compare(stage.raw)
+    const queue = await compare(stage.queue)
+    const whole = { ...(await drain()), memoryMib: memoryMibOf(pipeline.pid) }
+    if (round > 0) measured.push({ raw, queue, whole })
   }
   await pipeline.stop()
-  return results
+  show(one, measured)
 }
 
-/** Deliveries a second of prepared events, and the dispatcher's CPU time for each. */
-export async function drainOnce(pipeline: Pipeline, prepare: () => Promise<number>) {
-  const deliveries = await prepare()
-  const before = usageOf(pipeline.pid)
-  const tookMs = await pipeline.drain()
-  const after = usageOf(pipeline.pid)
-  return {
-    whole: deliveries / (tookMs / 1000),
-    cpuMs: (after.cpuMs - before.cpuMs) / deliveries,
-    memoryMib: after.memoryMib,
+/** 1,000 endpoints against one, in turns. */
+export async function measureThousand(stage: Stage, rounds: number): Promise<void> {
+  const load = { bytes: 2 * KIB, deliveries: 6000 }
+  const one = await startLoad(stage, { ...load, endpoints: 1 })
+  const thousand = await startLoad(stage, { ...load, endpoints: 1000 })
+  const measured: { one: number; thousand: number }[] = []
+  for (let round = 0; round <= rounds; round += 1) {
+    const both = { one: (await one.drain()).perSecond, thousand: (await thousand.drain()).perSecond }
+    if (round > 0) measured.push(both)
   }
+  await one.pipeline.stop()
+  await thousand.pipeline.stop()
+  report({
+    case: '2 KiB, 1000 endpoints / 1 endpoint',
+    value: median(measured.map((both) => both.thousand)),
+    unit: '1/s',
+    ...atLeast(median(measured.map((both) => both.thousand / both.one)), 0.9),
+  })
 }
 
-function show({ name, ofRaw, ofQueue }: Case, measured: readonly Measured[]): void {
-  const middle = (key: keyof Measured) => median(measured.map((one) => one[key]))
-  const ratio = (to: 'raw' | 'queue') => median(measured.map((one) => one.whole / one[to]))
-  const unit = '1/s'
-  report({ case: `raw limit: ${name}`, value: middle('raw'), unit })
-  report({ case: `BullMQ + POST: ${name}`, value: middle('queue'), unit })
-  report({
-    case: `whole pipeline / raw limit: ${name}`,
-    value: middle('whole'),
-    unit,
-    ...atLeast(ratio('raw'), ofRaw),
-  })
+const paths = (count: number) => Array.from({ length: count }, (_, index) => `/hook/${index}`)
+
+/** A pipeline, and a function that has it deliver the load once. */
+export async function startLoad(stage: Stage, { endpoints, bytes, deliveries }: Load) {
+  const pipeline: Pipeline = await stage.startPipeline('load')
+  const subscribers = await pipeline.subscribers(paths(endpoints))
+  const fanOut = Math.min(endpoints, ENDPOINTS_PER_ACCOUNT)
+  const events = Math.ceil(deliveries / fanOut)
+  const drain = async (): Promise<Run> => {
+    await pipeline.prepare(subscribers, events, bytes)
+    const expected = (await stage.receiver.count()) + events * fanOut
+    return metered(stage.meterOf(pipeline), events * fanOut, async () => {
+      const startedAt = performance.now()
+      await pipeline.release()
+      // Asking the receiver costs the database nothing; it is asked only about the last commits.
+      while ((await stage.receiver.count()) < expected) await sleep(10)
+      await pipeline.untilDone()
+      return (events * fanOut) / ((performance.now() - startedAt) / 1000)
+    })
+  }
+  return { pipeline, drain }
+}
+
+async function metered(meter: Meter, count: number, run: () => Promise<number>): Promise<Run> {
+  const before = await meter()
+  const perSecond = await run()
+  return { perSecond, costs: perDelivery(before, await meter(), count) }
+}
+
+function show({ name, ofRaw, ofQueue }: Case, rounds: readonly Round[]): void {
+  const middle = (pick: (round: Round) => number) => median(rounds.map(pick))
+  const rate = (kind: keyof Round) => ({ value: middle((round) => round[kind].perSecond), unit: '1/s' })
+  const ratio = (to: 'raw' | 'queue') => middle((round) => round.whole.perSecond / round[to].perSecond)
+  report({ case: `${name}: raw limit`, ...rate('raw') })
+  report({ case: `${name}: BullMQ + POST`, ...rate('queue') })
+  report({ case: `${name}: whole pipeline / raw limit`, ...rate('whole'), ...atLeast(ratio('raw'), ofRaw) })
   if (ofQueue !== undefined)
     report({
-      case: `whole pipeline / BullMQ + POST: ${name}`,
-      value: middle('whole'),
-      unit,
+      case: `${name}: whole pipeline / BullMQ + POST`,
+      ...rate('whole'),
       ...atLeast(ratio('queue'), ofQueue),
     })
-  report({ case: `CPU of the dispatcher per delivery: ${name}`, value: middle('cpuMs'), unit: 'ms' })
-  report({ case: `memory of the dispatcher: ${name}`, value: middle('memoryMib'), unit: 'MiB' })
+  const titles = { raw: 'raw limit', queue: 'BullMQ + POST', whole: 'whole pipeline' } as const
+  for (const kind of ['raw', 'queue', 'whole'] as const) {
+    const cost = (key: keyof Costs) => middle((round) => round[kind].costs[key])
+    const us = (key: keyof Costs) => Math.round(cost(key) * 1000)
+    report({
+      case: `${name}: ${titles[kind]}: CPU of sender per delivery`,
+      value: us('sender'),
+      unit: 'us',
+      others: { receiver: us('receiver'), redis: us('redis'), postgres: us('postgres') },
+    })
+  }
+  report({
+    case: `${name}: Redis scripts per delivery`,
+    value: middle(({ whole }) => whole.costs.scripts),
+    unit: '1',
+  })
+  report({
+    case: `${name}: statements per delivery`,
+    value: middle(({ whole }) => whole.costs.statements),
+    unit: '1',
+  })
+  report({
+    case: `${name}: memory of the dispatcher`,
+    value: middle(({ whole }) => whole.memoryMib),
+    unit: 'MiB',
+  })
 }
