@@ -219,6 +219,17 @@ describe('hot queries use their index and read no table in full', () => {
     expect(plans.fullScans).toEqual([])
   })
 
+  // An outage of a receiver makes the pending deliveries millions; every batch of results would read them all.
+  it('recording results that disable nobody looks at no pending delivery', async () => {
+    const delivered = deliveryIds.map((id, i) =>
+      aResult({ id, endpointId, eventId: eventIds[i] as EventId }, { kind: 'delivered' }),
+    )
+    const { indexes } = await plansOf(database.db, (db) => recordAttempts(db, delivered), { analyze: true })
+    expect(indexes).toContain('webhook_deliveries_pkey')
+    expect(indexes).not.toContain('webhook_deliveries_pending_idx')
+    expect(indexes).not.toContain('webhook_deliveries_due_idx')
+  })
+
   it('the gauges', async () => {
     const plans = await plansOf(database.db, (db) => readBacklog(db, new Date()))
     expect(plans.fullScans).toEqual([])

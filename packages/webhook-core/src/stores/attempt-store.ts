@@ -36,6 +36,9 @@ export type RecordedAttempt = {
 // the results one after the other, in the order given, as if each had come alone; write. One statement, because a process
 // that freezes between two would hold the locks of a busy endpoint for as long as it sleeps.
 //
+// cancelled begins with a condition that names no row, so a batch that disables nobody, which is nearly every one, does not
+// look at the pending deliveries at all.
+//
 // strike: this failure counts toward the 20. A success starts a new streak. reported: after a lost job
 // lock two workers may report the same attempt; only the first moves the schedule and the count.
 //
@@ -123,7 +126,8 @@ const RECORD = {
   ),
   cancelled as (
     update webhook_deliveries set status = 2, last_error = 'endpoint_disabled', next_attempt_at = null
-    where endpoint_id = any (array(select endpoint_id from tally where disables))
+    where (select bool_or(disables) from tally)
+      and endpoint_id = any (array(select endpoint_id from tally where disables))
       and status = 0 and id <> all ($1::bigint[])
   ),
   attempt_log as (

@@ -30,12 +30,22 @@ export function useDatabase({ connections = 25 } = {}): { readonly db: Db } {
   }
 }
 
-type PlanNode = { 'Node Type': string; 'Relation Name'?: string; 'Index Name'?: string; Plans?: PlanNode[] }
+type PlanNode = {
+  'Node Type': string
+  'Relation Name'?: string
+  'Index Name'?: string
+  'Actual Loops'?: number
+  Plans?: PlanNode[]
+}
 
-/** How PostgreSQL would run each statement that `work` sends: the indexes it uses and the tables it reads in full. */
+/**
+ * How PostgreSQL runs each statement that `work` sends: the indexes of its plan and the tables it reads in full. With
+ * `analyze` the statement is run once more for it, and the indexes are those that were really read.
+ */
 export async function plansOf(
   db: Queryable,
   work: (spy: Queryable) => Promise<unknown>,
+  { analyze = false } = {},
 ): Promise<{ indexes: string[]; fullScans: string[] }> {
   const nodes: PlanNode[] = []
   const spy: Queryable = {
@@ -45,7 +55,7 @@ export async function plansOf(
     ) {
       const sql = typeof text === 'string' ? text : text.text
       const { rows } = await db.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
-        `explain (format json) ${sql}`,
+        `explain (format json, analyze ${analyze}) ${sql}`,
         values,
       )
       collect(rows[0]?.['QUERY PLAN'][0]?.Plan, nodes)
@@ -54,12 +64,15 @@ export async function plansOf(
   }
   await work(spy)
   return {
-    indexes: [...new Set(nodes.flatMap((node) => node['Index Name'] ?? []))].sort(),
+    indexes: [...new Set(nodes.flatMap((node) => (isRead(node) && node['Index Name']) || []))].sort(),
     fullScans: nodes.flatMap((node) =>
       node['Node Type'] === 'Seq Scan' && node['Relation Name'] ? [node['Relation Name']] : [],
     ),
   }
 }
+
+/** A part of a plan that had nothing to do has no loops. */
+const isRead = (node: PlanNode) => node['Actual Loops'] !== 0
 
 function collect(node: PlanNode | undefined, into: PlanNode[]): void {
   if (node === undefined) return
