@@ -16,6 +16,7 @@ import { ProxyAgent, type Dispatcher } from 'undici'
 import { AttemptService } from './attempts/attempt-service.js'
 import { createAttemptWorker } from './attempts/attempt-worker.js'
 import { BodyCache } from './attempts/body-cache.js'
+import { OpenSecrets } from './attempts/open-secrets.js'
 import { createPlanLoader } from './attempts/plan-loader.js'
 import { ResultRecorder } from './attempts/result-recorder.js'
 import { registerBacklogGauges } from './backlog-gauges.js'
@@ -49,6 +50,12 @@ export type Ports = {
 const CONNECTION_LIFE_MS = 60_000
 /** Shorter than what common servers grant, so that we are rarely the one who writes into a connection just closed. */
 const IDLE_MS = 4_000
+
+/**
+ * Jobs in hand for each attempt in flight: while one is on its way to its receiver others are read, recorded or taken leave
+ * of. With one each, those steps would leave slots empty, and their batches would be small.
+ */
+const JOBS_PER_SLOT = 3
 
 export type Context = ReturnType<typeof createContext>
 
@@ -104,7 +111,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     events,
     now,
     findPlan: createPlanLoader(db, patiently),
-    secretBox: config.secretBox,
+    secrets: new OpenSecrets(config.secretBox),
     schedule: new RetrySchedule({ delaysSeconds: config.retryDelaysSeconds, random: ports.random }),
     send: (request) => post(agent, request, config.timeoutMs),
   })
@@ -135,7 +142,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   const engine = new Engine({
     workers: [
       createDispatchWorker({ queue, dispatch, events }),
-      createAttemptWorker({ queue, concurrency: config.concurrency, attempts, events }),
+      createAttemptWorker({ queue, jobsInHand: JOBS_PER_SLOT * config.concurrency, attempts, events }),
     ],
     lanes,
     sweeper,

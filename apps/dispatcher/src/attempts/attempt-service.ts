@@ -4,9 +4,7 @@ import {
   decide,
   deliveryHeaders,
   deliveryStatus,
-  endpointSecretContext,
   endpointStatus,
-  SecretUnreadableError,
   type AttemptPlan,
   type AttemptResult,
   type CancelWord,
@@ -14,13 +12,13 @@ import {
   type DeliveryJob,
   type RecordedAttempt,
   type RetrySchedule,
-  type SecretBox,
   type SendResult,
 } from '@signet/webhook-core'
 import { type Events } from '../events.js'
 import { type EndpointLanes, type Slot } from '../fairness/endpoint-lanes.js'
 import { type Exchange, type Post } from '../sending/http-sender.js'
 import { type BodyCache } from './body-cache.js'
+import { type OpenSecrets } from './open-secrets.js'
 import { type ResultRecorder } from './result-recorder.js'
 
 /** What becomes of the job: over; put off by the schedule; or put back without anything having happened. */
@@ -43,7 +41,7 @@ export type AttemptDeps = {
   findPlan: (id: DeliveryId) => Promise<AttemptPlan | null>
   bodies: BodyCache
   recorder: ResultRecorder
-  secretBox: SecretBox
+  secrets: OpenSecrets
   schedule: RetrySchedule
   send: (post: Post) => Exchange
   patiently: <T>(work: () => Promise<T>) => Promise<T>
@@ -107,12 +105,11 @@ export class AttemptService {
   }
 
   private async send(plan: AttemptPlan, body: Buffer, at: Date, hold: Hold): Promise<SendResult> {
-    const { secretBox, send } = this.deps
+    const { secrets, send } = this.deps
     const { endpoint } = plan
     try {
-      if (!endpoint.secret) throw new SecretUnreadableError('the endpoint has no secret')
       const headers = deliveryHeaders({
-        secret: secretBox.open(endpoint.secret, endpointSecretContext(endpoint)),
+        secret: secrets.of(endpoint),
         timestamp: Math.floor(at.getTime() / 1000),
         body,
         deliveryId: plan.id,

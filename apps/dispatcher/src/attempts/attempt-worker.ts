@@ -20,13 +20,14 @@ class RetryLater extends Error {
 
 type AttemptWorkerDeps = {
   queue: WorkerConnection
-  concurrency: number
+  /** Jobs taken from the queue at once; how many of them may be on their way to receivers is not decided here. */
+  jobsInHand: number
   attempts: AttemptService
   events: Events
 }
 
 /** Runs the jobs of the `deliveries` queue. It knows BullMQ and nothing about deliveries. */
-export function createAttemptWorker({ queue, concurrency, attempts, events }: AttemptWorkerDeps) {
+export function createAttemptWorker({ queue, jobsInHand, attempts, events }: AttemptWorkerDeps) {
   const process = async (job: Job<AttemptJob>, token?: string): Promise<void> => {
     const lost = job.stalledCounter > (job.data.lost ?? 0)
     // Remembered before anything is reported, so that one loss is not reported twice.
@@ -40,7 +41,7 @@ export function createAttemptWorker({ queue, concurrency, attempts, events }: At
     throw new DelayedError()
   }
   const worker = new Worker<AttemptJob, void>(queueNames.deliveries, process, {
-    ...workerOptions(queue, concurrency),
+    ...workerOptions(queue, jobsInHand),
     settings: { backoffStrategy },
   })
   worker.on('error', (error) => events.queueTrouble(queueNames.deliveries, error))

@@ -4,7 +4,8 @@ import { Batcher } from '../batching/batcher.js'
 
 const MAX_BATCH = 200
 const LINGER_MS = 1
-const PARALLEL = 2
+/** While one is read the next batch gathers. */
+const PARALLEL = 1
 
 /**
  * Reads what attempts need, many at a time and always fresh: nothing of an endpoint is kept, so no attempt can go to one

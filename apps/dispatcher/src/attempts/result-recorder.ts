@@ -9,10 +9,11 @@ export type RecorderOptions = {
   onCommit?: (size: number, durationMs: number) => void
 }
 
-const MAX_BATCH = 200
-/** Well below the 20 ms that a result may wait for others (contract F.1); under load batches fill while one commits. */
-const LINGER_MS = 4
-const PARALLEL = 2
+const MAX_BATCH = 400
+/** Below the 20 ms that a result may wait for others (contract F.1); nobody but the job itself waits for it. */
+const LINGER_MS = 10
+/** Two would wait for each other's locks on the endpoints they have in common. */
+const PARALLEL = 1
 
 /**
  * Group commit: the results of many attempts in one statement, each caller waiting for the commit with its own result. The

@@ -25,7 +25,7 @@ export type DispatchDeps = {
 
 const MAX_BATCH = 32
 const LINGER_MS = 2
-const PARALLEL = 2
+const PARALLEL = 1
 
 /**
  * Turns events into deliveries (contract F.1): the body is built once and frozen, one delivery per matching endpoint is made

@@ -121,6 +121,46 @@ describe('EndpointLanes', () => {
     expect(lanes.enter('b')).toMatchObject({ reason: 'closing' })
   })
 
+  it('lets no more attempts in than there are slots; the others stand in one line, first come, first served', async () => {
+    const { lanes, enterNow, slotOf, once } = setUp({ slots: 2 })
+    for (const id of ['a', 'b', 'c']) once(id, 5)
+    const slots = [slotOf(enterNow('a')), slotOf(enterNow('a'))]
+    const order: string[] = []
+    const inLine = ['b', 'c'].map(async (id) => {
+      const slot = slotOf(await lanes.enter(id))
+      order.push(id)
+      return slot
+    })
+    expect(lanes.size).toBe(2)
+    slots[0]?.leave()
+    const second = await inLine[0]
+    expect([order, lanes.size]).toEqual([['b'], 2])
+    second?.leave()
+    await inLine[1]
+    expect([order, lanes.size]).toEqual([['b', 'c'], 2])
+  })
+
+  it('counts a place at an endpoint as taken while its owner stands in line', () => {
+    const { lanes, enterNow, once } = setUp({ slots: 1, perEndpoint: 1 })
+    for (const id of ['a', 'b']) once(id, 5)
+    enterNow('a')
+    expect(lanes.enter('b')).toBeInstanceOf(Promise)
+    // The turns of these come within 200 ms; that of the next one does not.
+    for (let i = 0; i < 40; i += 1) expect(lanes.enter('b')).toBeInstanceOf(Promise)
+    expect(lanes.enter('b')).toMatchObject({ reason: 'endpoint_full' })
+    expect(lanes.size).toBe(1)
+  })
+
+  it('sends whoever stands in line back into the queue when it closes', async () => {
+    const { lanes, enterNow, once } = setUp({ slots: 1 })
+    for (const id of ['a', 'b']) once(id, 5)
+    enterNow('a')
+    const inLine = lanes.enter('b')
+    lanes.close()
+    expect(await inLine).toMatchObject({ reason: 'closing' })
+    expect(lanes.size).toBe(1)
+  })
+
   it('works with a single slot', () => {
     const { enterNow, once } = setUp({ slots: 1, perEndpoint: 1 })
     once('slow', 5000)

@@ -25,9 +25,11 @@ const FIRST_GUESS_MS = 100
 const MEMORY = 20_000
 
 type Waiter = { enter: () => void; stepBack: () => void }
+type InLine = { endpoint: Endpoint; resolve: (entry: Entry) => void }
 
 class Endpoint {
-  inFlight = 0
+  /** Its places that are taken, by attempts in flight and by those that have a place and wait in line for a slot. */
+  taken = 0
   /** Start times of what is in flight, oldest first. */
   readonly started = new Set<{ at: number }>()
   waiters: Waiter[] = []
@@ -39,11 +41,13 @@ class Endpoint {
 }
 
 /**
- * Keeps one receiver from delaying the others (contract F.1). Two rules:
+ * Keeps one receiver from delaying the others (contract F.1). Three rules:
  *
  * 1. At most `perEndpoint` attempts are in flight for one endpoint.
  * 2. Endpoints that are slow now (an attempt in flight, or the last one, took over a second) share a quarter of the slots,
  *    and together with those never heard of half of them. So hanging receivers, however many, never hold every slot.
+ * 3. At most `slots` attempts are in flight. More jobs than that may be in hand: whoever has a place at its endpoint stands
+ *    in one line for the next slot, first come, first served.
  *
  * Whoever finds no place waits here if its turn comes within 200 ms, else steps back into the queue until its turn.
  */
@@ -51,6 +55,8 @@ export class EndpointLanes {
   private readonly endpoints = new Map<string, Endpoint>()
   private readonly now: () => number
   private readonly random: () => number
+  private readonly busy = new Set<Endpoint>()
+  private line: InLine[] = []
   private inFlight = 0
   private closed = false
 
@@ -68,7 +74,7 @@ export class EndpointLanes {
     if (this.closed) return { stepBackMs: MIN_STEP_BACK_MS, reason: 'closing' }
     const endpoint = this.endpointOf(id)
     if (!this.hasRoomFor(endpoint)) return this.stepBack(endpoint, 'slow_endpoints_full', again)
-    if (endpoint.inFlight < this.options.perEndpoint) return { slot: this.take(endpoint) }
+    if (endpoint.taken < this.options.perEndpoint) return this.take(endpoint)
     const wouldWaitMs = this.turnMs(endpoint) * (endpoint.waiters.length + 1)
     if (this.isSlow(endpoint) || wouldWaitMs > WAIT_HERE_MS)
       return this.stepBack(endpoint, 'endpoint_full', again)
@@ -79,6 +85,10 @@ export class EndpointLanes {
   close(): void {
     this.closed = true
     for (const { waiters } of this.endpoints.values()) for (const waiter of [...waiters]) waiter.stepBack()
+    for (const { endpoint, resolve } of this.line.splice(0)) {
+      this.giveBack(endpoint)
+      resolve(this.stepBack(endpoint, 'closing', true))
+    }
   }
 
   private endpointOf(id: string): Endpoint {
@@ -91,9 +101,9 @@ export class EndpointLanes {
   }
 
   private forgetIdle(): void {
-    for (const [id, { inFlight, waiters }] of this.endpoints) {
+    for (const [id, { taken, waiters }] of this.endpoints) {
       if (this.endpoints.size <= MEMORY) return
-      if (inFlight === 0 && waiters.length === 0) this.endpoints.delete(id)
+      if (taken === 0 && waiters.length === 0) this.endpoints.delete(id)
     }
   }
 
@@ -105,37 +115,47 @@ export class EndpointLanes {
   private hasRoomFor(endpoint: Endpoint): boolean {
     const slow = this.isSlow(endpoint)
     if (!slow && endpoint.averageMs !== undefined) return true
-    let slowInFlight = 0
-    let unknownInFlight = 0
+    let slowTaken = 0
+    let unknownTaken = 0
     for (const other of this.busy) {
-      if (this.isSlow(other)) slowInFlight += other.inFlight
-      else if (other.averageMs === undefined) unknownInFlight += other.inFlight
+      if (this.isSlow(other)) slowTaken += other.taken
+      else if (other.averageMs === undefined) unknownTaken += other.taken
     }
     const { slots } = this.options
-    if (slow && slowInFlight >= Math.max(1, Math.floor(slots / 4))) return false
-    return slowInFlight + unknownInFlight < Math.max(1, Math.floor(slots / 2))
+    if (slow && slowTaken >= Math.max(1, Math.floor(slots / 4))) return false
+    return slowTaken + unknownTaken < Math.max(1, Math.floor(slots / 2))
   }
 
-  private readonly busy = new Set<Endpoint>()
+  /** A place at the endpoint, and with it a slot: now, or in line for the next one. */
+  private take(endpoint: Endpoint): Entry | Promise<Entry> {
+    endpoint.taken += 1
+    this.busy.add(endpoint)
+    if (this.inFlight < this.options.slots) return { slot: this.begin(endpoint) }
+    return new Promise((resolve) => this.line.push({ endpoint, resolve }))
+  }
 
-  private take(endpoint: Endpoint): Slot {
+  private begin(endpoint: Endpoint): Slot {
     const start = { at: this.now() }
     endpoint.started.add(start)
-    endpoint.inFlight += 1
     this.inFlight += 1
-    this.busy.add(endpoint)
     return {
       leave: () => {
         if (!endpoint.started.delete(start)) return
         const tookMs = this.now() - start.at
         endpoint.lastMs = tookMs
         endpoint.averageMs = 0.8 * (endpoint.averageMs ?? tookMs) + 0.2 * tookMs
-        endpoint.inFlight -= 1
         this.inFlight -= 1
-        if (endpoint.inFlight === 0) this.busy.delete(endpoint)
+        this.giveBack(endpoint)
+        const next = this.line.shift()
+        next?.resolve({ slot: this.begin(next.endpoint) })
         endpoint.waiters[0]?.enter()
       },
     }
+  }
+
+  private giveBack(endpoint: Endpoint): void {
+    endpoint.taken -= 1
+    if (endpoint.taken === 0) this.busy.delete(endpoint)
   }
 
   /** How long until the next of its places becomes free, on average. */
@@ -145,13 +165,13 @@ export class EndpointLanes {
 
   private waitHere(endpoint: Endpoint): Promise<Entry> {
     return new Promise((resolve) => {
-      const settle = (entry: () => Entry) => {
+      const settle = (entry: () => Entry | Promise<Entry>) => {
         clearTimeout(timer)
         endpoint.waiters.splice(endpoint.waiters.indexOf(waiter), 1)
         resolve(entry())
       }
       const waiter: Waiter = {
-        enter: () => settle(() => ({ slot: this.take(endpoint) })),
+        enter: () => settle(() => this.take(endpoint)),
         stepBack: () =>
           settle(() => this.stepBack(endpoint, this.closed ? 'closing' : 'endpoint_full', true)),
       }

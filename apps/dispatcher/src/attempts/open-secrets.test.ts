@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, it } from '@jest/globals'
+import {
+  endpointSecretContext,
+  SecretBox,
+  SecretUnreadableError,
+  type AttemptPlan,
+  type EndpointId,
+  type SealedSecret,
+} from '@signet/webhook-core'
+import { OpenSecrets } from './open-secrets.js'
+
+const box = SecretBox.parse(`k1:${randomBytes(32).toString('base64')}`)
+
+function setUp(max?: number) {
+  let opens = 0
+  const counted = {
+    open: (sealed: SealedSecret, context: string) => {
+      opens += 1
+      return box.open(sealed, context)
+    },
+  }
+  return { secrets: new OpenSecrets(counted, max), opens: () => opens }
+}
+
+function anEndpoint(id: string, secret: string | null = `whsec_${id}`): AttemptPlan['endpoint'] {
+  const owner = { id: id as EndpointId, accountId: 'account' }
+  return {
+    ...owner,
+    url: 'https://example.com/',
+    urlVersion: 1,
+    status: 1,
+    deleted: false,
+    secret: secret === null ? null : box.seal(secret, endpointSecretContext(owner)),
+  }
+}
+
+describe('OpenSecrets', () => {
+  it('opens the secret of an endpoint once', () => {
+    const { secrets, opens } = setUp()
+    const endpoint = anEndpoint('1')
+    expect([secrets.of(endpoint), secrets.of({ ...endpoint })]).toEqual(['whsec_1', 'whsec_1'])
+    expect(opens()).toBe(1)
+  })
+
+  it('goes by the ciphertext: another one of the same endpoint is opened anew', () => {
+    const { secrets } = setUp()
+    secrets.of(anEndpoint('1', 'whsec_old'))
+    expect(secrets.of(anEndpoint('1', 'whsec_new'))).toBe('whsec_new')
+  })
+
+  it('gives no endpoint the secret of another one', () => {
+    const { secrets } = setUp()
+    const one = anEndpoint('1')
+    secrets.of(one)
+    expect(() => secrets.of({ ...anEndpoint('2'), secret: one.secret })).toThrow(SecretUnreadableError)
+  })
+
+  it('refuses an endpoint without a secret, also one that had one', () => {
+    const { secrets } = setUp()
+    secrets.of(anEndpoint('1'))
+    expect(() => secrets.of(anEndpoint('1', null))).toThrow(SecretUnreadableError)
+  })
+
+  it('drops the least recently used when there are too many', () => {
+    const { secrets, opens } = setUp(2)
+    const [a, b, c] = [anEndpoint('a'), anEndpoint('b'), anEndpoint('c')]
+    for (const endpoint of [a, b, a, c]) secrets.of(endpoint)
+    expect(opens()).toBe(3)
+    secrets.of(a)
+    expect(opens()).toBe(3)
+    secrets.of(b)
+    expect(opens()).toBe(4)
+  })
+})

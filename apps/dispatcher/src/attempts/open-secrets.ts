@@ -1,0 +1,49 @@
+import {
+  endpointSecretContext,
+  SecretUnreadableError,
+  type AttemptPlan,
+  type SealedSecret,
+  type SecretBox,
+} from '@signet/webhook-core'
+
+type Opened = { sealed: SealedSecret; secret: string }
+
+/** Some megabytes at most. */
+const DEFAULT_MAX = 10_000
+
+/**
+ * Signing secrets that were opened for earlier attempts, the least recently used dropped first. What is kept counts only for
+ * the very ciphertext it came from, and that is read fresh for every attempt.
+ */
+export class OpenSecrets {
+  private readonly opened = new Map<string, Opened>()
+
+  constructor(
+    private readonly box: Pick<SecretBox, 'open'>,
+    private readonly max = DEFAULT_MAX,
+  ) {}
+
+  /** The secret of an endpoint; throws `SecretUnreadableError`. */
+  of(endpoint: AttemptPlan['endpoint']): string {
+    const { id, secret: sealed } = endpoint
+    if (!sealed) throw new SecretUnreadableError('the endpoint has no secret')
+    const known = this.opened.get(id)
+    this.opened.delete(id)
+    const secret =
+      known && isSame(known.sealed, sealed)
+        ? known.secret
+        : this.box.open(sealed, endpointSecretContext(endpoint))
+    this.opened.set(id, { sealed, secret })
+    if (this.opened.size > this.max) this.dropOldest()
+    return secret
+  }
+
+  private dropOldest(): void {
+    for (const id of this.opened.keys()) {
+      this.opened.delete(id)
+      return
+    }
+  }
+}
+
+const isSame = (a: SealedSecret, b: SealedSecret) => a.keyId === b.keyId && a.ciphertext.equals(b.ciphertext)
