@@ -7,7 +7,7 @@ import { startHarness, type Harness } from './support/harness.js'
 let harness: Harness
 let oauth: OAuthTester
 beforeAll(async () => {
-  harness = await startHarness({ env: { WEBHOOKS_IDENTITY_CLIENT_IP_HEADER: 'X-Client-Address' } })
+  harness = await startHarness({ env: { WEBHOOKS_SIGN_IN_MAGIC_LINK: 'true' } })
   oauth = new OAuthTester(harness)
 })
 afterAll(() => harness.close())
@@ -79,6 +79,24 @@ describe('H.3 row 16: forged form posts', () => {
     const answer = await browser.submit(page, '/login', { ...credentials, ...fields }, headers)
     expect([answer.status, harness.identity.asked.length]).toEqual([403, asked])
   })
+
+  it.each(['login', 'mail', 'logout', 'decision', 'session', 'factor', 'challenge'])(
+    'no form is taken without its token: %s',
+    async (form) => {
+      const { browser, page } = await consentPage()
+      const { txn = '' } = formOf(page, '/decision').fields
+      const asked = harness.identity.asked.length
+      const fields = {
+        txn,
+        decision: 'approve',
+        identifier: 'a@example.com',
+        password: 'x',
+        access_token: 'x',
+      }
+      const answer = await browser.post(`/oauth/authorize/${form}`, fields)
+      expect([answer.status, answer.location, harness.identity.asked.length]).toEqual([403, null, asked])
+    },
+  )
 
   it('the token of one form does not fit another', async () => {
     const { browser, page } = await consentPage()

@@ -7,7 +7,7 @@ import { startHarness, type Harness } from './support/harness.js'
 let harness: Harness
 let oauth: OAuthTester
 beforeAll(async () => {
-  harness = await startHarness({ env: { WEBHOOKS_IDENTITY_CLIENT_IP_HEADER: 'X-Client-Address' } })
+  harness = await startHarness()
   oauth = new OAuthTester(harness)
 })
 afterAll(() => harness.close())
