@@ -134,6 +134,7 @@ describe('listen', () => {
     expect(text).toMatch(/✓ verified {2}webhook\.ping {2}evt_1 {2}delivery 981/)
     expect(text).toContain('more lines; --full')
     expect(text).not.toContain('line 59')
+    expect(text).toContain('\n1 delivery accepted.\n')
     expect(await show('--full')).toContain('line 59')
   })
 

@@ -73,7 +73,7 @@ async function listen(context: Context, options: Options): Promise<void> {
   }
   context.output.streamed(
     { kind: 'end', accepted: log.accepted },
-    () => `${log.accepted} deliveries accepted.`,
+    () => `${log.accepted} ${log.accepted === 1 ? 'delivery' : 'deliveries'} accepted.`,
   )
 }
 

@@ -11,6 +11,7 @@ describe('printable', () => {
     ['two\nlines', 'two\\u000alines'],
     ['c1 \u009b31m', 'c1 \\u009b31m'],
     ['right\u202eleft', 'right\\u202eleft'],
+    ['right\u061cleft', 'right\\u061cleft'],
     ['Café – 会議 😀', 'Café – 会議 😀'],
   ])('shows %j as %j', (text, shown) => {
     expect(printable(text)).toBe(shown)
