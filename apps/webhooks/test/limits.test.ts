@@ -111,8 +111,10 @@ describe('B.13: limits of signing in', () => {
     const user = harness.identity.addUser()
     const { browser, page } = await startPage(address())
     const attempt = (password: string) => browser.submit(page, '/login', { identifier: user.email, password })
+    const asked = harness.identity.asked.length
     const answers = await Promise.all(Array.from({ length: 6 }, () => attempt('wrong')))
     expect(answers.map(({ status }) => status).sort()).toEqual([400, 400, 400, 429, 429, 429])
+    expect(harness.identity.asked).toHaveLength(asked + 3)
     const other = await startPage(address())
     const locked = await other.browser.submit(other.page, '/login', {
       identifier: ` ${user.email.toUpperCase()} `,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createHash } from 'node:crypto'
+import { lockWaiters } from './support/lock-waiters.js'
 import { OAuthTester } from './support/oauth.js'
 import { queriesDuring } from './support/queries.js'
 import { startHarness, type Harness } from './support/harness.js'
@@ -166,6 +167,20 @@ describe('the number of tokens', () => {
     const [first] = await list(user)
     await revoke(token, first?.id ?? '')
     expect((await create(token)).status).toBe(201)
+  })
+
+  it('gives the last place to one of several that would all find it free', async () => {
+    const token = jwt(harness.identity.addUser())
+    await Promise.all(Array.from({ length: 19 }, () => create(token)))
+    const requests: ReturnType<typeof create>[] = []
+    await harness.db.transaction(async (tx) => {
+      // Reading goes on, inserting waits.
+      await tx.query('lock table personal_tokens in share mode')
+      for (let count = 0; count < 5; count += 1) requests.push(create(token))
+      await lockWaiters(harness.db, 5)
+    })
+    const answers = await Promise.all(requests)
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 429, 429, 429, 429])
   })
 
   it('counts usable ones only, and lists newest first', async () => {
