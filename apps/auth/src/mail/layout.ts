@@ -8,6 +8,7 @@ const STYLE = `
     .card { border-radius: 0 !important; border: 0 !important; }
     .inner { padding: 32px 24px !important; }
     .button { display: block !important; text-align: center !important; }
+    .code { font-size: 24px !important; letter-spacing: 4px !important; }
   }
   @media (prefers-color-scheme: dark) {
     body, .outer { background: #16181d !important; }
@@ -17,6 +18,8 @@ const STYLE = `
     p { color: #c9ced8 !important; }
     .muted { color: #9aa2b1 !important; }
     .link { color: #9db7ff !important; }
+    .closing { border-color: #353a44 !important; }
+    .bar { background: #6d8bff !important; }
   }`
 
 const FONT = "font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif"
@@ -39,8 +42,11 @@ const code = () =>
 const fallbackLink = () =>
   muted(
     'If the button does not work, copy this address into your browser:<br>' +
-      '<a class="link" href="{{ .ConfirmationURL }}" style="color:#3355dd;word-break:break-all">{{ .ConfirmationURL }}</a>',
+      '<a class="link" href="{{ .ConfirmationURL }}" style="font-size:12px;color:#3355dd;word-break:break-all">{{ .ConfirmationURL }}</a>',
   )
+
+const closing = (text: string) =>
+  `<p class="muted closing" style="margin:24px 0 0;padding:20px 0 0;border-top:1px solid #e2e5eb;${FONT};font-size:14px;line-height:1.6;color:#667085">${text}</p>`
 
 /** The template of a built-in mail's HTML part: readable on phones, in dark mode and by screen readers. */
 export function htmlLayout(content: MailContent): string {
@@ -50,7 +56,7 @@ export function htmlLayout(content: MailContent): string {
     content.button === undefined ? '' : button(content.button),
     content.code ? (content.button === undefined ? '' : muted('Or enter this code:')) + code() : '',
     content.button === undefined ? '' : fallbackLink(),
-    muted(content.closing),
+    closing(content.closing),
   ].join('\n')
   return `<!doctype html>
 <html lang="en">
@@ -63,16 +69,19 @@ export function htmlLayout(content: MailContent): string {
 <style>${STYLE}</style>
 </head>
 <body>
+<div role="main">
 <div style="display:none;max-height:0;overflow:hidden">${content.sentence}</div>
-<table role="presentation" class="outer" width="100%" cellpadding="0" cellspacing="0" border="0" style="padding:40px 16px;background:#f4f5f7">
+<table role="presentation" class="outer" width="100%" cellpadding="0" cellspacing="0" border="0" style="table-layout:fixed;padding:40px 16px;background:#f4f5f7">
 <tr><td align="center">
-<table role="presentation" class="card" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:560px;background:#ffffff;border:1px solid #e2e5eb;border-radius:12px">
-<tr><td class="inner" style="padding:40px">
+<table role="presentation" class="card" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:560px;table-layout:fixed;background:#ffffff;border:1px solid #e2e5eb;border-radius:12px;overflow:hidden">
+<tr><td class="bar" height="4" style="height:4px;line-height:4px;font-size:0;background:#3355dd">&nbsp;</td></tr>
+<tr><td class="inner" style="padding:36px 40px 40px;overflow-wrap:anywhere;word-break:break-word">
 ${main}
 </td></tr>
 </table>
 </td></tr>
 </table>
+</div>
 </body>
 </html>
 `

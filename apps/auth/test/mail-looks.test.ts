@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { createLogger } from '@signet/telemetry'
+import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/testkit/browser'
+import { type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { contents } from '../src/mail/contents.js'
+import { mailKinds, noticeKinds, type MailVariables } from '../src/mail/kinds.js'
+import { MailRenderer, type RenderedMail } from '../src/mail/mail-renderer.js'
+import { createOutbound, type Outbound } from '../src/outbound/outbound.js'
+
+const executable = chromiumPath()
+// Everywhere else these tests run; a machine without a browser says so and counts them as skipped.
+const describeInBrowser = executable === null ? describe.skip : describe
+
+const LONG = `${'a'.repeat(60)}@${'b'.repeat(60)}.example.com`
+/** As long as things get: what does not break then never does. */
+const variables: MailVariables = {
+  email: LONG,
+  newEmail: `new-${LONG}`,
+  oldEmail: `old-${LONG}`,
+  sendingTo: LONG,
+  confirmationUrl: `https://auth.example.com/verify?token=pkce_${'c'.repeat(64)}&type=signup&redirect_to=${'d'.repeat(300)}`,
+  token: '1234567890',
+  tokenHash: 'c'.repeat(64),
+  phone: '4915100000001',
+  oldPhone: '4915100000002',
+  provider: 'github',
+  factorType: 'totp',
+}
+const kinds = [...mailKinds, ...noticeKinds]
+const widths = [320, 375, 640]
+
+describeInBrowser('the built-in mails in Chromium', () => {
+  let browser: Browser
+  let context: BrowserContext
+  let page: Page
+  let outbound: Outbound
+  let renderer: MailRenderer
+  let requests: string[]
+  beforeAll(async () => {
+    outbound = createOutbound({ allowPrivateUrls: false })
+    renderer = new MailRenderer({
+      config: { siteUrl: 'https://app.example.com', subjects: {}, templates: {} },
+      outbound,
+      log: createLogger({ level: 'panic', component: 'test' }),
+    })
+    browser = await launchChromium(executable)
+    context = await browser.newContext({ javaScriptEnabled: true })
+    page = await context.newPage()
+    requests = []
+    page.on('request', (request) => requests.push(request.url()))
+  })
+  afterAll(async () => {
+    await browser.close()
+    await outbound.close()
+  })
+
+  it.each(kinds)('%s is readable on every screen, in light and dark, and loads nothing', async (kind) => {
+    const mail = await renderer.render(kind, variables)
+    await page.setContent(mail.html)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      for (const width of widths) {
+        await page.setViewportSize({ width, height: 700 })
+        await takePicture(`${kind}-${colorScheme}-${width}`)
+        const seen = { colorScheme, width, scroll: await sidewaysScroll(page), cut: await cutOff() }
+        expect(seen).toEqual({ colorScheme, width, scroll: 0, cut: [] })
+      }
+      // Colours and structure do not change with the width.
+      expect(await accessibilityFindings(page)).toEqual([])
+    }
+    await expectContent(kind, mail)
+    expect(requests.filter((url) => !url.startsWith('about:'))).toEqual([])
+  })
+
+  /** Link and code are there to be seen, and in the plain text as well. */
+  async function expectContent(kind: (typeof kinds)[number], { text = '' }: RenderedMail): Promise<void> {
+    const { button, code = false, heading } = contents[kind]
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(heading)
+    expect(text).toContain(heading)
+    const links = page.locator(`a[href="${variables.confirmationUrl ?? ''}"]`)
+    expect(await links.count()).toBe(button === undefined ? 0 : 2)
+    if (button !== undefined) {
+      expect(await page.getByRole('link', { name: button }).isVisible()).toBe(true)
+      expect(text).toContain(variables.confirmationUrl)
+    }
+    expect(await page.getByText('1234567890', { exact: true }).isVisible()).toBe(code)
+    expect(text.includes('1234567890')).toBe(code)
+  }
+
+  /** Texts that are wider than the box they stand in. */
+  const cutOff = () =>
+    page.evaluate<string[]>(`[...document.querySelectorAll('h1, p, a')]
+      .filter((element) => element.getBoundingClientRect().right > innerWidth + 0.5)
+      .map((element) => element.textContent.slice(0, 40))`)
+
+  /** For a look at them: PICTURES=<folder> keeps one of each. */
+  async function takePicture(name: string): Promise<void> {
+    const folder = process.env['PICTURES']
+    if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true })
+  }
+})
