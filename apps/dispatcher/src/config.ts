@@ -130,19 +130,6 @@ export const settings = defineSettings({
 
 export type DispatcherConfig = ConfigOf<typeof settings>
 
-/** Rules about several settings at once. */
-export function checkTogether(config: DispatcherConfig): string[] {
-  const problems: string[] = []
-  const production = config.nodeEnv === 'production'
-  if (production && config.allowPrivateTargets)
-    problems.push('WEBHOOKS_ALLOW_PRIVATE_TARGETS must not be true in production')
-  if (!['development', 'test'].includes(config.nodeEnv) && config.adminToken === undefined)
-    problems.push('DISPATCHER_ADMIN_TOKEN is required outside development')
-  if (config.redisSentinels.length > 0 && config.redisClusterNodes.length > 0)
-    problems.push('WEBHOOKS_REDIS_SENTINELS and WEBHOOKS_REDIS_CLUSTER_NODES exclude each other')
-  return problems
-}
-
 function parseRetryDelays(raw: string): readonly number[] {
   const delays = raw.split(',').map((item) => item.trim())
   if (delays.length > 20 || !delays.every((item) => /^\d{1,6}(\.\d{1,3})?$/.test(item)))

@@ -185,7 +185,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
 function createAgent(config: DispatcherConfig, { resolver, ca }: Partial<Ports>): Dispatcher {
   // An egress proxy resolves and judges addresses itself (contract F.5).
   if (config.proxyUrl !== undefined)
-    return new ProxyAgent({ uri: config.proxyUrl, clientTtl: CONNECTION_LIFE_MS })
+    return new ProxyAgent({ uri: config.proxyUrl, clientTtl: CONNECTION_LIFE_MS, requestTls: { ca } })
   const guard = new AddressGuard({ allowPrivateTargets: config.allowPrivateTargets, resolver })
   return guardedAgent({
     guard,

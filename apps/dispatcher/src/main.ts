@@ -1,19 +1,19 @@
-import { loadConfig, readEnvironment } from '@signet/config'
+import { readEnvironment } from '@signet/config'
 import { runService } from '@signet/http'
-import { checkTogether, settings } from './config.js'
 import { ops } from './operations/ops.js'
+import { readConfig } from './read-config.js'
 import { serve } from './serve.js'
 import { service } from './version.js'
 
 const [command = 'serve', ...argv] = process.argv.slice(2)
-const readConfig = () => loadConfig(settings, readEnvironment(process.env), checkTogether)
+const config = () => readConfig(readEnvironment(process.env))
 
 switch (command) {
   case 'serve':
-    await runService(() => serve(readConfig()))
+    await runService(() => serve(config()))
     break
   case 'ops':
-    process.exitCode = await ops(readConfig, {
+    process.exitCode = await ops(config, {
       argv,
       env: process.env,
       out: (text) => console.log(text),

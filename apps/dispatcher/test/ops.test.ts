@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { loadConfig } from '@signet/config'
 import { reply, startReceiver, waitFor, type Receiver } from '@signet/testkit'
 import { replayDeliveries, type DeliveryId, type EndpointId } from '@signet/webhook-core'
-import { checkTogether, settings } from '../src/config.js'
 import { ops } from '../src/operations/ops.js'
+import { readConfig } from '../src/read-config.js'
 import { deliveriesOf, startAnother, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 
 type Outcome = { code: number; out: string; err: string }
@@ -26,7 +25,7 @@ describe('the operator command', () => {
 
   async function run(...argv: string[]): Promise<Outcome> {
     const printed = { out: '', err: '' }
-    const code = await ops(() => loadConfig(settings, dispatcher.env, checkTogether), {
+    const code = await ops(() => readConfig(dispatcher.env), {
       argv,
       env: { USER: 'ada' },
       out: (text) => (printed.out += `${text}\n`),

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { loadConfig } from '@signet/config'
 import { type Db } from '@signet/db'
 import { createLogger } from '@signet/telemetry'
 import { testRedis } from '@signet/testkit'
-import { checkTogether, settings } from '../../src/config.js'
 import { createContext, type Context, type Ports } from '../../src/context.js'
+import { readConfig } from '../../src/read-config.js'
 import { webhooksDatabase } from './database.js'
 import { Subscriber } from './subscriber.js'
 
@@ -61,7 +60,7 @@ export function startAnother(
     component: 'dispatcher',
     sink: (line) => logLines.push(JSON.parse(line) as Record<string, unknown>),
   })
-  const context = createContext(loadConfig(settings, env, checkTogether), { log, ...ports })
+  const context = createContext(readConfig(env), { log, ...ports })
   if (start) context.engine.start()
   return {
     ...context,

@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, it } from '@jest/globals'
+import { ConfigError } from '@signet/config'
+import { readConfig } from '../src/read-config.js'
+
+const good = {
+  NODE_ENV: 'production',
+  WEBHOOKS_DATABASE_URL: 'postgres://app:secret@db/webhooks',
+  WEBHOOKS_REDIS_URL: 'redis://redis:6379',
+  WEBHOOKS_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+  DISPATCHER_ADMIN_TOKEN: 'x'.repeat(32),
+}
+
+const load = (env: Record<string, string>) => readConfig({ ...good, ...env })
+
+function problemsOf(env: Record<string, string>): string[] {
+  try {
+    load(env)
+  } catch (error) {
+    if (error instanceof ConfigError) return [...error.problems]
+    throw error
+  }
+  return []
+}
+
+describe('H.8 row 58: the settings of the dispatcher', () => {
+  it('have the defaults of the contract', () => {
+    expect(load({})).toMatchObject({
+      port: 8084,
+      concurrency: 100,
+      endpointConcurrency: 8,
+      retryDelaysSeconds: [60, 300, 900, 900, 900],
+      timeoutMs: 5000,
+      queuePrefix: '{webhooks}',
+      allowPrivateTargets: false,
+    })
+  })
+
+  it.each<[string, Record<string, string>, string]>([
+    [
+      'private targets in production',
+      { WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true' },
+      'WEBHOOKS_ALLOW_PRIVATE_TARGETS',
+    ],
+    ['no operator token in production', { DISPATCHER_ADMIN_TOKEN: '' }, 'DISPATCHER_ADMIN_TOKEN'],
+    ['a short operator token', { DISPATCHER_ADMIN_TOKEN: 'x'.repeat(31) }, 'DISPATCHER_ADMIN_TOKEN'],
+    [
+      'a secret of the repository',
+      { DISPATCHER_ADMIN_TOKEN: `development-only-${'x'.repeat(32)}` },
+      'DISPATCHER_ADMIN_TOKEN',
+    ],
+    ['no keys', { WEBHOOKS_SECRET_KEYS: '' }, 'WEBHOOKS_SECRET_KEYS'],
+    [
+      'a weak key',
+      { WEBHOOKS_SECRET_KEYS: `k1:${Buffer.alloc(32).toString('base64')}` },
+      'WEBHOOKS_SECRET_KEYS',
+    ],
+    [
+      'a short key',
+      { WEBHOOKS_SECRET_KEYS: `k1:${randomBytes(31).toString('base64')}` },
+      'WEBHOOKS_SECRET_KEYS',
+    ],
+    ['another database', { WEBHOOKS_DATABASE_URL: 'mysql://db/x' }, 'WEBHOOKS_DATABASE_URL'],
+    ['another queue', { WEBHOOKS_REDIS_URL: 'http://redis' }, 'WEBHOOKS_REDIS_URL'],
+    [
+      'sentinels and a cluster',
+      { WEBHOOKS_REDIS_SENTINELS: 's:26379', WEBHOOKS_REDIS_CLUSTER_NODES: 'c:6379' },
+      'WEBHOOKS_REDIS_SENTINELS',
+    ],
+    ['a number with letters', { DISPATCHER_CONCURRENCY: '1o0' }, 'DISPATCHER_CONCURRENCY'],
+    ['no place for an endpoint', { DISPATCHER_ENDPOINT_CONCURRENCY: '0' }, 'DISPATCHER_ENDPOINT_CONCURRENCY'],
+    ['a time limit beyond the job lock', { DISPATCHER_TIMEOUT_MS: '8001' }, 'DISPATCHER_TIMEOUT_MS'],
+    ['a schedule of words', { DISPATCHER_RETRY_DELAYS_SECONDS: '1,soon' }, 'DISPATCHER_RETRY_DELAYS_SECONDS'],
+    ['a proxy without a scheme', { DISPATCHER_PROXY_URL: 'proxy:3128' }, 'DISPATCHER_PROXY_URL'],
+    ['a prefix with a colon', { WEBHOOKS_QUEUE_PREFIX: 'a:b' }, 'WEBHOOKS_QUEUE_PREFIX'],
+    ['a yes for a switch', { WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'yes' }, 'WEBHOOKS_ALLOW_PRIVATE_TARGETS'],
+  ])('refuse %s', (_name, env, variable) => {
+    const problems = problemsOf(env)
+    expect(problems).toHaveLength(1)
+    expect(problems[0]).toMatch(new RegExp(`^${variable}\\b`))
+  })
+
+  it('report every problem at once and repeat no value', () => {
+    const problems = problemsOf({
+      WEBHOOKS_DATABASE_URL: 'hidden-url',
+      WEBHOOKS_REDIS_URL: '',
+      WEBHOOKS_SECRET_KEYS: 'hidden-key',
+      WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
+      DISPATCHER_ADMIN_TOKEN: 'hidden-token',
+      DISPATCHER_TIMEOUT_MS: '-1',
+    })
+    expect(problems.map((problem) => problem.split(' ')[0]).sort()).toEqual([
+      'DISPATCHER_ADMIN_TOKEN',
+      'DISPATCHER_TIMEOUT_MS',
+      'WEBHOOKS_ALLOW_PRIVATE_TARGETS',
+      'WEBHOOKS_DATABASE_URL',
+      'WEBHOOKS_REDIS_URL',
+      'WEBHOOKS_SECRET_KEYS',
+    ])
+    expect(problems.join()).not.toContain('hidden-')
+  })
+})

@@ -1,0 +1,76 @@
+import { afterEach, beforeAll, afterAll, describe, expect, it } from '@jest/globals'
+import { startReceiver, type Receiver } from '@signet/testkit'
+import { type MirrorReader } from '@signet/webhook-core'
+import request from 'supertest'
+import { createApp } from '../src/app.js'
+import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
+
+type Part = keyof MirrorReader
+
+const summaries = [{ label: 'Summary', content: 'private-summary', format: 'markdown' }]
+const transcript = { language: 'en', text: 'private-transcript' }
+
+/** Reads fixed parts; those in `broken` fail with an error that quotes what it choked on. */
+function readerThatFails(broken: readonly Part[], how: () => Promise<never>): MirrorReader {
+  const unless = <T>(part: Part, value: T) => (broken.includes(part) ? how() : Promise.resolve(value))
+  return {
+    recording: (refs) =>
+      unless(
+        'recording',
+        refs.map(() => ({ title: 'Weekly sync' })),
+      ),
+    transcript: (refs) =>
+      unless(
+        'transcript',
+        refs.map(() => transcript),
+      ),
+    summaries: (refs) =>
+      unless(
+        'summaries',
+        refs.map(() => summaries),
+      ),
+  }
+}
+
+const quoting = () => Promise.reject(new Error('cannot read "private-transcript"'))
+const never = () => new Promise<never>(() => undefined)
+
+describe('H.8 row 54: parts of a payload that cannot be read, in the worker', () => {
+  let receiver: Receiver
+  let dispatcher: TestDispatcher
+  beforeAll(async () => {
+    receiver = await startReceiver()
+  })
+  afterEach(() => dispatcher.stop())
+  afterAll(() => receiver.close())
+
+  it.each<[string, Part[], () => Promise<never>, string[]]>([
+    ['without the transcript when it fails', ['transcript'], quoting, ['title', 'summaries']],
+    [
+      'without the transcript when it takes longer than its limit',
+      ['transcript'],
+      never,
+      ['title', 'summaries'],
+    ],
+    ['without the summaries when they fail', ['summaries'], quoting, ['title', 'transcript']],
+    ['without the recording when it fails', ['recording'], quoting, ['transcript', 'summaries']],
+    ['with the audio_id alone when all fail', ['recording', 'transcript', 'summaries'], quoting, []],
+  ])('goes out %s', async (_name, broken, how, expected) => {
+    dispatcher = await startDispatcher({
+      ports: { ca: receiver.authorityCert, reader: readerThatFails(broken, how) },
+    })
+    const subscriber = dispatcher.subscriber()
+    const path = `/enrichment/${subscriber.accountId}`
+    await subscriber.endpoint(receiver.url(path))
+    await subscriber.summary({ audioId: 'rec_54' })
+    const { event } = await receiver.waitForDelivery({ path })
+    expect(Object.keys(event?.data ?? {})).toEqual(['audio_id', ...expected])
+
+    const { text } = await request(createApp(dispatcher)).get('/metrics')
+    for (const part of broken)
+      expect(text).toContain(`signet_delivery_enrichment_failures_total{part="${part}"} 1`)
+    const lines = dispatcher.logLines.filter(({ msg }) => msg === 'enrichment failed')
+    expect(lines.map(({ part }) => part).sort()).toEqual([...broken].sort())
+    expect(JSON.stringify(dispatcher.logLines)).not.toContain('private-')
+  })
+})

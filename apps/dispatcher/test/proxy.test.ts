@@ -1,0 +1,92 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { connect, type AddressInfo, type Socket } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { startReceiver, waitFor, type Receiver } from '@signet/testkit'
+import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
+
+const CREDENTIALS = `Basic ${Buffer.from('egress:hidden-password').toString('base64')}`
+
+/** An egress proxy: the only one that knows where `hook.example.com` is. */
+async function startProxy(receiver: Receiver) {
+  const asked: { target: string | undefined; authorization: string | undefined }[] = []
+  const sockets = new Set<Socket>()
+  const server: Server = createServer()
+  server.on('connect', ({ url, headers }, client: Socket) => {
+    asked.push({ target: url, authorization: headers['proxy-authorization'] })
+    sockets.add(client)
+    client.on('error', () => undefined)
+    if (!url?.startsWith('hook.example.com:')) return void client.end('HTTP/1.1 403 Forbidden\r\n\r\n')
+    const upstream = connect(receiver.port, '127.0.0.1', () => {
+      client.write('HTTP/1.1 200 Connection established\r\n\r\n')
+      upstream.pipe(client).pipe(upstream)
+    })
+    upstream.on('error', () => client.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    asked,
+    url: `http://egress:hidden-password@127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+describe('an egress proxy', () => {
+  let receiver: Receiver
+  let proxy: Awaited<ReturnType<typeof startProxy>>
+  let dispatcher: TestDispatcher
+  beforeAll(async () => {
+    receiver = await startReceiver({ publicHost: 'hook.example.com' })
+    proxy = await startProxy(receiver)
+    dispatcher = await startDispatcher({
+      env: {
+        DISPATCHER_PROXY_URL: proxy.url,
+        DISPATCHER_RETRY_DELAYS_SECONDS: '0.05',
+        WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'false',
+      },
+      ports: {
+        ca: receiver.authorityCert,
+        resolver: () => Promise.reject(new Error('a dispatcher with a proxy resolves nothing')),
+      },
+    })
+  })
+  afterAll(async () => {
+    await dispatcher.stop()
+    proxy.close()
+    await receiver.close()
+  })
+
+  async function deliver(host: string, path: string) {
+    const subscriber = dispatcher.subscriber()
+    const endpoint = await subscriber.endpoint(`https://${host}:${receiver.port}${path}`)
+    receiver.hook(path, { secret: endpoint.secret })
+    await subscriber.summary()
+    return waitFor(async () => {
+      const [row] = await deliveriesOf(dispatcher.db, subscriber.accountId)
+      return row && row.status !== 0 && row
+    })
+  }
+
+  it('is asked for every receiver by name, and TLS goes through it to the receiver itself', async () => {
+    expect(await deliver('hook.example.com', '/through')).toMatchObject({ status: 1, attempts: 1 })
+    expect(receiver.deliveries({ path: '/through' })).toMatchObject([{ verified: true }])
+    expect(proxy.asked.at(-1)).toEqual({
+      target: `hook.example.com:${receiver.port}`,
+      authorization: CREDENTIALS,
+    })
+  })
+
+  it('judges addresses itself: what it refuses is a failed attempt, and nothing goes past it', async () => {
+    expect(await deliver('127.0.0.1', '/past')).toMatchObject({ status: 2, attempts: 2 })
+    expect(receiver.deliveries({ path: '/past' })).toEqual([])
+    expect(proxy.asked.at(-1)?.target).toBe(`127.0.0.1:${receiver.port}`)
+  })
+
+  it('is not named in the log with its password', () => {
+    expect(JSON.stringify(dispatcher.logLines)).not.toContain('hidden-password')
+  })
+})
