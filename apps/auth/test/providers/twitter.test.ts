@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { anEmail } from '../support/api.js'
+import { anEmail, expectError, post } from '../support/api.js'
 import {
   CALLBACK,
   CLIENT_ID,
@@ -120,5 +120,54 @@ describe('twitter, OAuth 1.0a (contract 8.1)', () => {
     expect(targetOf(await comeBack(server, { state: second, denied: 'req' })).query['error']).toBe(
       'access_denied',
     )
+  })
+
+  const PROFILE = 'GET /1.1/account/verify_credentials.json'
+  const ACCESS = 'POST /oauth/access_token'
+
+  it.each<[string, string, Reply]>([
+    ['refuses the access token', ACCESS, { status: 401, body: 'Invalid request token' }],
+    ['breaks the access token call', ACCESS, 'break'],
+    ['refuses the profile', PROFILE, { status: 403, body: { errors: [{ code: 64 }] } }],
+    ['answers the profile with a page', PROFILE, { body: '<html>' }],
+    ['names nobody', PROFILE, { body: {} }],
+    ['gives no address', PROFILE, { body: { id_str: '99', screen_name: 'x' } }],
+  ])('ends in an error on the site when it %s', async (_name, route, reply) => {
+    const { state } = await leave()
+    const answered = provider.replace(route, reply)
+    const target = targetOf(await comeBack(server, { state, oauth_token: 'req', oauth_verifier: 'v' }))
+    provider.answer(route, answered)
+    expect(target).toMatchObject({
+      base: 'https://app.example.com/',
+      query: { error: 'server_error', error_code: 'unexpected_failure' },
+      fragment: { error_code: 'unexpected_failure' },
+    })
+    expect(JSON.stringify(target)).not.toMatch(/secret|127\.0\.0\.1/)
+  })
+
+  it.each<Reply>([
+    { status: 401, body: 'Could not authenticate you' },
+    'break',
+    { body: 'nonsense' },
+    { body: 'oauth_token=req&oauth_token_secret=req-secret' },
+    { body: 'oauth_callback_confirmed=true' },
+  ])('answers an error before anybody leaves when there is no request token: %j', async (reply) => {
+    const answered = provider.replace('POST /oauth/request_token', reply)
+    const { answer } = await depart(server, 'twitter')
+    provider.answer('POST /oauth/request_token', answered)
+    expectError(answer, 500, 'unexpected_failure')
+  })
+
+  it('works once for each request token, also under PKCE', async () => {
+    const verifier = 'v'.repeat(50)
+    await depart(server, 'twitter', { code_challenge: verifier, code_challenge_method: 'plain' })
+    const callback = oauthOf(provider.last('POST /oauth/request_token'))['oauth_callback'] ?? ''
+    const state = new URL(callback).searchParams.get('state') ?? ''
+    const parameters = { state, oauth_token: 'req', oauth_verifier: 'v' }
+    const { query } = targetOf(await comeBack(server, parameters))
+    const again = targetOf(await comeBack(server, parameters))
+    expect(again.query['error_code']).toBe('flow_state_already_used')
+    const body = { auth_code: query['code'], code_verifier: verifier }
+    expect((await post(server, '/token?grant_type=pkce', body)).body).toMatchObject({ provider_token: 'acc' })
   })
 })

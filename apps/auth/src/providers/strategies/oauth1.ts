@@ -1,6 +1,6 @@
 import OAuth1Strategy from 'passport-oauth1'
 import { type Outbound } from '../../outbound/outbound.js'
-import { type ProviderSettings } from '../provider.js'
+import { ProviderError, type ProviderSettings } from '../provider.js'
 import { type Strategy, type StrategyRequest } from './strategy.js'
 
 type Urls = { request: string; authorize: string; token: string }
@@ -35,12 +35,14 @@ export type SignedGet = (url: string, token: string, secret: string) => Promise<
 const requestTokens = {
   set(
     { flow }: StrategyRequest,
-    token: string,
-    secret: string,
+    token: string | undefined,
+    secret: string | undefined,
     _state: unknown,
     _meta: unknown,
     done: Done<undefined>,
   ): void {
+    // The library takes any answer with status 200 for one with a token.
+    if (!token || !secret) return done(new ProviderError('the answer has no request token'))
     flow.save(JSON.stringify({ token, secret })).then(
       () => done(null),
       (error: unknown) => done(error),
@@ -95,13 +97,21 @@ export function oauth1Strategy(
   }
   // The library's own client does not know our address guard. Its calls carry OAuth parameters only, no body.
   client._performSecureRequest = (token, secret, method, url, extra, _body, _contentType, done) => {
-    send(method === 'GET' ? 'GET' : 'POST', url, { token, secret, extra }).then(
-      (data) => done(null, data),
-      (error: unknown) => done(error),
-    )
+    send(method === 'GET' ? 'GET' : 'POST', url, { token, secret, extra })
+      .then((data) => (url === urls.request ? confirmed(data) : data))
+      .then(
+        (data) => done(null, data),
+        (error: unknown) => done(error),
+      )
   }
   return {
     strategy: strategy as unknown as Strategy,
     signedGet: (url, token, secret) => send('GET', url, { token, secret, extra: null }),
   }
+}
+
+/** RFC 5849 section 2.1: a server that does not say this may send the user to another callback. */
+function confirmed(answer: string): string {
+  if (new URLSearchParams(answer).get('oauth_callback_confirmed') === 'true') return answer
+  throw new ProviderError('the callback was not confirmed')
 }
