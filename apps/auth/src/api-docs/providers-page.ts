@@ -21,8 +21,30 @@ export function providersPage(): string {
     'The tests run every provider over real sockets against local servers that speak its protocol, among them a complete',
     "OpenID Connect server with signed tokens. None of them has met the provider's own service: try each one that you switch on.",
     '',
+    '| File | What it runs |',
+    '| --- | --- |',
+    ...Object.entries(TESTS).map(([file, what]) => `| \`test/providers/${file}.test.ts\` | ${what} |`),
+    '',
     ...providers.flatMap(section),
+    '## A further provider',
+    '',
+    '1. Copy the file in `src/providers/definitions` that comes closest, and change its addresses, scopes and mapping.',
+    '2. Add its name to `definitions/index.ts`. Settings, `/settings`, routes and these documents follow.',
+    '3. Add its row to `test/providers/rows-of-work.ts` or `rows-of-people.ts`, which runs all that is in `rows.test.ts`, and its',
+    '   addresses to `addresses.test.ts`. Then `npm run docs`.',
+    '',
   ].join('\n')
+}
+
+const TESTS = {
+  rows: 'Authorize URL and scopes; client authentication, also the other way after a 401; profile calls and their headers; the mapping; a missing and an unverified address; refusals, pages in place of JSON, broken connections, servers that never answer.',
+  'open-id':
+    "Redirects through an OpenID Connect server with that provider's paths, signed tokens and key set; PKCE; refused consent; the `id_token` grant with tokens of an app.",
+  'id-token':
+    'Tokens that are not good: issuer, audience, signature, life, nonce, `at_hash`; providers that are off; keys that cannot be had.',
+  twitter: 'Every signature of OAuth 1.0a, checked by the server; its refusals.',
+  quirks: 'What only one provider does.',
+  addresses: 'That the addresses without any URL setting are those of the providers; whose id tokens count.',
 }
 
 function section(name: Provider): string[] {
