@@ -110,7 +110,6 @@ export {
   type RecordedAttempt,
 } from './stores/attempt-store.js'
 export {
-  encodeParts,
   findRecentlySummarised,
   findRecordings,
   findSummaries,

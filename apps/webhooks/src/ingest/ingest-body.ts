@@ -1,5 +1,5 @@
 import { compileSchema, type BodyProblem } from '@signet/http'
-import { encodeParts, storable, type EncodedParts } from '@signet/webhook-core'
+import { encodeParts, storable, type EncodedParts } from '@signet/webhook-core/recording-text'
 import { canonicalHash } from './canonical-hash.js'
 import { recordingSchema, summaryReadySchema } from './ingest-schemas.js'
 import { recordingParts, type RecordingBody, type SummaryReadyBody } from './recording-parts.js'
