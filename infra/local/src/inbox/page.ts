@@ -21,7 +21,7 @@ const escape = (text: string): string => text.replace(/[&<>"]/g, (char) => `&#${
 export const INBOX_PAGE = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Inbox</title>
 <style>
   :root { color-scheme: light dark; --line: light-dark(#e3e5ea, #30333b); --soft: light-dark(#f6f7f9, #1b1d22);
@@ -37,7 +37,9 @@ export const INBOX_PAGE = `<!doctype html>
   a { color: var(--accent) }
   button { padding: .4rem .8rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--soft);
     color: inherit; font: inherit; cursor: pointer }
-  ul { margin: 0; padding: 0; list-style: none; overflow: auto; border-right: 1px solid var(--line) }
+  nav { overflow: auto; border-right: 1px solid var(--line) }
+  ul { margin: 0; padding: 0; list-style: none }
+  :focus-visible { outline: 3px solid var(--accent); outline-offset: -3px }
   li button { display: block; width: 100%; text-align: left; padding: .75rem 1.2rem; border: 0; border-radius: 0;
     border-bottom: 1px solid var(--line); background: none }
   li button:hover { background: var(--soft) }
@@ -51,6 +53,15 @@ export const INBOX_PAGE = `<!doctype html>
   iframe { width: 100%; height: 100%; border: 0; background: #fff; color-scheme: light }
   .empty { place-self: center; color: var(--quiet); grid-row: 1 / 3; text-align: center }
   [hidden] { display: none !important }
+  .head { overflow-wrap: anywhere }
+  @media (max-width: 45rem) {
+    body { grid-template: auto auto 1fr / 1fr; min-height: 100vh; height: auto }
+    header { grid-column: 1; flex-wrap: wrap }
+    header input { order: 1; flex-basis: 100%; max-width: none; margin: 0 }
+    nav { max-height: 14rem; border-right: 0; border-bottom: 1px solid var(--line) }
+    iframe { min-height: 70vh }
+    .empty { padding: 2rem 1.2rem }
+  }
 </style>
 <header>
   <h1>Inbox <small id="count"></small></h1>
@@ -58,7 +69,7 @@ export const INBOX_PAGE = `<!doctype html>
   <button id="clear">Delete all</button>
   <a href="/receiver">Webhook receiver</a>
 </header>
-<ul id="list" aria-label="Messages"></ul>
+<nav aria-label="Messages"><ul id="list"></ul></nav>
 <main>
   <p class="empty" id="empty">No mail yet. What the services send arrives here by itself.</p>
   <div class="head" id="head" hidden><h2 id="subject"></h2><p id="meta"></p></div>
@@ -119,14 +130,17 @@ export const INBOX_PAGE = `<!doctype html>
 export const WELCOME_PAGE = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Welcome</title>
 <style>
   :root { color-scheme: light dark }
-  body { min-height: 90vh; display: grid; place-content: center; text-align: center; font: 16px/1.5 system-ui, sans-serif }
+  body { margin: 0; min-height: 100vh; padding: 1.5rem; box-sizing: border-box; display: grid; place-content: center;
+    text-align: center; font: 16px/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
 </style>
+<main>
 <h1 id="title">You are signed in</h1>
 <p id="text">This page stands for your own site; the tokens are in the address bar, behind the #.</p>
+</main>
 <script>
   const result = new URLSearchParams(location.hash.slice(1) || location.search)
   if (result.has('error_description')) {
