@@ -41,8 +41,9 @@ export function createLogger(options: LoggerOptions): Logger {
 function wrap(output: Output, base: LogFields): Logger {
   const log = (level: LogLevel, message: string, fields: LogFields = {}) => {
     if (!output.takes(level)) return
-    const record = redact({ ...base, ...currentScope()?.logFields, ...fields }) as LogFields
-    output.write(JSON.stringify({ time: new Date().toISOString(), level, msg: redact(message), ...record }))
+    const scope = currentScope()?.logFields
+    const line = { time: new Date().toISOString(), level, msg: message, ...base, ...scope, ...fields }
+    output.write(JSON.stringify(redact(line)))
   }
   return {
     log,
