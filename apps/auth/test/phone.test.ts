@@ -132,6 +132,23 @@ describe.each(providers)('phones through %s (contract 1.4, 1.9, 1.12, 1.13 and 9
 })
 
 describe('phones without a gateway', () => {
+  it('a gateway that never answers is an error in time, and leaves neither code nor interval behind', async () => {
+    const gateway = await startSmsGateway()
+    const env = { ...gateway.env, AUTH_API_MAX_REQUEST_DURATION: '3s' }
+    const server = await startServer(env, { smsUrls: gateway.urls })
+    try {
+      const phone = aPhone()
+      gateway.refuse('silently')
+      expectError(await post(server, '/signup', { phone, password: PASSWORD }), 422, 'sms_send_failed')
+      gateway.refuse(false)
+      expect((await post(server, '/signup', { phone, password: PASSWORD })).status).toBe(200)
+      expect(gateway.messages).toHaveLength(1)
+    } finally {
+      await server.close()
+      gateway.close()
+    }
+  })
+
   it('a gateway whose settings are incomplete is a fault of the server', async () => {
     const server = await startServer({ AUTH_EXTERNAL_PHONE_ENABLED: 'true', AUTH_SMS_PROVIDER: 'vonage' })
     try {

@@ -61,8 +61,13 @@ export const linkConfig = (config: AuthConfig): LinkConfig => ({
   },
 })
 
+/** For calls to others within one request: what it may take, less the time that its own answer needs. */
+export const callBudgetMs = ({ apiMaxRequestDuration }: AuthConfig): number =>
+  Math.max(apiMaxRequestDuration - 1000, apiMaxRequestDuration / 2)
+
 export const smsConfig = (config: AuthConfig, template: string): SmsConfig => ({
   template,
+  timeoutMs: Math.min(callBudgetMs(config), 10_000),
   gateway: smsGateway(config),
 })
 
@@ -234,10 +239,6 @@ const providerSettings = (config: AuthConfig, name: Provider): ProviderSettings 
   emailOptional: config[`${name}_emailOptional`],
   skipNonceCheck: config[`${name}_skipNonceCheck`],
 })
-
-/** What a request may take, less the time that an answer needs. */
-export const providerBudgetMs = ({ apiMaxRequestDuration }: AuthConfig): number =>
-  Math.max(apiMaxRequestDuration - 1000, apiMaxRequestDuration / 2)
 
 export const linkingRules = (config: AuthConfig): LinkingRules => ({
   autoconfirm: config.mailerAutoconfirm,

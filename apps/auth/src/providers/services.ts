@@ -1,11 +1,11 @@
 import { type Db } from '@signet/db'
 import { type AuditLog } from '../audit/audit-log.js'
 import {
+  callBudgetMs,
   externalProviders,
   idTokenRules,
   intervalRules,
   linkingRules,
-  providerBudgetMs,
 } from '../config/parts.js'
 import { type AuthConfig } from '../config.js'
 import { type Mailer } from '../mail/mailer.js'
@@ -93,7 +93,7 @@ export function createProviderServices(parts: Parts) {
       sessions,
       encryption,
       flowLifeMs,
-      providerBudgetMs: providerBudgetMs(config),
+      providerBudgetMs: callBudgetMs(config),
       now,
     }),
     idTokenSignIns: new IdTokenService({

@@ -68,7 +68,7 @@ describe('SMS gateways (contract 9.1)', () => {
     limited = false,
   ) {
     return createSmsSender({
-      config: { gateway, template },
+      config: { gateway, template, timeoutMs: 500 },
       outbound,
       log,
       limit: { consume: () => (limited ? Promise.reject(new Error('quota')) : Promise.resolve()) },
@@ -225,6 +225,7 @@ describe('SMS gateways (contract 9.1)', () => {
       ],
       [`${config.provider}: JSON null`, config, { status: 200, body: 'null' }, 'without a JSON object'],
       [`${config.provider}: a broken connection`, config, 'break', 'the exchange failed'],
+      [`${config.provider}: silence`, config, 'hang', 'no complete answer in time'],
     ]),
   ])('refusal, %s', async (_name, config, given, reason) => {
     answer = given

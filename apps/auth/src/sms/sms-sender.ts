@@ -28,6 +28,8 @@ export type SmsConfig = {
   template: string
   /** Undefined when none is configured: sending then fails with `unexpected_failure`. */
   gateway: SmsGatewayConfig | undefined
+  /** For a gateway to answer; less than the limit of a request, so that silence is still answered as a refusal. */
+  timeoutMs: number
 }
 
 type Deps = {
@@ -67,17 +69,21 @@ export function createSmsSender(deps: Deps): SmsSender {
   }
 }
 
-function createGateway(config: SmsGatewayConfig, { outbound, baseUrls = BASE_URLS }: Deps): SmsGateway {
-  const deps = { outbound, baseUrl: baseUrls[config.provider] }
-  switch (config.provider) {
+function createGateway(
+  gateway: SmsGatewayConfig,
+  { outbound, baseUrls = BASE_URLS, config: { timeoutMs } }: Deps,
+): SmsGateway {
+  const timed: Outbound = { ...outbound, request: (request) => outbound.request({ timeoutMs, ...request }) }
+  const deps = { outbound: timed, baseUrl: baseUrls[gateway.provider] }
+  switch (gateway.provider) {
     case 'twilio':
-      return twilio(config, deps)
+      return twilio(gateway, deps)
     case 'messagebird':
-      return messagebird(config, deps)
+      return messagebird(gateway, deps)
     case 'textlocal':
-      return textlocal(config, deps)
+      return textlocal(gateway, deps)
     case 'vonage':
-      return vonage(config, deps)
+      return vonage(gateway, deps)
   }
 }
 

@@ -11,8 +11,8 @@ export type SmsGateway = {
   readonly env: Record<string, string>
   readonly urls: Record<SmsProvider, string>
   readonly messages: Sms[]
-  /** Refuse messages from now on, as the gateway does, or take them again. */
-  refuse(refused: boolean): void
+  /** Refuse messages from now on, as the gateway does, or take them again; or never answer. */
+  refuse(how: boolean | 'silently'): void
   /** The digits of the last message to this phone. */
   codeFor(phone: string): string
   close(): void
@@ -67,13 +67,14 @@ export const gatewayApis: Readonly<Record<SmsProvider, Api>> = {
 export async function startSmsGateway(provider: SmsProvider = 'twilio'): Promise<SmsGateway> {
   const api = gatewayApis[provider]
   const messages: Sms[] = []
-  let isRefusing = false
+  let isRefusing: boolean | 'silently' = false
   const server = createServer((req, res) => {
     let body = ''
     req.on('data', (chunk: Buffer) => (body += chunk.toString()))
     req.on('end', () => {
       if (`${req.method} ${req.url}` !== `POST ${api.path}`) return res.writeHead(404).end('no such call')
       if (!isRefusing) messages.push(api.read(new URLSearchParams(body)))
+      if (isRefusing === 'silently') return res
       const answer = isRefusing ? api.refused : api.taken
       return res.writeHead(answer.status).end(JSON.stringify(answer.body))
     })
