@@ -14,7 +14,7 @@ import {
 } from '@signet/webhook-core'
 import { ProxyAgent, type Dispatcher } from 'undici'
 import { AttemptService } from './attempts/attempt-service.js'
-import { createAttemptWorker } from './attempts/attempt-worker.js'
+import { createAttemptWorkers } from './attempts/attempt-worker.js'
 import { BodyCache } from './attempts/body-cache.js'
 import { OpenSecrets } from './attempts/open-secrets.js'
 import { createPlanLoader } from './attempts/plan-loader.js'
@@ -24,7 +24,7 @@ import { type DispatcherConfig } from './config.js'
 import { withPatience } from './database/patience.js'
 import { frozenBodies } from './dispatching/frozen-bodies.js'
 import { DispatchService } from './dispatching/dispatch-service.js'
-import { createDispatchWorker } from './dispatching/dispatch-worker.js'
+import { createDispatchWorkers } from './dispatching/dispatch-worker.js'
 import { Engine } from './engine.js'
 import { createEvents } from './events.js'
 import { EndpointLanes } from './fairness/endpoint-lanes.js'
@@ -141,8 +141,8 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   })
   const engine = new Engine({
     workers: [
-      createDispatchWorker({ queue, dispatch, events }),
-      createAttemptWorker({ queue, jobsInHand: JOBS_PER_SLOT * config.concurrency, attempts, events }),
+      ...createDispatchWorkers({ queue, dispatch, events }),
+      ...createAttemptWorkers({ queue, jobsInHand: JOBS_PER_SLOT * config.concurrency, attempts, events }),
     ],
     lanes,
     sweeper,

@@ -1,7 +1,12 @@
 import { DELIVERY_BACKOFF, queueNames, type DeliveryJob } from '@signet/webhook-core'
 import { DelayedError, Worker, type Job } from 'bullmq'
 import { type Events } from '../events.js'
-import { ownFailureDelayMs, workerOptions, type WorkerConnection } from '../queues/worker-options.js'
+import {
+  ownFailureDelayMs,
+  sharedOut,
+  workerOptions,
+  type WorkerConnection,
+} from '../queues/worker-options.js'
 import { type AttemptService } from './attempt-service.js'
 
 /** Thrown to have the job run again when the schedule says so. Its message is stored with the job: a word, no more. */
@@ -26,8 +31,13 @@ type AttemptWorkerDeps = {
   events: Events
 }
 
-/** Runs the jobs of the `deliveries` queue. It knows BullMQ and nothing about deliveries. */
-export function createAttemptWorker({ queue, jobsInHand, attempts, events }: AttemptWorkerDeps) {
+/** The workers of the `deliveries` queue, which together have so many jobs in hand. */
+export function createAttemptWorkers(deps: AttemptWorkerDeps) {
+  return sharedOut(deps.jobsInHand).map((jobsInHand) => createAttemptWorker({ ...deps, jobsInHand }))
+}
+
+/** Runs jobs of the `deliveries` queue. It knows BullMQ and nothing about deliveries. */
+function createAttemptWorker({ queue, jobsInHand, attempts, events }: AttemptWorkerDeps) {
   const process = async (job: Job<AttemptJob>, token?: string): Promise<void> => {
     const lost = job.stalledCounter > (job.data.lost ?? 0)
     // Remembered before anything is reported, so that one loss is not reported twice.

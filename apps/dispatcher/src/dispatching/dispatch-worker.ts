@@ -1,18 +1,26 @@
 import { DELIVERY_BACKOFF, queueNames, type EventJob } from '@signet/webhook-core'
 import { Worker } from 'bullmq'
 import { type Events } from '../events.js'
-import { ownFailureDelayMs, workerOptions, type WorkerConnection } from '../queues/worker-options.js'
+import {
+  ownFailureDelayMs,
+  sharedOut,
+  workerOptions,
+  type WorkerConnection,
+} from '../queues/worker-options.js'
 import { type DispatchService } from './dispatch-service.js'
 
 type DispatchWorkerDeps = { queue: WorkerConnection; dispatch: DispatchService; events: Events }
 
 /** Events in hand at once; they are dispatched in batches. */
-const CONCURRENCY = 64
+const EVENTS_IN_HAND = 64
 
-/** Runs the jobs of the `events` queue. */
-export function createDispatchWorker({ queue, dispatch, events }: DispatchWorkerDeps) {
+/** The workers of the `events` queue. */
+export const createDispatchWorkers = (deps: DispatchWorkerDeps) =>
+  sharedOut(EVENTS_IN_HAND).map((inHand) => createDispatchWorker(deps, inHand))
+
+function createDispatchWorker({ queue, dispatch, events }: DispatchWorkerDeps, inHand: number) {
   const worker = new Worker<EventJob, void>(queueNames.events, (job) => dispatch.run(job.data.eventId), {
-    ...workerOptions(queue, CONCURRENCY),
+    ...workerOptions(queue, inHand),
     settings: { backoffStrategy },
   })
   worker.on('error', (error) => events.queueTrouble(queueNames.events, error))
