@@ -117,6 +117,8 @@ describe('the settings (11)', () => {
     ['AUTH_SESSIONS_INACTIVITY_TIMEOUT', '-1s'],
     ['AUTH_MFA_CHALLENGE_EXPIRY_DURATION', '299s'],
     ['AUTH_EXTERNAL_FLOW_STATE_EXPIRY_DURATION', '1m'],
+    ['AUTH_PASSWORD_MIN_LENGTH', '73'],
+    ['AUTH_PASSWORD_REQUIRED_CHARACTERS', Array.from({ length: 20 }, () => '🔑').join(':')],
     ['AUTH_METRICS_EXPORTER', 'statsd'],
     ['AUTH_TRACING_EXPORTER', 'jaeger'],
     ['PORT', '70000'],

@@ -4,9 +4,12 @@ import { accountSettings } from './config/account-settings.js'
 import { limitSettings } from './config/limit-settings.js'
 import { messageSettings } from './config/message-settings.js'
 import { providerSettings } from './config/provider-settings.js'
+import { passwordRules } from './config/password-rules.js'
 import { serverSettings } from './config/server-settings.js'
 import { telemetrySettings } from './config/telemetry-settings.js'
 import { uiSettings } from './config/ui-settings.js'
+import { BCRYPT_MAX_BYTES } from './passwords/bcrypt.js'
+import { longestRandomPassword } from './passwords/password-rules.js'
 
 /** Every variable of contract section 11. Durations are milliseconds. */
 export const settings = defineSettings({
@@ -24,7 +27,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** Reads the settings from `env`; throws a ConfigError that lists every problem. */
 export const loadAuthConfig = (env: Environment): AuthConfig =>
-  loadConfig(settings, env, mailProblems, captchaProblems, telemetryProblems, keyProblems)
+  loadConfig(settings, env, mailProblems, captchaProblems, passwordProblems, telemetryProblems, keyProblems)
 
 /** The keys of the configured settings; the one place that knows which settings they are. */
 export function createKeyRing(config: AuthConfig): KeyRing {
@@ -77,6 +80,13 @@ function captchaProblems(config: AuthConfig): string[] {
       'AUTH_UI_CAPTCHA_SITE_KEY is required while AUTH_UI_ENABLED and AUTH_SECURITY_CAPTCHA_ENABLED are true',
     )
   return problems
+}
+
+function passwordProblems(config: AuthConfig): string[] {
+  if (longestRandomPassword(passwordRules(config)) <= BCRYPT_MAX_BYTES) return []
+  return [
+    `AUTH_PASSWORD_REQUIRED_CHARACTERS together with AUTH_PASSWORD_MIN_LENGTH asks for passwords of more than ${BCRYPT_MAX_BYTES} bytes`,
+  ]
 }
 
 const KEY_VARIABLES: Record<KeyProblem['setting'], string> = {

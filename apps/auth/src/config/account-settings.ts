@@ -1,4 +1,5 @@
 import { boolean, duration, integer, list, parsed, text } from '@signet/config'
+import { BCRYPT_MAX_BYTES } from '../passwords/bcrypt.js'
 import { parseGlob } from '../redirects/glob.js'
 
 /** The least that AUTH_PASSWORD_MIN_LENGTH can be (contract section 7). */
@@ -119,7 +120,8 @@ export const accountSettings = {
   passwordMinLength: integer({
     env: 'AUTH_PASSWORD_MIN_LENGTH',
     fallback: MIN_PASSWORD_LENGTH,
-    doc: 'Shortest password in characters; values below 6 count as 6.',
+    max: BCRYPT_MAX_BYTES,
+    doc: 'Shortest password in characters, 72 at most, because bcrypt takes no more bytes; below 6 counts as 6.',
   }),
   passwordRequiredCharacters: parsed<readonly string[], CharacterSetOptions>({
     env: 'AUTH_PASSWORD_REQUIRED_CHARACTERS',

@@ -17,7 +17,7 @@ import { type LinkingRules } from '../providers/linking/account-linking.js'
 import { type IdTokenRules } from '../providers/id-token-service.js'
 import { type RateLimitConfig } from '../rate-limits/rate-limits.js'
 import { type SessionLimits } from '../sessions/session.js'
-import { MIN_PASSWORD_LENGTH } from './account-settings.js'
+import { passwordRules } from './password-rules.js'
 import { type RegistrationRules } from '../sign-up/registration.js'
 import { type SignUpRules } from '../sign-up/sign-up-service.js'
 import { type SmsConfig, type SmsGatewayConfig } from '../sms/sms-sender.js'
@@ -160,10 +160,7 @@ export const signUpRules = (config: AuthConfig): SignUpRules => ({
   revealExisting: config.mailerAutoconfirm || config.smsAutoconfirm,
   role: config.jwtDefaultGroupName,
   smsProvider: config.smsProvider,
-  passwords: {
-    minLength: Math.max(MIN_PASSWORD_LENGTH, config.passwordMinLength),
-    requiredCharacters: config.passwordRequiredCharacters,
-  },
+  passwords: passwordRules(config),
 })
 
 /** Shortest time between two messages to one user, in milliseconds (contract 5.3). */
@@ -257,4 +254,5 @@ export const cleanupRules = (config: AuthConfig) => ({
   lockName: `${tablePrefix(config.dbNamespace)}signet-auth-cleanup`,
   accessTokenMs: config.jwtExp,
   anonymousUsers: config.dbCleanupAnonymousUsers && config.anonymousUsersEnabled,
+  intervalMs: Math.max(config.smtpMaxFrequency, config.mailerMagicLinkMaxFrequency, config.smsMaxFrequency),
 })

@@ -3,6 +3,11 @@ import { logLevels } from '@signet/telemetry'
 
 /** The process, its database and what it logs (contract section 11). */
 export const serverSettings = {
+  nodeEnv: text({
+    env: 'NODE_ENV',
+    fallback: 'development',
+    doc: '`production` refuses the secrets that stand in the repository for development.',
+  }),
   siteUrl: httpUrl({
     env: 'AUTH_SITE_URL',
     doc: 'Base URL of the site this server signs people in to; the default redirect target.',

@@ -30,6 +30,15 @@ export function checkPassword(rules: PasswordRules, password: string): PasswordP
   return { kind: 'weak', reasons: [...problems.keys()], message: [...problems.values()].join(' ') }
 }
 
+/** Bytes that a random password may take: past 72 nobody, neither people nor this server, could keep the rules. */
+export function longestRandomPassword({ minLength, requiredCharacters }: PasswordRules): number {
+  const required = requiredCharacters.map((set) =>
+    Math.max(...[...set].map((character) => Buffer.byteLength(character))),
+  )
+  const others = Math.max(0, Math.max(RANDOM_LENGTH, minLength) - required.length)
+  return required.reduce((sum, bytes) => sum + bytes, others)
+}
+
 /** A password nobody knows that meets the rules, for accounts that were made without one. */
 export function randomPassword(rules: PasswordRules): string {
   const length = Math.max(RANDOM_LENGTH, rules.minLength)
