@@ -14,6 +14,7 @@ import { providerRoutes } from './providers/provider-routes.js'
 import { inviteRoutes } from './invite/invite-routes.js'
 import { otpRoutes } from './otp/otp-routes.js'
 import { cors } from './requests/cors.js'
+import { logReferer } from './requests/log-referer.js'
 import { settingsRoutes } from './settings/settings-routes.js'
 import { unavailableRoutes } from './settings/unavailable-routes.js'
 import { signUpRoutes } from './sign-up/sign-up-routes.js'
@@ -56,6 +57,7 @@ export function createApp(context: AuthContext): Express {
     }),
   )
   if (config.metricsEnabled || tracing) app.use(requestTelemetry(events, tracing))
+  app.use(logReferer)
   // Before the CORS headers: what is for the API's callers on other sites is not for these pages.
   if (config.uiEnabled) app.use(uiRouter(context, databaseError))
   app.use(cors(config.corsAllowedHeaders))

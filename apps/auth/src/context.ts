@@ -85,6 +85,7 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
     sms: smsWith(config.smsTemplate),
     factorSms: smsWith(config.mfaPhoneTemplate),
     hasher,
+    limits,
     outbound,
     now,
   })

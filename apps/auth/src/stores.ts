@@ -8,6 +8,7 @@ import { SessionLevelStore } from './factors/session-level-store.js'
 import { FlowStore } from './flows/flow-store.js'
 import { OAuthFlowStore } from './flows/oauth-flow-store.js'
 import { OneTimeTokenStore } from './one-time-tokens/one-time-token-store.js'
+import { UnsentMessageStore } from './one-time-tokens/unsent-message-store.js'
 import { RefreshStore } from './sessions/refresh-store.js'
 import { SessionStore } from './sessions/session-store.js'
 import { type Tables } from './tables.js'
@@ -26,6 +27,7 @@ export function createStores(tables: Tables) {
     flows: new FlowStore(tables),
     oauthFlows: new OAuthFlowStore(tables),
     tokens: new OneTimeTokenStore(tables),
+    unsentMessages: new UnsentMessageStore(tables),
     audit: new AuditStore(tables),
     factors: new FactorStore(tables),
     challenges: new ChallengeStore(tables),

@@ -6,6 +6,7 @@ const NAMES = {
   refreshTokens: 'refresh_tokens',
   amrClaims: 'amr_claims',
   oneTimeTokens: 'one_time_tokens',
+  unsentMessages: 'unsent_messages',
   flowState: 'flow_state',
   mfaFactors: 'mfa_factors',
   mfaChallenges: 'mfa_challenges',

@@ -1,5 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { anEmail, aUser, expectError, PASSWORD, post } from './support/api.js'
+import {
+  anEmail,
+  aPhone,
+  aUser,
+  expectError,
+  mailTo,
+  PASSWORD,
+  post,
+  type ApiAnswer,
+  type Json,
+} from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 import { createPasswordHasher, type PasswordHasher } from '../src/passwords/password-hasher.js'
@@ -66,13 +76,119 @@ describe('what strangers learn about accounts (14.1)', () => {
     expectError(await signIn(banned.email, PASSWORD), 400, 'user_banned')
   })
 
-  it('nothing from /recover and /resend', async () => {
-    const user = await aUser(server)
-    const ask = async (path: string, email: string) => {
-      const { status, body } = await post(server, path, { email, type: 'signup' })
-      return { status, keys: Object.keys(body) }
+  it('nothing from a code that is wrong, expired or for nobody', async () => {
+    const [waiting, late] = [anEmail(), anEmail()]
+    await post(server, '/signup', { email: late, password: PASSWORD })
+    const { code } = await mailTo(server, late)
+    server.clock.advance(86_400_000)
+    await post(server, '/signup', { email: waiting, password: PASSWORD })
+    const verify = (email: string, token = '000000') =>
+      post(server, '/verify', { type: 'signup', email, token })
+    const answers = [await verify(waiting), await verify(late, code), await verify(anEmail())]
+    for (const answer of answers) expectError(answer, 403, 'otp_expired', 'Token has expired or is invalid')
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+  })
+})
+
+describe('what the gaps between two messages tell (14.1 and 5.3)', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer({ AUTH_EXTERNAL_PHONE_ENABLED: 'true' })
+  })
+  afterAll(() => server.close())
+  /** Everything of an answer that could tell one address from another. */
+  const seen = ({ status, body, headers }: ApiAnswer) => ({
+    status,
+    body: { ...body, ...('message_id' in body ? { message_id: 'any' } : {}) },
+    retryAfter: headers.get('retry-after'),
+  })
+  const twice = async (path: string, body: Json) => {
+    const first = seen(await post(server, path, body))
+    server.clock.advance(10_000)
+    const second = seen(await post(server, path, body))
+    return [first, second]
+  }
+  /** Users whose own intervals are over. */
+  const known = async () => {
+    const { email } = await aUser(server)
+    const unconfirmed = anEmail()
+    await post(server, '/signup', { email: unconfirmed, password: PASSWORD })
+    server.clock.advance(900_000)
+    return { email, unconfirmed }
+  }
+
+  it.each<[string, Json, number]>([
+    ['/recover', {}, 890],
+    ['/resend', { type: 'signup' }, 890],
+    ['/otp', { create_user: true }, 50],
+  ])(
+    'of %s is the same for users and for strangers: a second request is too early',
+    async (path, body, seconds) => {
+      const { email, unconfirmed } = await known()
+      const stranger = await twice(path, { ...body, email: anEmail() })
+      expect(stranger.map(({ status, retryAfter }) => [status, retryAfter])).toEqual([
+        [200, null],
+        [429, String(seconds)],
+      ])
+      expect(await twice(path, { ...body, email })).toEqual(stranger)
+      if (path !== '/otp') expect(await twice(path, { ...body, email: unconfirmed })).toEqual(stranger)
+    },
+  )
+
+  it.each([
+    ['email_change', anEmail(), 'over_email_send_rate_limit'],
+    ['sms', undefined, 'over_sms_send_rate_limit'],
+    ['phone_change', undefined, 'over_sms_send_rate_limit'],
+  ])('of /resend %s has the code of the message that was not sent', async (type, email, code) => {
+    const body = { type, ...(email === undefined ? { phone: aPhone() } : { email }) }
+    expect((await post(server, '/resend', body)).status).toBe(200)
+    expectError(await post(server, '/resend', body), 429, code, /after \d+ seconds/)
+  })
+
+  it('is over for strangers when it is over for users, and each address and kind has its own', async () => {
+    const email = anEmail()
+    const recover = (address = email) => post(server, '/recover', { email: address })
+    expect((await recover()).status).toBe(200)
+    server.clock.advance(899_999)
+    expectError(await recover(), 429, 'over_email_send_rate_limit')
+    expect((await recover(anEmail())).status).toBe(200)
+    expect((await post(server, '/resend', { type: 'signup', email })).status).toBe(200)
+    server.clock.advance(1)
+    expect((await recover()).status).toBe(200)
+  })
+
+  it('lets exactly one of many simultaneous requests for a stranger through', async () => {
+    const email = anEmail()
+    const answers = await Promise.all(Array.from({ length: 10 }, () => post(server, '/recover', { email })))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(9)
+  })
+
+  it('leaves no address of a stranger behind', async () => {
+    const email = anEmail()
+    await post(server, '/recover', { email })
+    const { rows } = await server.context.db.query<{ text: string }>(
+      `select encode(id, 'escape') as text from unsent_messages`,
+    )
+    expect(rows.length).toBeGreaterThan(0)
+    expect(rows.filter(({ text }) => text.includes(email))).toEqual([])
+  })
+
+  it.each(['1', '1/1h'])('is none while the quota of mails is used up: %s', async (quota) => {
+    const small = await startServer({ AUTH_RATE_LIMIT_EMAIL_SENT: quota, AUTH_SMTP_MAX_FREQUENCY: '0' })
+    try {
+      const email = anEmail()
+      expect((await post(small, '/recover', { email: anEmail() })).status).toBe(200)
+      await post(small, '/signup', { email, password: PASSWORD })
+      for (const address of [email, anEmail(), anEmail()])
+        expectError(
+          await post(small, '/recover', { email: address }),
+          429,
+          'over_email_send_rate_limit',
+          'Email rate limit exceeded',
+        )
+    } finally {
+      await small.close()
     }
-    for (const path of ['/recover', '/resend'])
-      expect(await ask(path, user.email)).toEqual(await ask(path, anEmail()))
   })
 })

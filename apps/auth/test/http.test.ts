@@ -43,6 +43,15 @@ describe('ground rules of every endpoint (0.1, 0.2, 0.4, 2.1)', () => {
     },
   )
 
+  it.each(['password', 'refresh_token', 'pkce', 'id_token'])(
+    'refuses an empty body for the %s grant as bad_json, and after that missing members as themselves',
+    async (grant) => {
+      expectError(await post(server, `/token?grant_type=${grant}`), 400, 'bad_json')
+      const { status, text } = await post(server, `/token?grant_type=${grant}`, {})
+      expect([status, text.includes('bad_json')]).toEqual([400, false])
+    },
+  )
+
   it('ignores unknown members and takes null for absent', async () => {
     const body = {
       email: anEmail(),
@@ -124,6 +133,12 @@ describe('ground rules of every endpoint (0.1, 0.2, 0.4, 2.1)', () => {
     await get(server, '/health')
     expect(JSON.stringify(server.lines)).not.toMatch(/hunter2|secret-token/)
     expect(server.lines.some(({ path }) => path === '/health')).toBe(false)
+  })
+
+  it('logs the page that a request came from, without its query (12.3)', async () => {
+    await get(server, '/settings', { headers: { referer: 'https://app.example.com/page?code=secret-code' } })
+    const [line] = server.lines.filter(({ path, referer }) => path === '/settings' && referer !== undefined)
+    expect(line).toMatchObject({ referer: 'https://app.example.com/page' })
   })
 
   it("answers health, settings and keys in the contract's form (1.1 to 1.3)", async () => {

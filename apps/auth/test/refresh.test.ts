@@ -97,6 +97,17 @@ describe('the refresh grant (4.2)', () => {
     expect(await activeTokens(user.user.id)).toBe(0)
   })
 
+  it('does not report the token of a session that was logged out as an attack', async () => {
+    const user = await aUser(server)
+    await post(server, '/logout', undefined, { token: user.access_token })
+    const before = server.lines.length
+    const answer = await post(server, '/token?grant_type=refresh_token', {
+      refresh_token: user.refresh_token,
+    })
+    expectError(answer, 400, 'refresh_token_already_used')
+    expect(server.lines.slice(before).filter(({ msg }) => msg.includes('reuse'))).toEqual([])
+  })
+
   it('leaves other sessions of the user alone when one is ended', async () => {
     const user = await aUser(server)
     const other = await post(server, '/token?grant_type=password', {

@@ -1,5 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { aUser, anEmail, expectError, get, mailTo, PASSWORD, post, put, type Json } from './support/api.js'
+import {
+  aUser,
+  anEmail,
+  call,
+  expectError,
+  get,
+  mailTo,
+  PASSWORD,
+  post,
+  put,
+  type Json,
+} from './support/api.js'
 import { SITE, startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
@@ -64,6 +75,16 @@ describe('GET /verify (1.7)', () => {
         `${SITE}#error=access_denied&error_code=otp_expired&error_description=Token+has+expired+or+is+invalid&sb=`,
       ]),
     )
+  })
+
+  it('is not spent by a request for its head, as previews and scanners of mail send it', async () => {
+    const email = anEmail()
+    await post(server, '/signup', { email, password: PASSWORD })
+    const { token } = await mailTo(server, email)
+    const path = `/verify?type=signup&token=${token}`
+    const head = await call(server, 'HEAD', path)
+    expect([head.status, head.headers.get('location')]).toEqual([204, null])
+    expect((await get(server, path)).headers.get('location')).toContain('access_token=')
   })
 
   it('lets exactly one of many simultaneous clicks through', async () => {
@@ -149,6 +170,18 @@ describe('POST /verify (1.8)', () => {
     const { code } = await signUp(server)
     expectError(await post(server, '/verify', { type: 'signup', token: code }), 403, 'otp_expired')
     expectError(await post(server, '/verify', { type: 'sms', token: code }), 403, 'otp_expired')
+  })
+
+  it('confirms nothing again: signing in by link leaves the metadata of a confirmed user alone', async () => {
+    const email = anEmail()
+    const body = { email, email_confirm: true }
+    const { body: made } = await post(server, '/admin/users', body, { token: serviceToken() })
+    await server.context.db.query(`update users set user_metadata = '{"a":1}' where id = $1`, [made['id']])
+    await post(server, '/magiclink', { email })
+    const { token } = await mailTo(server, email)
+    const signedIn = await post(server, '/verify', { type: 'magiclink', token })
+    expect(signedIn.body['user']).toMatchObject({ email_confirmed_at: made['email_confirmed_at'] })
+    expect((signedIn.body['user'] as Json)['user_metadata']).toEqual({ a: 1 })
   })
 
   it('resolves type email to signup or magiclink', async () => {

@@ -8,6 +8,8 @@ export type Listener = {
   close(graceMs?: number): Promise<void>
 }
 
+const SWEEP_MS = 20
+
 /** Serves `handler` on `port` (0 picks a free one); resolves when connections are taken. */
 export async function listen(
   handler: RequestListener,
@@ -25,8 +27,11 @@ export async function listen(
       const closed = once(server, 'close')
       server.close()
       server.closeIdleConnections()
+      // A connection that is kept alive would stay open behind its last answer, for as long as its client likes.
+      const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS)
       const timer = setTimeout(() => server.closeAllConnections(), graceMs)
       await closed
+      clearInterval(sweep)
       clearTimeout(timer)
     },
   }

@@ -69,7 +69,7 @@ export function accountRoutes(deps: Deps): Route[] {
       }),
       limit: guard.limit(deps.limits.otp('/user')),
       authenticate: bearer.user(),
-      body: jsonBody(updateFields),
+      body: jsonBody(updateFields, { optional: true }),
       async handle({ caller, body, req }) {
         const isAdmin = deps.config.jwtAdminRoles.includes(caller.user.role)
         const redirectTo = referrerOf(req, deps.redirects)

@@ -4,6 +4,7 @@ import { normalisePhone } from '../addresses/phone.js'
 import { type Audit, type AuditLog } from '../audit/audit-log.js'
 import { authError } from '../errors/auth-error.js'
 import { challengeOf, type Challenge } from '../flows/pkce.js'
+import { tellPhoneChanged } from '../mail/address-notices.js'
 import { type Mailer } from '../mail/mailer.js'
 import { type OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import { type RequestMeta } from '../requests/request-meta.js'
@@ -13,6 +14,7 @@ import { smsChannelOf } from '../sign-up/sms-channel.js'
 import { type SmsChannel } from '../sms/sms-sender.js'
 import { type UserStore } from '../users/user-store.js'
 import { hasVerifiedFactor, mergeMetadata, type JsonObject, type User } from '../users/user.js'
+import { refuseLargeMetadata } from '../users/metadata-limit.js'
 import { type AddressChanges, type PendingMessages } from './address-changes.js'
 import {
   badNonce,
@@ -78,16 +80,10 @@ export class UserUpdateService {
   /** Notices about what has changed already; an address that waits for its code is told of when it is confirmed. */
   async #tell(before: User, user: User, change: Change): Promise<void> {
     const { mailer } = this.deps
-    const { phone, userMetadata: data } = user
-    const email = user.email ?? ''
-    if (change.password !== null) await mailer.notify('password_changed_notification', email, { email, data })
-    if (before.phone !== null && phone !== null && phone !== before.phone)
-      await mailer.notify('phone_changed_notification', email, {
-        email,
-        phone,
-        oldPhone: before.phone,
-        data,
-      })
+    const { email, userMetadata: data } = user
+    if (change.password !== null)
+      await mailer.notify('password_changed_notification', email ?? '', { email: email ?? '', data })
+    await tellPhoneChanged(mailer, before, user)
   }
 
   /** The refusals of contract 1.13, in its order. */
@@ -154,16 +150,14 @@ export class UserUpdateService {
     if (password?.nonce != null && !(await passwords.isRightNonce(tx, user, password.nonce)))
       return 'bad_nonce'
     if (password !== null) await this.#storePassword(tx, audit, user, caller.session, password)
-    if (change.data !== null || change.appMetadata !== null)
-      await users.update(
-        tx,
-        user.id,
-        {
-          userMetadata: mergeMetadata(user.userMetadata, change.data ?? {}),
-          appMetadata: mergeMetadata(user.appMetadata, change.appMetadata ?? {}),
-        },
-        now(),
-      )
+    if (change.data !== null || change.appMetadata !== null) {
+      const metadata = {
+        userMetadata: mergeMetadata(user.userMetadata, change.data ?? {}),
+        appMetadata: mergeMetadata(user.appMetadata, change.appMetadata ?? {}),
+      }
+      refuseLargeMetadata(metadata, user)
+      await users.update(tx, user.id, metadata, now())
+    }
     const pending = await addresses.begin(tx, user.id, change).catch((error: unknown) => {
       if (isUniqueViolation(error)) throw change.email === null ? phoneTaken() : emailTaken()
       throw error

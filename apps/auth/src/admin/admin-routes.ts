@@ -148,7 +148,7 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
         errors: [400, 401, 403, 404, 422],
       }),
       authenticate,
-      body: jsonBody(userFields),
+      body: jsonBody(userFields, { optional: true }),
       async handle({ caller, body, req }) {
         const password = isVersioned(req) ? body.password : undefined
         const user = await adminUsers.update(caller, userIdOf(req), body, password, guard.metaOf(req))

@@ -10,9 +10,10 @@ import { type SessionStore } from '../sessions/session-store.js'
 import { type Confirmations } from '../users/confirmations.js'
 import { type IdentityStore } from '../users/identity-store.js'
 import { refusePassword, refuseTooLong } from '../users/new-password.js'
-import { type UserChanges, type UserStore } from '../users/user-store.js'
+import { type UserStore } from '../users/user-store.js'
 import { MAX_NAME_LENGTH, mergeMetadata, type User } from '../users/user.js'
 import { isUuid, NIL_UUID } from '../users/uuid.js'
+import { refuseLargeMetadata } from '../users/metadata-limit.js'
 import { type Page } from './paging.js'
 import { checkAttributes, type CheckedAttributes, type UserAttributes } from './user-attributes.js'
 import { type UserListStore } from './user-list-store.js'
@@ -60,6 +61,7 @@ export class AdminUserService {
     const { users, audit, rules, now } = this.deps
     const checked = checkAttributes(attributes, now())
     const { email, phone } = checked
+    refuseLargeMetadata(checked)
     const id = newId(attributes.id)
     const aud = given(attributes.aud) ?? admin.aud
     if (aud.length > MAX_NAME_LENGTH) throw invalid('The audience is too long')
@@ -108,7 +110,9 @@ export class AdminUserService {
     return audit.transaction(meta, async (tx, record) => {
       const user = await users.lockById(tx, id)
       if (user === null) throw userNotFound()
-      await users.update(tx, id, { ...changesOf(user, checked), passwordHash }, now())
+      const changes = changesOf(user, checked)
+      refuseLargeMetadata(changes, user)
+      await users.update(tx, id, { ...changes, passwordHash }, now())
       if (passwordHash !== undefined) await sessions.removeAll(tx, id)
       await this.#setAddresses(tx, user, checked)
       const changed = await this.#confirm(tx, id, checked)
@@ -184,7 +188,7 @@ function newId(id: string | undefined): string {
   return id.toLowerCase()
 }
 
-function changesOf(user: User, checked: CheckedAttributes): UserChanges {
+function changesOf(user: User, checked: CheckedAttributes) {
   return {
     role: checked.role,
     bannedUntil: checked.bannedUntil,

@@ -13,6 +13,7 @@ import { type UserFactory } from '../sign-up/user-factory.js'
 import { refusePassword } from '../users/new-password.js'
 import { type UserStore } from '../users/user-store.js'
 import { type JsonObject, type User } from '../users/user.js'
+import { refuseLargeMetadata } from '../users/metadata-limit.js'
 import { traitsOf, userNotFound, type Admin } from './admin-user-service.js'
 
 const TYPES = [
@@ -78,6 +79,7 @@ export class LinkService {
     if (requested === 'email_change_current' && !rules.secureEmailChange)
       throw invalid('Enable secure email change to generate link for current email')
     const email = normaliseEmail(request.email ?? '')
+    refuseLargeMetadata({ userMetadata: request.data ?? {} })
     const known = await users.findByEmail(db, email, admin.aud)
     const type = requested === 'magiclink' && known === null ? 'signup' : requested
     const newEmail = await this.#newEmail(type, request, admin)

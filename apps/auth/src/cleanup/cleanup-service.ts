@@ -15,6 +15,8 @@ type Deps = {
     lockName: string
     accessTokenMs: number
     anonymousUsers: boolean
+    /** The longest gap between two messages. */
+    intervalMs: number
   }
   now: () => Date
 }
@@ -53,6 +55,11 @@ export class CleanupService {
         table: 'sessions',
         condition: 'revoked_at < $1',
         olderThan: ago(Math.max(DAY_MS, rules.accessTokenMs)),
+      },
+      {
+        table: 'unsentMessages',
+        condition: 'asked_at < $1',
+        olderThan: ago(Math.max(DAY_MS, rules.intervalMs)),
       },
       { table: 'flowState', condition: 'created_at < $1', olderThan: ago(DAY_MS) },
       { table: 'mfaChallenges', condition: 'created_at < $1', olderThan: ago(DAY_MS) },

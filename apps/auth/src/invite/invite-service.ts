@@ -8,6 +8,7 @@ import { type RequestMeta } from '../requests/request-meta.js'
 import { type UserFactory } from '../sign-up/user-factory.js'
 import { type UserStore } from '../users/user-store.js'
 import { type JsonObject, type User } from '../users/user.js'
+import { refuseLargeMetadata } from '../users/metadata-limit.js'
 
 type Deps = {
   users: UserStore
@@ -30,6 +31,7 @@ export class InviteService {
   ): Promise<User> {
     const { users, factory, issuer, messages, audit, now } = this.deps
     const address = { kind: 'email', value: normaliseEmail(request.email ?? '') } as const
+    refuseLargeMetadata({ userMetadata: request.data ?? {} })
     const { user, issued } = await audit.transaction(meta, async (tx, record) => {
       const found = await factory.findOrInsert(tx, {
         address,

@@ -42,7 +42,7 @@ type Deps = {
   outbound: Outbound
   log: Logger
   /** The quota of the whole server. */
-  limit: GlobalLimit
+  limit: Pick<GlobalLimit, 'consume'>
   /** Told about each mail that was tried, for the counters of 12.5. */
   observe?: (kind: MailKind | NoticeKind, outcome: 'sent' | 'failed') => void
   tracing?: Tracing | undefined

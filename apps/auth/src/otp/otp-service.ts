@@ -6,6 +6,7 @@ import { type AuditLog } from '../audit/audit-log.js'
 import { authError, invalid } from '../errors/auth-error.js'
 import { challengeOf, type Challenge } from '../flows/pkce.js'
 import { type SecretMessages } from '../one-time-tokens/secret-messages.js'
+import { type UnsentMessages } from '../one-time-tokens/unsent-messages.js'
 import { type TokenIssuer } from '../one-time-tokens/token-issuer.js'
 import { type PasswordHasher } from '../passwords/password-hasher.js'
 import { randomPassword } from '../passwords/password-rules.js'
@@ -16,6 +17,7 @@ import { smsChannelOf } from '../sign-up/sms-channel.js'
 import { type SmsChannel } from '../sms/sms-sender.js'
 import { type UserStore } from '../users/user-store.js'
 import { type JsonObject, type User } from '../users/user.js'
+import { refuseLargeMetadata } from '../users/metadata-limit.js'
 
 export type OtpRequest = {
   email?: string
@@ -45,6 +47,7 @@ type Deps = {
   registration: RegistrationService
   issuer: TokenIssuer
   messages: SecretMessages
+  unsent: UnsentMessages
   audit: AuditLog
   hasher: PasswordHasher
   rules: OtpRules
@@ -100,6 +103,8 @@ export class OtpService {
   async #sendSms(request: OtpRequest, where: Where, meta: RequestMeta): Promise<string | null> {
     const { rules, users, issuer, messages, audit } = this.deps
     const channel = smsChannelOf(request.channel, rules.smsProvider)
+    // A code by SMS ends no flow; what makes no sense is refused all the same (contract 1.0).
+    challengeOf(request)
     if (!rules.phoneEnabled)
       throw authError('invalid', 'phone_provider_disabled', 'Unsupported phone provider')
     const address = { kind: 'phone', value: normalisePhone(request.phone ?? '') } as const
@@ -125,13 +130,20 @@ export class OtpService {
     where: Where & { challenge: Challenge | null; channel: SmsChannel },
     meta: RequestMeta,
   ): Promise<{ kind: 'known'; user: User } | { kind: 'done'; messageId: string | null }> {
-    const { registration, hasher, rules } = this.deps
+    const { registration, unsent, hasher, rules } = this.deps
+    refuseLargeMetadata({ userMetadata: request.data ?? {} })
     const known = await this.#find(address, where.aud)
     if (known !== null && isConfirmed(known, address)) return { kind: 'known', user: known }
     if (known === null) {
       if (where.unknown === 'refuse')
         throw authError('unprocessable', 'otp_disabled', 'Signups not allowed for otp')
-      if (where.unknown === 'ignore') return { kind: 'done', messageId: null }
+      if (where.unknown === 'ignore') {
+        const { kind } = address
+        const intervalMs = kind === 'email' ? rules.magicLinkIntervalMs : rules.smsIntervalMs
+        const slot = kind === 'email' ? 'recovery' : 'confirmation'
+        await unsent.ask({ slot, address, aud: where.aud, via: kind, intervalMs })
+        return { kind: 'done', messageId: null }
+      }
       if (rules.disabled) throw signUpDisabled()
     }
     const registered = await registration.register(

@@ -5,9 +5,11 @@ import { normalisePhone } from '../addresses/phone.js'
 import { type AuditLog } from '../audit/audit-log.js'
 import { authError, invalid } from '../errors/auth-error.js'
 import { challengeOf, type Challenge } from '../flows/pkce.js'
+import { type Slot } from '../one-time-tokens/one-time-token.js'
 import { type OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import { type Issued } from '../one-time-tokens/one-time-tokens.js'
 import { type SecretMessages } from '../one-time-tokens/secret-messages.js'
+import { type UnsentMessages } from '../one-time-tokens/unsent-messages.js'
 import { type TokenIssuer } from '../one-time-tokens/token-issuer.js'
 import { type RequestMeta } from '../requests/request-meta.js'
 import { type UserStore } from '../users/user-store.js'
@@ -24,12 +26,20 @@ export type ResendRequest = {
 const TYPES = ['signup', 'email_change', 'sms', 'phone_change'] as const
 type ResendType = (typeof TYPES)[number]
 
+const SLOTS = {
+  signup: 'confirmation',
+  email_change: 'email_change_new',
+  sms: 'confirmation',
+  phone_change: 'phone_change',
+} as const satisfies Record<ResendType, Slot>
+
 type Deps = {
   db: Db
   users: UserStore
   tokens: OneTimeTokenStore
   issuer: TokenIssuer
   messages: SecretMessages
+  unsent: UnsentMessages
   audit: AuditLog
   rules: { emailEnabled: boolean; phoneEnabled: boolean; intervalMs: { email: number; phone: number } }
 }
@@ -48,7 +58,7 @@ export class ResendService {
     const { type, address } = this.#parse(request)
     const challenge = challengeOf(request)
     const known = await this.#find(address, aud)
-    if (known === null) return null
+    if (known === null) return this.#pretend(type, address, aud)
     const { user, issued } = await audit.transaction(meta, async (tx, record) => {
       const locked = (await users.lockById(tx, known.id)) ?? known
       const tokens = await this.#issue(tx, locked, type, challenge)
@@ -56,6 +66,7 @@ export class ResendService {
         record('user_confirmation_requested', locked, { provider: tokens[0]?.address.kind })
       return { user: locked, issued: tokens }
     })
+    if (issued.length === 0) return this.#pretend(type, address, aud)
     let messageId: string | null = null
     for (const token of issued) {
       if (token.address.kind === 'phone') messageId = await messages.sms(token, 'sms')
@@ -63,6 +74,13 @@ export class ResendService {
         await messages.mailLink(type === 'signup' ? 'confirmation' : 'email_change', user, token, redirectTo)
     }
     return messageId
+  }
+
+  async #pretend(type: ResendType, address: Address, aud: string): Promise<null> {
+    const { unsent, rules } = this.deps
+    const via = type === 'signup' || type === 'email_change' ? 'email' : 'phone'
+    await unsent.ask({ slot: SLOTS[type], address, aud, via, intervalMs: rules.intervalMs[via] })
+    return null
   }
 
   async #issue(tx: Tx, user: User, type: ResendType, challenge: Challenge | null): Promise<Issued[]> {

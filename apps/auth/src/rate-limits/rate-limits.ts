@@ -4,9 +4,13 @@ import { type Redis } from 'ioredis'
 import { authError } from '../errors/auth-error.js'
 import { memoryBucket, redisBucket, type BucketShape, type TakeToken } from './token-bucket.js'
 
-/** Counts one request, or throws `limited` with the seconds to wait. */
-export type GlobalLimit = { consume(): Promise<void> }
-/** The same for each key; no key (see `clientKey`) means no limit. */
+export type GlobalLimit = {
+  /** Counts one, or throws `limited` with the seconds to wait. */
+  consume(): Promise<void>
+  /** Throws like `consume`, and counts nothing. */
+  check(): Promise<void>
+}
+/** Counts for each key; no key (see `clientKey`) means no limit. */
 export type KeyedLimit = { consume(key: string | undefined): Promise<void> }
 
 /** One limiter for each bucket of contract 12.1. */
@@ -89,21 +93,21 @@ type QuotaCode = 'over_email_send_rate_limit' | 'over_sms_send_rate_limit'
 /** What the whole server may send, whoever asked for it. */
 function quota(name: string, sent: SendQuota | undefined, code: QuotaCode, deps: Deps): GlobalLimit {
   const message = name === 'mail' ? 'Email rate limit exceeded' : 'SMS rate limit exceeded'
-  if (sent === undefined) return { consume: () => Promise.resolve() }
+  const always = (verdict: () => Promise<void>) => ({ consume: verdict, check: verdict })
+  if (sent === undefined) return always(() => Promise.resolve())
   const { amount, everyMs } = sent
-  if (amount === 0) return { consume: () => Promise.reject(refusal(code, message, everyMs ?? HOUR_MS)) }
+  if (amount === 0) return always(() => Promise.reject(refusal(code, message, everyMs ?? HOUR_MS)))
   if (everyMs === undefined) {
     const windowSeconds = HOUR_MS / 1000
     const limit = createRateLimit({ name, points: amount, windowSeconds, redis: deps.redis, code, message })
-    return { consume: () => limit.consume('all') }
+    return { consume: () => limit.consume('all'), check: () => limit.check('all') }
   }
   const take = takeFrom(name, { capacity: amount, everyMs }, deps)
-  return {
-    async consume() {
-      const waitMs = await take('all')
-      if (waitMs > 0) throw refusal(code, message, waitMs)
-    },
+  const ask = async (how?: 'look') => {
+    const waitMs = await take('all', how)
+    if (waitMs > 0) throw refusal(code, message, waitMs)
   }
+  return { consume: () => ask(), check: () => ask('look') }
 }
 
 const telling = (limit: GlobalLimit, onRefused: () => void = () => undefined): GlobalLimit => ({
@@ -119,7 +123,7 @@ function takeFrom(name: string, shape: BucketShape, { redis, now = () => new Dat
   const memory = memoryBucket(shape, now)
   if (!redis) return memory
   const shared = redisBucket(redis, `auth-limit:${name}`, shape)
-  return (key) => shared(key).catch(() => memory(key))
+  return (key, how) => shared(key, how).catch(() => memory(key, how))
 }
 
 const refusal = (code: QuotaCode | 'over_request_rate_limit', message: string, waitMs: number) =>

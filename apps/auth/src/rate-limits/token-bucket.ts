@@ -3,8 +3,8 @@ import { type Redis } from 'ioredis'
 /** A bucket of `capacity` tokens that gains one every `everyMs`. Windows cannot express this: they forget at once. */
 export type BucketShape = { capacity: number; everyMs: number }
 
-/** Takes one token of `key`: 0 when there was one, else the milliseconds until there is. */
-export type TakeToken = (key: string) => Promise<number>
+/** Takes one token of `key`, or only looks for one: 0 when there was one, else the milliseconds until there is. */
+export type TakeToken = (key: string, how?: 'look') => Promise<number>
 
 /** Above this many clients the memory forgets the tenth of them that was not seen for longest. */
 const MAX_KEYS = 50_000
@@ -15,11 +15,12 @@ const MAX_KEYS = 50_000
  */
 export function memoryBucket({ capacity, everyMs }: BucketShape, now: () => Date): TakeToken {
   const fullAt = new Map<string, number>()
-  return (key) => {
+  return (key, how) => {
     const time = now().getTime()
     const next = Math.max(fullAt.get(key) ?? 0, time) + everyMs
     const waitMs = next - time - capacity * everyMs
     if (waitMs > 0) return Promise.resolve(Math.ceil(waitMs))
+    if (how === 'look') return Promise.resolve(0)
     // Deleted first, so that the map is in order of last use.
     fullAt.delete(key)
     fullAt.set(key, next)
@@ -43,11 +44,13 @@ local capacity, every = tonumber(ARGV[1]), tonumber(ARGV[2])
 local next = math.max(tonumber(redis.call('get', KEYS[1]) or '0'), now) + every
 local wait = next - now - capacity * every
 if wait > 0 then return math.ceil(wait) end
+if ARGV[3] == 'look' then return 0 end
 redis.call('set', KEYS[1], string.format('%.3f', next), 'PX', math.ceil(next - now))
 return 0
 `
 
 /** Shared by all that use the same Redis. Rejects when Redis does not answer. */
 export function redisBucket(redis: Redis, prefix: string, { capacity, everyMs }: BucketShape): TakeToken {
-  return async (key) => Number(await redis.eval(TAKE, 1, `${prefix}:${key}`, capacity, everyMs))
+  return async (key, how) =>
+    Number(await redis.eval(TAKE, 1, `${prefix}:${key}`, capacity, everyMs, how ?? 'take'))
 }

@@ -69,8 +69,11 @@ export class RefreshService {
       if (found.verdict === 'same_child' && found.childId !== null)
         return { ...found, refreshToken: refreshTokens.ofRow(found.childId).text }
       if (found.verdict === 'attack') {
-        events.refreshTokenReused(found.session.id, found.user.id)
-        if (found.childId !== null) audit.announce([auditPayload('token_revoked', found.user)], meta)
+        // Without an active token the session was over before: a client that missed the logout is no attack.
+        if (found.childId !== null) {
+          events.refreshTokenReused(found.session.id, found.user.id)
+          audit.announce([auditPayload('token_revoked', found.user)], meta)
+        }
       }
       throw authError('invalid', 'refresh_token_already_used', 'Invalid Refresh Token: Already Used')
     }

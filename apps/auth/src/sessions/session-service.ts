@@ -2,7 +2,7 @@ import { type Db, type Queryable, type Tx } from '@signet/db'
 import { randomUUID } from 'node:crypto'
 import { type AuditLog } from '../audit/audit-log.js'
 import { auditPayload } from '../audit/audit.js'
-import { authError } from '../errors/auth-error.js'
+import { authError, userBanned } from '../errors/auth-error.js'
 import { type RequestMeta } from '../requests/request-meta.js'
 import { isBanned, type User } from '../users/user.js'
 import { type RefreshTokens } from './refresh-token.js'
@@ -105,6 +105,8 @@ export class SessionService {
     const { db, sessions, limits, now } = this.deps
     const session = await sessions.find(db, sessionId)
     if (session === null || session.revokedAt !== null) throw sessionNotFound()
+    const caller = await sessions.findCaller(db, session.userId, session.id)
+    if (caller !== null && isBanned(caller.user, now())) throw userBanned('forbidden')
     if (isExpired(session, limits, now()))
       throw authError('forbidden', 'session_expired', 'Session from session_id claim in JWT has expired')
   }

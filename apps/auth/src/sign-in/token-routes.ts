@@ -69,6 +69,9 @@ export function tokenRoutes(deps: Deps): Route[] {
         const grant = grants.get(grantType)
         if (grant === undefined) throw authError('invalid', 'invalid_credentials', 'unsupported_grant_type')
         context.fields['grant_type'] = grantType
+        // Every grant needs members; that the body may be empty is only for the refusals above.
+        if (Object.keys(body).length === 0 && req.body === undefined)
+          throw authError('invalid', 'bad_json', 'Could not read the body: A request body is required')
         const answer = await grant(req, body)
         return { ...answer, headers: { 'Cache-Control': 'no-store' } }
       },

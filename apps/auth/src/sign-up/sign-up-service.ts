@@ -13,6 +13,7 @@ import { type SignedIn } from '../sessions/session.js'
 import { refusePassword } from '../users/new-password.js'
 import { type UserStore } from '../users/user-store.js'
 import { type JsonObject, type User } from '../users/user.js'
+import { refuseLargeMetadata } from '../users/metadata-limit.js'
 import { pretendedUser } from './new-user.js'
 import { type RegistrationService } from './registration.js'
 import { smsChannelOf } from './sms-channel.js'
@@ -63,6 +64,7 @@ export class SignUpService {
     const { registration, sessions, hasher, rules, now } = this.deps
     const checked = this.#check(request)
     const data = request.data ?? {}
+    refuseLargeMetadata({ userMetadata: data })
     const result = await registration.register(
       { ...checked, aud, data, redirectTo, passwordHash: await hasher.hash(checked.password) },
       meta,
@@ -88,6 +90,7 @@ export class SignUpService {
     if (rules.disabled) throw signUpDisabled()
     if (!rules.anonymousEnabled)
       throw authError('unprocessable', 'anonymous_provider_disabled', 'Anonymous sign-ins are disabled')
+    refuseLargeMetadata({ userMetadata: data })
     return audit.transaction(meta, async (tx, record) => {
       const id = randomUUID()
       await users.insert(

@@ -37,7 +37,7 @@ type Deps = {
   outbound: Outbound
   log: Logger
   /** The quota of the whole server. */
-  limit: GlobalLimit
+  limit: Pick<GlobalLimit, 'consume'>
   /** Where the gateways are; other places are for tests. */
   baseUrls?: Readonly<Record<SmsProvider, string>> | undefined
 }

@@ -25,12 +25,20 @@ export class Confirmations {
     })
   }
 
+  /** Somebody showed again that they own an address that is confirmed: only `app_metadata` is brought up to date. */
+  refresh(tx: Tx, user: User): Promise<User> {
+    return this.#finish(tx, user, {})
+  }
+
   async confirmPhone(tx: Tx, user: User): Promise<User> {
     for (const identity of user.identities)
       if (identity.provider === 'phone') await this.#updateIdentity(tx, identity, { phone_verified: true })
     return this.#finish(tx, user, {
       phoneConfirmedAt: user.phoneConfirmedAt ?? this.deps.now(),
-      userMetadata: { ...user.userMetadata, phone_verified: true },
+      // Where sign-up put the member, it is kept true; what an administrator gave stays as it is (contract 1.21).
+      ...('phone_verified' in user.userMetadata && {
+        userMetadata: { ...user.userMetadata, phone_verified: true },
+      }),
       isAnonymous: false,
     })
   }

@@ -1,6 +1,7 @@
 import { isUniqueViolation, type Tx } from '@signet/db'
 import { type Audit } from '../audit/audit-log.js'
 import { authError } from '../errors/auth-error.js'
+import { tellEmailChanged, tellPhoneChanged } from '../mail/address-notices.js'
 import { type Mailer } from '../mail/mailer.js'
 import { type OneTimeTokenStore, type StoredToken } from '../one-time-tokens/one-time-token-store.js'
 import { type Confirmations } from '../users/confirmations.js'
@@ -38,10 +39,20 @@ export class VerifyEffects {
       case 'recovery':
       case 'magiclink':
         audit(user.emailConfirmedAt === null ? 'user_signedup' : 'login', user, { provider: 'email' })
-        return { kind: 'done', user: await confirmations.confirmEmail(tx, user) }
+        return {
+          kind: 'done',
+          user: await (user.emailConfirmedAt === null
+            ? confirmations.confirmEmail(tx, user)
+            : confirmations.refresh(tx, user)),
+        }
       case 'sms':
-        audit('user_signedup', user, { provider: 'phone' })
-        return { kind: 'done', user: await confirmations.confirmPhone(tx, user) }
+        audit(user.phoneConfirmedAt === null ? 'user_signedup' : 'login', user, { provider: 'phone' })
+        return {
+          kind: 'done',
+          user: await (user.phoneConfirmedAt === null
+            ? confirmations.confirmPhone(tx, user)
+            : confirmations.refresh(tx, user)),
+        }
       case 'email_change':
         return this.#changeEmail(tx, audit, user, token)
       case 'phone_change':
@@ -66,16 +77,11 @@ export class VerifyEffects {
         'A user with this email address has already been registered',
       )
     })
-    return { kind: 'done', user: changed, announce: () => this.#tellEmailChanged(mailer, user, newEmail) }
-  }
-
-  async #tellEmailChanged(mailer: Mailer, { email: oldEmail, userMetadata: data }: User, email: string) {
-    if (oldEmail !== null && oldEmail !== email)
-      await mailer.notify('email_changed_notification', oldEmail, { email, oldEmail, data })
+    return { kind: 'done', user: changed, announce: () => tellEmailChanged(mailer, user, newEmail) }
   }
 
   async #changePhone(tx: Tx, audit: Audit, user: User, token: StoredToken): Promise<Effect> {
-    const { confirmations } = this.deps
+    const { confirmations, mailer } = this.deps
     audit('user_modified', user, { provider: 'phone' })
     const changed = await confirmations.setPhone(tx, user, token.relatesTo).catch((error: unknown) => {
       if (!isUniqueViolation(error)) throw error
@@ -85,14 +91,6 @@ export class VerifyEffects {
         'A user with this phone number has already been registered',
       )
     })
-    return { kind: 'done', user: changed, announce: () => this.#tellPhoneChanged(changed, user.phone) }
-  }
-
-  async #tellPhoneChanged(
-    { email, phone, userMetadata: data }: User,
-    oldPhone: string | null,
-  ): Promise<void> {
-    if (oldPhone === null || phone === null || oldPhone === phone || email === null) return
-    await this.deps.mailer.notify('phone_changed_notification', email, { email, phone, oldPhone, data })
+    return { kind: 'done', user: changed, announce: () => tellPhoneChanged(mailer, user, changed) }
   }
 }

@@ -61,6 +61,8 @@ export function verifyRoutes(deps: Deps): Route[] {
       }),
       limit,
       async handle({ req }) {
+        // Previews and scanners of mail ask for the head of every link; a link works once, and not for them.
+        if (req.method === 'HEAD') return { status: 204, headers: { 'Cache-Control': 'no-store' } }
         const { type, token } = linkOf(req)
         const target = referrerOf(req, redirects)
         const answer = isPkceLink(token) ? 'code' : 'session'

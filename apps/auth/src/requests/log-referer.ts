@@ -1,0 +1,9 @@
+import { contextOf } from '@signet/http'
+import { type RequestHandler } from 'express'
+
+/** Adds the page a request came from to its log line (contract 12.3), without the query, which may carry codes. */
+export const logReferer: RequestHandler = (req, res, next) => {
+  const referer = req.get('referer')
+  if (referer !== undefined) contextOf(res).fields['referer'] = referer.split(/[?#]/, 1)[0]
+  next()
+}

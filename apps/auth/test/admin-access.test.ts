@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { anEmail, aUser, call, expectError, get, post } from './support/api.js'
+import { startServer, type TestServer } from './support/server.js'
+import { claimsOf, serviceToken, tokenOf } from './support/tokens.js'
+
+describe('admin authorization (1.0 and 1.21)', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer({
+      AUTH_MAILER_AUTOCONFIRM: 'true',
+      AUTH_JWT_ADMIN_ROLES: 'supervisor,service_role',
+    })
+  })
+  afterAll(() => server.close())
+  const paths: [string, string][] = [
+    ['GET', '/admin/users'],
+    ['POST', '/admin/users'],
+    ['GET', `/admin/users/${randomUUID()}`],
+    ['POST', `/admin/users/${randomUUID()}`],
+    ['PUT', `/admin/users/${randomUUID()}`],
+    ['DELETE', `/admin/users/${randomUUID()}`],
+    ['GET', `/admin/users/${randomUUID()}/factors`],
+    ['GET', '/admin/audit'],
+    ['POST', '/admin/generate_link'],
+    ['POST', '/invite'],
+  ]
+
+  it.each(paths)('%s %s wants a bearer token with an admin role', async (method, path) => {
+    const user = await aUser(server)
+    const body = method === 'POST' || method === 'PUT' ? {} : undefined
+    expectError(await call(server, method, path, { body }), 401, 'no_authorization')
+    expectError(await call(server, method, path, { body, token: user.access_token }), 403, 'not_admin')
+    expectError(await call(server, method, path, { body, token: 'x' }), 403, 'bad_jwt')
+  })
+
+  it('accepts every configured role, and the two named by the specification for invitations only', async () => {
+    expect((await get(server, '/admin/users', { token: tokenOf({ role: 'supervisor' }) })).status).toBe(200)
+    const platform = { token: tokenOf({ role: 'supabase_admin' }) }
+    expectError(await get(server, '/admin/users', platform), 403, 'not_admin')
+    expect((await post(server, '/invite', { email: anEmail() }, platform)).status).toBe(200)
+  })
+
+  it('refuses a banned administrator at once (4.6)', async () => {
+    const chief = await aUser(server)
+    await server.context.db.query(`update users set role = 'supervisor' where id = $1`, [chief.user.id])
+    const { body } = await post(server, '/token?grant_type=refresh_token', {
+      refresh_token: chief.refresh_token,
+    })
+    const token = String(body['access_token'])
+    expect((await get(server, '/admin/users', { token })).status).toBe(200)
+    const ban = { ban_duration: '1h' }
+    await call(server, 'PUT', `/admin/users/${chief.user.id}`, { body: ban, token: serviceToken() })
+    expectError(await get(server, '/admin/users', { token }), 403, 'user_banned')
+    expectError(await post(server, '/invite', { email: anEmail() }, { token }), 403, 'user_banned')
+  })
+
+  it('wants the session of an admin token to be alive; all zeros count as none', async () => {
+    const user = await aUser(server)
+    const claims = { ...claimsOf(user.access_token), role: 'service_role' }
+    const list = (token: string) => get(server, '/admin/users', { token })
+    expect((await list(tokenOf(claims))).status).toBe(200)
+    expectError(await list(tokenOf({ ...claims, session_id: randomUUID() })), 403, 'session_not_found')
+    expect(
+      (await list(tokenOf({ ...claims, session_id: '00000000-0000-0000-0000-000000000000' }))).status,
+    ).toBe(200)
+    await server.context.db.query('update sessions set not_after = $2 where user_id = $1', [
+      user.user.id,
+      server.clock.now(),
+    ])
+    expectError(await list(tokenOf(claims)), 403, 'session_expired')
+    await post(server, '/logout', undefined, { token: user.access_token })
+    expectError(await list(tokenOf(claims)), 403, 'session_not_found')
+  })
+})

@@ -1,0 +1,117 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { freePort } from '@signet/local'
+import { createTestDatabase, waitFor, type TestDatabase } from '@signet/testkit'
+import { JWT_SECRET, SITE } from './support/server.js'
+
+const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+
+let database: TestDatabase
+let folder: string
+const running: ReturnType<typeof spawn>[] = []
+beforeEach(async () => {
+  database = await createTestDatabase({ key: 'auth:empty', migrate: () => Promise.resolve() })
+  folder = mkdtempSync(join(tmpdir(), 'signet-auth-'))
+})
+afterEach(async () => {
+  for (const child of running.splice(0)) child.kill('SIGKILL')
+  rmSync(folder, { recursive: true })
+  await database.drop()
+})
+
+/** The built program in a folder of its own, so that no `.env` of a developer is read. */
+function start(args: string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  running.push(child)
+  const seen = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk: Buffer) => (seen.stdout += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (seen.stderr += chunk.toString()))
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, ...seen }))
+  return { child, seen, ended }
+}
+
+const environment = (port = 0): Record<string, string> => ({
+  AUTH_SITE_URL: SITE,
+  AUTH_API_EXTERNAL_URL: 'https://auth.example.com',
+  AUTH_DB_DRIVER: 'postgres',
+  DATABASE_URL: database.url,
+  AUTH_JWT_SECRET: JWT_SECRET,
+  AUTH_EXTERNAL_EMAIL_ENABLED: 'false',
+  AUTH_API_HOST: '127.0.0.1',
+  PORT: String(port),
+})
+
+const untilHealthy = (port: number) =>
+  waitFor(async () => (await fetch(`http://127.0.0.1:${port}/health`)).ok, {
+    timeoutMs: 30_000,
+    describe: 'a healthy server',
+  })
+
+describe('the commands of the process (15)', () => {
+  it('version and --help need no configuration', async () => {
+    expect(await start(['version']).ended).toEqual({ code: 0, stdout: 'signet-auth 0.1.0\n', stderr: '' })
+    const help = await start(['--help']).ended
+    expect(help.code).toBe(0)
+    for (const command of ['serve', 'migrate', 'version']) expect(help.stdout).toContain(command)
+  })
+
+  it('ends with 2 for what it does not know', async () => {
+    expect(await start(['sevre']).ended).toMatchObject({ code: 2, stdout: '' })
+  })
+
+  it.each([[], ['serve'], ['migrate']])(
+    'names every problem of the configuration and ends with 1: %j',
+    async (...args) => {
+      const { code, stderr } = await start(args, { AUTH_JWT_EXP: 'soon', AUTH_PASSWORD_MIN_LENGTH: '73' })
+        .ended
+      expect(code).toBe(1)
+      for (const name of [
+        'AUTH_SITE_URL',
+        'AUTH_API_EXTERNAL_URL',
+        'AUTH_DB_DRIVER',
+        'DATABASE_URL',
+        'AUTH_JWT_SECRET',
+        'AUTH_JWT_EXP',
+        'AUTH_SMTP_HOST',
+        'AUTH_PASSWORD_MIN_LENGTH',
+      ])
+        expect(stderr).toContain(name)
+      expect(stderr).not.toMatch(/\n\s+at /)
+    },
+  )
+
+  it('without an argument migrates and serves; two replicas may start on one empty database at once', async () => {
+    const ports = [await freePort(), await freePort()]
+    const replicas = ports.map((port) => start([], environment(port)))
+    await Promise.all(ports.map(untilHealthy))
+    for (const { child } of replicas) child.kill('SIGTERM')
+    for (const { ended } of replicas) expect(await ended).toMatchObject({ code: 0, stderr: '' })
+    expect(await start(['migrate'], environment()).ended).toMatchObject({ code: 0 })
+  })
+
+  it('reads .env, below the environment, and warns of variables that are not supported (11)', async () => {
+    const port = await freePort()
+    const { PORT: _, ...rest } = environment()
+    writeFileSync(
+      join(folder, '.env'),
+      `PORT=${port}\nAUTH_JWT_EXP=60\nOPERATOR_TOKEN=secret-of-an-operator\n`,
+    )
+    const { child, seen, ended } = start([], { ...rest, AUTH_JWT_EXP: '120' })
+    await untilHealthy(port)
+    child.kill('SIGTERM')
+    expect(await ended).toMatchObject({ code: 0 })
+    const warnings = seen.stdout.split('\n').filter((line) => line.includes('OPERATOR_TOKEN'))
+    expect(warnings).toHaveLength(1)
+    expect(JSON.parse(warnings[0] ?? '{}')).toMatchObject({ level: 'warn', variable: 'OPERATOR_TOKEN' })
+    expect(seen.stdout).not.toContain('secret-of-an-operator')
+  })
+})

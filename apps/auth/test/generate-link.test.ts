@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { anEmail, expectError, PASSWORD, post, type CallOptions, type Json } from './support/api.js'
+import { SITE, startServer, type TestServer } from './support/server.js'
+import { serviceToken } from './support/tokens.js'
+
+const admin: CallOptions = { token: serviceToken() }
+
+describe('POST /admin/generate_link (1.22)', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer({ AUTH_MAILER_URLPATHS_RECOVERY: '/recovered' })
+  })
+  afterAll(() => server.close())
+  const generate = (body: Json) => post(server, '/admin/generate_link', body, admin)
+
+  it('answers the user with link, code and token, and sends nothing', async () => {
+    const email = anEmail()
+    const { status, body } = await generate({
+      type: 'signup',
+      email,
+      password: PASSWORD,
+      data: { a: 1 },
+      redirect_to: `${SITE}/x?y=1`,
+    })
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      email,
+      user_metadata: { a: 1 },
+      email_otp: expect.stringMatching(/^\d{6}$/) as unknown,
+      hashed_token: expect.stringMatching(/^[0-9a-f]{56}$/) as unknown,
+      verification_type: 'signup',
+      redirect_to: `${SITE}/x?y=1`,
+    })
+    expect(body['action_link']).toBe(
+      `https://auth.example.com/auth/v1/verify?token=${String(body['hashed_token'])}&type=signup&redirect_to=${encodeURIComponent(`${SITE}/x?y=1`)}`,
+    )
+    expect(server.inbox.messages()).toEqual([])
+    const byCode = await post(server, '/verify', { type: 'signup', email, token: body['email_otp'] })
+    expect(byCode.status).toBe(200)
+  })
+
+  it('makes links for known users of each kind, whose paths follow the settings', async () => {
+    const email = anEmail()
+    await post(server, '/admin/users', { email, email_confirm: true }, admin)
+    for (const type of ['magiclink', 'recovery']) {
+      const { body } = await generate({ type, email })
+      expect(body['verification_type']).toBe(type)
+      expect(body['action_link']).toMatch(
+        new RegExp(
+          `^https://auth\\.example\\.com/auth/v1/recovered\\?token=[0-9a-f]{56}&type=${type}&redirect_to=`,
+        ),
+      )
+      expect((await post(server, '/verify', { type, token: body['hashed_token'] })).status).toBe(200)
+    }
+    const newEmail = anEmail()
+    for (const type of ['email_change_current', 'email_change_new']) {
+      const { body } = await generate({ type, email, new_email: newEmail })
+      expect(body['action_link']).toContain('&type=email_change&')
+      expect(body['action_link']).toContain(`?token=${String(body['hashed_token'])}&`)
+      expect(
+        (await post(server, '/verify', { type: 'email_change', token: body['hashed_token'] })).status,
+      ).toBe(200)
+    }
+  })
+
+  it('turns a magic link for who is unknown into a sign-up with a random password', async () => {
+    const { body } = await generate({ type: 'magiclink', email: anEmail() })
+    expect(body['verification_type']).toBe('signup')
+    expect((await post(server, '/verify', { type: 'signup', token: body['hashed_token'] })).status).toBe(200)
+  })
+
+  it('invites', async () => {
+    const { body } = await generate({ type: 'invite', email: anEmail(), data: { a: 1 } })
+    expect(body).toMatchObject({ verification_type: 'invite', invited_at: expect.any(String) as unknown })
+    expect((await post(server, '/verify', { type: 'invite', token: body['hashed_token'] })).status).toBe(200)
+  })
+
+  it('falls back to the referrer for a target that is not allowed (0.6)', async () => {
+    const { body } = await generate({
+      type: 'magiclink',
+      email: anEmail(),
+      redirect_to: 'https://evil.example',
+    })
+    expect(body['redirect_to']).toBe(SITE)
+  })
+
+  it('refuses what the contract lists', async () => {
+    const confirmed = anEmail()
+    await post(server, '/admin/users', { email: confirmed, email_confirm: true }, admin)
+    const cases: [Json, number, string][] = [
+      [{ type: 'nonsense', email: anEmail() }, 400, 'validation_failed'],
+      [{ type: 'signup', email: 'nonsense', password: PASSWORD }, 400, 'validation_failed'],
+      [{ type: 'recovery', email: anEmail() }, 404, 'user_not_found'],
+      [{ type: 'email_change_new', email: anEmail(), new_email: anEmail() }, 404, 'user_not_found'],
+      [{ type: 'signup', email: confirmed, password: PASSWORD }, 422, 'email_exists'],
+      [{ type: 'invite', email: confirmed }, 422, 'email_exists'],
+      [{ type: 'signup', email: anEmail() }, 400, 'validation_failed'],
+      [{ type: 'signup', email: anEmail(), password: '123' }, 422, 'weak_password'],
+      [{ type: 'email_change_new', email: confirmed }, 400, 'validation_failed'],
+      [{ type: 'email_change_new', email: confirmed, new_email: confirmed }, 422, 'email_exists'],
+    ]
+    for (const [body, status, code] of cases) expectError(await generate(body), status, code)
+    const plain = await startServer({ AUTH_MAILER_SECURE_EMAIL_CHANGE_ENABLED: 'false' })
+    try {
+      const body = { type: 'email_change_current', email: anEmail(), new_email: anEmail() }
+      expectError(await post(plain, '/admin/generate_link', body, admin), 400, 'validation_failed')
+    } finally {
+      await plain.close()
+    }
+  })
+})

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { anEmail, expectError, mailTo, PASSWORD, post, type CallOptions } from './support/api.js'
+import { SITE, startServer, type TestServer } from './support/server.js'
+import { serviceToken } from './support/tokens.js'
+
+const admin: CallOptions = { token: serviceToken() }
+
+describe('POST /invite (1.14)', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer({ AUTH_DISABLE_SIGNUP: 'true' })
+  })
+  afterAll(() => server.close())
+
+  it('makes a user without password and mails the link, while sign-up is disabled; again while unconfirmed', async () => {
+    const email = anEmail()
+    const invite = () =>
+      post(server, `/invite?redirect_to=${SITE}/join`, { email, data: { team: 'a' } }, admin)
+    const { status, body } = await invite()
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      email,
+      invited_at: expect.any(String) as unknown,
+      confirmation_sent_at: expect.any(String) as unknown,
+      user_metadata: { team: 'a' },
+    })
+    const first = await mailTo(server, email)
+    expect(Object.fromEntries(new URL(first.link ?? '').searchParams)).toMatchObject({
+      type: 'invite',
+      redirect_to: `${SITE}/join`,
+    })
+    expect((await invite()).body['id']).toBe(body['id'])
+    const second = await mailTo(server, email, first.mail)
+    expectError(await post(server, '/verify', { type: 'invite', token: first.token }), 403, 'otp_expired')
+    expect((await post(server, '/verify', { type: 'invite', token: second.token })).status).toBe(200)
+    expectError(await invite(), 422, 'email_exists')
+  })
+
+  it('refuses a bad address', async () => {
+    expectError(await post(server, '/invite', { email: 'nonsense' }, admin), 400, 'validation_failed')
+  })
+
+  it('hides the data of an invited user from who signs up with the address (1.4 step 3)', async () => {
+    const open = await startServer({ AUTH_SMTP_MAX_FREQUENCY: '0' })
+    try {
+      const email = anEmail()
+      await post(open, '/invite', { email, data: { salary: 1 } }, admin)
+      const { body } = await post(open, '/signup', { email, password: PASSWORD })
+      expect(body).toMatchObject({ user_metadata: {}, identities: [] })
+    } finally {
+      await open.close()
+    }
+  })
+})

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { aUser, expectError, PASSWORD, post } from './support/api.js'
+import { startServer, type TestServer } from './support/server.js'
+import { claimsOf, tokenOf } from './support/tokens.js'
+
+const signIn = (server: TestServer, email: string, password: string) =>
+  post(server, '/token?grant_type=password', { email, password })
+
+describe('POST /logout (1.16 and 4.4)', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer({ AUTH_MAILER_AUTOCONFIRM: 'true' })
+  })
+  afterAll(() => server.close())
+  const refresh = async (token: unknown) =>
+    (await post(server, '/token?grant_type=refresh_token', { refresh_token: token })).status
+  const threeSessions = async () => {
+    const first = await aUser(server)
+    const [second, third] = [
+      await signIn(server, first.email, PASSWORD),
+      await signIn(server, first.email, PASSWORD),
+    ]
+    return { first, second: second.body, third: third.body }
+  }
+
+  it.each([
+    ['global', [400, 400, 400]],
+    ['', [400, 400, 400]],
+    ['local', [400, 200, 200]],
+    ['others', [200, 400, 400]],
+  ])('scope %j revokes the right refresh tokens, with 204 and no body', async (scope, expected) => {
+    const { first, second, third } = await threeSessions()
+    const query = scope === '' ? '' : `?scope=${scope}`
+    const answer = await post(server, `/logout${query}`, undefined, { token: first.access_token })
+    expect([answer.status, answer.text]).toEqual([204, ''])
+    expect([
+      await refresh(first.refresh_token),
+      await refresh(second['refresh_token']),
+      await refresh(third['refresh_token']),
+    ]).toEqual(expected)
+  })
+
+  it('is fine twice, and refuses an unknown scope', async () => {
+    const user = await aUser(server)
+    const logout = (query = '') => post(server, `/logout${query}`, undefined, { token: user.access_token })
+    expectError(await logout('?scope=everything'), 400, 'validation_failed')
+    expect((await logout()).status).toBe(204)
+    expect((await logout()).status).toBe(204)
+  })
+
+  it('counts as global without a session in the token', async () => {
+    const user = await aUser(server)
+    const { session_id: _, ...claims } = claimsOf(user.access_token)
+    expect((await post(server, '/logout?scope=local', undefined, { token: tokenOf(claims) })).status).toBe(
+      204,
+    )
+    expect(await refresh(user.refresh_token)).toBe(400)
+  })
+
+  it('revokes the child of a refresh that it races with', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const user = await aUser(server)
+      await Promise.all([
+        post(server, '/token?grant_type=refresh_token', { refresh_token: user.refresh_token }),
+        post(server, '/logout', undefined, { token: user.access_token }),
+      ])
+      const { rows } = await server.context.db.query(
+        'select 1 from refresh_tokens where user_id = $1 and not revoked',
+        [user.user.id],
+      )
+      expect(rows).toEqual([])
+    }
+  })
+})
