@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createTestDatabase } from '@signet/testkit'
 import pg from 'pg'
 import { migrateDatabase } from '../src/migrations.js'
-import { anEmail, aUser, get, post, type Json } from './support/api.js'
+import { aUser, get, post } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
@@ -175,71 +175,5 @@ describe('the clean-up (13.4)', () => {
       expect(await count('sessions', user.user.id)).toBe(1)
       await connection.query(`select pg_advisory_unlock(hashtextextended('signet-auth-cleanup', 0))`)
     })
-  })
-})
-
-describe('the audit log (12.2)', () => {
-  const entriesOf = async (server: TestServer, userId: string) => {
-    const { rows } = await server.context.db.query<{ payload: Json; ip: string }>(
-      `select payload, ip_address as ip from audit_log_entries
-       where payload ->> 'actor_id' = $1 order by created_at`,
-      [userId],
-    )
-    return rows
-  }
-
-  it('tells who did what from where, in the same transaction as the change, and in the log', async () => {
-    const server = await startServer({ AUTH_SECURITY_FORWARDED_FOR_ENABLED: 'true' })
-    try {
-      const email = anEmail()
-      const headers = { 'X-Forwarded-For': '192.0.2.7' }
-      const { body } = await post(
-        server,
-        '/signup',
-        { email, password: 'correct horse battery', data: { full_name: 'Ada' } },
-        { headers },
-      )
-      const [entry] = await entriesOf(server, String(body['id']))
-      expect(entry).toEqual({
-        ip: '192.0.2.7',
-        payload: {
-          actor_id: body['id'],
-          actor_username: email,
-          actor_name: 'Ada',
-          actor_via_sso: false,
-          action: 'user_confirmation_requested',
-          log_type: 'user',
-          traits: { provider: 'email' },
-        },
-      })
-      expect(server.lines).toContainEqual(
-        expect.objectContaining({
-          msg: 'audit',
-          action: 'user_confirmation_requested',
-          ip_address: '192.0.2.7',
-        }),
-      )
-    } finally {
-      await server.close()
-    }
-  })
-
-  it('stays out of the database when told so', async () => {
-    const server = await startServer({
-      AUTH_MAILER_AUTOCONFIRM: 'true',
-      AUTH_AUDIT_LOG_DISABLE_POSTGRES: 'true',
-    })
-    try {
-      const user = await aUser(server)
-      await post(server, '/token?grant_type=password', { email: user.email, password: user.password })
-      await post(server, '/token?grant_type=refresh_token', { refresh_token: user.refresh_token })
-      const { rows } = await server.context.db.query('select 1 from audit_log_entries')
-      expect(rows).toEqual([])
-      expect(server.lines.filter(({ msg }) => msg === 'audit').map(({ action }) => action)).toEqual(
-        expect.arrayContaining(['user_signedup', 'login', 'token_refreshed']),
-      )
-    } finally {
-      await server.close()
-    }
   })
 })

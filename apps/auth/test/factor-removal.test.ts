@@ -125,6 +125,7 @@ describe('factor types that are switched off', () => {
       AUTH_MAILER_AUTOCONFIRM: 'true',
       AUTH_MFA_TOTP_ENROLL_ENABLED: 'false',
       AUTH_MFA_TOTP_VERIFY_ENABLED: 'false',
+      AUTH_EXTERNAL_PHONE_ENABLED: 'true',
     })
   })
   afterAll(() => off.close())
@@ -137,15 +138,23 @@ describe('factor types that are switched off', () => {
       422,
       'mfa_totp_enroll_not_enabled',
     )
-    const id = randomUUID()
-    await off.context.db.query(
-      `insert into mfa_factors (id, user_id, friendly_name, factor_type, status, secret, created_at, updated_at)
-       values ($1, $2, '', 'totp', 'unverified', 'x', $3, $3)`,
-      [id, user.user.id, off.clock.now()],
+    expectError(
+      await post(off, '/factors', { factor_type: 'phone', phone: '4915112345678' }, options),
+      422,
+      'mfa_phone_enroll_not_enabled',
     )
-    expectError(await post(off, `/factors/${id}/challenge`, {}, options), 422, 'mfa_totp_verify_not_enabled')
-    const body = { challenge_id: randomUUID(), code: '123456' }
-    expectError(await post(off, `/factors/${id}/verify`, body, options), 422, 'mfa_totp_verify_not_enabled')
-    expect((await call(off, 'DELETE', `/factors/${id}`, options)).status).toBe(200)
+    for (const type of ['totp', 'phone']) {
+      const id = randomUUID()
+      await off.context.db.query(
+        `insert into mfa_factors (id, user_id, friendly_name, factor_type, status, created_at, updated_at)
+         values ($1, $2, $4, $4, 'unverified', $3, $3)`,
+        [id, user.user.id, off.clock.now(), type],
+      )
+      const code = `mfa_${type}_verify_not_enabled`
+      expectError(await post(off, `/factors/${id}/challenge`, {}, options), 422, code)
+      const body = { challenge_id: randomUUID(), code: '123456' }
+      expectError(await post(off, `/factors/${id}/verify`, body, options), 422, code)
+      expect((await call(off, 'DELETE', `/factors/${id}`, options)).status).toBe(200)
+    }
   })
 })

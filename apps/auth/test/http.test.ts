@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createTestDatabase } from '@signet/testkit'
 import { anEmail, aUser, call, expectError, get, PASSWORD, post } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
+import { createPasswordHasher } from '../src/passwords/password-hasher.js'
 
 describe('ground rules of every endpoint (0.1, 0.2, 0.4, 2.1)', () => {
   let server: TestServer
@@ -243,6 +244,29 @@ describe('faults', () => {
       expect(Object.keys(versioned.body)).toEqual(['code', 'message'])
     } finally {
       await server.close()
+    }
+  })
+
+  it('answers 503 with Retry-After when more passwords wait than can be hashed soon, and others go on', async () => {
+    const hasher = createPasswordHasher({ cost: 8, threads: 1, maxQueue: 1 })
+    const busy = await startServer({ AUTH_MAILER_AUTOCONFIRM: 'true' }, { hasher })
+    try {
+      const { email, access_token: token } = await aUser(busy)
+      const body = { email, password: PASSWORD }
+      const answers = await Promise.all(
+        Array.from({ length: 12 }, () => post(busy, '/token?grant_type=password', body)),
+      )
+      const refused = answers.filter(({ status }) => status !== 200)
+      expect(refused.length).toBeGreaterThan(0)
+      for (const answer of refused) {
+        expectError(answer, 503, 'over_capacity')
+        expect(answer.headers.get('retry-after')).toBe('5')
+      }
+      expect((await get(busy, '/user', { token })).status).toBe(200)
+      expect((await post(busy, '/token?grant_type=password', body)).status).toBe(200)
+    } finally {
+      await busy.close()
+      await hasher.close()
     }
   })
 

@@ -77,6 +77,26 @@ describe('reauthentication (1.15 and 7)', () => {
   })
 })
 
+describe('AUTH_SECURITY_REAUTHENTICATION_GRACE (7)', () => {
+  it('lets young sessions change the password without a nonce', async () => {
+    const server = await startServer({
+      AUTH_MAILER_AUTOCONFIRM: 'true',
+      AUTH_SECURITY_UPDATE_PASSWORD_REQUIRE_REAUTHENTICATION: 'true',
+      AUTH_SECURITY_REAUTHENTICATION_GRACE: '10m',
+    })
+    try {
+      const user = await aUser(server)
+      const change = (password: string) => put(server, '/user', { password }, { token: user.access_token })
+      server.clock.advance(599_999)
+      expect((await change(NEW_PASSWORD)).status).toBe(200)
+      server.clock.advance(1)
+      expectError(await change(PASSWORD), 400, 'reauthentication_needed')
+    } finally {
+      await server.close()
+    }
+  })
+})
+
 describe('the current password (1.13)', () => {
   let server: TestServer
   beforeAll(async () => {

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { TOTP } from 'otpauth'
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { aUser, expectError, get, post, type ApiAnswer, type Session } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 
@@ -127,7 +128,22 @@ describe('the refresh grant (4.2)', () => {
     ['garbage', '🤷'.repeat(20)],
     ['too long', 'x'.repeat(10_000)],
   ])('refuses a %s token as validation_failed', async (_, token) => {
+    const query = jest.spyOn(server.context.db, 'query')
     expectError(await refresh(token), 400, 'validation_failed')
+    expect(query).not.toHaveBeenCalled()
+    query.mockRestore()
+  })
+
+  it('asks the database once for an active token, and twice for one that is not', async () => {
+    const user = await aUser(server)
+    const query = jest.spyOn(server.context.db, 'query')
+    const transaction = jest.spyOn(server.context.db, 'transaction')
+    await refresh(user.refresh_token)
+    expect([query.mock.calls.length, transaction.mock.calls.length]).toEqual([1, 0])
+    await refresh(user.refresh_token)
+    expect([query.mock.calls.length, transaction.mock.calls.length]).toEqual([3, 0])
+    query.mockRestore()
+    transaction.mockRestore()
   })
 
   it('refuses an unknown token', async () => {
@@ -220,6 +236,28 @@ describe('session limits (4.3)', () => {
     expect(next.status).toBe(200)
     server.clock.advance(3_600_001)
     expectError(await refresh(server, next.body['refresh_token']), 400, 'session_expired')
+  })
+
+  it('gives users with a second factor aal1 for so long only, in tokens as well as at refresh', async () => {
+    const server = await start({ AUTH_SESSIONS_ALLOW_LOW_AAL: '20m' })
+    const user = await aUser(server)
+    const options = { token: user.access_token }
+    const { body: factor } = await post(server, '/factors', { factor_type: 'totp' }, options)
+    const { secret } = factor['totp'] as { secret: string }
+    const path = `/factors/${String(factor['id'])}`
+    const { body: challenge } = await post(server, `${path}/challenge`, {}, options)
+    const code = new TOTP({ secret }).generate({ timestamp: server.clock.now().getTime() })
+    const raised = await post(server, `${path}/verify`, { challenge_id: challenge['id'], code }, options)
+    const { email, password } = user
+    const low = await post(server, '/token?grant_type=password', { email, password })
+    expect(low.body['expires_in']).toBe(1200)
+    expect(claimsOf(String(low.body['access_token']))['exp']).toBe(low.body['expires_at'])
+    server.clock.advance(600_000)
+    const later = await refresh(server, low.body['refresh_token'])
+    expect(later.body['expires_in']).toBe(600)
+    server.clock.advance(600_001)
+    expectError(await refresh(server, later.body['refresh_token']), 400, 'session_expired')
+    expect((await refresh(server, raised.body['refresh_token'])).body['expires_in']).toBe(3600)
   })
 
   it('lets only the most recently used session refresh', async () => {

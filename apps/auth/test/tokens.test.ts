@@ -56,6 +56,31 @@ describe('access tokens (3.1)', () => {
     })
   })
 
+  it('take issuer, audience, role and life from the settings', async () => {
+    const other = await startServer({
+      AUTH_MAILER_AUTOCONFIRM: 'true',
+      AUTH_JWT_ISSUER: 'https://issuer.example',
+      AUTH_JWT_AUD: 'people',
+      AUTH_JWT_DEFAULT_GROUP_NAME: 'members',
+      AUTH_JWT_EXP: '5m',
+    })
+    try {
+      const { access_token: token, user: view, expires_in: life } = await aUser(other)
+      expect(view).toMatchObject({ aud: 'people', role: 'members' })
+      expect(life).toBe(300)
+      const { iat = 0, ...claims } = claimsOf(token)
+      expect(claims).toMatchObject({
+        iss: 'https://issuer.example',
+        aud: 'people',
+        role: 'members',
+        exp: iat + 300,
+      })
+      expect((await get(other, '/user', { token })).status).toBe(200)
+    } finally {
+      await other.close()
+    }
+  })
+
   it.each(['Bearer', 'bearer', 'BEARER'])('are accepted after the scheme %s', async (scheme) => {
     const answer = await get(server, '/user', {
       headers: { Authorization: `${scheme} ${user.access_token}` },

@@ -43,6 +43,14 @@ describe('PUT /user (1.13)', () => {
     expect(({} as Json)['admin']).toBeUndefined()
   })
 
+  it('leaves the credentials of users that another service manages to that service', async () => {
+    const { user, access_token: token } = await aUser(server)
+    await server.context.db.query('update users set is_sso_user = true where id = $1', [user.id])
+    for (const body of [{ email: anEmail() }, { phone: '4915112345678' }, { password: NEW_PASSWORD }])
+      expectError(await update(token, body), 422, 'user_sso_managed')
+    expect((await update(token, { data: { a: 1 } })).status).toBe(200)
+  })
+
   it('takes an empty body for no change, because no member is required (0.1)', async () => {
     const { user, access_token: token } = await aUser(server)
     const answer = await put(server, '/user', undefined, { token })

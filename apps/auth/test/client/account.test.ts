@@ -197,11 +197,18 @@ describe('the published admin client', () => {
     expect(server.inbox.messages({ to: email })).toHaveLength(0)
   })
 
-  it('signs users out by scope', async () => {
+  it.each([
+    ['local', { own: false, other: true }],
+    ['others', { own: true, other: false }],
+    ['global', { own: false, other: false }],
+  ] as const)('signs users out with scope %s, which leaves %j', async (scope, { own, other }) => {
     const admin = anAdmin(server)
-    const { client, session } = await aSignedInClient(server)
-    expect((await admin.signOut(session.access_token, 'global')).error).toBeNull()
-    expect((await client.refreshSession()).error).toMatchObject({ status: 400 })
+    const { client, email, session } = await aSignedInClient(server)
+    const elsewhere = aClient(server)
+    await ok(elsewhere.signInWithPassword({ email, password: PASSWORD }))
+    expect((await admin.signOut(session.access_token, scope)).error).toBeNull()
+    expect((await client.refreshSession()).error === null).toBe(own)
+    expect((await elsewhere.refreshSession()).error === null).toBe(other)
   })
 
   it('is refused with a user token or a missing user', async () => {

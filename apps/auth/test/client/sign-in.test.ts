@@ -120,15 +120,19 @@ describe('the published client signs up and in', () => {
     await ok(tabs[0]?.refreshSession() ?? Promise.reject(new Error('no tab')))
   })
 
-  it('signs out locally, elsewhere and everywhere', async () => {
-    const { client, email } = await aSignedInClient(server)
-    const other = aClient(server)
-    await ok(other.signInWithPassword({ email, password: PASSWORD }))
-    expect((await client.signOut({ scope: 'others' })).error).toBeNull()
-    expect((await other.refreshSession()).error).not.toBeNull()
-    expect((await ok(client.getUser())).user.email).toBe(email)
-    expect((await client.signOut()).error).toBeNull()
-    expect((await client.getSession()).data.session).toBeNull()
+  it.each([
+    ['local', { own: false, other: true }],
+    ['others', { own: true, other: false }],
+    ['global', { own: false, other: false }],
+  ] as const)('signs out with scope %s, which leaves %j', async (scope, { own, other }) => {
+    const { client, email, session } = await aSignedInClient(server)
+    const elsewhere = aClient(server)
+    await ok(elsewhere.signInWithPassword({ email, password: PASSWORD }))
+    expect((await client.signOut({ scope })).error).toBeNull()
+    expect((await client.getSession()).data.session !== null).toBe(own)
+    const { refresh_token: ownToken } = session
+    expect((await aClient(server).refreshSession({ refresh_token: ownToken })).error === null).toBe(own)
+    expect((await elsewhere.refreshSession()).error === null).toBe(other)
   })
 
   it('drops the session when the server has ended it', async () => {

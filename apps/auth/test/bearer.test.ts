@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { authRoutes } from '../src/app.js'
+import { aUser, call, expectError, type SignedUp } from './support/api.js'
+import { UUID } from './support/bad-input.js'
+import { startServer, type TestServer } from './support/server.js'
+
+/** What may become of a user while a token is out, and how endpoints answer the token from then on. */
+const STATES: [string, string, string][] = [
+  ['was banned', `update users set banned_until = 'infinity' where id = $1`, 'user_banned'],
+  ['was logged out', 'update sessions set revoked_at = now() where user_id = $1', 'session_not_found'],
+  ['lost the session', 'delete from sessions where user_id = $1', 'session_not_found'],
+  ['was deleted', 'delete from users where id = $1', 'user_not_found'],
+  ['was deleted softly', 'update users set deleted_at = now() where id = $1', 'user_not_found'],
+]
+
+describe('the token of a user (1.0, 4.5 and 14.1)', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer({
+      AUTH_MAILER_AUTOCONFIRM: 'true',
+      AUTH_SECURITY_MANUAL_LINKING_ENABLED: 'true',
+      AUTH_RATE_LIMIT_OTP: '100000',
+    })
+  })
+  afterAll(() => server.close())
+  const routes = () =>
+    authRoutes(server.context)
+      .filter(({ docs }) => docs.security?.includes('user'))
+      .map(({ method, path }) => ({ method: method.toUpperCase(), path: path.replace(/:\w+/g, UUID) }))
+  const ask = (user: SignedUp, { method, path }: { method: string; path: string }, versioned = true) =>
+    call(server, method, path, {
+      token: user.access_token,
+      versioned,
+      ...(method === 'GET' || method === 'DELETE' ? {} : { body: {} }),
+    })
+
+  it.each(STATES)('who %s is refused by every endpoint', async (state, statement, code) => {
+    const user = await aUser(server)
+    await server.context.db.query(statement, [user.user.id])
+    expect(routes().length).toBeGreaterThanOrEqual(9)
+    for (const route of routes()) {
+      const answer = await ask(user, route)
+      // The two exceptions of contract 0.2 and 1.16.
+      if (state === 'was logged out' && route.path === '/logout') expect(answer.status).toBe(204)
+      else expectError(answer, 403, code)
+    }
+  })
+
+  it('is needed by all of them', async () => {
+    for (const { method, path } of routes()) {
+      const body = method === 'GET' || method === 'DELETE' ? {} : { body: {} }
+      expectError(await call(server, method, path, body), 401, 'no_authorization', /Bearer token/)
+      expectError(
+        await call(server, method, path, { ...body, token: 'a.b.c' }),
+        403,
+        'bad_jwt',
+        /^invalid JWT.*unable to parse or verify signature/,
+      )
+    }
+  })
+
+  it('of a logged-out session still reads the user for requests of the initial version (0.2)', async () => {
+    const user = await aUser(server)
+    await call(server, 'POST', '/logout', { token: user.access_token })
+    expect((await ask(user, { method: 'GET', path: '/user' }, false)).status).toBe(200)
+    expectError(await ask(user, { method: 'GET', path: '/user' }), 403, 'session_not_found')
+    expectError(await ask(user, { method: 'PUT', path: '/user' }, false), 403, 'session_not_found')
+  })
+})

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { aPhone, expectError, get, PASSWORD, post, put, type Json } from './support/api.js'
+import { startServer, type TestServer } from './support/server.js'
+import { startSmsGateway, type SmsGateway } from './support/sms-gateway.js'
+
+describe('codes by SMS, through a gateway (1.4, 1.9, 1.12, 1.15 and 10.4)', () => {
+  let gateway: SmsGateway
+  let server: TestServer
+  beforeAll(async () => {
+    gateway = await startSmsGateway()
+    server = await startServer(
+      {
+        ...gateway.env,
+        AUTH_SMS_TEMPLATE: 'App: {{ .Code }}',
+        AUTH_SECURITY_UPDATE_PASSWORD_REQUIRE_REAUTHENTICATION: 'true',
+      },
+      { smsUrls: gateway.urls },
+    )
+  })
+  afterAll(async () => {
+    await server.close()
+    gateway.close()
+  })
+  const sentTo = (phone: string) => gateway.messages.filter(({ to }) => to.endsWith(phone))
+  const verify = (phone: string, type = 'sms') =>
+    post(server, '/verify', { type, phone, token: gateway.codeFor(phone) })
+
+  it('sign up and in; the answer is empty, or for versioned requests the id of the message (0.2)', async () => {
+    const phone = aPhone()
+    const first = await post(server, '/otp', { phone })
+    expect([first.status, first.text]).toEqual([200, '{}'])
+    expect(sentTo(phone)).toMatchObject([
+      { text: expect.stringMatching(/^App: \d{6}$/) as unknown, channel: 'sms' },
+    ])
+    const { body } = await verify(phone)
+    expect(body['user']).toMatchObject({ phone, phone_confirmed_at: expect.any(String) as unknown })
+    expectError(await verify(phone), 403, 'otp_expired')
+    server.clock.advance(60_000)
+    const again = await post(server, '/otp', { phone }, { versioned: true })
+    expect(again.body).toEqual({ message_id: expect.stringMatching(/^SM/) as unknown })
+  })
+
+  it('go by WhatsApp when asked to, and by no other channel', async () => {
+    const phone = aPhone()
+    await post(server, '/signup', { phone, password: PASSWORD, channel: 'whatsapp' })
+    expect(sentTo(phone)[0]?.to).toBe(`whatsapp:+${phone}`)
+    expectError(await post(server, '/otp', { phone, channel: 'fax' }), 400, 'validation_failed')
+  })
+
+  it('leave neither code nor interval behind when the gateway refuses them', async () => {
+    const phone = aPhone()
+    gateway.refuse(true)
+    for (const [path, body] of [
+      ['/signup', { phone, password: PASSWORD }],
+      ['/otp', { phone }],
+      ['/resend', { type: 'sms', phone }],
+    ] as [string, Json][])
+      expectError(await post(server, path, body), 422, 'sms_send_failed')
+    gateway.refuse(false)
+    const { rows } = await server.context.db.query(
+      `select 1 as found from one_time_tokens t join users u on u.id = t.user_id where u.phone = $1`,
+      [phone],
+    )
+    expect(rows).toEqual([])
+    expect((await post(server, '/resend', { type: 'sms', phone })).status).toBe(200)
+    expect((await verify(phone)).status).toBe(200)
+  })
+
+  it('log the id of the gateway beside the one that /resend answers (1.12)', async () => {
+    const phone = aPhone()
+    await post(server, '/otp', { phone })
+    server.clock.advance(60_000)
+    const { body } = await post(server, '/resend', { type: 'sms', phone })
+    const line = server.lines.find(({ message_id: id }) => id === body['message_id'])
+    expect(line).toMatchObject({
+      path: '/resend',
+      gateway_message_id: expect.stringMatching(/^SM/) as unknown,
+    })
+  })
+
+  it('have a clock each: confirmation, change of number and nonce (5.3)', async () => {
+    const [phone, other] = [aPhone(), aPhone()]
+    await post(server, '/otp', { phone })
+    const token = String((await verify(phone)).body['access_token'])
+    const nonce = () => get(server, '/reauthenticate', { token })
+    const change = () => put(server, '/user', { phone: other }, { token })
+    expect((await nonce()).body).toEqual({ message_id: expect.stringMatching(/^SM/) as unknown })
+    expect((await change()).body).toMatchObject({ phone, new_phone: other })
+    expectError(await nonce(), 429, 'over_sms_send_rate_limit')
+    expectError(await change(), 429, 'over_sms_send_rate_limit')
+    expect((await verify(other, 'phone_change')).body['user']).toMatchObject({ phone: other })
+  })
+
+  it('carry a nonce to users without e-mail, once and for 60 s', async () => {
+    const phone = aPhone()
+    await post(server, '/otp', { phone })
+    const token = String((await verify(phone)).body['access_token'])
+    const change = (nonce: string) =>
+      put(server, '/user', { password: `${PASSWORD}${nonce}`, nonce }, { token })
+    await get(server, '/reauthenticate', { token })
+    const late = gateway.codeFor(phone)
+    server.clock.advance(60_000)
+    expectError(await change(late), 422, 'reauthentication_not_valid')
+    await get(server, '/reauthenticate', { token })
+    const nonce = gateway.codeFor(phone)
+    expect((await change(nonce)).status).toBe(200)
+    const again = { password: `${PASSWORD} again`, nonce }
+    expectError(await put(server, '/user', again, { token }), 422, 'reauthentication_not_valid')
+  })
+})
