@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { freePort } from '@signet/local'
 import { createTestDatabase, waitFor, type TestDatabase } from '@signet/testkit'
+import pg from 'pg'
+import { anEmail, PASSWORD, post } from './support/api.js'
 import { JWT_SECRET, SITE } from './support/server.js'
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
@@ -96,6 +98,42 @@ describe('the commands of the process (15)', () => {
     for (const { child } of replicas) child.kill('SIGTERM')
     for (const { ended } of replicas) expect(await ended).toMatchObject({ code: 0, stderr: '' })
     expect(await start(['migrate'], environment()).ended).toMatchObject({ code: 0 })
+  })
+
+  it('lets a request that is under way end before it stops, and takes no new ones', async () => {
+    const port = await freePort()
+    const autoconfirm = { AUTH_EXTERNAL_EMAIL_ENABLED: 'true', AUTH_MAILER_AUTOCONFIRM: 'true' }
+    const smtp = { AUTH_SMTP_HOST: '127.0.0.1', AUTH_SMTP_PORT: '1', AUTH_SMTP_ADMIN_EMAIL: 'a@example.com' }
+    const { child, ended } = start([], { ...environment(port), ...autoconfirm, ...smtp })
+    await untilHealthy(port)
+    const server = { url: `http://127.0.0.1:${port}` }
+    const { body } = await post(server, '/signup', { email: anEmail(), password: PASSWORD })
+    const client = new pg.Client({ connectionString: database.url })
+    await client.connect()
+    try {
+      await client.query('begin; select 1 from sessions for update')
+      const refresh = post(server, '/token?grant_type=refresh_token', {
+        refresh_token: body['refresh_token'],
+      })
+      await waitFor(async () => {
+        const { rows } = await client.query(
+          `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        )
+        return rows.length > 0
+      })
+      child.kill('SIGTERM')
+      await waitFor(() =>
+        fetch(`${server.url}/health`).then(
+          () => false,
+          () => true,
+        ),
+      )
+      await client.query('commit')
+      expect((await refresh).status).toBe(200)
+      expect(await ended).toMatchObject({ code: 0 })
+    } finally {
+      await client.end()
+    }
   })
 
   it('reads .env, below the environment, and warns of variables that are not supported (11)', async () => {
