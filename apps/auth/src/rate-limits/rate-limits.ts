@@ -110,13 +110,13 @@ function quota(name: string, sent: SendQuota | undefined, code: QuotaCode, deps:
   return { consume: () => ask(), check: () => ask('look') }
 }
 
-const telling = (limit: GlobalLimit, onRefused: () => void = () => undefined): GlobalLimit => ({
-  consume: () =>
-    limit.consume().catch((error: unknown) => {
-      onRefused()
-      throw error
-    }),
-})
+function telling(limit: GlobalLimit, onRefused: () => void = () => undefined): GlobalLimit {
+  const tell = (error: unknown): never => {
+    onRefused()
+    throw error
+  }
+  return { consume: () => limit.consume().catch(tell), check: () => limit.check().catch(tell) }
+}
 
 /** From Redis, and from this process's memory while Redis does not answer: worse limits, but no outage. */
 function takeFrom(name: string, shape: BucketShape, { redis, now = () => new Date() }: Deps): TakeToken {
