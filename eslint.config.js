@@ -46,6 +46,27 @@ export default tseslint.config(
     rules: { 'no-restricted-properties': 'off', 'no-console': 'off' },
   },
   {
+    // Calls to other servers pass one client, which has the time-outs, the size limits and the refusal of private addresses.
+    files: ['apps/auth/src/**/*.ts'],
+    ignores: ['apps/auth/src/outbound/**', '**/*.test.ts'],
+    rules: {
+      'no-restricted-globals': [
+        'error',
+        ...['fetch', 'XMLHttpRequest', 'WebSocket', 'EventSource'].map((name) => ({
+          name,
+          message: 'Other servers are called through src/outbound.',
+        })),
+      ],
+      'no-restricted-imports': [
+        'error',
+        ...['undici', 'http', 'https', 'http2', 'node:http', 'node:https', 'node:http2'].map((name) => ({
+          name,
+          message: 'Other servers are called through src/outbound.',
+        })),
+      ],
+    },
+  },
+  {
     files: ['**/*.{js,mjs}'],
     languageOptions: {
       globals: {

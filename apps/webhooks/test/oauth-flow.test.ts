@@ -37,3 +37,25 @@ describe('the whole way of a client', () => {
     expect(await oauth.works('sva_unknown')).toBe(false)
   })
 })
+
+describe('the log of a client on its way', () => {
+  it('has on every line of a request the id that the request line has', async () => {
+    const before = harness.logLines.length
+    const user = harness.identity.addUser()
+    const client = await oauth.client()
+    await oauth.exchange(client, await oauth.authorize(client, user))
+    const lines = harness.logLines
+      .slice(before)
+      .map((line) => JSON.parse(line) as { msg: string; request_id?: string; path?: string })
+    const pathOf = (message: string) => {
+      const { request_id: id } = lines.find(({ msg }) => msg === message) ?? {}
+      return id && lines.find((line) => line.msg === 'request' && line.request_id === id)?.path
+    }
+    expect(['client registered', 'sign-in', 'consent decided', 'tokens issued'].map(pathOf)).toEqual([
+      '/oauth/register',
+      '/oauth/authorize/login',
+      '/oauth/authorize/decision',
+      '/oauth/token',
+    ])
+  })
+})

@@ -63,6 +63,29 @@ describe('outbound calls (contract 8.1)', () => {
     expect(inside.requests()).toBe(0)
   })
 
+  it.each([
+    ['to a private address', (inside: number) => `http://127.0.0.1:${inside}/`],
+    ['from https down to http', () => 'http://example.com/'],
+    ['to itself without end', () => '/again'],
+    ['to the metadata of a cloud', () => 'http://169.254.169.254/latest/meta-data/'],
+  ])(
+    'takes a redirect %s as the answer: one request, and credentials go nowhere else',
+    async (_case, location) => {
+      const inside = await serve((_req, res) => res.end('secret'))
+      const outside = await serve((_req, res) =>
+        res.writeHead(307, { location: location(inside.port) }).end(),
+      )
+      const answer = await anOutbound().request({
+        method: 'POST',
+        url: `http://127.0.0.1:${outside.port}/`,
+        headers: { authorization: 'Basic c2VjcmV0' },
+        body: new URLSearchParams({ client_secret: 's' }),
+      })
+      expect(answer).toMatchObject({ status: 307, headers: { location: location(inside.port) } })
+      expect([outside.requests(), inside.requests()]).toEqual([1, 0])
+    },
+  )
+
   it.each(['http://example.com/', 'ftp://example.com/', 'https://user:pw@example.com/', 'example.com', ''])(
     'refuses %j',
     async (url) => {
@@ -116,6 +139,32 @@ describe('outbound calls (contract 8.1)', () => {
       expect(requests()).toBe(1)
     })
 
+    it('refuses a name with one private address among public ones', async () => {
+      const { port, requests, ca } = await tlsServer()
+      const resolver = () =>
+        Promise.resolve([
+          { address: '93.184.215.14', family: 4 as const },
+          { address: '127.0.0.1', family: 4 as const },
+        ])
+      await expect(
+        anOutbound({ allowPrivateUrls: false, ca, resolver }).request({
+          url: `https://provider.example:${port}/`,
+        }),
+      ).rejects.toMatchObject({ reason: 'refused_address' })
+      expect(requests()).toBe(0)
+    })
+
+    it('asks for the address once, so that no second answer can differ from the one that was checked', async () => {
+      const { port, ca } = await tlsServer()
+      let asked = 0
+      const resolver = () => {
+        asked++
+        return Promise.resolve([{ address: '127.0.0.1', family: 4 as const }])
+      }
+      await anOutbound({ ca, resolver }).request({ url: `https://provider.example:${port}/` })
+      expect(asked).toBe(1)
+    })
+
     it('refuses a certificate nobody vouches for', async () => {
       const { port } = await tlsServer()
       const resolver = () => Promise.resolve([{ address: '127.0.0.1', family: 4 as const }])
@@ -150,6 +199,22 @@ describe('outbound calls (contract 8.1)', () => {
       anOutbound().request({ url: `http://127.0.0.1:${port}/${bytes}`, maxBytes: 1000 })
     await expect(get(1000)).resolves.toMatchObject({ status: 200 })
     await expect(get(1001)).rejects.toMatchObject({ reason: 'too_large' })
+  })
+
+  it('leaves a body without end at the limit, and closes the connection', async () => {
+    let closed: Promise<unknown> | undefined
+    const { port } = await serve((_req, res) => {
+      closed = once(res, 'close')
+      const more = () => {
+        while (res.write('x'.repeat(16_384)));
+      }
+      res.on('drain', more)
+      more()
+    })
+    await expect(anOutbound().request({ url: `http://127.0.0.1:${port}/` })).rejects.toMatchObject({
+      reason: 'too_large',
+    })
+    await closed
   })
 
   it('reports a refused connection and one that breaks half-way', async () => {
