@@ -244,7 +244,23 @@ describe('PUT /user (1.13)', () => {
       user.user.id,
     ])
     expect(rows).toEqual([])
+    const { body } = await get(server, '/user', { token: user.access_token })
+    expect(body).not.toHaveProperty('new_email')
+    expect(body).not.toHaveProperty('email_change_sent_at')
     expect((await update(user.access_token, { email })).status).toBe(200)
+  })
+
+  it('takes back both halves as well when sending them again fails (10.4 and 1.12)', async () => {
+    const user = await aUser(server)
+    const email = anEmail()
+    await update(user.access_token, { email })
+    server.inbox.fail({ at: 'recipient', to: (address) => address === email })
+    const again = await post(server, '/resend', { type: 'email_change', email: user.email })
+    server.inbox.fail(null)
+    expectError(again, 500, 'unexpected_failure')
+    const { body } = await get(server, '/user', { token: user.access_token })
+    expect(body).not.toHaveProperty('new_email')
+    expect((await update(user.access_token, { email })).body).toMatchObject({ new_email: email })
   })
 })
 

@@ -49,19 +49,20 @@ export class AddressChanges {
     const { tokens, messages } = this.deps
     // One fate for all: half of a change that has to be asked for again would only confuse.
     await tokens.deliver(phone === null ? emails : [...emails, phone], async () => {
-      for (const issued of emails) await messages.mailLink('email_change', user, issued, redirectTo)
+      await messages.mailChange(user, emails, redirectTo)
       if (phone !== null) await messages.sms(phone, channel)
     })
   }
 
   async #beginEmail(tx: Tx, userId: string, email: string, challenge: Challenge | null): Promise<Issued[]> {
-    const { users, confirmations, issuer, rules, now } = this.deps
+    const { users, confirmations, issuer, messages, rules, now } = this.deps
     const user = await this.#read(tx, userId)
     // Nobody else can own an account that has had no address so far.
     if (rules.autoconfirm.email && user.isAnonymous) {
       await confirmations.setEmail(tx, user, email)
       return []
     }
+    messages.refuseAddress({ kind: 'email', value: email })
     const common = { intervalMs: rules.intervalMs.email, challenge }
     const toNew = await issuer.issue(tx, user, {
       ...common,

@@ -27,7 +27,7 @@ export const errorCodes = {
   bad_code_verifier: 'The code verifier does not match the challenge.',
   captcha_failed: 'The CAPTCHA answer is missing or was refused.',
   sms_send_failed: 'The SMS gateway refused the message.',
-  email_address_invalid: 'Mail to this address is refused.',
+  email_address_invalid: 'The address is longer than mail servers have to take.',
   email_address_not_authorized: 'Mail goes to authorized addresses only.',
   over_request_rate_limit: 'Too many requests from this client.',
   over_email_send_rate_limit: 'Too many mails, or too soon after the last one.',

@@ -31,6 +31,7 @@ export class InviteService {
   ): Promise<User> {
     const { users, factory, issuer, messages, audit, now } = this.deps
     const address = { kind: 'email', value: normaliseEmail(request.email ?? '') } as const
+    messages.refuseAddress(address)
     refuseLargeMetadata({ userMetadata: request.data ?? {} })
     const { user, issued } = await audit.transaction(meta, async (tx, record) => {
       const found = await factory.findOrInsert(tx, {

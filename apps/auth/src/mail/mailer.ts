@@ -4,15 +4,18 @@ import { createTransport } from 'nodemailer'
 import { authError } from '../errors/auth-error.js'
 import { type Outbound } from '../outbound/outbound.js'
 import { type GlobalLimit } from '../rate-limits/rate-limits.js'
+import { isDeliverable } from './deliverable.js'
 import { type MailKind, type MailVariables, type NoticeKind } from './kinds.js'
 import { MailRenderer, type RenderConfig } from './mail-renderer.js'
 
 export type Mailer = {
   /**
-   * Sends one mail and resolves when the SMTP server took it. Throws `email_address_not_authorized`,
+   * Sends one mail and resolves when the SMTP server took it. Refuses as `refuse` does, with
    * `over_email_send_rate_limit`, or `unexpected_failure` when it could not be sent. Never call it in a transaction.
    */
   send(kind: MailKind, to: string, variables: MailVariables): Promise<void>
+  /** Throws `email_address_invalid` or `email_address_not_authorized` for an address that no mail goes to. */
+  refuse(to: string): void
   /** Sends a notice when its switch is on and `to` is not empty. Never rejects: failures are logged. */
   notify(kind: NoticeKind, to: string, variables: MailVariables): Promise<void>
   close(): Promise<void>
@@ -61,10 +64,18 @@ export function createMailer({ config, outbound, log, limit, observe, tracing, n
   const authorized = new Set(config.authorizedAddresses.map(withoutLabel))
   const transport = config.smtp && openTransport(config.smtp, smtpCa)
 
-  async function deliver(kind: MailKind | NoticeKind, to: string, variables: MailVariables): Promise<void> {
-    if (!transport) return log.warn('a mail was skipped: email is not configured', { kind })
+  function refuse(to: string): void {
+    // Where no mail is sent anyway, no address is wrong for it.
+    if (!transport) return
+    if (!isDeliverable(to))
+      throw authError('invalid', 'email_address_invalid', 'Email address is too long to get mail')
     if (authorized.size > 0 && !authorized.has(withoutLabel(to)))
       throw authError('invalid', 'email_address_not_authorized', 'Email address not authorized')
+  }
+
+  async function deliver(kind: MailKind | NoticeKind, to: string, variables: MailVariables): Promise<void> {
+    if (!transport) return log.warn('a mail was skipped: email is not configured', { kind })
+    refuse(to)
     await limit.consume()
     try {
       const mail = await renderer.render(kind, variables)
@@ -80,6 +91,7 @@ export function createMailer({ config, outbound, log, limit, observe, tracing, n
 
   return {
     send: deliver,
+    refuse,
     async notify(kind, to, variables) {
       if (!config.notices.has(kind) || to === '') return
       await deliver(kind, to, variables).catch((error: unknown) => {

@@ -21,6 +21,13 @@ export const sentAtOf: Readonly<Record<Slot, SentAt>> = {
   reauthentication: 'reauthenticationSentAt',
 }
 
+/** Which address of the user waits for the secret of the slot. */
+export const pendingAddressOf: Readonly<Partial<Record<Slot, 'newEmail' | 'newPhone'>>> = {
+  email_change_current: 'newEmail',
+  email_change_new: 'newEmail',
+  phone_change: 'newPhone',
+}
+
 const PKCE_PREFIX = 'pkce_'
 const LINK_BYTES = 28
 

@@ -4,7 +4,14 @@ import { type Address } from '../addresses/address.js'
 import { tooSoon } from '../errors/auth-error.js'
 import { type User } from '../users/user.js'
 import { type UserStore } from '../users/user-store.js'
-import { newSecrets, sentAtOf, type Secrets, type Slot, type TokenHashes } from './one-time-token.js'
+import {
+  newSecrets,
+  pendingAddressOf,
+  sentAtOf,
+  type Secrets,
+  type Slot,
+  type TokenHashes,
+} from './one-time-token.js'
 import { type OneTimeTokenStore } from './one-time-token-store.js'
 
 /** A filled slot, with the secrets that the database does not keep. */
@@ -93,6 +100,9 @@ export class OneTimeTokens {
     const { db, store, users } = this.deps
     await store.remove(db, id)
     await users.clearSentAt(db, userId, sentAtOf[slot], sentAt)
+    const pending = pendingAddressOf[slot]
+    // An address that no secret can confirm is not pending any more.
+    if (pending !== undefined) await users.dropPendingAddress(db, userId, pending)
   }
 
   testOtpOf({ kind, value }: Address): string | undefined {

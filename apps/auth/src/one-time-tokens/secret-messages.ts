@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { type Address } from '../addresses/address.js'
 import { confirmationUrl, type LinkConfig, type LinkType } from '../mail/confirmation-url.js'
 import { type MailKind } from '../mail/kinds.js'
 import { type Mailer } from '../mail/mailer.js'
@@ -22,6 +23,11 @@ type Deps = { mailer: Mailer; sms: SmsSender; tokens: OneTimeTokens; links: Link
 export class SecretMessages {
   constructor(private readonly deps: Deps) {}
 
+  /** Throws for an address that no mail goes to; asked beforehand so that nothing is left of what cannot be sent. */
+  refuseAddress({ kind, value }: Address): void {
+    if (kind === 'email') this.deps.mailer.refuse(value)
+  }
+
   async mailLink(kind: LinkKind, user: User, issued: Issued, redirectTo: string): Promise<void> {
     const { mailer, tokens } = this.deps
     await tokens.deliver([issued], () =>
@@ -36,6 +42,13 @@ export class SecretMessages {
         data: user.userMetadata,
       }),
     )
+  }
+
+  /** Both halves of an e-mail change, which have one fate: one that never arrives leaves the other without use. */
+  async mailChange(user: User, issued: readonly Issued[], redirectTo: string): Promise<void> {
+    await this.deps.tokens.deliver(issued, async () => {
+      for (const half of issued) await this.mailLink('email_change', user, half, redirectTo)
+    })
   }
 
   async mailNonce(user: User, issued: Issued): Promise<void> {

@@ -2,6 +2,7 @@ import { type KeyObject } from 'node:crypto'
 import { type Queryable } from '@signet/db'
 import { type Address } from '../addresses/address.js'
 import { tooSoon } from '../errors/auth-error.js'
+import { type Mailer } from '../mail/mailer.js'
 import { type GlobalLimit } from '../rate-limits/rate-limits.js'
 import { keyedHash } from '../secrets/derived-keys.js'
 import { type Slot } from './one-time-token.js'
@@ -11,6 +12,7 @@ type Deps = {
   db: Queryable
   store: UnsentMessageStore
   key: KeyObject
+  mailer: Pick<Mailer, 'refuse'>
   limits: { mail: GlobalLimit; sms: GlobalLimit }
   now: () => Date
 }
@@ -34,7 +36,8 @@ export class UnsentMessages {
 
   /** Refuses what would be refused for a user whose last message of this kind was the last request for this address. */
   async ask({ slot, address, aud, via, intervalMs }: UnsentMessage): Promise<void> {
-    const { db, store, key, limits, now } = this.deps
+    const { db, store, key, mailer, limits, now } = this.deps
+    if (via === 'email' && address.kind === 'email') mailer.refuse(address.value)
     const at = now()
     if (intervalMs > 0) {
       // The address itself is nobody's business here: strangers leave no list of names behind.

@@ -54,7 +54,7 @@ export class ResendService {
     { aud, redirectTo }: { aud: string; redirectTo: string },
     meta: RequestMeta,
   ): Promise<string | null> {
-    const { users, audit, messages } = this.deps
+    const { users, audit } = this.deps
     const { type, address } = this.#parse(request)
     const challenge = challengeOf(request)
     const known = await this.#find(address, aud)
@@ -67,13 +67,16 @@ export class ResendService {
       return { user: locked, issued: tokens }
     })
     if (issued.length === 0) return this.#pretend(type, address, aud)
-    let messageId: string | null = null
-    for (const token of issued) {
-      if (token.address.kind === 'phone') messageId = await messages.sms(token, 'sms')
-      else
-        await messages.mailLink(type === 'signup' ? 'confirmation' : 'email_change', user, token, redirectTo)
-    }
-    return messageId
+    return this.#send(type, user, issued, redirectTo)
+  }
+
+  async #send(type: ResendType, user: User, issued: readonly Issued[], redirectTo: string) {
+    const { messages } = this.deps
+    const [first] = issued
+    if (type === 'email_change') await messages.mailChange(user, issued, redirectTo)
+    else if (first?.address.kind === 'email') await messages.mailLink('confirmation', user, first, redirectTo)
+    else if (first !== undefined) return messages.sms(first, 'sms')
+    return null
   }
 
   async #pretend(type: ResendType, address: Address, aud: string): Promise<null> {

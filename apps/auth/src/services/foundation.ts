@@ -41,6 +41,7 @@ export function createFoundation(parts: Parts) {
     db,
     store: stores.unsentMessages,
     key: derived.oneTimeTokens,
+    mailer,
     limits: parts.limits,
     now,
   })

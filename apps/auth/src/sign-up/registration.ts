@@ -59,6 +59,9 @@ export class RegistrationService {
     meta: RequestMeta,
     onConfirmed: (tx: Tx, user: User) => Promise<C>,
   ): Promise<Registered<C>> {
+    const { messages, rules } = this.deps
+    // Before anybody is looked up: whoever has the address already must not be told apart by it.
+    if (!rules.autoconfirm.email) messages.refuseAddress(input.address)
     const outcome = await this.deps.audit.transaction(meta, (tx, audit): Promise<Outcome<C>> =>
       this.#decide(tx, audit, input, onConfirmed),
     )

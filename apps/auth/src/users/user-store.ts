@@ -138,6 +138,17 @@ export class UserStore {
     ])
   }
 
+  /** Takes back a pending address that no token waits for, because its messages were never delivered. */
+  async dropPendingAddress(db: Queryable, id: string, pending: 'newEmail' | 'newPhone'): Promise<void> {
+    const types = pending === 'newEmail' ? ['email_change_new', 'email_change_current'] : ['phone_change']
+    await db.query(
+      `update ${this.t.users} set ${COLUMNS[pending]} = null
+       where id = $1 and not exists (
+         select 1 from ${this.t.oneTimeTokens} where user_id = $1 and token_type = any($2))`,
+      [id, types],
+    )
+  }
+
   async remove(tx: Tx, id: string): Promise<void> {
     await tx.query(`delete from ${this.t.users} where id = $1`, [id])
   }
