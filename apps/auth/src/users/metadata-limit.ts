@@ -18,5 +18,20 @@ export function refuseLargeMetadata(after: Metadata, before: Metadata = {}): voi
   )
 }
 
+/**
+ * The user's metadata with what fits of a provider's profile, shortest members first. Who signs in cannot be asked to
+ * shorten what a provider says, so nothing is refused; `identity_data` has it all.
+ */
+export function withFitting(user: Required<Metadata>, profile: JsonObject): JsonObject {
+  const sizeOf = (value: unknown) => JSON.stringify(value).length
+  const members = Object.entries(profile).sort(([, a], [, b]) => sizeOf(a) - sizeOf(b))
+  return members.reduce<JsonObject>((metadata, [name, value]) => {
+    const grown = { ...metadata, [name]: value }
+    const bytes = bytesOf({ ...user, userMetadata: grown })
+    const fits = bytes <= MAX_BYTES || bytes <= bytesOf({ ...user, userMetadata: metadata })
+    return fits ? grown : metadata
+  }, user.userMetadata)
+}
+
 const bytesOf = ({ userMetadata = {}, appMetadata = {} }: Metadata): number =>
   Buffer.byteLength(JSON.stringify(userMetadata)) + Buffer.byteLength(JSON.stringify(appMetadata))

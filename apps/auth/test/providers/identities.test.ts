@@ -241,6 +241,12 @@ describe('unlinking (contract 1.19)', () => {
     )
   })
 
+  it('refuses the only sign-in method there is', async () => {
+    const user = await aUser(site.server)
+    const answer = await unlink(user.access_token, idOf(user.user, 'email'))
+    expectError(answer, 422, 'single_identity_not_deletable')
+  })
+
   it('keeps the last of two identities that are removed at once', async () => {
     const user = await withFigma()
     const answers = await Promise.all(

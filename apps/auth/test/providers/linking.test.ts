@@ -62,6 +62,17 @@ describe('account linking (contract 8.3)', () => {
       expect((user['identities'] as Json[])[0]?.['identity_data']).not.toHaveProperty('name')
     })
 
+    it('takes of a huge profile what a token can carry, and the identity keeps it all', async () => {
+      const [id, email, name] = [anId(), anEmail(), 'n'.repeat(20_000)]
+      site.github(id, { email })
+      site.provider.answer('GET /api/v3/user', { body: { id, login: 'short', name } })
+      // A token with all of it would be larger than the headers a server reads.
+      const user = await signedIn()
+      expect(user['user_metadata']).toMatchObject({ user_name: 'short', email, email_verified: true })
+      expect(user['user_metadata']).not.toHaveProperty('name')
+      expect((user['identities'] as Json[])[0]?.['identity_data']).toMatchObject({ name })
+    })
+
     it('is no linking: no audit entry, no notice', async () => {
       const [id, email] = [anId(), anEmail()]
       site.github(id, { email })

@@ -2,6 +2,7 @@ import { type Tx } from '@signet/db'
 import { type OneTimeTokenStore } from '../../one-time-tokens/one-time-token-store.js'
 import { type SessionStore } from '../../sessions/session-store.js'
 import { type IdentityStore } from '../../users/identity-store.js'
+import { withFitting } from '../../users/metadata-limit.js'
 import { type UserStore } from '../../users/user-store.js'
 import { providersOf, type JsonObject, type User } from '../../users/user.js'
 import { normaliseEmail } from '../../addresses/email.js'
@@ -32,14 +33,14 @@ export class ExternalIdentities {
     const data = identityData(profile)
     const identity = { userId: user.id, provider, providerId: profile.subject, identityData: data }
     const identityId = await identities.insert(tx, identity, now())
-    return { user: await this.#refresh(tx, user, { ...user.userMetadata, ...data }), identityId }
+    return { user: await this.#refresh(tx, user, withFitting(user, data)), identityId }
   }
 
   async update(tx: Tx, user: User, identityId: string, { profile }: External): Promise<User> {
     const { identities, now } = this.deps
     const data = identityData(profile)
     await identities.signIn(tx, identityId, data, now())
-    return this.#refresh(tx, user, { ...user.userMetadata, ...data })
+    return this.#refresh(tx, user, withFitting(user, data))
   }
 
   /**
@@ -62,7 +63,8 @@ export class ExternalIdentities {
       await users.removeFactors(tx, user.id)
       await users.update(tx, user.id, { passwordHash: null, phone: null, phoneConfirmedAt: null }, now())
     }
-    return this.#refresh(tx, user, { ...trusted, ...identityData(profile) })
+    const kept = { userMetadata: trusted, appMetadata: user.appMetadata }
+    return this.#refresh(tx, user, withFitting(kept, identityData(profile)))
   }
 
   async #refresh(tx: Tx, user: User, userMetadata: JsonObject): Promise<User> {
