@@ -1,11 +1,11 @@
 import { type Db } from '@signet/db'
 import { type Receipt } from './faulty-receiver.js'
-import { type Acknowledged } from './load.js'
+import { type Load } from './load.js'
 
 export type Period = { from: number; to: number }
 
 export type Account = {
-  acknowledged: number
+  acknowledged: { summaries: number; tests: number }
   deliveries: number
   delivered: number
   /** Ended with status 2, by reason. */
@@ -25,15 +25,13 @@ const AFTER_MS = 20_000
 export async function settleAccounts(
   db: Db,
   {
-    acknowledged,
+    load: { acknowledged, refusals },
     receipts,
     faults,
-    perEvent,
   }: {
-    acknowledged: readonly Acknowledged[]
+    load: Pick<Load, 'acknowledged' | 'refusals'>
     receipts: readonly Receipt[]
     faults: readonly Period[]
-    perEvent: number
   },
 ): Promise<Account> {
   const { rows } = await db.query<Row>(
@@ -42,11 +40,11 @@ export async function settleAccounts(
   )
   const byEvent = groupBy(rows, ({ event_id }) => event_id)
   const byDelivery = groupBy(receipts, ({ deliveryId }) => deliveryId)
-  const problems: string[] = []
-  for (const { eventId } of acknowledged) {
+  const problems: string[] = [...refusals]
+  for (const { kind, eventId, deliveries } of acknowledged) {
     const made = byEvent.get(eventId)?.length ?? 0
-    if (made !== perEvent)
-      problems.push(`${eventId} was acknowledged and has ${made} deliveries instead of ${perEvent}`)
+    if (made !== deliveries)
+      problems.push(`${kind} ${eventId} was acknowledged and has ${made} deliveries instead of ${deliveries}`)
   }
   for (const row of rows) {
     const got = byDelivery.get(row.id)?.length ?? 0
@@ -63,7 +61,10 @@ export async function settleAccounts(
     if (!explained) problems.push(`delivery ${first?.deliveryId} arrived twice with no fault to explain it`)
   }
   return {
-    acknowledged: acknowledged.length,
+    acknowledged: {
+      summaries: acknowledged.filter(({ kind }) => kind === 'summary').length,
+      tests: acknowledged.filter(({ kind }) => kind === 'test').length,
+    },
     deliveries: rows.length,
     delivered: rows.filter(({ status }) => status === 1).length,
     ended: countBy(rows.filter(({ status }) => status === 2).map(({ last_error }) => last_error)),

@@ -17,7 +17,8 @@ const { faults, account, repeated, refused } = await runScenario({
   say,
 })
 
-say(`${account.acknowledged} events acknowledged (${repeated} requests had to be repeated)`)
+const { summaries, tests } = account.acknowledged
+say(`${summaries} summaries and ${tests} test events acknowledged (${repeated} requests had to be repeated)`)
 say(
   `${account.delivered} of ${account.deliveries} deliveries arrived; ended otherwise: ${JSON.stringify(account.ended)}`,
 )

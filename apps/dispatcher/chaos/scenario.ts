@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { settleAccounts, type Account, type Period } from './accounts.js'
 import { type Fault } from './faults.js'
-import { startLoad, type Load } from './load.js'
+import { startLoad, TEST_EVERY, type Load } from './load.js'
 import { startChaosStack, type ChaosStack } from './stack.js'
 
 export type ScenarioOptions = {
@@ -25,7 +25,6 @@ export type FaultReport = Period & {
 export type ChaosReport = { faults: FaultReport[]; account: Account; repeated: number; refused: number }
 
 const ACCOUNTS = 4
-const ENDPOINTS_PER_ACCOUNT = 2
 const RECOVERY_LIMIT_MS = 90_000
 const SETTLE_LIMIT_MS = 120_000
 
@@ -38,7 +37,7 @@ export async function runScenario(options: ScenarioOptions): Promise<ChaosReport
     random: seeded(options.seed),
   })
   try {
-    say(`everything runs; ${options.perSecond} events a second to ${ENDPOINTS_PER_ACCOUNT} endpoints each`)
+    say(`everything runs; ${options.perSecond} events a second, one in ${TEST_EVERY} of them a test event`)
     const load = startLoad({ ...stack, perSecond: options.perSecond })
     await sleep(calmMs)
     const reports: FaultReport[] = []
@@ -101,10 +100,9 @@ async function settle(stack: ChaosStack, load: Load, faults: readonly Period[]):
   // The answer to the last attempt may be committed before the receiver has written its own note of it.
   await sleep(500)
   return settleAccounts(stack.db, {
-    acknowledged: load.acknowledged,
+    load,
     receipts: stack.receiver.receipts,
     faults,
-    perEvent: ENDPOINTS_PER_ACCOUNT,
   })
 }
 

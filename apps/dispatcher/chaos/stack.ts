@@ -14,7 +14,7 @@ import {
   type PostgresServer,
   type RedisServer,
 } from '@signet/local'
-import { SecretBox } from '@signet/webhook-core'
+import { SecretBox, type EndpointId } from '@signet/webhook-core'
 import { Subscriber } from '../test/support/subscriber.js'
 import { migrateWebhooks } from '../test/support/database.js'
 import { startFaultyReceiver, type FaultyReceiver } from './faulty-receiver.js'
@@ -22,10 +22,14 @@ import { startRedisProxy, type RedisProxy } from './redis-proxy.js'
 
 export type ProcessName = 'api' | 'dispatcher-1' | 'dispatcher-2'
 
+/** `accessToken` lets its holder call `/v1`. */
+export type ChaosAccount = { accountId: string; accessToken: string; endpointIds: EndpointId[] }
+
 export type ChaosStack = {
   db: Db
   receiver: FaultyReceiver
-  accounts: string[]
+  accounts: ChaosAccount[]
+  apiUrl: string
   internalUrl: string
   token: string
   proxy: RedisProxy
@@ -86,6 +90,10 @@ export async function startChaosStack({ code, accounts, random }: StackOptions):
     WEBHOOKS_IDENTITY_URL: 'http://127.0.0.1:9',
     WEBHOOKS_IDENTITY_JWT_SECRET: randomBytes(32).toString('hex'),
     WEBHOOKS_INTERNAL_TOKENS: `chaos:${createHash('sha256').update(token).digest('hex')}`,
+    // The load is more than an account may ask for; limits are counted all the same, with and without Redis.
+    WEBHOOKS_RATE_LIMIT_TEST_EVENTS: '1000000',
+    WEBHOOKS_RATE_LIMIT_V1: '1000000',
+    WEBHOOKS_RATE_LIMIT_V1_WRITES: '1000000',
   }
   const dispatcherPorts = { 'dispatcher-1': await freePort(), 'dispatcher-2': await freePort() }
   const processes = new Map<ProcessName, Guarded>()
@@ -118,6 +126,7 @@ export async function startChaosStack({ code, accounts, random }: StackOptions):
     db,
     receiver,
     accounts: await createAccounts(accounts, { db, receiver, secretBox: SecretBox.parse(secretKeys) }),
+    apiUrl: api.WEBHOOKS_BASE_URL,
     internalUrl: `http://127.0.0.1:${internalPort}`,
     token,
     proxy,
@@ -171,16 +180,33 @@ async function untilAlive(process: Guarded, url: string, logFile: string): Promi
 
 async function createAccounts(
   count: number,
-  { receiver, ...deps }: { db: Db; receiver: FaultyReceiver; secretBox: SecretBox },
-): Promise<string[]> {
-  const accounts = Array.from({ length: count }, () => randomUUID())
-  for (const accountId of accounts) {
-    const subscriber = new Subscriber(deps, accountId)
+  { db, receiver, ...deps }: { db: Db; receiver: FaultyReceiver; secretBox: SecretBox },
+): Promise<ChaosAccount[]> {
+  const accounts: ChaosAccount[] = []
+  for (let n = 0; n < count; n += 1) {
+    const accountId = randomUUID()
+    const subscriber = new Subscriber({ db, ...deps }, accountId)
+    const endpointIds: EndpointId[] = []
     for (let i = 0; i < ENDPOINTS_PER_ACCOUNT; i += 1) {
       const path = `/${accountId}/${i}`
-      const { secret } = await subscriber.endpoint(receiver.url(path))
+      const { id, secret } = await subscriber.endpoint(receiver.url(path))
       receiver.setSecret(path, secret)
+      endpointIds.push(id)
     }
+    accounts.push({ accountId, accessToken: await grantAccess(db, accountId), endpointIds })
   }
   return accounts
+}
+
+/** The rows that a sign-in of the command-line tool leaves behind. */
+async function grantAccess(db: Db, accountId: string): Promise<string> {
+  const accessToken = `sva_${randomBytes(32).toString('hex').slice(0, 43)}`
+  await db.query(
+    `with granted as (
+       insert into oauth_grants (account_id, client_id, scope) values ($1, 'svcl_cli', 'mcp:connect') returning id)
+     insert into oauth_access_tokens (token_hash, grant_id, account_id, scope, expires_at)
+     select $2, id, $1, 'mcp:connect', now() + interval '1 hour' from granted`,
+    [accountId, createHash('sha256').update(accessToken).digest()],
+  )
+  return accessToken
 }
