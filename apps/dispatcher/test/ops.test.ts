@@ -245,7 +245,24 @@ describe('the operator command', () => {
         queues: { events: { waiting: 0, active: 0, delayed: 0 } },
         actions: [{ action: 'pause', operator: 'ada', reason: 'a look' }],
       })
-      expect((await withoutRedis(() => run('status'))).out).toContain('Redis does not answer')
+    })
+
+    it('answers from the database within two seconds when Redis is away, and says so', async () => {
+      const subscriber = dispatcher.subscriber()
+      await subscriber.endpoint(receiver.url('/away'))
+      await run('pause', '--why', 'a look')
+      await subscriber.summary()
+      const startedAt = performance.now()
+      const { code, out } = await withoutRedis(() => run('status'))
+      expect(performance.now() - startedAt).toBeLessThan(1900)
+      expect([code, out]).toEqual([0, expect.stringContaining('Queues: Redis does not answer')])
+      expect(out).toContain('Events not yet dispatched: 1')
+    })
+
+    it('does not take the workers of a dispatcher for dispatchers', async () => {
+      expect((await run('status')).out).toMatch(
+        /\nQueue deliveries: 0 waiting, 0 in flight, 0 delayed; \d+ workers\n?/,
+      )
     })
 
     it('shows a delivery with its attempts, and neither payload nor secret nor the query of the url', async () => {

@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { Worker } from 'bullmq'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { startRedisCluster, testRedis, waitFor, type RedisCluster } from '@signet/testkit'
@@ -162,4 +165,26 @@ describe('connectRedis', () => {
       commandTimeout: 2000,
     })
   })
+
+  it('lets a producer that gave up end: nothing of its connection outlives it by long', async () => {
+    const program = `
+      import { connectRedis } from '@signet/webhook-core'
+      const redis = connectRedis({ url: 'redis://127.0.0.1:1' }, 'producer')
+      redis.on('error', () => undefined)
+      redis.once('reconnecting', () => {
+        const left = performance.now()
+        process.once('exit', () => console.log(performance.now() - left))
+        redis.disconnect()
+      })`
+    const args = [
+      '--conditions=@signet/source',
+      '--import',
+      import.meta.resolve('tsx'),
+      '--input-type=module',
+    ]
+    const { stdout } = await promisify(execFile)(process.execPath, [...args, '--eval', program], {
+      cwd: fileURLToPath(new URL('../../../apps/dispatcher', import.meta.url)),
+    })
+    expect(Number(stdout)).toBeLessThan(1000)
+  }, 30_000)
 })

@@ -40,6 +40,8 @@ import { PauseSwitch } from './pause-switch.js'
 export type OperationsDeps = {
   db: Queryable
   queues: WebhookQueues
+  /** Resolves when Redis is connected, or has had its time. */
+  redisReady: Promise<void>
   secretBox: SecretBox
   now: () => Date
 }
@@ -64,6 +66,8 @@ export type Inspected = { delivery: DeliveryReport; attempts: Attempt[]; job: st
 /** A batch is one statement and one row of `operator_actions`, however many deliveries failed. */
 const BATCH = 1000
 const POLL_MS = 200
+/** Whoever looks during an outage wants what the database knows, soon. */
+const LOOK_MS = 1000
 
 /** What operators can do by hand. Each change is a committed row before the queue hears of it. */
 export class Operations {
@@ -82,7 +86,7 @@ export class Operations {
       findBusiestEndpoints(db, 5),
       countDisabledEndpoints(db),
       listOperatorActions(db, 5),
-      this.queueStates().catch(() => null),
+      Promise.race([this.queueStates().catch(() => null), sleep(LOOK_MS, null, { ref: false })]),
     ])
     return { switch: decided, backlog, undispatched, busiest, disabledEndpoints, queues, actions }
   }
@@ -174,7 +178,9 @@ export class Operations {
   }
 
   private async queueStates(): Promise<Status['queues']> {
-    const { events, deliveries, isConnected } = this.deps.queues
+    const { queues, redisReady } = this.deps
+    await redisReady
+    const { events, deliveries, isConnected } = queues
     if (!isConnected) return null
     const [ofEvents, ofDeliveries] = await Promise.all([queueState(events), queueState(deliveries)])
     return { events: ofEvents, deliveries: ofDeliveries }

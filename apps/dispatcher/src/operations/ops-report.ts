@@ -23,7 +23,7 @@ export function statusReport(status: Status): Report {
     ...(queues
       ? Object.entries(queues).map(
           ([name, { waiting, active, delayed, workers }]) =>
-            `Queue ${name}: ${waiting} waiting, ${active} in flight, ${delayed} delayed; ${workers} dispatchers`,
+            `Queue ${name}: ${waiting} waiting, ${active} in flight, ${delayed} delayed; ${workers} workers`,
         )
       : ['Queues: Redis does not answer']),
     ...(actions.length > 0 ? ['', 'Last actions:'] : []),

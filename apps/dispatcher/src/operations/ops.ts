@@ -29,7 +29,10 @@ export async function ops(readConfig: () => DispatcherConfig, terminal: OpsTermi
       out(USAGE)
       return exitCode.done
     }
-    const { text, json: facts } = await withOperations(readConfig(), (operations) => run(operations, command))
+    const looksOnly = command.name === 'status'
+    const { text, json: facts } = await withOperations(readConfig(), { looksOnly }, (operations) =>
+      run(operations, command),
+    )
     out(json ? JSON.stringify(facts) : text)
     return exitCode.done
   } catch (error) {
@@ -40,7 +43,12 @@ export async function ops(readConfig: () => DispatcherConfig, terminal: OpsTermi
   }
 }
 
-async function withOperations<T>(config: DispatcherConfig, work: (operations: Operations) => Promise<T>) {
+/** `looksOnly`: begins with the database at once, and lets the operations wait for Redis themselves. */
+async function withOperations<T>(
+  config: DispatcherConfig,
+  { looksOnly }: { looksOnly: boolean },
+  work: (operations: Operations) => Promise<T>,
+) {
   const db = new Db({
     connectionString: config.databaseUrl,
     applicationName: 'signet-dispatcher-ops',
@@ -54,8 +62,11 @@ async function withOperations<T>(config: DispatcherConfig, work: (operations: Op
   redis.on('error', () => undefined) // each command says what it could not do
   const queues = new WebhookQueues({ connection: redis, prefix: config.queuePrefix })
   try {
-    await ready(redis)
-    return await work(new Operations({ db, queues, secretBox: config.secretBox, now: () => new Date() }))
+    const redisReady = ready(redis)
+    if (!looksOnly) await redisReady
+    return await work(
+      new Operations({ db, queues, redisReady, secretBox: config.secretBox, now: () => new Date() }),
+    )
   } finally {
     if (queues.isConnected) await queues.close()
     redis.disconnect()
@@ -69,11 +80,12 @@ const CONNECT_MS = 2000
 function ready(redis: ReturnType<typeof connectRedis>): Promise<void> {
   return new Promise((resolve) => {
     if (redis.status === 'ready') return resolve()
-    const timer = setTimeout(resolve, CONNECT_MS)
-    redis.once('ready', () => {
+    const done = () => {
       clearTimeout(timer)
       resolve()
-    })
+    }
+    const timer = setTimeout(done, CONNECT_MS)
+    redis.once('ready', done).once('end', done)
   })
 }
 

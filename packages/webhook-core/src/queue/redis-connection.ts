@@ -52,7 +52,7 @@ function sharedOptions(url: URL, role: RedisRole) {
   const patience =
     role === 'worker'
       ? { maxRetriesPerRequest: null, enableAutoPipelining: true }
-      : { maxRetriesPerRequest: 1, connectTimeout: 2000, commandTimeout: 2000 }
+      : { maxRetriesPerRequest: 1, connectTimeout: 2000, commandTimeout: 2000, disconnectTimeout: 200 }
   return {
     ...patience,
     username: decodeURIComponent(url.username) || undefined,
