@@ -1,31 +1,42 @@
-// `npm test`: every check and every test. `npm test -- <folder> [jest arguments]`: that folder's types and tests.
+// `npm test`: every check and every test. `npm test -- <path …> [jest arguments]`: the types and tests of those paths.
 import { existsSync } from 'node:fs'
 import { bootstrapOrExit, root, seconds, workspaceFolders } from './bootstrap.mjs'
 import { ensureChromium, nameChromium } from './chromium.mjs'
 
 const LOCAL = 'infra/local/tsconfig.build.json'
-const [target, ...jestArguments] = process.argv.slice(2)
-const folder = target && !target.startsWith('-') && folderOf(target)
+const words = process.argv.slice(2)
+const paths = leadingPaths(words)
 
-if (folder) await testFolder(folder)
+if (paths.length > 0) await testPaths(paths, words.slice(paths.length))
 else await testEverything()
 
-/** The workspace folder a path lies in, if any: `apps/auth/src/x.test.ts` lies in `apps/auth`. */
+/** What stands before the first word that is neither a path nor looks like one; the rest is for jest. */
+function leadingPaths(words) {
+  const end = words.findIndex((word, i) => word.startsWith('-') || (i > 0 && !existsSync(`${root}/${word}`)))
+  return words
+    .slice(0, end === -1 ? words.length : end)
+    .map((word) => word.replace(/^\.\//, '').replace(/\/+$/, ''))
+}
+
+/** The workspace folder a path lies in: `apps/auth/src/x.test.ts` lies in `apps/auth`. */
 function folderOf(path) {
-  const clean = path.replace(/^\.\//, '').replace(/\/+$/, '')
-  const found = workspaceFolders().find((name) => clean === name || clean.startsWith(`${name}/`))
-  if (found && existsSync(`${root}/${clean}`)) return found
+  const found = workspaceFolders().find((name) => path === name || path.startsWith(`${name}/`))
+  if (found && existsSync(`${root}/${path}`)) return found
   console.error(`${path} is not inside a folder of the workspace: ${workspaceFolders().join(', ')}`)
   process.exit(1)
 }
 
-async function testFolder(name) {
-  await bootstrapOrExit({ projects: [LOCAL, name] })
+async function testPaths(paths, jestArguments) {
+  const folders = [...new Set(paths.map(folderOf))]
+  await bootstrapOrExit({ projects: [LOCAL, ...folders] })
   nameChromium()
   const { runJest } = await import('../checks/jest.mjs')
-  const pattern = target === name ? [] : [target]
-  // --roots comes last, because it takes all words after it.
-  finish(await runJest([...pattern, ...jestArguments, '--passWithNoTests', `--roots=${root}/${name}`]))
+  // Folders alone are the roots; jest's own patterns may then narrow them further.
+  const patterns = paths.every((path) => folders.includes(path)) ? [] : paths.map((path) => `${root}/${path}`)
+  const roots = folders.map((folder) => `--roots=${root}/${folder}`)
+  // A folder may have no tests; words that choose among them and find none are a mistake.
+  const narrowed = patterns.length + jestArguments.length > 0
+  finish(await runJest([...patterns, ...jestArguments, ...(narrowed ? [] : ['--passWithNoTests']), ...roots]))
 }
 
 async function testEverything() {
@@ -38,7 +49,7 @@ async function testEverything() {
   if (noBrowser) console.log(`  ! tests of pages are skipped: ${noBrowser}`)
   // A run that decides over a change must not pass by skipping.
   if (noBrowser && process.env.CI) failedChecks.push('browser')
-  const tests = await runJest(process.argv.slice(2))
+  const tests = await runJest(words)
   const checks = failedChecks.length > 0 ? `failed checks: ${failedChecks.join(', ')}` : 'all checks passed'
   console.log(`\n${checks}; everything took ${seconds(startedAt)}`)
   finish({ ...tests, failed: tests.failed + failedChecks.length })
