@@ -42,6 +42,13 @@ export function createEvents(log: Logger, registry: MetricsRegistry) {
     unsupportedVariable(name: string) {
       log.warn('a variable is set that this server does not support', { variable: name })
     },
+    /** Not a reason to stay down: the other ways in work, and `/authorize` refuses this one. */
+    providerIncomplete(provider: string, missing: readonly string[]) {
+      log.warn('a provider is switched on and lacks settings', { provider, missing })
+    },
+    smsUnavailable() {
+      log.warn('codes by SMS cannot be sent: AUTH_SMS_PROVIDER or its credentials are missing')
+    },
     started(port: number) {
       log.info('listening', { port })
     },

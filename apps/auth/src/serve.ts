@@ -1,7 +1,8 @@
 import { listen, type Service } from '@signet/http'
 import { createApp } from './app.js'
+import { smsConfig } from './config/parts.js'
 import { loadAuthConfig, unsupportedVariables } from './config.js'
-import { createAuthLogger, createContext } from './context.js'
+import { createAuthLogger, createContext, type AuthContext } from './context.js'
 import { startMetrics, startTracing } from './telemetry/exporters.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -20,7 +21,7 @@ export async function serve(env: Environment): Promise<Service> {
     for (const end of open.splice(0).reverse()) await end()
   }
   try {
-    for (const name of unsupportedVariables(env)) context.events.unsupportedVariable(name)
+    tellDoubts(context, env)
     metrics = await startMetrics(config, context.registry, log)
     const listener = await listen(createApp(context), { port: config.apiPort, host: config.apiHost })
     open.push(() => listener.close())
@@ -31,4 +32,11 @@ export async function serve(env: Environment): Promise<Service> {
     await close()
     throw error
   }
+}
+
+/** What is probably not meant, and no reason to stay down. */
+function tellDoubts({ config, events, providers }: AuthContext, env: Environment): void {
+  for (const name of unsupportedVariables(env)) events.unsupportedVariable(name)
+  for (const { provider, missing } of providers.incomplete) events.providerIncomplete(provider, missing)
+  if (config.phoneEnabled && smsConfig(config, '').gateway === undefined) events.smsUnavailable()
 }

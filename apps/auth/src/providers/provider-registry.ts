@@ -47,7 +47,7 @@ export class ProviderRegistry {
       const definition: ProviderDefinition = definitions[provider]
       for (const name of [provider, ...(definition.aliases ?? [])]) this.#names.set(name, provider)
       const settings = this.settingsOf(provider)
-      if (isComplete(definition, settings))
+      if (settings.enabled && missingSettings(definition, settings).length === 0)
         this.#configured.set(provider, this.#configure(provider, definition, settings))
     }
   }
@@ -60,6 +60,25 @@ export class ProviderRegistry {
     const configured = this.#configured.get(known)
     if (configured === undefined) throw invalid('Unsupported provider: missing OAuth settings')
     return configured
+  }
+
+  /** Whoever can be signed in with by a button alone. */
+  get withButton(): readonly Provider[] {
+    return [...this.#configured.values()]
+      .filter(({ definition }) => definition.needsParameters !== true)
+      .map(({ name }) => name)
+  }
+
+  /** What is switched on and refused for lack of settings; id tokens may be all that it is for. */
+  get incomplete(): readonly { provider: Provider; missing: readonly string[] }[] {
+    return providers
+      .filter((provider) => this.deps.settings[provider].enabled && !this.#configured.has(provider))
+      .map((provider) => ({
+        provider,
+        missing: missingSettings(definitions[provider], this.settingsOf(provider)).map(
+          (name) => `AUTH_EXTERNAL_${provider.toUpperCase()}_${name}`,
+        ),
+      }))
   }
 
   settingsOf(name: Provider): ProviderSettings {
@@ -128,10 +147,15 @@ export class ProviderRegistry {
   }
 }
 
-function isComplete(definition: ProviderDefinition, settings: ProviderSettings): boolean {
-  const { enabled, clientIds, secret, redirectUri, baseUrl } = settings
-  if (definition.needsBaseUrl && baseUrl === undefined) return false
-  return enabled && clientIds.length > 0 && secret !== '' && redirectUri !== ''
+function missingSettings(definition: ProviderDefinition, settings: ProviderSettings): string[] {
+  const { clientIds, secret, redirectUri, baseUrl } = settings
+  const present = {
+    CLIENT_ID: clientIds.length > 0,
+    SECRET: secret !== '',
+    REDIRECT_URI: redirectUri !== '',
+    URL: !definition.needsBaseUrl || baseUrl !== undefined,
+  }
+  return Object.entries(present).flatMap(([name, isThere]) => (isThere ? [] : [name]))
 }
 
 /** URLs of the provider, moved below the base URL where one is set. */

@@ -102,6 +102,8 @@ export type ProviderDefinition = {
   readonly needsBaseUrl?: boolean
   /** The base URL counts in tests only. */
   readonly fixedBaseUrl?: boolean
+  /** Callers must say more than who they want, so a page with nothing but a button for it could not sign anybody in. */
+  readonly needsParameters?: boolean
   /** Parameters of the authorize URL beside the standard ones; throws when the caller's lack something. */
   authorizeParameters?(given: Readonly<Record<string, string>>): Readonly<Record<string, string>>
   readonly openId?: OpenIdRules

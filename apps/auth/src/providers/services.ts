@@ -76,6 +76,7 @@ export function createProviderServices(parts: Parts) {
   })
   const flowLifeMs = config.flowStateExpiryDuration
   return {
+    providers: registry,
     authorizations: new AuthorizeService({
       db,
       flows,

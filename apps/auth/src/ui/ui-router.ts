@@ -73,7 +73,7 @@ function uiDeps(context: AuthContext): UiDeps {
   return {
     ...context,
     aud: config.jwtAud,
-    ways: waysIn(config),
+    ways: waysIn(config, context.providers.withButton),
     minPasswordLength: signUpRules(config).passwords.minLength,
     desk,
     state,

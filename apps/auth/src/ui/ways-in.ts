@@ -1,8 +1,7 @@
 import { type Captcha } from '@signet/pages'
 import { type AuthConfig } from '../config.js'
-import { providers } from '../providers/definitions/index.js'
 
-/** Which ways to sign in the pages offer, as the settings say. */
+/** Which ways to sign in the pages offer, as the settings say: none that could only end in an error. */
 export type WaysIn = {
   readonly email: boolean
   readonly phone: boolean
@@ -12,12 +11,12 @@ export type WaysIn = {
   readonly captcha: Captcha | null
 }
 
-export const waysIn = (config: AuthConfig): WaysIn => ({
+export const waysIn = (config: AuthConfig, providers: readonly string[]): WaysIn => ({
   email: config.emailEnabled,
   phone: config.phoneEnabled,
   magicLink: config.emailEnabled && config.emailMagicLinkEnabled,
   signUp: !config.disableSignup && (config.emailEnabled || config.phoneEnabled),
-  providers: providers.filter((name) => config[`${name}_enabled`]),
+  providers,
   captcha:
     config.captchaEnabled && config.uiCaptchaSiteKey !== undefined
       ? { provider: config.captchaProvider, siteKey: config.uiCaptchaSiteKey }

@@ -357,6 +357,21 @@ describe('providers', () => {
     expect(seen.text).not.toContain('EVIL')
   })
 
+  it('that could only end in an error are not offered: settings are missing, or callers must say more', async () => {
+    const own = await startUi({
+      ...providerEnv('figma', provider.url),
+      ...providerEnv('workos', provider.url),
+      AUTH_EXTERNAL_SLACK_ENABLED: 'true',
+      AUTH_EXTERNAL_KEYCLOAK_ENABLED: 'true',
+    })
+    try {
+      const { text } = await aBrowser(own).get('/ui')
+      expect(text.match(/Continue with [^<\n]*/g)).toEqual(['Continue with Figma'])
+    } finally {
+      await own.close()
+    }
+  })
+
   it('that are switched off are refused', async () => {
     const browser = aBrowser(server)
     const seen = await browser.submit(await browser.get('/ui'), '/ui/provider', { provider: 'github' })

@@ -11,10 +11,12 @@ export const workos: ProviderDefinition = {
     tests: ['rows'],
     quirks: [
       'Callers must name `connection`, `organization` or `workos_provider`, which WorkOS gets as `provider`.',
+      'Not on the sign-in page, which has no place for that choice.',
       'No scopes.',
     ],
   },
   scopes: [],
+  needsParameters: true,
   endpoints: (endpoint) => ({
     authorize: endpoint('https://api.workos.com/sso/authorize'),
     token: endpoint('https://api.workos.com/sso/token'),
