@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
+import { tmpdir } from 'node:os'
 import { describe, expect, it } from '@jest/globals'
 import { ConfigError } from '@signet/config'
 import { createKeyRing, loadAuthConfig, settings, unsupportedVariables } from './config.js'
@@ -99,6 +100,12 @@ describe('the settings (11)', () => {
 
   it.each([
     ['AUTH_DB_DRIVER', 'mysql'],
+    ['AUTH_DB_DATABASE_URL', 'http://127.0.0.1/auth'],
+    ['AUTH_DB_DATABASE_URL', '127.0.0.1:5432'],
+    ['AUTH_LOG_FILE', tmpdir()],
+    ['AUTH_MAILER_URLPATHS_RECOVERY', 'https://[/verify'],
+    ['AUTH_RATE_LIMIT_REDIS_URL', '127.0.0.1:6379'],
+    ['AUTH_SMTP_ADMIN_EMAIL', 'no-reply'],
     ['AUTH_DB_NAMESPACE', 'a-b'],
     ['AUTH_DB_NAMESPACE', '1a'],
     ['AUTH_DB_NAMESPACE', 'a'.repeat(32)],

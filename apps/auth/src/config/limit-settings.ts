@@ -57,6 +57,8 @@ export const limitSettings = {
     env: 'AUTH_RATE_LIMIT_REDIS_URL',
     optional: true,
     secret: true,
+    pattern: /^rediss?:\/\/\S+$/i,
+    expected: 'a URL such as redis://host:6379',
     doc: 'Redis that replicas share their counts in; without it each counts for itself.',
   }),
   rateLimitTokenRefresh: integer({

@@ -6,6 +6,8 @@ type OtpLengthOptions = { env: string; fallback: number; doc: string }
 type TestOtpOptions = { env: string; fallback: ReadonlyMap<string, string>; fallbackDoc: string; doc: string }
 type DateOptions = { env: string; optional: true; doc: string }
 
+type PathOptions = { env: string; fallback: string; doc: string }
+
 /** Mail and SMS (contract sections 5, 9.1, 10 and 11). */
 export const messageSettings = {
   smtpHost: text({
@@ -23,6 +25,8 @@ export const messageSettings = {
   smtpAdminEmail: text({
     env: 'AUTH_SMTP_ADMIN_EMAIL',
     optional: true,
+    pattern: /^[^\s@<>,;]+@[^\s@<>,;]+$/,
+    expected: 'an e-mail address',
     doc: 'Sender address of mails; required while email is enabled.',
   }),
   smtpUser: text({
@@ -153,13 +157,25 @@ export const messageSettings = {
 
 function urlPathSettings() {
   const path = (env: string, what: string) =>
-    text({ env, fallback: '/verify', doc: `Path, or absolute URL, of the link in ${what}.` })
+    parsed<string, PathOptions>({
+      env,
+      kind: 'text',
+      fallback: '/verify',
+      doc: `Path, or absolute URL, of the link in ${what}.`,
+      parse: parsePath,
+    })
   return {
     urlPathInvite: path('AUTH_MAILER_URLPATHS_INVITE', 'invitations'),
     urlPathConfirmation: path('AUTH_MAILER_URLPATHS_CONFIRMATION', 'confirmation mails'),
     urlPathRecovery: path('AUTH_MAILER_URLPATHS_RECOVERY', 'recovery mails and magic links'),
     urlPathEmailChange: path('AUTH_MAILER_URLPATHS_EMAIL_CHANGE', 'e-mail change mails'),
   }
+}
+
+/** Only an absolute URL can be wrong: every path gives a URL. */
+function parsePath(raw: string): string {
+  if (/^https?:/i.test(raw) && !URL.canParse(raw)) throw new Error('must be a path or an absolute URL')
+  return raw
 }
 
 /** Settings keys of one mail kind, e.g. `mailSubject_magic_link`. */

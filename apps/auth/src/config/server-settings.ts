@@ -1,5 +1,9 @@
-import { boolean, choice, duration, httpUrl, integer, list, text } from '@signet/config'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { boolean, choice, duration, httpUrl, integer, list, parsed, text } from '@signet/config'
 import { logLevels } from '@signet/telemetry'
+
+type LogFileOptions = { env: string; optional: true; doc: string }
 
 /** The process, its database and what it logs (contract section 11). */
 export const serverSettings = {
@@ -48,6 +52,8 @@ export const serverSettings = {
   databaseUrl: text({
     env: ['AUTH_DB_DATABASE_URL', 'DATABASE_URL'],
     secret: true,
+    pattern: /^postgres(ql)?:\/\/\S*$/i,
+    expected: 'a URL such as postgres://user:password@host:5432/database',
     doc: 'PostgreSQL connection string.',
   }),
   dbNamespace: text({
@@ -83,5 +89,22 @@ export const serverSettings = {
     fallback: 'info',
     doc: 'Least severe level that is logged.',
   }),
-  logFile: text({ env: 'AUTH_LOG_FILE', optional: true, doc: 'Write logs to this file instead of stdout.' }),
+  logFile: parsed<string, LogFileOptions>({
+    env: 'AUTH_LOG_FILE',
+    kind: 'text',
+    optional: true,
+    doc: 'Write logs to this file instead of stdout.',
+    parse: parseLogFile,
+  }),
+}
+
+/** A server whose log goes nowhere would run blindly, so it is tried once. */
+function parseLogFile(path: string): string {
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+    closeSync(openSync(path, 'a'))
+  } catch {
+    throw new Error('must be a file that can be written')
+  }
+  return path
 }
