@@ -61,13 +61,15 @@ async function withOperations<T>(
   )
   redis.on('error', () => undefined) // each command says what it could not do
   const queues = new WebhookQueues({ connection: redis, prefix: config.queuePrefix })
+  const over = new AbortController()
   try {
-    const redisReady = ready(redis)
+    const redisReady = ready(redis, over.signal)
     if (!looksOnly) await redisReady
     return await work(
       new Operations({ db, queues, redisReady, secretBox: config.secretBox, now: () => new Date() }),
     )
   } finally {
+    over.abort()
     if (queues.isConnected) await queues.close()
     redis.disconnect()
     await db.close()
@@ -77,7 +79,7 @@ async function withOperations<T>(
 const CONNECT_MS = 2000
 
 /** Waits for the connection, but not for ever: most commands are worth running without Redis. */
-function ready(redis: ReturnType<typeof connectRedis>): Promise<void> {
+function ready(redis: ReturnType<typeof connectRedis>, over: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (redis.status === 'ready') return resolve()
     const done = () => {
@@ -85,7 +87,8 @@ function ready(redis: ReturnType<typeof connectRedis>): Promise<void> {
       resolve()
     }
     const timer = setTimeout(done, CONNECT_MS)
-    redis.once('ready', done).once('end', done)
+    redis.once('ready', done)
+    over.addEventListener('abort', done)
   })
 }
 
