@@ -1,4 +1,4 @@
-import { listen, type Service } from '@signet/http'
+import { listen, type Listener, type Service } from '@signet/http'
 import { createInternalApp, createPublicApp } from './app.js'
 import { createContext, type Context, type Ports } from './context.js'
 import { type WebhooksConfig } from './config.js'
@@ -13,10 +13,12 @@ export async function startService(
   ports: Partial<Ports> = {},
 ): Promise<WebhooksService> {
   const ctx = createContext(config, ports)
-  const { host } = config
+  const { main, internal } = await openListeners(ctx).catch(async (error: unknown) => {
+    await ctx.close()
+    throw error
+  })
+  // Not before the ports are ours: a process that does not come up should not clean up either.
   const schedule = startSchedule(ctx)
-  const main = await listen(createPublicApp(ctx), { port: config.port, host })
-  const internal = await listen(createInternalApp(ctx), { port: config.internalPort, host })
   ctx.log.info('listening', { port: main.port, internal_port: internal.port, base_url: config.baseUrl })
   return {
     ctx,
@@ -29,13 +31,25 @@ export async function startService(
   }
 }
 
+/** Both or neither. */
+async function openListeners(ctx: Context): Promise<{ main: Listener; internal: Listener }> {
+  const { host, port, internalPort } = ctx.config
+  const main = await listen(createPublicApp(ctx), { port, host })
+  try {
+    return { main, internal: await listen(createInternalApp(ctx), { port: internalPort, host }) }
+  } catch (error) {
+    await main.close()
+    throw error
+  }
+}
+
 const HOUR_MS = 3_600_000
 
 const startSchedule = ({ cleanUp, log }: Context): Schedule =>
   new Schedule(
     [
-      { name: 'hourly clean-up', everyMs: HOUR_MS, run: () => cleanUp.runHourly() },
-      { name: 'daily clean-up', everyMs: 24 * HOUR_MS, run: () => cleanUp.runDaily() },
+      { name: 'hourly clean-up', everyMs: HOUR_MS, run: (stop) => cleanUp.runHourly(stop) },
+      { name: 'daily clean-up', everyMs: 24 * HOUR_MS, run: (stop) => cleanUp.runDaily(stop) },
     ],
     (name, error) => log.error('periodic job failed', { job: name, error }),
   )

@@ -76,3 +76,16 @@ it('runs on one instance at a time', async () => {
   await harness.ctx.cleanUp.runHourly()
   expect(harness.logLines.at(-1)).toContain('expired rows removed')
 })
+
+it('leaves the rest for the next time when it is told to stop', async () => {
+  await oauth.connect(harness.identity.addUser())
+  await harness.db.query(
+    `update oauth_access_tokens set created_at = now() - interval '2 days', expires_at = now() - interval '1 day'`,
+  )
+  const expired = await count('oauth_access_tokens where expires_at < now()')
+  expect(expired).toBeGreaterThan(0)
+  await harness.ctx.cleanUp.runHourly(AbortSignal.abort())
+  expect(await count('oauth_access_tokens where expires_at < now()')).toBe(expired)
+  await harness.ctx.cleanUp.runHourly()
+  expect(await count('oauth_access_tokens where expires_at < now()')).toBe(0)
+})

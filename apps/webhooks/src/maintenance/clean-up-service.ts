@@ -10,30 +10,32 @@ const BATCH = 1000
 export class CleanUpService {
   constructor(private readonly deps: Deps) {}
 
-  runHourly(): Promise<void> {
-    return this.#run('clean-up-hourly', hourlySteps)
+  runHourly(stop?: AbortSignal): Promise<void> {
+    return this.#run('clean-up-hourly', hourlySteps, stop)
   }
 
-  runDaily(): Promise<void> {
-    return this.#run('clean-up-daily', dailySteps)
+  runDaily(stop?: AbortSignal): Promise<void> {
+    return this.#run('clean-up-daily', dailySteps, stop)
   }
 
-  async #run(lock: string, steps: Readonly<Record<string, CleanUpStep>>): Promise<void> {
+  async #run(lock: string, steps: Readonly<Record<string, CleanUpStep>>, stop?: AbortSignal): Promise<void> {
     const { db, events } = this.deps
     const counts = await withAdvisoryLock(db, lock, async () => {
       const removed: Record<string, number> = {}
-      for (const [name, step] of Object.entries(steps)) removed[name] = await this.#drain(step)
+      for (const [name, step] of Object.entries(steps)) removed[name] = await this.#drain(step, stop)
       return removed
     })
     if (counts) events.cleaned(counts)
   }
 
-  async #drain(step: CleanUpStep): Promise<number> {
+  /** After a stop the rest is left for the next run: a process that ends should not be held up by old rows. */
+  async #drain(step: CleanUpStep, stop?: AbortSignal): Promise<number> {
     let total = 0
-    for (;;) {
+    while (!stop?.aborted) {
       const count = await step(this.deps.db, BATCH)
       total += count
-      if (count < BATCH) return total
+      if (count < BATCH) break
     }
+    return total
   }
 }

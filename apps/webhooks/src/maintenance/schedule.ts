@@ -1,13 +1,15 @@
 export type PeriodicJob = {
   name: string
   everyMs: number
-  run: () => Promise<void>
+  /** `stop` is aborted when the schedule is closed: what can stop half-way should. */
+  run: (stop: AbortSignal) => Promise<void>
 }
 
 /** Runs jobs now and then until it is closed; a run that fails is reported and tried again at its next time. */
 export class Schedule {
   readonly #timers: NodeJS.Timeout[] = []
   readonly #running = new Set<Promise<void>>()
+  readonly #stop = new AbortController()
 
   constructor(
     jobs: readonly PeriodicJob[],
@@ -22,12 +24,13 @@ export class Schedule {
 
   /** Starts nothing any more and waits for what runs. */
   async close(): Promise<void> {
-    this.#timers.forEach(clearTimeout)
+    this.#timers.forEach((timer) => clearTimeout(timer))
+    this.#stop.abort()
     await Promise.all(this.#running)
   }
 
   #start(job: PeriodicJob): void {
-    const run = job.run().catch((error: unknown) => this.onError(job.name, error))
+    const run = job.run(this.#stop.signal).catch((error: unknown) => this.onError(job.name, error))
     this.#running.add(run)
     void run.finally(() => this.#running.delete(run))
   }

@@ -1,0 +1,44 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Server } from 'node:net'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { createLogger, createRegistry } from '@signet/telemetry'
+import { startService } from '../src/service.js'
+import { startHarness, type Harness } from './support/harness.js'
+
+let harness: Harness
+beforeAll(async () => {
+  harness = await startHarness()
+})
+afterAll(() => harness.close())
+
+async function occupy(port: number): Promise<Server> {
+  const server = createServer().listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  return server
+}
+const portOf = (server: Server) => (server.address() as AddressInfo).port
+const release = async (server: Server) => {
+  const closed = once(server, 'close')
+  server.close()
+  await closed
+}
+
+it('a service that cannot have both of its ports gives back what it took', async () => {
+  const taken = await occupy(0)
+  const lent = await occupy(0)
+  const port = portOf(lent)
+  await release(lent)
+  const lines: string[] = []
+  const starting = startService(
+    { ...harness.ctx.config, port, internalPort: portOf(taken) },
+    {
+      log: createLogger({ level: 'debug', component: 'webhooks', sink: (line) => lines.push(line) }),
+      registry: createRegistry({ runtime: false }),
+    },
+  )
+  await expect(starting).rejects.toMatchObject({ code: 'EADDRINUSE', port: portOf(taken) })
+  // Free again: nothing of the half-started service listens on.
+  await release(await occupy(port))
+  await release(taken)
+  expect(lines.join('')).not.toContain('listening')
+})
