@@ -107,6 +107,29 @@ describe('H.5 row 32: idleness and expiry', () => {
     expect((await list(user))[0]?.status).toBe('inactive')
   })
 
+  it.each([
+    ['90 days 9 minutes', true],
+    ['90 days 11 minutes', false],
+  ])(
+    'has its limit at 90 days, and ten minutes for uses that were not recorded: %s',
+    async (unused, usable) => {
+      const user = harness.identity.addUser()
+      const [checked, listed, swept] = await Promise.all(
+        [1, 2, 3].map(async () => (await create(jwt(user), { name: 'x', expires_in_days: 200 })).body),
+      )
+      for (const token of [checked, listed, swept])
+        await age(token?.id ?? '', `created_at = now() - interval '${unused}'`)
+      const status = (await list(user)).find(({ id }) => id === listed?.id)?.status
+      expect(status).toBe(usable ? 'active' : 'inactive')
+      expect(await oauth.works(checked?.token ?? '')).toBe(usable)
+      await harness.ctx.cleanUp.runDaily()
+      const { rows } = await harness.db.query('select revoke_reason from personal_tokens where id = $1', [
+        swept?.id,
+      ])
+      expect(rows).toEqual([{ revoke_reason: usable ? null : 'inactive' }])
+    },
+  )
+
   it('keeps one that was used on day 89', async () => {
     const { body } = await create(jwt(harness.identity.addUser()), { name: 'x', expires_in_days: 200 })
     await age(body.id, `created_at = now() - interval '89 days'`)

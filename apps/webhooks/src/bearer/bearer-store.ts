@@ -1,4 +1,5 @@
 import { type Queryable } from '@signet/db'
+import { IS_IDLE } from '../personal-tokens/idleness.js'
 
 export type LiveAccessToken = {
   grantId: string
@@ -49,7 +50,7 @@ export async function findLiveAccessToken(db: Queryable, tokenHash: Buffer): Pro
 const FIND_PERSONAL_TOKEN = {
   name: 'find-live-personal-token',
   text: `select id, account_id,
-                coalesce(last_used_at, created_at) < now() - interval '90 days 10 minutes' as idle,
+                ${IS_IDLE} as idle,
                 coalesce(last_used_at < now() - interval '10 minutes', true) as touch
            from personal_tokens where token_hash = $1 and revoked_at is null and expires_at > now()`,
 }
@@ -79,7 +80,7 @@ export async function revokeIdlePersonalToken(db: Queryable, id: string): Promis
   const { rowCount } = await db.query(
     `update personal_tokens set revoked_at = now(), revoke_reason = 'inactive'
       where id = $1 and revoked_at is null
-        and coalesce(last_used_at, created_at) < now() - interval '90 days 10 minutes'`,
+        and ${IS_IDLE}`,
     [id],
   )
   return rowCount === 1

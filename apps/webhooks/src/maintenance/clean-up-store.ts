@@ -1,4 +1,5 @@
 import { type Queryable } from '@signet/db'
+import { IS_IDLE } from '../personal-tokens/idleness.js'
 
 /** Deletes or ends at most `limit` rows and answers how many; whoever calls goes on while it is the full number. */
 export type CleanUpStep = (db: Queryable, limit: number) => Promise<number>
@@ -48,7 +49,7 @@ export const dailySteps: Readonly<Record<string, CleanUpStep>> = {
   idle_personal_tokens: step(
     `update personal_tokens set revoked_at = now(), revoke_reason = 'inactive' where id in (
        select id from personal_tokens
-        where revoked_at is null and coalesce(last_used_at, created_at) < now() - interval '90 days 10 minutes'
+        where revoked_at is null and ${IS_IDLE}
         limit $1 for update skip locked)`,
   ),
   dead_personal_tokens: deleteWhere(

@@ -1,4 +1,5 @@
 import { type Queryable, type Tx } from '@signet/db'
+import { IS_IDLE } from './idleness.js'
 import { type PersonalToken, type PersonalTokenStatus } from './personal-token.js'
 
 type PersonalTokenRow = {
@@ -11,9 +12,8 @@ type PersonalTokenRow = {
   status: PersonalTokenStatus
 }
 
-const IDLE = `coalesce(last_used_at, created_at) < now() - interval '90 days 10 minutes'`
 const COLUMNS = `id, name, hint, created_at, expires_at, last_used_at,
-  case when revoked_at is not null or ${IDLE} then 'inactive'
+  case when revoked_at is not null or ${IS_IDLE} then 'inactive'
        when expires_at <= now() then 'expired'
        else 'active' end as status`
 
@@ -22,7 +22,7 @@ export async function countUsableForUpdate(tx: Tx, accountId: string): Promise<n
   await tx.query(`select pg_advisory_xact_lock(hashtextextended('personal-tokens:' || $1, 0))`, [accountId])
   const { rows } = await tx.query<{ count: number }>(
     `select count(*)::integer as count from personal_tokens
-      where account_id = $1 and revoked_at is null and expires_at > now() and not ${IDLE}`,
+      where account_id = $1 and revoked_at is null and expires_at > now() and not ${IS_IDLE}`,
     [accountId],
   )
   return rows[0]?.count ?? 0
