@@ -93,10 +93,18 @@ describe('H.4 row 28: form of requests and answers', () => {
 })
 
 describe('H.4 row 30: what a dump of the database holds', () => {
-  it('no code, token, client secret or session id', async () => {
+  it('no code, token of any kind, client secret or session id', async () => {
     const client = await oauth.client({ token_endpoint_auth_method: 'client_secret_post' })
     const grant = await oauth.authorize(client, user())
     const { body } = await oauth.exchange(client, grant)
+    const personal = await oauth.json<{ token: string }>('/account/tokens', {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${harness.identity.jwtFor(user())}`,
+        'content-type': 'application/json',
+      },
+      body: '{"name":"x"}',
+    })
     const tables = [
       'oauth_clients',
       'oauth_authorizations',
@@ -120,6 +128,7 @@ describe('H.4 row 30: what a dump of the database holds', () => {
       grant.code,
       body.access_token,
       body.refresh_token,
+      personal.body.token,
       session,
     ]) {
       expect(secret.length).toBeGreaterThan(20)

@@ -59,4 +59,37 @@ describe('H.3 row 21: user JWTs that are refused', () => {
       good: 200,
     })
   })
+
+  it.each(['with', 'without'])(
+    'HS256 made with a public key that is configured, %s a secret',
+    async (secret) => {
+      const kid = 'rsa-1'
+      const jwk = { ...publicKey.export({ format: 'jwk' }), kid, alg: 'RS256', use: 'sig' }
+      const service = await startHarness({
+        env: {
+          WEBHOOKS_IDENTITY_JWT_PUBLIC_KEYS: JSON.stringify([jwk]),
+          ...(secret === 'without' ? { WEBHOOKS_IDENTITY_JWT_SECRET: '' } : {}),
+        },
+      })
+      try {
+        const ask = async (token: string) =>
+          (
+            await new OAuthTester(service).json('/account/tokens', {
+              headers: { authorization: `Bearer ${token}` },
+            })
+          ).status
+        const claims = service.identity.claimsOf(service.identity.addUser())
+        const input = `${base64({ alg: 'RS256', kid })}.${base64(claims)}`
+        const signed = `${input}.${sign('sha256', Buffer.from(input), privateKey).toString('base64url')}`
+        expect(await ask(signed)).toBe(200)
+        expect(await ask(signed.replace(/^[^.]+/, base64({ alg: 'HS256', kid })))).toBe(401)
+        const der = publicKey.export({ type: 'spki', format: 'der' }).toString('latin1')
+        for (const key of [pem, pem.trim(), der, JSON.stringify(jwk), String(jwk.n)])
+          for (const header of [{ alg: 'HS256', kid }, { alg: 'HS256' }])
+            expect(await ask(withSecret(header, claims, key))).toBe(401)
+      } finally {
+        await service.close()
+      }
+    },
+  )
 })
