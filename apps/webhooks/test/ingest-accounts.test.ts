@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { personalToken } from '../src/personal-tokens/personal-token.js'
 import { sha256 } from '../src/credentials/credential.js'
+import { aPersonalToken } from './support/access-token.js'
 import { aNotice, eventRows, mirrorOf, subscribe } from './support/api-data.js'
 import { useApi } from './support/api.js'
 
@@ -9,12 +9,7 @@ const api = useApi()
 /** An account with every kind of access: an OAuth token, a personal token, a browser session. */
 async function anAccountWithAccess() {
   const { accountId, token } = await api.anAccount()
-  const personal = personalToken()
-  await api.db.query(
-    `insert into personal_tokens (account_id, name, token_hash, hint, expires_at)
-     values ($1, 'cli', $2, 'svp_…abcd', now() + interval '1 day')`,
-    [accountId, sha256(personal)],
-  )
+  const personal = await aPersonalToken(api.db, accountId)
   await api.db.query(
     `insert into login_sessions (id_hash, account_id, csrf_key, signed_in_at, expires_at)
      values ($1, $2, $1, now(), now() + interval '1 hour')`,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
+import { aPersonalToken, userJwt } from './support/access-token.js'
 import { aNotice, eventRows, mirrorOf, queuedEvents } from './support/api-data.js'
 import { useApi } from './support/api.js'
 import { SECOND_TOKEN, SERVICE_TOKEN } from './support/harness.js'
@@ -226,10 +227,12 @@ describe('service tokens', () => {
       ['DELETE', `/internal/v1/accounts/${accountId}`],
     ] as const
 
-  it('are the only credential: no token, a wrong one and one of /v1 are 401 on every route', async () => {
+  it('are the only credential: no token, a wrong one, those of /v1 and of users are 401 on every route', async () => {
     const { accountId, token } = await api.anAccount()
+    const personal = await aPersonalToken(api.db, accountId)
+    expect((await api.call('GET', '/v1/webhooks', { token: personal })).status).toBe(200)
     for (const [method, path] of routes(accountId)) {
-      for (const credential of [null, 'x', `${SERVICE_TOKEN}x`, token]) {
+      for (const credential of [null, 'x', `${SERVICE_TOKEN}x`, token, personal, userJwt(accountId)]) {
         const reply = await api.internal(method, path, {
           token: credential,
           ...(method === 'DELETE' ? {} : { raw: '{' }),

@@ -1,9 +1,8 @@
-import { createHmac, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
-import { aToken } from './support/access-token.js'
+import { aToken, userJwt } from './support/access-token.js'
 import { subscribe } from './support/api-data.js'
 import { useApi } from './support/api.js'
-import { JWT_SECRET } from './support/identity-double.js'
 import { SERVICE_TOKEN } from './support/harness.js'
 
 const api = useApi()
@@ -39,20 +38,6 @@ async function everywhere(credential: { token?: string; headers?: Record<string,
   )
 }
 
-function userJwt(): string {
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const seconds = Math.floor(Date.now() / 1000)
-  const claims = {
-    sub: randomUUID(),
-    aud: 'authenticated',
-    role: 'authenticated',
-    iat: seconds,
-    exp: seconds + 600,
-  }
-  const signed = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}`
-  return `${signed}.${createHmac('sha256', JWT_SECRET).update(signed).digest('base64url')}`
-}
-
 const revoked = async () => {
   const accountId = randomUUID()
   const token = await aToken(api.db, accountId)
@@ -75,7 +60,7 @@ describe('every /v1 route', () => {
       INVALID,
     ],
     ['a service token', () => Promise.resolve({ token: SERVICE_TOKEN }), INVALID],
-    ['a JWT of the identity server', () => Promise.resolve({ token: userJwt() }), INVALID],
+    ['a JWT of the identity server', () => Promise.resolve({ token: userJwt(randomUUID()) }), INVALID],
     ['a revoked token', async () => Promise.resolve({ token: await revoked() }), INVALID],
   ])('is 401 with %s, whatever the body and query', async (_, credential, challenge) => {
     const call = await credential()

@@ -206,18 +206,23 @@ describe('ids', () => {
     ['GET', '/deliveries'],
   ] as const
 
-  it.each(routes)('%s %s: a foreign id is answered like one that never was', async (method, suffix) => {
-    const { id } = await subscribe(api, (await api.anAccount()).token)
-    const { token } = await api.anAccount()
-    const ask = (asked: string) =>
-      api.call(method, `/v1/webhooks/${asked}${suffix}`, {
-        token,
-        ...(method === 'PATCH' ? { body: {} } : {}),
-      })
-    const [foreign, unknown] = await Promise.all([ask(id), ask('9223372036854775807')])
-    expect([foreign.status, foreign.text]).toEqual([404, unknown.text])
-    expect(foreign.body).toEqual(error('not_found'))
-  })
+  it.each(routes)(
+    '%s %s: a foreign or deleted id is answered like one that never was',
+    async (method, suffix) => {
+      const { id } = await subscribe(api, (await api.anAccount()).token)
+      const { token } = await api.anAccount()
+      const { id: gone } = await subscribe(api, token)
+      await api.call('DELETE', `/v1/webhooks/${gone}`, { token })
+      const ask = (asked: string) =>
+        api.call(method, `/v1/webhooks/${asked}${suffix}`, {
+          token,
+          ...(method === 'PATCH' ? { body: {} } : {}),
+        })
+      const [foreign, deleted, unknown] = await Promise.all([ask(id), ask(gone), ask('9223372036854775807')])
+      for (const reply of [foreign, deleted]) expect([reply.status, reply.text]).toEqual([404, unknown.text])
+      expect(foreign.body).toEqual(error('not_found'))
+    },
+  )
 
   it.each([
     '0',

@@ -1,5 +1,8 @@
+import { createHmac } from 'node:crypto'
 import { type Db } from '@signet/db'
 import { newCredential, sha256 } from '../../src/credentials/credential.js'
+import { personalToken } from '../../src/personal-tokens/personal-token.js'
+import { JWT_SECRET } from './identity-double.js'
 
 /** An access token as the OAuth server would have issued it. */
 export async function aToken(db: Db, accountId: string, { scope = 'mcp:connect', expired = false } = {}) {
@@ -12,4 +15,30 @@ export async function aToken(db: Db, accountId: string, { scope = 'mcp:connect',
     [accountId, scope, sha256(token), expired ? '-1 minute' : '1 hour'],
   )
   return token
+}
+
+/** A personal token as the command-line tool would have had it made. */
+export async function aPersonalToken(db: Db, accountId: string): Promise<string> {
+  const token = personalToken()
+  await db.query(
+    `insert into personal_tokens (account_id, name, token_hash, hint, expires_at)
+     values ($1, 'cli', $2, 'svp_…abcd', now() + interval '1 day')`,
+    [accountId, sha256(token)],
+  )
+  return token
+}
+
+/** What a user holds after signing in at the identity server. */
+export function userJwt(accountId: string): string {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const seconds = Math.floor(Date.now() / 1000)
+  const claims = {
+    sub: accountId,
+    aud: 'authenticated',
+    role: 'authenticated',
+    iat: seconds,
+    exp: seconds + 600,
+  }
+  const signed = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}`
+  return `${signed}.${createHmac('sha256', JWT_SECRET).update(signed).digest('base64url')}`
 }
