@@ -125,7 +125,7 @@ describe('the clean-up (13.4)', () => {
     expect(await count('sessions', ended.user.id)).toBe(0)
   })
 
-  it('deletes flows and unverified factors after a day', async () => {
+  it('deletes flows, challenges and unverified factors after a day', async () => {
     const user = await aUser(server)
     await server.context.db.query(
       `insert into flow_state (id, user_id, provider_type, authentication_method, created_at, updated_at)
@@ -137,8 +137,16 @@ describe('the clean-up (13.4)', () => {
        select gen_random_uuid(), $1, 'totp', s, s, $2, $2 from unnest(array['verified', 'unverified']) s`,
       [user.user.id, server.clock.now()],
     )
-    await cleanUpAfter(DAY + 1)
-    expect(await count('flow_state', user.user.id)).toBe(0)
+    await server.context.db.query(
+      `insert into mfa_challenges (id, factor_id, ip_address, created_at)
+       select gen_random_uuid(), id, '', $2 from mfa_factors where user_id = $1 and status = 'verified'`,
+      [user.user.id, server.clock.now()],
+    )
+    const challenges = async () => (await server.context.db.query('select 1 from mfa_challenges')).rows.length
+    await cleanUpAfter(DAY)
+    expect([await count('flow_state', user.user.id), await challenges()]).toEqual([1, 1])
+    await cleanUpAfter(1)
+    expect([await count('flow_state', user.user.id), await challenges()]).toEqual([0, 0])
     expect(await count('mfa_factors', user.user.id)).toBe(1)
   })
 

@@ -52,7 +52,7 @@ export const errorCodes = {
   email_provider_disabled: 'E-mail is switched off as a sign-in method.',
   phone_provider_disabled: 'Phone is switched off as a sign-in method.',
   provider_disabled: 'The provider is switched off.',
-  oauth_provider_not_supported: 'The provider is not known.',
+  oauth_provider_not_supported: 'The provider was switched off while its user was on the way.',
   provider_email_needs_verification: 'The e-mail address is not verified at the provider; a mail was sent.',
   bad_oauth_state: 'The OAuth state is not known.',
   bad_oauth_callback: 'The provider answered without what is needed.',

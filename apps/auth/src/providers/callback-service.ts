@@ -99,7 +99,9 @@ export class CallbackService {
     parameters: CallbackParameters,
   ): Promise<{ external: External; tokens: ProviderTokens }> {
     const { registry } = this.deps
-    const provider = registry.get(flow.provider)
+    const provider = registry.find(flow.provider)
+    if (provider === undefined)
+      throw authError('invalid', 'oauth_provider_not_supported', 'The provider is not in use any more')
     const answer = provider.definition.protocol === 'oauth1' ? parameters['oauth_token'] : parameters['code']
     if (answer === undefined || answer === '')
       throw authError('invalid', 'bad_oauth_callback', 'OAuth callback with missing authorization code')

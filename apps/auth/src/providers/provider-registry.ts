@@ -62,6 +62,12 @@ export class ProviderRegistry {
     return configured
   }
 
+  /** The provider of a flow that began while it could be used; undefined when it no longer can. */
+  find(name: string): ConfiguredProvider | undefined {
+    const known = this.#names.get(name)
+    return known && this.#configured.get(known)
+  }
+
   /** Whoever can be signed in with by a button alone. */
   get withButton(): readonly Provider[] {
     return [...this.#configured.values()]

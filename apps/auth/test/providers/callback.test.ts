@@ -105,6 +105,16 @@ describe('the way back (contract 1.18)', () => {
     },
   )
 
+  it('names a provider that was switched off while its user was away', async () => {
+    const { state } = await depart(site.server, 'github')
+    await site.server.context.db.query("update flow_state set provider_type = 'spotify' where id = $1", [
+      state,
+    ])
+    const { query } = targetOf(await comeBack(site.server, { state, code: 'c' }))
+    expect(query).toMatchObject({ error: 'invalid_request', error_code: 'oauth_provider_not_supported' })
+    expect(await flowsOf(state)).toEqual([])
+  })
+
   it('a state is refused after 300 s', async () => {
     const { state } = await depart(site.server, 'github')
     site.server.clock.advance(300_000)
