@@ -139,7 +139,7 @@ describe('the clean-up (13.4)', () => {
     )
     await server.context.db.query(
       `insert into mfa_challenges (id, factor_id, ip_address, created_at)
-       select gen_random_uuid(), id, '', $2 from mfa_factors where user_id = $1 and status = 'verified'`,
+       select gen_random_uuid(), id, '127.0.0.1', $2::timestamptz from mfa_factors where user_id = $1 and status = 'verified'`,
       [user.user.id, server.clock.now()],
     )
     const challenges = async () => (await server.context.db.query('select 1 from mfa_challenges')).rows.length
