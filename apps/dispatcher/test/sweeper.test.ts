@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { withAdvisoryLock } from '@signet/db'
+import { startStepwise, type Stepwise } from './support/stepwise.js'
+
+const MINUTE_MS = 60_000
+
+describe('the sweeper', () => {
+  let dispatcher: Stepwise
+  beforeAll(async () => {
+    dispatcher = await startStepwise()
+  })
+  beforeEach(async () => {
+    await dispatcher.db.query('delete from webhook_deliveries')
+    await dispatcher.db.query('delete from webhook_events')
+    await emptyQueues()
+    dispatcher.clock.set(new Date())
+  })
+  afterAll(() => dispatcher.stop())
+
+  async function emptyQueues(): Promise<void> {
+    const { events, deliveries } = dispatcher.queues
+    await Promise.all([events.obliterate({ force: true }), deliveries.obliterate({ force: true })])
+  }
+
+  /** One event that was announced to nobody, and one delivery whose job is lost. */
+  async function lostWork() {
+    const subscriber = dispatcher.subscriber()
+    await subscriber.endpoint('https://127.0.0.1:9/')
+    const [delivery] = await dispatcher.dispatched(subscriber)
+    await emptyQueues()
+    const event = await subscriber.withoutQueues().summary()
+    return { event, job: `dlv_${delivery?.id}` }
+  }
+
+  it('puts back what has no job, once, and leaves what has one alone', async () => {
+    const { event, job } = await lostWork()
+    dispatcher.clock.advance(MINUTE_MS)
+    expect(await dispatcher.sweeper.sweep()).toEqual({ events: 1, deliveries: 1 })
+    const { events, deliveries } = dispatcher.queues
+    expect((await events.getJobs()).map(({ id }) => id)).toEqual([event])
+    expect((await deliveries.getJobs()).map(({ id }) => id)).toEqual([job])
+    expect(await dispatcher.sweeper.sweep()).toEqual({ events: 0, deliveries: 0 })
+  })
+
+  it('gives what is young its time to get there by itself', async () => {
+    await lostWork()
+    dispatcher.clock.advance(5000)
+    expect(await dispatcher.sweeper.sweep()).toEqual({ events: 0, deliveries: 0 })
+  })
+
+  it('lets a retry wait for its time', async () => {
+    const { job } = await lostWork()
+    await dispatcher.db.query('update webhook_deliveries set attempts = 1, next_attempt_at = $1', [
+      new Date(dispatcher.clock.now().getTime() + 5 * MINUTE_MS),
+    ])
+    dispatcher.clock.advance(5 * MINUTE_MS + 5000)
+    expect(await dispatcher.sweeper.sweep()).toMatchObject({ deliveries: 0 })
+    dispatcher.clock.advance(10_000)
+    expect(await dispatcher.sweeper.sweep()).toMatchObject({ deliveries: 1 })
+    expect((await dispatcher.queues.deliveries.getJobs()).map(({ id }) => id)).toEqual([job])
+  })
+
+  it('is left to the one process that is already at it', async () => {
+    await lostWork()
+    dispatcher.clock.advance(MINUTE_MS)
+    const meanwhile = await withAdvisoryLock(dispatcher.db, 'dispatcher-sweeper', () =>
+      dispatcher.sweeper.sweep(),
+    )
+    expect(meanwhile).toBeUndefined()
+    expect(await dispatcher.sweeper.sweep()).toEqual({ events: 1, deliveries: 1 })
+  })
+})
