@@ -30,18 +30,28 @@ export async function measureGrowth(stage: Stage, rounds: number): Promise<void>
   })
 }
 
-/** Finished deliveries of one event there is, as an operator's replays: as many rows as wanted in all indexes. */
+/**
+ * Finished deliveries of one event there is, as an operator's replays: as many rows as wanted in all indexes. Without looking
+ * up the event for each row, and with the indexes built at the end, this takes a minute instead of many.
+ */
 async function fill(db: Db, rows: number): Promise<void> {
-  const step = 250_000
-  for (let from = 1; from <= rows; from += step) {
-    await db.query(
+  await db.transaction(async (tx) => {
+    await tx.query('set local session_replication_role = replica')
+    await tx.query("set local maintenance_work_mem = '512MB'")
+    const { rows: indexes } = await tx.query<{ name: string; definition: string }>(
+      `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index
+       where indrelid = 'webhook_deliveries'::regclass and not indisprimary`,
+    )
+    for (const { name } of indexes) await tx.query(`drop index ${name}`)
+    await tx.query(
       `insert into webhook_deliveries (endpoint_id, event_id, event_type, replay, status, attempts, delivered_at, created_at)
        select d.endpoint_id, d.event_id, d.event_type, n, 1, 1, now(), now() - n * interval '1 second'
        from (select endpoint_id, event_id, event_type from webhook_deliveries where replay = 0 order by id limit 1) d,
-         generate_series($1::integer, $2::integer) n`,
-      [from, Math.min(rows, from + step - 1)],
+         generate_series(1, $1::integer) n`,
+      [rows],
     )
-  }
+    for (const { definition } of indexes) await tx.query(definition)
+  })
   await db.query('vacuum analyze webhook_deliveries')
   // What filling left to be written must not be written during a measurement.
   await db.query('checkpoint')
