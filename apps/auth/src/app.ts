@@ -53,7 +53,7 @@ export function createApp(context: AuthContext): Express {
       registry,
       requestIdHeader: config.requestIdHeader,
       quiet: (req) => req.path === '/health',
-      remoteAddress: (req) => guard.metaOf(req).ip,
+      remoteAddress: (req) => guard.ipOf(req),
     }),
   )
   if (config.metricsEnabled || tracing) app.use(requestTelemetry(events, tracing))

@@ -11,6 +11,7 @@ import { connectLimitRedis } from './rate-limits/limit-redis.js'
 import { createRateLimits } from './rate-limits/rate-limits.js'
 import { Bearer } from './requests/bearer.js'
 import { RequestGuard } from './requests/request-guard.js'
+import { type RequestMeta } from './requests/request-meta.js'
 import { VerifiedTokens } from './requests/verified-tokens.js'
 import { createServices } from './services.js'
 import { createSmsSender, type SmsProvider } from './sms/sms-sender.js'
@@ -47,7 +48,7 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
   const stores = createStores(tablesOf(config.dbNamespace))
   const redis =
     config.rateLimitRedisUrl === undefined ? undefined : connectLimitRedis(config.rateLimitRedisUrl, log)
-  const onMailRefused = () => events.mailRefused()
+  const onMailRefused = (meta: RequestMeta) => events.mailRefused(meta)
   const limits = createRateLimits(rateLimitConfig(config), { log, redis, now, onMailRefused })
   const directOutbound = createOutbound({ allowPrivateUrls: config.allowPrivateProviderUrls })
   const outbound = tracing ? tracedOutbound(directOutbound, tracing) : directOutbound

@@ -1,8 +1,9 @@
-import { currentScope, type Logger, type MetricsRegistry } from '@signet/telemetry'
+import { type Logger, type MetricsRegistry } from '@signet/telemetry'
 import { Counter, Gauge } from 'prom-client'
 import { type AuditPayload } from './audit/audit.js'
 import { type MailKind, type NoticeKind } from './mail/kinds.js'
 import { type HashJob } from './passwords/hash-job.js'
+import { type RequestMeta } from './requests/request-meta.js'
 
 export type Events = ReturnType<typeof createEvents>
 
@@ -10,13 +11,17 @@ export type Events = ReturnType<typeof createEvents>
 export function createEvents(log: Logger, registry: MetricsRegistry) {
   const { audited, cleanedUp, mails, mailErrors, mailRefusals, hashing, statuses } = createMetrics(registry)
   return {
-    audited(payload: AuditPayload, ip: string) {
+    audited(payload: AuditPayload, { requestId, ip }: RequestMeta) {
       audited.inc({ action: payload.action })
-      log.info('audit', { ...payload, ip_address: ip })
+      log.info('audit', { request_id: requestId, ...payload, ip_address: ip })
     },
     /** The family of a refresh token was revoked because an old token came back. */
-    refreshTokenReused(sessionId: string, userId: string) {
-      log.warn('refresh token reuse: the session was ended', { session_id: sessionId, user_id: userId })
+    refreshTokenReused(sessionId: string, userId: string, { requestId }: RequestMeta) {
+      log.warn('refresh token reuse: the session was ended', {
+        request_id: requestId,
+        session_id: sessionId,
+        user_id: userId,
+      })
     },
     cleanedUp(table: string, rows: number) {
       cleanedUp.inc(rows)
@@ -30,8 +35,8 @@ export function createEvents(log: Logger, registry: MetricsRegistry) {
       if (outcome === 'failed') mailErrors.inc({ type })
     },
     /** The quota of the whole server was used up when the request at hand wanted to send a mail. */
-    mailRefused() {
-      mailRefusals.inc({ path: currentScope()?.route ?? '' })
+    mailRefused({ route }: RequestMeta) {
+      mailRefusals.inc({ path: route })
     },
     hashing(operation: HashJob['kind'], phase: 'submitted' | 'completed') {
       hashing[operation][phase].inc()

@@ -6,9 +6,9 @@ type LoginResult = 'ok' | 'refused' | 'second_factor' | 'unavailable' | 'limited
 
 /**
  * The business events of OAuth and personal tokens: one function each, log line and counter together. Labels have few
- * values: never an account, a client, a URL or a token.
+ * values: never an account, a client, a URL or a token. What happens in a request goes to the request's own log.
  */
-export function createEvents(log: Logger, registry: Registry) {
+export function createEvents(processLog: Logger, registry: Registry) {
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
     new Counter({ name, help, labelNames, registers: [registry] })
   const registered = counter('oauth_clients_registered_total', 'Clients registered', ['auth_method'])
@@ -20,16 +20,16 @@ export function createEvents(log: Logger, registry: Registry) {
   const personal = counter('personal_tokens_total', 'Personal tokens by what happened to them', ['event'])
 
   return {
-    clientRegistered({ clientId, authMethod }: { clientId: string; authMethod: string }) {
+    clientRegistered({ clientId, authMethod }: { clientId: string; authMethod: string }, log: Logger) {
       registered.inc({ auth_method: authMethod })
       log.info('client registered', { client_id: clientId, auth_method: authMethod })
     },
-    consentDecided(fields: { approved: boolean; clientId: string; accountId: string }) {
+    consentDecided(fields: { approved: boolean; clientId: string; accountId: string }, log: Logger) {
       const decision = fields.approved ? 'approve' : 'deny'
       decisions.inc({ decision })
       log.info('consent decided', { decision, client_id: fields.clientId, account_id: fields.accountId })
     },
-    tokensIssued({ grant, clientId }: { grant: Grant; clientId: string }) {
+    tokensIssued({ grant, clientId }: { grant: Grant; clientId: string }, log: Logger) {
       issued.inc({ grant_type: grant })
       log.debug('tokens issued', { grant_type: grant, client_id: clientId })
     },
@@ -37,22 +37,25 @@ export function createEvents(log: Logger, registry: Registry) {
       errors.inc({ code })
     },
     /** An error that the user's browser carries to the client instead of an answer of ours. */
-    authorizationRefused(code: string, cause: unknown) {
+    authorizationRefused(code: string, cause: unknown, log: Logger) {
       errors.inc({ code })
       if (code === 'server_error' || code === 'temporarily_unavailable')
         log.error('authorization failed', { error: cause })
     },
-    grantRevoked(fields: { grantId: string; reason: string }) {
+    grantRevoked(fields: { grantId: string; reason: string }, log: Logger) {
       revoked.inc({ reason: fields.reason })
       log.info('grant revoked', { grant_id: fields.grantId, reason: fields.reason })
     },
-    accountRevoked(fields: {
-      accountId: string
-      reason: string
-      grants: number
-      personalTokens: number
-      sessions: number
-    }) {
+    accountRevoked(
+      fields: {
+        accountId: string
+        reason: string
+        grants: number
+        personalTokens: number
+        sessions: number
+      },
+      log: Logger,
+    ) {
       log.info('account revoked', {
         account_id: fields.accountId,
         reason: fields.reason,
@@ -61,18 +64,18 @@ export function createEvents(log: Logger, registry: Registry) {
         sessions: fields.sessions,
       })
     },
-    login(result: LoginResult, fields: { accountId?: string; reason?: string } = {}) {
+    login(result: LoginResult, fields: { accountId?: string; reason?: string }, log: Logger) {
       logins.inc({ result })
       log.info('sign-in', { result, account_id: fields.accountId, reason: fields.reason })
     },
-    identityCallFailed(operation: string, cause: unknown) {
+    identityCallFailed(operation: string, cause: unknown, log: Logger) {
       log.warn('identity server call failed', { operation, error: cause })
     },
-    personalTokenCreated(fields: { id: string; accountId: string }) {
+    personalTokenCreated(fields: { id: string; accountId: string }, log: Logger) {
       personal.inc({ event: 'created' })
       log.info('personal token created', { id: fields.id, account_id: fields.accountId })
     },
-    personalTokenRevoked(fields: { id: string; accountId: string; reason: string }) {
+    personalTokenRevoked(fields: { id: string; accountId: string; reason: string }, log: Logger) {
       personal.inc({ event: fields.reason })
       log.info('personal token revoked', {
         id: fields.id,
@@ -82,7 +85,7 @@ export function createEvents(log: Logger, registry: Registry) {
     },
     cleaned(fields: Readonly<Record<string, number>>) {
       // A count named access_tokens would be redacted like a token.
-      log.info(
+      processLog.info(
         'expired rows removed',
         Object.fromEntries(Object.entries(fields).map(([table, count]) => [`${table}_rows`, count])),
       )

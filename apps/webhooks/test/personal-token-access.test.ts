@@ -114,7 +114,7 @@ describe('a revoked account', () => {
     const personal = (await create(jwt(user))).body
     const grant = await oauth.authorize(client, user)
     const oldJwt = jwt(user)
-    await harness.ctx.accounts.revoke(user.id, 'banned')
+    await harness.ctx.accounts.revoke(user.id, 'banned', harness.ctx.log)
     expect(await oauth.works(tokens.access_token)).toBe(false)
     expect(await oauth.works(personal.token)).toBe(false)
     expect((await oauth.refresh(client, tokens.refresh_token)).status).toBe(400)
@@ -135,7 +135,7 @@ describe('a revoked account', () => {
       await tx.query('select 1 from oauth_clients where client_id = $1 for update', [client.client_id])
       started.push(browser.submit(consent, '/decision', { decision: 'approve' }))
       await lockWaiters(harness.db, 1)
-      started.push(harness.ctx.accounts.revoke(user.id, 'banned'))
+      started.push(harness.ctx.accounts.revoke(user.id, 'banned', harness.ctx.log))
       await lockWaiters(harness.db, 2)
     })
     await Promise.all(started)

@@ -219,7 +219,7 @@ describe('B.8 step 6: the landing page', () => {
   it('refuses a token from before the account was revoked', async () => {
     const user = harness.identity.addUser()
     const token = harness.identity.jwtFor(user)
-    await harness.ctx.accounts.revoke(user.id, 'signed out everywhere')
+    await harness.ctx.accounts.revoke(user.id, 'signed out everywhere', harness.ctx.log)
     const { browser, page } = await startPage()
     const { txn = '' } = formOf(page, '/login').fields
     expect((await land(browser, txn, token)).status).toBe(400)

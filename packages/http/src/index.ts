@@ -15,6 +15,7 @@ export { errorHandler, notFoundHandler, type ErrorHandlerOptions } from './error
 export {
   requestContext,
   contextOf,
+  contextOfRequest,
   statusSeen,
   type RequestContext,
   type RequestContextOptions,

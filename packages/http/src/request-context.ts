@@ -1,10 +1,11 @@
-import { inScope, pickRequestId, type Logger, type LogLevel, type Scope } from '@signet/telemetry'
+import { pickRequestId, type Logger, type LogLevel } from '@signet/telemetry'
 import { type Request, type RequestHandler, type Response } from 'express'
 import { Histogram, type Registry } from 'prom-client'
 
 /** What belongs to one request and is not HTTP: made by the first middleware, read with {@link contextOf}. */
-export type RequestContext = Scope & {
+export type RequestContext = {
   readonly requestId: string
+  /** Puts the request's id on each of its lines. */
   readonly log: Logger
   /** Path pattern of the route that took the request; empty until one did. */
   route: string
@@ -57,20 +58,18 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
         ...context.fields,
       })
     })
-    inScope(context, next)
+    next()
   }
 }
 
 /** The logger is made when it is asked for: most requests leave one line. */
 function newContext(log: Logger, requestId: string): RequestContext {
-  const logFields = { request_id: requestId }
   let own: Logger | undefined
   return {
     requestId,
     get log() {
-      return (own ??= log.child(logFields))
+      return (own ??= log.child({ request_id: requestId }))
     },
-    logFields,
     route: '',
     params: {},
     fields: {},
@@ -80,6 +79,9 @@ function newContext(log: Logger, requestId: string): RequestContext {
 export function contextOf(res: Response): RequestContext {
   return res.locals['context'] as RequestContext
 }
+
+/** For code that has the request alone: Express keeps the two together. */
+export const contextOfRequest = (req: Request): RequestContext => contextOf(req.res as Response)
 
 /** A client that went away before the answer is not a success; 499 is the word proxies use for it. */
 export const statusSeen = (res: Response): number => (res.writableFinished ? res.statusCode : 499)

@@ -2,7 +2,6 @@ export { createLogger, type Logger, type LogLevel, type LoggerOptions, logLevels
 export { redact } from './redact.js'
 export { createRegistry, type MetricsRegistry } from './metrics.js'
 export { newRequestId, pickRequestId } from './request-id.js'
-export { currentScope, inScope, type Scope } from './scope.js'
 export {
   samplerNames,
   type SamplerName,

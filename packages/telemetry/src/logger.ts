@@ -1,7 +1,6 @@
 import winston from 'winston'
 import { LineBatch } from './line-batch.js'
 import { redact } from './redact.js'
-import { currentScope } from './scope.js'
 
 /** Most severe first. `panic` and `fatal` exist because the auth contract names them (section 11, LOG_LEVEL). */
 export const logLevels = ['panic', 'fatal', 'error', 'warn', 'info', 'debug'] as const
@@ -33,7 +32,7 @@ export type LoggerOptions = {
 
 const LEVELS = Object.fromEntries(logLevels.map((level, index) => [level, index])) as Record<LogLevel, number>
 
-/** One JSON object a line: `{"time","level","component","msg",…fields}`, with the fields of the scope at hand. */
+/** One JSON object a line: `{"time","level","component","msg",…fields}`. */
 export function createLogger(options: LoggerOptions): Logger {
   return wrap(createOutput(options), { component: options.component })
 }
@@ -41,8 +40,7 @@ export function createLogger(options: LoggerOptions): Logger {
 function wrap(output: Output, base: LogFields): Logger {
   const log = (level: LogLevel, message: string, fields: LogFields = {}) => {
     if (!output.takes(level)) return
-    const scope = currentScope()?.logFields
-    const line = { time: new Date().toISOString(), level, msg: message, ...base, ...scope, ...fields }
+    const line = { time: new Date().toISOString(), level, msg: message, ...base, ...fields }
     output.write(JSON.stringify(redact(line)))
   }
   return {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from '@jest/globals'
-import { createLogger, createRegistry, currentScope, inScope, pickRequestId, redact } from './index.js'
+import { createLogger, createRegistry, pickRequestId, redact } from './index.js'
 
 function capture(level: 'info' | 'debug' = 'info') {
   const lines: Record<string, unknown>[] = []
@@ -61,28 +61,23 @@ describe('a logger on standard output', () => {
   })
 })
 
-describe('inScope', () => {
-  it('puts its fields on every line of the work, and keeps works at the same time apart', async () => {
+describe('child', () => {
+  it('puts its fields on every line of its own, and keeps children apart', () => {
     const { log, lines } = capture()
-    const work = (id: string) =>
-      inScope({ logFields: { request_id: id } }, async () => {
-        await new Promise(setImmediate)
-        log.info('done', { id })
-        expect(currentScope()?.logFields).toEqual({ request_id: id })
-      })
-    await Promise.all([work('a'), work('b'), work('c')])
-    log.info('outside')
-    expect(lines.map(({ id, request_id }) => [id, request_id])).toEqual([
-      ['a', 'a'],
-      ['b', 'b'],
-      ['c', 'c'],
-      [undefined, undefined],
+    const [a, b] = [log.child({ request_id: 'a' }), log.child({ request_id: 'b' })]
+    a.info('first')
+    b.child({ job: 1 }).info('second')
+    log.info('third')
+    expect(lines.map(({ msg, request_id, job }) => [msg, request_id, job])).toEqual([
+      ['first', 'a', undefined],
+      ['second', 'b', 1],
+      ['third', undefined, undefined],
     ])
   })
 
   it('redacts its fields like all others', () => {
     const { log, lines } = capture()
-    inScope({ logFields: { token: 'x' } }, () => log.info('line'))
+    log.child({ token: 'x' }).info('line')
     expect(lines).toMatchObject([{ token: '[redacted]' }])
   })
 })

@@ -3,6 +3,7 @@ import { type Challenge } from '../flows/pkce.js'
 import { type Issued, type OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
 import { type SecretMessages } from '../one-time-tokens/secret-messages.js'
 import { type TokenIssuer } from '../one-time-tokens/token-issuer.js'
+import { type RequestMeta } from '../requests/request-meta.js'
 import { type SmsChannel } from '../sms/sms-sender.js'
 import { type Confirmations } from '../users/confirmations.js'
 import { type UserStore } from '../users/user-store.js'
@@ -45,12 +46,13 @@ export class AddressChanges {
     user: User,
     { emails, phone }: PendingMessages,
     { redirectTo, channel }: { redirectTo: string; channel: SmsChannel },
+    meta: RequestMeta,
   ): Promise<void> {
     const { tokens, messages } = this.deps
     // One fate for all: half of a change that has to be asked for again would only confuse.
     await tokens.deliver(phone === null ? emails : [...emails, phone], async () => {
-      await messages.mailChange(user, emails, redirectTo)
-      if (phone !== null) await messages.sms(phone, channel)
+      await messages.mailChange(user, emails, redirectTo, meta)
+      if (phone !== null) await messages.sms(phone, channel, meta)
     })
   }
 

@@ -33,8 +33,8 @@ export class ReauthenticationService {
       })
       return { user: locked, issued: token }
     })
-    if (issued.address.kind === 'phone') return messages.sms(issued, 'sms')
-    await messages.mailNonce(user, issued)
+    if (issued.address.kind === 'phone') return messages.sms(issued, 'sms', meta)
+    await messages.mailNonce(user, issued, meta)
     return null
   }
 }

@@ -72,18 +72,19 @@ export class UserUpdateService {
     const outcome = await audit.transaction(meta, (tx, record) => this.#apply(tx, record, caller, change))
     if (outcome === 'bad_nonce') throw badNonce()
     const { user, pending } = outcome
-    await addresses.send(user, pending, { redirectTo: caller.redirectTo, channel: change.channel })
-    await this.#tell(caller.user, user, change)
+    const how = { redirectTo: caller.redirectTo, channel: change.channel }
+    await addresses.send(user, pending, how, meta)
+    await this.#tell(caller.user, user, change, meta)
     return user
   }
 
   /** Notices about what has changed already; an address that waits for its code is told of when it is confirmed. */
-  async #tell(before: User, user: User, change: Change): Promise<void> {
+  async #tell(before: User, user: User, change: Change, meta: RequestMeta): Promise<void> {
     const { mailer } = this.deps
     const { email, userMetadata: data } = user
     if (change.password !== null)
-      await mailer.notify('password_changed_notification', email ?? '', { email: email ?? '', data })
-    await tellPhoneChanged(mailer, before, user)
+      await mailer.notify('password_changed_notification', email ?? '', { email: email ?? '', data }, meta)
+    await tellPhoneChanged(mailer, before, user, meta)
   }
 
   /** The refusals of contract 1.13, in its order. */

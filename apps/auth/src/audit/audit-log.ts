@@ -43,6 +43,6 @@ export class AuditLog {
 
   /** Logs what is committed. */
   announce(payloads: readonly AuditPayload[], meta: RequestMeta): void {
-    for (const payload of payloads) this.deps.events.audited(payload, meta.ip)
+    for (const payload of payloads) this.deps.events.audited(payload, meta)
   }
 }

@@ -61,11 +61,16 @@ export class AdminFactorService {
       return found
     })
     if (factor.status === 'verified')
-      await mailer.notify('mfa_factor_unenrolled_notification', user.email ?? '', {
-        email: user.email ?? '',
-        factorType: factor.factorType,
-        data: user.userMetadata,
-      })
+      await mailer.notify(
+        'mfa_factor_unenrolled_notification',
+        user.email ?? '',
+        {
+          email: user.email ?? '',
+          factorType: factor.factorType,
+          data: user.userMetadata,
+        },
+        meta,
+      )
     return factor
   }
 

@@ -66,7 +66,7 @@ export class ChallengeService {
     const at = now()
     const id = await this.#insert(user, factor, code, at, meta)
     if (factor.phone !== null && code !== null && code.isSent) {
-      await this.deps.sms.send(factor.phone, code.text, channel).catch(async (error: unknown) => {
+      await this.deps.sms.send(factor.phone, code.text, channel, meta).catch(async (error: unknown) => {
         await this.#withdraw(id, factor, at)
         throw sendFailed(error)
       })
@@ -96,7 +96,7 @@ export class ChallengeService {
     })
     if (isAppError(outcome)) throw outcome
     if (outcome.factor.status === 'unverified')
-      await this.#notifyEnrolled(outcome.signedIn.user, outcome.factor)
+      await this.#notifyEnrolled(outcome.signedIn.user, outcome.factor, meta)
     return outcome.signedIn
   }
 
@@ -222,10 +222,10 @@ export class ChallengeService {
     return keyedHash(this.deps.keys.codes, 'factor', challengeId, code)
   }
 
-  #notifyEnrolled(user: User, { factorType }: StoredFactor): Promise<void> {
+  #notifyEnrolled(user: User, { factorType }: StoredFactor, meta: RequestMeta): Promise<void> {
     const email = user.email ?? ''
     const variables = { email, factorType, data: user.userMetadata }
-    return this.deps.mailer.notify('mfa_factor_enrolled_notification', email, variables)
+    return this.deps.mailer.notify('mfa_factor_enrolled_notification', email, variables, meta)
   }
 }
 

@@ -99,11 +99,16 @@ export class EnrollmentService {
       return { user: locked, factor: found }
     })
     if (factor.status === 'unverified') return
-    await mailer.notify('mfa_factor_unenrolled_notification', user.email ?? '', {
-      email: user.email ?? '',
-      factorType: factor.factorType,
-      data: user.userMetadata,
-    })
+    await mailer.notify(
+      'mfa_factor_unenrolled_notification',
+      user.email ?? '',
+      {
+        email: user.email ?? '',
+        factorType: factor.factorType,
+        data: user.userMetadata,
+      },
+      meta,
+    )
   }
 
   #typeOf({ factor_type: type, phone }: EnrollRequest): FactorType {

@@ -52,7 +52,7 @@ export class InviteService {
       record('user_invited', { adminRole: admin.role }, traitsOf(found.user))
       return { user: (await users.findById(tx, id)) ?? found.user, issued: token }
     })
-    await messages.mailLink('invite', user, issued, redirectTo)
+    await messages.mailLink('invite', user, issued, redirectTo, meta)
     return user
   }
 }

@@ -32,12 +32,12 @@ export class MailRenderer {
     for (const { source } of this.#mails.values()) void source?.get()
   }
 
-  async render(kind: Kind, variables: MailVariables): Promise<RenderedMail> {
+  async render(kind: Kind, variables: MailVariables, requestId?: string): Promise<RenderedMail> {
     const mail = this.#mails.get(kind)
     if (!mail) throw new Error(`there is no mail of the kind ${kind}`)
     const values = templateValues(this.#siteUrl, variables)
     const subject = renderSubject(mail.subject, values)
-    const loaded = await mail.source?.get()
+    const loaded = await mail.source?.get(requestId)
     // No text part beside a loaded body: ours could show the link that the operator's template leaves out on purpose.
     if (loaded) return { subject, html: renderHtml(loaded, values) }
     return { subject, html: renderHtml(mail.html, values), text: renderText(mail.text, values) }

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { LINK, MailerRig, variables } from '../../test/support/mailer.js'
+import { META } from '../../test/support/meta.js'
 import { mailKinds, noticeKinds, type MailKind, type NoticeKind } from './kinds.js'
 
 let rig: MailerRig
@@ -41,7 +42,7 @@ const SAYS: Record<NoticeKind, string[]> = {
 
 describe('the thirteen mails (contract 10.1)', () => {
   it.each(mailKinds)('%s has its subject, the secret and both parts', async (kind) => {
-    await rig.aMailer().send(kind, 'to@example.com', variables)
+    await rig.aMailer().send(kind, 'to@example.com', variables, META)
     const mail = await rig.inbox.waitForMail({ to: 'to@example.com' })
     expect(mail.subject).toBe(SUBJECTS[kind])
     expect(mail.html).toContain('123456')
@@ -54,7 +55,7 @@ describe('the thirteen mails (contract 10.1)', () => {
   })
 
   it.each(noticeKinds)('%s has its subject and says what happened', async (kind) => {
-    await rig.aMailer().notify(kind, 'to@example.com', variables)
+    await rig.aMailer().notify(kind, 'to@example.com', variables, META)
     const mail = await rig.inbox.waitForMail({ to: 'to@example.com' })
     expect(mail.subject).toBe(SUBJECTS[kind])
     for (const text of SAYS[kind]) {
@@ -68,8 +69,8 @@ describe('the thirteen mails (contract 10.1)', () => {
     const evil = Object.fromEntries(Object.keys(variables).map((name) => [name, '"><img src=x>']))
     const mailer = rig.aMailer()
     await (kind.endsWith('_notification')
-      ? mailer.notify(kind as NoticeKind, 'to@example.com', evil)
-      : mailer.send(kind as MailKind, 'to@example.com', evil))
+      ? mailer.notify(kind as NoticeKind, 'to@example.com', evil, META)
+      : mailer.send(kind as MailKind, 'to@example.com', evil, META))
     const { html } = await rig.inbox.waitForMail({ to: 'to@example.com' })
     expect(html).not.toContain('<img')
     expect(html).not.toMatch(/\{\{/)
@@ -82,7 +83,7 @@ describe('subjects and templates (contract 10.3)', () => {
     await rig.aMailer({ subjects }).send('confirmation', 'to@example.com', {
       ...variables,
       email: 'x\r\nBcc: evil@example.com',
-    })
+    }, META)
     const mail = await rig.inbox.waitForMail({ to: 'to@example.com' })
     expect(mail.subject).toBe('Hi Ann <script>,xBcc: evil@example.com')
     expect(mail.to).toEqual(['to@example.com'])
@@ -90,7 +91,7 @@ describe('subjects and templates (contract 10.3)', () => {
   })
 
   it('keeps the default subject when the override cannot be read, and logs', async () => {
-    await rig.aMailer({ subjects: { invite: '{{ if x }}' } }).send('invite', 'to@example.com', variables)
+    await rig.aMailer({ subjects: { invite: '{{ if x }}' } }).send('invite', 'to@example.com', variables, META)
     expect((await rig.inbox.waitForMail({ to: 'to@example.com' })).subject).toBe(SUBJECTS.invite)
     expect(rig.lines.join()).toContain('a mail subject cannot be used')
   })
@@ -118,7 +119,7 @@ describe('subjects and templates (contract 10.3)', () => {
 
     it('fills in the variables, escaped', async () => {
       const mailer = rig.aMailer({ templates: { confirmation: `${origin}/mail.html` } })
-      await mailer.send('confirmation', 'to@example.com', variables)
+      await mailer.send('confirmation', 'to@example.com', variables, META)
       const { html } = await rig.inbox.waitForMail({ to: 'to@example.com' })
       expect(html.trim()).toBe(
         `<p>Ann &lt;script&gt;: <a href="${LINK.replaceAll('&', '&amp;')}">hash-of-link</a> https://app.dev/welcome</p>`,
@@ -128,14 +129,14 @@ describe('subjects and templates (contract 10.3)', () => {
     it('is looked for below the site when it is a path', async () => {
       await rig
         .aMailer({ siteUrl: `${origin}/app`, templates: { invite: '/mails/invite.html' } })
-        .send('invite', 'to@example.com', variables)
+        .send('invite', 'to@example.com', variables, META)
       expect(paths).toContain('/app/mails/invite.html')
       expect((await rig.inbox.waitForMail({ to: 'to@example.com' })).html).toContain('hash-of-link')
     })
 
     it('falls back to the built-in body when it cannot be had; the mail goes out all the same', async () => {
       const mailer = rig.aMailer({ templates: { recovery: `${origin}/gone.html` } })
-      await mailer.send('recovery', 'to@example.com', variables)
+      await mailer.send('recovery', 'to@example.com', variables, META)
       expect((await rig.inbox.waitForMail({ to: 'to@example.com' })).html).toContain(
         'Reset your password</h1>',
       )

@@ -4,6 +4,7 @@ import { createTransport } from 'nodemailer'
 import { authError } from '../errors/auth-error.js'
 import { type Outbound } from '../outbound/outbound.js'
 import { type GlobalLimit } from '../rate-limits/rate-limits.js'
+import { type RequestMeta } from '../requests/request-meta.js'
 import { isDeliverable } from './deliverable.js'
 import { type MailKind, type MailVariables, type NoticeKind } from './kinds.js'
 import { MailRenderer, type RenderConfig } from './mail-renderer.js'
@@ -13,11 +14,11 @@ export type Mailer = {
    * Sends one mail and resolves when the SMTP server took it. Refuses as `refuse` does, with
    * `over_email_send_rate_limit`, or `unexpected_failure` when it could not be sent. Never call it in a transaction.
    */
-  send(kind: MailKind, to: string, variables: MailVariables): Promise<void>
+  send(kind: MailKind, to: string, variables: MailVariables, meta: RequestMeta): Promise<void>
   /** Throws `email_address_invalid` or `email_address_not_authorized` for an address that no mail goes to. */
   refuse(to: string): void
   /** Sends a notice when its switch is on and `to` is not empty. Never rejects: failures are logged. */
-  notify(kind: NoticeKind, to: string, variables: MailVariables): Promise<void>
+  notify(kind: NoticeKind, to: string, variables: MailVariables, meta: RequestMeta): Promise<void>
   close(): Promise<void>
 }
 
@@ -73,12 +74,19 @@ export function createMailer({ config, outbound, log, limit, observe, tracing, n
       throw authError('invalid', 'email_address_not_authorized', 'Email address not authorized')
   }
 
-  async function deliver(kind: MailKind | NoticeKind, to: string, variables: MailVariables): Promise<void> {
-    if (!transport) return log.warn('a mail was skipped: email is not configured', { kind })
+  async function deliver(
+    kind: MailKind | NoticeKind,
+    to: string,
+    variables: MailVariables,
+    meta: RequestMeta,
+  ): Promise<void> {
+    const { requestId } = meta
+    if (!transport)
+      return log.warn('a mail was skipped: email is not configured', { request_id: requestId, kind })
     refuse(to)
-    await limit.consume()
+    await limit.consume(meta)
     try {
-      const mail = await renderer.render(kind, variables)
+      const mail = await renderer.render(kind, variables, requestId)
       const submit = () => transport.sendMail({ ...mail, to: { name: '', address: to } })
       if (!tracing) await submit()
       else await tracing.span('smtp', { kind: 'client', attributes: { 'auth.mail.kind': kind } }, submit)
@@ -92,10 +100,11 @@ export function createMailer({ config, outbound, log, limit, observe, tracing, n
   return {
     send: deliver,
     refuse,
-    async notify(kind, to, variables) {
+    async notify(kind, to, variables, meta) {
       if (!config.notices.has(kind) || to === '') return
-      await deliver(kind, to, variables).catch((error: unknown) => {
+      await deliver(kind, to, variables, meta).catch((error: unknown) => {
         log.error('a notice could not be sent', {
+          request_id: meta.requestId,
           kind,
           error: isAppError(error) ? (error.cause ?? error) : error,
         })

@@ -23,22 +23,23 @@ export class TemplateSource {
 
   /**
    * The last good copy, or undefined while there never was one. A mail waits for the first copy only: later ones are
-   * fetched behind its back, so that a slow template server never delays a sign-in.
+   * fetched behind its back, so that a slow template server never delays a sign-in. `requestId` is of the request that
+   * wants the mail, if there is one.
    */
-  async get(): Promise<Template | undefined> {
-    const loading = this.#loadWhenDue()
+  async get(requestId?: string): Promise<Template | undefined> {
+    const loading = this.#loadWhenDue(requestId)
     if (this.#template === undefined) await loading
     return this.#template
   }
 
-  #loadWhenDue(): Promise<void> | undefined {
+  #loadWhenDue(requestId: string | undefined): Promise<void> | undefined {
     if (this.#loading === undefined && this.#now() >= this.#nextLoadAt) {
-      this.#loading = this.#load().finally(() => (this.#loading = undefined))
+      this.#loading = this.#load(requestId).finally(() => (this.#loading = undefined))
     }
     return this.#loading
   }
 
-  async #load(): Promise<void> {
+  async #load(requestId: string | undefined): Promise<void> {
     try {
       const { status, text } = await this.deps.outbound.request({
         url: this.url,
@@ -50,7 +51,11 @@ export class TemplateSource {
       this.#nextLoadAt = this.#now() + FRESH_MS
     } catch (error) {
       this.#nextLoadAt = this.#now() + RETRY_MS
-      this.deps.log.error('a mail template could not be loaded', { url: this.url, error })
+      this.deps.log.error('a mail template could not be loaded', {
+        request_id: requestId,
+        url: this.url,
+        error,
+      })
     }
   }
 

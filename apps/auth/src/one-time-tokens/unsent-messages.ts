@@ -4,6 +4,7 @@ import { type Address } from '../addresses/address.js'
 import { tooSoon } from '../errors/auth-error.js'
 import { type Mailer } from '../mail/mailer.js'
 import { type GlobalLimit } from '../rate-limits/rate-limits.js'
+import { type RequestMeta } from '../requests/request-meta.js'
 import { keyedHash } from '../secrets/derived-keys.js'
 import { type Slot } from './one-time-token.js'
 import { type UnsentMessageStore } from './unsent-message-store.js'
@@ -35,7 +36,7 @@ export class UnsentMessages {
   constructor(private readonly deps: Deps) {}
 
   /** Refuses what would be refused for a user whose last message of this kind was the last request for this address. */
-  async ask({ slot, address, aud, via, intervalMs }: UnsentMessage): Promise<void> {
+  async ask({ slot, address, aud, via, intervalMs }: UnsentMessage, meta: RequestMeta): Promise<void> {
     const { db, store, key, mailer, limits, now } = this.deps
     if (via === 'email' && address.kind === 'email') mailer.refuse(address.value)
     const at = now()
@@ -50,6 +51,6 @@ export class UnsentMessages {
         )
       }
     }
-    await limits[via === 'email' ? 'mail' : 'sms'].check()
+    await limits[via === 'email' ? 'mail' : 'sms'].check(meta)
   }
 }

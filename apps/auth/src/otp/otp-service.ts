@@ -97,7 +97,7 @@ export class OtpService {
       })
       return { fresh: locked, issued: token }
     })
-    await messages.mailLink('magic_link', fresh, issued, redirectTo)
+    await messages.mailLink('magic_link', fresh, issued, redirectTo, meta)
   }
 
   async #sendSms(request: OtpRequest, where: Where, meta: RequestMeta): Promise<string | null> {
@@ -120,7 +120,7 @@ export class OtpService {
       record('user_recovery_requested', locked, { provider: 'phone', channel })
       return issuer.issue(tx, locked, { slot: 'confirmation', address, intervalMs: rules.smsIntervalMs })
     })
-    return messages.sms(issued, channel)
+    return messages.sms(issued, channel, meta)
   }
 
   /** A confirmed user who gets a secret to sign in with; or nobody, because a confirmation was sent instead, or nothing. */
@@ -141,7 +141,7 @@ export class OtpService {
         const { kind } = address
         const intervalMs = kind === 'email' ? rules.magicLinkIntervalMs : rules.smsIntervalMs
         const slot = kind === 'email' ? 'recovery' : 'confirmation'
-        await unsent.ask({ slot, address, aud: where.aud, via: kind, intervalMs })
+        await unsent.ask({ slot, address, aud: where.aud, via: kind, intervalMs }, meta)
         return { kind: 'done', messageId: null }
       }
       if (rules.disabled) throw signUpDisabled()

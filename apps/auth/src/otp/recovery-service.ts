@@ -37,13 +37,16 @@ export class RecoveryService {
     const challenge = challengeOf(request)
     const known = await users.findByEmail(db, email, aud)
     if (known === null)
-      return unsent.ask({
-        slot: 'recovery',
-        address: { kind: 'email', value: email },
-        aud,
-        via: 'email',
-        intervalMs: rules.intervalMs,
-      })
+      return unsent.ask(
+        {
+          slot: 'recovery',
+          address: { kind: 'email', value: email },
+          aud,
+          via: 'email',
+          intervalMs: rules.intervalMs,
+        },
+        meta,
+      )
     const { user, issued } = await audit.transaction(meta, async (tx, record) => {
       const locked = (await users.lockById(tx, known.id)) ?? known
       record('user_recovery_requested', locked, { provider: 'email' })
@@ -56,6 +59,6 @@ export class RecoveryService {
       })
       return { user: locked, issued: token }
     })
-    await messages.mailLink('recovery', user, issued, redirectTo)
+    await messages.mailLink('recovery', user, issued, redirectTo, meta)
   }
 }

@@ -58,7 +58,7 @@ export class ResendService {
     const { type, address } = this.#parse(request)
     const challenge = challengeOf(request)
     const known = await this.#find(address, aud)
-    if (known === null) return this.#pretend(type, address, aud)
+    if (known === null) return this.#pretend(type, address, aud, meta)
     const { user, issued } = await audit.transaction(meta, async (tx, record) => {
       const locked = (await users.lockById(tx, known.id)) ?? known
       const tokens = await this.#issue(tx, locked, type, challenge)
@@ -66,23 +66,31 @@ export class ResendService {
         record('user_confirmation_requested', locked, { provider: tokens[0]?.address.kind })
       return { user: locked, issued: tokens }
     })
-    if (issued.length === 0) return this.#pretend(type, address, aud)
-    return this.#send(type, user, issued, redirectTo)
+    if (issued.length === 0) return this.#pretend(type, address, aud, meta)
+    return this.#send(type, user, issued, redirectTo, meta)
   }
 
-  async #send(type: ResendType, user: User, issued: readonly Issued[], redirectTo: string) {
+  async #send(
+    type: ResendType,
+    user: User,
+    issued: readonly Issued[],
+    redirectTo: string,
+    meta: RequestMeta,
+  ) {
     const { messages } = this.deps
     const [first] = issued
-    if (type === 'email_change') await messages.mailChange(user, issued, redirectTo)
-    else if (first?.address.kind === 'email') await messages.mailLink('confirmation', user, first, redirectTo)
-    else if (first !== undefined) return messages.sms(first, 'sms')
+    if (type === 'email_change') await messages.mailChange(user, issued, redirectTo, meta)
+    else if (first?.address.kind === 'email')
+      await messages.mailLink('confirmation', user, first, redirectTo, meta)
+    else if (first !== undefined) return messages.sms(first, 'sms', meta)
     return null
   }
 
-  async #pretend(type: ResendType, address: Address, aud: string): Promise<null> {
+  async #pretend(type: ResendType, address: Address, aud: string, meta: RequestMeta): Promise<null> {
     const { unsent, rules } = this.deps
     const via = type === 'signup' || type === 'email_change' ? 'email' : 'phone'
-    await unsent.ask({ slot: SLOTS[type], address, aud, via, intervalMs: rules.intervalMs[via] })
+    const intervalMs = rules.intervalMs[via]
+    await unsent.ask({ slot: SLOTS[type], address, aud, via, intervalMs }, meta)
     return null
   }
 

@@ -45,11 +45,16 @@ export class IdentityService {
     })
     // To the address of before: whoever lost a way in must hear of it.
     const email = user.email ?? ''
-    await mailer.notify('identity_unlinked_notification', email, {
+    await mailer.notify(
+      'identity_unlinked_notification',
       email,
-      provider: identity.provider,
-      data: user.userMetadata,
-    })
+      {
+        email,
+        provider: identity.provider,
+        data: user.userMetadata,
+      },
+      meta,
+    )
   }
 
   async #remove(tx: Tx, user: User, removed: Identity): Promise<void> {

@@ -1,6 +1,7 @@
 import { createLogger } from '@signet/telemetry'
 import { startPrivateRedis, TestClock, testRedis, waitFor } from '@signet/testkit'
 import { afterEach, describe, expect, it } from '@jest/globals'
+import { META } from '../../test/support/meta.js'
 import { connectLimitRedis } from './limit-redis.js'
 import { createRateLimits, type KeyedLimit, type RateLimitConfig, type RateLimits } from './rate-limits.js'
 
@@ -93,23 +94,27 @@ describe.each([
 ] as const)('%s quota (contract 12.1)', (name, setting, code) => {
   it('is a fixed window of an hour for a plain number', async () => {
     const { limits } = setUp({ [setting]: { amount: 5 } })
-    const { taken, refusal } = await burst(() => limits[name].consume())
+    const { taken, refusal } = await burst(() => limits[name].consume(META))
     expect(taken).toBe(5)
     expect(refusal).toMatchObject({ kind: 'limited', code })
   })
 
   it('is a bucket for n/d', async () => {
     const { limits, clock } = setUp({ [setting]: { amount: 3, everyMs: 60_000 } })
-    const { taken, refusal } = await burst(() => limits[name].consume())
+    const { taken, refusal } = await burst(() => limits[name].consume(META))
     expect(taken).toBe(3)
     expect(refusal).toMatchObject({ code, retryAfterSeconds: 60 })
     clock.advance(120_000)
-    expect((await burst(() => limits[name].consume())).taken).toBe(2)
+    expect((await burst(() => limits[name].consume(META))).taken).toBe(2)
   })
 
   it('allows nothing at 0 and everything while it is not counted', async () => {
-    await expect(setUp({ [setting]: { amount: 0 } }).limits[name].consume()).rejects.toMatchObject({ code })
-    expect((await burst(() => setUp({ [setting]: undefined }).limits[name].consume())).taken).toBe(Infinity)
+    await expect(setUp({ [setting]: { amount: 0 } }).limits[name].consume(META)).rejects.toMatchObject({
+      code,
+    })
+    expect((await burst(() => setUp({ [setting]: undefined }).limits[name].consume(META))).taken).toBe(
+      Infinity,
+    )
   })
 })
 

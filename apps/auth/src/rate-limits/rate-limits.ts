@@ -2,13 +2,14 @@ import { createRateLimit } from '@signet/http'
 import { type Logger } from '@signet/telemetry'
 import { type Redis } from 'ioredis'
 import { authError } from '../errors/auth-error.js'
+import { type RequestMeta } from '../requests/request-meta.js'
 import { memoryBucket, redisBucket, type BucketShape, type TakeToken } from './token-bucket.js'
 
 export type GlobalLimit = {
   /** Counts one, or throws `limited` with the seconds to wait. */
-  consume(): Promise<void>
+  consume(meta: RequestMeta): Promise<void>
   /** Throws like `consume`, and counts nothing. */
-  check(): Promise<void>
+  check(meta: RequestMeta): Promise<void>
 }
 /** Counts for each key; no key (see `clientKey`) means no limit. */
 export type KeyedLimit = { consume(key: string | undefined): Promise<void> }
@@ -49,7 +50,7 @@ type Deps = {
   redis?: Redis | undefined
   now?: () => Date
   /** Told about each mail that the quota refuses, for the counters of 12.5. */
-  onMailRefused?: () => void
+  onMailRefused?: (meta: RequestMeta) => void
 }
 
 const MINUTE_MS = 60_000
@@ -110,12 +111,15 @@ function quota(name: string, sent: SendQuota | undefined, code: QuotaCode, deps:
   return { consume: () => ask(), check: () => ask('look') }
 }
 
-function telling(limit: GlobalLimit, onRefused: () => void = () => undefined): GlobalLimit {
-  const tell = (error: unknown): never => {
-    onRefused()
+function telling(limit: GlobalLimit, onRefused: Deps['onMailRefused']): GlobalLimit {
+  const tellOf = (meta: RequestMeta) => (error: unknown) => {
+    onRefused?.(meta)
     throw error
   }
-  return { consume: () => limit.consume().catch(tell), check: () => limit.check().catch(tell) }
+  return {
+    consume: (meta) => limit.consume(meta).catch(tellOf(meta)),
+    check: (meta) => limit.check(meta).catch(tellOf(meta)),
+  }
 }
 
 /** From Redis, and from this process's memory while Redis does not answer: worse limits, but no outage. */

@@ -1,3 +1,4 @@
+import { contextOfRequest } from '@signet/http'
 import { type Request } from 'express'
 import { type CaptchaVerifier } from '../captcha/captcha-verifier.js'
 import { clientIp, clientKey, type ClientAddressConfig } from '../rate-limits/client-address.js'
@@ -13,7 +14,12 @@ export class RequestGuard {
   constructor(private readonly deps: Deps) {}
 
   metaOf(req: Request): RequestMeta {
-    return { ip: clientIp(req, this.deps.addresses), userAgent: req.get('user-agent') ?? '' }
+    const { requestId, route } = contextOfRequest(req)
+    return { requestId, route, ip: this.ipOf(req), userAgent: req.get('user-agent') ?? '' }
+  }
+
+  ipOf(req: Request): string {
+    return clientIp(req, this.deps.addresses)
   }
 
   /** A `limit` step of a route. */
@@ -28,6 +34,6 @@ export class RequestGuard {
     body: { captcha_token?: string; gotrue_meta_security?: Record<string, unknown> },
   ): Promise<void> {
     if (await this.deps.bearer.isAdmin(req)) return
-    await this.deps.captcha.verify(captchaTokenOf(body), this.metaOf(req).ip)
+    await this.deps.captcha.verify(captchaTokenOf(body), this.ipOf(req))
   }
 }

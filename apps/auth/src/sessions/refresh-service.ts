@@ -71,7 +71,7 @@ export class RefreshService {
       if (found.verdict === 'attack') {
         // Without an active token the session was over before: a client that missed the logout is no attack.
         if (found.childId !== null) {
-          events.refreshTokenReused(found.session.id, found.user.id)
+          events.refreshTokenReused(found.session.id, found.user.id, meta)
           audit.announce([auditPayload('token_revoked', found.user)], meta)
         }
       }

@@ -67,7 +67,7 @@ export class RegistrationService {
     )
     if (outcome.kind !== 'issued') return outcome
     const { user, issued } = outcome
-    const messageId = await this.#send(user, issued, input)
+    const messageId = await this.#send(user, issued, input, meta)
     return { kind: 'pending', user, messageId }
   }
 
@@ -110,10 +110,10 @@ export class RegistrationService {
     return { kind: 'issued' as const, user: (await users.findById(tx, user.id)) ?? user, issued }
   }
 
-  async #send(user: User, issued: Issued, input: Registration): Promise<string | null> {
+  async #send(user: User, issued: Issued, input: Registration, meta: RequestMeta): Promise<string | null> {
     const { messages } = this.deps
-    if (issued.address.kind === 'phone') return messages.sms(issued, input.channel)
-    await messages.mailLink('confirmation', user, issued, input.redirectTo)
+    if (issued.address.kind === 'phone') return messages.sms(issued, input.channel, meta)
+    await messages.mailLink('confirmation', user, issued, input.redirectTo, meta)
     return null
   }
 }

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo } from 'node:net'
 import { createLogger } from '@signet/telemetry'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { META } from '../../test/support/meta.js'
 import { createOutbound } from '../outbound/outbound.js'
 import { createSmsSender, type SmsGatewayConfig } from './sms-sender.js'
 
@@ -76,7 +77,7 @@ describe('SMS gateways (contract 9.1)', () => {
     })
   }
   const send = (gateway: SmsGatewayConfig, channel: 'sms' | 'whatsapp' = 'sms', template?: string) =>
-    sender(gateway, template).send(PHONE, CODE, channel)
+    sender(gateway, template).send(PHONE, CODE, channel, META)
 
   const success = {
     twilio: { status: 201, body: { sid: 'SM1', status: 'queued' } },
@@ -157,7 +158,7 @@ describe('SMS gateways (contract 9.1)', () => {
 
   it('puts the code wherever the template wants it, as it is', async () => {
     answer = success.textlocal
-    await sender(configs.textlocal, '{{ .Code }}/{{.Code}} {{ .Other }} $&').send(PHONE, '$1', 'sms')
+    await sender(configs.textlocal, '{{ .Code }}/{{.Code}} {{ .Other }} $&').send(PHONE, '$1', 'sms', META)
     expect(seen[0]?.form['message']).toBe('$1/$1 {{ .Other }} $&')
   })
 
@@ -235,16 +236,19 @@ describe('SMS gateways (contract 9.1)', () => {
       message: 'The SMS could not be sent',
     })
     expect(lines.join()).toContain(reason)
+    expect(lines.join()).toContain(`"request_id":"${META.requestId}"`)
     expect(lines.join()).not.toMatch(new RegExp(`${CODE}|tw-token|mb-key|tl-key|vo-key|vo-secret`))
   })
 
   it('asks the quota first and sends nothing beyond it', async () => {
-    await expect(sender(configs.twilio, undefined, true).send(PHONE, CODE, 'sms')).rejects.toThrow('quota')
+    await expect(sender(configs.twilio, undefined, true).send(PHONE, CODE, 'sms', META)).rejects.toThrow(
+      'quota',
+    )
     expect(seen).toHaveLength(0)
   })
 
   it('is a fault of the server when no gateway is configured', async () => {
-    await expect(sender(undefined).send(PHONE, CODE, 'sms')).rejects.toMatchObject({
+    await expect(sender(undefined).send(PHONE, CODE, 'sms', META)).rejects.toMatchObject({
       kind: 'internal',
       code: 'unexpected_failure',
     })

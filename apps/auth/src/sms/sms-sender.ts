@@ -3,6 +3,7 @@ import { type Logger } from '@signet/telemetry'
 import { authError } from '../errors/auth-error.js'
 import { type Outbound } from '../outbound/outbound.js'
 import { type GlobalLimit } from '../rate-limits/rate-limits.js'
+import { type RequestMeta } from '../requests/request-meta.js'
 import { messagebird, type MessagebirdConfig } from './messagebird.js'
 import { type SmsChannel, type SmsGateway } from './sms-gateway.js'
 import { textlocal, type TextlocalConfig } from './textlocal.js'
@@ -16,7 +17,7 @@ export type SmsSender = {
    * Sends the code in the configured text to `phone` (digits without `+`). Throws `over_sms_send_rate_limit`, or
    * `sms_send_failed` (422) when the gateway refused or did not answer. `messageId` is the gateway's own.
    */
-  send(phone: string, code: string, channel: SmsChannel): Promise<{ messageId: string }>
+  send(phone: string, code: string, channel: SmsChannel, meta: RequestMeta): Promise<{ messageId: string }>
 }
 
 export type SmsGatewayConfig = TwilioConfig | MessagebirdConfig | TextlocalConfig | VonageConfig
@@ -53,17 +54,17 @@ export function createSmsSender(deps: Deps): SmsSender {
   const { config, limit, log } = deps
   const gateway = config.gateway && createGateway(config.gateway, deps)
   return {
-    async send(phone, code, channel) {
+    async send(phone, code, channel, meta) {
       if (!gateway)
         throw authError('internal', 'unexpected_failure', 'SMS cannot be sent', {
           cause: new Error('AUTH_SMS_PROVIDER is not configured'),
         })
-      await limit.consume()
+      await limit.consume(meta)
       const text = config.template.replace(/\{\{\s*\.Code\s*\}\}/g, () => code)
       try {
         return await gateway({ phone, text, code, channel })
       } catch (error) {
-        throw sendFailed(error, code, log)
+        throw sendFailed(error, code, log.child({ request_id: meta.requestId }))
       }
     },
   }

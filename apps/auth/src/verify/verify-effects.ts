@@ -4,6 +4,7 @@ import { authError } from '../errors/auth-error.js'
 import { tellEmailChanged, tellPhoneChanged } from '../mail/address-notices.js'
 import { type Mailer } from '../mail/mailer.js'
 import { type OneTimeTokenStore, type StoredToken } from '../one-time-tokens/one-time-token-store.js'
+import { type RequestMeta } from '../requests/request-meta.js'
 import { type Confirmations } from '../users/confirmations.js'
 import { type UserStore } from '../users/user-store.js'
 import { type User } from '../users/user.js'
@@ -11,7 +12,8 @@ import { type VerifyType } from './verify-request.js'
 
 /** What a correct token brought about. `announce` tells about it once it is committed. */
 export type Effect =
-  { kind: 'done'; user: User; announce?: () => Promise<void> } | { kind: 'first_half'; announce?: undefined }
+  | { kind: 'done'; user: User; announce?: (meta: RequestMeta) => Promise<void> }
+  | { kind: 'first_half'; announce?: undefined }
 
 export type Verification = { type: Exclude<VerifyType, 'email'>; user: User; token: StoredToken }
 
@@ -77,7 +79,7 @@ export class VerifyEffects {
         'A user with this email address has already been registered',
       )
     })
-    return { kind: 'done', user: changed, announce: () => tellEmailChanged(mailer, user, newEmail) }
+    return { kind: 'done', user: changed, announce: (meta) => tellEmailChanged(mailer, user, newEmail, meta) }
   }
 
   async #changePhone(tx: Tx, audit: Audit, user: User, token: StoredToken): Promise<Effect> {
@@ -91,6 +93,6 @@ export class VerifyEffects {
         'A user with this phone number has already been registered',
       )
     })
-    return { kind: 'done', user: changed, announce: () => tellPhoneChanged(mailer, user, changed) }
+    return { kind: 'done', user: changed, announce: (meta) => tellPhoneChanged(mailer, user, changed, meta) }
   }
 }

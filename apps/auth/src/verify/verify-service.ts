@@ -67,7 +67,7 @@ export class VerifyService {
       this.#attempt(tx, audit, request, passwordHash, meta),
     )
     if (outcome === 'wrong') throw otpExpired()
-    await outcome.effect.announce?.()
+    await outcome.effect.announce?.(meta)
     return outcome.verified
   }
 

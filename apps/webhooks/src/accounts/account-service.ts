@@ -1,4 +1,5 @@
 import { type Db, type Tx } from '@signet/db'
+import { type Logger } from '@signet/telemetry'
 import { type Events } from '../events.js'
 import { type IdentityUser } from '../identity/user-jwt.js'
 import {
@@ -22,6 +23,7 @@ export class AccountService {
   async revoke(
     accountId: string,
     reason: string,
+    log: Logger,
     alsoDelete: (tx: Tx) => Promise<void> = () => Promise.resolve(),
   ): Promise<Revoked> {
     const revoked = await this.deps.db.transaction(async (tx) => {
@@ -34,7 +36,7 @@ export class AccountService {
       await alsoDelete(tx)
       return { sessions, grants, personalTokens }
     })
-    this.deps.events.accountRevoked({ accountId, reason, ...revoked })
+    this.deps.events.accountRevoked({ accountId, reason, ...revoked }, log)
     return revoked
   }
 

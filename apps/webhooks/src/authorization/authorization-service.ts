@@ -1,5 +1,6 @@
 import { isUnavailable, type Db } from '@signet/db'
 import { AppError, isAppError } from '@signet/errors'
+import { type Logger } from '@signet/telemetry'
 import { type Client } from '../clients/client.js'
 import { type ClientService } from '../clients/client-service.js'
 import { type RedirectAllowList } from '../clients/redirect-allow-list.js'
@@ -45,13 +46,13 @@ export class AuthorizationService {
    * Checks a request and stores it as pending. Phase 1 throws an OAuthError for an error page: without a trusted redirect
    * URI nothing may be sent anywhere. Everything later becomes a redirect with `error`.
    */
-  async begin(parameters: Parameters, sessionId: string | undefined): Promise<Begun> {
+  async begin(parameters: Parameters, sessionId: string | undefined, log: Logger): Promise<Begun> {
     const target = await this.#findTarget(parameters)
     try {
       return await this.#store(parameters, target, sessionId)
     } catch (error) {
       const parameters = errorParameters(error)
-      this.deps.events.authorizationRefused(parameters.error, error)
+      this.deps.events.authorizationRefused(parameters.error, error, log)
       return { kind: 'redirect', location: this.#answer(target, parameters) }
     }
   }
@@ -63,7 +64,7 @@ export class AuthorizationService {
   }
 
   /** Consumes the request and returns where to send the browser; null when there was nothing to decide. */
-  async decide(session: Session, txn: string, approved: boolean): Promise<string | null> {
+  async decide(session: Session, txn: string, approved: boolean, log: Logger): Promise<string | null> {
     if (!hasFormOf('txn', txn)) return null
     const code = newCredential('code')
     const decision = await decideAuthorization(this.deps.db, {
@@ -74,7 +75,7 @@ export class AuthorizationService {
     })
     if (!decision) return null
     const { clientId, accountId } = decision
-    this.deps.events.consentDecided({ approved, clientId, accountId })
+    this.deps.events.consentDecided({ approved, clientId, accountId }, log)
     return this.#answer(
       { redirectUri: decision.redirectUri, state: decision.state ?? undefined },
       approved ? { code } : { error: 'access_denied', error_description: 'The user denied the request' },

@@ -1,4 +1,5 @@
 import { type Db } from '@signet/db'
+import { type Logger } from '@signet/telemetry'
 import { hasFormOf, sha256 } from '../credentials/credential.js'
 import { type Events } from '../events.js'
 import { type ResourcePolicy } from '../oauth/resource-policy.js'
@@ -27,9 +28,9 @@ export class BearerService {
   constructor(private readonly deps: Deps) {}
 
   /** Null for every token that does not work here, whatever the reason. */
-  async resolve(token: string): Promise<Caller | null> {
+  async resolve(token: string, log: Logger): Promise<Caller | null> {
     if (hasFormOf('accessToken', token)) return this.#accessToken(token)
-    return this.resolvePersonalToken(token)
+    return this.resolvePersonalToken(token, log)
   }
 
   async #accessToken(token: string): Promise<Caller | null> {
@@ -40,7 +41,7 @@ export class BearerService {
   }
 
   /** As {@link resolve}, for personal tokens alone. Counts as a use; a token that idled too long ends here. */
-  async resolvePersonalToken(token: string): Promise<Caller | null> {
+  async resolvePersonalToken(token: string, log: Logger): Promise<Caller | null> {
     if (!isPersonalToken(token)) return null
     const { db, events } = this.deps
     const found = await findLivePersonalToken(db, sha256(token))
@@ -48,7 +49,7 @@ export class BearerService {
     const { id, accountId } = found
     if (found.idle) {
       if (await revokeIdlePersonalToken(db, id))
-        events.personalTokenRevoked({ id, accountId, reason: 'inactive' })
+        events.personalTokenRevoked({ id, accountId, reason: 'inactive' }, log)
       return null
     }
     if (found.touch) await touchPersonalToken(db, id)

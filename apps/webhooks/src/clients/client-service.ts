@@ -1,4 +1,5 @@
 import { type Db } from '@signet/db'
+import { type Logger } from '@signet/telemetry'
 import { newCredential, sameDigest, sha256 } from '../credentials/credential.js'
 import { type Events } from '../events.js'
 import { OAuthError } from '../oauth/oauth-error.js'
@@ -31,7 +32,7 @@ export class ClientService {
   constructor(private readonly deps: Deps) {}
 
   /** RFC 7591. Throws an OAuthError that names the member that is wrong. */
-  async register(body: Readonly<Record<string, unknown>>): Promise<RegisteredClient> {
+  async register(body: Readonly<Record<string, unknown>>, log: Logger): Promise<RegisteredClient> {
     const metadata = readClientMetadata(body, this.deps.allowList)
     const clientId = newCredential('clientId')
     const secret = metadata.authMethod === 'none' ? null : newCredential('clientSecret')
@@ -40,7 +41,7 @@ export class ClientService {
       clientId,
       secretHash: secret === null ? null : sha256(secret),
     })
-    this.deps.events.clientRegistered({ clientId, authMethod: metadata.authMethod })
+    this.deps.events.clientRegistered({ clientId, authMethod: metadata.authMethod }, log)
     return { ...metadata, clientId, issuedAt, secret }
   }
 

@@ -1,5 +1,6 @@
 import { type Db } from '@signet/db'
 import { AppError } from '@signet/errors'
+import { type Logger } from '@signet/telemetry'
 import {
   deleteEndpoint,
   endpointSecretContext,
@@ -30,6 +31,7 @@ export class EndpointService {
   async create(
     accountId: string,
     input: { url: string; events: readonly EventType[] },
+    log: Logger,
   ): Promise<{ endpoint: Endpoint; secret: string }> {
     const { db, urlPolicy, secretBox, webhookEvents } = this.deps
     // Names are resolved before the account is locked: a slow name server must not hold the lock.
@@ -46,7 +48,7 @@ export class EndpointService {
       }),
     )
     if (!endpoint) throw new QuotaExceededError()
-    webhookEvents.endpointCreated({ endpointId: endpoint.id, accountId })
+    webhookEvents.endpointCreated({ endpointId: endpoint.id, accountId }, log)
     return { endpoint, secret }
   }
 
@@ -64,18 +66,19 @@ export class EndpointService {
     accountId: string,
     id: EndpointId,
     input: { url?: string | undefined; events: readonly EventType[] },
+    log: Logger,
   ): Promise<Endpoint> {
     const { db, urlPolicy, webhookEvents } = this.deps
     const url = input.url === undefined ? undefined : await urlPolicy.accept(input.url)
     const endpoint = await patchEndpoint(db, accountId, id, { url, events: input.events })
     if (!endpoint) throw notFound()
-    webhookEvents.endpointUpdated({ endpointId: id, accountId })
+    webhookEvents.endpointUpdated({ endpointId: id, accountId }, log)
     return endpoint
   }
 
-  async remove(accountId: string, id: EndpointId): Promise<void> {
+  async remove(accountId: string, id: EndpointId, log: Logger): Promise<void> {
     if (!(await deleteEndpoint(this.deps.db, accountId, id))) throw notFound()
-    this.deps.webhookEvents.endpointDeleted({ endpointId: id, accountId })
+    this.deps.webhookEvents.endpointDeleted({ endpointId: id, accountId }, log)
   }
 }
 

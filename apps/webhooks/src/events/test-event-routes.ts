@@ -47,8 +47,8 @@ export const testEventRoutes = ({ steps, limits, endpoints, testEvents }: Deps):
       await endpoints.requireOwned(caller.accountId, id)
       await limits.testEvents.consume(id)
     },
-    async handle({ caller, req }) {
-      const { eventId, queued } = await testEvents.send(caller.accountId, endpointIdOf(req))
+    async handle({ caller, req, context }) {
+      const { eventId, queued } = await testEvents.send(caller.accountId, endpointIdOf(req), context.log)
       return { body: { event_id: eventId, queued } }
     },
   }),

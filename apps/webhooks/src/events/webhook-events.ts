@@ -6,9 +6,9 @@ type IngestFields = { eventId?: string; source: string; accountId: string }
 
 /**
  * The business events of subscriptions and ingest: one function each, log line and counter together. Never a url (its
- * query may hold a secret of the receiver), a secret, or anything of a recording's content.
+ * query may hold a secret of the receiver), a secret, or anything of a recording's content. What happens in a request goes to the request's own log.
  */
-export function createWebhookEvents(log: Logger, registry: Registry) {
+export function createWebhookEvents(processLog: Logger, registry: Registry) {
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
     new Counter({ name, help, labelNames, registers: [registry] })
   const changes = counter('webhook_endpoints_changed_total', 'Subscriptions by what was done to them', [
@@ -22,11 +22,11 @@ export function createWebhookEvents(log: Logger, registry: Registry) {
     'Committed events that did not reach Redis at once; the sweeper finds them',
   )
 
-  const endpointChanged = (change: string) => (fields: EndpointFields) => {
+  const endpointChanged = (change: string) => (fields: EndpointFields, log: Logger) => {
     changes.inc({ change })
     log.info(`endpoint ${change}`, { endpoint_id: fields.endpointId, account_id: fields.accountId })
   }
-  const noticed = (result: string) => (fields: IngestFields) => {
+  const noticed = (result: string) => (fields: IngestFields, log: Logger) => {
     ingested.inc({ result })
     log.info('summary ready', {
       result,
@@ -40,7 +40,7 @@ export function createWebhookEvents(log: Logger, registry: Registry) {
     endpointCreated: endpointChanged('created'),
     endpointUpdated: endpointChanged('updated'),
     endpointDeleted: endpointChanged('deleted'),
-    testEvent(fields: EndpointFields & { eventId: string; queued: boolean }) {
+    testEvent(fields: EndpointFields & { eventId: string; queued: boolean }, log: Logger) {
       tests.inc({ queued: String(fields.queued) })
       log.info('test event', {
         event_id: fields.eventId,
@@ -52,16 +52,19 @@ export function createWebhookEvents(log: Logger, registry: Registry) {
     summaryIngested: noticed('accepted'),
     summaryRepeated: noticed('duplicate'),
     summaryConflicted: noticed('conflict'),
-    recordingStored(fields: { accountId: string; source: string }) {
+    recordingStored(fields: { accountId: string; source: string }, log: Logger) {
       mirrored.inc({ change: 'put' })
       log.info('recording stored', { account_id: fields.accountId, source: fields.source })
     },
-    recordingDeleted(fields: {
-      accountId: string
-      source: string
-      purgedEvents: number
-      cancelledDeliveries: number
-    }) {
+    recordingDeleted(
+      fields: {
+        accountId: string
+        source: string
+        purgedEvents: number
+        cancelledDeliveries: number
+      },
+      log: Logger,
+    ) {
       mirrored.inc({ change: 'deleted' })
       log.info('recording deleted', {
         account_id: fields.accountId,
@@ -70,12 +73,12 @@ export function createWebhookEvents(log: Logger, registry: Registry) {
         deliveries: fields.cancelledDeliveries,
       })
     },
-    accountDeleted(fields: { accountId: string; source: string }) {
+    accountDeleted(fields: { accountId: string; source: string }, log: Logger) {
       log.info('account deleted', { account_id: fields.accountId, source: fields.source })
     },
     announcementMissed(count: number, error: unknown) {
       missed.inc(count)
-      log.warn('events left to the sweeper', { count, error })
+      processLog.warn('events left to the sweeper', { count, error })
     },
   }
 }

@@ -1,3 +1,4 @@
+import { type Logger } from '@signet/telemetry'
 import { type Events } from '../events.js'
 import { type IdentityClient } from '../identity/identity-client.js'
 
@@ -11,12 +12,12 @@ export class AccountCheck {
     private readonly events: Events,
   ) {}
 
-  async isUsable(accountId: string): Promise<boolean> {
+  async isUsable(accountId: string, log: Logger): Promise<boolean> {
     if (!this.identity.canAskAboutUsers) return true
     try {
       return (await this.identity.userState(accountId)) === 'active'
     } catch (error) {
-      this.events.identityCallFailed('user state', error)
+      this.events.identityCallFailed('user state', error, log)
       return true
     }
   }

@@ -1,4 +1,5 @@
 import { type Db } from '@signet/db'
+import { type Logger } from '@signet/telemetry'
 import { type BearerService } from '../bearer/bearer-service.js'
 import { invalidClient, type AuthenticatedClient } from '../clients/client-service.js'
 import { hasFormOf, sha256 } from '../credentials/credential.js'
@@ -26,19 +27,23 @@ export class RevocationService {
   constructor(private readonly deps: Deps) {}
 
   /** An access token ends alone, a refresh token with its grant. Unknown and foreign tokens change nothing, silently. */
-  async revoke({ clientId }: AuthenticatedClient, token: string): Promise<void> {
+  async revoke({ clientId }: AuthenticatedClient, token: string, log: Logger): Promise<void> {
     const owned = { tokenHash: sha256(token), clientId }
     if (hasFormOf('accessToken', token)) return revokeAccessToken(this.deps.db, owned)
     if (!hasFormOf('refreshToken', token)) return
     const grantId = await revokeGrantOfRefreshToken(this.deps.db, owned)
-    if (grantId !== null) this.deps.events.grantRevoked({ grantId, reason: 'revoked_by_client' })
+    if (grantId !== null) this.deps.events.grantRevoked({ grantId, reason: 'revoked_by_client' }, log)
   }
 
   /** What a resource server hears about a token; only `active: false` for all that is not live. */
-  async introspect(client: AuthenticatedClient, token: string): Promise<Record<string, unknown>> {
+  async introspect(
+    client: AuthenticatedClient,
+    token: string,
+    log: Logger,
+  ): Promise<Record<string, unknown>> {
     const mayAsk = client.secretHash !== null && this.deps.introspectionClients.includes(client.clientId)
     if (!mayAsk) throw invalidClient()
-    const details = await this.#describe(token)
+    const details = await this.#describe(token, log)
     if (!details) return { active: false }
     return {
       active: true,
@@ -53,11 +58,11 @@ export class RevocationService {
     }
   }
 
-  async #describe(token: string): Promise<TokenDetails | null> {
+  async #describe(token: string, log: Logger): Promise<TokenDetails | null> {
     const { db, bearer } = this.deps
     if (hasFormOf('accessToken', token)) return describeAccessToken(db, sha256(token))
     // Resolving counts as a use and applies the rule of idleness.
-    if (!(await bearer.resolvePersonalToken(token))) return null
+    if (!(await bearer.resolvePersonalToken(token, log))) return null
     return describePersonalToken(db, sha256(token), SCOPE_CONNECT)
   }
 }

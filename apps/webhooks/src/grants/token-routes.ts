@@ -1,4 +1,5 @@
 import { route, type Route } from '@signet/http'
+import { type Logger } from '@signet/telemetry'
 import { type Request } from 'express'
 import { clientCredentials } from '../clients/client-credentials.js'
 import { type AuthenticatedClient, type ClientService } from '../clients/client-service.js'
@@ -34,11 +35,11 @@ export const tokenRoutes = (deps: Deps): Route[] => [
     },
     limit: deps.limits.token,
     body: form,
-    async handle({ req, body }) {
+    async handle({ req, body, context: { log } }) {
       const parameters = Parameters.fromForm(body)
       parameters.refuseRepetition()
       const client = await authenticateClient(deps, req, parameters)
-      return { status: 200, body: view(await issue(deps.tokens, client, parameters)) }
+      return { status: 200, body: view(await issue(deps.tokens, client, parameters, log)) }
     },
   }),
   route<undefined, Form>({
@@ -53,11 +54,11 @@ export const tokenRoutes = (deps: Deps): Route[] => [
     },
     limit: deps.limits.revoke,
     body: form,
-    async handle({ req, res, body }) {
+    async handle({ req, res, body, context: { log } }) {
       const parameters = Parameters.fromForm(body)
       parameters.refuseRepetition()
       const client = await authenticateClient(deps, req, parameters)
-      await deps.revocations.revoke(client, parameters.require('token'))
+      await deps.revocations.revoke(client, parameters.require('token'), log)
       res.status(200).end()
     },
   }),
@@ -77,11 +78,14 @@ export const introspectionRoutes = (deps: Deps): Route[] => [
     },
     limit: deps.limits.revoke,
     body: form,
-    async handle({ req, body }) {
+    async handle({ req, body, context: { log } }) {
       const parameters = Parameters.fromForm(body)
       parameters.refuseRepetition()
       const client = await authenticateClient(deps, req, parameters)
-      return { status: 200, body: await deps.revocations.introspect(client, parameters.require('token')) }
+      return {
+        status: 200,
+        body: await deps.revocations.introspect(client, parameters.require('token'), log),
+      }
     },
   }),
 ]
@@ -90,10 +94,11 @@ function issue(
   tokens: TokenService,
   client: AuthenticatedClient,
   parameters: Parameters,
+  log: Logger,
 ): Promise<IssuedTokens> {
   const grantType = parameters.require('grant_type')
-  if (grantType === 'authorization_code') return tokens.redeem(client, parameters)
-  if (grantType === 'refresh_token') return tokens.refresh(client, parameters)
+  if (grantType === 'authorization_code') return tokens.redeem(client, parameters, log)
+  if (grantType === 'refresh_token') return tokens.refresh(client, parameters, log)
   throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token')
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Db } from '@signet/db'
+import { type Logger } from '@signet/telemetry'
 import { type GrantType } from '../clients/client.js'
 import { type AuthenticatedClient } from '../clients/client-service.js'
 import { hasFormOf, newCredential, sameDigest, sha256 } from '../credentials/credential.js'
@@ -50,12 +51,12 @@ export class TokenService {
   constructor(private readonly deps: Deps) {}
 
   /** Authorization code grant with PKCE. A used code revokes its grant before the error goes out. */
-  async redeem(client: AuthenticatedClient, parameters: Parameters): Promise<IssuedTokens> {
+  async redeem(client: AuthenticatedClient, parameters: Parameters, log: Logger): Promise<IssuedTokens> {
     const request = readCodeRequest(client, parameters)
     const codeHash = sha256(request.code)
     const stored = hasFormOf('code', request.code) ? await findCode(this.deps.db, codeHash) : null
     if (!stored || stored.clientId !== client.clientId) throw invalidGrant()
-    if (stored.used) throw await this.#replayed(stored.grantId, 'code_replayed')
+    if (stored.used) throw await this.#replayed(stored.grantId, 'code_replayed', log)
     if (stored.redirectUriSent && request.redirectUri === undefined)
       throw new OAuthError('invalid_request', 'redirect_uri is required')
     if (!codeFits(stored, request)) throw invalidGrant()
@@ -63,30 +64,30 @@ export class TokenService {
     const { tokens, issued } = this.#prepare(client, stored, stored.scope)
     // Of several at once one marks the code; for the others it is a replay, so the grant ends.
     if (!(await redeemCode(this.deps.db, codeHash, tokens)))
-      throw await this.#replayed(stored.grantId, 'code_replayed')
-    this.deps.events.tokensIssued({ grant: 'authorization_code', clientId: client.clientId })
+      throw await this.#replayed(stored.grantId, 'code_replayed', log)
+    this.deps.events.tokensIssued({ grant: 'authorization_code', clientId: client.clientId }, log)
     return issued
   }
 
   /** Refresh token grant with rotation for all clients (OAuth 2.1 section 4.3.1). */
-  async refresh(client: AuthenticatedClient, parameters: Parameters): Promise<IssuedTokens> {
+  async refresh(client: AuthenticatedClient, parameters: Parameters, log: Logger): Promise<IssuedTokens> {
     const token = parameters.require('refresh_token')
     requireGrantType(client, 'refresh_token')
     const tokenHash = sha256(token)
     const stored = hasFormOf('refreshToken', token) ? await this.#find(tokenHash, client) : null
     if (!stored || stored.clientId !== client.clientId || stored.revoked) throw invalidGrant()
-    if (stored.state === 'replayed') throw await this.#replayed(stored.grantId, 'refresh_token_replayed')
+    if (stored.state === 'replayed') throw await this.#replayed(stored.grantId, 'refresh_token_replayed', log)
     if (stored.expired) throw invalidGrant()
     const scope = readRefreshScope(parameters, stored)
     this.#checkResources(parameters.all('resource'), stored.resources)
-    if (!(await this.deps.accounts.isUsable(stored.accountId))) {
-      await this.#revoke(stored.grantId, 'account_unusable')
+    if (!(await this.deps.accounts.isUsable(stored.accountId, log))) {
+      await this.#revoke(stored.grantId, 'account_unusable', log)
       throw invalidGrant()
     }
     const { tokens, issued } = this.#prepare(client, stored, scope)
     const rotated = stored.state === 'current' && (await rotateRefreshToken(this.deps.db, tokenHash, tokens))
     if (!rotated && !(await issueFurtherTokens(this.deps.db, tokenHash, tokens))) throw invalidGrant()
-    this.deps.events.tokensIssued({ grant: 'refresh_token', clientId: client.clientId })
+    this.deps.events.tokensIssued({ grant: 'refresh_token', clientId: client.clientId }, log)
     return issued
   }
 
@@ -141,13 +142,14 @@ export class TokenService {
   }
 
   /** Committed before the error is made, so the refusal cannot roll it back. */
-  async #replayed(grantId: string, reason: string): Promise<OAuthError> {
-    await this.#revoke(grantId, reason)
+  async #replayed(grantId: string, reason: string, log: Logger): Promise<OAuthError> {
+    await this.#revoke(grantId, reason, log)
     return invalidGrant()
   }
 
-  async #revoke(grantId: string, reason: string): Promise<void> {
-    if (await revokeGrant(this.deps.db, grantId, reason)) this.deps.events.grantRevoked({ grantId, reason })
+  async #revoke(grantId: string, reason: string, log: Logger): Promise<void> {
+    if (await revokeGrant(this.deps.db, grantId, reason))
+      this.deps.events.grantRevoked({ grantId, reason }, log)
   }
 }
 

@@ -1,14 +1,19 @@
 import { AppError } from '@signet/errors'
+import { type Logger } from '@signet/telemetry'
 import { type Events } from '../events.js'
 import { IdentityBusyError, IdentityUnavailableError } from './identity-client.js'
 
 /** Runs a call to the identity server; when it is busy or away, the error is one for the user to read. */
-export async function askIdentity<T>(events: Pick<Events, 'login'>, call: () => Promise<T>): Promise<T> {
+export async function askIdentity<T>(
+  events: Pick<Events, 'login'>,
+  log: Logger,
+  call: () => Promise<T>,
+): Promise<T> {
   try {
     return await call()
   } catch (error) {
     if (error instanceof IdentityBusyError) {
-      events.login('limited')
+      events.login('limited', {}, log)
       throw new AppError(
         'limited',
         'too_many_requests',
@@ -17,7 +22,7 @@ export async function askIdentity<T>(events: Pick<Events, 'login'>, call: () => 
       )
     }
     if (error instanceof IdentityUnavailableError) {
-      events.login('unavailable')
+      events.login('unavailable', {}, log)
       throw new AppError(
         'unavailable',
         'temporarily_unavailable',

@@ -1,4 +1,5 @@
 import { type Db } from '@signet/db'
+import { type Logger } from '@signet/telemetry'
 import { closeAccount, deleteAccountEndpoints, deleteAccountEvents } from '@signet/webhook-core'
 import { type AccountService } from '../accounts/account-service.js'
 import { type WebhookEvents } from '../events/webhook-events.js'
@@ -13,11 +14,11 @@ export class AccountRemovalService {
   constructor(private readonly deps: Deps) {}
 
   /** Everything stops in one transaction, then the rows go in batches; a repeated call finishes what was interrupted. */
-  async remove({ name }: ServiceCaller, accountId: string): Promise<void> {
+  async remove({ name }: ServiceCaller, accountId: string, log: Logger): Promise<void> {
     const { db, accounts, webhookEvents } = this.deps
-    await accounts.revoke(accountId, 'account_deleted', (tx) => closeAccount(tx, accountId))
+    await accounts.revoke(accountId, 'account_deleted', log, (tx) => closeAccount(tx, accountId))
     while ((await deleteAccountEvents(db, accountId, BATCH)) > 0);
     await deleteAccountEndpoints(db, accountId)
-    webhookEvents.accountDeleted({ accountId, source: name })
+    webhookEvents.accountDeleted({ accountId, source: name }, log)
   }
 }

@@ -31,8 +31,8 @@ export const accountRoutes = ({ authenticate, accounts, accountRemoval }: Deps):
     authenticate,
     guard: ({ req }) => void accountIdOf(req),
     body: { as: 'json', maxBytes: 4096, schema: revokeAccountSchema, optional: true },
-    async handle({ body, req }) {
-      await accounts.revoke(accountIdOf(req), storable(body.reason ?? DEFAULT_REASON))
+    async handle({ body, req, context }) {
+      await accounts.revoke(accountIdOf(req), storable(body.reason ?? DEFAULT_REASON), context.log)
       return { body: { ok: true } }
     },
   }),
@@ -46,8 +46,8 @@ export const accountRoutes = ({ authenticate, accounts, accountRemoval }: Deps):
       responses: responses({ 200: { description: 'Deleted', schema: ref('Ok') } }, 401),
     },
     authenticate,
-    async handle({ caller, req }) {
-      await accountRemoval.remove(caller, accountIdOf(req))
+    async handle({ caller, req, context }) {
+      await accountRemoval.remove(caller, accountIdOf(req), context.log)
       return { body: { ok: true } }
     },
   }),

@@ -44,8 +44,8 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
     authenticate,
     guard: ({ req, res }) => admit(req, res),
     body: { as: 'json-bytes', maxBytes: MAX_BODY_BYTES, schema: summaryReadySchema },
-    async handle({ caller, body }) {
-      const { eventId, duplicate } = await ingest.summaryReady(caller, await parser.summaryReady(body))
+    async handle({ caller, body, context: { log } }) {
+      const { eventId, duplicate } = await ingest.summaryReady(caller, await parser.summaryReady(body), log)
       return { status: duplicate ? 200 : 202, body: { event_id: eventId, duplicate } }
     },
   }),
@@ -63,8 +63,8 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
       admit(req, res)
     },
     body: { as: 'json-bytes', maxBytes: MAX_BODY_BYTES, schema: recordingSchema },
-    async handle({ caller, body, req }) {
-      await ingest.putRecording(caller, recordingOf(req), await parser.recording(body))
+    async handle({ caller, body, req, context: { log } }) {
+      await ingest.putRecording(caller, recordingOf(req), await parser.recording(body), log)
       return { body: { ok: true } }
     },
   }),
@@ -79,8 +79,8 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
       responses: responses({ 200: { description: 'Deleted', schema: ref('Ok') } }, 401),
     },
     authenticate,
-    async handle({ caller, req }) {
-      await ingest.deleteRecording(caller, recordingOf(req))
+    async handle({ caller, req, context: { log } }) {
+      await ingest.deleteRecording(caller, recordingOf(req), log)
       return { body: { ok: true } }
     },
   }),

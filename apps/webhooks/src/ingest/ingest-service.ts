@@ -1,5 +1,6 @@
 import { type Db } from '@signet/db'
 import { AppError } from '@signet/errors'
+import { type Logger } from '@signet/telemetry'
 import {
   ingestSummary,
   newEventId,
@@ -24,6 +25,7 @@ export class IngestService {
   async summaryReady(
     { name }: ServiceCaller,
     { sourceEventKey, accountId, audioId, hash, parts }: SummaryReady,
+    log: Logger,
   ): Promise<{ eventId: EventId; duplicate: boolean }> {
     const { db, announcer, webhookEvents, now } = this.deps
     const result = await ingestSummary(db, {
@@ -36,27 +38,32 @@ export class IngestService {
       ...parts,
     })
     if (result.kind === 'conflict') {
-      webhookEvents.summaryConflicted({ source: name, accountId })
+      webhookEvents.summaryConflicted({ source: name, accountId }, log)
       throw new AppError('conflict', 'conflict', 'This source_event_key came with other content before')
     }
     const { eventId } = result
     if (result.kind === 'duplicate') {
-      webhookEvents.summaryRepeated({ eventId, source: name, accountId })
+      webhookEvents.summaryRepeated({ eventId, source: name, accountId }, log)
       return { eventId, duplicate: true }
     }
     announcer.announce(eventId)
-    webhookEvents.summaryIngested({ eventId, source: name, accountId })
+    webhookEvents.summaryIngested({ eventId, source: name, accountId }, log)
     return { eventId, duplicate: false }
   }
 
-  async putRecording({ name }: ServiceCaller, recording: RecordingRef, parts: EncodedParts): Promise<void> {
+  async putRecording(
+    { name }: ServiceCaller,
+    recording: RecordingRef,
+    parts: EncodedParts,
+    log: Logger,
+  ): Promise<void> {
     await putRecording(this.deps.db, { ...recording, ...parts })
-    this.deps.webhookEvents.recordingStored({ accountId: recording.accountId, source: name })
+    this.deps.webhookEvents.recordingStored({ accountId: recording.accountId, source: name }, log)
   }
 
   /** With what was made of it: the bodies of its events; deliveries still pending end. */
-  async deleteRecording({ name }: ServiceCaller, recording: RecordingRef): Promise<void> {
+  async deleteRecording({ name }: ServiceCaller, recording: RecordingRef, log: Logger): Promise<void> {
     const purged = await purgeRecording(this.deps.db, recording)
-    this.deps.webhookEvents.recordingDeleted({ accountId: recording.accountId, source: name, ...purged })
+    this.deps.webhookEvents.recordingDeleted({ accountId: recording.accountId, source: name, ...purged }, log)
   }
 }

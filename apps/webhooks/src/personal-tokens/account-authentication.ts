@@ -1,4 +1,5 @@
 import { type RequestContext } from '@signet/http'
+import { type Logger } from '@signet/telemetry'
 import { type Request } from 'express'
 import { type AccountService } from '../accounts/account-service.js'
 import { bearerChallenges, bearerToken, isWellFormed } from '../bearer/bearer-authentication.js'
@@ -38,7 +39,7 @@ export function accountAuthentication(deps: Deps) {
       if (token === null) throw challenges.missing()
       const accountId = isJwt(token) ? await userOf(deps, token) : null
       if (accountId !== null) return { accountId }
-      const caller = await callerOf(deps, token)
+      const caller = await callerOf(deps, token, context.log)
       if (!caller) throw await invalid(req, context)
       if (!hasScope(caller.scope, SCOPE_MANAGE_TOKENS)) throw challenges.insufficientScope()
       return caller
@@ -46,7 +47,7 @@ export function accountAuthentication(deps: Deps) {
     owner: async (req: Request, context: RequestContext): Promise<Caller> => {
       const token = bearerToken(req)
       if (token === null) throw challenges.missing()
-      const caller = await callerOf(deps, token)
+      const caller = await callerOf(deps, token, context.log)
       if (!caller) throw await invalid(req, context)
       if (caller.kind !== 'personal') throw challenges.insufficientScope()
       return caller
@@ -54,8 +55,8 @@ export function accountAuthentication(deps: Deps) {
   }
 }
 
-const callerOf = ({ bearer }: Deps, token: string) =>
-  isWellFormed(token) ? bearer.resolve(token) : Promise.resolve(null)
+const callerOf = ({ bearer }: Deps, token: string, log: Logger) =>
+  isWellFormed(token) ? bearer.resolve(token, log) : Promise.resolve(null)
 
 const isJwt = (token: string) => token.length <= MAX_JWT_LENGTH && token.split('.').length === 3
 

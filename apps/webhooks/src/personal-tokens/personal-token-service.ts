@@ -1,5 +1,6 @@
 import { type Db } from '@signet/db'
 import { AppError } from '@signet/errors'
+import { type Logger } from '@signet/telemetry'
 import { sha256 } from '../credentials/credential.js'
 import { type Events } from '../events.js'
 import { hintOf, personalToken, type PersonalToken } from './personal-token.js'
@@ -21,6 +22,7 @@ export class PersonalTokenService {
   async create(
     accountId: string,
     { name, days = DEFAULT_DAYS }: { name: string; days?: number | undefined },
+    log: Logger,
   ): Promise<PersonalToken & { token: string }> {
     const token = personalToken()
     const row = { accountId, name, tokenHash: sha256(token), hint: hintOf(token), days }
@@ -28,7 +30,7 @@ export class PersonalTokenService {
       if ((await countUsableForUpdate(tx, accountId)) >= MAX_USABLE) throw tooMany()
       return insertPersonalToken(tx, row)
     })
-    this.deps.events.personalTokenCreated({ id: created.id, accountId })
+    this.deps.events.personalTokenCreated({ id: created.id, accountId }, log)
     return { ...created, token }
   }
 
@@ -37,9 +39,9 @@ export class PersonalTokenService {
   }
 
   /** False for an unknown, foreign or already revoked token. */
-  async revoke(accountId: string, id: string): Promise<boolean> {
+  async revoke(accountId: string, id: string, log: Logger): Promise<boolean> {
     const revoked = await revokePersonalToken(this.deps.db, { accountId, id })
-    if (revoked) this.deps.events.personalTokenRevoked({ id, accountId, reason: 'revoked_by_user' })
+    if (revoked) this.deps.events.personalTokenRevoked({ id, accountId, reason: 'revoked_by_user' }, log)
     return revoked
   }
 }

@@ -42,13 +42,14 @@ export const secondFactorRoutes = (deps: Deps): Route[] => [
     docs: pageDocs('Choose a second factor; a phone is sent a code'),
     limit: deps.limits.login,
     body: pageForm,
-    async handle({ req, body }) {
+    async handle({ req, body, context: { log } }) {
       const fields = Parameters.fromForm(body)
       const visit = await check(deps, req, 'challenge', fields)
       const chosen = await deps.secondFactor.choose(
         visit.session,
         fields.get('factor') ?? '',
         deps.limits.address(req),
+        log,
       )
       if (!chosen) return show(deps, visit, { status: 400, notice: NOT_SENT })
       return deps.pages.redirect(303, deps.pages.step('factor', visit.txn))
@@ -60,11 +61,11 @@ export const secondFactorRoutes = (deps: Deps): Route[] => [
     docs: pageDocs('Answer the second factor'),
     limit: deps.limits.login,
     body: pageForm,
-    async handle({ req, body }) {
+    async handle({ req, body, context: { log } }) {
       const fields = Parameters.fromForm(body)
       const visit = await check(deps, req, 'factor', fields)
       const code = (fields.get('code') ?? '').replaceAll(' ', '')
-      const signedIn = await deps.secondFactor.verify(visit.session, code, deps.limits.address(req))
+      const signedIn = await deps.secondFactor.verify(visit.session, code, deps.limits.address(req), log)
       if (!signedIn) return show(deps, visit, { status: 400, notice: WRONG_CODE })
       return deps.pages.toConsent(visit.txn, signedIn)
     },

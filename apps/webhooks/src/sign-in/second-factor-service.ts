@@ -1,3 +1,4 @@
+import { type Logger } from '@signet/telemetry'
 import { type Events } from '../events.js'
 import { type Factor, type IdentityClient, type IdentitySession } from '../identity/identity-client.js'
 import { askIdentity } from '../identity/identity-outage.js'
@@ -30,10 +31,11 @@ export class SecondFactorService {
     session: Session,
     accountId: string,
     { accessToken, factors }: IdentitySession,
+    log: Logger,
   ): Promise<boolean> {
     const factor = factors.find(({ type }) => type === 'totp') ?? factors[0]
     if (!factor) return false
-    this.deps.events.login('second_factor', { accountId })
+    this.deps.events.login('second_factor', { accountId }, log)
     const pending: PendingSignIn = { accessToken, factors, accountId, factorId: factor.id, challengeId: null }
     return this.deps.sessions.keepPending(session, pending)
   }
@@ -43,17 +45,17 @@ export class SecondFactorService {
   }
 
   /** Changes to a factor of the pending sign-in; a phone is sent a code. False when that was refused. */
-  async choose(session: Session, factorId: string, clientIp: string): Promise<boolean> {
+  async choose(session: Session, factorId: string, clientIp: string, log: Logger): Promise<boolean> {
     const pending = this.pending(session)
     const factor = pending?.factors.find(({ id }) => id === factorId)
     if (!pending || !factor) return false
-    const challengeId = factor.type === 'phone' ? await this.#challenge(pending, factor, clientIp) : null
+    const challengeId = factor.type === 'phone' ? await this.#challenge(pending, factor, clientIp, log) : null
     if (factor.type === 'phone' && challengeId === null) return false
     return this.deps.sessions.keepPending(session, { ...pending, factorId, challengeId })
   }
 
   /** The signed-in session; null for a wrong or late code. */
-  async verify(session: Session, code: string, clientIp: string): Promise<OpenSession | null> {
+  async verify(session: Session, code: string, clientIp: string, log: Logger): Promise<OpenSession | null> {
     const { sessions, failures, events } = this.deps
     const pending = this.pending(session)
     const factor = pending?.factors.find(({ id }) => id === pending.factorId)
@@ -61,10 +63,10 @@ export class SecondFactorService {
     const { accountId } = pending
     const user = await limitFailures(
       { limit: failures, key: `factor ${accountId}` },
-      () => this.#answer(pending, factor, { code, clientIp }),
+      () => this.#answer(pending, factor, { code, clientIp, log }),
       (found) => found === null,
     )
-    events.login(user ? 'ok' : 'refused', { accountId })
+    events.login(user ? 'ok' : 'refused', { accountId }, log)
     return user && sessions.signIn(session, { id: accountId, email: user.email })
   }
 
@@ -72,22 +74,27 @@ export class SecondFactorService {
   async #answer(
     pending: PendingSignIn,
     factor: Factor,
-    { code, clientIp }: { code: string; clientIp: string },
+    { code, clientIp, log }: { code: string; clientIp: string; log: Logger },
   ): Promise<IdentityUser | null> {
     const { identity, users, events } = this.deps
     // An authenticator has nothing to send, so its challenge is made together with the answer.
-    const challengeId = pending.challengeId ?? (await this.#challenge(pending, factor, clientIp))
+    const challengeId = pending.challengeId ?? (await this.#challenge(pending, factor, clientIp, log))
     if (challengeId === null) return null
     const answer = { factorId: factor.id, challengeId, code }
-    const raised = await askIdentity(events, () =>
+    const raised = await askIdentity(events, log, () =>
       identity.verifyFactor(pending.accessToken, answer, clientIp),
     )
     const user = raised && (await users.verify(raised.accessToken))
     return user?.accountId === pending.accountId ? user : null
   }
 
-  #challenge({ accessToken }: PendingSignIn, { id }: Factor, clientIp: string): Promise<string | null> {
+  #challenge(
+    { accessToken }: PendingSignIn,
+    { id }: Factor,
+    clientIp: string,
+    log: Logger,
+  ): Promise<string | null> {
     const { identity, events } = this.deps
-    return askIdentity(events, () => identity.challengeFactor(accessToken, id, clientIp))
+    return askIdentity(events, log, () => identity.challengeFactor(accessToken, id, clientIp))
   }
 }

@@ -1,3 +1,4 @@
+import { type Logger } from '@signet/telemetry'
 import { type AccountService } from '../accounts/account-service.js'
 import { sha256 } from '../credentials/credential.js'
 import { type Events } from '../events.js'
@@ -33,22 +34,40 @@ const REFUSED: SignInOutcome = { kind: 'refused' }
 export class SignInService {
   constructor(private readonly deps: Deps) {}
 
-  async withPassword(session: Session, input: PasswordSignIn, clientIp: string): Promise<SignInOutcome> {
+  async withPassword(
+    session: Session,
+    input: PasswordSignIn,
+    clientIp: string,
+    log: Logger,
+  ): Promise<SignInOutcome> {
     const { identity, failures, events } = this.deps
     const key = sha256(input.identifier.trim().toLowerCase()).toString('base64url')
     return limitFailures(
       { limit: failures, key },
       async () =>
-        this.#admit(session, await askIdentity(events, () => identity.signInWithPassword(input, clientIp))),
+        this.#admit(
+          session,
+          await askIdentity(events, log, () => identity.signInWithPassword(input, clientIp)),
+          log,
+        ),
       ({ kind }) => kind === 'refused',
     )
   }
 
   /** With a user JWT that the identity server handed to the browser: magic link, external provider. */
-  async withToken(session: Session, accessToken: string, clientIp: string): Promise<SignInOutcome> {
+  async withToken(
+    session: Session,
+    accessToken: string,
+    clientIp: string,
+    log: Logger,
+  ): Promise<SignInOutcome> {
     const { identity, events } = this.deps
-    if (!(await this.deps.users.verify(accessToken))) return this.#admit(session, null)
-    return this.#admit(session, await askIdentity(events, () => identity.findSession(accessToken, clientIp)))
+    if (!(await this.deps.users.verify(accessToken))) return this.#admit(session, null, log)
+    return this.#admit(
+      session,
+      await askIdentity(events, log, () => identity.findSession(accessToken, clientIp)),
+      log,
+    )
   }
 
   /** Asks for a sign-in link by mail. Nobody hears whether there is such an account. */
@@ -56,26 +75,31 @@ export class SignInService {
     email: string,
     { redirectTo, captchaToken }: { redirectTo: string; captchaToken?: string | undefined },
     clientIp: string,
+    log: Logger,
   ): Promise<void> {
     const { identity, events } = this.deps
-    await askIdentity(events, () => identity.sendLink({ email, redirectTo, captchaToken }, clientIp))
+    await askIdentity(events, log, () => identity.sendLink({ email, redirectTo, captchaToken }, clientIp))
   }
 
-  async #admit(session: Session, identitySession: IdentitySession | null): Promise<SignInOutcome> {
+  async #admit(
+    session: Session,
+    identitySession: IdentitySession | null,
+    log: Logger,
+  ): Promise<SignInOutcome> {
     const { users, accounts, sessions, secondFactor, events } = this.deps
     const user = identitySession && (await users.verify(identitySession.accessToken))
     if (!user || !(await accounts.admits(user))) {
-      events.login('refused')
+      events.login('refused', {}, log)
       return REFUSED
     }
     const { accountId, email } = user
     if (identitySession.factors.length > 0 && !user.secondFactor) {
-      return (await secondFactor.begin(session, accountId, identitySession))
+      return (await secondFactor.begin(session, accountId, identitySession, log))
         ? { kind: 'second_factor' }
         : REFUSED
     }
     const renewed = await sessions.signIn(session, { id: accountId, email })
-    events.login('ok', { accountId })
+    events.login('ok', { accountId }, log)
     return renewed ? { kind: 'signed_in', session: renewed } : REFUSED
   }
 }

@@ -4,6 +4,7 @@ import { type Audit } from '../../audit/audit-log.js'
 import { type Issued } from '../../one-time-tokens/one-time-tokens.js'
 import { type SecretMessages } from '../../one-time-tokens/secret-messages.js'
 import { type TokenIssuer } from '../../one-time-tokens/token-issuer.js'
+import { type RequestMeta } from '../../requests/request-meta.js'
 import { type User } from '../../users/user.js'
 
 /** A mail to send once the transaction is committed. */
@@ -30,7 +31,8 @@ export class ConfirmationRequests {
     }
   }
 
-  async send(pending: PendingConfirmation | null, redirectTo: string): Promise<void> {
-    if (pending) await this.deps.messages.mailLink('confirmation', pending.user, pending.issued, redirectTo)
+  async send(pending: PendingConfirmation | null, redirectTo: string, meta: RequestMeta): Promise<void> {
+    if (!pending) return
+    await this.deps.messages.mailLink('confirmation', pending.user, pending.issued, redirectTo, meta)
   }
 }

@@ -35,8 +35,8 @@ export class ExternalSignIn {
     finish: (tx: Tx, audit: Audit, user: User) => Promise<T>,
   ): Promise<T> {
     const { entered, value } = await this.#enter(external, purpose, meta, finish)
-    await this.deps.requests.send(entered.confirmation, redirectTo)
-    if (entered.linked) await this.#tellLinked(entered.user, external)
+    await this.deps.requests.send(entered.confirmation, redirectTo, meta)
+    if (entered.linked) await this.#tellLinked(entered.user, external, meta)
     // Thrown only now: the user is kept, and the mail is on its way.
     if (entered.refusal) throw entered.refusal
     return value as T
@@ -74,9 +74,9 @@ export class ExternalSignIn {
     }
   }
 
-  #tellLinked(user: User, { provider }: External): Promise<void> {
+  #tellLinked(user: User, { provider }: External, meta: RequestMeta): Promise<void> {
     const email = user.email ?? ''
     const variables = { email, provider, data: user.userMetadata }
-    return this.deps.mailer.notify('identity_linked_notification', email, variables)
+    return this.deps.mailer.notify('identity_linked_notification', email, variables, meta)
   }
 }

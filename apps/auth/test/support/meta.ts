@@ -1,0 +1,9 @@
+import { type RequestMeta } from '../../src/requests/request-meta.js'
+
+/** For services that are called without a request. */
+export const META: RequestMeta = {
+  requestId: 'request-1',
+  route: '/signup',
+  ip: '192.0.2.1',
+  userAgent: 'test',
+}
