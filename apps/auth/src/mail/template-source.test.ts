@@ -76,8 +76,9 @@ describe('templates fetched by URL (contract 10.3)', () => {
     await textOf(source)
     answer = how
     clock.advance(600_000)
-    await textOf(source)
+    await source.get('request-1')
     await waitFor(() => lines.some((line) => line.includes('a mail template could not be loaded')))
+    expect(lines.join()).toContain('"request_id":"request-1"')
     expect(await textOf(source)).toBe('version 1')
     expect(requests).toBe(2)
   })

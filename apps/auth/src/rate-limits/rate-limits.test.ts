@@ -56,7 +56,7 @@ describe('rate limits by client (contract 12.1)', () => {
     ['factor verify: 15 in 1 minute', (limits) => limits.mfaVerify, MINUTE, 15],
   ])('%s, after a burst of 30', async (_name, pick, afterMs, more) => {
     const { limits, clock } = setUp()
-    const consume = () => pick(limits).consume('192.0.2.1')
+    const consume = () => pick(limits).consume('192.0.2.1', META.requestId)
     const first = await burst(consume)
     expect(first.taken).toBe(30)
     expect(first.refusal).toMatchObject({ kind: 'limited', code: 'over_request_rate_limit' })
@@ -67,22 +67,22 @@ describe('rate limits by client (contract 12.1)', () => {
 
   it('keeps a bucket for each endpoint and for each client', async () => {
     const { limits } = setUp()
-    await burst(() => limits.otp('/signup').consume('192.0.2.1'))
-    await expect(limits.otp('/signup').consume('192.0.2.1')).rejects.toThrow()
-    await expect(limits.otp('/recover').consume('192.0.2.1')).resolves.toBeUndefined()
-    await expect(limits.otp('/signup').consume('192.0.2.2')).resolves.toBeUndefined()
-    await expect(limits.mfaVerify.consume('192.0.2.1')).resolves.toBeUndefined()
+    await burst(() => limits.otp('/signup').consume('192.0.2.1', META.requestId))
+    await expect(limits.otp('/signup').consume('192.0.2.1', META.requestId)).rejects.toThrow()
+    await expect(limits.otp('/recover').consume('192.0.2.1', META.requestId)).resolves.toBeUndefined()
+    await expect(limits.otp('/signup').consume('192.0.2.2', META.requestId)).resolves.toBeUndefined()
+    await expect(limits.mfaVerify.consume('192.0.2.1', META.requestId)).resolves.toBeUndefined()
   })
 
   it('does not limit where nothing tells clients apart, and warns once', async () => {
     const { limits, lines } = setUp({ otp: 1 })
-    for (let request = 0; request < 50; request++) await limits.otp('/otp').consume(undefined)
+    for (let request = 0; request < 50; request++) await limits.otp('/otp').consume(undefined, META.requestId)
     expect(lines.filter((line) => line.includes('not limited by client'))).toHaveLength(1)
   })
 
   it('allows nothing at 0', async () => {
     const { limits } = setUp({ verify: 0 })
-    await expect(limits.verify.consume('192.0.2.1')).rejects.toMatchObject({
+    await expect(limits.verify.consume('192.0.2.1', META.requestId)).rejects.toMatchObject({
       code: 'over_request_rate_limit',
     })
   })
@@ -126,8 +126,8 @@ describe('rate limits in Redis', () => {
     const [one, two] = [setUp({}, url), setUp({}, url)]
     for (const { redis } of [one, two]) await waitFor(() => redis?.status === 'ready')
     const key = client()
-    const { taken } = await burst(() => one.limits.verify.consume(key))
-    const { taken: more } = await burst(() => two.limits.verify.consume(key))
+    const { taken } = await burst(() => one.limits.verify.consume(key, META.requestId))
+    const { taken: more } = await burst(() => two.limits.verify.consume(key, META.requestId))
     expect(taken + more).toBeLessThanOrEqual(31)
     expect(more).toBeLessThanOrEqual(1)
   })
@@ -138,9 +138,9 @@ describe('rate limits in Redis', () => {
     const { limits, lines, redis } = setUp({}, server.url)
     await waitFor(() => redis?.status === 'ready')
     const key = client()
-    await limits.verify.consume(key)
+    await limits.verify.consume(key, META.requestId)
     await server.kill('SIGKILL')
-    expect((await burst(() => limits.verify.consume(key))).taken).toBe(30)
+    expect((await burst(() => limits.verify.consume(key, META.requestId))).taken).toBe(30)
     await waitFor(() => lines.some((line) => line.includes('not reachable')))
   })
 })

@@ -12,7 +12,7 @@ export type GlobalLimit = {
   check(meta: RequestMeta): Promise<void>
 }
 /** Counts for each key; no key (see `clientKey`) means no limit. */
-export type KeyedLimit = { consume(key: string | undefined): Promise<void> }
+export type KeyedLimit = { consume(key: string | undefined, requestId: string): Promise<void> }
 
 /** One limiter for each bucket of contract 12.1. */
 export type RateLimits = {
@@ -58,14 +58,16 @@ const HOUR_MS = 60 * MINUTE_MS
 const BURST = 30
 
 export function createRateLimits(config: RateLimitConfig, deps: Deps): RateLimits {
-  const warnOnce = once(() =>
-    deps.log.warn('requests are not limited by client: no header tells clients apart'),
+  const warnOnce = once((requestId: string) =>
+    deps.log.warn('requests are not limited by client: no header tells clients apart', {
+      request_id: requestId,
+    }),
   )
   const keyed = (name: string, requests: number, windowMs: number): KeyedLimit => {
     const take = takeFrom(name, { capacity: BURST, everyMs: windowMs / requests }, deps)
     return {
-      async consume(key) {
-        if (key === undefined) return warnOnce()
+      async consume(key, requestId) {
+        if (key === undefined) return warnOnce(requestId)
         const waitMs = requests === 0 ? windowMs : await take(key)
         if (waitMs > 0) throw refusal('over_request_rate_limit', 'Request rate limit reached', waitMs)
       },
@@ -133,10 +135,10 @@ function takeFrom(name: string, shape: BucketShape, { redis, now = () => new Dat
 const refusal = (code: QuotaCode | 'over_request_rate_limit', message: string, waitMs: number) =>
   authError('limited', code, message, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
 
-function once(work: () => void): () => void {
+function once<T>(work: (value: T) => void): (value: T) => void {
   let done = false
-  return () => {
-    if (!done) work()
+  return (value) => {
+    if (!done) work(value)
     done = true
   }
 }

@@ -26,7 +26,7 @@ export class RequestGuard {
   limit =
     (limit: KeyedLimit) =>
     (req: Request): Promise<void> =>
-      limit.consume(clientKey(req, this.deps.addresses))
+      limit.consume(clientKey(req, this.deps.addresses), contextOfRequest(req).requestId)
 
   /** Administrators are taken for people. */
   async captcha(
