@@ -80,10 +80,15 @@ describe('the thirteen mails (contract 10.1)', () => {
 describe('subjects and templates (contract 10.3)', () => {
   it('overrides a subject, without escaping and on one line', async () => {
     const subjects = { confirmation: 'Hi {{ .Data.name }},\n{{ .Email }}' }
-    await rig.aMailer({ subjects }).send('confirmation', 'to@example.com', {
-      ...variables,
-      email: 'x\r\nBcc: evil@example.com',
-    }, META)
+    await rig.aMailer({ subjects }).send(
+      'confirmation',
+      'to@example.com',
+      {
+        ...variables,
+        email: 'x\r\nBcc: evil@example.com',
+      },
+      META,
+    )
     const mail = await rig.inbox.waitForMail({ to: 'to@example.com' })
     expect(mail.subject).toBe('Hi Ann <script>,xBcc: evil@example.com')
     expect(mail.to).toEqual(['to@example.com'])
@@ -91,7 +96,9 @@ describe('subjects and templates (contract 10.3)', () => {
   })
 
   it('keeps the default subject when the override cannot be read, and logs', async () => {
-    await rig.aMailer({ subjects: { invite: '{{ if x }}' } }).send('invite', 'to@example.com', variables, META)
+    await rig
+      .aMailer({ subjects: { invite: '{{ if x }}' } })
+      .send('invite', 'to@example.com', variables, META)
     expect((await rig.inbox.waitForMail({ to: 'to@example.com' })).subject).toBe(SUBJECTS.invite)
     expect(rig.lines.join()).toContain('a mail subject cannot be used')
   })

@@ -41,7 +41,9 @@ describe('sending (contract 10.4)', () => {
     const strict = await startInbox({ tls: await issueCertificate(authority), credentials })
     const config = { smtp: rig.smtp({ host: 'localhost', port: strict.smtpPort, ...credentials }) }
     try {
-      await expect(rig.aMailer(config).send('invite', 'a@example.com', variables, META)).rejects.toMatchObject({
+      await expect(
+        rig.aMailer(config).send('invite', 'a@example.com', variables, META),
+      ).rejects.toMatchObject({
         code: 'unexpected_failure',
       })
       await rig.aMailer(config, { smtpCa: authority.cert }).send('invite', 'a@example.com', variables, META)
