@@ -83,6 +83,7 @@ export {
   insertPing,
   type EventState,
   type ForgottenEvent,
+  type EncodedEvent,
   type FrozenEvent,
   type IngestedSummary,
   type IngestResult,

@@ -21,7 +21,7 @@ export function createPlanLoader(
       const byId = new Map(plans.map((plan) => [plan.id, plan]))
       return ids.map((id) => byId.get(id) ?? null)
     },
-    maxItems: MAX_BATCH,
+    maxItems: () => MAX_BATCH,
     lingerMs: LINGER_MS,
     parallel: PARALLEL,
   })

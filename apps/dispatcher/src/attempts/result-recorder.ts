@@ -25,7 +25,7 @@ export class ResultRecorder {
   constructor(private readonly options: RecorderOptions) {
     this.batcher = new Batcher({
       run: (results) => this.commit(results),
-      maxItems: MAX_BATCH,
+      maxItems: () => MAX_BATCH,
       lingerMs: LINGER_MS,
       parallel: PARALLEL,
     })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { Batcher } from './batcher.js'
 
-const settings = { maxItems: 100, lingerMs: 0, parallel: 1 }
+const settings = { maxItems: () => 100, lingerMs: 0, parallel: 1 }
 
 describe('Batcher', () => {
   it('does what arrives together in one batch and gives each caller its own result', async () => {
@@ -44,7 +44,7 @@ describe('Batcher', () => {
   it('starts at once when a batch is full, and never exceeds its size', async () => {
     const sizes: number[] = []
     const batcher = new Batcher<number, number>({
-      maxItems: 2,
+      maxItems: () => 2,
       lingerMs: 60_000,
       parallel: 8,
       run: (items) => {
@@ -54,6 +54,22 @@ describe('Batcher', () => {
     })
     await Promise.all([1, 2, 3, 4].map((item) => batcher.submit(item)))
     expect(sizes).toEqual([2, 2])
+  })
+
+  it('asks for each batch how large it may be', async () => {
+    const sizes: number[] = []
+    let limit = 3
+    const batcher = new Batcher<number, number>({
+      ...settings,
+      maxItems: () => limit,
+      run: (items) => {
+        sizes.push(items.length)
+        limit = 1
+        return Promise.resolve(items)
+      },
+    })
+    await Promise.all([1, 2, 3, 4, 5].map((item) => batcher.submit(item)))
+    expect(sizes).toEqual([3, 1, 1])
   })
 
   it('fails every caller of a failed batch, and none of the next one', async () => {

@@ -1,8 +1,8 @@
 export type BatcherOptions<Item, Result> = {
   /** Does one batch; the results are in the order of the items. */
   run: (items: readonly Item[]) => Promise<readonly Result[]>
-  /** Items of one batch at most. */
-  maxItems: number
+  /** Items of one batch at most; asked for each batch. */
+  maxItems: () => number
   /** How long the first item of a batch waits for others, in milliseconds. 0 is the end of the current event-loop turn. */
   lingerMs: number
   /** Batches under way at once. While all are, items gather, so batches grow with the load by themselves. */
@@ -32,7 +32,7 @@ export class Batcher<Item, Result> {
   submit(item: Item): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       this.waiting.push({ item, resolve, reject })
-      if (this.waiting.length >= this.options.maxItems) this.start()
+      if (this.waiting.length >= this.options.maxItems()) this.start()
       else this.schedule()
     })
   }
@@ -50,7 +50,7 @@ export class Batcher<Item, Result> {
 
   private start(): void {
     while (this.waiting.length > 0 && this.running < this.options.parallel)
-      void this.runBatch(this.waiting.splice(0, this.options.maxItems))
+      void this.runBatch(this.waiting.splice(0, this.options.maxItems()))
   }
 
   private async runBatch(batch: readonly Waiting<Item, Result>[]): Promise<void> {

@@ -39,6 +39,19 @@ describe('EndpointLanes', () => {
     expect(lanes.size).toBe(8)
   })
 
+  it('has as many wait a second for their turn as there are slots, and the others a fifth of it', () => {
+    const { lanes, enterNow, once } = setUp({ slots: 10, perEndpoint: 1 })
+    for (const id of ['a', 'b', 'c']) once(id, 150)
+    for (const id of ['a', 'b', 'c']) enterNow(id)
+    // Turns come every 150 ms.
+    for (let i = 0; i < 6; i += 1) expect(lanes.enter('a')).toBeInstanceOf(Promise)
+    expect(lanes.enter('a')).toMatchObject({ reason: 'endpoint_full' })
+    for (let i = 0; i < 4; i += 1) expect(lanes.enter('b')).toBeInstanceOf(Promise)
+    expect(lanes.enter('b')).toMatchObject({ reason: 'endpoint_full' })
+    expect(lanes.enter('c')).toBeInstanceOf(Promise)
+    expect(lanes.enter('c')).toMatchObject({ reason: 'endpoint_full' })
+  })
+
   it('gives back a place once, however often it is left', () => {
     const { lanes, enterNow, slotOf } = setUp()
     const slot = slotOf(enterNow('a'))

@@ -17,6 +17,8 @@ export type StepBackReason = 'endpoint_full' | 'slow_endpoints_full' | 'closing'
 const SLOW_MS = 1000
 /** A turn that comes within this time is waited for here: cheaper than two trips to Redis. */
 const WAIT_HERE_MS = 200
+/** The same while fewer wait than there are slots. Large bodies fill the places of an endpoint that is quick otherwise. */
+const WAIT_HERE_WITH_ROOM_MS = 1000
 const MIN_STEP_BACK_MS = 50
 const MAX_STEP_BACK_MS = 30_000
 /** What an attempt is assumed to take until one has been seen. */
@@ -49,7 +51,8 @@ class Endpoint {
  * 3. At most `slots` attempts are in flight. More jobs than that may be in hand: whoever has a place at its endpoint stands
  *    in one line for the next slot, first come, first served.
  *
- * Whoever finds no place waits here if its turn comes within 200 ms, else steps back into the queue until its turn.
+ * Whoever finds no place waits here if its turn comes within 200 ms, or within a second while fewer wait than there are
+ * slots, else steps back into the queue until its turn.
  */
 export class EndpointLanes {
   private readonly endpoints = new Map<string, Endpoint>()
@@ -58,6 +61,7 @@ export class EndpointLanes {
   private readonly busy = new Set<Endpoint>()
   private line: InLine[] = []
   private inFlight = 0
+  private waiting = 0
   private closed = false
 
   constructor(private readonly options: LaneOptions) {
@@ -76,9 +80,10 @@ export class EndpointLanes {
     if (!this.hasRoomFor(endpoint)) return this.stepBack(endpoint, 'slow_endpoints_full', again)
     if (endpoint.taken < this.options.perEndpoint) return this.take(endpoint)
     const wouldWaitMs = this.turnMs(endpoint) * (endpoint.waiters.length + 1)
-    if (this.isSlow(endpoint) || wouldWaitMs > WAIT_HERE_MS)
+    const patienceMs = this.waiting < this.options.slots ? WAIT_HERE_WITH_ROOM_MS : WAIT_HERE_MS
+    if (this.isSlow(endpoint) || wouldWaitMs > patienceMs)
       return this.stepBack(endpoint, 'endpoint_full', again)
-    return this.waitHere(endpoint)
+    return this.waitHere(endpoint, patienceMs)
   }
 
   /** Sends everybody who waits back into the queue and lets nobody in any more. */
@@ -163,10 +168,12 @@ export class EndpointLanes {
     return (endpoint.averageMs ?? FIRST_GUESS_MS) / this.options.perEndpoint
   }
 
-  private waitHere(endpoint: Endpoint): Promise<Entry> {
+  private waitHere(endpoint: Endpoint, patienceMs: number): Promise<Entry> {
+    this.waiting += 1
     return new Promise((resolve) => {
       const settle = (entry: () => Entry | Promise<Entry>) => {
         clearTimeout(timer)
+        this.waiting -= 1
         endpoint.waiters.splice(endpoint.waiters.indexOf(waiter), 1)
         resolve(entry())
       }
@@ -175,7 +182,7 @@ export class EndpointLanes {
         stepBack: () =>
           settle(() => this.stepBack(endpoint, this.closed ? 'closing' : 'endpoint_full', true)),
       }
-      const timer = setTimeout(waiter.stepBack, WAIT_HERE_MS)
+      const timer = setTimeout(waiter.stepBack, patienceMs)
       endpoint.waiters.push(waiter)
     })
   }

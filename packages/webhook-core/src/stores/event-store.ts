@@ -121,6 +121,8 @@ export async function findEvents(db: Queryable, ids: readonly EventId[]): Promis
 }
 
 export type FrozenEvent = { id: EventId; body: string }
+/** The same with the body in UTF-8, as it is stored and sent. */
+export type EncodedEvent = { id: EventId; body: Uint8Array }
 export type NewDelivery = { id: DeliveryId; endpointId: EndpointId; eventId: EventId }
 
 /**
@@ -130,12 +132,13 @@ export type NewDelivery = { id: DeliveryId; endpointId: EndpointId; eventId: Eve
  */
 export async function dispatchEvents(
   db: Queryable,
-  events: readonly FrozenEvent[],
+  events: readonly (FrozenEvent | EncodedEvent)[],
   now: Date,
 ): Promise<NewDelivery[]> {
   if (events.length === 0) return []
-  // Scalars and not an array: bodies of a mebibyte would be escaped and parsed again as array elements.
-  const frozen = events.map((_, i) => `($${2 * i + 2}::text, $${2 * i + 3}::text)`).join(', ')
+  // Scalars and not an array: bodies of a mebibyte would be escaped and parsed again as array elements. The ids stand once
+  // more in an array: a second mention of frozen would write all bodies into a temporary file first.
+  const frozen = events.map((_, i) => `($${2 * i + 3}::text, $${2 * i + 4}::text)`).join(', ')
   const { rows } = await db.query<{ id: DeliveryId; endpoint_id: EndpointId; event_id: EventId }>(
     {
       name: `dispatch-events-${events.length}`,
@@ -143,13 +146,13 @@ export async function dispatchEvents(
      -- Not "state = 'queued'": that would let the planner read everything that is queued, which is cheap until it is not.
      queued as materialized (
        select id from webhook_events
-       where id = any (array(select id from frozen)) and state not in ('dispatched', 'purged')
+       where id = any ($2::text[]) and state not in ('dispatched', 'purged')
        order by id for update
      ),
      event as (
        update webhook_events e set state = 'dispatched', body = frozen.body, dispatched_at = now()
        from frozen join queued using (id)
-       where e.id = frozen.id and e.id = any (array(select id from frozen))
+       where e.id = frozen.id and e.id = any ($2::text[])
        returning e.id, e.account_id, e.type, e.target_endpoint_id
      ),
      created as (
@@ -169,9 +172,9 @@ export async function dispatchEvents(
      union all
      -- Still pending; said so for the same reason.
      select d.id, d.endpoint_id, d.event_id from webhook_deliveries d
-     where d.event_id = any (array(select id from frozen)) and d.next_attempt_at is not null`,
+     where d.event_id = any ($2::text[]) and d.next_attempt_at is not null`,
     },
-    [now, ...events.flatMap(({ id, body }) => [id, body])],
+    [now, events.map(({ id }) => id), ...events.flatMap(({ id, body }) => [id, body])],
   )
   return rows.map(({ id, endpoint_id, event_id }) => ({ id, endpointId: endpoint_id, eventId: event_id }))
 }

@@ -195,7 +195,9 @@ export async function findTranscripts(
   const { rows } = await db.query<TranscriptRow>(
     {
       name: 'find-transcripts',
-      text: `select wanted.ord, t.language, left(t.text, $3 + 1) as text,
+      // left() counts the characters of all it keeps, the length in octets is known without reading any.
+      text: `select wanted.ord, t.language,
+       case when octet_length(t.text) <= $3 then t.text else left(t.text, $3 + 1) end as text,
        case when octet_length(t.segments::text) <= $3 then t.segments end as segments
      from unnest($1::uuid[], $2::text[]) with ordinality as wanted (account_id, audio_id, ord)
      join transcripts t using (account_id, audio_id)`,
