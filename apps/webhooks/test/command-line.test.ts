@@ -18,10 +18,10 @@ function run(
 }
 
 describe('the webhooks process', () => {
-  it('prints its version', async () => {
+  it('prints its name and version', async () => {
     expect(await run(['version'])).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as unknown,
+      out: expect.stringMatching(/^signet-webhooks \d+\.\d+\.\d+\n$/) as unknown,
     })
   })
 
@@ -40,6 +40,6 @@ describe('the webhooks process', () => {
   })
 
   it('refuses a command it does not know', async () => {
-    expect(await run(['dance'])).toMatchObject({ code: 1, err: expect.stringContaining('usage') as unknown })
+    expect(await run(['dance'])).toMatchObject({ code: 2, err: expect.stringContaining('Usage') as unknown })
   })
 })

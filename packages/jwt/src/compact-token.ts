@@ -32,7 +32,7 @@ export function parseCompactToken(text: unknown): CompactToken {
   const signature = text.slice(lastDot + 1)
   if (!isCanonical(header) || !isCanonical(payload) || !isCanonical(signature))
     throw new JwtError('malformed')
-  return { text, header: readHeader(header), signingInput: text.slice(0, lastDot), payload, signature }
+  return { text, header: headerOf(header), signingInput: text.slice(0, lastDot), payload, signature }
 }
 
 /** Decodes one base64url segment as JSON; throws a `malformed` JwtError. */
@@ -58,6 +58,21 @@ function isCanonical(segment: string): boolean {
     default:
       return false
   }
+}
+
+// All tokens of one key have the same header, so few headers come again and again. Only well-formed ones get here, and a
+// flood of different ones costs no more than reading each.
+const MAX_HEADERS = 100
+const MAX_HEADER_LENGTH = 512
+const headers = new Map<string, JwtHeader>()
+
+function headerOf(segment: string): JwtHeader {
+  const known = headers.get(segment)
+  if (known) return known
+  const header = Object.freeze(readHeader(segment))
+  if (headers.size >= MAX_HEADERS) headers.clear()
+  if (segment.length <= MAX_HEADER_LENGTH) headers.set(segment, header)
+  return header
 }
 
 function readHeader(segment: string): JwtHeader {

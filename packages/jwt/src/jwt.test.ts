@@ -165,6 +165,25 @@ describe('claims', () => {
   })
 })
 
+describe('headers that come again', () => {
+  const ring = KeyRing.create({ secret: SECRET })
+
+  it('are judged by their key and signature each time', async () => {
+    const header = { alg: 'HS256', kid: 'seen before' }
+    await expect(verifyJwt(ring, forge(header, claims, hmac), { now })).resolves.toEqual(claims)
+    await expectRefused('bad_signature', forge(header, { ...claims, sub: 'another' }))
+    await expectRefused('malformed', forge({ ...header, crit: ['exp'] }, claims, hmac))
+    await expectRefused('malformed', forge({ ...header, crit: ['exp'] }, claims, hmac))
+  })
+
+  it('are read through a flood of others', async () => {
+    const token = signJwt(ring, claims)
+    for (let n = 0; n < 250; n += 1)
+      await verifyJwt(ring, forge({ alg: 'HS256', kid: `flood ${n}` }, claims, hmac), { now })
+    await expect(verifyJwt(ring, token, { now })).resolves.toEqual(claims)
+  })
+})
+
 describe('rotation', () => {
   it('needs no downtime: the old key verifies until it is dropped', async () => {
     const next = ecKey('next')

@@ -6,10 +6,9 @@ const keys = deriveKeys('0123456789abcdef0123456789abcdef')
 
 describe('derived keys', () => {
   it('differ by purpose and by secret', () => {
-    const exported = [keys, deriveKeys('another secret, also long enough')].flatMap((set) =>
-      Object.values(set).map((key) => key.export().toString('hex')),
-    )
-    expect(new Set(exported).size).toBe(6)
+    const sets = [keys, deriveKeys('another secret, also long enough')]
+    const exported = sets.flatMap((set) => Object.values(set).map((key) => key.export().toString('hex')))
+    expect(new Set(exported).size).toBe(2 * Object.keys(keys).length)
   })
 
   it('hash parts that would read the same when joined to different values', () => {
