@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os'
+
 // Workspace packages resolve to their TypeScript source (`@signet/source`), so tests never run stale builds.
 export default {
   testEnvironment: 'node',
@@ -20,4 +22,6 @@ export default {
   globalSetup: '<rootDir>/infra/local/jest/global-setup.mjs',
   globalTeardown: '<rootDir>/infra/local/jest/global-teardown.mjs',
   testTimeout: 30_000,
+  // Most tests wait for sockets, so on two cores two workers take little more than half the time of one.
+  maxWorkers: Math.max(2, availableParallelism() - 1),
 }
