@@ -141,6 +141,19 @@ describe('migrate', () => {
     writeFileSync(join(directory, '20260104000000_fourth.sql'), 'create table {{unknown}}four (id int);')
     await expect(migrate(options)).rejects.toThrow('no value for {{unknown}}')
   })
+
+  it('has closed its connection when it ends, also when it fails', async () => {
+    const connections = async () => {
+      const { rows } = await admin.query<{ open: number }>(
+        'select count(*)::int as open from pg_stat_activity where datname = $1',
+        [name],
+      )
+      return rows[0]?.open ?? 0
+    }
+    const before = await connections()
+    await expect(migrate(options)).rejects.toThrow()
+    expect(await connections()).toBeLessThanOrEqual(before)
+  })
 })
 
 function deferred() {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { runner } from 'node-pg-migrate'
+import pg from 'pg'
 
 export type MigrateOptions = {
   databaseUrl: string
@@ -20,19 +21,30 @@ export type MigrateOptions = {
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   const { variables = {}, log = () => undefined } = options
-  const applied = await runner({
-    databaseUrl: options.databaseUrl,
-    dir: options.directory,
-    migrationsTable: options.table,
-    direction: 'up',
-    singleTransaction: false,
-    advisoryLockMode: 'wait',
-    logger: { debug: () => undefined, info: log, warn: log, error: log },
-    migrationLoaderStrategies: [
-      { extensions: ['.sql'], loader: (paths) => Promise.all(paths.map((path) => loadSql(path, variables))) },
-    ],
-  })
-  return applied.map(({ name }) => name)
+  // The runner would leave a client of its own to close by itself, and without a listener for a lost connection.
+  const client = new pg.Client({ connectionString: options.databaseUrl, application_name: 'migrate' })
+  client.on('error', (error) => log(error.message))
+  await client.connect()
+  try {
+    const applied = await runner({
+      dbClient: client,
+      dir: options.directory,
+      migrationsTable: options.table,
+      direction: 'up',
+      singleTransaction: false,
+      advisoryLockMode: 'wait',
+      logger: { debug: () => undefined, info: log, warn: log, error: log },
+      migrationLoaderStrategies: [
+        {
+          extensions: ['.sql'],
+          loader: (paths) => Promise.all(paths.map((path) => loadSql(path, variables))),
+        },
+      ],
+    })
+    return applied.map(({ name }) => name)
+  } finally {
+    await client.end()
+  }
 }
 
 async function loadSql(path: string, variables: Readonly<Record<string, string>>) {
