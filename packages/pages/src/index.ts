@@ -1,5 +1,6 @@
 export { html, Html } from './html.js'
 export { hidden, notice } from './form.js'
+export { formScript } from './form-script.js'
 export { pageAnswer, type Page } from './page.js'
 export {
   captchaFields,

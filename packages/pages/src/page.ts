@@ -6,33 +6,43 @@ import { styles } from './styles.js'
 export type Page = {
   title: string
   body: Html
-  /** Script text of our own; only the landing page of other sign-ins has one. */
+  /** Script text in the page; only the landing page of other sign-ins has one. */
   script?: string
   /** Further sources for the content security policy, by directive. */
   allow?: Readonly<Record<string, readonly string[]>>
 }
 
+export type PageOptions = {
+  status?: number
+  headers?: Record<string, string>
+  /** Whether the public address of the service is https. */
+  secure: boolean
+  /** Address of the script that pages with forms load. */
+  formScript?: string
+}
+
+/** What differs from one answer to the next. */
+type Frame = { nonce: string; formScript: string | undefined }
+
 /** A page as an answer, with the headers of webhooks contract B.9. */
 export function pageAnswer(
   page: Page,
-  {
-    status = 200,
-    headers = {},
-    secure,
-  }: { status?: number; headers?: Record<string, string>; secure: boolean },
+  { status = 200, headers = {}, secure, formScript }: PageOptions,
 ): Answer {
   const nonce = randomBytes(16).toString('base64')
+  // What people typed is escaped, so this is a form of ours.
+  const frame = { nonce, formScript: page.body.text.includes('<form') ? formScript : undefined }
   return {
     status,
-    headers: { ...pageHeaders(page, nonce, secure), ...headers },
-    body: document(page, nonce).text,
+    headers: { ...pageHeaders(page, frame, secure), ...headers },
+    body: document(page, frame).text,
   }
 }
 
-function pageHeaders(page: Page, nonce: string, secure: boolean): Record<string, string> {
+function pageHeaders(page: Page, frame: Frame, secure: boolean): Record<string, string> {
   return {
     'Content-Type': 'text/html; charset=utf-8',
-    'Content-Security-Policy': contentSecurityPolicy(page, nonce),
+    'Content-Security-Policy': contentSecurityPolicy(page, frame),
     'X-Frame-Options': 'DENY',
     'X-Content-Type-Options': 'nosniff',
     'Cache-Control': 'no-store',
@@ -44,11 +54,13 @@ function pageHeaders(page: Page, nonce: string, secure: boolean): Record<string,
 }
 
 // No form-action: browsers apply it to the redirects after the form too, so Approve would silently do nothing.
-function contentSecurityPolicy({ script, allow = {} }: Page, nonce: string): string {
+function contentSecurityPolicy({ script, allow = {} }: Page, { nonce, formScript }: Frame): string {
+  const hasScript = script !== undefined || formScript !== undefined
   const ours: Record<string, string[]> = {
     'default-src': ["'none'"],
     'style-src': [`'nonce-${nonce}'`],
-    ...(script === undefined ? {} : { 'script-src': [`'nonce-${nonce}'`], 'connect-src': ["'self'"] }),
+    ...(hasScript ? { 'script-src': [`'nonce-${nonce}'`] } : {}),
+    ...(script === undefined ? {} : { 'connect-src': ["'self'"] }),
   }
   const directives = new Set([...Object.keys(ours), ...Object.keys(allow)])
   return [...directives]
@@ -57,7 +69,7 @@ function contentSecurityPolicy({ script, allow = {} }: Page, nonce: string): str
     .join('; ')
 }
 
-const document = ({ title, body, script }: Page, nonce: string): Html =>
+const document = ({ title, body, script }: Page, { nonce, formScript }: Frame): Html =>
   html`<!doctype html>
     <html lang="en">
       <head>
@@ -68,6 +80,7 @@ const document = ({ title, body, script }: Page, nonce: string): Html =>
         <style nonce="${nonce}">
           ${new Html(styles)}
         </style>
+        ${formScript === undefined ? null : html`<script src="${formScript}" nonce="${nonce}" defer></script>`}
       </head>
       <body>
         <main>

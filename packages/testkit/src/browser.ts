@@ -1,1 +1,38 @@
+import { type sidewaysScroll } from '@signet/local/browser'
+import { waitFor } from './wait-for.js'
+
 export { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/local/browser'
+
+type Page = Parameters<typeof sidewaysScroll>[0]
+
+const NOWHERE = { x: 0, y: 0, width: 0, height: 0 }
+
+/**
+ * Double-clicks a button, and clicks once more when the service has done what the form asks for and its answer is still
+ * on the way. Returns the paths of the forms that were sent.
+ */
+export async function clickImpatiently(page: Page, button: string): Promise<string[]> {
+  const sent: string[] = []
+  let answered = false
+  let goOn: () => void = () => undefined
+  const clicked = new Promise<void>((resolve) => (goOn = resolve))
+  page.on('request', (request) => {
+    if (request.method() === 'POST') sent.push(new URL(request.url()).pathname)
+  })
+  await page.route('**', async (route) => {
+    if (route.request().method() !== 'POST') return route.continue()
+    const response = await route.fetch({ maxRedirects: 0 })
+    answered = true
+    await clicked
+    await route.fulfill({ response })
+  })
+  // A mouse does not wait for what its clicks begin.
+  const { x, y, width, height } = (await page.locator(button).boundingBox()) ?? NOWHERE
+  const middle = [x + width / 2, y + height / 2] as const
+  await page.mouse.dblclick(...middle)
+  await waitFor(() => answered, { describe: 'an answer of the service' })
+  await page.mouse.click(...middle)
+  goOn()
+  await page.unrouteAll({ behavior: 'wait' })
+  return sent
+}

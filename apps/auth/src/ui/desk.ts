@@ -1,5 +1,5 @@
 import { type Answer, type BodySpec, type RouteDocs } from '@signet/http'
-import { hidden, pageAnswer, type Html, type Page } from '@signet/pages'
+import { formScript, hidden, pageAnswer, type Html, type Page } from '@signet/pages'
 import { type Request, type Response } from 'express'
 import { authError } from '../errors/auth-error.js'
 import { type RedirectConfig } from '../redirects/redirects.js'
@@ -82,13 +82,14 @@ export class Desk {
     return withVisit(`${this.#base}/ui${below}`, visit, more)
   }
 
-  /** Where a form goes, whose fields carry the visit. */
+  /** Where a form goes, whose fields carry the visit, or another address that needs none. */
   action(below: string): string {
     return `${this.#base}/ui${below}`
   }
 
   page(page: Page, { status = 200, headers = {} }: AnswerExtras = {}): Answer {
-    return pageAnswer(page, { status, headers, secure: this.#secure })
+    const options = { secure: this.#secure, formScript: formScript.at(this.action('/form.js')) }
+    return pageAnswer(page, { status, headers, ...options })
   }
 
   redirect(location: string): Answer {

@@ -1,11 +1,12 @@
 import { type AppError } from '@signet/errors'
-import { errorHandler, mountRoutes, notFoundHandler, type Route } from '@signet/http'
+import { errorHandler, mountRoutes, notFoundHandler, route, type Route } from '@signet/http'
+import { formScript } from '@signet/pages'
 import { Router, type RequestHandler } from 'express'
 import { factorRules, signUpRules } from '../config/parts.js'
 import { type AuthContext } from '../context.js'
 import { BrowserState } from './browser-state.js'
 import { PageCookies } from './cookies.js'
-import { Desk } from './desk.js'
+import { Desk, pageDocs } from './desk.js'
 import { pageDialect } from './page-dialect.js'
 import { Progress } from './progress.js'
 import { forgotRoutes, phoneRoutes } from './routes/address-routes.js'
@@ -42,6 +43,7 @@ export function uiRouter(
 function uiRoutes(deps: UiDeps): Route[] {
   const { ways } = deps
   return [
+    scriptRoute,
     ...signInRoutes(deps),
     ...returnRoutes(deps),
     ...codeRoutes(deps),
@@ -52,6 +54,13 @@ function uiRoutes(deps: UiDeps): Route[] {
     ...(ways.phone ? phoneRoutes(deps) : []),
   ]
 }
+
+const scriptRoute = route({
+  method: 'get',
+  path: '/ui/form.js',
+  docs: pageDocs('The script of the pages'),
+  handle: () => formScript.answer,
+})
 
 function uiDeps(context: AuthContext): UiDeps {
   const { config, now, sessions, flowExchanges, accessTokens } = context

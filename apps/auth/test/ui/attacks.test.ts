@@ -14,21 +14,39 @@ afterAll(() => server.close())
 
 describe('every page', () => {
   it.each(['/ui', '/ui/sign-up', '/ui/forgot', '/ui/return?error=x', '/ui/nothing'])(
-    '%s lets no script in, no frame around, no cache and no other site near',
+    '%s lets no script in but its own, no frame around, no cache and no other site near',
     async (path) => {
       const { headers, text } = await aBrowser(server).get(path, { origin: 'https://evil.example' })
       const policy = headers.get('content-security-policy') ?? ''
-      expect(policy).toMatch(
-        /^default-src 'none'; style-src 'nonce-[^']+'; base-uri 'none'; frame-ancestors 'none'$/,
+      const nonce = /style-src 'nonce-([^']+)'/.exec(policy)?.[1] ?? ''
+      const scripts = path === '/ui/nothing' ? '' : ` script-src 'nonce-${nonce}';`
+      expect(policy).toBe(
+        `default-src 'none'; style-src 'nonce-${nonce}';${scripts} base-uri 'none'; frame-ancestors 'none'`,
       )
       expect(headers.get('x-frame-options')).toBe('DENY')
       expect(headers.get('x-content-type-options')).toBe('nosniff')
       expect(headers.get('cache-control')).toBe('no-store')
       expect(headers.get('referrer-policy')).toBe('same-origin')
       expect(headers.get('access-control-allow-origin')).toBeNull()
-      expect(text).not.toMatch(/<script|javascript:|\son\w+=/i)
+      const own = /<script src="\/ui\/form\.js\?v=[\w-]{10}" nonce="[^"]+" defer><\/script>/
+      expect(text.replace(own, '')).not.toMatch(/<script|javascript:|\son\w+=/i)
+      expect(own.test(text)).toBe(path !== '/ui/nothing')
     },
   )
+
+  it('has one script, of the same origin, which browsers keep', async () => {
+    const browser = aBrowser(server)
+    const address = /src="(\/ui\/form\.js[^"]*)"/.exec((await browser.get('/ui')).text)?.[1] ?? ''
+    const { status, headers } = await browser.get(address)
+    expect(status).toBe(200)
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'content-type': 'text/javascript; charset=utf-8',
+      'cache-control': 'public, max-age=31536000, immutable',
+      'cross-origin-resource-policy': 'same-origin',
+      'x-content-type-options': 'nosniff',
+    })
+    expect(headers.getSetCookie()).toEqual([])
+  })
 
   it('has hardened cookies where the public address is https, and links below its path', async () => {
     const proxied = await startServer({ AUTH_UI_ENABLED: 'true' })
@@ -224,7 +242,7 @@ describe('with CAPTCHA', () => {
       expect(page.text).toContain('data-sitekey="site-key"')
       expect(page.text).toContain('<noscript>')
       expect(page.headers.get('content-security-policy')).toContain(
-        'script-src https://hcaptcha.com https://*.hcaptcha.com;',
+        "' https://hcaptcha.com https://*.hcaptcha.com; frame-src",
       )
       const action = path === '/ui' ? '/ui/sign-in' : path
       const seen = await browser.submit(page, action, fields)

@@ -2,7 +2,13 @@ import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
 import { type AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/testkit/browser'
+import {
+  accessibilityFindings,
+  chromiumPath,
+  clickImpatiently,
+  launchChromium,
+  sidewaysScroll,
+} from '@signet/testkit/browser'
 import { type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { anEmail, aPhone, aUser, get, mailTo, PASSWORD, post } from '../support/api.js'
 import { providerEnv, startFakeProvider, type FakeProvider } from '../support/fake-provider.js'
@@ -191,6 +197,33 @@ describeInBrowser('the sign-in page in Chromium', () => {
     await page.getByLabel('Code').fill(gateway.codeFor(phone))
     await press('Continue')
     expect(await page.textContent('main')).toContain(phone)
+  })
+
+  it('ends a double click where one click ends', async () => {
+    const user = await aUserWithTotp(server)
+    await open({ redirect_to: home })
+    await page.getByLabel('E-mail or phone number').fill(user.email)
+    await page.getByLabel('Password').fill(PASSWORD)
+    expect(await clickImpatiently(page, 'button:text-is("Sign in")')).toEqual(['/ui/sign-in'])
+    await page.getByLabel('Code').fill(user.code())
+    expect(await clickImpatiently(page, 'text=Continue')).toEqual(['/ui/factor'])
+    await page.waitForURL(/\/signed-in#access_token=/)
+  })
+
+  it('sends a form again after some time, when the first attempt led nowhere', async () => {
+    await page.clock.install()
+    await open()
+    let attempts = 0
+    await page.route('**/ui/sign-in', (route) => {
+      attempts += 1
+      return route.fulfill({ status: 204 })
+    })
+    await signIn('somebody@example.com')
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    expect(attempts).toBe(1)
+    await page.clock.fastForward(10_000)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    expect(attempts).toBe(2)
   })
 
   it('refuses to be framed', async () => {
