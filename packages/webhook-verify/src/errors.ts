@@ -18,14 +18,17 @@ export abstract class WebhookVerificationError extends Error {
   }
 }
 
-/** The body was not bytes or text: a JSON body parser ran first, and the signed bytes are gone. */
+/**
+ * The body was not bytes or text, or somebody had read it before: the signed bytes are gone. A mistake in the receiver, not
+ * of the sender, so the handlers hand it to the server's own error handling, where it is seen.
+ */
 export class RawBodyRequiredError extends WebhookVerificationError {
   readonly code = 'raw_body_required'
 
   constructor() {
     super(
-      'The raw request body is needed, as bytes or text. A JSON body parser ran before the verification; ' +
-        'mount the verification before it, or use a raw parser on this route.',
+      'The raw request body is needed, as bytes or text. A body parser ran before the verification; ' +
+        'mount the verification before it, or keep the raw bytes in req.rawBody.',
     )
   }
 }
@@ -86,5 +89,14 @@ export class InvalidPayloadError extends WebhookVerificationError {
 
   constructor(problem: string) {
     super(`The body is rightly signed but is no event: ${problem}`)
+  }
+}
+
+/** The secret can verify nothing: a mistake of the caller, whatever was received. Says nothing of its content. */
+export class InvalidSecretError extends TypeError {
+  override readonly name = 'InvalidSecretError'
+
+  constructor(problem: string) {
+    super(`The webhook secret cannot be used: ${problem}`)
   }
 }

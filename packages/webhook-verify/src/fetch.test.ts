@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { headersFor, signedAt, vectors } from '../test/vectors.js'
 import { webhookHandler } from './fetch.js'
-import { type WebhookEvent } from './index.js'
+import { InvalidSecretError, RawBodyRequiredError, type WebhookEvent } from './index.js'
 
 const [, vector] = vectors.accepted as [unknown, (typeof vectors.accepted)[0]]
 const options = { secret: vectors.secret, now: signedAt }
@@ -29,16 +29,51 @@ describe('webhookHandler for Fetch-style servers', () => {
   })
 
   it.each([['{}'], ['']])('answers 400 with the reason for the forged body %j', async (body) => {
-    const response = await webhookHandler(options, () => {
+    const refused: string[] = []
+    const onRefusal = ({ code }: { code: string }) => refused.push(code)
+    const response = await webhookHandler({ ...options, onRefusal }, () => {
       throw new Error('reached')
     })(delivery(body))
     expect(response.status).toBe(400)
     expect(await response.json()).toEqual({ error: 'signature_mismatch' })
+    expect(refused).toEqual(['signature_mismatch'])
+  })
+
+  it.each([
+    ['was read before', (request: Request) => request.text()],
+    ['is being read by somebody else', (request: Request) => request.body?.getReader()],
+  ])('fails by name when the body %s, instead of judging an empty one', async (_name, read) => {
+    const request = delivery()
+    await read(request)
+    await expect(webhookHandler(options, () => {})(request)).rejects.toThrow(RawBodyRequiredError)
+  })
+
+  it('does not start with a secret that can verify nothing', () => {
+    expect(() => webhookHandler({ secret: [] }, () => {})).toThrow(InvalidSecretError)
   })
 
   it('answers 413 above the limit', async () => {
     const response = await webhookHandler({ ...options, maxBytes: 100 }, () => {})(delivery())
     expect(response.status).toBe(413)
+  })
+
+  it('stops reading a body that has no end', async () => {
+    let pulled = 0
+    const endless = new ReadableStream({
+      pull(controller) {
+        pulled += 1
+        controller.enqueue(new Uint8Array(1000))
+      },
+    })
+    const request = new Request('https://receiver.example/hook', {
+      method: 'POST',
+      headers: headersFor(vector.signature),
+      body: endless,
+      duplex: 'half',
+    })
+    const response = await webhookHandler({ ...options, maxBytes: 10_000 }, () => {})(request)
+    expect(response.status).toBe(413)
+    expect(pulled).toBeLessThan(20)
   })
 
   it('lets failures of the receiver through, so that the delivery is tried again', async () => {

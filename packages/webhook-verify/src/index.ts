@@ -7,4 +7,5 @@ export {
   TIMESTAMP_HEADER,
   type HeaderSource,
 } from './headers.js'
-export { DEFAULT_TOLERANCE_SECONDS, verify, type Secret, type VerifyOptions } from './verify.js'
+export { secretsOf, type Secret } from './secret.js'
+export { DEFAULT_TOLERANCE_SECONDS, verify, type RawBody, type VerifyOptions } from './verify.js'

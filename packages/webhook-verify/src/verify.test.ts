@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals'
 import { headersFor, signedAt, vectors } from '../test/vectors.js'
 import {
   InvalidPayloadError,
+  InvalidSecretError,
   MalformedHeaderError,
   MissingHeaderError,
   RawBodyRequiredError,
@@ -32,6 +33,11 @@ describe('verify', () => {
     expect(Buffer.byteLength(body)).toBe(bytes)
     expect(verify(body, headersFor(signature), secret, options)).toEqual(JSON.parse(body))
     expect(verify(Buffer.from(body), headersFor(signature), secret, options)).toEqual(JSON.parse(body))
+    const { buffer } = new TextEncoder().encode(body)
+    expect(verify(buffer, headersFor(signature), secret, options)).toEqual(JSON.parse(body))
+    expect(verify(new DataView(buffer) as never, headersFor(signature), secret, options)).toEqual(
+      JSON.parse(body),
+    )
   })
 
   it.each(vectors.refused)('refuses the documented mistake: $name', ({ body, signature }) => {
@@ -78,6 +84,12 @@ describe('verify', () => {
     )
   })
 
+  it('refuses headers that Fetch has joined from repeats', () => {
+    const repeated = new Headers(headersFor(ping.signature))
+    repeated.append('x-service-signature', ping.signature)
+    expect(() => verify(ping.body, repeated, secret, options)).toThrow(MalformedHeaderError)
+  })
+
   it('refuses a body that went through a JSON parser, and says what to do', () => {
     const parsed = JSON.parse(unicode.body) as string
     expect(() => verify(parsed, headersFor(unicode.signature), secret, options)).toThrow(RawBodyRequiredError)
@@ -87,6 +99,7 @@ describe('verify', () => {
     const run = (offset: number) => () => verify(ping.body, headersFor(ping.signature), secret, at(offset))
     expect(run(300)).not.toThrow()
     expect(run(-300)).not.toThrow()
+    expect(run(300.999)).not.toThrow() // the sender's clock has whole seconds
     expect(run(301)).toThrow(TimestampTooOldError)
     expect(run(-301)).toThrow(TimestampInFutureError)
   })
@@ -134,8 +147,19 @@ describe('verify', () => {
     )
   })
 
-  it.each([[''], [[]], [[secret, '']]])('never verifies with an empty secret (%j)', (empty) => {
-    expect(() => verify(ping.body, headersFor(ping.signature), empty, options)).toThrow(TypeError)
+  it.each([
+    ['an empty secret', '', 'it is empty'],
+    ['no secret', [], 'no secret was given'],
+    ['an empty one among others', [secret, ''], 'it is empty'],
+    ['an unset variable', undefined, 'it is empty or no string'],
+    ['a secret without its prefix', secret.slice('whsec_'.length), 'it must be whole, with its whsec_'],
+    ['the prefix alone', 'whsec_', 'it holds a space'],
+    ['a secret with the line end of its file', `${secret}\n`, 'it holds a space or a line end'],
+  ])('calls %s a mistake of the caller, before it looks at the delivery', (_name, wrong, problem) => {
+    const run = () => verify('', {}, wrong as string, options)
+    expect(run).toThrow(InvalidSecretError)
+    expect(run).toThrow(problem)
+    expect(run).toThrow(expect.not.objectContaining({ message: expect.stringContaining(secret.slice(10)) }))
   })
 
   it.each([[-1], [Number.NaN]])('takes no tolerance of %p', (toleranceSeconds) => {

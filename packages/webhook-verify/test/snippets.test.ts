@@ -7,29 +7,52 @@ import { vectors } from './vectors.js'
 
 // The functions of the README, exactly as printed there, run against the vectors by their own interpreter.
 
-type Case = { body: string; timestamp: string; signature: string; now: number }
+type Case = { body: string; headers: Record<string, string>; now: number }
+type Judged = { name: string; accepted: boolean; input: Case }
 
 const signedAt = Number(vectors.timestamp)
 const [ping] = vectors.accepted as [(typeof vectors.accepted)[0]]
-const toCase = (vector: { body: string; signature: string }, now = signedAt): Case => ({
-  ...vector,
-  timestamp: vectors.timestamp,
+const [TIMESTAMP, SIGNATURE] = ['X-Service-Timestamp', 'X-Service-Signature']
+const headersOf = (signature: string, timestamp = vectors.timestamp) => ({
+  [TIMESTAMP]: timestamp,
+  [SIGNATURE]: signature,
+})
+const toCase = ({ body, signature }: { body: string; signature: string }, now = signedAt): Case => ({
+  body,
+  headers: headersOf(signature),
   now,
 })
-const cases: { name: string; accepted: boolean; input: Case }[] = [
+const withHeaders = (headers: Record<string, string>): Case => ({ ...toCase(ping), headers })
+const respelled = (spell: (name: string) => string) =>
+  withHeaders(Object.fromEntries(Object.entries(headersOf(ping.signature)).map(([k, v]) => [spell(k), v])))
+
+const cases: Judged[] = [
   ...vectors.accepted.map((v) => ({ name: v.name, accepted: true, input: toCase(v) })),
   ...vectors.refused.map((v) => ({ name: v.name, accepted: false, input: toCase(v) })),
   { name: 'at the tolerance', accepted: true, input: toCase(ping, signedAt + 300) },
+  { name: 'ahead by the tolerance', accepted: true, input: toCase(ping, signedAt - 300) },
   { name: 'too old', accepted: false, input: toCase(ping, signedAt + 301) },
   { name: 'too far ahead', accepted: false, input: toCase(ping, signedAt - 301) },
-  { name: 'no timestamp', accepted: false, input: { ...toCase(ping), timestamp: '' } },
-  { name: 'no number', accepted: false, input: { ...toCase(ping), timestamp: '1767225600x' } },
+  { name: 'lower-case names', accepted: true, input: respelled((name) => name.toLowerCase()) },
+  { name: 'no headers', accepted: false, input: withHeaders({}) },
+  { name: 'no timestamp', accepted: false, input: withHeaders(headersOf(ping.signature, '')) },
+  { name: 'no number', accepted: false, input: withHeaders(headersOf(ping.signature, '1767225600x')) },
+  { name: 'a line end', accepted: false, input: withHeaders(headersOf(ping.signature, '1767225600\n')) },
+  { name: 'upper-case hex', accepted: false, input: withHeaders(headersOf(ping.signature.toUpperCase())) },
+  { name: 'beyond ASCII', accepted: false, input: withHeaders(headersOf('sha256=é', '١٧٦٧٢٢٥٦٠٠')) },
 ]
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 const snippet = (language: string) => new RegExp(`\`\`\`${language}\n([^]*?)\n\`\`\``).exec(readme)?.[1] ?? ''
 
-type Runner = { language: string; probe: string[]; files: Record<string, string>; run: string[] }
+type Runner = {
+  language: string
+  probe: string[]
+  files: Record<string, string>
+  run: string[]
+  /** What only the servers of this language hand over. */
+  own?: Judged[]
+}
 
 const runners: Runner[] = [
   {
@@ -42,9 +65,8 @@ import json, sys
 from snippet import WebhookRefused, verify
 given = json.load(sys.stdin)
 for case in given["cases"]:
-    headers = {"X-Service-Timestamp": case["timestamp"], "X-Service-Signature": case["signature"]}
     try:
-        verify(case["body"].encode(), headers, given["secret"], now=lambda: case["now"])
+        verify(case["body"].encode(), case["headers"], given["secret"], now=lambda: case["now"])
         print("ok")
     except WebhookRefused:
         print("refused")
@@ -74,8 +96,9 @@ func main() {
 	var given struct {
 		Secret string
 		Cases  []struct {
-			Body, Timestamp, Signature string
-			Now                        int64
+			Body    string
+			Headers map[string]string
+			Now     int64
 		}
 	}
 	if err := json.NewDecoder(os.Stdin).Decode(&given); err != nil {
@@ -83,8 +106,9 @@ func main() {
 	}
 	for _, c := range given.Cases {
 		header := http.Header{}
-		header.Set("X-Service-Timestamp", c.Timestamp)
-		header.Set("X-Service-Signature", c.Signature)
+		for name, value := range c.Headers {
+			header.Set(name, value)
+		}
 		if webhook.Verify([]byte(c.Body), header, given.Secret, 300*time.Second, time.Unix(c.Now, 0)) == nil {
 			fmt.Println("ok")
 		} else {
@@ -105,9 +129,8 @@ func main() {
 require __DIR__ . '/snippet.php';
 $given = json_decode(stream_get_contents(STDIN), true);
 foreach ($given['cases'] as $case) {
-    $headers = ['X-Service-Timestamp' => $case['timestamp'], 'X-Service-Signature' => $case['signature']];
     try {
-        verify($case['body'], $headers, $given['secret'], 300, $case['now']);
+        verify($case['body'], $case['headers'], $given['secret'], 300, $case['now']);
         echo "ok\\n";
     } catch (RuntimeException) {
         echo "refused\\n";
@@ -127,9 +150,8 @@ require 'json'
 require_relative 'snippet'
 given = JSON.parse($stdin.read)
 given['cases'].each do |c|
-  headers = { 'X-Service-Timestamp' => c['timestamp'], 'X-Service-Signature' => c['signature'] }
   begin
-    verify(c['body'], headers, given['secret'], now: Time.at(c['now']))
+    verify(c['body'], c['headers'], given['secret'], now: Time.at(c['now']))
     puts 'ok'
   rescue WebhookRefused
     puts 'refused'
@@ -138,6 +160,14 @@ end
 `,
     },
     run: ['ruby', 'drive.rb'],
+    // Rack's environment, and what Rails gives for `request.headers.to_h`.
+    own: [
+      {
+        name: 'names as in CGI',
+        accepted: true,
+        input: respelled((name) => `HTTP_${name.toUpperCase().replaceAll('-', '_')}`),
+      },
+    ],
   },
 ]
 
@@ -150,9 +180,11 @@ describe('the README snippets', () => {
     for (const { language } of runners) expect(snippet(language)).toContain('erify(')
   })
 
-  it.each(atHand)(
-    'judge every vector rightly in $language',
-    ({ language, files, run: [command = '', ...args] }) => {
+  // Not it.each: where none of the languages is at hand, there is nothing to run and nothing wrong.
+  for (const { language, files, run, own = [] } of atHand) {
+    it(`judge every vector rightly in ${language}`, () => {
+      const [command = '', ...args] = run
+      const judged = [...cases, ...own]
       const cwd = join(scratch, language)
       for (const [name, text] of Object.entries(files)) {
         mkdirSync(join(cwd, name, '..'), { recursive: true })
@@ -161,15 +193,14 @@ describe('the README snippets', () => {
       const { stdout, stderr } = spawnSync(command, args, {
         cwd,
         encoding: 'utf8',
-        input: JSON.stringify({ secret: vectors.secret, cases: cases.map(({ input }) => input) }),
+        input: JSON.stringify({ secret: vectors.secret, cases: judged.map(({ input }) => input) }),
         env: { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '-mod=mod', GOPROXY: 'off' },
       })
       const verdicts = stdout.trim().split('\n')
-      expect({ stderr, judged: cases.map(({ name }, i) => [name, verdicts[i]]) }).toEqual({
+      expect({ stderr, judged: judged.map(({ name }, i) => [name, verdicts[i]]) }).toEqual({
         stderr: '',
-        judged: cases.map(({ name, accepted }) => [name, accepted ? 'ok' : 'refused']),
+        judged: judged.map(({ name, accepted }) => [name, accepted ? 'ok' : 'refused']),
       })
-    },
-    120_000, // the first `go run` compiles the standard library
-  )
+    }, 120_000) // the first `go run` compiles the standard library
+  }
 })

@@ -1,0 +1,16 @@
+// What is published: ES modules in dist/, and the same as CommonJS in dist/commonjs/ for programs and test runners that
+// cannot load ES modules by require. npm runs this before it packs, so a package without its programs cannot be made.
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+
+const folder = import.meta.dirname
+const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc')
+
+const compile = (...args) =>
+  execFileSync(process.execPath, [compiler, ...args], { cwd: folder, stdio: 'inherit' })
+
+compile('--build', 'tsconfig.build.json')
+compile('--project', 'tsconfig.commonjs.json')
+writeFileSync(join(folder, 'dist/commonjs/package.json'), '{ "type": "commonjs" }\n')

@@ -1,0 +1,149 @@
+import { execFile } from 'node:child_process'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+
+// As integrators get it: packed by npm and installed where nothing of this repository is in reach, without a network.
+const PACKAGE = fileURLToPath(new URL('..', import.meta.url))
+const require = createRequire(import.meta.url)
+const folder = mkdtempSync(join(tmpdir(), 'webhook-verify-packed-'))
+const installed = join(folder, 'node_modules/@signet/webhook-verify')
+
+type Ended = { code: number; stdout: string; stderr: string }
+
+async function run(command: string, args: readonly string[], cwd = folder): Promise<Ended> {
+  // Settings of the npm that runs these tests must not reach this one.
+  const env = { PATH: process.env['PATH'], HOME: folder }
+  try {
+    return { code: 0, ...(await promisify(execFile)(command, args, { cwd, env })) }
+  } catch (error) {
+    return error as Ended
+  }
+}
+
+const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
+
+const FLAGS = '--ignoreConfig --noEmit --strict --skipLibCheck --target es2022 --types node'.split(' ')
+const compile = (files: readonly string[], options: readonly string[]) =>
+  run(process.execPath, [require.resolve('typescript/bin/tsc'), ...FLAGS, ...options, ...files])
+
+/** Uses every entry in the words of the README; `event` narrows by its type. */
+const PROGRAM = `
+const event = verify(vectors.accepted[1].body, headers, vectors.secret, { now })
+if (event.type !== 'summary.completed') throw new Error('not narrowed')
+console.log(event.data.title)
+const answer = fromFetch({ secret: vectors.secret, now }, () => new Response(null, { status: 202 }))
+const hook = 'https://receiver.example/hook'
+answer(new Request(hook, { method: 'POST', headers, body: vectors.accepted[1].body })).then(
+  ({ status }) => console.log(status),
+)
+const handler = fromExpress({ secret: vectors.secret }, (other) => console.log(other.id))
+console.log(typeof handler)
+try {
+  verify('{}', headers, vectors.secret, { now })
+} catch (error) {
+  if (error instanceof WebhookVerificationError) console.log(error.code)
+}
+`
+const NAMES = `
+const now = () => new Date(Number(vectors.timestamp) * 1000)
+const headers = { 'X-Service-Timestamp': vectors.timestamp, 'X-Service-Signature': vectors.accepted[1].signature }
+`
+const PRINTED = 'Café – 会議 😀\nfunction\nsignature_mismatch\n202\n'
+
+const WITH_IMPORT = `
+import { readFileSync } from 'node:fs'
+import { verify, WebhookVerificationError } from '@signet/webhook-verify'
+import { webhookHandler as fromExpress } from '@signet/webhook-verify/express'
+import { webhookHandler as fromFetch } from '@signet/webhook-verify/fetch'
+const vectors = JSON.parse(readFileSync('vectors.json', 'utf8'))
+${NAMES}${PROGRAM}`
+const WITH_REQUIRE = `
+const { verify, WebhookVerificationError } = require('@signet/webhook-verify')
+const { webhookHandler: fromExpress } = require('@signet/webhook-verify/express')
+const { webhookHandler: fromFetch } = require('@signet/webhook-verify/fetch')
+const vectors = require('@signet/webhook-verify/vectors.json')
+${NAMES}${PROGRAM}`
+const IN_EXPRESS = `
+import { webhookHandler } from '@signet/webhook-verify/express'
+import express, { type Request, type Response } from 'express'
+const app = express()
+const secret = 'whsec_x'
+app.use('/other', express.json({ verify: (req, _res, bytes) => void ((req as { rawBody?: Buffer }).rawBody = bytes) }))
+app.post('/first', webhookHandler({ secret, toleranceSeconds: 300 }, async (event) => {
+  if (event.type === 'webhook.ping') console.log(event.data.message)
+}))
+app.post('/second', webhookHandler({ secret }, (event, _req: Request, res: Response) => {
+  res.status(202).json({ id: event.id })
+}))
+`
+
+const WRONG_FIELD = `
+import { type WebhookEvent } from '@signet/webhook-verify'
+export const title = (event: WebhookEvent) => (event.type === 'webhook.ping' ? event.data.title : '')
+`
+
+beforeAll(async () => {
+  const packed = await run('npm', ['pack', '--json', '--pack-destination', folder], PACKAGE)
+  const [{ filename }] = JSON.parse(packed.stdout.slice(packed.stdout.indexOf('['))) as [{ filename: string }]
+  write('package.json', '{ "private": true }')
+  const done = await run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(folder, filename)])
+  expect(done).toMatchObject({ code: 0 })
+  write('vectors.json', readFileSync(join(installed, 'vectors.json'), 'utf8'))
+  // What an integrator has beside it: Express, its types, and Node's.
+  mkdirSync(join(folder, 'node_modules/@types'))
+  for (const name of ['express', '@types/express', '@types/node']) {
+    symlinkSync(dirname(require.resolve(`${name}/package.json`)), join(folder, 'node_modules', name))
+  }
+}, 120_000)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('the packed library', () => {
+  it('brings nothing else along', () => {
+    const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as object
+    expect(manifest).not.toHaveProperty('dependencies')
+    expect(manifest).not.toHaveProperty('peerDependencies')
+    expect(readdirSync(join(folder, 'node_modules/@signet'))).toEqual(['webhook-verify'])
+  })
+
+  it.each([
+    ['ES modules', 'program.mjs', WITH_IMPORT],
+    ['CommonJS', 'program.cjs', WITH_REQUIRE],
+  ])('runs in a program of %s, its three entries sharing their errors', async (_kind, file, text) => {
+    write(file, text)
+    // Older Node 20 has no require of ES modules, and test runners have none at all.
+    const args = file.endsWith('.cjs') ? ['--no-experimental-require-module', file] : [file]
+    expect(await run(process.execPath, args)).toMatchObject({ stdout: PRINTED, stderr: '', code: 0 })
+  })
+
+  // One compiler run for several programs: each of them reads all of Node's types.
+  it('is typed for ES modules, for CommonJS and beside Express, and narrows events by their type', async () => {
+    write('typed.mts', WITH_IMPORT)
+    write('typed.cts', WITH_IMPORT)
+    write('in-express.mts', IN_EXPRESS)
+    write('wrong.mts', WRONG_FIELD)
+    // Not nodenext, whose CommonJS may require ES modules.
+    const options = ['--module', 'node16']
+    const { code, stdout } = await compile(['typed.mts', 'typed.cts', 'in-express.mts', 'wrong.mts'], options)
+    expect(stdout.trim().split('\n')).toEqual([expect.stringMatching(/^wrong\.mts.*'title' does not exist/)])
+    expect(code).toBe(2)
+  }, 120_000)
+
+  it('is typed for the older resolution, which reads no exports', async () => {
+    write('typed.ts', WITH_IMPORT)
+    const options = ['--module', 'commonjs', '--moduleResolution', 'node10', '--ignoreDeprecations', '6.0']
+    expect(await compile(['typed.ts'], options)).toMatchObject({ stdout: '', code: 0 })
+  }, 120_000)
+})
