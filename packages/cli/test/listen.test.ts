@@ -112,6 +112,16 @@ describe('listen', () => {
     ])
   })
 
+  it.each(['AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8', 'whsec_ with spaces'])(
+    'does not listen with %j for a secret, which verifies nothing',
+    async (wrong) => {
+      const ended = await world.machine.run(['listen'], { env: { SIGNET_WEBHOOK_SECRET: wrong } })
+      expect(ended).toMatchObject({ code: 2, stdout: '' })
+      expect(ended.stderr).toContain('SIGNET_WEBHOOK_SECRET is no webhook secret')
+      expect(ended.stderr).not.toContain(wrong)
+    },
+  )
+
   it('says so when it cannot verify', async () => {
     const { running, url } = await listening(['--count', '1'])
     expect(await world.service.deliver(hook(url), EVENT)).toBe(204)

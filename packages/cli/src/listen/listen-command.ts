@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { once } from 'node:events'
+import { secretsOf } from '@signet/webhook-verify'
 import { Option, type Command } from 'commander'
 import { type Context } from '../command/context.js'
 import { defineCommand, integerOption, run } from '../command/define.js'
@@ -49,6 +50,8 @@ export function listenCommand(parent: Command, host: Host): void {
 
 /** From the start of the receiver to the end of the webhook; each step undone in reverse order whatever happens. */
 async function listen(context: Context, options: Options): Promise<void> {
+  const { webhookSecret } = context.settings
+  if (webhookSecret !== undefined) requireUsable(webhookSecret)
   const interrupted = context.interruption()
   const log = new DeliveryLog(context.output, { full: options.full === true, count: options.count })
   const { host, port } = options
@@ -61,7 +64,7 @@ async function listen(context: Context, options: Options): Promise<void> {
   try {
     const webhook = options.create ? await subscribe(context, options, receiver) : null
     try {
-      const secret = webhook?.secret ?? context.settings.webhookSecret
+      const secret = webhook?.secret ?? webhookSecret
       announce(context, receiver, webhook, secret !== undefined)
       log.verifyWith(secret)
       await Promise.race([log.done, interruption(interrupted)])
@@ -75,6 +78,18 @@ async function listen(context: Context, options: Options): Promise<void> {
     { kind: 'end', accepted: log.accepted },
     () => `${log.accepted} ${log.accepted === 1 ? 'delivery' : 'deliveries'} accepted.`,
   )
+}
+
+/** Asked first: with such a secret every delivery would be refused. */
+function requireUsable(secret: string): void {
+  try {
+    secretsOf(secret)
+  } catch (error) {
+    throw new UsageError('SIGNET_WEBHOOK_SECRET is no webhook secret', {
+      cause: error,
+      hint: 'Give it whole, as it was shown when the webhook was made: whsec_ and 43 characters.',
+    })
+  }
 }
 
 async function subscribe(context: Context, options: Options, receiver: Receiver): Promise<TemporaryWebhook> {
