@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { type Tx } from '@signet/db'
 import {
   closeAccount,
   deleteAccountEndpoints,
@@ -28,6 +29,7 @@ import {
   later,
   NOW,
   pendingDeliveries,
+  retry,
 } from './support/fixtures.js'
 
 const database = useDatabase()
@@ -190,6 +192,74 @@ describe('retention', () => {
       expect(await deleteOldEvents(db, new Date(1000), 10)).toBe(1)
     })
     expect(await deleteOldEvents(db, new Date(1000), 10)).toBe(1)
+  })
+
+  describe('leaves deliveries alone', () => {
+    /** A statement that has to wait for somebody else's row fails instead. */
+    const withoutWaiting = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+      database.db.transaction(async (tx) => {
+        await tx.query(`set local lock_timeout = '100ms'`)
+        return work(tx)
+      })
+
+    /** Of one endpoint: an old event that was delivered, an old one that is still pending, and a young one. */
+    async function threeDeliveries() {
+      const { db } = database
+      const endpoint = await anEndpoint(db)
+      const summaries = [7, 8, 2000].map((ms) =>
+        aSummary({ accountId: endpoint.accountId, eventId: newEventId(new Date(ms)) }),
+      )
+      for (const summary of summaries) await ingestSummary(db, summary)
+      const events = summaries.map(({ eventId }) => ({ id: eventId, body: '{}' }))
+      const made = await dispatchEvents(db, events, NOW)
+      const [ended, pending, young] = events.map(({ id }) => made.find(({ eventId }) => eventId === id))
+      if (!ended || !pending || !young) throw new Error('three deliveries')
+      await recordAttempts(db, [aResult(ended, { kind: 'delivered' })])
+      return { endpoint, ended, pending, young }
+    }
+
+    it('lets ingest, dispatch and results go on while a batch is not committed yet', async () => {
+      const { db } = database
+      const { endpoint, ended, pending, young } = await threeDeliveries()
+      await db.transaction(async (purge) => {
+        expect(await deleteOldEvents(purge, new Date(1000), 10)).toBe(1)
+        await withoutWaiting(async (tx) => {
+          const next = aSummary({ accountId: endpoint.accountId })
+          await ingestSummary(tx, next)
+          const [made] = await dispatchEvents(tx, [{ id: next.eventId, body: '{}' }], NOW)
+          if (!made) throw new Error('no delivery')
+          const results = [made, young, pending].map((delivery) => aResult(delivery, retry()))
+          expect(await recordAttempts(tx, results)).toHaveLength(3)
+        })
+      })
+      expect(await count('webhook_deliveries', 'id', ended.id)).toBe(0)
+      expect(await deliveryState(db, pending.id)).toMatchObject({ status: 0, attempts: 1 })
+    })
+
+    it('does not wait for results that are being recorded', async () => {
+      const { db } = database
+      const { endpoint, ended, pending, young } = await threeDeliveries()
+      await db.transaction(async (results) => {
+        await recordAttempts(
+          results,
+          [pending, young].map((delivery) => aResult(delivery, retry())),
+        )
+        expect(await withoutWaiting((tx) => deleteOldEvents(tx, new Date(1000), 10))).toBe(1)
+      })
+      expect(await count('webhook_deliveries', 'id', ended.id)).toBe(0)
+      expect(await count('webhook_deliveries', 'endpoint_id', endpoint.id)).toBe(2)
+    })
+
+    it('keeps an old event until its last delivery has ended', async () => {
+      const { db } = database
+      const { ended, pending } = await threeDeliveries()
+      await deleteOldEvents(db, new Date(1000), 10)
+      expect(await count('webhook_events', 'id', ended.eventId)).toBe(0)
+      expect(await count('webhook_events', 'id', pending.eventId)).toBe(1)
+      await recordAttempts(db, [aResult(pending, { kind: 'over', error: 'http_500' })])
+      await deleteOldEvents(db, new Date(1000), 10)
+      expect(await count('webhook_events', 'id', pending.eventId)).toBe(0)
+    })
   })
 
   it('deletes endpoints that were deleted long ago once nothing refers to them', async () => {

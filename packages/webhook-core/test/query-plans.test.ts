@@ -199,7 +199,11 @@ const hotQueries: [name: string, run: (db: Queryable) => Promise<unknown>, index
       }),
     ['webhook_deliveries_event_endpoint_idx', 'webhook_deliveries_pkey'],
   ],
-  ['retention', (db) => deleteOldEvents(db, new Date(20), 10), ['webhook_events_pkey']],
+  [
+    'retention',
+    (db) => deleteOldEvents(db, new Date(20), 10),
+    ['webhook_deliveries_event_endpoint_idx', 'webhook_events_pkey'],
+  ],
   [
     'deleting the events of an account',
     (db) => deleteAccountEvents(db, accountId, 10),

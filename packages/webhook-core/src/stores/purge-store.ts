@@ -92,12 +92,19 @@ export async function deleteAccountEndpoints(db: Queryable, accountId: string): 
 
 /**
  * Retention: deletes up to `limit` of the oldest events made before `before`, with their deliveries and attempts, and says
- * how many. Ids carry their time, so the oldest are the first of the primary key; rows in use are left for the next run.
+ * how many. Ids carry their time, so the oldest are the first of the primary key. Rows in use are left for the next run, and
+ * so are events that are still being delivered: their results take locks that a batch must neither wait for nor hold.
  */
 export async function deleteOldEvents(db: Queryable, before: Date, limit: number): Promise<number> {
   const { rowCount } = await db.query(
     `delete from webhook_events where id in (
-       select id from webhook_events where id < $1 order by id limit $2 for update skip locked
+       select e.id from webhook_events e
+       where e.id < $1
+         -- Not "status = 0", as above.
+         and not exists (
+           select from webhook_deliveries d where d.event_id = e.id and d.next_attempt_at is not null
+         )
+       order by e.id limit $2 for update of e skip locked
      )`,
     [firstEventIdAt(before), limit],
   )
