@@ -7,6 +7,7 @@ import { bootstrapOrExit, run } from './bootstrap.mjs'
 const PROGRAMS = {
   auth: 'apps/auth/bench/auth.ts',
   oauth: 'apps/webhooks/bench/oauth.ts',
+  paging: 'apps/webhooks/bench/paging.ts',
   dispatch: 'apps/dispatcher/bench/dispatch.ts',
   chaos: 'apps/dispatcher/chaos/run.ts',
 }

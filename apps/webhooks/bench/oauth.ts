@@ -1,14 +1,10 @@
 // `npm run bench -- oauth [part …]`: token endpoint and Bearer authentication against bare Express routes with the same
 // statements, and Bearer authentication at 10 and at a million live tokens. One JSON line per case. Parts: issue,
 // refresh, v1, growth; all of them by default.
-import { fork, type ChildProcess } from 'node:child_process'
-import { createHash, randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { Db } from '@signet/db'
-import { freePort } from '@signet/local'
 import { type Pool } from 'undici'
-import { measure, median, type Measured, type Shoot } from './load.js'
+import { compare, measure, type Measured, type Shoot } from './load.js'
+import { report as write } from './results.js'
 import {
   codeForm,
   numbered,
@@ -19,8 +15,8 @@ import {
   seedCodes,
   seedRefreshTokens,
 } from './seed.js'
+import { startServer, type Running } from './server.js'
 
-const ROUNDS = 5
 const SECONDS = 3
 const LANES = 16
 const FEW = 10
@@ -30,58 +26,11 @@ const RATIO_GOAL = 0.7
 const P99_GOAL = 1.3
 
 const adminUrl = process.env['DATABASE_URL'] ?? ''
-const redisUrl = process.env['REDIS_URL'] ?? ''
-if (adminUrl === '' || redisUrl === '')
+if (adminUrl === '' || !process.env['REDIS_URL'])
   throw new Error('DATABASE_URL and REDIS_URL are needed: npm run bench -- oauth')
 
-type Running = { base: string; stop(): Promise<void> }
-
-/** A server in a process of its own: it and the load must not share an event loop. */
-async function startServer(file: string, databaseUrl: string): Promise<Running> {
-  const port = await freePort()
-  const base = `http://127.0.0.1:${port}`
-  const child: ChildProcess = fork(fileURLToPath(new URL(file, import.meta.url)), {
-    env: {
-      ...process.env,
-      WEBHOOKS_BASE_URL: base,
-      WEBHOOKS_PORT: String(port),
-      WEBHOOKS_INTERNAL_PORT: '0',
-      WEBHOOKS_DATABASE_URL: databaseUrl,
-      WEBHOOKS_REDIS_URL: redisUrl,
-      WEBHOOKS_IDENTITY_URL: 'http://127.0.0.1:1',
-      WEBHOOKS_IDENTITY_JWT_SECRET: randomBytes(32).toString('hex'),
-      WEBHOOKS_SECRET_KEYS: `bench:${randomBytes(32).toString('base64')}`,
-      WEBHOOKS_INTERNAL_TOKENS: `bench:${createHash('sha256').update('bench').digest('hex')}`,
-      // All requests come from one address and few accounts.
-      WEBHOOKS_RATE_LIMITS_ENABLED: 'false',
-    },
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  })
-  for (let attempt = 0; ; attempt += 1) {
-    const up = await fetch(`${base}/healthz`).then(
-      () => true,
-      () => false,
-    )
-    if (up) break
-    if (attempt > 200 || child.exitCode !== null) throw new Error(`${file} does not start`)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-  return {
-    base,
-    async stop() {
-      child.kill('SIGTERM')
-      await once(child, 'exit')
-    },
-  }
-}
-
-function report(name: string, value: number, unit: string, ratio: number, goal: number, ok: boolean): void {
-  const round = (number: number) => Math.round(number * 1000) / 1000
-  console.log(
-    JSON.stringify({ bench: 'oauth', case: name, value: round(value), unit, ratio: round(ratio), goal, ok }),
-  )
-  if (!ok) process.exitCode = 1
-}
+const report = (name: string, value: number, unit: string, ratio: number, goal: number, ok: boolean): void =>
+  write({ bench: 'oauth', case: name, value, unit, ratio, goal, ok })
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' }
 
@@ -106,23 +55,6 @@ const authenticated =
     await body.dump()
     if (statusCode !== 200) throw new Error(`/v1 answered ${statusCode}`)
   }
-
-/** Alternates between two loads, so that both see the same machine, and leaves out a first round for warming up. */
-async function compare(
-  one: () => Promise<Measured>,
-  two: () => Promise<Measured>,
-): Promise<[Measured, Measured]> {
-  const seen: [Measured[], Measured[]] = [[], []]
-  for (let round = 0; round <= ROUNDS; round += 1) {
-    const results = [await one(), await two()] as const
-    if (round > 0) results.forEach((result, index) => seen[index]?.push(result))
-  }
-  const middle = (results: Measured[]): Measured => ({
-    perSecond: median(results.map(({ perSecond }) => perSecond)),
-    p99Ms: median(results.map(({ p99Ms }) => p99Ms)),
-  })
-  return [middle(seen[0]), middle(seen[1])]
-}
 
 /** The service and its bare counterpart, measured in turns. */
 type Rivals = { service: Running; bare: Running }

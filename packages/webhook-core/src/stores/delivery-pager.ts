@@ -41,14 +41,14 @@ type Marks = {
 
 const LOG_ORDER = 'created_at desc, id desc'
 /** Rows between two marks: what a page costs at most, in index entries. */
-const STRIDE = 20_000
+const STRIDE = 5000
 /** Rows this old have no neighbours that are still to be committed, so their rank below a mark is final. */
 const SETTLED = '1 minute'
 const MAX_ENDPOINTS = 500
 
 /**
  * Pages of an endpoint's delivery log, newest first. Callers count pages; inside, each page is read from the nearest of the
- * marks that this object remembers every 20,000 rows, so going through a log of any length costs the same for every page.
+ * marks that this object remembers every 5,000 rows, so going through a log of any length costs the same for every page.
  * Only the first jump far down walks the index once, in short statements, and leaves marks for the next one.
  */
 export class DeliveryPager {
@@ -94,11 +94,9 @@ export class DeliveryPager {
     marks: Marks,
     offset: number,
   ): Promise<{ mark: Key | null; skip: number } | null> {
-    await this.#refresh(endpointId, marks)
-    const [first] = marks.list
-    if (first === undefined) return { mark: null, skip: offset }
-    const rank = offset - (await this.#countNewer(endpointId, first))
-    if (rank < 0) return { mark: null, skip: offset }
+    const newer = await this.#countAbove(endpointId, marks)
+    if (offset < newer) return { mark: null, skip: offset }
+    const rank = offset - newer
     const mark = await this.#walkTo(endpointId, marks, rank)
     return mark && { mark, skip: rank - mark.rank }
   }
@@ -119,16 +117,21 @@ export class DeliveryPager {
     return mark && rank < marks.endRank ? mark : null
   }
 
-  /** Puts a new first mark on top once enough settled rows have come in above the old one. */
-  async #refresh(endpointId: EndpointId, marks: Marks): Promise<void> {
+  /**
+   * How many rows are newer than the first mark. Once a stride of them has come in, a new first mark is put on top. Without
+   * any mark, because no row is settled, everything is above.
+   */
+  async #countAbove(endpointId: EndpointId, marks: Marks): Promise<number> {
     const [first] = marks.list
-    if (first && (await this.#countNewer(endpointId, first)) < this.#stride) return
+    const newer = first ? await this.#countNewer(endpointId, first) : Infinity
+    if (newer < this.#stride) return newer
     const top = await this.#newestSettled(endpointId)
-    if (top === null) return
+    if (top === null) return newer
     const shift = first ? await this.#countBetween(endpointId, first, top) : 0
-    if (first && shift === 0) return
+    if (first && shift === 0) return newer
     marks.list = [{ ...top, rank: 0 }, ...marks.list.map((mark) => ({ ...mark, rank: mark.rank + shift }))]
     marks.endRank += shift
+    return this.#countNewer(endpointId, top)
   }
 
   async #newestSettled(endpointId: EndpointId): Promise<Key | null> {

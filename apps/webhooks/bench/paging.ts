@@ -1,0 +1,125 @@
+// `npm run bench -- paging`: `GET /v1/webhooks/{id}/deliveries` among 10,000,000 deliveries, 2,000,000 of them of the
+// subscription that is asked for, against a log of 1,000 that has the database to itself. One JSON line per case.
+import { Db } from '@signet/db'
+import { Pool } from 'undici'
+import { compare, measure, median, type Shoot } from './load.js'
+import { seedManyLogs, seedOneLog, type Log } from './log-seed.js'
+import { report } from './results.js'
+import { numbered, prepareDatabase, seedAccessTokens, seedClient } from './seed.js'
+import { startServer, type Running } from './server.js'
+
+const FEW = 1000
+const MANY = 10_000_000
+const PAGE_SIZE = 20
+/** Fewer at a time than the machine can take: latency, not queueing. */
+const PACE = { lanes: 4, seconds: 1.5 }
+const STARTS = 5
+const FIRST_JUMP_MS = 1000
+
+const adminUrl = process.env['DATABASE_URL'] ?? ''
+if (adminUrl === '' || !process.env['REDIS_URL'])
+  throw new Error('DATABASE_URL and REDIS_URL are needed: npm run bench -- paging')
+
+/** A log behind a running service. */
+type Subject = { service: Running; log: Log }
+
+/** Asks for the page that `number` names and makes sure that it is the one. */
+const page =
+  ({ endpointId, rows }: Log, number: (pages: number) => number): Shoot =>
+  async (pool) => {
+    const wanted = number(Math.ceil(rows / PAGE_SIZE))
+    const { statusCode, body } = await pool.request({
+      method: 'GET',
+      path: `/v1/webhooks/${endpointId}/deliveries?page=${wanted}&page_size=${PAGE_SIZE}`,
+      headers: { authorization: `Bearer ${numbered('sva_', 0)}` },
+    })
+    const { items } = (await body.json()) as { items?: unknown[] }
+    const expected = Math.max(0, Math.min(PAGE_SIZE, rows - (wanted - 1) * PAGE_SIZE))
+    if (statusCode !== 200 || items?.length !== expected)
+      throw new Error(`page ${wanted}: ${statusCode} with ${items?.length} of ${expected} deliveries`)
+  }
+
+type Case = { name: string; number: (pages: number) => number; goal: number }
+
+const cases = [
+  { name: 'page 1', number: () => 1, goal: 1.3 },
+  { name: 'page 2', number: () => 2, goal: 1.3 },
+  { name: 'any page', number: (pages) => 1 + Math.floor(Math.random() * pages), goal: 2 },
+  { name: 'last page', number: (pages) => pages, goal: 2 },
+  { name: 'page 999,999', number: () => 999_999, goal: 1.3 },
+] as const satisfies Case[]
+
+async function benchPages(where: string, few: Subject, many: Subject, cases: readonly Case[]): Promise<void> {
+  const read = ({ service, log }: Subject, number: Case['number']) =>
+    measure(service.base, page(log, number), PACE)
+  for (const { name, number, goal } of cases) {
+    const [small, large] = await compare(
+      () => read(few, number),
+      () => read(many, number),
+    )
+    for (const of of ['p50', 'p99'] as const) {
+      const value = large[`${of}Ms`]
+      const ratio = value / small[`${of}Ms`]
+      report({
+        bench: 'paging',
+        case: `${name} of ${where}, ${of}`,
+        value,
+        unit: 'ms',
+        ratio,
+        goal,
+        ok: ratio <= goal,
+      })
+    }
+  }
+}
+
+async function prepare<T>(name: string, seed: (db: Db) => Promise<T>): Promise<{ url: string; logs: T }> {
+  const admin = new Db({ connectionString: adminUrl, max: 1 })
+  const url = await prepareDatabase(admin, adminUrl, name)
+  await admin.close()
+  const db = new Db({ connectionString: url, max: 1 })
+  await seedClient(db)
+  await seedAccessTokens(db, 1)
+  const logs = await seed(db)
+  await db.close()
+  return { url, logs }
+}
+
+const startedAt = performance.now()
+const alone = await prepare('bench_log_few', (db) => seedOneLog(db, FEW))
+const among = await prepare('bench_log_many', (db) => seedManyLogs(db, MANY))
+process.stderr.write(`filled in ${Math.round((performance.now() - startedAt) / 1000)} s\n`)
+
+/** A process that has just started knows no marks yet, and walks the whole log for its last page. */
+async function firstJump(url: string, log: Log): Promise<number> {
+  const times: number[] = []
+  for (let start = 0; start < STARTS; start += 1) {
+    const service = await startServer('../src/main.ts', url)
+    const pool = new Pool(service.base)
+    await page(log, () => 1)(pool, 0)
+    const sentAt = performance.now()
+    await page(log, (pages) => pages)(pool, 0)
+    times.push(performance.now() - sentAt)
+    await pool.close()
+    await service.stop()
+  }
+  return median(times)
+}
+
+const shallow = await firstJump(alone.url, alone.logs)
+const deep = await firstJump(among.url, among.logs.largest)
+report({
+  bench: 'paging',
+  case: 'first jump to the last page of 2,000,000',
+  value: deep,
+  unit: 'ms',
+  ratio: deep / shallow,
+  goal: `<= ${FIRST_JUMP_MS} ms`,
+  ok: deep <= FIRST_JUMP_MS,
+})
+
+const few = { service: await startServer('../src/main.ts', alone.url), log: alone.logs }
+const many = await startServer('../src/main.ts', among.url)
+await benchPages('2,000,000', few, { service: many, log: among.logs.largest }, cases)
+await benchPages('an ordinary log', few, { service: many, log: among.logs.ordinary }, [cases[0], cases[2]])
+await Promise.all([few.service.stop(), many.stop()])
