@@ -70,7 +70,7 @@ describe('POST /v1/webhooks', () => {
     ['http', { url: 'http://example.com/hook' }, 'url must start with https://'],
     ['credentials in the url', { url: 'https://a:b@example.com/' }, 'url must not contain credentials'],
     ['a fragment', { url: 'https://example.com/#x' }, 'url must not contain a fragment'],
-    ['a forbidden port', { url: 'https://example.com:22/' }, 'url has a port that is not allowed'],
+    ['a forbidden port', { url: 'https://example.com:22/' }, 'url has port 22, which is not allowed'],
     ['localhost', { url: 'https://localhost/' }, 'url must have a public host name'],
     ['this service', { url: 'https://hooks.signet.example/x' }, 'url must not point to this service'],
     ['the identity server', { url: 'https://identity.signet.example' }, 'url must not point to this service'],

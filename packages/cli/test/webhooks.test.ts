@@ -125,6 +125,17 @@ describe('the other webhooks commands', () => {
     expect((await world.machine.run(['webhooks', 'delete', id], world.signedIn())).code).toBe(1)
   })
 
+  it.each([
+    ['delete', '7'],
+    ['test', '7'],
+    ['deliveries', '7'],
+    ['update', '7', '--events', 'summary.completed'],
+  ])('%s names the webhook that is not there', async (...args) => {
+    const ended = await world.machine.run(['webhooks', ...args], world.signedIn())
+    expect(ended).toMatchObject({ code: 1, stdout: '' })
+    expect(ended.stderr).toContain('There is no webhook 7')
+  })
+
   it('test says whether the event was queued', async () => {
     const hook = aWebhook('summary.completed')
     hook.status = 2

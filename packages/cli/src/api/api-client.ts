@@ -1,3 +1,4 @@
+import { RefusedError } from '../errors.js'
 import { failureOf, isRecord } from './refusals.js'
 import { notThisService, type HttpClient, type HttpRequest } from './http-client.js'
 import {
@@ -14,7 +15,12 @@ import {
 export type Credential = { bearer: string; whenInvalid: string }
 
 type Options = { http: HttpClient; baseUrl: string; credential: Credential }
-type Call = Omit<HttpRequest, 'url' | 'bearer'> & { path: string; query?: Record<string, string | undefined> }
+type Call = Omit<HttpRequest, 'url' | 'bearer'> & {
+  path: string
+  query?: Record<string, string | undefined>
+  /** What the path names, for a person: the service only says that something is not there. */
+  names?: string
+}
 
 /** The `/v1` and `/account` APIs of the webhooks service, one method per call. Failures are `CliError`s. */
 export class ApiClient {
@@ -34,23 +40,21 @@ export class ApiClient {
 
   /** Replaces the events whatever else changes: what is left out of `events` is unsubscribed. */
   async updateWebhook(id: string, input: { url?: string; events: string[] }): Promise<Webhook> {
-    const call: Call = { method: 'PATCH', path: `/v1/webhooks/${encodeURIComponent(id)}`, body: input }
+    const call: Call = { method: 'PATCH', ...webhook(id), body: input }
     const { item } = await this.#object<{ item: Webhook }>(call, 'item')
     return item
   }
 
   async deleteWebhook(id: string): Promise<void> {
-    await this.#send({ method: 'DELETE', path: `/v1/webhooks/${encodeURIComponent(id)}` })
+    await this.#send({ method: 'DELETE', ...webhook(id) })
   }
 
   sendTestEvent(id: string): Promise<TestEvent> {
-    const path = `/v1/webhooks/${encodeURIComponent(id)}/test`
-    return this.#object<TestEvent>({ method: 'POST', path }, 'event_id')
+    return this.#object<TestEvent>({ method: 'POST', ...webhook(id, '/test') }, 'event_id')
   }
 
   listDeliveries(id: string, query: { page?: string; page_size?: string }): Promise<Delivery[]> {
-    const path = `/v1/webhooks/${encodeURIComponent(id)}/deliveries`
-    return this.#items<Delivery>({ method: 'GET', path, query })
+    return this.#items<Delivery>({ method: 'GET', ...webhook(id, '/deliveries'), query })
   }
 
   async listSamples(query: { event?: string; limit?: string }): Promise<Sample[]> {
@@ -72,7 +76,8 @@ export class ApiClient {
   }
 
   async revokeToken(id: string): Promise<void> {
-    await this.#send({ method: 'DELETE', path: `/account/tokens/${encodeURIComponent(id)}` })
+    const path = `/account/tokens/${encodeURIComponent(id)}`
+    await this.#send({ method: 'DELETE', path, names: `token ${id}` })
   }
 
   /** Revokes the personal token that is presented. */
@@ -92,14 +97,22 @@ export class ApiClient {
     return body as T
   }
 
-  async #send({ path, query, ...request }: Call) {
+  async #send({ path, query, names, ...request }: Call) {
     const { http, baseUrl, credential } = this.#options
     const url = new URL(baseUrl + path)
     for (const [name, value] of Object.entries(query ?? {})) {
       if (value !== undefined) url.searchParams.set(name, value)
     }
     const answer = await http.send({ ...request, url, bearer: credential.bearer })
-    if (answer.status < 200 || answer.status > 299) throw failureOf(answer, credential)
-    return answer
+    if (answer.status >= 200 && answer.status <= 299) return answer
+    const failure = failureOf(answer, credential)
+    const unknown = failure.code === 'not_found' && names !== undefined
+    throw unknown ? new RefusedError('not_found', `There is no ${names}`) : failure
   }
 }
+
+/** A webhook, or what is below it. */
+const webhook = (id: string, below = '') => ({
+  path: `/v1/webhooks/${encodeURIComponent(id)}${below}`,
+  names: `webhook ${id}`,
+})

@@ -18,7 +18,7 @@ const ownHosts = ['hooks.signet.example', 'Auth.Signet.Example.']
 const policy = new UrlPolicy({ guard: new AddressGuard({ resolver }), allowedPorts, ownHosts })
 const open = new UrlPolicy({
   guard: new AddressGuard({ allowPrivateTargets: true, resolver }),
-  allowedPorts: parsePortRanges('80,443,1024-65535'),
+  allowedPorts,
 })
 
 describe('UrlPolicy', () => {
@@ -123,6 +123,8 @@ describe('UrlPolicy', () => {
       url: 'http://localhost:8080/hook',
     })
     await expect(open.accept('http://private.example.com/hook')).resolves.toBeDefined()
+    await expect(open.accept('http://private.example.com:80/hook')).resolves.toBeDefined()
+    await expect(open.accept('https://private.example.com:80/')).rejects.toThrow(/port 80/)
     await expect(open.accept('https://[::1]:8443/')).resolves.toBeDefined()
     await expect(open.accept('ftp://localhost/')).rejects.toThrow(UrlRefusedError)
     await expect(open.accept('http://a:b@localhost:8080/')).rejects.toThrow(UrlRefusedError)

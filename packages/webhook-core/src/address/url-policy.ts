@@ -76,9 +76,11 @@ export class UrlPolicy {
   }
 
   #checkPort(url: URL): void {
-    const port = Number(url.port || (url.protocol === 'http:' ? 80 : 443))
+    // http itself is only let in together with private targets, and then on its own port too.
+    if (url.protocol === 'http:' && url.port === '') return
+    const port = Number(url.port || 443)
     if (!this.#allowedPorts.some(({ from, to }) => port >= from && port <= to)) {
-      throw new UrlRefusedError('has a port that is not allowed')
+      throw new UrlRefusedError(`has port ${port}, which is not allowed`)
     }
   }
 
