@@ -14,7 +14,8 @@ export const v1Dialect: Dialect = {
       'Cache-Control': 'no-store',
       ...(error instanceof ChallengeError ? { 'WWW-Authenticate': error.challenge } : {}),
     },
-    body: { error: { code: error.code, message: error.message } },
+    // Callers know one word for all that is our fault, a request that took too long included.
+    body: { error: { code: error.kind === 'timeout' ? 'internal' : error.code, message: error.message } },
   }),
 }
 

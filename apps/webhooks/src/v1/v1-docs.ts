@@ -47,7 +47,7 @@ export const errorReasons: readonly { status: number; code: string; when: string
     code: 'unavailable',
     when: 'a required service is down for a moment; `Retry-After` says when to try again',
   },
-  { status: 504, code: 'request_timeout', when: 'it took longer than 30 seconds' },
+  { status: 504, code: 'internal', when: 'it took longer than 30 seconds; look at the state before writing again' },
 ]
 
 const reasonOf = (status: number): string => {
@@ -57,7 +57,7 @@ const reasonOf = (status: number): string => {
 
 /** Documentation of the answers of a route: its success and the errors it can give. */
 export function responses(success: Responses, ...errors: number[]): Responses {
-  const failures = [...errors, 503].map((status) => [
+  const failures = [...errors, 500, 503, 504].map((status) => [
     status,
     { description: reasonOf(status), schema: ref('Error') },
   ])

@@ -1,0 +1,46 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { aNotice, subscribe } from './support/api-data.js'
+import { useApi, type Reply } from './support/api.js'
+
+const api = useApi()
+
+const FAILURE = { error: { code: 'internal', message: 'Something went wrong on our side' } }
+
+/** The tables behind /v1, out of reach: nobody foresaw that, and what PostgreSQL says of it names them. */
+const TABLES = ['webhook_endpoints', 'webhook_events', 'webhook_deliveries', 'recordings']
+
+async function inEachTable(from: string, to: string): Promise<void> {
+  for (const table of TABLES) await api.db.query(`alter table ${table}${from} rename to ${table}${to}`)
+}
+afterEach(() => inEachTable('_away', ''))
+
+describe('a failure that nobody foresaw', () => {
+  it('is 500 `internal` on every route, and only the log says what it was', async () => {
+    const { accountId, token } = await api.anAccount()
+    const { id } = await subscribe(api, token)
+    await inEachTable('', '_away')
+    const replies: Reply[] = [
+      await api.call('POST', '/v1/webhooks', { token, body: { url: 'https://example.com/s3cret' } }),
+      await api.call('GET', '/v1/webhooks', { token }),
+      await api.call('PATCH', `/v1/webhooks/${id}`, { token, body: {} }),
+      await api.call('DELETE', `/v1/webhooks/${id}`, { token }),
+      await api.call('POST', `/v1/webhooks/${id}/test`, { token }),
+      await api.call('GET', `/v1/webhooks/${id}/deliveries`, { token }),
+      await api.call('GET', '/v1/webhook-events/samples', { token }),
+      await api.internal('POST', '/internal/v1/summary-ready', { body: aNotice(accountId) }),
+      await api.internal('PUT', `/internal/v1/accounts/${accountId}/recordings/r`, { body: { title: 'x' } }),
+      await api.internal('DELETE', `/internal/v1/accounts/${accountId}/recordings/r`),
+      await api.internal('DELETE', `/internal/v1/accounts/${accountId}`),
+    ]
+    for (const { status, headers, body } of replies) {
+      expect([status, body]).toEqual([500, FAILURE])
+      expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
+      expect(headers.get('cache-control')).toBe('no-store')
+      expect(headers.get('retry-after')).toBeNull()
+      const requestId = headers.get('x-request-id')
+      const line = api.lines.find((one) => one['level'] === 'error' && one['request_id'] === requestId)
+      expect(JSON.stringify(line)).toMatch(/relation \\?.+ does not exist/)
+    }
+    expect(JSON.stringify(api.lines)).not.toContain('s3cret')
+  })
+})
