@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { anEmail, expectError, PASSWORD, post, type Json } from './support/api.js'
+import { anEmail, expectError, mailTo, PASSWORD, post, type Json } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
@@ -76,6 +76,36 @@ describe('CAPTCHA (9.2)', () => {
     const body = { email: anEmail(), password: PASSWORD }
     expect((await post(server, '/signup', body, { token: serviceToken() })).status).toBe(200)
     expectError(await post(server, '/signup', body, { token: 'forged' }), 400, 'captcha_failed')
+  })
+
+  it('a recovery that is refused leaves nothing behind; one with a foreign target goes to the site (0.6, 12.2)', async () => {
+    const email = anEmail()
+    const { body } = await post(
+      server,
+      '/admin/users',
+      { email, email_confirm: true },
+      { token: serviceToken() },
+    )
+    const recover = (token: string) =>
+      post(server, `/recover?redirect_to=${encodeURIComponent('https://evil.example')}`, {
+        email,
+        captcha_token: token,
+      })
+    const entries = async () => {
+      const { rows } = await server.context.db.query<{ action: string }>(
+        `select payload->>'action' as action from audit_log_entries where payload->>'actor_id' = $1`,
+        [body['id']],
+      )
+      return rows.map(({ action }) => action)
+    }
+    expectError(await recover('robot'), 400, 'captcha_failed')
+    expect(await entries()).toEqual([])
+    expect((await recover('human')).status).toBe(200)
+    const { link = '' } = await mailTo(server, email)
+    expect(new URL(link).searchParams.get('redirect_to')).toBe('https://app.example.com')
+    expectError(await recover('human'), 429, 'over_email_send_rate_limit')
+    expect(await entries()).toEqual(['user_recovery_requested'])
+    expect(server.inbox.messages({ to: email })).toHaveLength(1)
   })
 
   it('passes on the secret and the address of the client', async () => {

@@ -149,7 +149,7 @@ describe('the commands of the process (15)', () => {
     expect(await ended).toMatchObject({ code: 0 })
     const warnings = seen.stdout.split('\n').filter((line) => line.includes('OPERATOR_TOKEN'))
     expect(warnings).toHaveLength(1)
-    expect(JSON.parse(warnings[0] ?? '{}')).toMatchObject({ level: 'warn', variable: 'OPERATOR_TOKEN' })
+    expect(JSON.parse(warnings[0] ?? '{}')).toMatchObject({ level: 'warning', variable: 'OPERATOR_TOKEN' })
     expect(seen.stdout).not.toContain('secret-of-an-operator')
   })
 })

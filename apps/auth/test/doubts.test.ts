@@ -23,7 +23,7 @@ afterAll(() => server.close())
 
 it('what is switched on and cannot work is told at the start, by the names of the variables that are missing', async () => {
   await server.stop()
-  const warnings = server.lines().filter(({ level }) => level === 'warn')
+  const warnings = server.lines().filter(({ level }) => level === 'warning')
   expect(warnings).toEqual([
     expect.objectContaining({ variable: 'OPERATOR_TOKEN' }),
     expect.objectContaining({ provider: 'keycloak', missing: ['AUTH_EXTERNAL_KEYCLOAK_URL'] }),

@@ -119,7 +119,7 @@ describe('ground rules of every endpoint (0.1, 0.2, 0.4, 2.1)', () => {
     )
     const line = server.lines.find(({ request_id: id, msg }) => id === 'abc-1' && msg === 'request')
     expect(line).toMatchObject({
-      level: 'warn',
+      level: 'warning',
       component: 'api',
       method: 'POST',
       path: '/token',
@@ -128,7 +128,7 @@ describe('ground rules of every endpoint (0.1, 0.2, 0.4, 2.1)', () => {
       remote_addr: '127.0.0.1',
       grant_type: 'password',
       error_code: 'invalid_credentials',
-      duration_ms: expect.any(Number) as unknown,
+      duration: expect.any(Number) as unknown,
     })
     await get(server, '/verify?type=signup&token=secret-token')
     await get(server, '/health')
@@ -233,6 +233,9 @@ describe('faults', () => {
       expect(answer.body['error_id']).toBe(answer.headers.get('x-request-id'))
       expect(server.lines.find(({ level }) => level === 'error')).toMatchObject({
         request_id: answer.body['error_id'],
+        msg: 'request',
+        status: 500,
+        error_code: 'unexpected_failure',
         error: { message: expect.stringContaining('flow_state') as unknown },
       })
       const versioned = await post(

@@ -10,8 +10,8 @@ type Kind = MailKind | NoticeKind
 const kinds: readonly Kind[] = [...mailKinds, ...noticeKinds]
 
 const VARIABLES = [
-  ...['SiteURL', 'Email', 'NewEmail', 'OldEmail', 'SendingTo', 'Phone', 'OldPhone', 'Provider', 'FactorType'],
-  ...['Token', 'TokenHash', 'RedirectTo', 'Data.name', 'ConfirmationURL'],
+  ...['SiteURL', 'Email', 'NewEmail', 'OldEmail', 'SendingTo', 'Phone', 'OldPhone', 'Provider'],
+  ...['ProviderName', 'FactorType', 'Token', 'TokenHash', 'RedirectTo', 'Data.name', 'ConfirmationURL'],
 ]
 const [OLD_PHONE, NEW_PHONE, FREE_PHONE] = [aPhone(), aPhone(), aPhone()]
 const TARGET = 'https://other.example.com/in'
@@ -196,8 +196,8 @@ describe('the thirteen mails, from the request to the mailbox (contract 10.1 to 
     email_changed_notification: { OldEmail: /@/ },
     phone_changed_notification: { Phone: NEW_PHONE, OldPhone: OLD_PHONE },
     // Linking has copied what the provider says into the data.
-    identity_linked_notification: { Provider: 'figma', 'Data.name': 'Fig' },
-    identity_unlinked_notification: { Provider: 'figma', 'Data.name': 'Fig' },
+    identity_linked_notification: { Provider: 'figma', ProviderName: 'Figma', 'Data.name': 'Fig' },
+    identity_unlinked_notification: { Provider: 'figma', ProviderName: 'Figma', 'Data.name': 'Fig' },
     mfa_factor_enrolled_notification: { FactorType: 'totp' },
     mfa_factor_unenrolled_notification: { FactorType: 'totp' },
   }

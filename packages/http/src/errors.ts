@@ -10,7 +10,7 @@ export type ErrorHandlerOptions = {
   translate?: (error: unknown) => AppError | undefined
 }
 
-/** The last middleware: known errors as they are, all else as a fixed 500. Only 5xx is logged as an error, with cause. */
+/** The last middleware: known errors as they are, all else as a fixed 500. Only 5xx is logged as an error, with its cause. */
 export function errorHandler({
   dialect,
   translate = () => undefined,
@@ -20,8 +20,8 @@ export function errorHandler({
     const status = statusOf(error)
     const context = contextOf(res)
     context.fields['error_code'] = error.code
-    if (status >= 500)
-      context.log.error('request failed', { route: context.route, status, error: error.cause ?? error })
+    // Not of refusals: their texts are for the caller, and some quote the request.
+    if (status >= 500) context.fields['error'] = error.cause ?? error
     // Part of the answer is gone already: all that is left is to break the connection so that nobody takes it as whole.
     if (res.headersSent) return next(thrown)
     const { headers = {}, body } = dialect.render(error, req)

@@ -11,7 +11,7 @@ export type RequestContext = {
   route: string
   /** What the request has in the places of the pattern. */
   params: Readonly<Record<string, string | string[]>>
-  /** More members of the request's log line; `error_code` is set by the error handler. */
+  /** More members of the request's log line; `error_code` and, for faults, `error` are set by the error handler. */
   readonly fields: Record<string, unknown>
 }
 
@@ -53,7 +53,8 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
         path: pathOf(req),
         route,
         status,
-        duration_ms: Math.round(ms * 10) / 10,
+        // In milliseconds.
+        duration: Math.round(ms * 10) / 10,
         remote_addr: remoteAddress(req),
         ...context.fields,
       })

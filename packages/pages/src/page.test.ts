@@ -1,5 +1,14 @@
 import { describe, expect, it } from '@jest/globals'
-import { captchaPolicy, captchaWidget, errorPage, formScript, html, pageAnswer, type Page } from './index.js'
+import {
+  captchaPolicy,
+  captchaWidget,
+  errorPage,
+  formScript,
+  html,
+  pageAnswer,
+  providerLabel,
+  type Page,
+} from './index.js'
 
 const FORM_SCRIPT = '/base/form.js?v=1'
 const plain: Page = { title: 'A page', body: html`<p>Hello</p>` }
@@ -126,5 +135,18 @@ describe('a CAPTCHA', () => {
     const allowed = captchaPolicy({ provider, siteKey })['script-src'] ?? []
     const hosts = allowed.map((source) => source.replace('*.', ''))
     expect(hosts.some((host) => new URL(origin).hostname.endsWith(new URL(host).hostname))).toBe(true)
+  })
+})
+
+describe('the name of a provider', () => {
+  it.each([
+    ['github', 'GitHub'],
+    ['gitlab', 'GitLab'],
+    ['azure', 'Microsoft'],
+    ['twitter', 'X'],
+    ['google', 'Google'],
+    ['email', 'e-mail'],
+  ])('of %s is %s', (name, label) => {
+    expect(providerLabel(name)).toBe(label)
   })
 })

@@ -32,6 +32,9 @@ export type LoggerOptions = {
 
 const LEVELS = Object.fromEntries(logLevels.map((level, index) => [level, index])) as Record<LogLevel, number>
 
+/** What a line says; the rest are the words of the setting. */
+const WORDS: Partial<Record<LogLevel, string>> = { warn: 'warning' }
+
 /** One JSON object a line: `{"time","level","component","msg",…fields}`. */
 export function createLogger(options: LoggerOptions): Logger {
   return wrap(createOutput(options), { component: options.component })
@@ -40,7 +43,13 @@ export function createLogger(options: LoggerOptions): Logger {
 function wrap(output: Output, base: LogFields): Logger {
   const log = (level: LogLevel, message: string, fields: LogFields = {}) => {
     if (!output.takes(level)) return
-    const line = { time: new Date().toISOString(), level, msg: message, ...base, ...fields }
+    const line = {
+      time: new Date().toISOString(),
+      level: WORDS[level] ?? level,
+      msg: message,
+      ...base,
+      ...fields,
+    }
     output.write(JSON.stringify(redact(line)))
   }
   return {

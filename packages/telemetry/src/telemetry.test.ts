@@ -22,6 +22,12 @@ describe('createLogger', () => {
     expect(Date.parse(String(lines[0]?.['time']))).not.toBeNaN()
   })
 
+  it('calls a warning by its whole name, as the contract does', () => {
+    const { log, lines } = capture()
+    log.warn('careful')
+    expect(lines).toMatchObject([{ level: 'warning' }])
+  })
+
   it('drops lines below its level', () => {
     const { log, lines } = capture()
     log.debug('noise')

@@ -88,13 +88,13 @@ export const contents: Readonly<Record<MailKind | NoticeKind, MailContent>> = {
   identity_linked_notification: {
     subject: 'A new sign-in method was linked to your account.',
     heading: 'A sign-in method was linked',
-    sentence: 'Signing in with {{ .Provider }} was linked to your account {{ .Email }}.',
+    sentence: 'Signing in with {{ .ProviderName }} was linked to your account {{ .Email }}.',
     closing: ALARM,
   },
   identity_unlinked_notification: {
     subject: 'A sign-in method was removed from your account.',
     heading: 'A sign-in method was removed',
-    sentence: 'Signing in with {{ .Provider }} was removed from your account {{ .Email }}.',
+    sentence: 'Signing in with {{ .ProviderName }} was removed from your account {{ .Email }}.',
     closing: ALARM,
   },
   mfa_factor_enrolled_notification: {

@@ -1,3 +1,4 @@
+import { providerLabel } from '@signet/pages'
 import { type Logger } from '@signet/telemetry'
 import { type Outbound } from '../outbound/outbound.js'
 import { contents } from './contents.js'
@@ -82,6 +83,7 @@ function templateValues(siteUrl: string, variables: MailVariables): Record<strin
     Phone: variables.phone,
     OldPhone: variables.oldPhone,
     Provider: variables.provider,
+    ProviderName: variables.provider === undefined ? undefined : providerLabel(variables.provider),
     FactorType: variables.factorType,
     Data: variables.data,
   }

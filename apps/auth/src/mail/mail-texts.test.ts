@@ -34,8 +34,8 @@ const SAYS: Record<NoticeKind, string[]> = {
   password_changed_notification: ['ann@example.com'],
   email_changed_notification: ['old@example.com', 'ann@example.com'],
   phone_changed_notification: ['15550100001', '15550100002'],
-  identity_linked_notification: ['github'],
-  identity_unlinked_notification: ['github'],
+  identity_linked_notification: ['Signing in with GitHub was linked'],
+  identity_unlinked_notification: ['Signing in with GitHub was removed'],
   mfa_factor_enrolled_notification: ['totp'],
   mfa_factor_unenrolled_notification: ['totp'],
 }

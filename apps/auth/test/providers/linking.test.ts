@@ -10,7 +10,11 @@ import {
 } from '../support/provider-site.js'
 
 const LINKED = 'A new sign-in method was linked to your account.'
-const NOT_LET_IN = { error: 'access_denied', error_code: 'provider_email_needs_verification' }
+const NOT_LET_IN = {
+  error: 'access_denied',
+  error_code: 'provider_email_needs_verification',
+  error_description: expect.stringContaining('Unverified email with GitHub.') as unknown,
+}
 
 describe('account linking (contract 8.3)', () => {
   let site: ProviderSite

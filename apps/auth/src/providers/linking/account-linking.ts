@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Tx } from '@signet/db'
 import { type AppError } from '@signet/errors'
+import { providerLabel } from '@signet/pages'
 import { type Audit } from '../../audit/audit-log.js'
 import { authError, userBanned } from '../../errors/auth-error.js'
 import { type Confirmations } from '../../users/confirmations.js'
@@ -173,9 +174,11 @@ const hasOnlyUnverified = ({ profile }: External, verified: readonly string[]): 
   profile.emails.length > 0 && verified.length === 0
 
 /** One text for all cases: whether a mail could be sent depends on who else has the address. */
-const needsVerification = (provider: string): AppError =>
-  authError(
+const needsVerification = (provider: string): AppError => {
+  const name = providerLabel(provider)
+  return authError(
     'unprocessable',
     'provider_email_needs_verification',
-    `Unverified email with ${provider}. Verify it with ${provider}, or use the link in the confirmation email`,
+    `Unverified email with ${name}. Verify it with ${name}, or use the link in the confirmation email`,
   )
+}

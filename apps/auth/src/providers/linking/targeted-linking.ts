@@ -1,4 +1,5 @@
 import { isUniqueViolation, type Tx } from '@signet/db'
+import { providerLabel } from '@signet/pages'
 import { type Audit } from '../../audit/audit-log.js'
 import { authError, invalid, userBanned } from '../../errors/auth-error.js'
 import { type OneTimeTokenStore } from '../../one-time-tokens/one-time-token-store.js'
@@ -103,10 +104,11 @@ export class TargetedLinking {
         confirmation: null,
       }
     const confirmation = await requests.issue(tx, audit, adopted, provider)
+    const name = providerLabel(provider)
     const refusal = authError(
       'unprocessable',
       'email_not_confirmed',
-      `Unverified email with ${provider}. A confirmation email has been sent to your ${provider} email`,
+      `Unverified email with ${name}. A confirmation email has been sent to your ${name} email`,
     )
     return { user: adopted, linked: true, refusal, confirmation }
   }
