@@ -10,7 +10,13 @@ import {
   type MountOptions,
   type Route,
 } from '@signet/http'
-import express, { Router, type Express, type IRouter, type RequestHandler } from 'express'
+import express, {
+  Router,
+  type ErrorRequestHandler,
+  type Express,
+  type IRouter,
+  type RequestHandler,
+} from 'express'
 import { type Authenticate } from './bearer/bearer-authentication.js'
 import { type Context } from './context.js'
 import { listedCors, publicCors } from './http/cors.js'
@@ -140,6 +146,12 @@ function serve({ prefixes, routes, first, authenticate, outageCode, ...options }
       await authenticate(req, contextOf(res))
       next()
     })
+    // The router gives up on a path that it cannot decode before any of the above.
+    const onUndecodable: ErrorRequestHandler = async (error, req, res, next) => {
+      if (error instanceof URIError) await authenticate(req, contextOf(res))
+      next(error)
+    }
+    router.use(onUndecodable)
   }
   router.use(notFoundHandler(dialect))
   router.use(errorHandler({ dialect, translate: translateOutage(outageCode) }))

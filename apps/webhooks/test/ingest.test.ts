@@ -155,7 +155,10 @@ describe('POST /internal/v1/summary-ready', () => {
       { recording: { recorded_at: '2026-01-01T09:00:00' } },
       'recorded_at must be an RFC 3339 date and time',
     ],
-    ['a time that does not exist', { recording: { recorded_at: '2026-13-01T09:00:00Z' } }, undefined],
+    ['a month that does not exist', { recording: { recorded_at: '2026-13-01T09:00:00Z' } }, undefined],
+    ['a day that does not exist', { recording: { recorded_at: '2026-02-29T09:00:00+01:00' } }, undefined],
+    ['an hour that does not exist', { recording: { recorded_at: '2026-01-01T24:00:00Z' } }, undefined],
+    ['a time after the year 9999', { recording: { recorded_at: '9999-12-31T23:59:59-01:00' } }, undefined],
     ['a transcript without text', { transcript: { language: 'en' } }, 'transcript.text is required'],
     [
       'a segment whose start is text',

@@ -91,5 +91,7 @@ describe('every /v1 route', () => {
   it('hides from strangers which paths and methods exist', async () => {
     expect((await api.call('PUT', '/v1/webhooks')).status).toBe(401)
     expect((await api.call('GET', '/v1/nothing')).status).toBe(401)
+    const undecodable = await api.call('DELETE', '/v1/webhooks/%ff')
+    expect([undecodable.status, undecodable.headers.get('www-authenticate')]).toEqual([401, CHALLENGE])
   })
 })

@@ -4,6 +4,7 @@ import { createLogger, createRegistry } from '@signet/telemetry'
 import express, { type Express } from 'express'
 import request from 'supertest'
 import {
+  compileSchema,
   errorHandler,
   metricsHandler,
   mountRoutes,
@@ -102,6 +103,8 @@ describe('mountRoutes', () => {
       .post('/echo/7')
       .send({ name: 1 })
     expect(answer.body).toMatchObject({ message: 'name must be string' })
+    const either = compileSchema({ type: 'object', properties: { name: { type: ['string', 'null'] } } })
+    expect(either({ name: 1 })?.message).toBe('name must be string or null')
   })
 
   it('runs limit, then authentication, then the body parser', async () => {

@@ -21,8 +21,10 @@ function describe(error: ErrorObject): BodyProblem {
   const missing = error.keyword === 'required' ? String(error.params['missingProperty']) : ''
   const field = [path, missing].filter((part) => part !== '').join('.')
   const message =
-    missing !== ''
-      ? `${field} is required`
-      : `${field === '' ? 'The body' : field} ${error.message ?? 'is not valid'}`
+    missing !== '' ? `${field} is required` : `${field === '' ? 'The body' : field} ${reasonOf(error)}`
   return { kind: 'schema', field, keyword: error.keyword, message }
 }
+
+/** Where several types are allowed, the library lists them with bare commas. */
+const reasonOf = ({ keyword, message = 'is not valid' }: ErrorObject): string =>
+  keyword === 'type' ? message.replaceAll(',', ' or ') : message

@@ -60,10 +60,18 @@ const summaryOf = ({ label, content, format, template_name }: SummaryBody): Summ
   templateName: template_name ?? undefined,
 })
 
-const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/
+const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt ](?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/
 
 function timeOf(text: string): Date {
-  const time = new Date(RFC_3339.test(text) ? text : NaN)
-  if (Number.isNaN(time.getTime())) throw malformed('recorded_at must be an RFC 3339 date and time')
+  const time = new Date(RFC_3339.test(text) && isDay(text.slice(0, 10)) ? text : NaN)
+  // In UTC it may lie beyond the year 9999, which payloads could not write in four digits.
+  if (Number.isNaN(time.getTime()) || !/^\d/.test(time.toISOString()))
+    throw malformed('recorded_at must be an RFC 3339 date and time')
   return time
+}
+
+/** `Date` takes 30 February for 2 March. */
+function isDay(date: string): boolean {
+  const midnight = new Date(`${date}T00:00:00Z`)
+  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(date)
 }

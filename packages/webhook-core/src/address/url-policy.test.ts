@@ -61,6 +61,7 @@ describe('UrlPolicy', () => {
     ['https://@example.com/', /credentials/],
     ['https://example.com/#', /fragment/],
     ['https://example.com/#a', /fragment/],
+    ['https://example.com/\ud800x', /characters/],
     ['https://example.com:22/', /port/],
     ['https://example.com:80/', /port/],
     ['https://example.com:1023/', /port/],

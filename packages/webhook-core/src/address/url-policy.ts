@@ -64,7 +64,8 @@ export class UrlPolicy {
     // On the raw text, because the parser mends `https:example.com`, drops tabs and turns backslashes round.
     const scheme = this.#guard.allowsPrivateTargets ? /^https?:\/\//i : /^https:\/\//i
     if (!scheme.test(raw)) throw new UrlRefusedError('must start with https://')
-    if (/[\p{Cc}\s\\]/u.test(raw))
+    // Cs: half a surrogate pair, which cannot be stored as it was sent.
+    if (/[\p{Cc}\p{Cs}\s\\]/u.test(raw))
       throw new UrlRefusedError('must not contain spaces, control characters or backslashes')
     if (!URL.canParse(raw)) throw new UrlRefusedError('is not a valid URL')
     const url = new URL(raw)
