@@ -185,7 +185,11 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
 function createAgent(config: DispatcherConfig, { resolver, ca }: Partial<Ports>): Dispatcher {
   // An egress proxy resolves and judges addresses itself (contract F.5).
   if (config.proxyUrl !== undefined)
-    return new ProxyAgent({ uri: config.proxyUrl, clientTtl: CONNECTION_LIFE_MS, requestTls: { ca } })
+    return new ProxyAgent({
+      uri: config.proxyUrl,
+      clientTtl: CONNECTION_LIFE_MS,
+      requestTls: { ca, minVersion: 'TLSv1.2' },
+    })
   const guard = new AddressGuard({ allowPrivateTargets: config.allowPrivateTargets, resolver })
   return guardedAgent({
     guard,

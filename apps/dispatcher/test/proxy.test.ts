@@ -2,13 +2,15 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { startReceiver, waitFor, type Receiver } from '@signet/testkit'
+import { type Authority } from '@signet/local'
+import { createAuthority, startReceiver, waitFor, type Receiver } from '@signet/testkit'
 import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
+import { startOldReceiver } from './support/old-tls.js'
 
 const CREDENTIALS = `Basic ${Buffer.from('egress:hidden-password').toString('base64')}`
 
 /** An egress proxy: the only one that knows where `hook.example.com` is. */
-async function startProxy(receiver: Receiver) {
+async function startProxy() {
   const asked: { target: string | undefined; authorization: string | undefined }[] = []
   const sockets = new Set<Socket>()
   const server: Server = createServer()
@@ -17,7 +19,7 @@ async function startProxy(receiver: Receiver) {
     sockets.add(client)
     client.on('error', () => undefined)
     if (!url?.startsWith('hook.example.com:')) return void client.end('HTTP/1.1 403 Forbidden\r\n\r\n')
-    const upstream = connect(receiver.port, '127.0.0.1', () => {
+    const upstream = connect(Number(url.split(':')[1]), '127.0.0.1', () => {
       client.write('HTTP/1.1 200 Connection established\r\n\r\n')
       upstream.pipe(client).pipe(upstream)
     })
@@ -36,12 +38,14 @@ async function startProxy(receiver: Receiver) {
 }
 
 describe('an egress proxy', () => {
+  let authority: Authority
   let receiver: Receiver
   let proxy: Awaited<ReturnType<typeof startProxy>>
   let dispatcher: TestDispatcher
   beforeAll(async () => {
-    receiver = await startReceiver({ publicHost: 'hook.example.com' })
-    proxy = await startProxy(receiver)
+    authority = await createAuthority()
+    receiver = await startReceiver({ publicHost: 'hook.example.com', authority })
+    proxy = await startProxy()
     dispatcher = await startDispatcher({
       env: {
         DISPATCHER_PROXY_URL: proxy.url,
@@ -60,9 +64,9 @@ describe('an egress proxy', () => {
     await receiver.close()
   })
 
-  async function deliver(host: string, path: string) {
+  async function deliver(host: string, path: string, port = receiver.port) {
     const subscriber = dispatcher.subscriber()
-    const endpoint = await subscriber.endpoint(`https://${host}:${receiver.port}${path}`)
+    const endpoint = await subscriber.endpoint(`https://${host}:${port}${path}`)
     receiver.hook(path, { secret: endpoint.secret })
     await subscriber.summary()
     return waitFor(async () => {
@@ -84,6 +88,17 @@ describe('an egress proxy', () => {
     expect(await deliver('127.0.0.1', '/past')).toMatchObject({ status: 2, attempts: 2 })
     expect(receiver.deliveries({ path: '/past' })).toEqual([])
     expect(proxy.asked.at(-1)?.target).toBe(`127.0.0.1:${receiver.port}`)
+  })
+
+  it('brings nothing past the limit of TLS 1.2, which is ours all the same', async () => {
+    const old = await startOldReceiver(authority, 'hook.example.com')
+    try {
+      const row = await deliver('hook.example.com', '/old', old.port)
+      expect(row).toMatchObject({ status: 2, last_error: 'tls_error' })
+      expect(old.requests).toBe(0)
+    } finally {
+      old.close()
+    }
   })
 
   it('is not named in the log with its password', () => {

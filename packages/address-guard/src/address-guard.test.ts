@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { AddressGuard, BlockedAddressError, NameNotResolvedError } from './address-guard.js'
 import { type Resolver } from './resolver.js'
 
@@ -14,6 +14,10 @@ const look = (guard: AddressGuard, options: { all?: boolean; family?: number | '
   })
 
 describe('AddressGuard', () => {
+  afterEach(() => {
+    jest.useRealTimers()
+  })
+
   it('gives all addresses of a name when every one is public', async () => {
     const guard = new AddressGuard({ resolver: answering('1.1.1.1', '2606:4700::1111') })
     expect(await guard.addressesOf('hook.example.com')).toHaveLength(2)
@@ -39,6 +43,17 @@ describe('AddressGuard', () => {
     const guard = new AddressGuard({ resolver, resolveTimeoutMs: 20 })
     await expect(guard.addressesOf('hook.example.com')).rejects.toThrow(NameNotResolvedError)
     expect((await look(guard, { all: true })).error).toBeInstanceOf(NameNotResolvedError)
+  })
+
+  it('waits three seconds for a name and no longer', async () => {
+    jest.useFakeTimers()
+    const guard = new AddressGuard({ resolver: () => new Promise<never>(() => undefined) })
+    const outcome = jest.fn()
+    guard.addressesOf('hook.example.com').catch(outcome)
+    await jest.advanceTimersByTimeAsync(2999)
+    expect(outcome).not.toHaveBeenCalled()
+    await jest.advanceTimersByTimeAsync(1)
+    expect(outcome).toHaveBeenCalledWith(expect.any(NameNotResolvedError))
   })
 
   it('judges literals without asking the resolver', async () => {

@@ -1,8 +1,15 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import { type AddressInfo, type Socket } from 'node:net'
-import { afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  createServer as createTcpServer,
+  type AddressInfo,
+  type Server as TcpServer,
+  type Socket,
+} from 'node:net'
+import { setImmediate } from 'node:timers/promises'
+import tls from 'node:tls'
+import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { generate } from 'selfsigned'
 import { request, type Agent } from 'undici'
 import { AddressGuard, BlockedAddressError } from './address-guard.js'
@@ -16,14 +23,14 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-async function start(server: Server, host = '127.0.0.1'): Promise<Receiver> {
+async function start(server: Server | TcpServer, host = '127.0.0.1'): Promise<Receiver> {
   const receiver: Receiver = { port: 0, connections: [], hosts: [] }
   server.on('connection', (socket: Socket) => receiver.connections.push(socket))
   server.listen(0, host)
   await once(server, 'listening')
   receiver.port = (server.address() as AddressInfo).port
   cleanups.push(() => {
-    server.closeAllConnections()
+    for (const socket of receiver.connections) socket.destroy()
     server.close()
   })
   return receiver
@@ -49,6 +56,12 @@ async function post(dispatcher: Agent, url: string): Promise<number> {
   const { statusCode, body } = await request(url, { method: 'POST', body: '{}', dispatcher })
   await body.dump()
   return statusCode
+}
+
+/** After the answer the pool takes the connection back a moment later; a request before that may open another one. */
+async function idle(dispatcher: Agent): Promise<void> {
+  const isBusy = () => Object.values(dispatcher.stats).some((pool) => 'free' in pool && pool.free === 0)
+  while (isBusy()) await setImmediate()
 }
 
 describe('guardedAgent', () => {
@@ -103,6 +116,17 @@ describe('guardedAgent', () => {
     expect(receiver.connections).toHaveLength(1)
   })
 
+  it('goes on to the next address of a name when the first one does not answer', async () => {
+    const receiver = await start(createServer(answer))
+    const resolver: Resolver = () =>
+      Promise.resolve([
+        { address: '::1', family: 6 },
+        { address: '127.0.0.1', family: 4 },
+      ])
+    const guard = new AddressGuard({ allowPrivateTargets: true, resolver })
+    expect(await post(agent({ guard }), `http://hook.example.com:${receiver.port}/`)).toBe(200)
+  })
+
   it('follows no redirect', async () => {
     const inside = await start(createServer(answer))
     const receiver = await start(
@@ -127,6 +151,24 @@ describe('guardedAgent', () => {
     // Two and not one: a request may start in the instant in which the previous one still frees its connection.
     expect(receiver.connections.length).toBeLessThanOrEqual(2)
     expect(lookups).toBe(receiver.connections.length)
+  })
+
+  it('keeps a connection for 60 seconds and no longer, although it is busy', async () => {
+    const receiver = await start(createServer(answer))
+    const dispatcher = agent()
+    const startedAt = Date.now()
+    const clock = jest.spyOn(Date, 'now')
+    cleanups.push(() => clock.mockRestore())
+    const connectionsAfter = async (ms: number) => {
+      clock.mockReturnValue(startedAt + ms)
+      await post(dispatcher, `http://hook.example.com:${receiver.port}/`)
+      await idle(dispatcher)
+      return receiver.connections.length
+    }
+    expect(await connectionsAfter(0)).toBe(1)
+    expect(await connectionsAfter(30_000)).toBe(1)
+    expect(await connectionsAfter(60_000)).toBe(1)
+    expect(await connectionsAfter(60_001)).toBe(2)
   })
 
   it('gives a connection up when its life is over', async () => {
@@ -168,6 +210,55 @@ describe('guardedAgent', () => {
       const receiver = await tlsReceiver(names)
       expect(await post(agent({ ca: pems.cert }), `https://hook.example.com:${receiver.port}/`)).toBe(200)
       expect(names).toEqual(['hook.example.com', `hook.example.com:${receiver.port}`])
+    })
+
+    it('leaves the root dot of a name out of SNI, where it is not allowed', async () => {
+      const names: string[] = []
+      const receiver = await tlsReceiver(names)
+      expect(await post(agent({ ca: pems.cert }), `https://hook.example.com.:${receiver.port}/`)).toBe(200)
+      expect(names[0]).toBe('hook.example.com')
+    })
+
+    it('gives up a receiver that accepts the connection and never shakes hands', async () => {
+      const receiver = await start(createTcpServer((socket) => socket.on('error', () => undefined).resume()))
+      const url = `https://hook.example.com:${receiver.port}/`
+      await expect(post(agent({ connectTimeoutMs: 100 }), url)).rejects.toMatchObject({
+        code: 'UND_ERR_CONNECT_TIMEOUT',
+      })
+      const [socket] = receiver.connections
+      if (!socket?.destroyed) await once(socket as Socket, 'close')
+    })
+
+    it('speaks HTTP/1.1 to a receiver that would rather have HTTP/2', async () => {
+      const offered: unknown[] = []
+      const receiver = await start(
+        createTlsServer(
+          {
+            key: pems.private,
+            cert: pems.cert,
+            ALPNCallback: ({ protocols }) => {
+              offered.push(...protocols)
+              return 'http/1.1'
+            },
+          },
+          answer,
+        ),
+      )
+      expect(await post(agent({ ca: pems.cert }), `https://hook.example.com:${receiver.port}/`)).toBe(200)
+      expect(offered).toEqual(['http/1.1'])
+    })
+
+    it('speaks no TLS below 1.2, even in a process that was told to be lenient', async () => {
+      const { DEFAULT_MIN_VERSION: version, DEFAULT_CIPHERS: ciphers } = tls
+      cleanups.push(() => Object.assign(tls, { DEFAULT_MIN_VERSION: version, DEFAULT_CIPHERS: ciphers }))
+      Object.assign(tls, { DEFAULT_MIN_VERSION: 'TLSv1', DEFAULT_CIPHERS: 'DEFAULT@SECLEVEL=0' })
+      const old = await start(
+        createTlsServer({ key: pems.private, cert: pems.cert, maxVersion: 'TLSv1.1' }, answer),
+      )
+      const url = `https://hook.example.com:${old.port}/`
+      await expect(post(agent({ ca: pems.cert }), url)).rejects.toMatchObject({
+        code: expect.stringMatching(/^(EPROTO|ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION)$/),
+      })
     })
 
     it('refuses a certificate of another name', async () => {

@@ -1,4 +1,4 @@
-import { Agent, buildConnector, Pool } from 'undici'
+import { Agent, buildConnector } from 'undici'
 import { type AddressGuard } from './address-guard.js'
 
 export type GuardedAgentOptions = {
@@ -32,14 +32,17 @@ export function guardedConnector({ guard, connectTimeoutMs = 5000, ca }: Guarded
     ca,
   })
   return (options, callback) => {
+    const host = options.hostname.replace(/^\[(.*)\]$/, '$1')
     try {
-      guard.requireAllowedLiteral(options.hostname.replace(/^\[(.*)\]$/, '$1'))
+      guard.requireAllowedLiteral(host)
     } catch (error) {
       // Later, as for every other connection failure: the client is not ready for a callback during the call.
       queueMicrotask(() => callback(error as Error, null))
       return
     }
-    connect(options, callback)
+    // The root dot names the same host, but SNI must come without it (RFC 6066 section 3).
+    const servername = host.endsWith('.') ? host.slice(0, -1) : options.servername
+    connect({ ...options, servername }, callback)
   }
 }
 
@@ -56,7 +59,5 @@ export function guardedAgent(options: GuardedAgentOptions): Agent {
     headersTimeout: 0,
     bodyTimeout: 0,
     pipelining: 1,
-    // The default makes a bare Client for one connection per origin, and that one has no limited life.
-    factory: (origin, poolOptions) => new Pool(origin, poolOptions),
   })
 }
