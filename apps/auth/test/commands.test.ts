@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { freePort } from '@signet/local'
-import { createTestDatabase, waitFor, type TestDatabase } from '@signet/testkit'
+import { createTestDatabase, startOtlpCollector, waitFor, type TestDatabase } from '@signet/testkit'
 import pg from 'pg'
 import { anEmail, PASSWORD, post } from './support/api.js'
 import { JWT_SECRET, SITE } from './support/server.js'
@@ -134,6 +134,34 @@ describe('the commands of the process (15)', () => {
     } finally {
       await client.end()
     }
+  })
+
+  it('sends traces over gRPC, where that is asked for, and the rest of them when it stops (12.4)', async () => {
+    const [port, collector] = [await freePort(), await startOtlpCollector()]
+    try {
+      const { child, ended } = start([], {
+        ...environment(port),
+        AUTH_TRACING_ENABLED: 'true',
+        OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.grpcUrl,
+        OTEL_BSP_SCHEDULE_DELAY: '600000',
+      })
+      await untilHealthy(port)
+      expect((await fetch(`http://127.0.0.1:${port}/settings`)).status).toBe(200)
+      child.kill('SIGTERM')
+      expect(await ended).toMatchObject({ code: 0, stderr: '' })
+      expect(collector.spans.map(({ name }) => name)).toContain('GET /settings')
+      expect(new Set(collector.messages.map(({ via }) => via))).toEqual(new Set(['grpc']))
+    } finally {
+      await collector.close()
+    }
+  })
+
+  it('names the protocol of the collector that it does not speak, and those that it does (12.4)', async () => {
+    const { code, stderr } = await start([], { ...environment(), OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' })
+      .ended
+    expect(code).toBe(1)
+    expect(stderr).toContain('OTEL_EXPORTER_OTLP_PROTOCOL must be one of http/protobuf, grpc')
   })
 
   it('reads .env, below the environment, and warns of variables that are not supported (11)', async () => {

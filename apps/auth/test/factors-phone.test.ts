@@ -10,8 +10,8 @@ import {
   type Session,
   type SignedUp,
 } from './support/api.js'
-import { startServer, type TestServer } from './support/server.js'
-import { startSmsGateway, type SmsGateway } from './support/sms-gateway.js'
+import { type TestServer } from './support/server.js'
+import { startSmsServer, type SmsGateway } from './support/sms-gateway.js'
 
 const TEST_PHONE = '4915199999999'
 
@@ -19,23 +19,15 @@ describe('phone factors (1.20)', () => {
   let gateway: SmsGateway
   let server: TestServer
   beforeAll(async () => {
-    gateway = await startSmsGateway()
-    server = await startServer(
-      {
-        ...gateway.env,
-        AUTH_MAILER_AUTOCONFIRM: 'true',
-        AUTH_MFA_PHONE_ENROLL_ENABLED: 'true',
-        AUTH_MFA_PHONE_VERIFY_ENABLED: 'true',
-        AUTH_MFA_PHONE_TEMPLATE: 'Second step: {{ .Code }}',
-        AUTH_SMS_TEST_OTP: `${TEST_PHONE}:424242`,
-      },
-      { smsUrls: gateway.urls },
-    )
+    ;({ gateway, server } = await startSmsServer({
+      AUTH_MAILER_AUTOCONFIRM: 'true',
+      AUTH_MFA_PHONE_ENROLL_ENABLED: 'true',
+      AUTH_MFA_PHONE_VERIFY_ENABLED: 'true',
+      AUTH_MFA_PHONE_TEMPLATE: 'Second step: {{ .Code }}',
+      AUTH_SMS_TEST_OTP: `${TEST_PHONE}:424242`,
+    }))
   })
-  afterAll(async () => {
-    await server.close()
-    gateway.close()
-  })
+  afterAll(() => server.close())
   beforeEach(() => gateway.refuse(false))
 
   const enroll = (user: SignedUp, body: Json) =>

@@ -1,26 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { aPhone, expectError, get, PASSWORD, post, put, type Json } from './support/api.js'
-import { startServer, type TestServer } from './support/server.js'
-import { startSmsGateway, type SmsGateway } from './support/sms-gateway.js'
+import { type TestServer } from './support/server.js'
+import { startSmsServer, type SmsGateway } from './support/sms-gateway.js'
 
 describe('codes by SMS, through a gateway (1.4, 1.9, 1.12, 1.15 and 10.4)', () => {
   let gateway: SmsGateway
   let server: TestServer
   beforeAll(async () => {
-    gateway = await startSmsGateway()
-    server = await startServer(
-      {
-        ...gateway.env,
-        AUTH_SMS_TEMPLATE: 'App: {{ .Code }}',
-        AUTH_SECURITY_UPDATE_PASSWORD_REQUIRE_REAUTHENTICATION: 'true',
-      },
-      { smsUrls: gateway.urls },
-    )
+    ;({ gateway, server } = await startSmsServer({
+      AUTH_SMS_TEMPLATE: 'App: {{ .Code }}',
+      AUTH_SECURITY_UPDATE_PASSWORD_REQUIRE_REAUTHENTICATION: 'true',
+    }))
   })
-  afterAll(async () => {
-    await server.close()
-    gateway.close()
-  })
+  afterAll(() => server.close())
   const sentTo = (phone: string) => gateway.messages.filter(({ to }) => to.endsWith(phone))
   const verify = (phone: string, type = 'sms') =>
     post(server, '/verify', { type, phone, token: gateway.codeFor(phone) })

@@ -2,9 +2,7 @@ import { createServer } from 'node:http'
 import { once } from 'node:events'
 import { type AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { ConfigError } from '@signet/config'
 import { startOtlpCollector, waitFor, type CollectedSpan, type OtlpCollector } from '@signet/testkit'
-import { loadAuthConfig } from '../src/config.js'
 import { anEmail, get, mailTo, PASSWORD, post, put } from './support/api.js'
 import { depart, providerEnv, startFakeProvider, type FakeProvider } from './support/fake-provider.js'
 import { freePort, startServed, type ServedProcess } from './support/server.js'
@@ -219,60 +217,6 @@ describe('a service whose collector is down', () => {
   )
 })
 
-describe('a service that Prometheus scrapes (contract 12.5)', () => {
-  it('answers on a listener of its own at `/`, and nowhere on the public one', async () => {
-    const port = await freePort()
-    const server = await startServed({
-      AUTH_METRICS_ENABLED: 'true',
-      AUTH_METRICS_EXPORTER: 'prometheus',
-      OTEL_EXPORTER_PROMETHEUS_HOST: '127.0.0.1',
-      OTEL_EXPORTER_PROMETHEUS_PORT: String(port),
-      AUTH_RATE_LIMIT_EMAIL_SENT: '1',
-    })
-    cleanups.push(() => server.close())
-    for (let i = 0; i < 2; i++) await post(server, '/magiclink', { email: anEmail() })
-    const scraped = await fetch(`http://127.0.0.1:${port}/`)
-    expect(scraped.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)
-    const text = await scraped.text()
-    const lines = text.split('\n')
-    expect(lines).toEqual(
-      expect.arrayContaining([
-        'auth_running 1',
-        'http_status_codes{code="200",http_route="/magiclink"} 1',
-        'http_status_codes{code="429",http_route="/magiclink"} 1',
-        'http_request_duration_seconds_count{method="POST",route="/magiclink",status_class="4xx"} 1',
-        'auth_email_rate_limit_counter{path="/magiclink"} 1',
-        'global_auth_email_send_operations_total{type="confirmation"} 1',
-        'auth_generate_from_password_submitted 2',
-        'auth_generate_from_password_completed 2',
-        'auth_compare_hash_and_password_submitted 0',
-        'auth_compare_hash_and_password_completed 0',
-        'auth_cleanup_affected_rows 0',
-      ]),
-    )
-    expect(text).toContain('nodejs_eventloop_lag_seconds')
-    expect((await get(server, '/metrics')).status).toBe(404)
-    await server.stop()
-    await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow()
-  })
-
-  it('counts mails that could not be sent', async () => {
-    const port = await freePort()
-    const server = await startServed({
-      AUTH_METRICS_ENABLED: 'true',
-      AUTH_METRICS_EXPORTER: 'prometheus',
-      OTEL_EXPORTER_PROMETHEUS_HOST: '127.0.0.1',
-      AUTH_OTEL_EXPORTER_PROMETHEUS_PORT: String(port),
-      AUTH_SMTP_PORT: String(await freePort()),
-    })
-    cleanups.push(() => server.close())
-    expect((await post(server, '/signup', { email: anEmail(), password: PASSWORD })).status).toBe(500)
-    const text = await (await fetch(`http://127.0.0.1:${port}/`)).text()
-    expect(text).toContain('global_auth_email_send_operations_total{type="confirmation"} 1')
-    expect(text).toContain('global_auth_email_send_errors_total{type="confirmation"} 1')
-  })
-})
-
 describe('a service with DEBUG=true', () => {
   it('logs what the OpenTelemetry SDK does', async () => {
     const collector = await startOtlpCollector()
@@ -288,71 +232,5 @@ describe('a service with DEBUG=true', () => {
       describe: 'diagnostics',
     })
     expect(JSON.stringify(server.lines())).not.toContain('topsecret')
-  })
-})
-
-describe('settings of telemetry', () => {
-  const required = {
-    AUTH_SITE_URL: 'https://app.example.com',
-    AUTH_API_EXTERNAL_URL: 'https://auth.example.com',
-    AUTH_DB_DRIVER: 'postgres',
-    DATABASE_URL: 'postgres://127.0.0.1/auth',
-    AUTH_JWT_SECRET: 'test-secret-0123456789-abcdefghijklmnopqrstuvwxyz',
-    AUTH_EXTERNAL_EMAIL_ENABLED: 'false',
-  }
-  const problemsOf = (env: Record<string, string>): readonly string[] => {
-    try {
-      loadAuthConfig({ ...required, ...env })
-    } catch (error) {
-      if (error instanceof ConfigError) return error.problems
-      throw error
-    }
-    return []
-  }
-
-  it.each([
-    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
-    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'ftp://collector'],
-    ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'nonsense'],
-    ['OTEL_EXPORTER_OTLP_METRICS_ENDPOINT', 'http://'],
-    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'http/json'],
-    ['OTEL_EXPORTER_OTLP_HEADERS', 'no-equals-sign'],
-    ['OTEL_EXPORTER_OTLP_HEADERS', 'a b=c'],
-    ['OTEL_EXPORTER_OTLP_HEADERS', 'key=%zz'],
-    ['OTEL_EXPORTER_OTLP_TIMEOUT', '10s'],
-    ['OTEL_EXPORTER_OTLP_COMPRESSION', 'zstd'],
-    ['OTEL_RESOURCE_ATTRIBUTES', '=x'],
-    ['OTEL_TRACES_SAMPLER', 'sometimes'],
-    ['OTEL_TRACES_SAMPLER_ARG', '1.5'],
-    ['OTEL_BSP_SCHEDULE_DELAY', '-7'],
-    ['OTEL_METRIC_EXPORT_INTERVAL', '7'],
-    ['OTEL_EXPORTER_PROMETHEUS_PORT', '70000'],
-    ['AUTH_OTEL_EXPORTER_PROMETHEUS_PORT', 'x'],
-  ])('refuse %s=%s by name and without the value', (name, value) => {
-    const problems = problemsOf({ [name]: value })
-    expect(problems).toHaveLength(1)
-    expect(problems[0]).toMatch(new RegExp(`^${name} must `))
-    expect(problems[0]?.slice(name.length)).not.toContain(value)
-  })
-
-  it('refuse a path in the address of a gRPC collector', () => {
-    const env = {
-      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
-      OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example.com/v1/traces',
-    }
-    expect(problemsOf(env)).toEqual([expect.stringMatching(/^OTEL_EXPORTER_OTLP_ENDPOINT must have no path/)])
-    expect(problemsOf({ ...env, OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example.com:4317' })).toEqual(
-      [],
-    )
-  })
-
-  it('read the lists of OpenTelemetry in its own encoding', () => {
-    const config = loadAuthConfig({
-      ...required,
-      OTEL_EXPORTER_OTLP_HEADERS: 'api-key=a%2Cb, other=x=y',
-      OTEL_RESOURCE_ATTRIBUTES: 'region=eu%20west',
-    })
-    expect(config.otlpHeaders).toEqual({ 'api-key': 'a,b', other: 'x=y' })
-    expect(config.otelResourceAttributes).toEqual({ region: 'eu west' })
   })
 })

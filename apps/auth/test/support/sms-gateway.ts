@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo } from 'node:net'
 import { type SmsProvider } from '../../src/sms/sms-sender.js'
+import { startServer, type TestServer } from './server.js'
 
 export type Sms = { to: string; text: string; channel: string }
 
@@ -62,6 +63,20 @@ export const gatewayApis: Readonly<Record<SmsProvider, Api>> = {
     taken: { status: 200, body: { messages: [{ status: '0', 'message-id': 'vo1' }] } },
     refused: { status: 200, body: { messages: [{ status: '3', 'error-text': 'Invalid to address' }] } },
   },
+}
+
+/** A service that sends its messages through a gateway of its own, which ends with it. */
+export async function startSmsServer(
+  env: Record<string, string> = {},
+  start: typeof startServer = startServer,
+): Promise<{ server: TestServer; gateway: SmsGateway }> {
+  const gateway = await startSmsGateway()
+  const server = await start({ ...gateway.env, ...env }, { smsUrls: gateway.urls })
+  const close = async () => {
+    await server.close()
+    gateway.close()
+  }
+  return { gateway, server: { ...server, close } }
 }
 
 export async function startSmsGateway(provider: SmsProvider = 'twilio'): Promise<SmsGateway> {

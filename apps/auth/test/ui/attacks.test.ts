@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { formOf } from '@signet/testkit'
-import { loadAuthConfig } from '../../src/config.js'
 import { aUser, get, mailTo, PASSWORD, post } from '../support/api.js'
-import { startFakeProvider } from '../support/fake-provider.js'
 import { startServer, type TestServer } from '../support/server.js'
 import { aBrowser, APPLICATION, noticeOf, settle, signIn, startUi, uiPath } from './support.js'
 
@@ -200,59 +198,6 @@ describe('signing in', () => {
     const log = JSON.stringify(server.lines)
     expect(secrets.filter((secret) => secret === '' || log.includes(secret))).toEqual([])
     expect(log).toContain('/ui/sign-in')
-  })
-})
-
-describe('with CAPTCHA', () => {
-  const env = {
-    AUTH_SECURITY_CAPTCHA_ENABLED: 'true',
-    AUTH_SECURITY_CAPTCHA_SECRET: 'secret',
-    AUTH_UI_ENABLED: 'true',
-  }
-
-  it('does not start without the key of the widget', () => {
-    const config = {
-      AUTH_SITE_URL: 'https://app.example.com',
-      AUTH_API_EXTERNAL_URL: 'https://auth.example.com',
-      AUTH_DB_DRIVER: 'postgres',
-      DATABASE_URL: 'postgres://127.0.0.1:1/none',
-      AUTH_JWT_SECRET: 'test-secret-0123456789-abcdefghijklmnopqrstuvwxyz',
-      AUTH_EXTERNAL_EMAIL_ENABLED: 'false',
-      ...env,
-    }
-    expect(() => loadAuthConfig(config)).toThrow('AUTH_UI_CAPTCHA_SITE_KEY')
-    expect(loadAuthConfig({ ...config, AUTH_UI_CAPTCHA_SITE_KEY: 'site-key' }).uiEnabled).toBe(true)
-  })
-
-  it('asks on each form that sends or signs in, and lets only the widget in', async () => {
-    const service = await startFakeProvider()
-    service.answer('POST /verify', ({ form }) => ({ body: { success: form['response'] === 'solved' } }))
-    const url = `${service.url}/verify`
-    const own = await startUi(
-      { ...env, AUTH_UI_CAPTCHA_SITE_KEY: 'site-key', AUTH_ALLOW_PRIVATE_PROVIDER_URLS: 'true' },
-      { captchaUrls: { hcaptcha: url, turnstile: url } },
-    )
-    const browser = aBrowser(own)
-    for (const [path, fields] of [
-      ['/ui', { identifier: 'x@example.com', password: PASSWORD }],
-      ['/ui/sign-up', { identifier: 'x@example.com', password: PASSWORD }],
-      ['/ui/forgot', { email: 'x@example.com' }],
-    ] as const) {
-      const page = await browser.get(path)
-      expect(page.text).toContain('data-sitekey="site-key"')
-      expect(page.text).toContain('<noscript>')
-      expect(page.headers.get('content-security-policy')).toContain(
-        "' https://hcaptcha.com https://*.hcaptcha.com; frame-src",
-      )
-      const action = path === '/ui' ? '/ui/sign-in' : path
-      const seen = await browser.submit(page, action, fields)
-      expect([seen.status, noticeOf(seen)]).toEqual([400, expect.stringContaining('you are a person')])
-    }
-    const page = await browser.get('/ui/sign-up')
-    const fields = { identifier: 'x@example.com', password: PASSWORD, 'h-captcha-response': 'solved' }
-    expect((await browser.submit(page, '/ui/sign-up', fields)).text).toContain('Check your mail')
-    await own.close()
-    service.close()
   })
 })
 

@@ -13,7 +13,7 @@ import { type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { anEmail, aPhone, aUser, get, mailTo, PASSWORD, post } from '../support/api.js'
 import { providerEnv, startFakeProvider, type FakeProvider } from '../support/fake-provider.js'
 import { type TestServer } from '../support/server.js'
-import { startSmsGateway, type SmsGateway } from '../support/sms-gateway.js'
+import { startSmsServer, type SmsGateway } from '../support/sms-gateway.js'
 import { aUserWithTotp, pkce, startUi, uiPath } from './support.js'
 
 const executable = chromiumPath()
@@ -33,16 +33,11 @@ describeInBrowser('the sign-in page in Chromium', () => {
   let foreign: string[]
 
   beforeAll(async () => {
-    gateway = await startSmsGateway()
     provider = await startFakeProvider()
-    server = await startUi(
-      {
-        ...gateway.env,
-        ...providerEnv('gitlab', provider.url),
-        ...providerEnv('github', provider.url),
-      },
-      { smsUrls: gateway.urls },
-    )
+    ;({ gateway, server } = await startSmsServer(
+      { ...providerEnv('gitlab', provider.url), ...providerEnv('github', provider.url) },
+      startUi,
+    ))
     application = createServer((_, res) => res.end('<title>Application</title>')).listen(0, '127.0.0.1')
     await once(application, 'listening')
     home = `http://127.0.0.1:${(application.address() as AddressInfo).port}/signed-in`
@@ -52,7 +47,6 @@ describeInBrowser('the sign-in page in Chromium', () => {
     await browser.close()
     application.close()
     await server.close()
-    gateway.close()
     provider.close()
   })
   beforeEach(async () => {

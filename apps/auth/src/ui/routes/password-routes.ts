@@ -1,5 +1,6 @@
-import { route, type Answer, type Route } from '@signet/http'
-import { pageDocs, pageForm, type Caller, type PageForm } from '../desk.js'
+import { route, type Answer, type RequestContext, type Route } from '@signet/http'
+import { type RequestMeta } from '../../requests/request-meta.js'
+import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../desk.js'
 import { passwordPage, type PasswordView } from '../pages/password-page.js'
 import { type Person } from '../progress.js'
 import { orShow, type Refusal } from '../refusals.js'
@@ -47,18 +48,35 @@ export const passwordRoutes = (deps: UiDeps): Route[] => [
           )
           return deps.progress.next(res, person, { ...sent.visit, next: null })
         },
-        async (refusal) => {
-          if (refusal.code !== 'reauthentication_needed')
-            return show(deps, sent, person, refusal, asksOf(refusal.code, sent.text('asks')))
-          await deps.reauthentications.sendNonce(person.user, meta)
-          return show(deps, sent, person, { ...refusal, notice: SENT }, 'nonce')
-        },
+        (refusal) =>
+          refusal.code === 'reauthentication_needed'
+            ? askForNonce(deps, context, { sent, person, meta, refusal })
+            : show(deps, sent, person, refusal, asksOf(refusal.code, sent.text('asks'))),
       )
     },
   }),
 ]
 
 const SENT = 'This is an old sign-in, so we sent you a code. Enter it together with the new password.'
+const NOT_SENT =
+  'No further code can be sent right now. If you have one already, enter it together with the new password.'
+
+type Refused = { sent: Sent; person: Person; meta: RequestMeta; refusal: Refusal }
+
+/** Sends a code and asks for it. Where none can be sent so soon, the one before is still good. */
+const askForNonce = (
+  deps: UiDeps,
+  context: RequestContext,
+  { sent, person, meta, refusal }: Refused,
+): Promise<Answer> =>
+  orShow(
+    context,
+    async () => {
+      await deps.reauthentications.sendNonce(person.user, meta)
+      return show(deps, sent, person, { ...refusal, notice: SENT }, 'nonce')
+    },
+    (unsent) => show(deps, sent, person, { ...unsent, notice: NOT_SENT }, 'nonce'),
+  )
 
 /** Somebody who is signed in with nothing left to prove. */
 async function readyPerson({ progress }: UiDeps, { browser }: Caller): Promise<Person | null> {

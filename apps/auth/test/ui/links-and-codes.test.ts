@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { anEmail, aPhone, aUser, mailTo, PASSWORD } from '../support/api.js'
+import { type TestServer } from '../support/server.js'
+import { startSmsServer, type SmsGateway } from '../support/sms-gateway.js'
+import { aBrowser, APPLICATION, noticeOf, settle, signIn, startUi, uiPath } from './support.js'
+
+let server: TestServer
+let gateway: SmsGateway
+beforeAll(async () => {
+  ;({ gateway, server } = await startSmsServer({}, startUi))
+})
+afterAll(() => server.close())
+
+describe('links and codes', () => {
+  it('sign in by a mailed link, in the browser that asked for it only', async () => {
+    const user = await aUser(server)
+    const browser = aBrowser(server)
+    const page = await browser.get(uiPath({ redirect_to: APPLICATION }))
+    const before = (await mailTo(server, user.email)).mail
+    await browser.submit(page, '/ui/mail', { identifier: user.email })
+    const { link = '' } = await mailTo(server, user.email, before)
+    const other = aBrowser(server)
+    const followed = await other.get(link)
+    expect(noticeOf(await settle(other, followed))).toContain('another browser')
+    // What the other browser could not use still belongs to this one.
+    const done = await settle(browser, await browser.get(followed.location ?? ''))
+    expect(done.location).toContain(`${APPLICATION}#access_token=`)
+  })
+
+  it('do not serve another visit than the one they were asked for', async () => {
+    const user = await aUser(server)
+    const browser = aBrowser(server)
+    const before = (await mailTo(server, user.email)).mail
+    await browser.submit(await browser.get(uiPath({ redirect_to: APPLICATION })), '/ui/mail', {
+      identifier: user.email,
+    })
+    const { link = '' } = await mailTo(server, user.email, before)
+    const back = new URL((await browser.get(link)).location ?? '')
+    back.searchParams.set('redirect_to', 'https://other.example.com/elsewhere')
+    const seen = await browser.get(back.href)
+    expect([seen.status, seen.location]).toEqual([400, null])
+  })
+
+  it('look the same for addresses that nobody has, and send nothing there', async () => {
+    const user = await aUser(server)
+    const nobody = anEmail()
+    for (const [path, action, field] of [
+      ['/ui', '/ui/mail', 'identifier'],
+      ['/ui/forgot', '/ui/forgot', 'email'],
+    ] as const) {
+      const seen = await Promise.all(
+        [user.email, nobody].map(async (address) => {
+          const browser = aBrowser(server)
+          const { status, text } = await browser.submit(await browser.get(path), action, { [field]: address })
+          return { status, text: masked(text, address) }
+        }),
+      )
+      expect(seen[0]).toEqual(seen[1])
+    }
+    expect(server.inbox.messages({ to: nobody })).toEqual([])
+  })
+
+  it('ask twice within a minute without telling who has an account', async () => {
+    const user = await aUser(server)
+    const texts: string[] = []
+    for (let i = 0; i < 2; i += 1) {
+      const browser = aBrowser(server)
+      const page = await browser.get('/ui/forgot')
+      texts.push(masked((await browser.submit(page, '/ui/forgot', { email: user.email })).text, user.email))
+    }
+    expect(texts[0]).toBe(texts[1])
+  })
+
+  it('let somebody choose a new password, and go on to the application', async () => {
+    const user = await aUser(server)
+    const before = (await mailTo(server, user.email)).mail
+    const browser = aBrowser(server)
+    const page = await browser.get(uiPath({ redirect_to: APPLICATION }, '/forgot'))
+    await browser.submit(page, '/ui/forgot', { email: user.email })
+    const { link = '' } = await mailTo(server, user.email, before)
+    const form = await settle(browser, await browser.get(link))
+    expect(form.text).toContain('Choose a new password')
+    const same = await browser.submit(form, '/ui/password', { password: PASSWORD })
+    expect(noticeOf(same)).toContain('different from the old')
+    const done = await browser.submit(same, '/ui/password', { password: 'another horse battery' })
+    expect(done.location).toContain(`${APPLICATION}#access_token=`)
+    const again = await signIn(aBrowser(server), user)
+    expect([again.status, noticeOf(again)]).toEqual([400, 'The address or the password is not right.'])
+  })
+
+  it('sign in by phone, only numbers that somebody has', async () => {
+    const phone = aPhone()
+    const registering = aBrowser(server)
+    const form = await registering.get('/ui/sign-up')
+    const sent = await registering.submit(form, '/ui/sign-up', {
+      identifier: `+${phone}`,
+      password: PASSWORD,
+    })
+    await registering.submit(sent, '/ui/code', { code: gateway.codeFor(phone) })
+    server.clock.advance(120_000)
+
+    const browser = aBrowser(server)
+    const asked = await browser.submit(await browser.get('/ui/phone'), '/ui/phone', { phone: `+${phone}` })
+    const done = await settle(
+      browser,
+      await browser.submit(asked, '/ui/code', { code: gateway.codeFor(phone) }),
+    )
+    expect(done.text).toContain(phone)
+
+    const count = gateway.messages.length
+    const nobody = aBrowser(server)
+    const unknown = await nobody.submit(await nobody.get('/ui/phone'), '/ui/phone', { phone: `+${aPhone()}` })
+    expect(unknown.text).toContain('Enter the code')
+    expect(gateway.messages).toHaveLength(count)
+  })
+})
+
+/** A page without what differs by visit. */
+const masked = (text: string, address: string): string =>
+  text
+    .replaceAll(address, 'ADDRESS')
+    .replace(/name="csrf" value="[^"]*"/g, '')
+    .replace(/nonce="[^"]*"/g, '')

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { anEmail } from '../support/api.js'
+import { providerEnv, startFakeProvider, type FakeProvider } from '../support/fake-provider.js'
+import { type TestServer } from '../support/server.js'
+import { aBrowser, APPLICATION, noticeOf, settle, startUi, uiPath } from './support.js'
+
+let server: TestServer
+let provider: FakeProvider
+beforeAll(async () => {
+  provider = await startFakeProvider()
+  server = await startUi(providerEnv('gitlab', provider.url))
+})
+afterAll(async () => {
+  await server.close()
+  provider.close()
+})
+
+describe('providers', () => {
+  const profile = (email: string) => {
+    provider.answer('POST /oauth/token', { body: { access_token: 'provider-token', token_type: 'bearer' } })
+    provider.answer('GET /api/v4/user', {
+      body: { id: email, email, name: 'Ada', confirmed_at: '2020-01-01T00:00:00Z' },
+    })
+    provider.answer('GET /api/v4/user/emails', { body: [] })
+  }
+  const goOut = async (browser: ReturnType<typeof aBrowser>) => {
+    const page = await browser.get(uiPath({ redirect_to: APPLICATION }))
+    const out = await browser.submit(page, '/ui/provider', { provider: 'gitlab' })
+    return new URL(out.location ?? '').searchParams.get('state') ?? ''
+  }
+
+  it('sign in, and the token of the provider goes to nobody', async () => {
+    profile(anEmail())
+    const browser = aBrowser(server)
+    const state = await goOut(browser)
+    const done = await settle(browser, await browser.get(`/callback?state=${state}&code=the-code`))
+    expect(done.location).toContain(`${APPLICATION}#access_token=`)
+    expect(done.location).not.toContain('provider-token')
+  })
+
+  it('do not sign another browser in', async () => {
+    profile(anEmail())
+    const state = await goOut(aBrowser(server))
+    const victim = aBrowser(server)
+    const seen = await settle(victim, await victim.get(`/callback?state=${state}&code=the-code`))
+    expect([seen.status, noticeOf(seen)]).toEqual([400, expect.stringContaining('another browser')])
+    expect((await victim.get('/ui')).text).not.toContain('You are signed in')
+  })
+
+  it('that refuse lead back to the page, in our words', async () => {
+    const browser = aBrowser(server)
+    const state = await goOut(browser)
+    const back = await browser.get(
+      `/callback?state=${state}&error=access_denied&error_description=Call+0800+EVIL`,
+    )
+    const seen = await settle(browser, back)
+    expect(noticeOf(seen)).toBe('This did not work. Please try again.')
+    expect(seen.text).not.toContain('EVIL')
+  })
+
+  it('that could only end in an error are not offered: settings are missing, or callers must say more', async () => {
+    const own = await startUi({
+      ...providerEnv('figma', provider.url),
+      ...providerEnv('workos', provider.url),
+      AUTH_EXTERNAL_SLACK_ENABLED: 'true',
+      AUTH_EXTERNAL_KEYCLOAK_ENABLED: 'true',
+    })
+    try {
+      const { text } = await aBrowser(own).get('/ui')
+      expect(text.match(/Continue with [^<\n]*/g)).toEqual(['Continue with Figma'])
+    } finally {
+      await own.close()
+    }
+  })
+
+  it('that are switched off are refused', async () => {
+    const browser = aBrowser(server)
+    const seen = await browser.submit(await browser.get('/ui'), '/ui/provider', { provider: 'github' })
+    expect([seen.status, seen.location]).toEqual([400, null])
+  })
+})
