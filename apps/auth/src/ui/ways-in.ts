@@ -26,5 +26,8 @@ export const waysIn = (config: AuthConfig, providers: readonly string[]): WaysIn
 /** What somebody typed who may use either address. */
 export function addressOf({ email, phone }: WaysIn, text: string): { email: string } | { phone: string } {
   const isPhone = phone && (!email || /^\+?[0-9 ()-]+$/.test(text))
-  return isPhone ? { phone: text.replace(/[()-]/g, '') } : { email: text }
+  return isPhone ? { phone: phoneOf(text) } : { email: text }
 }
+
+/** A number as people write it, without what they put between its digits. */
+export const phoneOf = (text: string): string => text.replace(/[()-]/g, '')

@@ -1,86 +1,87 @@
 import { route, type Answer, type Route } from '@signet/http'
+import { type ErrorCode } from '../../errors/error-codes.js'
+import { type RequestMeta } from '../../requests/request-meta.js'
 import { captchaAnswer } from '../captcha-answer.js'
-import { pageDocs, pageForm, type Caller, type PageForm } from '../desk.js'
+import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../desk.js'
 import { ownFlow } from '../own-flow.js'
 import { forgotPage, phonePage, type AddressView } from '../pages/address-page.js'
 import { orShow, type Refusal } from '../refusals.js'
 import { type UiDeps } from '../ui-deps.js'
-import { addressOf } from '../ways-in.js'
+import { phoneOf } from '../ways-in.js'
 import { showCode } from './code-routes.js'
 
 type Extras = Partial<Refusal> & { address?: string }
 
+/** What differs between the pages that take one address and send one message. */
+type Messenger = {
+  page: 'forgot' | 'phone'
+  summary: string
+  /** Whose limit it shares. */
+  endpoint: '/recover' | '/otp'
+  expects: 'recovery' | 'sms'
+  /** The refusal that only an address with an account can meet. */
+  tooSoon: ErrorCode
+  addressOf(sent: Sent): string
+  send(sent: Sent, address: string, meta: RequestMeta): Promise<unknown>
+}
+
 /** A forgotten password: a link by mail, which ends in choosing a new one. */
-export const forgotRoutes = (deps: UiDeps): Route[] => [
-  route({
-    method: 'get',
-    path: '/ui/forgot',
-    docs: pageDocs('Ask for a link to choose a new password'),
-    handle: ({ req, res }) => show(deps, 'forgot', deps.desk.open(req, res)),
-  }),
-  route<undefined, PageForm>({
-    method: 'post',
-    path: '/ui/forgot',
-    docs: pageDocs('Ask for a link to choose a new password'),
-    limit: deps.guard.limit(deps.limits.otp('/recover')),
-    body: pageForm,
-    handle({ req, body, context }) {
-      const sent = deps.desk.sent(req, 'forgot', body)
-      const email = sent.text('email').trim()
-      const mailed = () => showCode(deps, sent, { kind: 'recovery', address: email })
-      return orShow(
-        context,
-        async () => {
-          await deps.guard.captcha(req, captchaAnswer(sent))
-          const flow = ownFlow(deps, sent, { ...sent.visit, next: 'password' })
-          await deps.recoveries.recover(
-            { email, ...flow.challenge },
-            { aud: deps.aud, redirectTo: flow.redirectTo },
-            deps.guard.metaOf(req),
-          )
-          return mailed()
-        },
-        (refusal) =>
-          // Too soon after the last one: only an address that has an account can be, so it looks like the rest.
-          refusal.code === 'over_email_send_rate_limit'
-            ? mailed()
-            : show(deps, 'forgot', sent, { ...refusal, address: email }),
-      )
+export const forgotRoutes = (deps: UiDeps): Route[] =>
+  messengerRoutes(deps, {
+    page: 'forgot',
+    summary: 'Ask for a link to choose a new password',
+    endpoint: '/recover',
+    expects: 'recovery',
+    tooSoon: 'over_email_send_rate_limit',
+    addressOf: (sent) => sent.text('email').trim(),
+    send(sent, email, meta) {
+      const { challenge, redirectTo } = ownFlow(deps, sent, { ...sent.visit, next: 'password' })
+      return deps.recoveries.recover({ email, ...challenge }, { aud: deps.aud, redirectTo }, meta)
     },
-  }),
-]
+  })
 
 /** Signing in with a code by SMS. */
-export const phoneRoutes = (deps: UiDeps): Route[] => [
+export const phoneRoutes = (deps: UiDeps): Route[] =>
+  messengerRoutes(deps, {
+    page: 'phone',
+    summary: 'Ask for a code by SMS',
+    endpoint: '/otp',
+    expects: 'sms',
+    tooSoon: 'over_sms_send_rate_limit',
+    addressOf: (sent) => phoneOf(sent.text('phone').trim()),
+    send: (_, phone, meta) =>
+      deps.otps.send({ phone }, { aud: deps.aud, redirectTo: deps.returnUrl, unknown: 'ignore' }, meta),
+  })
+
+const messengerRoutes = (deps: UiDeps, messenger: Messenger): Route[] => [
   route({
     method: 'get',
-    path: '/ui/phone',
-    docs: pageDocs('Ask for a code by SMS'),
-    handle: ({ req, res }) => show(deps, 'phone', deps.desk.open(req, res)),
+    path: `/ui/${messenger.page}`,
+    docs: pageDocs(messenger.summary),
+    handle: ({ req, res }) => show(deps, messenger.page, deps.desk.open(req, res)),
   }),
   route<undefined, PageForm>({
     method: 'post',
-    path: '/ui/phone',
-    docs: pageDocs('Ask for a code by SMS'),
-    limit: deps.guard.limit(deps.limits.otp('/otp')),
+    path: `/ui/${messenger.page}`,
+    docs: pageDocs(messenger.summary),
+    limit: deps.guard.limit(deps.limits.otp(messenger.endpoint)),
     body: pageForm,
     handle({ req, body, context }) {
-      const sent = deps.desk.sent(req, 'phone', body)
-      const address = addressOf({ ...deps.ways, email: false }, sent.text('phone').trim())
-      const phone = 'phone' in address ? address.phone : address.email
-      const messaged = () => showCode(deps, sent, { kind: 'sms', address: phone })
+      const sent = deps.desk.sent(req, messenger.page, body)
+      const address = messenger.addressOf(sent)
+      const expectCode = () => showCode(deps, sent, { kind: messenger.expects, address })
       return orShow(
         context,
         async () => {
           await deps.guard.captcha(req, captchaAnswer(sent))
-          const where = { aud: deps.aud, redirectTo: deps.returnUrl, unknown: 'ignore' } as const
-          await deps.otps.send({ phone }, where, deps.guard.metaOf(req))
-          return messaged()
+          await messenger.send(sent, address, deps.guard.metaOf(req))
+          return expectCode()
         },
+        // Too soon after the last one looks like the rest: it would tell who has an account.
         (refusal) =>
-          refusal.code === 'over_sms_send_rate_limit'
-            ? messaged()
-            : show(deps, 'phone', sent, { ...refusal, address: phone }),
+          refusal.code === messenger.tooSoon
+            ? expectCode()
+            : show(deps, messenger.page, sent, { ...refusal, address }),
       )
     },
   }),

@@ -1,4 +1,6 @@
 import { route, type Answer, type Route } from '@signet/http'
+import { type Request, type Response } from 'express'
+import { type KeyedLimit } from '../../rate-limits/rate-limits.js'
 import { type Factor } from '../../users/user.js'
 import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../desk.js'
 import { factorPage } from '../pages/factor-page.js'
@@ -19,54 +21,59 @@ export const factorRoutes = (deps: UiDeps): Route[] => [
       return found === null ? deps.desk.redirect(deps.desk.path('', caller.visit)) : show(deps, caller, found)
     },
   }),
-  route<undefined, PageForm>({
-    method: 'post',
+  factorForm(deps, {
     path: '/ui/factor/send',
-    docs: pageDocs('Send a code to a phone'),
-    limit: deps.guard.limit(deps.limits.mfaChallenge),
-    body: pageForm,
-    async handle({ req, res, body, context }) {
-      const { sent, found } = await readForm(deps, req, body)
-      if (found === null) return deps.desk.redirect(deps.desk.path('', sent.visit))
-      return orShow(
-        context,
-        async () => {
-          const meta = deps.guard.metaOf(req)
-          const { id } = await deps.challenges.challenge(found.person, found.factor.id, undefined, meta)
-          const challenge = { id, factorId: found.factor.id }
-          deps.state.remember(res, sent.browser, { ...found.person.mark, challenge })
-          return deps.desk.redirect(deps.desk.path('/factor', sent.visit, { factor: found.factor.id }))
-        },
-        (refusal) => show(deps, sent, found, refusal),
-      )
+    summary: 'Send a code to a phone',
+    limit: deps.limits.mfaChallenge,
+    async work({ req, res, sent, found: { person, factor } }) {
+      const { id } = await deps.challenges.challenge(person, factor.id, undefined, deps.guard.metaOf(req))
+      const challenge = { id, factorId: factor.id }
+      deps.state.remember(res, sent.browser, { ...person.mark, challenge })
+      return deps.desk.redirect(deps.desk.path('/factor', sent.visit, { factor: factor.id }))
     },
   }),
-  route<undefined, PageForm>({
-    method: 'post',
+  factorForm(deps, {
     path: '/ui/factor',
-    docs: pageDocs('Answer with the code of a factor'),
-    limit: deps.guard.limit(deps.limits.mfaVerify),
-    body: pageForm,
-    async handle({ req, res, body, context }) {
-      const { sent, found } = await readForm(deps, req, body)
-      if (found === null) return deps.desk.redirect(deps.desk.path('', sent.visit))
-      return orShow(
-        context,
-        async () => {
-          const { person, factor } = found
-          const meta = deps.guard.metaOf(req)
-          const answer = {
-            challenge_id: await challengeOf(deps, req, found),
-            code: sent.text('code').replaceAll(' ', ''),
-          }
-          const signedIn = await deps.challenges.verify(person, factor.id, answer, meta)
-          return deps.progress.signedIn(res, sent.browser, sent.visit, signedIn)
-        },
-        (refusal) => show(deps, sent, found, refusal),
-      )
+    summary: 'Answer with the code of a factor',
+    limit: deps.limits.mfaVerify,
+    async work({ req, res, sent, found }) {
+      const answer = {
+        challenge_id: await challengeOf(deps, req, found),
+        code: sent.text('code').replaceAll(' ', ''),
+      }
+      const { person, factor } = found
+      const signedIn = await deps.challenges.verify(person, factor.id, answer, deps.guard.metaOf(req))
+      return deps.progress.signedIn(res, sent.browser, sent.visit, signedIn)
     },
   }),
 ]
+
+type FactorForm = {
+  path: string
+  summary: string
+  limit: KeyedLimit
+  work(step: { req: Request; res: Response; sent: Sent; found: Open }): Promise<Answer>
+}
+
+/** A form about one factor; without anything left to prove it leads to the first page. */
+const factorForm = (deps: UiDeps, { path, summary, limit, work }: FactorForm): Route =>
+  route<undefined, PageForm>({
+    method: 'post',
+    path,
+    docs: pageDocs(summary),
+    limit: deps.guard.limit(limit),
+    body: pageForm,
+    async handle({ req, res, body, context }) {
+      const sent = deps.desk.sent(req, 'factor', body)
+      const found = await findOpen(deps, sent, sent.text('factor'))
+      if (found === null) return deps.desk.redirect(deps.desk.path('', sent.visit))
+      return orShow(
+        context,
+        () => work({ req, res, sent, found }),
+        (refusal) => show(deps, sent, found, refusal),
+      )
+    },
+  })
 
 type Open = { person: Person; factor: Factor; all: readonly Factor[] }
 
@@ -78,19 +85,10 @@ async function findOpen({ progress }: UiDeps, { browser }: Caller, wanted: strin
   return person === null || factor === undefined ? null : { person, factor, all }
 }
 
-async function readForm(
-  deps: UiDeps,
-  req: Parameters<UiDeps['desk']['sent']>[0],
-  body: PageForm,
-): Promise<{ sent: Sent; found: Open | null }> {
-  const sent = deps.desk.sent(req, 'factor', body)
-  return { sent, found: await findOpen(deps, sent, sent.text('factor')) }
-}
-
 /** An authenticator has nothing to send, so its challenge is made together with the answer. */
 async function challengeOf(
   { challenges, guard, limits }: UiDeps,
-  req: Parameters<UiDeps['desk']['sent']>[0],
+  req: Request,
   { person, factor }: Open,
 ): Promise<string> {
   if (factor.factorType === 'phone')
