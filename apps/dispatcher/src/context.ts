@@ -16,6 +16,7 @@ import { ProxyAgent, type Dispatcher } from 'undici'
 import { AttemptService } from './attempts/attempt-service.js'
 import { createAttemptWorkers } from './attempts/attempt-worker.js'
 import { BodyCache } from './attempts/body-cache.js'
+import { FirstAttempts } from './attempts/first-attempts.js'
 import { OpenSecrets } from './attempts/open-secrets.js'
 import { createPlanLoader } from './attempts/plan-loader.js'
 import { ResultRecorder } from './attempts/result-recorder.js'
@@ -56,6 +57,8 @@ const IDLE_MS = 4_000
  * of. With one each, those steps would leave slots empty, and their batches would be small.
  */
 const JOBS_PER_SLOT = 3
+/** The same for events, of which each may be several attempts. */
+const EVENTS_PER_SLOT = 2
 
 export type Context = ReturnType<typeof createContext>
 
@@ -125,12 +128,12 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
       onProblem: (problem) => events.enrichmentFailed(problem),
       reader: ports.reader,
     }),
-    queues,
     bodies,
     patiently,
     events,
     now,
   })
+  const firstAttempts = new FirstAttempts({ db, attempts, queues, patiently, now })
   const sweeper = new Sweeper({
     db,
     queues,
@@ -141,7 +144,13 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   })
   const engine = new Engine({
     workers: [
-      ...createDispatchWorkers({ queue, dispatch, events }),
+      ...createDispatchWorkers({
+        queue,
+        jobsInHand: EVENTS_PER_SLOT * config.concurrency,
+        dispatch,
+        firstAttempts,
+        events,
+      }),
       ...createAttemptWorkers({ queue, jobsInHand: JOBS_PER_SLOT * config.concurrency, attempts, events }),
     ],
     lanes,
@@ -167,6 +176,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     lanes,
     attempts,
     dispatch,
+    firstAttempts,
     sweeper,
     engine,
     isRedisReady: () => producerRedis.ping(),

@@ -21,7 +21,7 @@ export function createEvents(log: Logger, registry: Registry) {
       const { outcome, startedAt, finishedAt, number } = result
       const word = outcome.kind === 'delivered' ? 'delivered' : outcome.error
       const durationMs = finishedAt.getTime() - startedAt.getTime()
-      const waitedMs = Math.max(0, startedAt.getTime() - (plan.nextAttemptAt ?? startedAt).getTime())
+      const waitedMs = Math.max(0, startedAt.getTime() - (plan.nextAttemptAt ?? plan.createdAt).getTime())
       metrics.attempts.inc({ result: resultLabel(word) })
       metrics.attemptSeconds.observe({ outcome: durationLabel(word) }, durationMs / 1000)
       metrics.waitSeconds.observe(waitedMs / 1000)

@@ -74,7 +74,15 @@ export {
   type NewEndpoint,
 } from './stores/endpoint-store.js'
 export {
+  concludeFirstAttempts,
   dispatchEvents,
+  findOpenFirstAttempts,
+  scheduleDeliveries,
+  type Dispatched,
+  type EncodedEvent,
+  type LeftDelivery,
+} from './stores/dispatch-store.js'
+export {
   findBodies,
   findEvents,
   findForgottenEvents,
@@ -83,11 +91,9 @@ export {
   insertPing,
   type EventState,
   type ForgottenEvent,
-  type EncodedEvent,
   type FrozenEvent,
   type IngestedSummary,
   type IngestResult,
-  type NewDelivery,
   type QueuedEvent,
 } from './stores/event-store.js'
 export {

@@ -12,7 +12,6 @@ import {
   type AttemptResult,
   type DeliveryId,
   type Endpoint,
-  type NewDelivery,
 } from '../src/index.js'
 import { behindLock } from './support/behind-lock.js'
 import { useDatabase } from './support/database.js'
@@ -25,16 +24,17 @@ import {
   NOW,
   pendingDeliveries,
   retry,
+  type TestDelivery,
 } from './support/fixtures.js'
 
 const database = useDatabase()
 
-async function withDeliveries(count: number): Promise<{ endpoint: Endpoint; deliveries: NewDelivery[] }> {
+async function withDeliveries(count: number): Promise<{ endpoint: Endpoint; deliveries: TestDelivery[] }> {
   const endpoint = await anEndpoint(database.db)
   return { endpoint, deliveries: await pendingDeliveries(database.db, endpoint, count) }
 }
 
-const first = (deliveries: NewDelivery[]): NewDelivery => {
+const first = (deliveries: TestDelivery[]): TestDelivery => {
   const [delivery] = deliveries
   if (!delivery) throw new Error('a delivery')
   return delivery
@@ -130,7 +130,7 @@ describe('recordAttempts', () => {
       status: 1,
       consecutive_failures: 19,
     })
-    await record(aResult(deliveries[19] as NewDelivery, { kind: 'delivered' }))
+    await record(aResult(deliveries[19] as TestDelivery, { kind: 'delivered' }))
     expect(await endpointState(database.db, endpoint.id)).toMatchObject({
       status: 1,
       consecutive_failures: 0,
@@ -141,7 +141,7 @@ describe('recordAttempts', () => {
     const { endpoint, deliveries } = await withDeliveries(6)
     await setFailures(endpoint, 18)
     const outcomes = [retry(), { kind: 'delivered' } as const, retry(), retry()]
-    await record(...outcomes.map((outcome, i) => aResult(deliveries[i] as NewDelivery, outcome)))
+    await record(...outcomes.map((outcome, i) => aResult(deliveries[i] as TestDelivery, outcome)))
     expect(await endpointState(database.db, endpoint.id)).toMatchObject({
       status: 1,
       consecutive_failures: 2,
@@ -149,8 +149,8 @@ describe('recordAttempts', () => {
 
     await setFailures(endpoint, 19)
     const recorded = await record(
-      aResult(deliveries[4] as NewDelivery, retry('timeout')),
-      aResult(deliveries[5] as NewDelivery, { kind: 'delivered' }),
+      aResult(deliveries[4] as TestDelivery, retry('timeout')),
+      aResult(deliveries[5] as TestDelivery, { kind: 'delivered' }),
     )
     // Disabled by the first; the success behind it resets the count and does not re-enable.
     expect(await endpointState(database.db, endpoint.id)).toMatchObject({
@@ -207,7 +207,7 @@ describe('recordAttempts', () => {
   describe('an attempt in flight while its delivery is cancelled', () => {
     const cancelledInFlight = async () => {
       const { endpoint, deliveries } = await withDeliveries(2)
-      const [inFlight, last] = deliveries as [NewDelivery, NewDelivery]
+      const [inFlight, last] = deliveries as [TestDelivery, TestDelivery]
       await setFailures(endpoint, 19)
       await record(aResult(last, retry()))
       return { endpoint, inFlight }
@@ -252,7 +252,7 @@ describe('recordAttempts', () => {
     const url = { url: 'https://new.example.com/', href: 'https://new.example.com/' }
     await patchEndpoint(database.db, endpoint.accountId, endpoint.id, { url, events: ['summary.completed'] })
     await setFailures(endpoint, 19)
-    const [old, internal, current] = deliveries as [NewDelivery, NewDelivery, NewDelivery]
+    const [old, internal, current] = deliveries as [TestDelivery, TestDelivery, TestDelivery]
     await record(
       aResult(old, retry(), { urlVersion: 1 }),
       aResult(internal, retry('internal_error'), { urlVersion: 2 }),
@@ -291,7 +291,7 @@ describe('recordAttempts', () => {
 
   it('brings no delivery back to life that was cancelled while its result waited', async () => {
     const { endpoint, deliveries } = await withDeliveries(2)
-    const [inFlight, last] = deliveries as [NewDelivery, NewDelivery]
+    const [inFlight, last] = deliveries as [TestDelivery, TestDelivery]
     await setFailures(endpoint, 19)
     await behindLock(
       database.db,
@@ -349,7 +349,7 @@ describe('recordAttempts', () => {
 
   it('lets a success win over a failure of the same attempt, in either order', async () => {
     const { deliveries } = await withDeliveries(2)
-    const [a, b] = deliveries as [NewDelivery, NewDelivery]
+    const [a, b] = deliveries as [TestDelivery, TestDelivery]
     await record(aResult(a, { kind: 'delivered' }))
     await record(aResult(a, retry()))
     await record(aResult(b, retry()))
@@ -365,7 +365,7 @@ describe('recordAttempts', () => {
 
   it('skips deliveries that are gone and refuses two results for one', async () => {
     const { deliveries } = await withDeliveries(2)
-    const [kept, gone] = deliveries as [NewDelivery, NewDelivery]
+    const [kept, gone] = deliveries as [TestDelivery, TestDelivery]
     await database.db.query(`delete from webhook_deliveries where id = $1`, [gone.id])
     const recorded = await record(aResult(gone, retry()), aResult(kept, { kind: 'delivered' }))
     expect(recorded.map(({ deliveryId }) => deliveryId)).toEqual([kept.id])
@@ -380,7 +380,7 @@ describe('recordAttempts', () => {
     const [deleted, purged, ...others] = endpoints as [Endpoint, Endpoint, ...Endpoint[]]
     // Every batch holds one delivery of each endpoint, in ever other orders.
     const batches = Array.from({ length: 30 }, (_, i) => {
-      const batch = byEndpoint.flatMap((list) => aResult(list[i] as NewDelivery, retry()))
+      const batch = byEndpoint.flatMap((list) => aResult(list[i] as TestDelivery, retry()))
       return i % 2 ? batch.reverse() : batch
     })
     await Promise.all([
@@ -403,7 +403,7 @@ describe('findAttemptPlans', () => {
   it('reads what an attempt needs, and what speaks against it', async () => {
     const { db } = database
     const { endpoint, deliveries } = await withDeliveries(2)
-    const [pending, cancelled] = deliveries as [NewDelivery, NewDelivery]
+    const [pending, cancelled] = deliveries as [TestDelivery, TestDelivery]
     expect(await cancelDelivery(db, cancelled.id, 'recording_deleted')).toBe(true)
     expect(await cancelDelivery(db, cancelled.id, 'endpoint_deleted')).toBe(false)
     const plans = await findAttemptPlans(db, [pending.id, cancelled.id])
@@ -414,6 +414,7 @@ describe('findAttemptPlans', () => {
       eventType: 'summary.completed',
       status: 0,
       attempts: 0,
+      createdAt: expect.any(Date),
       nextAttemptAt: NOW,
       eventState: 'dispatched',
       endpoint: {

@@ -28,6 +28,7 @@ import {
   readBacklog,
   recordAttempts,
   replayDeliveries,
+  scheduleDeliveries,
   type DeliveryId,
   type EndpointId,
   type EventId,
@@ -54,6 +55,7 @@ const FILL = [
      case when n % 1000 = 1 then 0 else 1 end, case when n % 1000 <> 1 then now() end,
      case when n % 1000 = 1 then now() end, now() - make_interval(secs => 30000 - n)
    from generate_series(1, 30000) n`,
+  `insert into webhook_first_attempts select id, now() from webhook_events order by id desc limit 100`,
   `insert into webhook_attempts (delivery_id, number, started_at, duration_ms, url_version)
    select id, 1, now(), 5, 1 from webhook_deliveries`,
   `insert into recordings (account_id, audio_id, title)
@@ -151,6 +153,16 @@ const hotQueries: [name: string, run: (db: Queryable) => Promise<unknown>, index
   ],
   ['listing attempts', (db) => listAttempts(db, deliveryIds[0] as DeliveryId), ['webhook_attempts_pkey']],
   [
+    'scheduling deliveries',
+    (db) =>
+      scheduleDeliveries(
+        db,
+        deliveryIds.map((id) => ({ id, endpointId })),
+        NOW,
+      ),
+    ['webhook_deliveries_pkey', 'webhook_endpoints_pkey'],
+  ],
+  [
     'sweeping events',
     (db) => findForgottenEvents(db, { before: new Date(), limit: 100 }),
     ['webhook_events_queued_idx'],
@@ -216,11 +228,14 @@ const hotQueries: [name: string, run: (db: Queryable) => Promise<unknown>, index
   ],
 ]
 
+/** Holds what is under way and nothing else, so reading all of it is right. */
+const isLarge = (table: string) => table !== 'webhook_first_attempts'
+
 describe('hot queries use their index and read no table in full', () => {
   it.each(hotQueries)('%s', async (_name, run, indexes) => {
     const plans = await plansOf(database.db, run)
     expect(plans.indexes).toEqual(expect.arrayContaining(indexes))
-    expect(plans.fullScans).toEqual([])
+    expect(plans.fullScans.filter(isLarge)).toEqual([])
   })
 
   // An outage of a receiver makes the pending deliveries millions; every batch of results would read them all.
@@ -236,6 +251,6 @@ describe('hot queries use their index and read no table in full', () => {
 
   it('the gauges', async () => {
     const plans = await plansOf(database.db, (db) => readBacklog(db, new Date()))
-    expect(plans.fullScans).toEqual([])
+    expect(plans.fullScans.filter(isLarge)).toEqual([])
   })
 })

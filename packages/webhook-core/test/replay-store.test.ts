@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { purgeRecording, recordAttempts, replayDeliveries, type NewDelivery } from '../src/index.js'
+import { purgeRecording, recordAttempts, replayDeliveries } from '../src/index.js'
 import { behindLock } from './support/behind-lock.js'
 import { useDatabase } from './support/database.js'
 import {
@@ -10,6 +10,7 @@ import {
   NOW,
   pendingDeliveries,
   retry,
+  type TestDelivery,
 } from './support/fixtures.js'
 
 const database = useDatabase()
@@ -20,7 +21,7 @@ describe('replayDeliveries', () => {
   it('makes a new delivery of the same event, leaves the old one alone and writes down who asked', async () => {
     const { db } = database
     const endpoint = await anEndpoint(db)
-    const [failed] = (await pendingDeliveries(db, endpoint, 1)) as [NewDelivery]
+    const [failed] = (await pendingDeliveries(db, endpoint, 1)) as [TestDelivery]
     await recordAttempts(db, [aResult(failed, over, { number: 6 })])
     const before = await deliveryState(db, failed.id)
 
@@ -69,7 +70,7 @@ describe('replayDeliveries', () => {
 
   it('makes one new delivery for many simultaneous requests', async () => {
     const { db } = database
-    const [failed] = (await pendingDeliveries(db, await anEndpoint(db), 1)) as [NewDelivery]
+    const [failed] = (await pendingDeliveries(db, await anEndpoint(db), 1)) as [TestDelivery]
     await recordAttempts(db, [aResult(failed, over, { number: 6 })])
     const since = { ...request, endpointId: failed.endpointId, failedSince: new Date(0) }
     const made = await behindLock(
@@ -86,7 +87,7 @@ describe('replayDeliveries', () => {
   it('leaves out endpoints that are not active and events without a body', async () => {
     const { db } = database
     const endpoint = await anEndpoint(db)
-    const [failed] = (await pendingDeliveries(db, endpoint, 1)) as [NewDelivery]
+    const [failed] = (await pendingDeliveries(db, endpoint, 1)) as [TestDelivery]
     await recordAttempts(db, [aResult(failed, over, { number: 6 })])
     const again = () => replayDeliveries(db, { ...request, deliveryId: failed.id })
     await db.query(`update webhook_endpoints set status = 2, disabled_at = now() where id = $1`, [

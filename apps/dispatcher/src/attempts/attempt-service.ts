@@ -10,6 +10,7 @@ import {
   type CancelWord,
   type DeliveryId,
   type DeliveryJob,
+  type EndpointId,
   type RecordedAttempt,
   type RetrySchedule,
   type SendResult,
@@ -49,17 +50,41 @@ export type AttemptDeps = {
   now: () => Date
 }
 
+/**
+ * A plan this young counts as read just now: as long as a read of many plans takes on a busy day. An older one is read anew
+ * before anything is sent.
+ */
+const FRESH_MS = 100
 const FINISHED: JobFate = { kind: 'finished' }
 /** Clocks of two machines differ; a job that is this early is on time. */
 const EARLY_MS = 50
 /** When another worker has just reported the same attempt, its row tells after a moment when to go on. */
 const LOOK_AGAIN_MS = 1000
 
-/** One attempt of one delivery: take a place, read the row, send, record, and say what becomes of the job. */
+/** One attempt of one delivery: take a place, read the row, send, record, and say what becomes of it. */
 export class AttemptService {
   constructor(private readonly deps: AttemptDeps) {}
 
-  async run({ deliveryId, endpointId }: DeliveryJob, { lost, again }: JobHistory): Promise<JobFate> {
+  /** What a job of the queue asks for. */
+  run({ deliveryId, endpointId }: DeliveryJob, { lost, again }: JobHistory): Promise<JobFate> {
+    return this.inPlace(endpointId, again, (hold) => this.withPlace(deliveryId, lost, hold))
+  }
+
+  /** The first attempt of a delivery that was made just now, with the plan that came with it. */
+  runFirst(plan: AttemptPlan): Promise<JobFate> {
+    const readAt = performance.now()
+    return this.inPlace(plan.endpoint.id, false, (hold) =>
+      performance.now() - readAt <= FRESH_MS
+        ? this.attempt(plan, 1, hold)
+        : this.withPlace(plan.id, false, hold),
+    )
+  }
+
+  private async inPlace(
+    endpointId: EndpointId,
+    again: boolean,
+    work: (hold: Hold) => Promise<JobFate>,
+  ): Promise<JobFate> {
     const { lanes, events } = this.deps
     const entry = await lanes.enter(endpointId, again)
     if (!('slot' in entry)) {
@@ -69,7 +94,7 @@ export class AttemptService {
     events.inFlight(lanes.size)
     const hold = new Hold(entry.slot)
     try {
-      return await this.withPlace(deliveryId, lost, hold)
+      return await work(hold)
     } finally {
       hold.end()
       events.inFlight(lanes.size)

@@ -2,12 +2,11 @@ import { type Queryable } from '@signet/db'
 import {
   dispatchEvents,
   findEvents,
+  type Dispatched,
   type EncodedEvent,
   type EventId,
   type FrozenEvent,
-  type NewDelivery,
   type QueuedEvent,
-  type WebhookQueues,
 } from '@signet/webhook-core'
 import { type BodyCache } from '../attempts/body-cache.js'
 import { Batcher } from '../batching/batcher.js'
@@ -17,7 +16,6 @@ export type DispatchDeps = {
   db: Queryable
   /** Builds the body of each event; never rejects for missing parts. */
   build: (events: readonly QueuedEvent[]) => Promise<readonly FrozenEvent[]>
-  queues: WebhookQueues
   bodies: BodyCache
   patiently: <T>(work: () => Promise<T>) => Promise<T>
   events: Events
@@ -34,48 +32,50 @@ const LINGER_MS = 2
 const PARALLEL = 1
 
 /**
- * Turns events into deliveries (contract F.1): the body is built once and frozen, one delivery per matching endpoint is made
- * in the same statement, and only then are they put into the queue. Doing it twice changes nothing.
+ * Turns events into deliveries (contract F.1): the body is built once and frozen, and one delivery per matching endpoint is
+ * made in the same statement. Doing it twice changes nothing.
  */
 export class DispatchService {
-  private readonly batcher: Batcher<EventId, undefined>
+  private readonly batcher: Batcher<EventId, Dispatched>
   /** Of one body, in the latest batch. */
   private meanBytes = 0
 
   constructor(private readonly deps: DispatchDeps) {
     this.batcher = new Batcher({
-      run: async (ids) => {
-        await this.dispatch(ids)
-        return ids.map(() => undefined)
-      },
+      run: (ids) => this.dispatch(ids),
       maxItems: () => Math.min(MAX_BATCH, Math.max(1, Math.floor(BATCH_BYTES / this.meanBytes))),
       lingerMs: LINGER_MS,
       parallel: PARALLEL,
     })
   }
 
-  /** Resolves when the event's deliveries are committed and in the queue. */
-  async run(id: EventId): Promise<void> {
-    await this.batcher.submit(id)
+  /** Resolves when the event's deliveries are committed, with what is to be done about them. */
+  run(id: EventId): Promise<Dispatched> {
+    return this.batcher.submit(id)
   }
 
-  private async dispatch(ids: readonly EventId[]): Promise<void> {
-    const { db, build, queues, patiently, now } = this.deps
+  private async dispatch(ids: readonly EventId[]): Promise<Dispatched[]> {
+    const { db, build, patiently, now } = this.deps
     const found = await patiently(() => findEvents(db, ids))
     const built = encoded(await build(found.filter(({ state }) => state === 'queued')))
     if (built.length > 0)
       this.meanBytes = built.reduce((sum, { body }) => sum + body.byteLength, 0) / built.length
-    const deliveries = await patiently(() => dispatchEvents(db, [...built, ...alreadyFrozen(found)], now()))
-    // Before the jobs exist, so that whoever takes one here finds the body.
+    const { created, left } = await patiently(() =>
+      dispatchEvents(db, [...built, ...alreadyFrozen(found)], now()),
+    )
     for (const { id, body } of built) this.deps.bodies.put(id, body)
-    await queues.addDeliveries(deliveries)
-    this.report(found, built, deliveries)
+    const byEvent = new Map(ids.map((id): [EventId, Dispatched] => [id, { created: [], left: [] }]))
+    for (const plan of created) byEvent.get(plan.eventId)?.created.push(plan)
+    for (const delivery of left) byEvent.get(delivery.eventId)?.left.push(delivery)
+    this.report(found, built, byEvent)
+    // An id that was handed in twice has one result for both.
+    return ids.map((id) => byEvent.get(id) ?? { created: [], left: [] })
   }
 
   private report(
     found: readonly QueuedEvent[],
     built: readonly EncodedEvent[],
-    deliveries: readonly NewDelivery[],
+    byEvent: ReadonlyMap<EventId, Dispatched>,
   ): void {
     const facts = new Map(found.map((event) => [event.id, event]))
     for (const { id, body } of built) {
@@ -84,7 +84,7 @@ export class DispatchService {
       this.deps.events.eventDispatched({
         eventId: id,
         eventType: event.type,
-        deliveries: deliveries.filter(({ eventId }) => eventId === id).length,
+        deliveries: byEvent.get(id)?.created.length ?? 0,
         bytes: body.byteLength,
         ageMs: this.deps.now().getTime() - event.createdAt.getTime(),
       })
@@ -96,6 +96,6 @@ export class DispatchService {
 const encoded = (events: readonly FrozenEvent[]): (EncodedEvent & { body: Buffer })[] =>
   events.map(({ id, body }) => ({ id, body: Buffer.from(body) }))
 
-/** An earlier run got as far as the commit: its body stays, and its pending deliveries are named for the queue again. */
+/** An earlier run got as far as the commit: its body stays, and what is left of its deliveries is named again. */
 const alreadyFrozen = (events: readonly QueuedEvent[]): FrozenEvent[] =>
   events.filter(({ state }) => state === 'dispatched').map(({ id }) => ({ id, body: '' }))

@@ -1,5 +1,6 @@
 import { DELIVERY_BACKOFF, queueNames, type EventJob } from '@signet/webhook-core'
-import { Worker } from 'bullmq'
+import { Worker, type Job } from 'bullmq'
+import { type FirstAttempts } from '../attempts/first-attempts.js'
 import { type Events } from '../events.js'
 import {
   ownFailureDelayMs,
@@ -9,18 +10,24 @@ import {
 } from '../queues/worker-options.js'
 import { type DispatchService } from './dispatch-service.js'
 
-type DispatchWorkerDeps = { queue: WorkerConnection; dispatch: DispatchService; events: Events }
-
-/** Events in hand at once; they are dispatched in batches. */
-const EVENTS_IN_HAND = 64
+type DispatchWorkerDeps = {
+  queue: WorkerConnection
+  /** Events in hand at once: dispatched in batches, and kept until their first attempts have ended. */
+  jobsInHand: number
+  dispatch: DispatchService
+  firstAttempts: FirstAttempts
+  events: Events
+}
 
 /** The workers of the `events` queue. */
 export const createDispatchWorkers = (deps: DispatchWorkerDeps) =>
-  sharedOut(EVENTS_IN_HAND).map((inHand) => createDispatchWorker(deps, inHand))
+  sharedOut(deps.jobsInHand).map((jobsInHand) => createDispatchWorker({ ...deps, jobsInHand }))
 
-function createDispatchWorker({ queue, dispatch, events }: DispatchWorkerDeps, inHand: number) {
-  const worker = new Worker<EventJob, void>(queueNames.events, (job) => dispatch.run(job.data.eventId), {
-    ...workerOptions(queue, inHand),
+function createDispatchWorker({ queue, jobsInHand, dispatch, firstAttempts, events }: DispatchWorkerDeps) {
+  const process = async ({ data: { eventId } }: Job<EventJob>): Promise<void> =>
+    firstAttempts.run(eventId, await dispatch.run(eventId))
+  const worker = new Worker<EventJob, void>(queueNames.events, process, {
+    ...workerOptions(queue, jobsInHand),
     settings: { backoffStrategy },
   })
   worker.on('error', (error) => events.queueTrouble(queueNames.events, error))

@@ -4,7 +4,9 @@ import {
   deliveryJobId,
   eventJobId,
   findForgottenEvents,
+  findOpenFirstAttempts,
   findOverdueDeliveries,
+  type EventId,
   type ForgottenEvent,
   type OverdueDelivery,
   type WebhookQueues,
@@ -32,8 +34,9 @@ const PAUSE_MS = 50
 const LOCK = 'dispatcher-sweeper'
 
 /**
- * Makes the queue a schedule that may be lost (contract F.1): puts back every event that is still to be dispatched and every
- * delivery that is overdue, when they have no job. It removes nothing, and adding a job that exists changes nothing.
+ * Makes the queue a schedule that may be lost (contract F.1): puts back every event that is still to be dispatched or has
+ * open first attempts, and every delivery that is overdue, when they have no job. It removes nothing, and adding a job that
+ * exists changes nothing.
  */
 export class Sweeper {
   private readonly stopping = new AbortController()
@@ -67,7 +70,7 @@ export class Sweeper {
     return withAdvisoryLock(this.deps.db, LOCK, async () => {
       const before = new Date(this.deps.now().getTime() - GRACE_MS)
       const found = {
-        events: await this.sweepEvents(before),
+        events: (await this.sweepEvents(before)) + (await this.sweepFirstAttempts(before)),
         deliveries: await this.sweepDeliveries(before),
       }
       this.deps.events.swept(found)
@@ -94,15 +97,27 @@ export class Sweeper {
   }
 
   private sweepEvents(before: Date): Promise<number> {
-    const { db, queues, presence } = this.deps
+    const { db } = this.deps
     return this.eachPage<ForgottenEvent>(
       (after) => findForgottenEvents(db, { before, after, limit: PAGE }),
-      async (page) => {
-        const lost = await presence.missing(queues.events, page, ({ id }) => eventJobId(id))
-        await queues.addEvents(lost.map(({ id }) => id))
-        return lost.length
-      },
+      (page) => this.announceMissing(page),
     )
+  }
+
+  /** Their event's job is the lease of first attempts: without it nobody is at them any more. */
+  private sweepFirstAttempts(before: Date): Promise<number> {
+    const { db } = this.deps
+    return this.eachPage<{ id: EventId }>(
+      (after) => findOpenFirstAttempts(db, { before, after, limit: PAGE }),
+      (page) => this.announceMissing(page),
+    )
+  }
+
+  private async announceMissing(page: readonly { id: EventId }[]): Promise<number> {
+    const { queues, presence } = this.deps
+    const lost = await presence.missing(queues.events, page, ({ id }) => eventJobId(id))
+    await queues.addEvents(lost.map(({ id }) => id))
+    return lost.length
   }
 
   private sweepDeliveries(before: Date): Promise<number> {

@@ -127,8 +127,11 @@ const RECORD = {
   cancelled as (
     update webhook_deliveries set status = 2, last_error = 'endpoint_disabled', next_attempt_at = null
     where (select bool_or(disables) from tally)
-      and endpoint_id = any (array(select endpoint_id from tally where disables))
       and status = 0 and id <> all ($1::bigint[])
+      and id = any (array(
+        select id from webhook_pending_deliveries
+        where endpoint_id = any (array(select endpoint_id from tally where disables))
+      ))
   ),
   attempt_log as (
     insert into webhook_attempts (delivery_id, number, started_at, duration_ms, http_status, error, url_version)

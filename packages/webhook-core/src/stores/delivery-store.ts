@@ -17,8 +17,9 @@ export type AttemptPlan = {
   status: DeliveryStatus
   /** Attempts so far; the next one has this number plus one. */
   attempts: number
-  /** When it is due; null when it has ended. */
+  /** When it is due; null when it has ended, and while its first attempt is in the hands of the event's job. */
   nextAttemptAt: Date | null
+  createdAt: Date
   eventState: EventState
   endpoint: {
     id: EndpointId
@@ -32,13 +33,14 @@ export type AttemptPlan = {
   }
 }
 
-type PlanRow = {
+export type PlanRow = {
   id: DeliveryId
   event_id: EventId
   event_type: EventType
   status: DeliveryStatus
   attempts: number
   next_attempt_at: Date | null
+  created_at: Date
   event_state: EventState
   endpoint_id: EndpointId
   account_id: string
@@ -51,7 +53,7 @@ type PlanRow = {
 }
 
 const PLANS = `
-  select d.id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, v.state as event_state,
+  select d.id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, d.created_at, v.state as event_state,
     e.id as endpoint_id, e.account_id, e.url, e.url_version, e.status as endpoint_status,
     e.deleted_at is not null as deleted, e.secret_ciphertext, e.secret_key_id
   from webhook_deliveries d
@@ -65,13 +67,14 @@ export async function findAttemptPlans(db: Queryable, ids: readonly DeliveryId[]
   return rows.map(toPlan)
 }
 
-const toPlan = (row: PlanRow): AttemptPlan => ({
+export const toPlan = (row: PlanRow): AttemptPlan => ({
   id: row.id,
   eventId: row.event_id,
   eventType: row.event_type,
   status: row.status,
   attempts: row.attempts,
   nextAttemptAt: row.next_attempt_at,
+  createdAt: row.created_at,
   eventState: row.event_state,
   endpoint: {
     id: row.endpoint_id,
@@ -110,7 +113,7 @@ export async function findOverdueDeliveries(
 ): Promise<OverdueDelivery[]> {
   const { rows } = await db.query<{ id: DeliveryId; endpoint_id: EndpointId; due_at: string }>(
     `select id, endpoint_id, next_attempt_at::text as due_at from webhook_deliveries
-     where status = 0 and next_attempt_at < $1 and (next_attempt_at, id) > ($2, $3)
+     where next_attempt_at < $1 and (next_attempt_at, id) > ($2, $3)
      order by next_attempt_at, id limit $4`,
     [before, after?.dueAt ?? '-infinity', after?.id ?? '0', limit],
   )
@@ -131,11 +134,11 @@ export async function readBacklog(db: Queryable, now: Date): Promise<Backlog> {
   const { rows } = await db.query<{ pending: number; due: number; oldest_due_at: Date | null }>(
     `select
        (select count(*)::integer from (
-         select from webhook_deliveries where status = 0 limit 100000) as p) as pending,
+         select from webhook_pending_deliveries limit 100000) as p) as pending,
        (select count(*)::integer from (
-         select from webhook_deliveries where status = 0 and next_attempt_at <= $1 limit 100000) as d) as due,
+         select from webhook_deliveries where next_attempt_at <= $1 limit 100000) as d) as due,
        (select next_attempt_at from webhook_deliveries
-        where status = 0 and next_attempt_at <= $1 order by next_attempt_at limit 1) as oldest_due_at`,
+        where next_attempt_at <= $1 order by next_attempt_at limit 1) as oldest_due_at`,
     [now],
   )
   const [row] = rows

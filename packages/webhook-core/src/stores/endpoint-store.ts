@@ -154,7 +154,9 @@ export async function deleteEndpoint(
        returning id
      ), cancelled as (
        update webhook_deliveries set status = 2, last_error = 'endpoint_deleted', next_attempt_at = null
-       where endpoint_id = any (array(select id from endpoint)) and status = 0
+       where status = 0 and id = any (array(
+         select id from webhook_pending_deliveries where endpoint_id = any (array(select id from endpoint))
+       ))
        returning id
      )
      select exists (select from endpoint) as found, (select count(*)::integer from cancelled) as cancelled`,

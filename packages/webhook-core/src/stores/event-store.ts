@@ -1,6 +1,6 @@
 import { type Queryable } from '@signet/db'
 import { type EventType } from '../event-types.js'
-import { type DeliveryId, type EndpointId, type EventId } from '../ids.js'
+import { type EndpointId, type EventId } from '../ids.js'
 import { MIRROR_PARAMETERS, mirrorValues, mirrorWrites, type MirrorChange } from './recording-store.js'
 
 export type IngestedSummary = MirrorChange & {
@@ -121,63 +121,6 @@ export async function findEvents(db: Queryable, ids: readonly EventId[]): Promis
 }
 
 export type FrozenEvent = { id: EventId; body: string }
-/** The same with the body in UTF-8, as it is stored and sent. */
-export type EncodedEvent = { id: EventId; body: Uint8Array }
-export type NewDelivery = { id: DeliveryId; endpointId: EndpointId; eventId: EventId }
-
-/**
- * Freezes the bodies and makes one pending delivery per matching active endpoint, due at `now`, in one statement for many
- * events. Running it twice changes nothing: an event that is no longer queued keeps its body, and the answer again names
- * its deliveries that are still pending, so that a crash before they were scheduled loses none.
- */
-export async function dispatchEvents(
-  db: Queryable,
-  events: readonly (FrozenEvent | EncodedEvent)[],
-  now: Date,
-): Promise<NewDelivery[]> {
-  if (events.length === 0) return []
-  // Scalars and not an array: bodies of a mebibyte would be escaped and parsed again as array elements. The ids stand once
-  // more in an array: a second mention of frozen would write all bodies into a temporary file first.
-  const frozen = events.map((_, i) => `($${2 * i + 3}::text, $${2 * i + 4}::text)`).join(', ')
-  const { rows } = await db.query<{ id: DeliveryId; endpoint_id: EndpointId; event_id: EventId }>(
-    {
-      name: `dispatch-events-${events.length}`,
-      text: `with frozen (id, body) as (values ${frozen}),
-     -- Not "state = 'queued'": that would let the planner read everything that is queued, which is cheap until it is not.
-     queued as materialized (
-       select id from webhook_events
-       where id = any ($2::text[]) and state not in ('dispatched', 'purged')
-       order by id for update
-     ),
-     event as (
-       update webhook_events e set state = 'dispatched', body = frozen.body, dispatched_at = now()
-       from frozen join queued using (id)
-       where e.id = frozen.id and e.id = any ($2::text[])
-       returning e.id, e.account_id, e.type, e.target_endpoint_id
-     ),
-     created as (
-       insert into webhook_deliveries (endpoint_id, event_id, event_type, next_attempt_at)
-       select endpoint.id, event.id, event.type, $1::timestamptz
-       from event
-       join webhook_endpoints endpoint on endpoint.account_id = event.account_id
-         and endpoint.deleted_at is null and endpoint.status = 1
-         and case
-           when event.target_endpoint_id is null then event.type = any (endpoint.events)
-           else endpoint.id = event.target_endpoint_id
-         end
-       on conflict (event_id, endpoint_id, replay) do nothing
-       returning id, endpoint_id, event_id
-     )
-     select id, endpoint_id, event_id from created
-     union all
-     -- Still pending; said so for the same reason.
-     select d.id, d.endpoint_id, d.event_id from webhook_deliveries d
-     where d.event_id = any ($2::text[]) and d.next_attempt_at is not null`,
-    },
-    [now, events.map(({ id }) => id), ...events.flatMap(({ id, body }) => [id, body])],
-  )
-  return rows.map(({ id, endpoint_id, event_id }) => ({ id, endpointId: endpoint_id, eventId: event_id }))
-}
 
 /** The frozen bodies of these events. Left out: unknown, still queued and purged ones. */
 export async function findBodies(db: Queryable, ids: readonly EventId[]): Promise<FrozenEvent[]> {

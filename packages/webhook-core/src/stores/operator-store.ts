@@ -69,7 +69,7 @@ export type BusyEndpoint = { endpointId: EndpointId; pending: number }
 export async function findBusiestEndpoints(db: Queryable, limit: number): Promise<BusyEndpoint[]> {
   const { rows } = await db.query<{ endpoint_id: EndpointId; pending: number }>(
     `select endpoint_id, count(*)::integer as pending
-     from (select endpoint_id from webhook_deliveries where status = 0 limit 100000) as waiting
+     from (select endpoint_id from webhook_pending_deliveries limit 100000) as waiting
      group by endpoint_id order by pending desc, endpoint_id limit $1`,
     [limit],
   )

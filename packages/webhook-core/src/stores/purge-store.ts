@@ -26,8 +26,7 @@ export async function purgeRecording(
      ),
      cancelled as (
        update webhook_deliveries set status = 2, last_error = 'recording_deleted', next_attempt_at = null
-       -- Not "status = 0": that would let the planner read everything that is pending, which is cheap until it is not.
-       where event_id = any (array(select id from event)) and next_attempt_at is not null
+       where event_id = any (array(select id from event)) and status = 0
          and (select count(*) from endpoint) >= 0
        returning id
      )
@@ -59,7 +58,9 @@ export async function closeAccount(db: Queryable, accountId: string): Promise<vo
        returning id
      )
      update webhook_deliveries set status = 2, last_error = 'endpoint_deleted', next_attempt_at = null
-     where endpoint_id = any (array(select id from endpoint)) and status = 0`,
+     where status = 0 and id = any (array(
+       select id from webhook_pending_deliveries where endpoint_id = any (array(select id from endpoint))
+     ))`,
     [accountId],
   )
 }

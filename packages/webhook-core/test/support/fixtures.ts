@@ -1,16 +1,19 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type Db } from '@signet/db'
 import {
+  concludeFirstAttempts,
   dispatchEvents,
   ingestSummary,
   insertEndpoint,
   newEventId,
+  scheduleDeliveries,
   type AttemptResult,
   type DeliveryId,
+  type Dispatched,
   type Endpoint,
   type EndpointId,
+  type EventId,
   type IngestedSummary,
-  type NewDelivery,
   type Outcome,
 } from '../../src/index.js'
 
@@ -54,8 +57,13 @@ export function aSummary(overrides: Partial<IngestedSummary> & { accountId: stri
   }
 }
 
-/** So many events of the endpoint's account, dispatched: one pending delivery each. */
-export async function pendingDeliveries(db: Db, endpoint: Endpoint, count: number): Promise<NewDelivery[]> {
+export type TestDelivery = { id: DeliveryId; endpointId: EndpointId; eventId: EventId }
+
+export const deliveriesIn = ({ created }: Dispatched): TestDelivery[] =>
+  created.map(({ id, endpoint, eventId }) => ({ id, endpointId: endpoint.id, eventId }))
+
+/** So many events of the endpoint's account, dispatched: one delivery each, whose first attempt is under way. */
+export async function openDeliveries(db: Db, endpoint: Endpoint, count: number): Promise<TestDelivery[]> {
   const summaries = Array.from({ length: count }, () => aSummary({ accountId: endpoint.accountId }))
   for (const summary of summaries) await ingestSummary(db, summary)
   const made = await dispatchEvents(
@@ -63,7 +71,18 @@ export async function pendingDeliveries(db: Db, endpoint: Endpoint, count: numbe
     summaries.map(({ eventId }) => ({ id: eventId, body: `{"id":"${eventId}"}` })),
     NOW,
   )
-  return made.filter(({ endpointId }) => endpointId === endpoint.id)
+  return deliveriesIn(made).filter(({ endpointId }) => endpointId === endpoint.id)
+}
+
+/** The same, due at `NOW` in the schedule. */
+export async function pendingDeliveries(db: Db, endpoint: Endpoint, count: number): Promise<TestDelivery[]> {
+  const deliveries = await openDeliveries(db, endpoint, count)
+  await scheduleDeliveries(db, deliveries, NOW)
+  await concludeFirstAttempts(
+    db,
+    deliveries.map(({ eventId }) => eventId),
+  )
+  return deliveries
 }
 
 export const retry = (error: Extract<Outcome, { kind: 'retry' }>['error'] = 'http_500'): Outcome => ({
@@ -73,7 +92,7 @@ export const retry = (error: Extract<Outcome, { kind: 'retry' }>['error'] = 'htt
 })
 
 export const aResult = (
-  delivery: NewDelivery,
+  delivery: TestDelivery,
   outcome: Outcome,
   overrides: Partial<AttemptResult> = {},
 ): AttemptResult => ({

@@ -1,0 +1,155 @@
+import { type Queryable } from '@signet/db'
+import { type DeliveryId, type EndpointId, type EventId } from '../ids.js'
+import { toPlan, type AttemptPlan, type PlanRow } from './delivery-store.js'
+import { type FrozenEvent } from './event-store.js'
+
+/** The same with the body in UTF-8, as it is stored and sent. */
+export type EncodedEvent = { id: EventId; body: Uint8Array }
+
+/** What an earlier run left pending. `dueAt` is null while nobody has put it into the schedule. */
+export type LeftDelivery = { id: DeliveryId; endpointId: EndpointId; eventId: EventId; dueAt: Date | null }
+
+export type Dispatched = {
+  /** The deliveries made just now, ready for their first attempt. */
+  created: AttemptPlan[]
+  /** Those that an earlier run of the same event made, as far as they have not ended. */
+  left: LeftDelivery[]
+}
+
+type DispatchedRow = PlanRow & { is_new: boolean }
+
+/**
+ * Freezes the bodies and makes one pending delivery per matching active endpoint, in one statement for many events. The
+ * first attempts are the caller's: until it says `concludeFirstAttempts`, the events stand in `webhook_first_attempts`,
+ * noted with `now`. Running it twice changes nothing: an event that is no longer queued keeps its body, and the answer
+ * names what is left of its deliveries.
+ */
+export async function dispatchEvents(
+  db: Queryable,
+  events: readonly (FrozenEvent | EncodedEvent)[],
+  now: Date,
+): Promise<Dispatched> {
+  if (events.length === 0) return { created: [], left: [] }
+  const { rows } = await db.query<DispatchedRow>(
+    { name: `dispatch-events-${events.length}`, text: dispatchStatement(events.length) },
+    [now, events.map(({ id }) => id), ...events.flatMap(({ id, body }) => [id, body])],
+  )
+  return {
+    created: rows.filter(({ is_new }) => is_new).map(toPlan),
+    left: rows
+      .filter(({ is_new }) => !is_new)
+      .map(({ id, endpoint_id, event_id, next_attempt_at }) => ({
+        id,
+        endpointId: endpoint_id,
+        eventId: event_id,
+        dueAt: next_attempt_at,
+      })),
+  }
+}
+
+function dispatchStatement(events: number): string {
+  // Scalars and not an array: bodies of a mebibyte would be escaped and parsed again as array elements. The ids stand once
+  // more in an array: a second mention of frozen would write all bodies into a temporary file first.
+  const frozen = Array.from({ length: events }, (_, i) => `($${2 * i + 3}::text, $${2 * i + 4}::text)`)
+  return `
+    with frozen (id, body) as (values ${frozen.join(', ')}),
+    -- Not "state = 'queued'": that would let the planner read everything that is queued, which is cheap until it is not.
+    queued as materialized (
+      select id from webhook_events
+      where id = any ($2::text[]) and state not in ('dispatched', 'purged')
+      order by id for update
+    ),
+    event as (
+      update webhook_events e set state = 'dispatched', body = frozen.body, dispatched_at = now()
+      from frozen join queued using (id)
+      where e.id = frozen.id and e.id = any ($2::text[])
+      returning e.id, e.account_id, e.type, e.target_endpoint_id
+    ),
+    matched as materialized (
+      select event.id as event_id, event.type as event_type, endpoint.id as endpoint_id, endpoint.account_id,
+        endpoint.url, endpoint.url_version, endpoint.status as endpoint_status, endpoint.secret_ciphertext,
+        endpoint.secret_key_id
+      from event
+      join webhook_endpoints endpoint on endpoint.account_id = event.account_id
+        and endpoint.deleted_at is null and endpoint.status = 1
+        and case
+          when event.target_endpoint_id is null then event.type = any (endpoint.events)
+          else endpoint.id = event.target_endpoint_id
+        end
+    ),
+    created as (
+      insert into webhook_deliveries (endpoint_id, event_id, event_type)
+      select endpoint_id, event_id, event_type from matched
+      on conflict (event_id, endpoint_id, replay) do nothing
+      returning id, endpoint_id, event_id, created_at
+    ),
+    noted as (
+      insert into webhook_first_attempts (event_id, since)
+      select distinct event_id, $1::timestamptz from created
+      on conflict (event_id) do nothing
+    )
+    select true as is_new, id, event_id, event_type, 0::smallint as status, 0 as attempts,
+      null::timestamptz as next_attempt_at, created_at, 'dispatched' as event_state, endpoint_id, account_id, url, url_version,
+      endpoint_status, false as deleted, secret_ciphertext, secret_key_id
+    from created join matched using (event_id, endpoint_id)
+    union all
+    select false, d.id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, d.created_at, 'dispatched', d.endpoint_id,
+      null, null, null, null, null, null, null
+    from webhook_deliveries d where d.event_id = any ($2::text[]) and d.status = 0`
+}
+
+/**
+ * Puts pending deliveries into the schedule, due at `now`, because their first attempt is not made under the event's job;
+ * what is in it already keeps its time. Only then may `concludeFirstAttempts` be said for their events.
+ */
+export async function scheduleDeliveries(
+  db: Queryable,
+  deliveries: readonly { id: DeliveryId; endpointId: EndpointId }[],
+  now: Date,
+): Promise<void> {
+  await db.query(
+    // Endpoints before deliveries, each by ascending id, as everywhere.
+    `with endpoint as materialized (
+       select id from webhook_endpoints where id = any ($2::bigint[]) order by id for no key update
+     ),
+     delivery as materialized (
+       select id from webhook_deliveries
+       where id = any ($1::bigint[]) and status = 0 and next_attempt_at is null
+         and (select count(*) from endpoint) >= 0
+       order by id for no key update
+     )
+     update webhook_deliveries set next_attempt_at = $3
+     where id = any (array(select id from delivery)) and status = 0 and next_attempt_at is null`,
+    [deliveries.map(({ id }) => id), deliveries.map(({ endpointId }) => endpointId), now],
+  )
+}
+
+/** To be said when every delivery of these events has ended or stands in the schedule. */
+export async function concludeFirstAttempts(db: Queryable, ids: readonly EventId[]): Promise<void> {
+  await db.query(
+    {
+      name: 'conclude-first-attempts',
+      // Whoever holds one of them says the same at the same moment.
+      text: `delete from webhook_first_attempts where event_id = any (array(
+        select event_id from webhook_first_attempts where event_id = any ($1) for update skip locked
+      ))`,
+    },
+    [ids],
+  )
+}
+
+/**
+ * The sweeper's question: events whose first attempts began before `before`, by ascending id from behind `after` on. Most
+ * of them are under way; those whose event has no job any more were left behind.
+ */
+export async function findOpenFirstAttempts(
+  db: Queryable,
+  { before, after, limit }: { before: Date; after?: { id: EventId }; limit: number },
+): Promise<{ id: EventId }[]> {
+  const { rows } = await db.query<{ id: EventId }>(
+    `select event_id as id from webhook_first_attempts
+     where since < $1 and event_id > $2 order by event_id limit $3`,
+    [before, after?.id ?? '', limit],
+  )
+  return rows
+}

@@ -1,0 +1,278 @@
+import { describe, expect, it } from '@jest/globals'
+import {
+  closeAccount,
+  concludeFirstAttempts,
+  deleteEndpoint,
+  dispatchEvents,
+  findAttemptPlans,
+  findBodies,
+  findEvents,
+  findOpenFirstAttempts,
+  findOverdueDeliveries,
+  findRecentBodies,
+  ingestSummary,
+  newEventId,
+  purgeRecording,
+  readBacklog,
+  recordAttempts,
+  scheduleDeliveries,
+  type Endpoint,
+} from '../src/index.js'
+import { behindLock } from './support/behind-lock.js'
+import { useDatabase } from './support/database.js'
+import {
+  aResult,
+  anAccount,
+  anEndpoint,
+  aSummary,
+  deliveriesIn,
+  deliveryState,
+  later,
+  NOW,
+  openDeliveries,
+  retry,
+  type TestDelivery,
+} from './support/fixtures.js'
+
+const database = useDatabase()
+
+describe('dispatchEvents', () => {
+  it('makes a delivery for every active endpoint of the account that wants the type', async () => {
+    const { db } = database
+    const accountId = anAccount()
+    const wants = await anEndpoint(db, { accountId })
+    const alsoWants = await anEndpoint(db, { accountId, events: ['webhook.ping', 'summary.completed'] })
+    await anEndpoint(db, { accountId, events: [] })
+    await anEndpoint(db)
+    const disabled = await anEndpoint(db, { accountId })
+    await db.query(`update webhook_endpoints set status = 2, disabled_at = now() where id = $1`, [
+      disabled.id,
+    ])
+    const deleted = await anEndpoint(db, { accountId })
+    await deleteEndpoint(db, accountId, deleted.id)
+
+    const summary = aSummary({ accountId })
+    await ingestSummary(db, summary)
+    const made = await dispatchEvents(db, [{ id: summary.eventId, body: '{"a":"é"}' }], NOW)
+    expect(
+      deliveriesIn(made)
+        .map(({ endpointId }) => endpointId)
+        .sort(),
+    ).toEqual([wants.id, alsoWants.id].sort())
+    expect(await findBodies(db, [summary.eventId])).toEqual([{ id: summary.eventId, body: '{"a":"é"}' }])
+    for (const { id } of made.created) {
+      expect(await deliveryState(db, id)).toEqual({
+        status: 0,
+        attempts: 0,
+        last_error: '',
+        next_attempt_at: null,
+        delivered_at: null,
+      })
+    }
+  })
+
+  it('answers with all that a first attempt needs', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const summary = aSummary({ accountId: endpoint.accountId })
+    await ingestSummary(db, summary)
+    const { created } = await dispatchEvents(db, [{ id: summary.eventId, body: '{}' }], NOW)
+    expect(created).toEqual(
+      await findAttemptPlans(
+        db,
+        created.map(({ id }) => id),
+      ),
+    )
+    expect(created).toMatchObject([{ endpoint: { id: endpoint.id, url: endpoint.url, status: 1 } }])
+  })
+
+  it('changes nothing the second time, and names what is left of the deliveries', async () => {
+    const { db } = database
+    const { accountId } = await anEndpoint(db)
+    const summary = aSummary({ accountId })
+    await ingestSummary(db, summary)
+    const first = await dispatchEvents(db, [{ id: summary.eventId, body: 'first' }], NOW)
+    await anEndpoint(db, { accountId })
+    const again = await dispatchEvents(db, [{ id: summary.eventId, body: 'second' }], NOW)
+    expect(again).toEqual({
+      created: [],
+      left: deliveriesIn(first).map((left) => ({ ...left, dueAt: null })),
+    })
+    expect(await findBodies(db, [summary.eventId])).toEqual([{ id: summary.eventId, body: 'first' }])
+  })
+
+  it('freezes each body once and makes one delivery per endpoint when many processes dispatch at once', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const summaries = Array.from({ length: 10 }, () => aSummary({ accountId: endpoint.accountId }))
+    for (const summary of summaries) await ingestSummary(db, summary)
+    const ids = summaries.map(({ eventId }) => eventId)
+    const dispatch = async (process: number) => {
+      const bodies = ids.map((id) => ({ id, body: `by ${process}` }))
+      // In opposite orders, so that locks taken in the order given would deadlock.
+      await dispatchEvents(db, process % 2 ? bodies : bodies.reverse(), NOW)
+      return (await findBodies(db, ids)).map(({ id, body }) => `${id} ${body}`).sort()
+    }
+    const seen = await behindLock(
+      db,
+      (tx) => tx.query(`select id from webhook_events where id = any ($1) for update`, [ids]),
+      8,
+      () => Promise.all(Array.from({ length: 8 }, (_, process) => dispatch(process))),
+    )
+    // Whoever looked, and whenever: the bodies were the same.
+    for (const bodies of seen) expect(bodies).toEqual(seen[0])
+    const { rows } = await db.query(`select id from webhook_deliveries where endpoint_id = $1`, [endpoint.id])
+    expect(rows).toHaveLength(10)
+  })
+
+  it('makes no second delivery for an event that an operator queued again', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const summary = aSummary({ accountId: endpoint.accountId })
+    await ingestSummary(db, summary)
+    const first = await dispatchEvents(db, [{ id: summary.eventId, body: 'a' }], NOW)
+    await db.query(`update webhook_events set state = 'queued', body = null where id = $1`, [summary.eventId])
+    const again = await dispatchEvents(db, [{ id: summary.eventId, body: 'b' }], NOW)
+    expect(again.created).toEqual([])
+    expect(again.left).toEqual(deliveriesIn(first).map((left) => ({ ...left, dueAt: null })))
+    expect(await findBodies(db, [summary.eventId])).toEqual([{ id: summary.eventId, body: 'b' }])
+  })
+
+  it('gives an event without a subscription a body and no delivery', async () => {
+    const { db } = database
+    const summary = aSummary({ accountId: anAccount() })
+    await ingestSummary(db, summary)
+    expect(await dispatchEvents(db, [{ id: summary.eventId, body: '{}' }], NOW)).toEqual({
+      created: [],
+      left: [],
+    })
+    expect(await findEvents(db, [summary.eventId])).toMatchObject([{ state: 'dispatched' }])
+    expect(await findRecentBodies(db, summary.accountId, 'summary.completed', 10)).toEqual(['{}'])
+  })
+
+  it('ignores ids it does not know', async () => {
+    expect(await dispatchEvents(database.db, [{ id: newEventId(NOW), body: '{}' }], NOW)).toEqual({
+      created: [],
+      left: [],
+    })
+    expect(await dispatchEvents(database.db, [], NOW)).toEqual({ created: [], left: [] })
+  })
+})
+
+describe('first attempts', () => {
+  const isOpen = async ({ eventId }: TestDelivery) => {
+    const open = await findOpenFirstAttempts(database.db, { before: later(1), limit: 1000 })
+    return open.some(({ id }) => id === eventId)
+  }
+  const one = async (endpoint?: Endpoint) => {
+    const [delivery] = await openDeliveries(database.db, endpoint ?? (await anEndpoint(database.db)), 1)
+    if (!delivery) throw new Error('a delivery')
+    return delivery
+  }
+
+  it('are open from the dispatch until it is said that they are not', async () => {
+    const { db } = database
+    const [delivery, other] = [await one(), await one()]
+    expect(await isOpen(delivery)).toBe(true)
+    await concludeFirstAttempts(db, [delivery.eventId])
+    expect(await isOpen(delivery)).toBe(false)
+    expect(await isOpen(other)).toBe(true)
+  })
+
+  it('are found page by page once they are old enough', async () => {
+    const { db } = database
+    const made = [await one(), await one(), await one()]
+    const seen: string[] = []
+    for (let after; ;) {
+      const page = await findOpenFirstAttempts(db, { before: later(1), after, limit: 2 })
+      seen.push(...page.map(({ id }) => id))
+      after = page.at(-1)
+      if (!after) break
+    }
+    expect(new Set(seen).size).toBe(seen.length)
+    expect(seen).toEqual(expect.arrayContaining(made.map(({ eventId }) => eventId)))
+    expect(await findOpenFirstAttempts(db, { before: NOW, limit: 10 })).toEqual([])
+  })
+
+  it('that are not made stand in the schedule, and what stands there keeps its time', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const [fresh, failed, ended] = (await openDeliveries(db, endpoint, 3)) as [
+      TestDelivery,
+      TestDelivery,
+      TestDelivery,
+    ]
+    await recordAttempts(db, [aResult(failed, retry()), aResult(ended, { kind: 'delivered' })])
+    const before = { before: later(1000), limit: 1000 }
+    const isOverdue = async () => (await findOverdueDeliveries(db, before)).some(({ id }) => id === fresh.id)
+    expect(await isOverdue()).toBe(false)
+    await scheduleDeliveries(db, [fresh, failed, ended], NOW)
+    expect(await isOverdue()).toBe(true)
+    expect(await deliveryState(db, fresh.id)).toMatchObject({ status: 0, next_attempt_at: NOW })
+    expect(await deliveryState(db, failed.id)).toMatchObject({ status: 0, next_attempt_at: later(60_040) })
+    expect(await deliveryState(db, ended.id)).toMatchObject({ status: 1, next_attempt_at: null })
+  })
+
+  it('that succeed change no index', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const deliveries = await openDeliveries(db, endpoint, 20)
+    await db.transaction(async (tx) => {
+      await recordAttempts(
+        tx,
+        deliveries.map((delivery) => aResult(delivery, { kind: 'delivered' })),
+      )
+      const { rows } = await tx.query(
+        `select pg_stat_get_xact_tuples_updated('webhook_deliveries'::regclass)::integer as updates,
+           pg_stat_get_xact_tuples_hot_updated('webhook_deliveries'::regclass)::integer as hot`,
+      )
+      expect(rows).toEqual([{ updates: 20, hot: 20 }])
+    })
+  })
+
+  it('count as pending', async () => {
+    const { db } = database
+    const { pending } = await readBacklog(db, NOW)
+    await one()
+    expect((await readBacklog(db, NOW)).pending).toBe(pending + 1)
+  })
+
+  it.each<[string, string, (endpoint: Endpoint, audioId: string) => Promise<unknown>]>([
+    [
+      'its endpoint is deleted',
+      'endpoint_deleted',
+      ({ accountId, id }) => deleteEndpoint(database.db, accountId, id),
+    ],
+    ['the account is closed', 'endpoint_deleted', ({ accountId }) => closeAccount(database.db, accountId)],
+    [
+      'the recording is deleted',
+      'recording_deleted',
+      ({ accountId }, audioId) => purgeRecording(database.db, { accountId, audioId }),
+    ],
+  ])('are cancelled when %s', async (_what, word, act) => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const summary = aSummary({ accountId: endpoint.accountId })
+    await ingestSummary(db, summary)
+    const made = await dispatchEvents(db, [{ id: summary.eventId, body: '{}' }], NOW)
+    await act(endpoint, summary.audioId)
+    const [delivery] = deliveriesIn(made)
+    expect(await deliveryState(db, delivery?.id ?? ('0' as never))).toMatchObject({
+      status: 2,
+      last_error: word,
+      next_attempt_at: null,
+    })
+  })
+
+  it('are cancelled when their endpoint is disabled', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const deliveries = await openDeliveries(db, endpoint, 21)
+    const [last, ...failing] = deliveries as [TestDelivery, ...TestDelivery[]]
+    await recordAttempts(
+      db,
+      failing.map((delivery) => aResult(delivery, retry())),
+    )
+    expect(await deliveryState(db, last.id)).toMatchObject({ status: 2, last_error: 'endpoint_disabled' })
+  })
+})
