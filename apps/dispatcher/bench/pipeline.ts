@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createDatabase, freePort } from '@signet/local'
 import { Db } from '@signet/db'
-import { connectRedis, SecretBox, WebhookQueues } from '@signet/webhook-core'
+import { connectRedis, SecretBox, setPaused, WebhookQueues } from '@signet/webhook-core'
 import { migrateWebhooks } from '../test/support/database.js'
 import { Subscriber } from '../test/support/subscriber.js'
 
@@ -74,9 +74,15 @@ export async function startPipeline(name: string, options: PipelineOptions): Pro
   const isBusy = async () => {
     const { rows } = await db.query<{ busy: boolean }>(
       `select exists (select from webhook_events where state = 'queued')
-         or exists (select from webhook_deliveries where status = 0) as busy`,
+         or exists (select from webhook_pending_deliveries) as busy`,
     )
     return rows[0]?.busy === true
+  }
+
+  // As an operator does it: the sweeper undoes what is only a flag in Redis.
+  const pause = async (paused: boolean) => {
+    await setPaused(db, paused, { operator: 'bench', reason: 'a round' })
+    await queues.setPaused(paused)
   }
 
   return {
@@ -94,7 +100,7 @@ export async function startPipeline(name: string, options: PipelineOptions): Pro
       return made
     },
     async prepare(subscribers, events, bytes) {
-      await queues.events.pause()
+      await pause(true)
       const text = randomBytes(bytes)
         .toString('base64')
         .slice(0, Math.max(1, bytes - 330))
@@ -107,7 +113,7 @@ export async function startPipeline(name: string, options: PipelineOptions): Pro
       }
       await Promise.all(Array.from({ length: 10 }, lane))
     },
-    release: () => queues.events.resume(),
+    release: () => pause(false),
     async untilDone() {
       while (await isBusy()) await sleep(5)
     },

@@ -12,6 +12,7 @@ describe('the sweeper', () => {
   beforeEach(async () => {
     await dispatcher.db.query('delete from webhook_deliveries')
     await dispatcher.db.query('delete from webhook_events')
+    await dispatcher.db.query('delete from webhook_first_attempts')
     await emptyQueues()
     dispatcher.clock.set(new Date())
   })
@@ -22,22 +23,23 @@ describe('the sweeper', () => {
     await Promise.all([events.obliterate({ force: true }), deliveries.obliterate({ force: true })])
   }
 
-  /** One event that was announced to nobody, and one delivery whose job is lost. */
+  /** An event that was announced to nobody, one whose first attempts were left behind, and a delivery without its job. */
   async function lostWork() {
     const subscriber = dispatcher.subscriber()
     await subscriber.endpoint('https://127.0.0.1:9/')
-    const [delivery] = await dispatcher.dispatched(subscriber)
+    const [delivery] = await dispatcher.scheduled(subscriber)
+    const [left] = await dispatcher.dispatched(subscriber)
     await emptyQueues()
     const event = await subscriber.withoutQueues().summary()
-    return { event, job: `dlv_${delivery?.id}` }
+    return { events: [left?.event_id, event], job: `dlv_${delivery?.id}` }
   }
 
   it('puts back what has no job, once, and leaves what has one alone', async () => {
-    const { event, job } = await lostWork()
+    const { events: lost, job } = await lostWork()
     dispatcher.clock.advance(MINUTE_MS)
-    expect(await dispatcher.sweeper.sweep()).toEqual({ events: 1, deliveries: 1 })
+    expect(await dispatcher.sweeper.sweep()).toEqual({ events: 2, deliveries: 1 })
     const { events, deliveries } = dispatcher.queues
-    expect((await events.getJobs()).map(({ id }) => id)).toEqual([event])
+    expect((await events.getJobs()).map(({ id }) => id).sort()).toEqual(lost.sort())
     expect((await deliveries.getJobs()).map(({ id }) => id)).toEqual([job])
     expect(await dispatcher.sweeper.sweep()).toEqual({ events: 0, deliveries: 0 })
   })
@@ -50,9 +52,10 @@ describe('the sweeper', () => {
 
   it('lets a retry wait for its time', async () => {
     const { job } = await lostWork()
-    await dispatcher.db.query('update webhook_deliveries set attempts = 1, next_attempt_at = $1', [
-      new Date(dispatcher.clock.now().getTime() + 5 * MINUTE_MS),
-    ])
+    await dispatcher.db.query(
+      'update webhook_deliveries set attempts = 1, next_attempt_at = $1 where next_attempt_at is not null',
+      [new Date(dispatcher.clock.now().getTime() + 5 * MINUTE_MS)],
+    )
     dispatcher.clock.advance(5 * MINUTE_MS + 5000)
     expect(await dispatcher.sweeper.sweep()).toMatchObject({ deliveries: 0 })
     dispatcher.clock.advance(10_000)
@@ -67,6 +70,6 @@ describe('the sweeper', () => {
       dispatcher.sweeper.sweep(),
     )
     expect(meanwhile).toBeUndefined()
-    expect(await dispatcher.sweeper.sweep()).toEqual({ events: 1, deliveries: 1 })
+    expect(await dispatcher.sweeper.sweep()).toEqual({ events: 2, deliveries: 1 })
   })
 })

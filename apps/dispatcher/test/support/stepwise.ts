@@ -1,4 +1,4 @@
-import { type DeliveryJob } from '@signet/webhook-core'
+import { type DeliveryJob, type EventId } from '@signet/webhook-core'
 import { TestClock } from '@signet/testkit'
 import {
   deliveriesOf,
@@ -11,8 +11,10 @@ import { type Subscriber } from './subscriber.js'
 
 export type Stepwise = TestDispatcher & {
   clock: TestClock
-  /** Makes the deliveries of an event, as the worker would. */
+  /** Makes the deliveries of an event, as the worker would. Their first attempts are not made. */
   dispatched(subscriber: Subscriber): Promise<DeliveryRow[]>
+  /** The same, and puts them into the queue, as if there had been no place for their first attempts. */
+  scheduled(subscriber: Subscriber): Promise<DeliveryRow[]>
   /** Runs the jobs of these deliveries now, all at once. */
   attempt(...rows: DeliveryRow[]): Promise<void>
   row(id: string): Promise<DeliveryRow>
@@ -26,15 +28,25 @@ export async function startStepwise({ ports, ...options }: DispatcherOptions = {
     start: false,
     ports: { now: clock.now, random: () => 0, ...ports },
   })
-  const { db, attempts, dispatch } = dispatcher
+  const { db, attempts, dispatch, firstAttempts } = dispatcher
+  const rowsOf = async (subscriber: Subscriber, eventId: EventId) => {
+    const rows = await deliveriesOf(db, subscriber.accountId)
+    return rows.filter(({ event_id }) => event_id === eventId)
+  }
   return {
     ...dispatcher,
     clock,
     async dispatched(subscriber) {
       const eventId = await subscriber.summary()
       await dispatch.run(eventId)
-      const rows = await deliveriesOf(db, subscriber.accountId)
-      return rows.filter(({ event_id }) => event_id === eventId)
+      return rowsOf(subscriber, eventId)
+    },
+    async scheduled(subscriber) {
+      const eventId = await subscriber.summary()
+      await dispatch.run(eventId)
+      // The second run finds them left behind by the first.
+      await firstAttempts.run(eventId, await dispatch.run(eventId))
+      return rowsOf(subscriber, eventId)
     },
     async attempt(...rows) {
       await Promise.all(rows.map((row) => attempts.run(jobOf(row), { lost: false, again: false })))
