@@ -61,14 +61,13 @@ function dispatchStatement(events: number): string {
     ),
     event as (
       update webhook_events e set state = 'dispatched', body = frozen.body, dispatched_at = now()
-      from frozen join queued using (id)
-      where e.id = frozen.id and e.id = any ($2::text[])
+      from frozen
+      where e.id = frozen.id and e.id = any (array(select id from queued))
       returning e.id, e.account_id, e.type, e.target_endpoint_id
     ),
-    matched as materialized (
-      select event.id as event_id, event.type as event_type, endpoint.id as endpoint_id, endpoint.account_id,
-        endpoint.url, endpoint.url_version, endpoint.status as endpoint_status, endpoint.secret_ciphertext,
-        endpoint.secret_key_id
+    created as (
+      insert into webhook_deliveries (endpoint_id, event_id, event_type)
+      select endpoint.id, event.id, event.type
       from event
       join webhook_endpoints endpoint on endpoint.account_id = event.account_id
         and endpoint.deleted_at is null and endpoint.status = 1
@@ -76,22 +75,20 @@ function dispatchStatement(events: number): string {
           when event.target_endpoint_id is null then event.type = any (endpoint.events)
           else endpoint.id = event.target_endpoint_id
         end
-    ),
-    created as (
-      insert into webhook_deliveries (endpoint_id, event_id, event_type)
-      select endpoint_id, event_id, event_type from matched
       on conflict (event_id, endpoint_id, replay) do nothing
-      returning id, endpoint_id, event_id, created_at
+      returning id, endpoint_id, event_id, event_type, created_at
     ),
     noted as (
       insert into webhook_first_attempts (event_id, since)
       select distinct event_id, $1::timestamptz from created
       on conflict (event_id) do nothing
     )
-    select true as is_new, id, event_id, event_type, 0::smallint as status, 0 as attempts,
-      null::timestamptz as next_attempt_at, created_at, 'dispatched' as event_state, endpoint_id, account_id, url, url_version,
-      endpoint_status, false as deleted, secret_ciphertext, secret_key_id
-    from created join matched using (event_id, endpoint_id)
+    -- One lookup by key for each row. A join of two of the parts above would compare all with all, since the planner knows
+    -- of neither how large it is.
+    select true as is_new, d.id, d.event_id, d.event_type, 0::smallint as status, 0 as attempts,
+      null::timestamptz as next_attempt_at, d.created_at, 'dispatched' as event_state, e.id as endpoint_id, e.account_id,
+      e.url, e.url_version, e.status as endpoint_status, false as deleted, e.secret_ciphertext, e.secret_key_id
+    from created d join webhook_endpoints e on e.id = d.endpoint_id
     union all
     select false, d.id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, d.created_at, 'dispatched', d.endpoint_id,
       null, null, null, null, null, null, null
