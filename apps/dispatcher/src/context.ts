@@ -26,6 +26,7 @@ import { withPatience } from './database/patience.js'
 import { frozenBodies } from './dispatching/frozen-bodies.js'
 import { DispatchService } from './dispatching/dispatch-service.js'
 import { createDispatchWorkers } from './dispatching/dispatch-worker.js'
+import { RoomInHand } from './dispatching/room-in-hand.js'
 import { Engine } from './engine.js'
 import { createEvents } from './events.js'
 import { EndpointLanes } from './fairness/endpoint-lanes.js'
@@ -57,8 +58,6 @@ const IDLE_MS = 4_000
  * of. With one each, those steps would leave slots empty, and their batches would be small.
  */
 const JOBS_PER_SLOT = 3
-/** The same for events, of which each may be several attempts. */
-const EVENTS_PER_SLOT = 2
 
 export type Context = ReturnType<typeof createContext>
 
@@ -142,16 +141,18 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     events,
     now,
   })
+  const jobsInHand = JOBS_PER_SLOT * config.concurrency
   const engine = new Engine({
     workers: [
       ...createDispatchWorkers({
         queue,
-        jobsInHand: EVENTS_PER_SLOT * config.concurrency,
+        jobsInHand,
+        room: new RoomInHand(jobsInHand),
         dispatch,
         firstAttempts,
         events,
       }),
-      ...createAttemptWorkers({ queue, jobsInHand: JOBS_PER_SLOT * config.concurrency, attempts, events }),
+      ...createAttemptWorkers({ queue, jobsInHand, attempts, events }),
     ],
     lanes,
     sweeper,

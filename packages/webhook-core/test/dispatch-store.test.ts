@@ -134,8 +134,12 @@ describe('dispatchEvents', () => {
     await db.query(`update webhook_events set state = 'queued', body = null where id = $1`, [summary.eventId])
     const again = await dispatchEvents(db, [{ id: summary.eventId, body: 'b' }], NOW)
     expect(again.created).toEqual([])
-    expect(again.left).toEqual(deliveriesIn(first).map((left) => ({ ...left, dueAt: null })))
     expect(await findBodies(db, [summary.eventId])).toEqual([{ id: summary.eventId, body: 'b' }])
+    expect(deliveriesIn(first)).toHaveLength(1)
+    const { rows } = await db.query(`select id from webhook_deliveries where event_id = $1`, [
+      summary.eventId,
+    ])
+    expect(rows).toHaveLength(1)
   })
 
   it('gives an event without a subscription a body and no delivery', async () => {
@@ -173,10 +177,21 @@ describe('first attempts', () => {
   it('are open from the dispatch until it is said that they are not', async () => {
     const { db } = database
     const [delivery, other] = [await one(), await one()]
+    await recordAttempts(db, [aResult(delivery, { kind: 'delivered' }), aResult(other, retry())])
     expect(await isOpen(delivery)).toBe(true)
     await concludeFirstAttempts(db, [delivery.eventId])
     expect(await isOpen(delivery)).toBe(false)
     expect(await isOpen(other)).toBe(true)
+  })
+
+  it('stay open while one of them has neither ended nor been scheduled, whatever is said', async () => {
+    const { db } = database
+    const delivery = await one()
+    await concludeFirstAttempts(db, [delivery.eventId])
+    expect(await isOpen(delivery)).toBe(true)
+    await scheduleDeliveries(db, [delivery], NOW)
+    await concludeFirstAttempts(db, [delivery.eventId])
+    expect(await isOpen(delivery)).toBe(false)
   })
 
   it('are found page by page once they are old enough', async () => {

@@ -9,11 +9,13 @@ import {
   type WorkerConnection,
 } from '../queues/worker-options.js'
 import { type DispatchService } from './dispatch-service.js'
+import { type RoomInHand } from './room-in-hand.js'
 
 type DispatchWorkerDeps = {
   queue: WorkerConnection
   /** Events in hand at once: dispatched in batches, and kept until their first attempts have ended. */
   jobsInHand: number
+  room: RoomInHand
   dispatch: DispatchService
   firstAttempts: FirstAttempts
   events: Events
@@ -23,9 +25,24 @@ type DispatchWorkerDeps = {
 export const createDispatchWorkers = (deps: DispatchWorkerDeps) =>
   sharedOut(deps.jobsInHand).map((jobsInHand) => createDispatchWorker({ ...deps, jobsInHand }))
 
-function createDispatchWorker({ queue, jobsInHand, dispatch, firstAttempts, events }: DispatchWorkerDeps) {
-  const process = async ({ data: { eventId } }: Job<EventJob>): Promise<void> =>
-    firstAttempts.run(eventId, await dispatch.run(eventId))
+function createDispatchWorker({
+  queue,
+  jobsInHand,
+  room,
+  dispatch,
+  firstAttempts,
+  events,
+}: DispatchWorkerDeps) {
+  const process = async ({ data: { eventId } }: Job<EventJob>): Promise<void> => {
+    const place = await room.enter()
+    try {
+      const dispatched = await dispatch.run(eventId)
+      place.holds(dispatched.created.length)
+      await firstAttempts.run(eventId, dispatched)
+    } finally {
+      place.leave()
+    }
+  }
   const worker = new Worker<EventJob, void>(queueNames.events, process, {
     ...workerOptions(queue, jobsInHand),
     settings: { backoffStrategy },

@@ -39,7 +39,7 @@ describe('EndpointLanes', () => {
     expect(lanes.size).toBe(8)
   })
 
-  it('has as many wait a second for their turn as there are slots, and the others a fifth of it', () => {
+  it('has as many wait a second for their turn as there are slots, and the others half of it', () => {
     const { lanes, enterNow, once } = setUp({ slots: 10, perEndpoint: 1 })
     for (const id of ['a', 'b', 'c']) once(id, 150)
     for (const id of ['a', 'b', 'c']) enterNow(id)
@@ -48,7 +48,7 @@ describe('EndpointLanes', () => {
     expect(lanes.enter('a')).toMatchObject({ reason: 'endpoint_full' })
     for (let i = 0; i < 4; i += 1) expect(lanes.enter('b')).toBeInstanceOf(Promise)
     expect(lanes.enter('b')).toMatchObject({ reason: 'endpoint_full' })
-    expect(lanes.enter('c')).toBeInstanceOf(Promise)
+    for (let i = 0; i < 3; i += 1) expect(lanes.enter('c')).toBeInstanceOf(Promise)
     expect(lanes.enter('c')).toMatchObject({ reason: 'endpoint_full' })
   })
 
@@ -158,8 +158,8 @@ describe('EndpointLanes', () => {
     for (const id of ['a', 'b']) once(id, 5)
     enterNow('a')
     expect(lanes.enter('b')).toBeInstanceOf(Promise)
-    // The turns of these come within 200 ms; that of the next one does not.
-    for (let i = 0; i < 40; i += 1) expect(lanes.enter('b')).toBeInstanceOf(Promise)
+    // The turns of these come within 500 ms; that of the next one does not.
+    for (let i = 0; i < 100; i += 1) expect(lanes.enter('b')).toBeInstanceOf(Promise)
     expect(lanes.enter('b')).toMatchObject({ reason: 'endpoint_full' })
     expect(lanes.size).toBe(1)
   })

@@ -16,7 +16,7 @@ export type StepBackReason = 'endpoint_full' | 'slow_endpoints_full' | 'closing'
 /** An endpoint whose attempts take longer than this is slow. */
 const SLOW_MS = 1000
 /** A turn that comes within this time is waited for here: cheaper than two trips to Redis. */
-const WAIT_HERE_MS = 200
+const WAIT_HERE_MS = 500
 /** The same while fewer wait than there are slots. Large bodies fill the places of an endpoint that is quick otherwise. */
 const WAIT_HERE_WITH_ROOM_MS = 1000
 const MIN_STEP_BACK_MS = 50
@@ -51,7 +51,7 @@ class Endpoint {
  * 3. At most `slots` attempts are in flight. More jobs than that may be in hand: whoever has a place at its endpoint stands
  *    in one line for the next slot, first come, first served.
  *
- * Whoever finds no place waits here if its turn comes within 200 ms, or within a second while fewer wait than there are
+ * Whoever finds no place waits here if its turn comes within 500 ms, or within a second while fewer wait than there are
  * slots, else steps back into the queue until its turn.
  */
 export class EndpointLanes {

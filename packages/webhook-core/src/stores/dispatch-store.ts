@@ -92,7 +92,9 @@ function dispatchStatement(events: number): string {
     union all
     select false, d.id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, d.created_at, 'dispatched', d.endpoint_id,
       null, null, null, null, null, null, null
-    from webhook_deliveries d where d.event_id = any ($2::text[]) and d.status = 0`
+    from webhook_deliveries d
+    -- Nothing is left of events that were dispatched just now, which is nearly always all of them.
+    where (select count(*) from event) < ${events} and d.event_id = any ($2::text[]) and d.status = 0`
 }
 
 /**
@@ -121,14 +123,22 @@ export async function scheduleDeliveries(
   )
 }
 
-/** To be said when every delivery of these events has ended or stands in the schedule. */
+/**
+ * To be said when every delivery of these events has ended or stands in the schedule. An event of which that is not true
+ * stays open.
+ */
 export async function concludeFirstAttempts(db: Queryable, ids: readonly EventId[]): Promise<void> {
   await db.query(
     {
       name: 'conclude-first-attempts',
       // Whoever holds one of them says the same at the same moment.
       text: `delete from webhook_first_attempts where event_id = any (array(
-        select event_id from webhook_first_attempts where event_id = any ($1) for update skip locked
+        select f.event_id from webhook_first_attempts f
+        where f.event_id = any ($1) and not exists (
+          select from webhook_deliveries d
+          where d.event_id = f.event_id and d.status = 0 and d.next_attempt_at is null
+        )
+        for update skip locked
       ))`,
     },
     [ids],
