@@ -215,7 +215,7 @@ describe('retention', () => {
       )
       for (const summary of summaries) await ingestSummary(db, summary)
       const events = summaries.map(({ eventId }) => ({ id: eventId, body: '{}' }))
-      const made = await dispatchEvents(db, events, NOW)
+      const made = deliveriesIn(await dispatchEvents(db, events, NOW))
       const [ended, pending, young] = events.map(({ id }) => made.find(({ eventId }) => eventId === id))
       if (!ended || !pending || !young) throw new Error('three deliveries')
       await recordAttempts(db, [aResult(ended, { kind: 'delivered' })])
@@ -230,7 +230,7 @@ describe('retention', () => {
         await withoutWaiting(async (tx) => {
           const next = aSummary({ accountId: endpoint.accountId })
           await ingestSummary(tx, next)
-          const [made] = await dispatchEvents(tx, [{ id: next.eventId, body: '{}' }], NOW)
+          const [made] = deliveriesIn(await dispatchEvents(tx, [{ id: next.eventId, body: '{}' }], NOW))
           if (!made) throw new Error('no delivery')
           const results = [made, young, pending].map((delivery) => aResult(delivery, retry()))
           expect(await recordAttempts(tx, results)).toHaveLength(3)

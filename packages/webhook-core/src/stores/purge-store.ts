@@ -101,10 +101,7 @@ export async function deleteOldEvents(db: Queryable, before: Date, limit: number
     `delete from webhook_events where id in (
        select e.id from webhook_events e
        where e.id < $1
-         -- Not "status = 0", as above.
-         and not exists (
-           select from webhook_deliveries d where d.event_id = e.id and d.next_attempt_at is not null
-         )
+         and not exists (select from webhook_deliveries d where d.event_id = e.id and d.status = 0)
        order by e.id limit $2 for update of e skip locked
      )`,
     [firstEventIdAt(before), limit],

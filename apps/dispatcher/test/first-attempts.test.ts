@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { deleteEndpoint, findOpenFirstAttempts } from '@signet/webhook-core'
+import { reply, startReceiver, waitFor, type Receiver } from '@signet/testkit'
+import { startStepwise, type Stepwise } from './support/stepwise.js'
+import { type Subscriber } from './support/subscriber.js'
+
+const MINUTE_MS = 60_000
+
+describe('first attempts, under the job of their event', () => {
+  let receiver: Receiver
+  let dispatcher: Stepwise
+  let subscriber: Subscriber
+  beforeAll(async () => {
+    receiver = await startReceiver()
+    dispatcher = await startStepwise({
+      env: { DISPATCHER_ENDPOINT_CONCURRENCY: '1' },
+      ports: { ca: receiver.authorityCert },
+    })
+  })
+  beforeEach(async () => {
+    await dispatcher.queues.deliveries.obliterate({ force: true })
+    subscriber = dispatcher.subscriber()
+  })
+  afterAll(async () => {
+    await dispatcher.stop()
+    await receiver.close()
+  })
+
+  /** What the event's job does, from the beginning to the end. */
+  async function run(): Promise<string> {
+    const eventId = await subscriber.summary()
+    await dispatcher.firstAttempts.run(eventId, await dispatcher.dispatch.run(eventId))
+    return eventId
+  }
+
+  const rowOf = async (eventId: string) => {
+    const { rows } = await dispatcher.db.query<{ id: string }>(
+      `select id from webhook_deliveries where event_id = $1`,
+      [eventId],
+    )
+    return dispatcher.row(rows[0]?.id ?? '0')
+  }
+  const jobs = () => dispatcher.queues.deliveries.getJobs()
+  const isOpen = async (eventId: string) => {
+    const before = new Date(dispatcher.clock.now().getTime() + 1)
+    const open = await findOpenFirstAttempts(dispatcher.db, { before, limit: 1000 })
+    return open.some(({ id }) => id === eventId)
+  }
+
+  it('that succeed need no job of their own', async () => {
+    await subscriber.endpoint(receiver.url('/good'))
+    const eventId = await run()
+    expect(await rowOf(eventId)).toMatchObject({ status: 1, attempts: 1, next_attempt_at: null })
+    expect(receiver.deliveries({ path: '/good' })).toHaveLength(1)
+    expect(await jobs()).toEqual([])
+    expect(await isOpen(eventId)).toBe(false)
+  })
+
+  it('that fail get one, for the time of the next attempt', async () => {
+    await subscriber.endpoint(receiver.url('/bad'))
+    receiver.hook('/bad', { otherwise: reply(500) })
+    const eventId = await run()
+    const row = await rowOf(eventId)
+    const dueAt = new Date(dispatcher.clock.now().getTime() + MINUTE_MS)
+    expect(row).toMatchObject({ status: 0, attempts: 1, last_error: 'http_500', next_attempt_at: dueAt })
+    const [job] = await jobs()
+    expect(job).toMatchObject({ id: `dlv_${row.id}`, opts: { delay: MINUTE_MS } })
+    expect(await isOpen(eventId)).toBe(false)
+  })
+
+  it('that find no place at a slow endpoint go into the queue, and into the schedule', async () => {
+    await subscriber.endpoint(receiver.url('/slow'))
+    receiver.hook('/slow', { otherwise: reply(200, { delayMs: 1300 }) })
+    await run()
+    const running = run()
+    await waitFor(() => receiver.deliveries({ path: '/slow' }).length === 2)
+    const late = await rowOf(await run())
+    expect(late).toMatchObject({ status: 0, attempts: 0, next_attempt_at: dispatcher.clock.now() })
+    expect((await jobs()).map(({ id }) => id)).toEqual([`dlv_${late.id}`])
+    await running
+  })
+
+  it('that had to wait are not sent to an endpoint that was deleted meanwhile', async () => {
+    const { id } = await subscriber.endpoint(receiver.url('/gone'))
+    await run()
+    receiver.hook('/gone', { otherwise: reply(200, { delayMs: 400 }) })
+    const first = run()
+    await waitFor(() => receiver.deliveries({ path: '/gone' }).length === 2)
+    const second = run()
+    await waitFor(async () => (await pendingOf(id)) === 2)
+    await deleteEndpoint(dispatcher.db, subscriber.accountId, id)
+    await Promise.all([first, second])
+    expect(receiver.deliveries({ path: '/gone' })).toHaveLength(2)
+    expect(await rowOf(await second)).toMatchObject({ status: 2, last_error: 'endpoint_deleted' })
+  })
+
+  async function pendingOf(endpointId: string): Promise<number> {
+    const { rows } = await dispatcher.db.query(
+      `select id from webhook_deliveries where endpoint_id = $1 and status = 0`,
+      [endpointId],
+    )
+    return rows.length
+  }
+
+  it('that a lost process left behind go into the queue with the next run of the event', async () => {
+    await subscriber.endpoint(receiver.url('/left'))
+    const eventId = await subscriber.summary()
+    await dispatcher.dispatch.run(eventId)
+    expect(await isOpen(eventId)).toBe(true)
+    await dispatcher.firstAttempts.run(eventId, await dispatcher.dispatch.run(eventId))
+    const row = await rowOf(eventId)
+    expect(row).toMatchObject({ status: 0, attempts: 0, next_attempt_at: dispatcher.clock.now() })
+    expect((await jobs()).map(({ id }) => id)).toEqual([`dlv_${row.id}`])
+    expect(await isOpen(eventId)).toBe(false)
+    expect(receiver.deliveries({ path: '/left' })).toHaveLength(0)
+  })
+})
