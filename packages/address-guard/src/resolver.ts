@@ -14,8 +14,9 @@ export type Resolver = (hostname: string) => Promise<ResolvedAddress[]>
  * turn a public name into a name of the cluster. Not the operating system's `getaddrinfo` either, whose few threads one
  * slow name server could hold.
  */
-export function dnsResolver(): Resolver {
+export function dnsResolver({ servers }: { servers?: readonly string[] } = {}): Resolver {
   const dns = new DnsResolver({ timeout: 1000, tries: 2 })
+  if (servers) dns.setServers(servers)
   return async (hostname) => {
     const [v4, v6] = await Promise.allSettled([dns.resolve4(hostname), dns.resolve6(hostname)])
     const found: ResolvedAddress[] = [

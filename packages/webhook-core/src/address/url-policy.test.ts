@@ -69,6 +69,7 @@ describe('UrlPolicy', () => {
     ['https://localhost:8443/', /host name/],
     ['https://LOCALHOST./', /host name/],
     ['https://receiver/', /host name/],
+    ['https://a..example.com/', /host name/],
     ['https://a.localhost/', /host name/],
     ['https://printer.local/', /host name/],
     ['https://metadata.google.internal/', /host name/],
