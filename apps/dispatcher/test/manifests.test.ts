@@ -1,12 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { BlockList, isIPv6 } from 'node:net'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from '@jest/globals'
 import { isPublicAddress } from '@signet/webhook-core'
-import { parse, parseAllDocuments } from 'yaml'
+import { parse } from 'yaml'
+import { baseManifests, kubernetes, root } from './support/manifests.js'
 
-const root = fileURLToPath(new URL('../../..', import.meta.url))
-const base = `${root}/infra/kubernetes/base`
+const base = `${kubernetes}/base`
 
 type Peer = {
   ipBlock?: { cidr: string; except?: string[] }
@@ -19,13 +18,8 @@ type Policy = {
   ingress?: { from: Peer[]; ports: { port: number }[] }[]
   egress?: { to: Peer[]; ports: { port: number }[] }[]
 }
-type Manifest = { kind: string; metadata: { name: string }; spec: Record<string, unknown> }
 
-const manifests = readdirSync(base)
-  .filter((file) => file !== 'kustomization.yaml')
-  .flatMap((file) =>
-    parseAllDocuments(readFileSync(`${base}/${file}`, 'utf8')).map((doc) => doc.toJS() as Manifest),
-  )
+const manifests = baseManifests()
 const ofKind = (kind: string) => manifests.filter((manifest) => manifest.kind === kind)
 const names = (kind: string) => ofKind(kind).map(({ metadata }) => metadata.name)
 const policies = ofKind('NetworkPolicy').map(({ metadata, spec }) => ({
@@ -81,6 +75,16 @@ describe('the Kubernetes manifests', () => {
     },
   )
 
+  it('leave the number of pods to the autoscalers, and the servers to the second step of a roll-out', () => {
+    for (const { metadata, spec } of ofKind('Deployment')) {
+      expect(spec).not.toHaveProperty('replicas')
+      expect(metadata.labels).toEqual({ 'app.kubernetes.io/component': 'server' })
+    }
+    const others = manifests.filter(({ kind }) => kind !== 'Deployment')
+    expect(others.filter(({ metadata }) => metadata.labels?.['app.kubernetes.io/component'])).toEqual([])
+    for (const { spec } of ofKind('HorizontalPodAutoscaler')) expect(spec['minReplicas']).toBe(2)
+  })
+
   it('scale the dispatcher on how long work waits', () => {
     const scaler = ofKind('HorizontalPodAutoscaler').find(({ metadata }) => metadata.name === 'dispatcher')
     const metrics = scaler?.spec['metrics'] as { external: { metric: { name: string } } }[]
@@ -108,21 +112,27 @@ describe('the Kubernetes manifests', () => {
     ])
   })
 
-  it('let the dispatcher out to names, to its stores and to exactly the addresses that its guard calls public', () => {
-    const rules = policies
-      .filter(({ podSelector }) => selects(podSelector, 'dispatcher'))
-      .flatMap(({ name, egress = [] }) => egress.map((rule) => ({ name, ...rule })))
-    expect(rules.map(({ name }) => name)).toEqual(['dns', 'data-stores', 'dispatcher-to-receivers'])
-    const blocks = rules[2]?.to.map(({ ipBlock }) => ipBlock) ?? []
-    const edges = blocks.flatMap((block) => [block?.cidr ?? '', ...(block?.except ?? [])])
-    for (const address of edges.flatMap(around)) {
-      const allowed = blocks.some(
-        (block) =>
-          block !== undefined && within(address, [block.cidr]) && !within(address, block.except ?? []),
-      )
-      expect([address, allowed]).toEqual([address, isPublicAddress(address)])
-    }
-  })
+  it.each([
+    ['dispatcher', ['dns', 'data-stores', 'dispatcher-to-receivers']],
+    ['auth', ['dns', 'data-stores', 'auth-to-mail', 'auth-to-providers']],
+  ])(
+    'let %s out to names, to its stores and to exactly the addresses that the guard calls public',
+    (app, wanted) => {
+      const rules = policies
+        .filter(({ podSelector }) => selects(podSelector, app))
+        .flatMap(({ name, egress = [] }) => egress.map((rule) => ({ name, ...rule })))
+      expect(rules.map(({ name }) => name)).toEqual(wanted)
+      const blocks = rules.at(-1)?.to.map(({ ipBlock }) => ipBlock) ?? []
+      const edges = blocks.flatMap((block) => [block?.cidr ?? '', ...(block?.except ?? [])])
+      for (const address of edges.flatMap(around)) {
+        const allowed = blocks.some(
+          (block) =>
+            block !== undefined && within(address, [block.cidr]) && !within(address, block.except ?? []),
+        )
+        expect([address, allowed]).toEqual([address, isPublicAddress(address)])
+      }
+    },
+  )
 })
 
 function within(address: string, cidrs: readonly string[]): boolean {
