@@ -172,7 +172,7 @@ export const settings = defineSettings({
     env: 'WEBHOOKS_SIGN_IN_PROVIDERS',
     fallback: [],
     item: providerName,
-    doc: 'External providers of the identity server to offer, e.g. `github,google`. The redirect must be allowed as above.',
+    doc: 'External providers of the identity server to offer, e.g. `github,google`; those that it has switched off are not shown. The redirect must be allowed as above.',
   }),
   signInCaptchaProvider: choice({
     env: 'WEBHOOKS_SIGN_IN_CAPTCHA_PROVIDER',

@@ -25,6 +25,7 @@ import { SessionCookie } from './sessions/session-cookie.js'
 import { SessionService } from './sessions/session-service.js'
 import { FormGuard } from './sign-in/form-guard.js'
 import { SecondFactorService } from './sign-in/second-factor-service.js'
+import { OfferedProviders } from './sign-in/offered-providers.js'
 import { type SignInOptions } from './sign-in/sign-in-options.js'
 import { SignInService } from './sign-in/sign-in-service.js'
 import { createWebhookServices } from './v1/webhook-services.js'
@@ -144,7 +145,13 @@ function createOAuth(config: WebhooksConfig, { db, events, limits, accounts, log
       events,
     }),
     signInOptions,
-    pages: new AuthorizationPages({ baseUrl, identityPublicUrl, cookie, signInOptions }),
+    pages: new AuthorizationPages({
+      baseUrl,
+      identityPublicUrl,
+      cookie,
+      signInOptions,
+      offeredProviders: new OfferedProviders({ configured: config.signInProviders, identity, now }),
+    }),
     guard: new FormGuard({ origin: new URL(baseUrl).origin, cookie, sessions }),
     secondFactor,
     signIn: new SignInService({ ...signIn, accounts, secondFactor }),
@@ -168,7 +175,6 @@ function createOAuth(config: WebhooksConfig, { db, events, limits, accounts, log
 
 const signInOptionsOf = (config: WebhooksConfig): SignInOptions => ({
   magicLink: config.signInMagicLink,
-  providers: config.signInProviders,
   captcha:
     config.signInCaptchaProvider === undefined
       ? null

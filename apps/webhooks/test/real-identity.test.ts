@@ -36,7 +36,7 @@ beforeAll(async () => {
       },
       webhooks: {
         WEBHOOKS_SIGN_IN_MAGIC_LINK: 'true',
-        WEBHOOKS_SIGN_IN_PROVIDERS: 'github',
+        WEBHOOKS_SIGN_IN_PROVIDERS: 'github,gitlab',
         WEBHOOKS_RATE_LIMITS_ENABLED: 'false',
       },
     },
@@ -157,8 +157,9 @@ describe('with the real identity server', () => {
     expect(await approve(browser, consent)).toContain('code=svc_')
   })
 
-  it('signs in by an external provider', async () => {
+  it('signs in by an external provider; one that the identity server has not switched on is not offered', async () => {
     const { browser, page } = await startPage()
+    expect(page.text.match(/Continue with \w+/g)).toEqual(['Continue with GitHub'])
     const [, href = ''] = /href="([^"]*provider=github[^"]*)"/.exec(page.text) ?? []
     const departure = new URL((await visit(href.replaceAll('&#38;', '&'))) ?? '')
     expect(departure.pathname).toBe('/login/oauth/authorize')

@@ -9,6 +9,7 @@ import { csrfToken } from '../sessions/csrf.js'
 import { type SessionCookie } from '../sessions/session-cookie.js'
 import { type OpenSession } from '../sessions/session-service.js'
 import { type PendingSignIn } from '../sign-in/second-factor-service.js'
+import { type OfferedProviders } from '../sign-in/offered-providers.js'
 import { type SignInOptions } from '../sign-in/sign-in-options.js'
 import { type PendingAuthorization } from './authorization-store.js'
 
@@ -21,6 +22,7 @@ type Deps = {
   identityPublicUrl: string
   cookie: SessionCookie
   signInOptions: SignInOptions
+  offeredProviders: OfferedProviders
 }
 
 /** Builds the pages of a visit, with their form tokens. */
@@ -34,11 +36,15 @@ export class AuthorizationPages {
   }
 
   /** Whichever page comes next. */
-  next(visit: Visit): Answer {
+  async next(visit: Visit): Promise<Answer> {
     return visit.authorization.needsSignIn ? this.signIn(visit) : this.consent(visit)
   }
 
-  signIn({ txn, session, authorization }: Visit, { status = 200, ...extras }: SignInExtras = {}): Answer {
+  async signIn(
+    { txn, session, authorization }: Visit,
+    { status = 200, ...extras }: SignInExtras = {},
+  ): Promise<Answer> {
+    const providers = await this.deps.offeredProviders.list()
     const page = signInPage({
       ...extras,
       clientName: authorization.clientName,
@@ -46,10 +52,7 @@ export class AuthorizationPages {
       txn,
       csrf: csrfToken(session, txn, 'login'),
       mailAction: this.deps.signInOptions.magicLink ? this.path('/mail') : undefined,
-      providers: this.deps.signInOptions.providers.map((name) => ({
-        name,
-        href: this.#providerUrl(name, txn),
-      })),
+      providers: providers.map((name) => ({ name, href: this.#providerUrl(name, txn) })),
       captcha: this.deps.signInOptions.captcha,
     })
     return this.#answer(page, session, status)

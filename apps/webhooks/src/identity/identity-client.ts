@@ -38,6 +38,8 @@ export type IdentityClientOptions = {
 
 const TIMEOUT_MS = 5000
 const USER_STATE_TIMEOUT_MS = 2000
+/** A page waits for it. */
+const SETTINGS_TIMEOUT_MS = 1000
 const PHONE = /^\+[1-9][0-9]{6,14}$/
 const MAX_ANSWER_BYTES = 256 * 1024
 
@@ -118,6 +120,18 @@ export class IdentityClient {
     const body = { challenge_id: challengeId, code }
     const reply = await this.#call({ path, body, bearer: accessToken, clientIp })
     return reply.status === 200 ? readSession(reply) : null
+  }
+
+  /** `GET /settings`: the providers that the server has switched off. */
+  async findProvidersOff(): Promise<ReadonlySet<string>> {
+    const { status, body } = await this.#call({
+      path: '/settings',
+      method: 'GET',
+      timeoutMs: SETTINGS_TIMEOUT_MS,
+    })
+    if (status !== 200) throw new IdentityUnavailableError(`the identity server answered ${status}`)
+    const states = Object.entries(body['external'] ?? {})
+    return new Set(states.filter(([, isOn]) => isOn === false).map(([name]) => name))
   }
 
   /** Whether this client may ask about users at all. */

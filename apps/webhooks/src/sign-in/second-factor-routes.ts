@@ -87,7 +87,7 @@ function show(
   { pages, secondFactor }: Deps,
   visit: Visit,
   extras: { status?: number; notice?: string } = {},
-): Answer {
+): Answer | Promise<Answer> {
   const pending = secondFactor.pending(visit.session)
   return pending ? pages.secondFactor(visit, pending, extras) : pages.next(visit)
 }

@@ -31,6 +31,7 @@ export async function startIdentityDouble() {
   let failure: { status: number; hang?: boolean } | null = null
   let captchaToken: string | null = null
   let providerUser: User | null = null
+  let external: Record<string, unknown> = { email: true, phone: false, github: true, google: true }
   const ring = KeyRing.create({ secret: JWT_SECRET })
 
   const claimsOf = (user: User, extra: JwtClaims = {}): JwtClaims => {
@@ -127,10 +128,7 @@ export async function startIdentityDouble() {
     if (typeof target !== 'string' || !providerUser) return error(res, 400, 'validation_failed')
     res.redirect(`${target}#${String(new URLSearchParams({ access_token: jwtFor(providerUser) }))}`)
   })
-  app.get(
-    '/settings',
-    (_req, res) => void res.json({ external: { email: true, phone: false, github: true } }),
-  )
+  app.get('/settings', (_req, res) => void res.json({ external }))
   app.get('/admin/users/:id', (req, res) => {
     if (req.get('authorization') !== 'Bearer admin-jwt') return error(res, 401, 'no_authorization')
     const user = users.find(({ id }) => id === req.params.id)
@@ -169,6 +167,10 @@ export async function startIdentityDouble() {
     /** Who signs in at every external provider. */
     signInAtProviders(user: User) {
       providerUser = user
+    },
+    /** What `/settings` says of the providers. */
+    setExternal(states: Record<string, unknown>) {
+      external = states
     },
     requireCaptcha(token: string | null) {
       captchaToken = token

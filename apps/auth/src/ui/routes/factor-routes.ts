@@ -52,7 +52,7 @@ type FactorForm = {
   path: string
   summary: string
   limit: KeyedLimit
-  work(step: { req: Request; res: Response; sent: Sent; found: Open }): Promise<Answer>
+  work: (step: { req: Request; res: Response; sent: Sent; found: Open }) => Promise<Answer>
 }
 
 /** A form about one factor; without anything left to prove it leads to the first page. */
