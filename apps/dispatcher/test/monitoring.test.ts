@@ -101,13 +101,10 @@ describe('monitoring', () => {
   it('has rules that pass their own tests in promtool, where promtool can be had', async () => {
     const promtool = await findPromtool()
     const options = { cwd: `${folder}/prometheus` }
-    const outputs = promtool
-      ? await Promise.all([
-          promisify(execFile)(promtool, ['check', 'rules', 'dispatcher.rules.yaml'], options),
-          promisify(execFile)(promtool, ['test', 'rules', 'dispatcher.rules.test.yaml'], options),
-        ])
-      : [{ stdout: `SUCCESS: ${alerts.length} rules found` }, { stdout: 'SUCCESS' }]
-    expect(outputs[0]?.stdout).toContain(`SUCCESS: ${alerts.length} rules found`)
-    expect(outputs[1]?.stdout).toContain('SUCCESS')
+    if (!promtool) return console.warn('The alert rules were read and not run: promtool cannot be had here.')
+    const check = await promisify(execFile)(promtool, ['check', 'rules', 'dispatcher.rules.yaml'], options)
+    expect(check.stdout).toContain(`SUCCESS: ${alerts.length} rules found`)
+    const test = await promisify(execFile)(promtool, ['test', 'rules', 'dispatcher.rules.test.yaml'], options)
+    expect(test.stdout).toContain('SUCCESS')
   }, 120_000)
 })
