@@ -11,7 +11,16 @@ const kinds: readonly Kind[] = [...mailKinds, ...noticeKinds]
 
 const VARIABLES = [
   ...['SiteURL', 'Email', 'NewEmail', 'OldEmail', 'SendingTo', 'Phone', 'OldPhone', 'Provider'],
-  ...['ProviderName', 'FactorType', 'Token', 'TokenHash', 'RedirectTo', 'Data.name', 'ConfirmationURL'],
+  ...[
+    'ProviderName',
+    'FactorType',
+    'FactorName',
+    'Token',
+    'TokenHash',
+    'RedirectTo',
+    'Data.name',
+    'ConfirmationURL',
+  ],
 ]
 const [OLD_PHONE, NEW_PHONE, FREE_PHONE] = [aPhone(), aPhone(), aPhone()]
 const TARGET = 'https://other.example.com/in'
@@ -198,8 +207,8 @@ describe('the thirteen mails, from the request to the mailbox (contract 10.1 to 
     // Linking has copied what the provider says into the data.
     identity_linked_notification: { Provider: 'figma', ProviderName: 'Figma', 'Data.name': 'Fig' },
     identity_unlinked_notification: { Provider: 'figma', ProviderName: 'Figma', 'Data.name': 'Fig' },
-    mfa_factor_enrolled_notification: { FactorType: 'totp' },
-    mfa_factor_unenrolled_notification: { FactorType: 'totp' },
+    mfa_factor_enrolled_notification: { FactorType: 'totp', FactorName: 'authenticator app' },
+    mfa_factor_unenrolled_notification: { FactorType: 'totp', FactorName: 'authenticator app' },
   }
 
   it.each(kinds)('%s: own template, own subject, its variables and no others', async (kind) => {

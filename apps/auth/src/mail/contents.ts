@@ -100,13 +100,13 @@ export const contents: Readonly<Record<MailKind | NoticeKind, MailContent>> = {
   mfa_factor_enrolled_notification: {
     subject: 'A new verification method was added to your account.',
     heading: 'A verification method was added',
-    sentence: 'A verification method ({{ .FactorType }}) was added to your account {{ .Email }}.',
+    sentence: 'A verification method ({{ .FactorName }}) was added to your account {{ .Email }}.',
     closing: ALARM,
   },
   mfa_factor_unenrolled_notification: {
     subject: 'A verification method was removed from your account.',
     heading: 'A verification method was removed',
-    sentence: 'A verification method ({{ .FactorType }}) was removed from your account {{ .Email }}.',
+    sentence: 'A verification method ({{ .FactorName }}) was removed from your account {{ .Email }}.',
     closing: ALARM,
   },
 }

@@ -69,6 +69,8 @@ function parsedSubject(subject: string | undefined, log: Logger): Template | und
 const absoluteUrl = (url: string, siteUrl: string) =>
   url.startsWith('http') ? url : `${siteUrl.replace(/\/+$/, '')}/${url.replace(/^\/+/, '')}`
 
+const FACTOR_NAMES: Readonly<Record<string, string>> = { totp: 'authenticator app', phone: 'phone' }
+
 function templateValues(siteUrl: string, variables: MailVariables): Record<string, unknown> {
   return {
     SiteURL: siteUrl,
@@ -85,6 +87,7 @@ function templateValues(siteUrl: string, variables: MailVariables): Record<strin
     Provider: variables.provider,
     ProviderName: variables.provider === undefined ? undefined : providerLabel(variables.provider),
     FactorType: variables.factorType,
+    FactorName: FACTOR_NAMES[variables.factorType ?? ''],
     Data: variables.data,
   }
 }

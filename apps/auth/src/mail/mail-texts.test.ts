@@ -36,8 +36,8 @@ const SAYS: Record<NoticeKind, string[]> = {
   phone_changed_notification: ['15550100001', '15550100002'],
   identity_linked_notification: ['Signing in with GitHub was linked'],
   identity_unlinked_notification: ['Signing in with GitHub was removed'],
-  mfa_factor_enrolled_notification: ['totp'],
-  mfa_factor_unenrolled_notification: ['totp'],
+  mfa_factor_enrolled_notification: ['(authenticator app) was added'],
+  mfa_factor_unenrolled_notification: ['(authenticator app) was removed'],
 }
 
 describe('the thirteen mails (contract 10.1)', () => {
