@@ -1,34 +1,46 @@
 import { EventEmitter } from 'node:events'
 import { describe, expect, it } from '@jest/globals'
 import { type Request, type Response } from 'express'
-import { bodyAdmission } from './body-admission.js'
+import { bodyAdmission, MAX_BODY_BYTES } from './body-admission.js'
 
-const request = (headers: Record<string, string>) => ({ headers }) as unknown as Request
+const request = (headers: Record<string, string | undefined>) => ({ headers }) as unknown as Request
+const ofLength = (bytes: number) => request({ 'content-length': String(bytes) })
 const response = () => new EventEmitter() as unknown as Response
-const LARGE = request({ 'content-length': '65537' })
+const MIB = 1024 * 1024
 
 describe('bodyAdmission', () => {
-  it('takes so many large bodies at a time, and the next one when one is done', () => {
-    const admit = bodyAdmission(2)
+  it('takes large bodies up to so many bytes together, and more when one is done', () => {
+    const admit = bodyAdmission(10 * MIB)
     const first = response()
-    admit(LARGE, first)
-    admit(LARGE, response())
-    expect(() => admit(LARGE, response())).toThrow('Too many large bodies')
+    admit(ofLength(6 * MIB), first)
+    admit(ofLength(4 * MIB), response())
+    expect(() => admit(ofLength(65_537), response())).toThrow('Too many large bodies')
     first.emit('close')
-    expect(() => admit(LARGE, response())).not.toThrow()
-    expect(() => admit(LARGE, response())).toThrow('Too many large bodies')
+    admit(ofLength(5 * MIB), response())
+    expect(() => admit(ofLength(2 * MIB), response())).toThrow('Too many large bodies')
   })
 
-  it.each([
-    [{ 'content-length': '65536' }, true],
-    [{}, true],
-    [{ 'content-length': '65537' }, false],
-    [{ 'transfer-encoding': 'chunked' }, false],
-    [{ 'content-length': '10', 'content-encoding': 'gzip' }, false],
-  ])('lets %p pass when there is no room: %p', (headers, passes) => {
-    const admit = bodyAdmission(0)
-    const attempt = () => admit(request(headers), response())
-    if (passes) expect(attempt).not.toThrow()
-    else expect(attempt).toThrow('Too many large bodies')
+  it('has room for sixteen of the largest, and for a thousand of an ordinary size', () => {
+    const largest = bodyAdmission()
+    for (let i = 0; i < 16; i += 1) largest(ofLength(MAX_BODY_BYTES), response())
+    expect(() => largest(ofLength(MAX_BODY_BYTES), response())).toThrow('Too many large bodies')
+    const ordinary = bodyAdmission()
+    for (let i = 0; i < 1000; i += 1) ordinary(ofLength(200_000), response())
+  })
+
+  it('reckons with the largest where the size is not announced, and with no more for what will be refused', () => {
+    for (const headers of [
+      { 'transfer-encoding': 'chunked' },
+      { 'content-length': '10', 'content-encoding': 'gzip' },
+      { 'content-length': String(10 * MAX_BODY_BYTES) },
+    ]) {
+      const admit = bodyAdmission(MAX_BODY_BYTES)
+      admit(request(headers), response())
+      expect(() => admit(ofLength(65_537), response())).toThrow('Too many large bodies')
+    }
+  })
+
+  it.each([{ 'content-length': '65536' }, {}])('lets %p pass when there is no room', (headers) => {
+    expect(() => bodyAdmission(0)(request(headers), response())).not.toThrow()
   })
 })

@@ -3,29 +3,33 @@ import { type Request, type Response } from 'express'
 
 /** Bodies up to here are parsed at once, in about a millisecond. Larger ones go to a thread. */
 export const SMALL_BODY_BYTES = 65_536
-/** Each of them may take 32 MiB while it waits for its thread. */
-const MAX_LARGE_BODIES = 16
+/** What a body may have at most (webhooks contract G.1). */
+export const MAX_BODY_BYTES = 32 * 1024 * 1024
+/** What all large bodies may have that are being read, wait for their thread or are in it. */
+const BUDGET_BYTES = 16 * MAX_BODY_BYTES
 
 /** Takes part in a request before its body is read; throws `unavailable` when there is no room for a large one. */
 export type BodyAdmission = (req: Request, res: Response) => void
 
 /** Bounds the memory that bodies take together. Small ones are never refused. */
-export function bodyAdmission(maxLargeBodies = MAX_LARGE_BODIES): BodyAdmission {
+export function bodyAdmission(budgetBytes = BUDGET_BYTES): BodyAdmission {
   let taken = 0
   return (req, res) => {
-    if (isSmall(req)) return
-    if (taken >= maxLargeBodies) {
+    const bytes = bytesAtMost(req)
+    if (bytes <= SMALL_BODY_BYTES) return
+    if (taken + bytes > budgetBytes) {
       throw new AppError('unavailable', 'unavailable', 'Too many large bodies at once, try again later', {
         retryAfterSeconds: 5,
       })
     }
-    taken++
-    res.once('close', () => taken--)
+    taken += bytes
+    res.once('close', () => (taken -= bytes))
   }
 }
 
-/** Without a length, or compressed, a body may turn out to be any size. */
-function isSmall({ headers }: Request): boolean {
-  if (headers['transfer-encoding'] !== undefined || headers['content-encoding'] !== undefined) return false
-  return Number(headers['content-length'] ?? 0) <= SMALL_BODY_BYTES
+/** Without a length, or compressed, a body may turn out to be any size; one that is too long is refused and never read. */
+function bytesAtMost({ headers }: Request): number {
+  if (headers['transfer-encoding'] !== undefined || headers['content-encoding'] !== undefined)
+    return MAX_BODY_BYTES
+  return Math.min(Number(headers['content-length'] ?? 0), MAX_BODY_BYTES)
 }

@@ -4,7 +4,7 @@ import { type Request } from 'express'
 import { notFound } from '../http/v1-dialect.js'
 import { ref, responses } from '../v1/v1-docs.js'
 import { accountIdOf } from './account-id.js'
-import { type BodyAdmission } from './body-admission.js'
+import { MAX_BODY_BYTES, type BodyAdmission } from './body-admission.js'
 import { type IngestParser } from './ingest-parser.js'
 import { recordingSchema, summaryReadySchema } from './ingest-schemas.js'
 import { type IngestService } from './ingest-service.js'
@@ -17,7 +17,6 @@ type Deps = {
   parser: IngestParser
 }
 
-const MAX_BODY_BYTES = 32 * 1024 * 1024
 const docs = { tag: 'Internal', security: ['service'] }
 
 /** `/internal/v1` (webhooks contract G.1), for the internal listener only. */
