@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
+import { lockRecording, putRecording } from '@signet/webhook-core'
 import { aNotice, eventRows, mirrorOf, subscribe } from './support/api-data.js'
 import { useApi } from './support/api.js'
+import { lockWaiters } from './support/lock-waiters.js'
 
 const api = useApi()
 
@@ -127,5 +129,34 @@ describe('DELETE /internal/v1/accounts/{account_id}/recordings/{audio_id}', () =
     for (let i = 0; i < 2; i++) expect((await api.internal('DELETE', path(mine.accountId))).status).toBe(200)
     expect((await mirrorOf(api, mine.accountId)).recording).toEqual(STORED)
     expect((await mirrorOf(api, other.accountId)).recording).toEqual(STORED)
+  })
+})
+
+describe('two writers of one recording at the same moment', () => {
+  const two = SUMMARIES.slice(0, 2)
+  it.each<[string, (accountId: string) => Promise<{ status: number }>, typeof SUMMARIES]>([
+    ['a put', (accountId) => put(accountId, { summaries: two }), two],
+    [
+      'a notice',
+      (accountId) =>
+        api.internal('POST', '/internal/v1/summary-ready', {
+          body: aNotice(accountId, { summaries: two }),
+        }),
+      two,
+    ],
+    ['a deletion', (accountId) => api.internal('DELETE', path(accountId)), []],
+  ])('%s replaces what is being put, and nothing of it is left', async (_, write, left) => {
+    const { accountId } = await api.anAccount()
+    const ref = { accountId, audioId: 'rec_1001' }
+    const summaries = Array.from({ length: 5 }, () => ({ label: 'x', content: 'x', format: 'html' }))
+    const writing = await api.db.transaction(async (tx) => {
+      await lockRecording(tx, ref)
+      await putRecording(tx, { ...ref, summaries })
+      const reply = write(accountId)
+      await lockWaiters(api.db, 1)
+      return { reply }
+    })
+    expect((await writing.reply).status).toBeLessThan(300)
+    expect((await mirrorOf(api, accountId)).summaries).toEqual(left)
   })
 })

@@ -25,12 +25,12 @@ const CONNECTION_CODES = new Set([
 ])
 
 /**
- * True when PostgreSQL could not be reached or took no more connections (classes 08, 53 and 57P), or the pool had none
- * to give in time: the statement may succeed later.
+ * True when PostgreSQL could not be reached, took no more connections or ended one (classes 08, 53 and 57P, 25P03 for one that
+ * was idle in a transaction), or the pool had none to give in time: the statement may succeed later.
  */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error)
-  if (/^(08...|53...|57P0[1-4])$/.test(code) || CONNECTION_CODES.has(code)) return true
+  if (/^(08...|53...|57P0[1-4]|25P03)$/.test(code) || CONNECTION_CODES.has(code)) return true
   if (error instanceof AggregateError) return error.errors.some(isUnavailable)
   return (
     error instanceof Error &&

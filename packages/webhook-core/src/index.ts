@@ -121,6 +121,7 @@ export {
   findRecordings,
   findSummaries,
   findTranscripts,
+  lockRecording,
   putRecording,
   type EncodedParts,
   type MirrorChange,

@@ -1,8 +1,9 @@
-import { type Db } from '@signet/db'
+import { type Db, type Tx } from '@signet/db'
 import { AppError } from '@signet/errors'
 import { type Logger } from '@signet/telemetry'
 import {
   ingestSummary,
+  lockRecording,
   newEventId,
   purgeRecording,
   putRecording,
@@ -27,16 +28,18 @@ export class IngestService {
     { sourceEventKey, accountId, audioId, hash, parts }: SummaryReady,
     log: Logger,
   ): Promise<{ eventId: EventId; duplicate: boolean }> {
-    const { db, announcer, webhookEvents, now } = this.deps
-    const result = await ingestSummary(db, {
-      eventId: newEventId(now()),
-      accountId,
-      audioId,
-      source: name,
-      sourceEventKey,
-      sourceHash: Buffer.from(hash),
-      ...parts,
-    })
+    const { announcer, webhookEvents, now } = this.deps
+    const result = await this.#inTurn({ accountId, audioId }, (tx) =>
+      ingestSummary(tx, {
+        eventId: newEventId(now()),
+        accountId,
+        audioId,
+        source: name,
+        sourceEventKey,
+        sourceHash: Buffer.from(hash),
+        ...parts,
+      }),
+    )
     if (result.kind === 'conflict') {
       webhookEvents.summaryConflicted({ source: name, accountId }, log)
       throw new AppError('conflict', 'conflict', 'This source_event_key came with other content before')
@@ -57,13 +60,20 @@ export class IngestService {
     parts: EncodedParts,
     log: Logger,
   ): Promise<void> {
-    await putRecording(this.deps.db, { ...recording, ...parts })
+    await this.#inTurn(recording, (tx) => putRecording(tx, { ...recording, ...parts }))
     this.deps.webhookEvents.recordingStored({ accountId: recording.accountId, source: name }, log)
   }
 
   /** With what was made of it: the bodies of its events; deliveries still pending end. */
   async deleteRecording({ name }: ServiceCaller, recording: RecordingRef, log: Logger): Promise<void> {
-    const purged = await purgeRecording(this.deps.db, recording)
+    const purged = await this.#inTurn(recording, (tx) => purgeRecording(tx, recording))
     this.deps.webhookEvents.recordingDeleted({ accountId: recording.accountId, source: name, ...purged }, log)
+  }
+
+  #inTurn<T>(recording: RecordingRef, write: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.deps.db.transaction(async (tx) => {
+      await lockRecording(tx, recording)
+      return write(tx)
+    })
   }
 }

@@ -1,4 +1,4 @@
-import { type Queryable } from '@signet/db'
+import { type Queryable, type Tx } from '@signet/db'
 import { PAYLOAD_TARGET_BYTES } from '../payload/target-size.js'
 import { storable, storableOrNull } from './text.js'
 
@@ -17,6 +17,19 @@ export type RecordingFields = {
 export type TranscriptSegment = { speaker: string; start: number; end: number; text: string }
 export type TranscriptFields = { language?: string; text: string; segments?: TranscriptSegment[] }
 export type SummaryFields = { label: string; content: string; format: string; templateName?: string }
+
+/**
+ * Makes the writers of one recording take turns until they commit. Summaries are several rows: two statements at the same
+ * moment would leave some of each, because neither sees what the other has not committed, and may lock them crosswise.
+ * A process that is frozen between lock and commit loses its connection, and with it the lock.
+ */
+export async function lockRecording(tx: Tx, { accountId, audioId }: RecordingRef): Promise<void> {
+  await tx.query(
+    `select set_config('idle_in_transaction_session_timeout', '10s', true),
+       pg_advisory_xact_lock(hashtextextended('recording:' || $1 || ':' || $2, 0))`,
+    [accountId, audioId],
+  )
+}
 
 /** What a caller of the internal API says about a recording: a part left out stays, `null` deletes it (contract G.1). */
 export type RecordingParts = {
