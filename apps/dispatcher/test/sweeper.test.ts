@@ -44,6 +44,18 @@ describe('the sweeper', () => {
     expect(await dispatcher.sweeper.sweep()).toEqual({ events: 0, deliveries: 0 })
   })
 
+  it('closes first attempts that have all ended and whose process was lost before it could say so', async () => {
+    const subscriber = dispatcher.subscriber()
+    await subscriber.endpoint('https://127.0.0.1:9/')
+    const [row] = await dispatcher.dispatched(subscriber)
+    await emptyQueues()
+    await dispatcher.db.query('update webhook_deliveries set status = 1, delivered_at = now() where id = $1', [row?.id])
+    dispatcher.clock.advance(MINUTE_MS)
+    expect(await dispatcher.sweeper.sweep()).toEqual({ events: 0, deliveries: 0 })
+    const { rows } = await dispatcher.db.query('select event_id from webhook_first_attempts')
+    expect(rows).toEqual([])
+  })
+
   it('gives what is young its time to get there by itself', async () => {
     await lostWork()
     dispatcher.clock.advance(5000)

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withAdvisoryLock, type Db } from '@signet/db'
 import {
+  concludeFirstAttempts,
   deliveryJobId,
   eventJobId,
   findForgottenEvents,
@@ -105,12 +106,16 @@ export class Sweeper {
   }
 
   /** Their event's job is the lease of first attempts: without it nobody is at them any more. */
-  private sweepFirstAttempts(before: Date): Promise<number> {
+  private async sweepFirstAttempts(before: Date): Promise<number> {
     const { db } = this.deps
-    return this.eachPage<{ id: EventId }>(
-      (after) => findOpenFirstAttempts(db, { before, after, limit: PAGE }),
-      (page) => this.announceMissing(page),
-    )
+    const read = (after?: { id: EventId }) => findOpenFirstAttempts(db, { before, after, limit: PAGE })
+    // Those that ended, and whose process was lost before it said so. Another run of their event would find nothing to do.
+    await this.eachPage<{ id: EventId }>(read, async (page) => {
+      const ids = page.map(({ id }) => id)
+      await concludeFirstAttempts(db, ids)
+      return 0
+    })
+    return this.eachPage<{ id: EventId }>(read, (page) => this.announceMissing(page))
   }
 
   private async announceMissing(page: readonly { id: EventId }[]): Promise<number> {
