@@ -84,6 +84,27 @@ describe('GET /v1/webhook-events/samples', () => {
     expect(Buffer.byteLength(JSON.stringify(items[0]))).toBe(1_048_575)
   })
 
+  it('gives fewer when they are huge, so that nobody can have the service hold hundreds of megabytes', async () => {
+    const { accountId, token } = await api.anAccount()
+    for (const age of [1, 2, 3, 4]) await frozen(accountId, `rec_${age}`, age)
+    await api.db.query(`update webhook_events set body = rpad(body, 9 * 1024 * 1024) where account_id = $1`, [
+      accountId,
+    ])
+    const { items } = await samples(token, '?limit=10')
+    expect(items.map(({ data }) => data['audio_id'])).toEqual(['rec_1', 'rec_2'])
+  })
+
+  it('gives fewer huge recordings too, and always one', async () => {
+    const { accountId, token } = await api.anAccount()
+    const content = 'x'.repeat(17 * 1024 * 1024)
+    for (const audioId of ['rec_1', 'rec_2']) {
+      const body = { summaries: [{ label: 'S', content, format: 'markdown' }] }
+      await api.internal('PUT', `/internal/v1/accounts/${accountId}/recordings/${audioId}`, { body })
+    }
+    const { items } = await samples(token, '?limit=10')
+    expect(items.map(({ id }) => id)).toEqual(['evt_sample_rec_2'])
+  })
+
   it('never shows data of another account', async () => {
     const other = await api.anAccount()
     await frozen(other.accountId, 'rec_secret', 0)

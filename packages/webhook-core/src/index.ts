@@ -170,11 +170,6 @@ export {
 
 export { BodyBuilder, type BodyBuilderOptions, type PayloadProblem } from './payload/body-builder.js'
 export {
-  freezeSummaryCompleted,
-  type SummaryCompleted,
-  type SummaryCompletedData,
-} from './payload/envelope.js'
-export {
   MarkdownConverter,
   type MarkdownConverterOptions,
   type MarkdownFailure,

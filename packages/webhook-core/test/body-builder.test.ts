@@ -163,7 +163,9 @@ describe('recordingSamples', () => {
       await putRecording(db, { accountId, audioId, recording: { title: audioId }, summaries })
     await putRecording(db, { accountId, audioId: 'bare', recording: { title: 'no summaries' } })
     await putRecording(db, { accountId: anAccount(), audioId: 'foreign', summaries })
-    const samples = await recordingSamples(db, accountId, 10, NOW)
+    const samples = (await recordingSamples(db, accountId, 10, NOW)).map(
+      (json) => JSON.parse(json) as { id: string; created_at: string; data: object },
+    )
     expect(samples.map(({ id, created_at }) => [id, created_at])).toEqual([
       ['evt_sample_new', NOW.toISOString()],
       ['evt_sample_old', NOW.toISOString()],

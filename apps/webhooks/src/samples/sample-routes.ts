@@ -31,7 +31,7 @@ export const sampleRoutes = ({ steps, samples }: Deps): Route[] => [
           name: 'limit',
           in: 'query',
           schema: { type: 'integer', minimum: 1, default: 3 },
-          description: 'At most 10; more counts as 10.',
+          description: 'At most 10; more counts as 10. Of events that are huge there may be fewer.',
         },
       ],
       responses: responses(

@@ -1,10 +1,5 @@
 import { type Db } from '@signet/db'
-import {
-  findRecentBodies,
-  freezeSummaryCompleted,
-  recordingSamples,
-  type EventType,
-} from '@signet/webhook-core'
+import { findRecentBodies, recordingSamples, type EventType } from '@signet/webhook-core'
 import { syntheticSample } from './synthetic-sample.js'
 
 type Deps = { db: Db; now: () => Date }
@@ -22,8 +17,6 @@ export class SampleService {
   async #ownSummaries(accountId: string, limit: number): Promise<string[]> {
     const { db, now } = this.deps
     const sent = await findRecentBodies(db, accountId, 'summary.completed', limit)
-    if (sent.length > 0) return sent
-    const samples = await recordingSamples(db, accountId, limit, now())
-    return samples.map(freezeSummaryCompleted)
+    return sent.length > 0 ? sent : recordingSamples(db, accountId, limit, now())
   }
 }

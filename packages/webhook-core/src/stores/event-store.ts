@@ -1,6 +1,7 @@
 import { type Queryable } from '@signet/db'
 import { type EventType } from '../event-types.js'
 import { type EndpointId, type EventId } from '../ids.js'
+import { SAMPLES_TARGET_BYTES } from '../payload/target-size.js'
 import { MIRROR_PARAMETERS, mirrorValues, mirrorWrites, type MirrorChange } from './recording-store.js'
 
 export type IngestedSummary = MirrorChange & {
@@ -151,7 +152,10 @@ export async function findForgottenEvents(
   return rows.map(({ id, created_at }) => ({ id, createdAt: created_at }))
 }
 
-/** The newest frozen bodies of an account, for samples (contract E.7). Pings are not among them. */
+/**
+ * The newest frozen bodies of an account, for samples (contract E.7); fewer than `limit` when they are huge, but always the
+ * newest. Pings are not among them.
+ */
 export async function findRecentBodies(
   db: Queryable,
   accountId: string,
@@ -159,10 +163,19 @@ export async function findRecentBodies(
   limit: number,
 ): Promise<string[]> {
   const { rows } = await db.query<{ body: string }>(
-    `select body from webhook_events
-     where account_id = $1 and type = $2 and state = 'dispatched' and target_endpoint_id is null
-     order by created_at desc, id desc limit $3`,
-    [accountId, type, limit],
+    // The length in octets is known without reading the text.
+    `select body from (
+       select body, created_at, id,
+         sum(octet_length(body)) over (order by created_at desc, id desc) - octet_length(body) as bytes_before
+       from (
+         select body, created_at, id from webhook_events
+         where account_id = $1 and type = $2 and state = 'dispatched' and target_endpoint_id is null
+         order by created_at desc, id desc limit $3
+       ) as newest
+     ) as measured
+     where bytes_before < $4
+     order by created_at desc, id desc`,
+    [accountId, type, limit, SAMPLES_TARGET_BYTES],
   )
   return rows.map(({ body }) => body)
 }
