@@ -258,6 +258,19 @@ describe('first attempts', () => {
     expect((await readBacklog(db, NOW)).pending).toBe(pending + 1)
   })
 
+  it('count as due when they are still open long after the time that any attempt takes', async () => {
+    const { db } = database
+    const [soon, late] = [later(10_000), later(16_000)]
+    const before = { soon: await readBacklog(db, soon), late: await readBacklog(db, late) }
+    const delivery = await one()
+    expect((await readBacklog(db, soon)).due).toBe(before.soon.due)
+    const { due, oldestDueAt } = await readBacklog(db, late)
+    expect(due).toBe(before.late.due + 1)
+    expect(oldestDueAt?.getTime()).toBeLessThanOrEqual(NOW.getTime())
+    await recordAttempts(db, [aResult(delivery, { kind: 'delivered' })])
+    expect((await readBacklog(db, late)).due).toBe(before.late.due)
+  })
+
   it.each<[string, string, (endpoint: Endpoint, audioId: string) => Promise<unknown>]>([
     [
       'its endpoint is deleted',

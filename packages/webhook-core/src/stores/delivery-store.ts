@@ -123,23 +123,37 @@ export async function findOverdueDeliveries(
 export type Backlog = {
   /** Pending deliveries, counted up to 100,000. */
   pending: number
-  /** Those of them that are due at `now`. */
+  /** Those of them that are due at `now`, first attempts that their process seems to have left behind included. */
   due: number
   /** When the one that waits longest became due. */
   oldestDueAt: Date | null
 }
 
+/** A first attempt takes some seconds. One that is open for longer has no time of its own by which it could be called late. */
+const LEFT_BEHIND_SECONDS = 15
+
 /** What waits in the table, for gauges. Counting stops at 100,000, so that an outage does not make scraping slow. */
 export async function readBacklog(db: Queryable, now: Date): Promise<Backlog> {
   const { rows } = await db.query<{ pending: number; due: number; oldest_due_at: Date | null }>(
-    `select
+    `with left_behind as (
+       select f.since from webhook_first_attempts f
+       join webhook_deliveries d on d.event_id = f.event_id and d.status = 0 and d.next_attempt_at is null
+       where f.since < $1::timestamptz - make_interval(secs => $2)
+       limit 100000
+     )
+     select
        (select count(*)::integer from (
          select from webhook_pending_deliveries limit 100000) as p) as pending,
        (select count(*)::integer from (
-         select from webhook_deliveries where next_attempt_at <= $1 limit 100000) as d) as due,
-       (select next_attempt_at from webhook_deliveries
-        where next_attempt_at <= $1 order by next_attempt_at limit 1) as oldest_due_at`,
-    [now],
+         select from webhook_deliveries where next_attempt_at <= $1
+         union all
+         select from left_behind
+         limit 100000) as d) as due,
+       least(
+         (select next_attempt_at from webhook_deliveries
+          where next_attempt_at <= $1 order by next_attempt_at limit 1),
+         (select min(since) from left_behind)) as oldest_due_at`,
+    [now, LEFT_BEHIND_SECONDS],
   )
   const [row] = rows
   return { pending: row?.pending ?? 0, due: row?.due ?? 0, oldestDueAt: row?.oldest_due_at ?? null }
