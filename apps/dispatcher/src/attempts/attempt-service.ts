@@ -70,29 +70,34 @@ export class AttemptService {
     return this.inPlace(endpointId, again, (hold) => this.withPlace(deliveryId, lost, hold))
   }
 
-  /** The first attempt of a delivery that was made just now, with the plan that came with it. */
-  runFirst(plan: AttemptPlan): Promise<JobFate> {
+  /**
+   * The first attempt of a delivery that was made just now, with the plan that came with it. `onSent` is called when its
+   * place is free again, or when there was none.
+   */
+  runFirst(plan: AttemptPlan, onSent?: () => void): Promise<JobFate> {
     const readAt = performance.now()
-    return this.inPlace(plan.endpoint.id, false, (hold) =>
+    const work = (hold: Hold) =>
       performance.now() - readAt <= FRESH_MS
         ? this.attempt(plan, 1, hold)
-        : this.withPlace(plan.id, false, hold),
-    )
+        : this.withPlace(plan.id, false, hold)
+    return this.inPlace(plan.endpoint.id, false, work, onSent)
   }
 
   private async inPlace(
     endpointId: EndpointId,
     again: boolean,
     work: (hold: Hold) => Promise<JobFate>,
+    onSent?: () => void,
   ): Promise<JobFate> {
     const { lanes, events } = this.deps
     const entry = await lanes.enter(endpointId, again)
     if (!('slot' in entry)) {
+      onSent?.()
       events.steppedBack(entry.reason)
       return { kind: 'stepBack', delayMs: entry.stepBackMs }
     }
     events.inFlight(lanes.size)
-    const hold = new Hold(entry.slot)
+    const hold = new Hold(entry.slot, onSent)
     try {
       return await work(hold)
     } finally {
@@ -238,13 +243,23 @@ function reasonToCancel({ endpoint, eventState }: AttemptPlan): CancelWord | nul
 class Hold {
   private closed = Promise.resolve()
 
-  constructor(private readonly slot: Slot) {}
+  private isOver = false
+
+  constructor(
+    private readonly slot: Slot,
+    private readonly onSent: () => void = () => undefined,
+  ) {}
 
   until(closed: Promise<void>): void {
     this.closed = closed
   }
 
   end(): void {
-    void this.closed.then(() => this.slot.leave())
+    if (this.isOver) return
+    this.isOver = true
+    void this.closed.then(() => {
+      this.slot.leave()
+      this.onSent()
+    })
   }
 }

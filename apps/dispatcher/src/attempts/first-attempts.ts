@@ -58,11 +58,14 @@ export class FirstAttempts {
     })
   }
 
-  /** Resolves when each delivery of the event has ended or has a job of its own. */
-  async run(eventId: EventId, { created, left }: Dispatched): Promise<void> {
+  /**
+   * Resolves when each delivery of the event has ended or has a job of its own. `onSent` is called for each one that was
+   * made just now, when its connection is free again or it found no place.
+   */
+  async run(eventId: EventId, { created, left }: Dispatched, onSent?: () => void): Promise<void> {
     if (created.length + left.length === 0) return
     const settled = await Promise.allSettled([
-      ...created.map((plan) => this.attempt(plan)),
+      ...created.map((plan) => this.attempt(plan, onSent)),
       ...left.map(({ id, endpointId, dueAt }) =>
         this.handOvers.submit({ id, endpointId, delayMs: this.until(dueAt), isScheduled: dueAt !== null }),
       ),
@@ -72,8 +75,8 @@ export class FirstAttempts {
     await this.conclusions.submit(eventId)
   }
 
-  private async attempt(plan: AttemptPlan): Promise<void> {
-    const fate = await this.deps.attempts.runFirst(plan)
+  private async attempt(plan: AttemptPlan, onSent?: () => void): Promise<void> {
+    const fate = await this.deps.attempts.runFirst(plan, onSent)
     if (fate.kind === 'finished') return
     const { id, endpoint } = plan
     const isScheduled = fate.kind === 'retry'

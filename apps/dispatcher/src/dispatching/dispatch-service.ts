@@ -22,14 +22,14 @@ export type DispatchDeps = {
   now: () => Date
 }
 
-const MAX_BATCH = 32
+const MAX_BATCH = 64
 /**
  * Bodies of one batch, by the size of those before: while a large batch is read and written, nothing else is dispatched and
  * the first of its deliveries waits for the last one's body.
  */
 const BATCH_BYTES = 4 * 1024 * 1024
 const LINGER_MS = 2
-const PARALLEL = 1
+const PARALLEL = 2
 
 /**
  * Turns events into deliveries (contract F.1): the body is built once and frozen, and one delivery per matching endpoint is

@@ -38,7 +38,7 @@ function createDispatchWorker({
     try {
       const dispatched = await dispatch.run(eventId)
       place.holds(dispatched.created.length)
-      await firstAttempts.run(eventId, dispatched)
+      await firstAttempts.run(eventId, dispatched, () => place.sent())
     } finally {
       place.leave()
     }

@@ -34,6 +34,20 @@ describe('RoomInHand', () => {
     expect(places).toHaveLength(1)
   })
 
+  it('has room again for each delivery that was sent, and no more than it held', async () => {
+    const room = new RoomInHand(2)
+    const place = await room.enter()
+    place.holds(2)
+    const next = entered(room, 3)
+    place.sent()
+    await turn()
+    expect(next).toHaveLength(1)
+    for (let i = 0; i < 5; i += 1) place.sent()
+    place.leave()
+    await turn()
+    expect(next).toHaveLength(2)
+  })
+
   it('expects of events what came of those before', async () => {
     const room = new RoomInHand(100)
     for (let i = 0; i < 100; i += 1) {

@@ -1,13 +1,16 @@
-/** The room of one event, from before it is dispatched until its first attempts have ended. */
+/** The room of one event, from before it is dispatched until the last of its deliveries was sent. */
 export type Place = {
   /** How many deliveries came of it, as soon as that is known. */
   holds(deliveries: number): void
+  /** One of them was sent, or needs no room for another reason. */
+  sent(): void
   leave(): void
 }
 
 /**
  * Keeps events from being dispatched faster than their deliveries can be sent: what is in the hands of this process waits
  * a fraction of a second for its place, and what has to wait longer waits in the queue, where another process can take it.
+ * Waiting for the commit of a result takes no room.
  */
 export class RoomInHand {
   private taken = 0
@@ -41,6 +44,12 @@ export class RoomInHand {
         this.meanDeliveries = 0.9 * this.meanDeliveries + 0.1 * deliveries
         this.taken += deliveries - weight
         weight = deliveries
+        this.letIn()
+      },
+      sent: () => {
+        if (weight < 1) return
+        this.taken -= 1
+        weight -= 1
         this.letIn()
       },
       leave: () => {

@@ -15,10 +15,15 @@ export type StepBackReason = 'endpoint_full' | 'slow_endpoints_full' | 'closing'
 
 /** An endpoint whose attempts take longer than this is slow. */
 const SLOW_MS = 1000
-/** A turn that comes within this time is waited for here: cheaper than two trips to Redis. */
+/** A turn that comes within this time is waited for here. */
 const WAIT_HERE_MS = 500
-/** The same while fewer wait than there are slots. Large bodies fill the places of an endpoint that is quick otherwise. */
-const WAIT_HERE_WITH_ROOM_MS = 1000
+/**
+ * An endpoint whose turns come as fast as this serves a crowd sooner than the crowd could step back and return: two trips to
+ * Redis and a row in the schedule for each. There everybody waits.
+ */
+const QUICK_TURN_MS = 3
+/** Nobody waits longer, whatever was expected. */
+const MAX_WAIT_HERE_MS = 1000
 const MIN_STEP_BACK_MS = 50
 const MAX_STEP_BACK_MS = 30_000
 /** What an attempt is assumed to take until one has been seen. */
@@ -51,8 +56,8 @@ class Endpoint {
  * 3. At most `slots` attempts are in flight. More jobs than that may be in hand: whoever has a place at its endpoint stands
  *    in one line for the next slot, first come, first served.
  *
- * Whoever finds no place waits here if its turn comes within 500 ms, or within a second while fewer wait than there are
- * slots, else steps back into the queue until its turn.
+ * Whoever finds no place waits here if its turn comes within half a second, or if turns come quickly, else steps back into
+ * the queue until its turn.
  */
 export class EndpointLanes {
   private readonly endpoints = new Map<string, Endpoint>()
@@ -61,7 +66,6 @@ export class EndpointLanes {
   private readonly busy = new Set<Endpoint>()
   private line: InLine[] = []
   private inFlight = 0
-  private waiting = 0
   private closed = false
 
   constructor(private readonly options: LaneOptions) {
@@ -79,11 +83,9 @@ export class EndpointLanes {
     const endpoint = this.endpointOf(id)
     if (!this.hasRoomFor(endpoint)) return this.stepBack(endpoint, 'slow_endpoints_full', again)
     if (endpoint.taken < this.options.perEndpoint) return this.take(endpoint)
-    const wouldWaitMs = this.turnMs(endpoint) * (endpoint.waiters.length + 1)
-    const patienceMs = this.waiting < this.options.slots ? WAIT_HERE_WITH_ROOM_MS : WAIT_HERE_MS
-    if (this.isSlow(endpoint) || wouldWaitMs > patienceMs)
-      return this.stepBack(endpoint, 'endpoint_full', again)
-    return this.waitHere(endpoint, patienceMs)
+    return this.isSlow(endpoint) || !this.isSoon(endpoint)
+      ? this.stepBack(endpoint, 'endpoint_full', again)
+      : this.waitHere(endpoint)
   }
 
   /** Sends everybody who waits back into the queue and lets nobody in any more. */
@@ -115,6 +117,11 @@ export class EndpointLanes {
   private isSlow(endpoint: Endpoint): boolean {
     const [oldest] = endpoint.started
     return endpoint.lastMs > SLOW_MS || (oldest !== undefined && this.now() - oldest.at > SLOW_MS)
+  }
+
+  private isSoon(endpoint: Endpoint): boolean {
+    const turnMs = this.turnMs(endpoint)
+    return turnMs <= QUICK_TURN_MS || turnMs * (endpoint.waiters.length + 1) <= WAIT_HERE_MS
   }
 
   private hasRoomFor(endpoint: Endpoint): boolean {
@@ -168,12 +175,10 @@ export class EndpointLanes {
     return (endpoint.averageMs ?? FIRST_GUESS_MS) / this.options.perEndpoint
   }
 
-  private waitHere(endpoint: Endpoint, patienceMs: number): Promise<Entry> {
-    this.waiting += 1
+  private waitHere(endpoint: Endpoint): Promise<Entry> {
     return new Promise((resolve) => {
       const settle = (entry: () => Entry | Promise<Entry>) => {
         clearTimeout(timer)
-        this.waiting -= 1
         endpoint.waiters.splice(endpoint.waiters.indexOf(waiter), 1)
         resolve(entry())
       }
@@ -182,7 +187,7 @@ export class EndpointLanes {
         stepBack: () =>
           settle(() => this.stepBack(endpoint, this.closed ? 'closing' : 'endpoint_full', true)),
       }
-      const timer = setTimeout(waiter.stepBack, patienceMs)
+      const timer = setTimeout(waiter.stepBack, MAX_WAIT_HERE_MS)
       endpoint.waiters.push(waiter)
     })
   }
