@@ -239,7 +239,7 @@ describe('a CAPTCHA', () => {
       const page = await browser.get(tester.authorizeUrl((await tester.client()).client_id))
       expect(page.text).toContain('data-sitekey="site-key"')
       expect(page.headers.get('content-security-policy')).toContain(
-        "' https://challenges.cloudflare.com; frame-src",
+        'script-src https://challenges.cloudflare.com;',
       )
       const credentials = { identifier: user.email, password: user.password }
       expect((await browser.submit(page, '/login', credentials)).status).toBe(400)

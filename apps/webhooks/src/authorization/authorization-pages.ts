@@ -1,5 +1,5 @@
 import { type Answer } from '@signet/http'
-import { formScript, type Page, pageAnswer } from '@signet/pages'
+import { type Page, pageAnswer } from '@signet/pages'
 import { describeRedirect } from '../clients/redirect-uri.js'
 import { callbackPage } from '../pages/callback-page.js'
 import { consentPage, scopeInWords } from '../pages/consent-page.js'
@@ -142,7 +142,6 @@ export class AuthorizationPages {
       status,
       headers: this.deps.cookie.headers(session.newId),
       secure: this.#secure,
-      formScript: formScript.at(this.path('/form.js')),
     })
   }
 }

@@ -1,6 +1,5 @@
 import { AppError } from '@signet/errors'
 import { route, type Answer, type Route } from '@signet/http'
-import { formScript } from '@signet/pages'
 import { type Logger } from '@signet/telemetry'
 import { type Request } from 'express'
 import { type IpLimit } from '../limits/limits.js'
@@ -36,16 +35,6 @@ export const authorizationRoutes = (deps: Deps): Route[] => [
     },
     limit: deps.limit,
     handle: ({ req, context }) => authorize(deps, req, context.log),
-  }),
-  route({
-    method: 'get',
-    path: '/oauth/authorize/form.js',
-    docs: {
-      summary: 'Script of the pages with forms',
-      tag: 'Sign-in pages',
-      responses: { 200: { description: 'JavaScript' } },
-    },
-    handle: () => formScript.answer,
   }),
   route({
     method: 'get',
