@@ -47,7 +47,11 @@ export const errorReasons: readonly { status: number; code: string; when: string
     code: 'unavailable',
     when: 'a required service is down for a moment; `Retry-After` says when to try again',
   },
-  { status: 504, code: 'internal', when: 'it took longer than 30 seconds; look at the state before writing again' },
+  {
+    status: 504,
+    code: 'internal',
+    when: 'it took longer than 30 seconds; look at the state before writing again',
+  },
 ]
 
 const reasonOf = (status: number): string => {
