@@ -23,7 +23,11 @@ export async function serve(env: Environment): Promise<Service> {
   try {
     tellDoubts(context, env)
     metrics = await startMetrics(config, context.registry, log)
-    const listener = await listen(createApp(context), { port: config.apiPort, host: config.apiHost })
+    const listener = await listen(createApp(context), {
+      port: config.apiPort,
+      host: config.apiHost,
+      setting: 'AUTH_API_PORT',
+    })
     open.push(() => listener.close())
     if (config.dbCleanupEnabled) open.push(context.cleanup.start())
     context.events.started(listener.port)

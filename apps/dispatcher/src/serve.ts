@@ -7,7 +7,11 @@ import { service } from './version.js'
 /** Starts health and metrics, then the work. Stopping goes the other way round and drains what is in flight. */
 export async function serve(config: DispatcherConfig): Promise<Service> {
   const context = createContext(config)
-  const listener = await listen(createApp(context), { port: config.port, host: config.host })
+  const listener = await listen(createApp(context), {
+    port: config.port,
+    host: config.host,
+    setting: 'DISPATCHER_PORT',
+  })
   context.engine.start()
   context.log.info('ready', { version: service.version, port: listener.port })
   return {

@@ -34,9 +34,10 @@ export async function startService(
 /** Both or neither. */
 async function openListeners(ctx: Context): Promise<{ main: Listener; internal: Listener }> {
   const { host, port, internalPort } = ctx.config
-  const main = await listen(createPublicApp(ctx), { port, host })
+  const main = await listen(createPublicApp(ctx), { port, host, setting: 'WEBHOOKS_PORT' })
   try {
-    return { main, internal: await listen(createInternalApp(ctx), { port: internalPort, host }) }
+    const options = { port: internalPort, host, setting: 'WEBHOOKS_INTERNAL_PORT' }
+    return { main, internal: await listen(createInternalApp(ctx), options) }
   } catch (error) {
     await main.close()
     throw error

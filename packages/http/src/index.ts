@@ -23,7 +23,7 @@ export {
 export { compileSchema, type JsonSchema } from './schema.js'
 export { openApiDocument, type OpenApiOptions } from './open-api.js'
 export { healthHandlers, metricsHandler } from './health.js'
-export { listen, type Listener } from './listen.js'
+export { listen, ListenError, type Listener } from './listen.js'
 export { runService, type Service } from './service.js'
 export { runCommandLine, type Command, type CommandLine } from './commands.js'
 export { createRateLimit, type RateLimit, type RateLimitOptions } from './rate-limit.js'

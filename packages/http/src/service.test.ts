@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
 import { describe, expect, it } from '@jest/globals'
 
 const script = (start: string) =>
@@ -24,6 +25,22 @@ describe('runService', () => {
       `const e = new Error('PORT is required\\nDATABASE_URL is required'); e.name = 'ConfigError'; throw e`,
     )
     expect(await exit()).toEqual([1, 'PORT is required\nDATABASE_URL is required\n'])
+  })
+
+  it('names the setting of a port that is taken, in one line', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    const module = JSON.stringify(new URL('./listen.ts', import.meta.url).href)
+    const { exit } = run(
+      `const { listen } = await import(${module})
+       return listen(() => {}, { port: ${port}, host: '127.0.0.1', setting: 'X_PORT' })`,
+    )
+    expect(await exit()).toEqual([
+      1,
+      `cannot listen on port ${port} of 127.0.0.1 (X_PORT): the port is taken\n`,
+    ])
+    taken.close()
   })
 
   it.each(['SIGTERM', 'SIGINT'] as const)('closes and exits with 0 on %s', async (signal) => {

@@ -24,7 +24,10 @@ export async function runService(start: () => Promise<Service>): Promise<void> {
   }
 }
 
+/** What these say is all that helps; for anything else the stack does. */
+const FOR_OPERATORS: ReadonlySet<string> = new Set(['ConfigError', 'ListenError'])
+
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  return error.name === 'ConfigError' ? error.message : (error.stack ?? error.message)
+  return FOR_OPERATORS.has(error.name) ? error.message : (error.stack ?? error.message)
 }

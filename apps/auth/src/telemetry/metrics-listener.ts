@@ -10,5 +10,5 @@ export function startMetricsListener(
 ): Promise<Listener> {
   const app = express().disable('x-powered-by')
   app.get('/', metricsHandler(registry))
-  return listen(app, { port, host })
+  return listen(app, { port, host, setting: 'OTEL_EXPORTER_PROMETHEUS_PORT' })
 }
