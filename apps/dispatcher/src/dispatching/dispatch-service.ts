@@ -24,11 +24,12 @@ export type DispatchDeps = {
 
 const MAX_BATCH = 64
 /**
- * Bodies of one batch, by the size of those before: while a large batch is read and written, nothing else is dispatched and
- * the first of its deliveries waits for the last one's body.
+ * Bodies of one batch, by the size of those before: the first of its deliveries waits until the last one's body is read
+ * and written.
  */
 const BATCH_BYTES = 4 * 1024 * 1024
 const LINGER_MS = 2
+/** While one is committed the bodies of the next are built; they lock nothing in common. */
 const PARALLEL = 2
 
 /**
