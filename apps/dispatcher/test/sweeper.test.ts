@@ -49,7 +49,10 @@ describe('the sweeper', () => {
     await subscriber.endpoint('https://127.0.0.1:9/')
     const [row] = await dispatcher.dispatched(subscriber)
     await emptyQueues()
-    await dispatcher.db.query('update webhook_deliveries set status = 1, delivered_at = now() where id = $1', [row?.id])
+    await dispatcher.db.query(
+      'update webhook_deliveries set status = 1, delivered_at = now() where id = $1',
+      [row?.id],
+    )
     dispatcher.clock.advance(MINUTE_MS)
     expect(await dispatcher.sweeper.sweep()).toEqual({ events: 0, deliveries: 0 })
     const { rows } = await dispatcher.db.query('select event_id from webhook_first_attempts')

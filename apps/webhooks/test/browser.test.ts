@@ -3,12 +3,7 @@ import { type AddressInfo } from 'node:net'
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { type Browser, type BrowserContext, type Page } from 'playwright-core'
-import {
-  accessibilityFindings,
-  chromiumPath,
-  launchChromium,
-  sidewaysScroll,
-} from '@signet/testkit/browser'
+import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/testkit/browser'
 import { OAuthTester, type RegisteredClient } from './support/oauth.js'
 import { startHarness, type Harness } from './support/harness.js'
 import { type User } from './support/identity-double.js'
