@@ -139,9 +139,10 @@ describe('phones without a gateway', () => {
     try {
       const phone = aPhone()
       gateway.refuse('silently')
-      expectError(await post(server, '/signup', { phone, password: PASSWORD }), 422, 'sms_send_failed')
+      // Without a password: hashing one takes most of the second that is left on a busy machine.
+      expectError(await post(server, '/otp', { phone }), 422, 'sms_send_failed')
       gateway.refuse(false)
-      expect((await post(server, '/signup', { phone, password: PASSWORD })).status).toBe(200)
+      expect((await post(server, '/otp', { phone })).status).toBe(200)
       expect(gateway.messages).toHaveLength(1)
     } finally {
       await server.close()

@@ -59,7 +59,7 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 function explain(error: unknown, { port, host, setting }: ListenOptions): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const { code = '' } = error as { code?: string }
   const where = `port ${port}${host === undefined ? '' : ` of ${host}`}${setting === undefined ? '' : ` (${setting})`}`
   return `cannot listen on ${where}: ${REASONS[code] ?? (code || String(error))}`
 }
