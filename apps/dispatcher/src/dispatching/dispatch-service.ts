@@ -29,8 +29,7 @@ const MAX_BATCH = 64
  */
 const BATCH_BYTES = 4 * 1024 * 1024
 const LINGER_MS = 2
-/** While one is committed the bodies of the next are built; they lock nothing in common. */
-const PARALLEL = 2
+const PARALLEL = 1
 
 /**
  * Turns events into deliveries (contract F.1): the body is built once and frozen, and one delivery per matching endpoint is
