@@ -11,6 +11,7 @@ export {
   startReceiver,
 } from '@signet/local'
 export { createTestDatabase, migrationsKey, type TestDatabase, type TestDatabaseOptions } from './database.js'
+export { holdsInSomeRun } from './holds-in-some-run.js'
 export { Person } from './person.js'
 export { type Form, FormBrowser, formOf, type Seen } from './form-browser.js'
 export {

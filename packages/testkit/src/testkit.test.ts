@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from '@jest/globals'
 import pg from 'pg'
-import { createTestDatabase, TestClock, testRedis, waitFor } from './index.js'
+import { createTestDatabase, holdsInSomeRun, TestClock, testRedis, waitFor } from './index.js'
 
 async function query(url: string, text: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url })
@@ -50,6 +50,21 @@ describe('createTestDatabase', () => {
     made.push(database)
     const tables = await query(database.url, "select tablename from pg_tables where schemaname = 'public'")
     expect(tables).toEqual([{ tablename: 'whole' }])
+  })
+})
+
+describe('holdsInSomeRun', () => {
+  it('passes with the first run that holds, and measures no more', async () => {
+    const times = [90, 20, 30]
+    await holdsInSomeRun(() => Promise.resolve(expect(times.shift()).toBeLessThan(50)))
+    expect(times).toEqual([30])
+  })
+
+  it('fails with the last run when none holds', async () => {
+    let runs = 0
+    const failure = holdsInSomeRun(() => Promise.reject(new Error(`run ${(runs += 1)}`)), 3)
+    await expect(failure).rejects.toThrow('run 3')
+    expect(runs).toBe(3)
   })
 })
 
