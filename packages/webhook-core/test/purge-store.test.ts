@@ -17,6 +17,7 @@ import {
   newEventId,
   purgeRecording,
   recordAttempts,
+  type DeliveryId,
 } from '../src/index.js'
 import { behindLock } from './support/behind-lock.js'
 import { useDatabase } from './support/database.js'
@@ -156,6 +157,12 @@ it('deleting events and recording their last results never wait for each other',
 })
 
 describe('retention', () => {
+  /** As if the deliveries had been made when their event was. */
+  const backdate = (deliveries: readonly { id: DeliveryId }[]) =>
+    database.db.query(`update webhook_deliveries set created_at = to_timestamp(0) where id = any ($1)`, [
+      deliveries.map(({ id }) => id),
+    ])
+
   it('deletes the oldest events with deliveries and attempts, in batches, and none younger', async () => {
     const { db } = database
     const endpoint = await anEndpoint(db)
@@ -173,6 +180,7 @@ describe('retention', () => {
       db,
       deliveriesIn(made).map((delivery) => aResult(delivery, { kind: 'delivered' })),
     )
+    await backdate(made.created)
 
     const deleted = []
     do deleted.push(await deleteOldEvents(db, new Date(2000), 2))
@@ -191,10 +199,48 @@ describe('retention', () => {
     const { db } = database
     const ids = [5, 6].map((ms) => newEventId(new Date(ms)))
     for (const eventId of ids) await ingestSummary(db, aSummary({ accountId: anAccount(), eventId }))
+    await dispatchEvents(
+      db,
+      ids.map((id) => ({ id, body: '{}' })),
+      NOW,
+    )
     await db.transaction(async (tx) => {
       await tx.query(`select id from webhook_events where id = $1 for update`, [ids[0]])
       expect(await deleteOldEvents(db, new Date(1000), 10)).toBe(1)
     })
+    expect(await deleteOldEvents(db, new Date(1000), 10)).toBe(1)
+  })
+
+  it('keeps an event that nobody dispatched, however old, until it has been delivered', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const summary = aSummary({ accountId: endpoint.accountId, eventId: newEventId(new Date(9)) })
+    await ingestSummary(db, summary)
+    expect(await deleteOldEvents(db, new Date(1000), 10)).toBe(0)
+    const made = await dispatchEvents(db, [{ id: summary.eventId, body: '{}' }], NOW)
+    expect(made.created).toHaveLength(1)
+  })
+
+  it('keeps the log of an old event that was dispatched late as long as that of any other', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const summary = aSummary({ accountId: endpoint.accountId, eventId: newEventId(new Date(10)) })
+    await ingestSummary(db, summary)
+    const made = deliveriesIn(await dispatchEvents(db, [{ id: summary.eventId, body: '{}' }], NOW))
+    await recordAttempts(
+      db,
+      made.map((delivery) => aResult(delivery, { kind: 'over', error: 'http_500' })),
+    )
+    expect(await deleteOldEvents(db, new Date(1000), 10)).toBe(0)
+    await backdate(made)
+    expect(await deleteOldEvents(db, new Date(1000), 10)).toBe(1)
+  })
+
+  it('deletes an old event whose recording was deleted before anybody dispatched it', async () => {
+    const { db } = database
+    const summary = aSummary({ accountId: anAccount(), eventId: newEventId(new Date(11)) })
+    await ingestSummary(db, summary)
+    await purgeRecording(db, summary)
     expect(await deleteOldEvents(db, new Date(1000), 10)).toBe(1)
   })
 
@@ -218,6 +264,7 @@ describe('retention', () => {
       const made = deliveriesIn(await dispatchEvents(db, events, NOW))
       const [ended, pending, young] = events.map(({ id }) => made.find(({ eventId }) => eventId === id))
       if (!ended || !pending || !young) throw new Error('three deliveries')
+      await backdate([ended, pending])
       await recordAttempts(db, [aResult(ended, { kind: 'delivered' })])
       return { endpoint, ended, pending, young }
     }

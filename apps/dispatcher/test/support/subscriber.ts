@@ -49,7 +49,7 @@ export class Subscriber {
 
   /** Commits an event and announces it, like the API does after its commit. */
   async summary(overrides: Partial<IngestedSummary> = {}): Promise<EventId> {
-    const eventId = newEventId(new Date())
+    const { eventId = newEventId(new Date()) } = overrides
     await ingestSummary(this.deps.db, {
       accountId: this.accountId,
       audioId: `rec_${eventId.slice(4, 20)}`,

@@ -93,18 +93,22 @@ export async function deleteAccountEndpoints(db: Queryable, accountId: string): 
 
 /**
  * Retention: deletes up to `limit` of the oldest events made before `before`, with their deliveries and attempts, and says
- * how many. Ids carry their time, so the oldest are the first of the primary key. Rows in use are left for the next run, and
- * so are events that are still being delivered: their results take locks that a batch must neither wait for nor hold.
+ * how many. Ids carry their time, so the oldest are the first of the primary key. An event that was accepted stays until it
+ * is dispatched and nothing of it is pending any more, and then as long as one of its deliveries is young, so that how it
+ * ended can be seen. Rows in use are left for the next run: a batch and the result of an attempt never wait for each other.
  */
 export async function deleteOldEvents(db: Queryable, before: Date, limit: number): Promise<number> {
   const { rowCount } = await db.query(
     `delete from webhook_events where id in (
        select e.id from webhook_events e
-       where e.id < $1
-         and not exists (select from webhook_deliveries d where d.event_id = e.id and d.status = 0)
-       order by e.id limit $2 for update of e skip locked
+       where e.id < $1 and e.state <> 'queued'
+         and not exists (
+           select from webhook_deliveries d
+           where d.event_id = e.id and (d.status = 0 or d.created_at >= $2)
+         )
+       order by e.id limit $3 for update of e skip locked
      )`,
-    [firstEventIdAt(before), limit],
+    [firstEventIdAt(before), before, limit],
   )
   return rowCount ?? 0
 }
