@@ -3,6 +3,7 @@ import { sha256 } from '../src/credentials/credential.js'
 import { aPersonalToken } from './support/access-token.js'
 import { aNotice, eventRows, mirrorOf, subscribe } from './support/api-data.js'
 import { useApi } from './support/api.js'
+import { lockWaiters } from './support/lock-waiters.js'
 
 const api = useApi()
 
@@ -99,5 +100,29 @@ describe('DELETE /internal/v1/accounts/{account_id}', () => {
       expect((await api.internal('DELETE', `/internal/v1/accounts/${accountId}`)).status).toBe(200)
     }
     expect([await other.works(), (await eventRows(api, other.accountId)).length]).toEqual([[200, 200], 1])
+  })
+
+  it('takes its turn among simultaneous notices of a recording, and every call succeeds', async () => {
+    const { accountId } = await api.anAccount()
+    // In the table the last summary stands first: who deletes them all meets them in another order than who writes them.
+    for (const position of [4, 3, 2, 1, 0]) {
+      await api.db.query(
+        `insert into summaries (account_id, audio_id, position, label, content, format)
+         values ($1, 'rec_1001', $2, 'x', 'x', 'markdown')`,
+        [accountId, position],
+      )
+    }
+    const summaries = Array.from({ length: 5 }, () => ({ label: 'y', content: 'y', format: 'markdown' }))
+    const notices = Array.from({ length: 6 }, () => aNotice(accountId, { summaries }))
+    const { replies } = await api.db.transaction(async (tx) => {
+      await tx.query('select from summaries where account_id = $1 and position = 2 for update', [accountId])
+      const replies = Promise.all([
+        ...notices.map((body) => api.internal('POST', '/internal/v1/summary-ready', { body })),
+        api.internal('DELETE', `/internal/v1/accounts/${accountId}`),
+      ])
+      await lockWaiters(api.db, 7)
+      return { replies }
+    })
+    expect((await replies).map(({ status }) => status)).toEqual([202, 202, 202, 202, 202, 202, 200])
   })
 })

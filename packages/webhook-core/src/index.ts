@@ -121,6 +121,7 @@ export {
   findRecordings,
   findSummaries,
   findTranscripts,
+  lockAccount,
   lockRecording,
   putRecording,
   type EncodedParts,

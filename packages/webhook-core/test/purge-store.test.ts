@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { type Tx } from '@signet/db'
+import { type Db, type Tx } from '@signet/db'
 import {
   closeAccount,
   deleteAccountEndpoints,
@@ -18,6 +18,7 @@ import {
   purgeRecording,
   recordAttempts,
   type DeliveryId,
+  type IngestedSummary,
 } from '../src/index.js'
 import { behindLock } from './support/behind-lock.js'
 import { useDatabase } from './support/database.js'
@@ -93,6 +94,34 @@ describe('purgeRecording', () => {
         expect(plan.eventState).toBe('purged')
     }
   })
+})
+
+// Dispatch locks the events of its batch by ascending id.
+it.each([
+  ['forgetting a recording', purgeRecording],
+  ['closing an account', (db: Db, { accountId }: IngestedSummary) => closeAccount(db, accountId)],
+])('%s and dispatching its events never wait for each other', async (_name, end) => {
+  const { db } = database
+  const { accountId } = await anEndpoint(db)
+  // The table has them in descending order.
+  const summaries = [30, 20, 10].map((ms) => aSummary({ accountId, eventId: newEventId(new Date(ms)) }))
+  for (const summary of summaries) await ingestSummary(db, summary)
+  const [, middle] = summaries
+  if (!middle) throw new Error('three summaries')
+  await behindLock(
+    db,
+    (tx) => tx.query(`select from webhook_events where id = $1 for update`, [middle.eventId]),
+    2,
+    () =>
+      Promise.all([
+        dispatchEvents(
+          db,
+          summaries.map(({ eventId }) => ({ id: eventId, body: '{}' })),
+          NOW,
+        ),
+        end(db, middle),
+      ]),
+  )
 })
 
 describe('deleting an account', () => {

@@ -1,6 +1,6 @@
 import { type Db } from '@signet/db'
 import { type Logger } from '@signet/telemetry'
-import { closeAccount, deleteAccountEndpoints, deleteAccountEvents } from '@signet/webhook-core'
+import { closeAccount, deleteAccountEndpoints, deleteAccountEvents, lockAccount } from '@signet/webhook-core'
 import { type AccountService } from '../accounts/account-service.js'
 import { type WebhookEvents } from '../events/webhook-events.js'
 import { type ServiceCaller } from './service-caller.js'
@@ -16,7 +16,10 @@ export class AccountRemovalService {
   /** Everything stops in one transaction, then the rows go in batches; a repeated call finishes what was interrupted. */
   async remove({ name }: ServiceCaller, accountId: string, log: Logger): Promise<void> {
     const { db, accounts, webhookEvents } = this.deps
-    await accounts.revoke(accountId, 'account_deleted', log, (tx) => closeAccount(tx, accountId))
+    await accounts.revoke(accountId, 'account_deleted', log, async (tx) => {
+      await lockAccount(tx, accountId)
+      await closeAccount(tx, accountId)
+    })
     while ((await deleteAccountEvents(db, accountId, BATCH)) > 0);
     await deleteAccountEndpoints(db, accountId)
     webhookEvents.accountDeleted({ accountId, source: name }, log)

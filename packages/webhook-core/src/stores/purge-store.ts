@@ -17,7 +17,11 @@ export async function purgeRecording(
      summary as (delete from summaries where account_id = $1 and audio_id = $2),
      event as (
        update webhook_events set state = 'purged', body = null
-       where account_id = $1 and audio_id = $2 and state <> 'purged'
+       -- By ascending id, as dispatch locks them.
+       where id = any (array(
+         select id from webhook_events where account_id = $1 and audio_id = $2 and state <> 'purged'
+         order by id for update
+       ))
        returning id
      ),
      -- Endpoints before deliveries, as everywhere: a batch of results holds its locks in this order.
@@ -39,7 +43,8 @@ export async function purgeRecording(
 
 /**
  * Stops an account at once, before its rows are deleted: endpoints are deleted, pending deliveries cancelled, bodies that
- * are still to be built are not built any more, and the mirror is empty.
+ * are still to be built are not built any more, and the mirror is empty. While recordings may be written, under
+ * `lockAccount`.
  */
 export async function closeAccount(db: Queryable, accountId: string): Promise<void> {
   await db.query(
@@ -47,7 +52,10 @@ export async function closeAccount(db: Queryable, accountId: string): Promise<vo
      transcript as (delete from transcripts where account_id = $1),
      summary as (delete from summaries where account_id = $1),
      event as (
-       update webhook_events set state = 'purged', body = null where account_id = $1 and state = 'queued'
+       update webhook_events set state = 'purged', body = null
+       where id = any (array(
+         select id from webhook_events where account_id = $1 and state = 'queued' order by id for update
+       ))
      ),
      endpoint as (
        update webhook_endpoints

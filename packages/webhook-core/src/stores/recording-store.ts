@@ -18,16 +18,28 @@ export type TranscriptSegment = { speaker: string; start: number; end: number; t
 export type TranscriptFields = { language?: string; text: string; segments?: TranscriptSegment[] }
 export type SummaryFields = { label: string; content: string; format: string; templateName?: string }
 
+/** A process that is frozen between lock and commit loses its connection, and with it the lock. */
+const END_WHEN_FROZEN = `set_config('idle_in_transaction_session_timeout', '10s', true)`
+
 /**
  * Makes the writers of one recording take turns until they commit. Summaries are several rows: two statements at the same
  * moment would leave some of each, because neither sees what the other has not committed, and may lock them crosswise.
- * A process that is frozen between lock and commit loses its connection, and with it the lock.
+ * Beside writers of the account's other recordings, but not beside who holds `lockAccount`.
  */
 export async function lockRecording(tx: Tx, { accountId, audioId }: RecordingRef): Promise<void> {
   await tx.query(
-    `select set_config('idle_in_transaction_session_timeout', '10s', true),
+    `select ${END_WHEN_FROZEN},
+       pg_advisory_xact_lock_shared(hashtextextended('recordings:' || $1, 0)),
        pg_advisory_xact_lock(hashtextextended('recording:' || $1 || ':' || $2, 0))`,
     [accountId, audioId],
+  )
+}
+
+/** Waits for the writers of all recordings of an account, and holds up those that come, until the transaction ends. */
+export async function lockAccount(tx: Tx, accountId: string): Promise<void> {
+  await tx.query(
+    `select ${END_WHEN_FROZEN}, pg_advisory_xact_lock(hashtextextended('recordings:' || $1, 0))`,
+    [accountId],
   )
 }
 
