@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { deleteEndpoint, findOpenFirstAttempts } from '@signet/webhook-core'
+import { deleteEndpoint, findOpenFirstAttempts, purgeRecording, type EventId } from '@signet/webhook-core'
 import { reply, startReceiver, waitFor, type Receiver } from '@signet/testkit'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 import { type Subscriber } from './support/subscriber.js'
@@ -27,8 +27,8 @@ describe('first attempts, under the job of their event', () => {
   })
 
   /** What the event's job does, from the beginning to the end. */
-  async function run(): Promise<string> {
-    const eventId = await subscriber.summary()
+  async function run(eventId?: EventId): Promise<EventId> {
+    eventId ??= await subscriber.summary()
     await dispatcher.firstAttempts.run(eventId, await dispatcher.dispatch.run(eventId))
     return eventId
   }
@@ -93,6 +93,96 @@ describe('first attempts, under the job of their event', () => {
     expect(receiver.deliveries({ path: '/gone' })).toHaveLength(2)
     expect(await rowOf(await second)).toMatchObject({ status: 2, last_error: 'endpoint_deleted' })
   })
+
+  it('that had to wait are not sent to an endpoint that the one before them disabled', async () => {
+    const { id } = await subscriber.endpoint(receiver.url('/out'))
+    await run()
+    await dispatcher.db.query('update webhook_endpoints set consecutive_failures = 19 where id = $1', [id])
+    receiver.hook('/out', { otherwise: reply(500) })
+    const events = await Promise.all([run(), run(), run(), run()])
+    expect(receiver.deliveries({ path: '/out' })).toHaveLength(2)
+    const rows = await Promise.all(events.map(rowOf))
+    expect(rows.map(({ status }) => status)).toEqual([2, 2, 2, 2])
+    expect(rows.map(({ last_error }) => last_error).sort()).toEqual([
+      ...Array.from({ length: 3 }, () => 'endpoint_disabled'),
+      'http_500',
+    ])
+  })
+
+  it('are not sent to an endpoint that was deleted while the dispatch waited for a lock', async () => {
+    const { id } = await subscriber.endpoint(receiver.url('/meanwhile'))
+    const eventId = await subscriber.summary()
+    const running = await dispatcher.db.transaction(async (tx) => {
+      await tx.query('select from webhook_events where id = $1 for update', [eventId])
+      const started = run(eventId)
+      await waitFor(isSomebodyWaitingForALock)
+      const since = performance.now()
+      await deleteEndpoint(dispatcher.db, subscriber.accountId, id)
+      await waitFor(() => performance.now() - since > 300)
+      return { started }
+    })
+    await running.started
+    expect(receiver.deliveries({ path: '/meanwhile' })).toHaveLength(0)
+    expect(await rowOf(eventId)).toMatchObject({ status: 2, attempts: 0, last_error: 'endpoint_deleted' })
+  })
+
+  it('send the frozen body, also where another process froze it first', async () => {
+    await subscriber.endpoint(receiver.url('/frozen'))
+    const audioId = 'rec_frozen'
+    const eventId = await subscriber.summary({ audioId })
+    const running = await dispatcher.db.transaction(async (tx) => {
+      await tx.query('select from webhook_events where id = $1 for update', [eventId])
+      const started = run(eventId)
+      await waitFor(isSomebodyWaitingForALock)
+      await tx.query(
+        `update webhook_events set state = 'dispatched', body = '{"by":"another"}', dispatched_at = now() where id = $1`,
+        [eventId],
+      )
+      await tx.query(
+        `insert into webhook_deliveries (endpoint_id, event_id, event_type, next_attempt_at)
+         select id, $1, 'summary.completed', now() from webhook_endpoints where account_id = $2`,
+        [eventId, subscriber.accountId],
+      )
+      return { started }
+    })
+    await running.started
+    await dispatcher.attempt(await rowOf(eventId))
+    expect(receiver.deliveries({ path: '/frozen' }).map(({ body }) => body.toString())).toEqual([
+      '{"by":"another"}',
+    ])
+  })
+
+  it('that a lost process left behind end, also when their recording was deleted in the moment they were made', async () => {
+    await subscriber.endpoint(receiver.url('/purged'))
+    const audioId = 'rec_purged'
+    const eventId = await subscriber.summary({ audioId })
+    const purge = await dispatcher.db.transaction(async (tx) => {
+      await tx.query('select from webhook_events where id = $1 for update', [eventId])
+      const dispatched = dispatcher.dispatch.run(eventId)
+      await waitFor(async () => (await waitingForALock()) === 1)
+      const purged = purgeRecording(dispatcher.db, { accountId: subscriber.accountId, audioId })
+      await waitFor(async () => (await waitingForALock()) === 2)
+      return { ended: Promise.all([dispatched, purged]) }
+    })
+    await purge.ended
+    expect(await rowOf(eventId)).toMatchObject({ status: 0, next_attempt_at: null })
+    await run(eventId)
+    const left = await rowOf(eventId)
+    expect((await jobs()).map(({ id }) => id)).toEqual([`dlv_${left.id}`])
+    await dispatcher.attempt(left)
+    expect(await rowOf(eventId)).toMatchObject({ status: 2, attempts: 0, last_error: 'recording_deleted' })
+    expect(receiver.deliveries({ path: '/purged' })).toHaveLength(0)
+    expect(await isOpen(eventId)).toBe(false)
+  })
+
+  const isSomebodyWaitingForALock = async () => (await waitingForALock()) > 0
+
+  async function waitingForALock(): Promise<number> {
+    const { rows } = await dispatcher.db.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    return rows.length
+  }
 
   async function pendingOf(endpointId: string): Promise<number> {
     const { rows } = await dispatcher.db.query(

@@ -20,6 +20,7 @@ import { type EndpointLanes, type Slot } from '../fairness/endpoint-lanes.js'
 import { type Exchange, type Post } from '../sending/http-sender.js'
 import { type BodyCache } from './body-cache.js'
 import { type OpenSecrets } from './open-secrets.js'
+import { PlanFreshness } from './plan-freshness.js'
 import { type ResultRecorder } from './result-recorder.js'
 
 /** What becomes of the job: over; put off by the schedule; or put back without anything having happened. */
@@ -50,11 +51,6 @@ export type AttemptDeps = {
   now: () => Date
 }
 
-/**
- * A plan this young counts as read just now: as long as a read of many plans takes on a busy day. An older one is read anew
- * before anything is sent.
- */
-const FRESH_MS = 100
 const FINISHED: JobFate = { kind: 'finished' }
 /** Clocks of two machines differ; a job that is this early is on time. */
 const EARLY_MS = 50
@@ -63,6 +59,8 @@ const LOOK_AGAIN_MS = 1000
 
 /** One attempt of one delivery: take a place, read the row, send, record, and say what becomes of it. */
 export class AttemptService {
+  private readonly freshness = new PlanFreshness()
+
   constructor(private readonly deps: AttemptDeps) {}
 
   /** What a job of the queue asks for. */
@@ -71,13 +69,12 @@ export class AttemptService {
   }
 
   /**
-   * The first attempt of a delivery that was made just now, with the plan that came with it. `onSent` is called when its
-   * place is free again, or when there was none.
+   * The first attempt of a delivery that was made just now, with the plan that came with it by a statement which began at
+   * `readAt`. `onSent` is called when its place is free again, or when there was none.
    */
-  runFirst(plan: AttemptPlan, onSent?: () => void): Promise<JobFate> {
-    const readAt = performance.now()
+  runFirst(plan: AttemptPlan, readAt: number, onSent?: () => void): Promise<JobFate> {
     const work = (hold: Hold) =>
-      performance.now() - readAt <= FRESH_MS
+      this.freshness.isFresh(plan.endpoint.id, readAt)
         ? this.attempt(plan, 1, hold)
         : this.withPlace(plan.id, false, hold)
     return this.inPlace(plan.endpoint.id, false, work, onSent)
@@ -171,6 +168,7 @@ export class AttemptService {
       httpStatus,
     }
     const recorded = await this.deps.recorder.record(result)
+    if (recorded && isEndpointOut(result, recorded)) this.freshness.endpointIsOut(plan.endpoint.id)
     this.deps.events.attemptEnded({ plan, result, recorded })
     return this.fateOf(recorded)
   }
@@ -225,6 +223,10 @@ export class AttemptService {
 const FIXED_HEADERS = { 'user-agent': 'Service-Webhooks/1', accept: '*/*' }
 
 const isSuccess = (sent: SendResult) => sent.kind === 'answered' && sent.status >= 200 && sent.status <= 299
+
+/** A delivery with tries left that has failed all the same has an endpoint that is disabled or gone, or no event any more. */
+const isEndpointOut = ({ outcome }: AttemptResult, { status, disabledEndpoint }: RecordedAttempt) =>
+  disabledEndpoint || (outcome.kind === 'retry' && status === deliveryStatus.failed)
 
 /**
  * Disabling, deleting and purging cancel pending deliveries themselves; this catches the one that was made in the same

@@ -4,12 +4,12 @@ import {
   scheduleDeliveries,
   type AttemptPlan,
   type DeliveryId,
-  type Dispatched,
   type EndpointId,
   type EventId,
   type WebhookQueues,
 } from '@signet/webhook-core'
 import { Batcher } from '../batching/batcher.js'
+import { type MadeDeliveries } from '../dispatching/dispatch-service.js'
 import { type AttemptService } from './attempt-service.js'
 
 export type FirstAttemptsDeps = {
@@ -62,10 +62,10 @@ export class FirstAttempts {
    * Resolves when each delivery of the event has ended or has a job of its own. `onSent` is called for each one that was
    * made just now, when its connection is free again or it found no place.
    */
-  async run(eventId: EventId, { created, left }: Dispatched, onSent?: () => void): Promise<void> {
+  async run(eventId: EventId, { created, left, readAt }: MadeDeliveries, onSent?: () => void): Promise<void> {
     if (created.length + left.length === 0) return
     const settled = await Promise.allSettled([
-      ...created.map((plan) => this.attempt(plan, onSent)),
+      ...created.map((plan) => this.attempt(plan, readAt, onSent)),
       ...left.map(({ id, endpointId, dueAt }) =>
         this.handOvers.submit({ id, endpointId, delayMs: this.until(dueAt), isScheduled: dueAt !== null }),
       ),
@@ -75,8 +75,8 @@ export class FirstAttempts {
     await this.conclusions.submit(eventId)
   }
 
-  private async attempt(plan: AttemptPlan, onSent?: () => void): Promise<void> {
-    const fate = await this.deps.attempts.runFirst(plan, onSent)
+  private async attempt(plan: AttemptPlan, readAt: number, onSent?: () => void): Promise<void> {
+    const fate = await this.deps.attempts.runFirst(plan, readAt, onSent)
     if (fate.kind === 'finished') return
     const { id, endpoint } = plan
     const isScheduled = fate.kind === 'retry'

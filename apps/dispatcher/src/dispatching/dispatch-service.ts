@@ -22,6 +22,9 @@ export type DispatchDeps = {
   now: () => Date
 }
 
+/** `readAt`: when the statement began that read the plans, by `performance.now()`. */
+export type MadeDeliveries = Dispatched & { readAt: number }
+
 const MAX_BATCH = 64
 /**
  * Bodies of one batch, by the size of those before: the first of its deliveries waits until the last one's body is read
@@ -36,7 +39,7 @@ const PARALLEL = 1
  * made in the same statement. Doing it twice changes nothing.
  */
 export class DispatchService {
-  private readonly batcher: Batcher<EventId, Dispatched>
+  private readonly batcher: Batcher<EventId, MadeDeliveries>
   /** Of one body, in the latest batch. */
   private meanBytes = 0
 
@@ -50,26 +53,36 @@ export class DispatchService {
   }
 
   /** Resolves when the event's deliveries are committed, with what is to be done about them. */
-  run(id: EventId): Promise<Dispatched> {
+  run(id: EventId): Promise<MadeDeliveries> {
     return this.batcher.submit(id)
   }
 
-  private async dispatch(ids: readonly EventId[]): Promise<Dispatched[]> {
+  private async dispatch(ids: readonly EventId[]): Promise<MadeDeliveries[]> {
     const { db, build, patiently, now } = this.deps
     const found = await patiently(() => findEvents(db, ids))
     const built = encoded(await build(found.filter(({ state }) => state === 'queued')))
     if (built.length > 0)
       this.meanBytes = built.reduce((sum, { body }) => sum + body.byteLength, 0) / built.length
-    const { created, left } = await patiently(() =>
-      dispatchEvents(db, [...built, ...alreadyFrozen(found)], now()),
-    )
-    for (const { id, body } of built) this.deps.bodies.put(id, body)
-    const byEvent = new Map(ids.map((id): [EventId, Dispatched] => [id, { created: [], left: [] }]))
+    const { created, left, readAt } = await patiently(async () => {
+      const readAt = performance.now()
+      return { readAt, ...(await dispatchEvents(db, [...built, ...alreadyDispatched(found)], now())) }
+    })
+    const byEvent = new Map(ids.map((id) => [id, nothing(readAt)]))
     for (const plan of created) byEvent.get(plan.eventId)?.created.push(plan)
     for (const delivery of left) byEvent.get(delivery.eventId)?.left.push(delivery)
+    this.keepFrozen(built, byEvent)
     this.report(found, built, byEvent)
     // An id that was handed in twice has one result for both.
-    return ids.map((id) => byEvent.get(id) ?? { created: [], left: [] })
+    return ids.map((id) => byEvent.get(id) ?? nothing(readAt))
+  }
+
+  /** Only bodies whose deliveries were made now: another process may have frozen the event first, with other parts in it. */
+  private keepFrozen(
+    built: readonly { id: EventId; body: Buffer }[],
+    byEvent: ReadonlyMap<EventId, Dispatched>,
+  ): void {
+    for (const { id, body } of built)
+      if ((byEvent.get(id)?.created.length ?? 0) > 0) this.deps.bodies.put(id, body)
   }
 
   private report(
@@ -96,6 +109,11 @@ export class DispatchService {
 const encoded = (events: readonly FrozenEvent[]): (EncodedEvent & { body: Buffer })[] =>
   events.map(({ id, body }) => ({ id, body: Buffer.from(body) }))
 
-/** An earlier run got as far as the commit: its body stays, and what is left of its deliveries is named again. */
-const alreadyFrozen = (events: readonly QueuedEvent[]): FrozenEvent[] =>
-  events.filter(({ state }) => state === 'dispatched').map(({ id }) => ({ id, body: '' }))
+const nothing = (readAt: number): MadeDeliveries => ({ created: [], left: [], readAt })
+
+/**
+ * An earlier run got as far as the commit: its body stays, and what is left of its deliveries is named again. Of a purged
+ * event too: its recording may have been deleted in the moment they were made, and somebody has to end them.
+ */
+const alreadyDispatched = (events: readonly QueuedEvent[]): FrozenEvent[] =>
+  events.filter(({ state }) => state !== 'queued').map(({ id }) => ({ id, body: '' }))
