@@ -3,6 +3,7 @@ import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
 import {
   AddressGuard,
   connectRedis,
+  ENRICHMENT_TIMEOUT_MS,
   findBodies,
   guardedAgent,
   MarkdownConverter,
@@ -53,6 +54,9 @@ const CONNECTION_LIFE_MS = 60_000
 /** Shorter than what common servers grant, so that we are rarely the one who writes into a connection just closed. */
 const IDLE_MS = 4_000
 
+/** One for each part of a batch, and as many for single recordings when a part could not be read for all. */
+const MIRROR_CONNECTIONS = 6
+
 /**
  * Jobs in hand for each attempt in flight: while one is on its way to its receiver others are read, recorded or taken leave
  * of. With one each, those steps would leave slots empty, and their batches would be small.
@@ -79,6 +83,14 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     applicationName: 'signet-dispatcher',
     max: 10,
     statementTimeoutMs: 30_000,
+    onIdleError: (error) => events.waitingForDatabase(error, 1),
+  })
+  // Apart, so that PostgreSQL ends what enrichment gave up waiting for, and slow parts take no connection from results.
+  const mirrorDb = new Db({
+    connectionString: config.databaseUrl,
+    applicationName: 'signet-dispatcher-enrichment',
+    max: MIRROR_CONNECTIONS,
+    statementTimeoutMs: ENRICHMENT_TIMEOUT_MS,
     onIdleError: (error) => events.waitingForDatabase(error, 1),
   })
   const redis = {
@@ -121,7 +133,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   const dispatch = new DispatchService({
     db,
     build: frozenBodies({
-      db,
+      db: mirrorDb,
       markdown,
       patiently,
       onProblem: (problem) => events.enrichmentFailed(problem),
@@ -187,6 +199,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
       await markdown.close()
       workerRedis.disconnect()
       producerRedis.disconnect()
+      await mirrorDb.close()
       await db.close()
       await log.close()
     },

@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, afterAll, describe, expect, it } from '@jest/globals'
-import { startReceiver, type Receiver } from '@signet/testkit'
-import { type MirrorReader } from '@signet/webhook-core'
+import { type Db } from '@signet/db'
+import { startReceiver, waitFor, type Receiver } from '@signet/testkit'
+import { type EventId, type MirrorReader } from '@signet/webhook-core'
 import request from 'supertest'
 import { createApp } from '../src/app.js'
 import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
@@ -73,4 +74,31 @@ describe('H.8 row 54: parts of a payload that cannot be read, in the worker', ()
     expect(lines.map(({ part }) => part).sort()).toEqual([...broken].sort())
     expect(JSON.stringify(dispatcher.logLines)).not.toContain('private-')
   })
+
+  it('goes out without a transcript that PostgreSQL cannot give in time, and nothing goes on reading it', async () => {
+    dispatcher = await startDispatcher({ ports: { ca: receiver.authorityCert } })
+    const { db, queues } = dispatcher
+    const subscriber = dispatcher.subscriber()
+    const path = `/enrichment/${subscriber.accountId}`
+    await subscriber.endpoint(receiver.url(path))
+    const ids: EventId[] = []
+    for (let i = 0; i < 12; i += 1) ids.push(await subscriber.withoutQueues().summary({ transcript }))
+    await db.transaction(async (tx) => {
+      await tx.query('lock table transcripts in access exclusive mode')
+      await queues.addEvents(ids)
+      await waitFor(() => receiver.deliveries({ path }).length === 12, { timeoutMs: 20_000 })
+      for (const { event } of receiver.deliveries({ path }))
+        expect(Object.keys(event?.data ?? {})).toEqual(['audio_id', 'title', 'summaries'])
+      await waitFor(async () => (await readers(db)) === 0, { timeoutMs: 5000 })
+    })
+  }, 40_000)
 })
+
+/** Statements that read transcripts now. */
+async function readers(db: Db): Promise<number> {
+  const { rows } = await db.query(
+    `select from pg_stat_activity where datname = current_database() and state = 'active'
+       and query like '%join transcripts%' and pid <> pg_backend_pid()`,
+  )
+  return rows.length
+}

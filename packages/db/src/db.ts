@@ -99,6 +99,25 @@ export class Db implements Queryable {
     }
   }
 
+  /**
+   * For a caller who may give up: what still waits for its connection when `signal` is aborted is not sent any more. Only
+   * the server ends what was sent, after `statementTimeoutMs`.
+   */
+  until(signal: AbortSignal): Queryable {
+    return {
+      query: async <R extends object>(
+        text: string | { name: string; text: string },
+        values: readonly unknown[] = [],
+      ) => {
+        const result = await this.connection((connection) =>
+          signal.aborted ? Promise.resolve(null) : connection.query<R>(text, values),
+        )
+        if (result === null) throw signal.reason
+        return result
+      },
+    }
+  }
+
   /** Resolves when the database answers within `timeoutMs`, for readiness checks. */
   async ping(timeoutMs = 1000): Promise<void> {
     let timer: NodeJS.Timeout | undefined

@@ -176,7 +176,7 @@ export {
   type MarkdownFailure,
   type MarkdownOutcome,
 } from './payload/markdown-converter.js'
-export { type MirrorReader } from './payload/mirror-reader.js'
+export { ENRICHMENT_TIMEOUT_MS, type MirrorReader } from './payload/mirror-reader.js'
 export { recordingSamples } from './payload/recording-samples.js'
 export { PAYLOAD_TARGET_BYTES } from './payload/target-size.js'
 

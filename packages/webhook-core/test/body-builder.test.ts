@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from '@jest/globals'
+import { waitFor } from '@signet/testkit'
 import {
   BodyBuilder,
   findEvents,
@@ -119,8 +120,8 @@ describe('BodyBuilder', () => {
     for (const summary of summaries) await ingestSummary(db, summary)
     const bad = summaries[1]?.accountId
     const { bodies, problems } = builder({
-      transcript: (refs) =>
-        refs.some(({ accountId }) => accountId === bad) ? fails() : mirrorReader(db).transcript(refs),
+      transcript: (refs, signal) =>
+        refs.some(({ accountId }) => accountId === bad) ? fails() : mirrorReader(db).transcript(refs, signal),
     })
     const built = await build(
       bodies,
@@ -150,6 +151,32 @@ describe('BodyBuilder', () => {
     expect(built[0]).toMatchObject({
       id: eventId,
       data: { endpoint_id: endpoint.id, message: 'This is a test event.' },
+    })
+  })
+})
+
+describe('a part that takes longer than its limit', () => {
+  const statements = async (about: string) => {
+    const { rows } = await database.db.query(
+      `select from pg_stat_activity where datname = current_database() and state = 'active'
+         and query like '%' || $1 || '%' and pid <> pg_backend_pid()`,
+      [about],
+    )
+    return rows.length
+  }
+
+  it('is left out of samples, and its statement ends', async () => {
+    const { db } = database
+    const accountId = anAccount()
+    const parts = { recording: { title: 'x' }, transcript: { text: 'x' } }
+    const summaries = [{ label: 'a', content: 'x', format: 'markdown' }]
+    await putRecording(db, { accountId, audioId: 'rec_1', ...parts, summaries })
+    await db.transaction(async (tx) => {
+      await tx.query('lock table transcripts in access exclusive mode')
+      const [sample = ''] = await recordingSamples(db, accountId, 1, NOW)
+      expect(JSON.parse(sample)).toMatchObject({ data: { title: 'x', summaries } })
+      expect(sample).not.toContain('transcript')
+      await waitFor(async () => (await statements('join transcripts')) === 0, { timeoutMs: 5000 })
     })
   })
 })

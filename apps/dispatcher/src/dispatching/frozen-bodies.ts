@@ -1,4 +1,4 @@
-import { isUnavailable, type Queryable } from '@signet/db'
+import { isUnavailable, type Db } from '@signet/db'
 import {
   BodyBuilder,
   type FrozenEvent,
@@ -9,7 +9,8 @@ import {
 } from '@signet/webhook-core'
 
 export type FrozenBodiesDeps = {
-  db: Queryable
+  /** For the mirror alone, with the time limit of enrichment on its server. */
+  db: Pick<Db, 'until'>
   markdown: Pick<MarkdownConverter, 'convert'>
   patiently: <T>(work: () => Promise<T>) => Promise<T>
   onProblem: (problem: PayloadProblem) => void

@@ -1,4 +1,4 @@
-import { type Queryable } from '@signet/db'
+import { type Db } from '@signet/db'
 import { type FrozenEvent, type QueuedEvent } from '../stores/event-store.js'
 import { type RecordingRef, type SummaryFields } from '../stores/recording-store.js'
 import {
@@ -9,6 +9,7 @@ import {
 } from './envelope.js'
 import { type MarkdownFailure, type MarkdownOutcome } from './markdown-converter.js'
 import {
+  ENRICHMENT_TIMEOUT_MS,
   mirrorReader,
   readMirror,
   type MirrorPart,
@@ -22,7 +23,8 @@ export type PayloadProblem =
   | { part: 'markdown'; ref: RecordingRef; error: MarkdownFailure }
 
 export type BodyBuilderOptions = {
-  db: Queryable
+  /** For the mirror alone: its server ends statements after `ENRICHMENT_TIMEOUT_MS`, too. */
+  db: Pick<Db, 'until'>
   markdown: { convert(html: string): Promise<MarkdownOutcome> }
   /** Called for every problem; the event is sent all the same. */
   onProblem?: (problem: PayloadProblem) => void
@@ -30,8 +32,6 @@ export type BodyBuilderOptions = {
   enrichmentTimeoutMs?: number
   reader?: MirrorReader
 }
-
-const ENRICHMENT_TIMEOUT_MS = 2000
 
 /** Builds the bodies of events, as text that is frozen once and sent to every endpoint (contract F.2). */
 export class BodyBuilder {

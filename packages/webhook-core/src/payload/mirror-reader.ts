@@ -1,4 +1,4 @@
-import { type Queryable } from '@signet/db'
+import { type Db } from '@signet/db'
 import {
   findRecordings,
   findSummaries,
@@ -18,16 +18,23 @@ export type MirrorParts = {
   summaries: SummaryFields[]
 }
 
-/** Reads the parts of several recordings, in the order asked. Replaced in tests to make one of them fail. */
+/**
+ * Reads the parts of several recordings, in the order asked; nobody waits any more once the signal is aborted. Replaced in
+ * tests to make one of them fail.
+ */
 export type MirrorReader = {
-  [Part in MirrorPart]: (refs: readonly RecordingRef[]) => Promise<MirrorParts[Part][]>
+  [Part in MirrorPart]: (refs: readonly RecordingRef[], signal: AbortSignal) => Promise<MirrorParts[Part][]>
 }
 
-export const mirrorReader = (db: Queryable): MirrorReader => ({
-  recording: (refs) => findRecordings(db, refs),
-  transcript: (refs) => findTranscripts(db, refs),
-  summaries: (refs) => findSummaries(db, refs),
+/** The server should end the statements of this `db` after the same time: who gave up cannot end what was sent. */
+export const mirrorReader = (db: Pick<Db, 'until'>): MirrorReader => ({
+  recording: (refs, signal) => findRecordings(db.until(signal), refs),
+  transcript: (refs, signal) => findTranscripts(db.until(signal), refs),
+  summaries: (refs, signal) => findSummaries(db.until(signal), refs),
 })
+
+/** For reading one part (contract F.2). */
+export const ENRICHMENT_TIMEOUT_MS = 2000
 
 export type EnrichmentOptions = {
   reader: MirrorReader
@@ -62,7 +69,7 @@ async function readPart<Part extends MirrorPart>(
 ): Promise<(MirrorParts[Part] | undefined)[]> {
   if (refs.length === 0) return []
   try {
-    return await inTime(options.reader[part](refs), options.timeoutMs)
+    return await inTime((signal) => options.reader[part](refs, signal), options.timeoutMs)
   } catch (error) {
     const [only, ...others] = refs
     if (only && others.length === 0) {
@@ -74,13 +81,18 @@ async function readPart<Part extends MirrorPart>(
   }
 }
 
-async function inTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
+async function inTime<T>(work: (signal: AbortSignal) => Promise<T>, timeoutMs: number): Promise<T> {
+  const over = new AbortController()
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not read in ${timeoutMs} ms`)), timeoutMs)
+    timer = setTimeout(() => {
+      const error = new Error(`not read in ${timeoutMs} ms`)
+      over.abort(error)
+      reject(error)
+    }, timeoutMs)
   })
   try {
-    return await Promise.race([work, limit])
+    return await Promise.race([work(over.signal), limit])
   } finally {
     clearTimeout(timer)
   }
