@@ -26,6 +26,7 @@ export {
   startPrivatePostgres,
   startPrivateRedis,
 } from './private-servers.js'
+export { plansOf } from './query-plans.js'
 export { type RedisCluster, startRedisCluster } from './redis-cluster.js'
 export { testRedis, type TestRedis } from './redis.js'
 export { phoneSettings, startStack, type Stack, type StackOptions } from './stack.js'

@@ -1,14 +1,20 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { type Queryable } from '@signet/db'
+import { type Queryable, type Tx } from '@signet/db'
+import { plansOf } from '@signet/testkit'
 import {
   closeAccount,
+  concludeFirstAttempts,
+  countDisabledEndpoints,
+  deleteAccountEndpoints,
   deleteAccountEvents,
   deleteEndpoint,
+  deleteOldEndpoints,
   deleteOldEvents,
   DeliveryPager,
   dispatchEvents,
   findAttemptPlans,
   findBodies,
+  findDeliveryReport,
   findEndpoint,
   findEvents,
   findForgottenEvents,
@@ -16,16 +22,20 @@ import {
   findRecentBodies,
   findRecentlySummarised,
   findRecordings,
+  findReplayable,
   findSummaries,
   findTranscripts,
   ingestSummary,
+  insertEndpoint,
   insertPing,
   listAttempts,
+  listDisabledEndpoints,
   listEndpoints,
   newEventId,
   patchEndpoint,
   purgeRecording,
   readBacklog,
+  readUndispatched,
   recordAttempts,
   replayDeliveries,
   scheduleDeliveries,
@@ -33,39 +43,9 @@ import {
   type EndpointId,
   type EventId,
 } from '../src/index.js'
-import { plansOf, useDatabase } from './support/database.js'
+import { useDatabase } from './support/database.js'
 import { aResult, aSummary, NOW, retry } from './support/fixtures.js'
-
-// Tables large enough that a plan without the right index would be another one: 5,000 endpoints of 2,500 accounts,
-// 30,000 events with one delivery and one attempt each, one in a thousand queued or pending.
-const FILL = [
-  `insert into webhook_endpoints (account_id, url, url_href, events, secret_ciphertext, secret_key_id)
-   select md5('account' || n % 2500)::uuid, 'https://example.com/', 'https://example.com/',
-     array['summary.completed'], '\\x00', 'k1'
-   from generate_series(1, 5000) n`,
-  `insert into webhook_events (id, account_id, type, audio_id, source, source_event_key, source_hash, state, body, dispatched_at, created_at)
-   select 'evt_' || lpad(to_hex(n), 12, '0') || substr(md5(n::text), 1, 20), md5('account' || n % 2500)::uuid,
-     'summary.completed', 'rec_' || n, 'pipeline', 'key:' || n, sha256(n::text::bytea),
-     case when n % 1000 = 0 then 'queued' else 'dispatched' end, case when n % 1000 <> 0 then '{}' end, now(),
-     now() - make_interval(secs => 30000 - n)
-   from generate_series(1, 30000) n`,
-  `insert into webhook_deliveries (endpoint_id, event_id, event_type, status, delivered_at, next_attempt_at, created_at)
-   select (select min(id) from webhook_endpoints) + n % 2500,
-     'evt_' || lpad(to_hex(n), 12, '0') || substr(md5(n::text), 1, 20), 'summary.completed',
-     case when n % 1000 = 1 then 0 else 1 end, case when n % 1000 <> 1 then now() end,
-     case when n % 1000 = 1 then now() end, now() - make_interval(secs => 30000 - n)
-   from generate_series(1, 30000) n`,
-  `insert into webhook_first_attempts select id, now() from webhook_events order by id desc limit 100`,
-  `insert into webhook_attempts (delivery_id, number, started_at, duration_ms, url_version)
-   select id, 1, now(), 5, 1 from webhook_deliveries`,
-  `insert into recordings (account_id, audio_id, title)
-   select md5('account' || n % 2500)::uuid, 'rec_' || n, 'x' from generate_series(1, 30000) n`,
-  `insert into transcripts (account_id, audio_id, text)
-   select md5('account' || n % 2500)::uuid, 'rec_' || n, 'x' from generate_series(1, 30000) n`,
-  `insert into summaries (account_id, audio_id, position, label, content, format)
-   select md5('account' || n % 2500)::uuid, 'rec_' || n, 0, 'a', 'x', 'markdown' from generate_series(1, 30000) n`,
-  'vacuum analyze',
-]
+import { fillTables } from './support/large-tables.js'
 
 const database = useDatabase()
 let accountId: string
@@ -73,29 +53,27 @@ let endpointId: EndpointId
 let eventIds: EventId[]
 let deliveryIds: DeliveryId[]
 beforeAll(async () => {
-  const { db } = database
-  for (const statement of FILL) await db.query(statement)
-  const { rows } = await db.query<{
-    id: DeliveryId
-    event_id: EventId
-    endpoint_id: EndpointId
-    account_id: string
-  }>(
-    `select d.id, d.event_id, d.endpoint_id, e.account_id
-     from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id where d.status = 1 limit 100`,
-  )
-  const [first] = rows
-  if (!first) throw new Error('no delivery')
-  accountId = first.account_id
-  endpointId = first.endpoint_id
-  eventIds = rows.map(({ event_id }) => event_id)
-  deliveryIds = rows.map(({ id }) => id)
+  ;({ accountId, endpointId, eventIds, deliveryIds } = await fillTables(database.db))
 })
 
 const refs = () => Array.from({ length: 50 }, (_, i) => ({ accountId, audioId: `rec_${i}` }))
 
 const hotQueries: [name: string, run: (db: Queryable) => Promise<unknown>, indexes: string[]][] = [
   ['listing endpoints', (db) => listEndpoints(db, accountId), ['webhook_endpoints_account_idx']],
+  [
+    'counting endpoints for the quota',
+    (db) =>
+      insertEndpoint(db as Tx, {
+        accountId,
+        url: 'https://example.com/',
+        href: 'https://example.com/',
+        events: [],
+        maxPerAccount: 0,
+        seal: () => ({ keyId: 'k1', ciphertext: Buffer.of() }),
+      }),
+    ['webhook_endpoints_account_idx'],
+  ],
+  ['counting disabled endpoints', countDisabledEndpoints, ['webhook_endpoints_disabled_idx']],
   ['finding an endpoint', (db) => findEndpoint(db, accountId, endpointId), ['webhook_endpoints_account_idx']],
   [
     'patching an endpoint',
@@ -163,6 +141,11 @@ const hotQueries: [name: string, run: (db: Queryable) => Promise<unknown>, index
     ['webhook_deliveries_pkey', 'webhook_endpoints_pkey'],
   ],
   [
+    'concluding first attempts',
+    (db) => concludeFirstAttempts(db, eventIds),
+    ['webhook_deliveries_event_endpoint_idx'],
+  ],
+  [
     'sweeping events',
     (db) => findForgottenEvents(db, { before: new Date(), limit: 100 }),
     ['webhook_events_queued_idx'],
@@ -212,14 +195,45 @@ const hotQueries: [name: string, run: (db: Queryable) => Promise<unknown>, index
     ['webhook_deliveries_event_endpoint_idx', 'webhook_deliveries_pkey'],
   ],
   [
-    'retention',
+    'replaying what failed for an endpoint',
+    (db) => findReplayable(db, { endpointId, failedSince: new Date() }, 100),
+    ['webhook_deliveries_event_endpoint_idx', 'webhook_deliveries_log_idx'],
+  ],
+  [
+    'inspecting a delivery',
+    (db) => findDeliveryReport(db, deliveryIds[0] as DeliveryId),
+    [
+      'webhook_deliveries_event_endpoint_idx',
+      'webhook_deliveries_pkey',
+      'webhook_endpoints_pkey',
+      'webhook_events_pkey',
+    ],
+  ],
+  [
+    'listing disabled endpoints',
+    (db) => listDisabledEndpoints(db, new Date(0), 100),
+    ['webhook_deliveries_log_idx', 'webhook_endpoints_disabled_idx'],
+  ],
+  ['the gauge of undispatched events', readUndispatched, ['webhook_events_queued_idx']],
+  [
+    'retention of events',
     (db) => deleteOldEvents(db, new Date(20), 10),
     ['webhook_deliveries_event_endpoint_idx', 'webhook_events_pkey'],
+  ],
+  [
+    'retention of endpoints',
+    (db) => deleteOldEndpoints(db, new Date(), 10),
+    ['webhook_deliveries_log_idx', 'webhook_endpoints_deleted_at_idx', 'webhook_events_target_idx'],
   ],
   [
     'deleting the events of an account',
     (db) => deleteAccountEvents(db, accountId, 10),
     ['webhook_events_account_idx'],
+  ],
+  [
+    'deleting the endpoints of an account',
+    (db) => deleteAccountEndpoints(db, accountId),
+    ['webhook_endpoints_deleted_idx'],
   ],
   [
     'closing an account',

@@ -79,7 +79,8 @@ export async function startHarness({ env = {}, basePath = '', databaseUrl, ...po
 
 export type Harness = Awaited<ReturnType<typeof startHarness>>
 
-const aCopy = () => createTestDatabase({ key: migrationsKey('webhooks', MIGRATIONS), migrate: toLatest })
+export const aCopy = () =>
+  createTestDatabase({ key: migrationsKey('webhooks', MIGRATIONS), migrate: toLatest })
 
 async function itself(url: string): Promise<Pick<TestDatabase, 'url' | 'drop'>> {
   await toLatest(url)

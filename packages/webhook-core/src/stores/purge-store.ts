@@ -127,7 +127,11 @@ export async function deleteOldEndpoints(db: Queryable, before: Date, limit: num
     `delete from webhook_endpoints where id in (
        select e.id from webhook_endpoints e
        where e.deleted_at < $1
-         and not exists (select from webhook_deliveries d where d.endpoint_id = e.id)
+         -- Not "not exists": that may become a join, which reads all deliveries there are. The order is that of their index.
+         and (
+           select d.id from webhook_deliveries d where d.endpoint_id = e.id
+           order by d.created_at desc, d.id desc limit 1
+         ) is null
          and not exists (select from webhook_events v where v.target_endpoint_id = e.id)
        order by e.deleted_at limit $2 for update skip locked
      )`,

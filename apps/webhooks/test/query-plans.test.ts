@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Db, type Queryable, type Tx } from '@signet/db'
+import { plansOf, type TestDatabase } from '@signet/testkit'
+import {
+  deleteSessions,
+  isCutOff,
+  recordCutoff,
+  revokeGrants,
+  revokePersonalTokens,
+} from '../src/accounts/account-store.js'
+import { decideAuthorization, findPendingAuthorization } from '../src/authorization/authorization-store.js'
+import {
+  findLiveAccessToken,
+  findLivePersonalToken,
+  revokeIdlePersonalToken,
+  touchPersonalToken,
+} from '../src/bearer/bearer-store.js'
+import { findClient } from '../src/clients/client-store.js'
+import {
+  describeAccessToken,
+  describePersonalToken,
+  revokeAccessToken,
+  revokeGrantOfRefreshToken,
+} from '../src/grants/revocation-store.js'
+import {
+  findCode,
+  findRefreshToken,
+  issueFurtherTokens,
+  redeemCode,
+  revokeGrant,
+  rotateRefreshToken,
+} from '../src/grants/token-store.js'
+import { dailySteps, hourlySteps } from '../src/maintenance/clean-up-store.js'
+import {
+  countUsableForUpdate,
+  listPersonalTokens,
+  revokePersonalToken,
+} from '../src/personal-tokens/personal-token-store.js'
+import { renewSession, savePendingSignIn, touchSession } from '../src/sessions/session-store.js'
+import { aCopy } from './support/harness.js'
+import { fillTables } from './support/large-tables.js'
+
+let database: TestDatabase
+let db: Db
+let of: Awaited<ReturnType<typeof fillTables>>
+beforeAll(async () => {
+  database = await aCopy()
+  db = new Db({ connectionString: database.url, max: 2 })
+  of = await fillTables(db)
+})
+afterAll(async () => {
+  await db.close()
+  await database.drop()
+})
+
+const newTokens = () => ({
+  grantId: of.grantId,
+  accountId: of.accountId,
+  accessHash: Buffer.alloc(32, 1),
+  accessScope: 'mcp:connect',
+  accessSeconds: 3600,
+  refreshHash: Buffer.alloc(32, 2),
+  refreshScope: 'mcp:connect',
+  refreshSeconds: 3600,
+})
+
+/** Indexes that are equally right: each leads to a handful of rows. */
+const OF_ACCOUNT = 'personal_tokens_account_idx or personal_tokens_listed_idx'
+const OF_SESSION = 'oauth_authorizations_pkey or oauth_authorizations_session_idx'
+
+type Case = [name: string, run: (db: Queryable) => Promise<unknown>, indexes: string[]]
+
+/** Subscriptions, deliveries and ingest have theirs in packages/webhook-core. */
+const hotQueries: Case[] = [
+  [
+    'who bears an access token',
+    (db) => findLiveAccessToken(db, of.accessToken),
+    ['oauth_access_tokens_pkey', 'oauth_grants_pkey'],
+  ],
+  [
+    'who bears a personal token',
+    (db) => findLivePersonalToken(db, of.personalToken),
+    ['personal_tokens_token_hash_key'],
+  ],
+  ['noting the use of a personal token', (db) => touchPersonalToken(db, '7'), ['personal_tokens_pkey']],
+  ['ending an idle personal token', (db) => revokeIdlePersonalToken(db, '7'), ['personal_tokens_pkey']],
+  ['finding a client', (db) => findClient(db, of.clientId), ['oauth_clients_pkey']],
+  ['finding a code', (db) => findCode(db, of.code), ['oauth_codes_pkey', 'oauth_grants_pkey']],
+  ['redeeming a code', (db) => redeemCode(db, of.code, newTokens()), ['oauth_codes_pkey']],
+  [
+    'finding a refresh token',
+    (db) =>
+      findRefreshToken(db, {
+        tokenHash: of.refreshToken,
+        arrivedAt: '2030-01-01T00:00:00.000000Z',
+        graceSeconds: 10,
+      }),
+    ['oauth_grants_pkey', 'oauth_refresh_tokens_pkey'],
+  ],
+  [
+    'rotating a refresh token',
+    (db) => rotateRefreshToken(db, of.refreshToken, newTokens()),
+    ['oauth_refresh_tokens_pkey'],
+  ],
+  [
+    'issuing further tokens',
+    (db) => issueFurtherTokens(db, Buffer.alloc(32, 3), newTokens()),
+    ['oauth_refresh_tokens_pkey'],
+  ],
+  ['revoking a grant', (db) => revokeGrant(db, of.grantId, 'x'), ['oauth_grants_pkey']],
+  [
+    'revoking an access token',
+    (db) => revokeAccessToken(db, { tokenHash: of.accessToken, clientId: of.clientId }),
+    ['oauth_access_tokens_pkey', 'oauth_grants_pkey'],
+  ],
+  [
+    'revoking by a refresh token',
+    (db) => revokeGrantOfRefreshToken(db, { tokenHash: of.refreshToken, clientId: of.clientId }),
+    ['oauth_grants_pkey', 'oauth_refresh_tokens_pkey'],
+  ],
+  [
+    'introspecting an access token',
+    (db) => describeAccessToken(db, of.accessToken),
+    ['oauth_access_tokens_pkey', 'oauth_grants_pkey'],
+  ],
+  [
+    'introspecting a personal token',
+    (db) => describePersonalToken(db, of.personalToken, 'mcp:connect'),
+    ['personal_tokens_token_hash_key'],
+  ],
+  [
+    'counting personal tokens for the quota',
+    (db) => countUsableForUpdate(db as Tx, of.accountId),
+    [OF_ACCOUNT],
+  ],
+  ['listing personal tokens', (db) => listPersonalTokens(db, of.accountId), [OF_ACCOUNT]],
+  [
+    'removing a personal token',
+    (db) => revokePersonalToken(db, { accountId: of.accountId, id: '7' }),
+    [`personal_tokens_pkey or ${OF_ACCOUNT}`],
+  ],
+  ['a page of a session', (db) => touchSession(db, of.session), ['login_sessions_pkey']],
+  [
+    'signing in',
+    (db) =>
+      renewSession(db, {
+        oldHash: of.session,
+        idHash: Buffer.alloc(32, 4),
+        csrfKey: Buffer.alloc(32, 5),
+        account: { id: of.accountId, email: 'a@example.test' },
+      }),
+    ['login_sessions_pkey'],
+  ],
+  [
+    'keeping a half-done sign-in',
+    (db) => savePendingSignIn(db, of.session, { ciphertext: Buffer.of(1), keyId: 'k1' }),
+    ['login_sessions_pkey'],
+  ],
+  [
+    'finding an authorization',
+    (db) => findPendingAuthorization(db, { txnHash: of.txn, sessionHash: of.session }),
+    ['login_sessions_pkey', OF_SESSION, 'oauth_clients_pkey'],
+  ],
+  [
+    'deciding an authorization',
+    (db) =>
+      decideAuthorization(db, {
+        txnHash: of.txn,
+        sessionHash: of.session,
+        codeHash: Buffer.alloc(32, 6),
+        codeTtlSeconds: 300,
+      }),
+    ['login_sessions_pkey', OF_SESSION, 'oauth_clients_pkey'],
+  ],
+  [
+    'whether a user JWT is too old',
+    (db) => isCutOff(db, of.accountId, new Date(Date.now() - 2 * 60 * 60 * 1000)),
+    ['account_cutoffs_pkey'],
+  ],
+  [
+    'revoking an account',
+    async (db) => {
+      const tx = db as Tx
+      await recordCutoff(tx, of.accountId)
+      await deleteSessions(tx, of.accountId)
+      await revokeGrants(tx, of.accountId, 'x')
+      await revokePersonalTokens(tx, of.accountId, 'x')
+    },
+    ['login_sessions_account_idx', 'oauth_grants_account_idx', OF_ACCOUNT],
+  ],
+]
+
+/** By the name of the step. */
+const cleanUp: Record<string, string[]> = {
+  codes: ['oauth_codes_unused_expires_at_idx'],
+  authorizations: ['oauth_authorizations_expires_at_idx'],
+  access_tokens: ['oauth_access_tokens_expires_at_idx'],
+  refresh_tokens: ['oauth_refresh_tokens_expires_at_idx'],
+  grants: ['oauth_grants_created_at_idx', 'oauth_grants_revoked_at_idx'],
+  unused_clients: ['oauth_clients_unused_idx'],
+  idle_personal_tokens: ['personal_tokens_idle_idx'],
+  account_cutoffs: ['account_cutoffs_revoked_at_idx'],
+}
+/**
+ * These two look through their table. An index on the last use of a session would have to be changed with every page, and
+ * there are never more sessions than were begun within twelve hours. Personal tokens are few, and it is once a day.
+ */
+const READ_IN_FULL = ['sessions', 'dead_personal_tokens']
+
+async function expectIndexes(run: (db: Queryable) => Promise<unknown>, indexes: readonly string[]) {
+  const plans = await plansOf(db, run)
+  const missing = indexes.filter((names) => !names.split(' or ').some((name) => plans.indexes.includes(name)))
+  expect({ missing, used: plans.indexes }).toEqual({ missing: [], used: plans.indexes })
+  expect(plans.fullScans).toEqual([])
+}
+
+describe('hot queries use their index and read no table in full', () => {
+  it.each(hotQueries)('%s', (_name, run, indexes) => expectIndexes(run, indexes))
+})
+
+describe('clean-up finds what is past its time by an index', () => {
+  const steps = Object.entries({ ...hourlySteps, ...dailySteps })
+  it.each(steps.filter(([name]) => !READ_IN_FULL.includes(name)))('%s', (name, step) =>
+    expectIndexes((spy) => step(spy, 10), cleanUp[name] ?? ['an index']),
+  )
+})

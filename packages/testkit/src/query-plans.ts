@@ -1,0 +1,57 @@
+type PlanNode = {
+  'Node Type': string
+  'Relation Name'?: string
+  'Index Name'?: string
+  'Actual Loops'?: number
+  Plans?: PlanNode[]
+}
+
+/** As in `@signet/db`, on which this package does not stand. */
+type Queryable = {
+  query<R extends object = Record<string, unknown>>(
+    text: string | { name: string; text: string },
+    values?: readonly unknown[],
+  ): Promise<{ rows: R[]; rowCount: number | null }>
+}
+
+/**
+ * How PostgreSQL runs each statement that `work` sends: the indexes of its plan and the tables it reads in full. With
+ * `analyze` the statement is run once more for it, and the indexes are those that were really read.
+ */
+export async function plansOf(
+  db: Queryable,
+  work: (spy: Queryable) => Promise<unknown>,
+  { analyze = false } = {},
+): Promise<{ indexes: string[]; fullScans: string[] }> {
+  const nodes: PlanNode[] = []
+  const spy: Queryable = {
+    async query<R extends object>(
+      text: string | { name: string; text: string },
+      values: readonly unknown[] = [],
+    ) {
+      const sql = typeof text === 'string' ? text : text.text
+      const { rows } = await db.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
+        `explain (format json, analyze ${analyze}) ${sql}`,
+        values,
+      )
+      collect(rows[0]?.['QUERY PLAN'][0]?.Plan, nodes)
+      return db.query<R>(text, values)
+    },
+  }
+  await work(spy)
+  return {
+    indexes: [...new Set(nodes.flatMap((node) => (isRead(node) && node['Index Name']) || []))].sort(),
+    fullScans: nodes.flatMap((node) =>
+      node['Node Type'] === 'Seq Scan' && node['Relation Name'] ? [node['Relation Name']] : [],
+    ),
+  }
+}
+
+/** A part of a plan that had nothing to do has no loops. */
+const isRead = (node: PlanNode) => node['Actual Loops'] !== 0
+
+function collect(node: PlanNode | undefined, into: PlanNode[]): void {
+  if (node === undefined) return
+  into.push(node)
+  for (const child of node.Plans ?? []) collect(child, into)
+}
