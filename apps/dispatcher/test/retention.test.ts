@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { withAdvisoryLock } from '@signet/db'
 import { newEventId, type EventId } from '@signet/webhook-core'
 import { createRegistry } from '@signet/telemetry'
-import { TestClock } from '@signet/testkit'
+import { TestClock, waitFor } from '@signet/testkit'
 import { createEvents } from '../src/events.js'
 import { Retention } from '../src/retention/retention.js'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
@@ -74,4 +74,35 @@ it('is left to the one process that is already at it', async () => {
   )
   expect(meanwhile).toBeUndefined()
   expect(await retention(new TestClock('2020-01-01T00:00:00Z')).run()).toEqual({ events: 0, endpoints: 0 })
+})
+
+it('stops in the middle of a rest, however long that is', async () => {
+  const clock = new TestClock(new Date())
+  const { db } = dispatcher
+  for (let i = 0; i < 250; i += 1) {
+    const eventId = newEventId(new Date(clock.now().getTime() - 40 * DAY_MS))
+    await dispatcher.subscriber().summary({ eventId, sourceEventKey: `rest:${i}` })
+    await db.query(
+      `update webhook_events set state = 'dispatched', body = '{}', dispatched_at = now() - interval '40 days' where id = $1`,
+      [eventId],
+    )
+  }
+  const running = new Retention({
+    db,
+    events: createEvents(dispatcher.log, createRegistry({ runtime: false })),
+    now: clock.now,
+  })
+  // A batch that takes a second and a half is followed by a rest of six.
+  await db.transaction(async (tx) => {
+    await tx.query('lock table webhook_events in exclusive mode')
+    const since = performance.now()
+    running.start()
+    await waitFor(() => performance.now() - since > 1500)
+  })
+  const left = async () => (await counts())?.['events'] ?? 0
+  const before = await left()
+  await waitFor(async () => (await left()) < before || (await left()) < 250)
+  const startedAt = performance.now()
+  await running.stop()
+  expect(performance.now() - startedAt).toBeLessThan(2000)
 })

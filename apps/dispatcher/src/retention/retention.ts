@@ -63,9 +63,10 @@ export class Retention {
   }
 
   private async drain(deleteSome: DeleteStep, before: Date): Promise<number> {
-    const { db, pause = (ms) => sleep(ms) } = this.deps
+    const { signal } = this.stopping
+    const { db, pause = (ms) => sleep(ms, undefined, { signal }).catch(() => undefined) } = this.deps
     let total = 0
-    while (!this.stopping.signal.aborted) {
+    while (!signal.aborted) {
       const startedAt = performance.now()
       const count = await deleteSome(db, before, BATCH)
       total += count
