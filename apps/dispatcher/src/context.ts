@@ -72,11 +72,11 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   const registry = createRegistry({ runtime: config.nodeEnv !== 'test' })
   const events = createEvents(log, registry)
   const giveUp = new AbortController()
-  const patiently = <T>(work: () => Promise<T>) =>
-    withPatience(work, {
-      stop: giveUp.signal,
-      onWait: (error, tries) => events.waitingForDatabase(error, tries),
-    })
+  const patience = {
+    stop: giveUp.signal,
+    onWait: (error: unknown, tries: number) => events.waitingForDatabase(error, tries),
+  }
+  const patiently = <T>(work: () => Promise<T>) => withPatience(work, patience)
 
   const db = new Db({
     connectionString: config.databaseUrl,
@@ -113,7 +113,8 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   )
   const recorder = new ResultRecorder({
     db,
-    patiently,
+    // What was sent and is not recorded would be sent again, and again, without spending a try.
+    patiently: (work) => withPatience(work, { ...patience, beyondTimeouts: true }),
     onCommit: (size, durationMs) => events.committed(size, durationMs),
   })
   const attempts = new AttemptService({

@@ -118,7 +118,9 @@ export function createEvents(log: Logger, registry: Registry) {
 
     waitingForDatabase(error: unknown, attempt: number): void {
       metrics.databaseWaits.inc()
-      if (attempt === 1) log.warn('the database cannot be reached; waiting for it', { error })
+      // Tries are a second apart in the end. The cause may change meanwhile: lost connections first, then a standby.
+      if (attempt === 1 || attempt % 60 === 0)
+        log.warn('the database does not serve; waiting for it', { tries: attempt, error })
     },
 
     jobFailed(queue: string, jobId: string | undefined, error: unknown): void {

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { isUnanswered } from './pg-errors.js'
 
 /** What a store function needs: the pool or a transaction. */
 export type Queryable = {
@@ -22,7 +23,10 @@ export type DbOptions = {
   connectionTimeoutMs?: number
   /** Shown in pg_stat_activity. */
   applicationName?: string
-  /** Ends a statement on the server after this time; 0 is no limit. */
+  /**
+   * Ends a statement on the server after this time; 0 is no limit. A server that does not even say so, because its machine
+   * is gone without a word, is given up a moment later, and the connection with it.
+   */
   statementTimeoutMs?: number
   /** Ends a statement that waits for a lock longer than this (`isLockTimeout`); 0 is no limit. */
   lockTimeoutMs?: number
@@ -32,19 +36,25 @@ export type DbOptions = {
   trace?: TraceStatement | undefined
 }
 
+/** For the server's own word that the time is over to arrive. */
+const ANSWER_GRACE_MS = 2000
+
 /** A connection pool. Queries on it commit by themselves; `transaction` gives several statements one fate. */
 export class Db implements Queryable {
   readonly pool: pg.Pool
   readonly #trace: TraceStatement | undefined
 
   constructor(options: DbOptions) {
+    const { statementTimeoutMs = 0 } = options
     this.#trace = options.trace
     this.pool = new pg.Pool({
       connectionString: options.connectionString,
       max: options.max ?? 10,
       connectionTimeoutMillis: options.connectionTimeoutMs ?? 5000,
       application_name: options.applicationName ?? 'signet',
-      statement_timeout: options.statementTimeoutMs ?? 0,
+      statement_timeout: statementTimeoutMs,
+      // Otherwise TCP decides how long a silent server is waited for: a quarter of an hour, or two hours.
+      query_timeout: statementTimeoutMs > 0 ? statementTimeoutMs + ANSWER_GRACE_MS : 0,
       lock_timeout: options.lockTimeoutMs ?? 0,
       keepAlive: true,
     })
@@ -74,7 +84,9 @@ export class Db implements Queryable {
       await client.query('commit')
       return result
     } catch (error) {
-      await client.query('rollback').catch((failure: Error) => (broken = failure))
+      // It would stand in line behind the statement that nobody answers.
+      if (isUnanswered(error)) broken = error
+      else await client.query('rollback').catch((failure: Error) => (broken = failure))
       throw error
     } finally {
       client.off('error', onError)

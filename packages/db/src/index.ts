@@ -1,4 +1,10 @@
 export { Db, type DbOptions, type Queryable, type TraceStatement, type Tx } from './db.js'
-export { isUniqueViolation, isUnavailable, isLockTimeout, isDeadlock } from './pg-errors.js'
+export {
+  isUniqueViolation,
+  isUnavailable,
+  isLockTimeout,
+  isStatementTimeout,
+  isDeadlock,
+} from './pg-errors.js'
 export { migrate, type MigrateOptions } from './migrate.js'
 export { withAdvisoryLock } from './advisory-lock.js'

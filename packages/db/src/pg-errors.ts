@@ -12,6 +12,13 @@ export const isUniqueViolation = (error: unknown, constraint?: string): boolean 
 /** True when `lock_timeout` ended the statement. */
 export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P03'
 
+/** True when `statement_timeout`, or an operator, ended the statement. */
+export const isStatementTimeout = (error: unknown): boolean => codeOf(error) === '57014'
+
+/** True when the server said nothing at all for longer than any statement may take. */
+export const isUnanswered = (error: unknown): error is Error =>
+  error instanceof Error && error.message === 'Query read timeout'
+
 /** True when the server chose this transaction as the victim of a deadlock or a serialisation conflict. */
 export const isDeadlock = (error: unknown): boolean => ['40P01', '40001'].includes(codeOf(error))
 
@@ -26,11 +33,13 @@ const CONNECTION_CODES = new Set([
 
 /**
  * True when PostgreSQL could not be reached, took no more connections or ended one (classes 08, 53 and 57P, 25P03 for one that
- * was idle in a transaction), or the pool had none to give in time: the statement may succeed later.
+ * was idle in a transaction), fell silent, cannot write because it is a standby (25006, after a failover), or the pool had no
+ * connection to give in time: the statement may succeed later.
  */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error)
-  if (/^(08...|53...|57P0[1-4]|25P03)$/.test(code) || CONNECTION_CODES.has(code)) return true
+  if (/^(08...|53...|57P0[1-4]|25P03|25006)$/.test(code) || CONNECTION_CODES.has(code)) return true
+  if (isUnanswered(error)) return true
   if (error instanceof AggregateError) return error.errors.some(isUnavailable)
   return (
     error instanceof Error &&
