@@ -1,21 +1,24 @@
 import { readEnvironment } from '@signet/config'
 import { runCommandLine, runService } from '@signet/http'
-import { ops } from './operations/ops.js'
 import { readConfig } from './read-config.js'
-import { serve } from './serve.js'
 import { service } from './version.js'
 
 const config = () => readConfig(readEnvironment(process.env))
 
+// Each command loads its own modules: half of the time of a quick look would go into loading the engine.
 const work = {
   summary: 'Deliver events until told to stop.',
-  run: () => runService(() => serve(config())),
+  async run() {
+    const { serve } = await import('./serve.js')
+    await runService(() => serve(config()))
+  },
 }
 
 const operate = {
   summary: 'Look at the work and steer it; `ops help` says how.',
   takesArguments: true,
   async run(argv: readonly string[]) {
+    const { ops } = await import('./operations/ops.js')
     process.exitCode = await ops(config, {
       argv,
       env: process.env,

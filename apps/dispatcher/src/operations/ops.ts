@@ -63,7 +63,7 @@ async function withOperations<T>(
   const queues = new WebhookQueues({ connection: redis, prefix: config.queuePrefix })
   const over = new AbortController()
   try {
-    const redisReady = ready(redis, over.signal)
+    const redisReady = ready(redis, { over: over.signal, atOnce: looksOnly })
     if (!looksOnly) await redisReady
     return await work(
       new Operations({ db, queues, redisReady, secretBox: config.secretBox, now: () => new Date() }),
@@ -78,8 +78,14 @@ async function withOperations<T>(
 
 const CONNECT_MS = 2000
 
-/** Waits for the connection, but not for ever: most commands are worth running without Redis. */
-function ready(redis: ReturnType<typeof connectRedis>, over: AbortSignal): Promise<void> {
+/**
+ * Waits for the connection, but not for ever: most commands are worth running without Redis. `atOnce`: not for another try
+ * either, after one was refused.
+ */
+function ready(
+  redis: ReturnType<typeof connectRedis>,
+  { over, atOnce }: { over: AbortSignal; atOnce: boolean },
+): Promise<void> {
   return new Promise((resolve) => {
     if (redis.status === 'ready') return resolve()
     const done = () => {
@@ -88,6 +94,7 @@ function ready(redis: ReturnType<typeof connectRedis>, over: AbortSignal): Promi
     }
     const timer = setTimeout(done, CONNECT_MS)
     redis.once('ready', done)
+    if (atOnce) redis.once('close', done)
     over.addEventListener('abort', done)
   })
 }

@@ -1,0 +1,88 @@
+import { describe, expect, it } from '@jest/globals'
+import { holdsInSomeRun } from '@signet/testkit'
+import { startMuteRedis } from './support/mute-redis.js'
+import { useOperator } from './support/operator.js'
+
+const operator = useOperator()
+
+describe('status and inspect', () => {
+  it('shows the backlog, the queues and what operators did', async () => {
+    await operator.run('pause', '--why', 'a look')
+    const status = await operator.json('status')
+    expect(status).toMatchObject({
+      switch: { paused: true, operator: 'ada', reason: 'a look' },
+      backlog: { pending: 0, due: 0, oldestDueAt: null },
+      undispatched: { events: 0, oldestAt: null },
+      busiest: [],
+      disabledEndpoints: 0,
+      queues: { events: { waiting: 0, active: 0, delayed: 0 } },
+      actions: [{ action: 'pause', operator: 'ada', reason: 'a look' }],
+    })
+  })
+
+  describe('when Redis is away', () => {
+    /** What `ops status` prints, when it needs less than `limitMs` for it. */
+    async function statusWithin(limitMs: number, redisUrl?: string): Promise<string> {
+      await operator.run('pause', '--why', 'a look')
+      await operator.dispatcher.subscriber().summary()
+      let out = ''
+      await holdsInSomeRun(async () => {
+        const startedAt = performance.now()
+        const status = await operator.withoutRedis(() => operator.run('status'), redisUrl)
+        expect(performance.now() - startedAt).toBeLessThan(limitMs)
+        expect(status.code).toBe(0)
+        out = status.out
+      })
+      return out
+    }
+
+    it('answers from the database at once when nobody listens there, and says so', async () => {
+      const out = await statusWithin(900)
+      expect(out).toContain('Queues: Redis does not answer')
+      expect(out).toContain('Events not yet dispatched: 1')
+    })
+
+    it.each([
+      ['when it accepts connections and says nothing', /./],
+      ['when it falls silent as soon as it is asked about the queues', /evalsha/i],
+    ])('waits for it no longer than a second %s', async (_name, word) => {
+      const redis = await startMuteRedis(operator.dispatcher.env['WEBHOOKS_REDIS_URL'] ?? '', word)
+      try {
+        const out = await statusWithin(1900, redis.url)
+        expect(out).toContain('Queues: Redis does not answer')
+        expect(out).toContain('Events not yet dispatched: 1')
+      } finally {
+        redis.close()
+      }
+    })
+  })
+
+  it('does not take the workers of a dispatcher for dispatchers', async () => {
+    expect((await operator.run('status')).out).toMatch(
+      /\nQueue deliveries: 0 waiting, 0 in flight, 0 delayed; \d+ workers\n?/,
+    )
+  })
+
+  it('shows a delivery with its attempts, and neither payload nor secret nor the query of the url', async () => {
+    const { endpoint, rows } = await operator.failed('/inspect', 1, '?token=hidden-token')
+    const id = rows[0]?.id ?? ''
+    const { out } = await operator.run('inspect', id)
+    expect(out).toContain(`Delivery ${id}: failed, 2 attempts, last failure http_500`)
+    expect(out).toMatch(/\n {2}1 {2}\S+ +\d+ ms {2}500 {2}http_500\n {2}2 {2}/)
+    const facts = await operator.json('inspect', id)
+    expect(facts).toMatchObject({ id, status: 2, endpoint: { id: endpoint.id }, job: 'none' })
+    for (const hidden of ['hidden-token', endpoint.secret, 'Weekly sync', 'All is well']) {
+      expect(out + JSON.stringify(facts)).not.toContain(hidden)
+    }
+    expect(await operator.run('inspect', '999999')).toMatchObject({ code: 3 })
+  })
+
+  it('answers a failure of the database with exit code 1', async () => {
+    operator.dispatcher.env['WEBHOOKS_DATABASE_URL'] = 'postgres://nobody@127.0.0.1:1/nothing'
+    expect(await operator.run('status')).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringContaining('ECONNREFUSED'),
+    })
+  })
+})
