@@ -1,0 +1,32 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import { startReceiver, waitFor, type Receiver } from '@signet/testkit'
+import request from 'supertest'
+import { createApp } from '../src/app.js'
+import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
+
+let receiver: Receiver
+let dispatcher: TestDispatcher
+beforeAll(async () => {
+  receiver = await startReceiver()
+})
+beforeEach(async () => {
+  dispatcher = await startDispatcher({ ports: { ca: receiver.authorityCert } })
+})
+afterEach(() => dispatcher.stop())
+afterAll(() => receiver.close())
+
+it('counts and logs a job that fails on our side, and runs it again until it succeeds', async () => {
+  const subscriber = dispatcher.subscriber()
+  await subscriber.endpoint(receiver.url('/failing'))
+  // As if the dispatcher had been deployed before the migration that it needs.
+  await dispatcher.db.query('alter table webhook_deliveries rename column event_type to event_kind')
+  const eventId = await subscriber.summary()
+  const failure = await waitFor(() =>
+    dispatcher.logLines.find(({ msg }) => msg === 'job failed on our side; it will run again'),
+  )
+  expect(failure).toMatchObject({ queue: 'events', job_id: eventId, error: { error_code: '42703' } })
+  const { text } = await request(createApp(dispatcher)).get('/metrics')
+  expect(text).toMatch(/signet_delivery_job_failures_total\{queue="events"\} [1-9]/)
+  await dispatcher.db.query('alter table webhook_deliveries rename column event_kind to event_type')
+  expect((await receiver.waitForDelivery({ path: '/failing' })).event?.id).toBe(eventId)
+})
