@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Worker } from 'bullmq'
+import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { holdsInSomeRun, startRedisCluster, testRedis, waitFor, type RedisCluster } from '@signet/testkit'
 import {
@@ -164,6 +167,31 @@ describe('connectRedis', () => {
       enableOfflineQueue: false,
       commandTimeout: 2000,
     })
+  })
+
+  it.each(['worker', 'producer'] as const)('gives up a server that falls silent, as a %s', async (role) => {
+    const silent = new Set<Socket>()
+    const server = createServer((socket) => {
+      silent.add(socket)
+      socket.on('error', () => undefined)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const options = redisOptions({ url: `redis://127.0.0.1:${port}` }, role)
+    // A tenth of the time, and no other limit that could be the one that is seen.
+    const redis = new Redis({
+      ...options,
+      socketTimeout: (options.socketTimeout ?? 0) / 10,
+      commandTimeout: undefined,
+    })
+    const errors: string[] = []
+    redis.on('error', ({ message }: Error) => errors.push(message))
+    await waitFor(() => errors.some((message) => message.startsWith('Socket timeout')))
+    await waitFor(() => silent.size > 1, { describe: 'another connection' })
+    redis.disconnect()
+    for (const socket of silent) socket.destroy()
+    server.close()
   })
 
   it('lets a producer that gave up end: nothing of its connection outlives it by long', async () => {

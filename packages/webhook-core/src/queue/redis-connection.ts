@@ -43,6 +43,13 @@ export function redisOptions({ url: text, sentinels = [] }: RedisSettings, role:
   }
 }
 
+/**
+ * A connection that has waited so long for an answer is given up: a server whose machine is gone without a word would
+ * otherwise hold it for a quarter of an hour, until TCP notices. BullMQ's blocking reads end after 10 s by themselves, and a
+ * producer's commands have failed by then, each by itself, which alone does not end their connection.
+ */
+const SILENCE_MS = { worker: 30_000, producer: 5_000 }
+
 const reconnectDelayMs = (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 6), 2000)
 
 function sharedOptions(url: URL, role: RedisRole) {
@@ -55,6 +62,7 @@ function sharedOptions(url: URL, role: RedisRole) {
       : { maxRetriesPerRequest: 1, connectTimeout: 2000, commandTimeout: 2000, disconnectTimeout: 200 }
   return {
     ...patience,
+    socketTimeout: SILENCE_MS[role],
     username: decodeURIComponent(url.username) || undefined,
     password: decodeURIComponent(url.password) || undefined,
     db: Number(url.pathname.slice(1) || 0),
