@@ -30,8 +30,11 @@ export type JobFate =
   | { kind: 'stepBack'; delayMs: number }
 
 export type JobHistory = {
-  /** A worker died with this job in its hands: the attempt that it made is reported first. */
-  lost: boolean
+  /**
+   * Set when a worker died with this job in its hands, to how many have by now: the attempt that it probably made is reported
+   * first.
+   */
+  losses?: number
   /** It has stepped back before. */
   again: boolean
 }
@@ -64,8 +67,8 @@ export class AttemptService {
   constructor(private readonly deps: AttemptDeps) {}
 
   /** What a job of the queue asks for. */
-  run({ deliveryId, endpointId }: DeliveryJob, { lost, again }: JobHistory): Promise<JobFate> {
-    return this.inPlace(endpointId, again, (hold) => this.withPlace(deliveryId, lost, hold))
+  run({ deliveryId, endpointId }: DeliveryJob, { losses = 0, again }: JobHistory): Promise<JobFate> {
+    return this.inPlace(endpointId, again, (hold) => this.withPlace(deliveryId, losses, hold))
   }
 
   /**
@@ -76,7 +79,7 @@ export class AttemptService {
     const work = (hold: Hold) =>
       this.freshness.isFresh(plan.endpoint.id, readAt)
         ? this.attempt(plan, 1, hold)
-        : this.withPlace(plan.id, false, hold)
+        : this.withPlace(plan.id, 0, hold)
     return this.inPlace(plan.endpoint.id, false, work, onSent)
   }
 
@@ -103,7 +106,7 @@ export class AttemptService {
     }
   }
 
-  private async withPlace(deliveryId: DeliveryId, lost: boolean, hold: Hold): Promise<JobFate> {
+  private async withPlace(deliveryId: DeliveryId, losses: number, hold: Hold): Promise<JobFate> {
     const { findPlan, now, events } = this.deps
     // Read after the place was taken, so that nothing old is sent however long it took.
     const plan = await findPlan(deliveryId)
@@ -116,9 +119,9 @@ export class AttemptService {
     const earlyMs = (plan.nextAttemptAt?.getTime() ?? 0) - now().getTime()
     // The row is the truth about the schedule: a job found again after a lost lock must not jump it.
     if (earlyMs > EARLY_MS) return { kind: 'stepBack', delayMs: earlyMs }
-    if (!lost) return this.attempt(plan, plan.attempts + 1, hold)
-    const reported = await this.reportLost(plan)
-    if (reported?.status !== deliveryStatus.pending) return FINISHED
+    if (losses === 0) return this.attempt(plan, plan.attempts + 1, hold)
+    const reported = await this.reportLost(plan, losses)
+    if (reported?.status !== deliveryStatus.pending || losses > 1) return this.fateOf(reported)
     return this.attempt(plan, reported.attempts + 1, hold)
   }
 
@@ -181,19 +184,21 @@ export class AttemptService {
   }
 
   /**
-   * A worker died in mid-attempt. That attempt was made, so it is in the log and spends a try (an attempt that kills its
-   * worker ends after six), but the next one follows at once: the receiver is not to blame.
+   * A worker died, probably in mid-attempt. So that attempt is in the log and spends a try (one that kills its worker ends
+   * after six), but the next one follows at once: the receiver is not to blame. After a second loss the schedule decides:
+   * workers that die one after the other, whatever of, must not spend within minutes all tries of what they have in hand.
    */
-  private async reportLost(plan: AttemptPlan): Promise<RecordedAttempt | null> {
+  private async reportLost(plan: AttemptPlan, losses: number): Promise<RecordedAttempt | null> {
     const { recorder, schedule, now, events } = this.deps
     const number = plan.attempts + 1
     const at = now()
+    const delayMs = schedule.delayAfter(number)
     const result: AttemptResult = {
       ...this.resultOf(plan, number),
       outcome:
-        number < schedule.maxAttempts
-          ? { kind: 'retry', error: 'interrupted', delayMs: 0 }
-          : { kind: 'over', error: 'interrupted' },
+        delayMs === null
+          ? { kind: 'over', error: 'interrupted' }
+          : { kind: 'retry', error: 'interrupted', delayMs: losses > 1 ? delayMs : 0 },
       startedAt: plan.nextAttemptAt ?? at,
       finishedAt: at,
     }

@@ -39,12 +39,12 @@ export function createAttemptWorkers(deps: AttemptWorkerDeps) {
 /** Runs jobs of the `deliveries` queue. It knows BullMQ and nothing about deliveries. */
 function createAttemptWorker({ queue, jobsInHand, attempts, events }: AttemptWorkerDeps) {
   const process = async (job: Job<AttemptJob>, token?: string): Promise<void> => {
-    const lost = job.stalledCounter > (job.data.lost ?? 0)
+    const losses = job.stalledCounter > (job.data.lost ?? 0) ? job.stalledCounter : 0
     // Remembered before anything is reported, so that one loss is not reported twice.
-    if (lost) await job.updateData({ ...job.data, lost: job.stalledCounter })
+    if (losses > 0) await job.updateData({ ...job.data, lost: losses })
     // Every start but those that ended in a failure, and this one, was put back.
     const again = job.attemptsStarted > job.attemptsMade + 1
-    const fate = await attempts.run(job.data, { lost, again })
+    const fate = await attempts.run(job.data, { losses, again })
     if (fate.kind === 'finished') return
     if (fate.kind === 'retry') throw new RetryLater(fate.delayMs, fate.reason)
     await job.moveToDelayed(Date.now() + fate.delayMs, token)
