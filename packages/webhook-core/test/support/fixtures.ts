@@ -138,3 +138,11 @@ export async function endpointState(db: Db, id: EndpointId): Promise<EndpointSta
   if (!rows[0]) throw new Error(`no endpoint ${id}`)
   return rows[0]
 }
+
+export async function countRows(db: Db, table: string, column: string, value: unknown): Promise<number> {
+  const { rows } = await db.query<{ n: number }>(
+    `select count(*)::integer as n from ${table} where ${column} = $1`,
+    [value],
+  )
+  return rows[0]?.n ?? -1
+}

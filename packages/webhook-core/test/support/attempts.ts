@@ -1,0 +1,25 @@
+import { type Db } from '@signet/db'
+import { recordAttempts, type AttemptResult, type Endpoint, type RecordedAttempt } from '../../src/index.js'
+import { anEndpoint, pendingDeliveries, type TestDelivery } from './fixtures.js'
+
+/** What tests of results begin with. `database` may be there only later. */
+export const attemptsIn = (database: { readonly db: Db }) => ({
+  withDeliveries: async (count: number): Promise<{ endpoint: Endpoint; deliveries: TestDelivery[] }> => {
+    const endpoint = await anEndpoint(database.db)
+    return { endpoint, deliveries: await pendingDeliveries(database.db, endpoint, count) }
+  },
+
+  setFailures: (endpoint: Endpoint, failures: number) =>
+    database.db.query(`update webhook_endpoints set consecutive_failures = $2 where id = $1`, [
+      endpoint.id,
+      failures,
+    ]),
+
+  record: (...results: AttemptResult[]): Promise<RecordedAttempt[]> => recordAttempts(database.db, results),
+})
+
+export function first(deliveries: readonly TestDelivery[]): TestDelivery {
+  const [delivery] = deliveries
+  if (!delivery) throw new Error('a delivery')
+  return delivery
+}
