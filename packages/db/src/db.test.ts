@@ -46,6 +46,19 @@ it('tells a tracer of statements and transactions, and shows it no parameters', 
   expect(told).toEqual(['transaction', 'one', 'select 2', 'select 3'])
 })
 
+it('keeps no plan that reads a whole table because the table was small once', async () => {
+  const one = new Db({ connectionString: url, max: 1 })
+  await one.query('create table grows (id int primary key)')
+  await one.query('insert into grows values (0)')
+  await one.query('analyze grows')
+  for (let run = 0; run < 10; run += 1)
+    await one.query({ name: 'grows', text: 'select from grows where id = any ($1::int[])' }, [[1, 2]])
+  await one.query('insert into grows select generate_series(1, 1000)')
+  const { rows } = await one.query(`explain (format json) execute grows ('{1,2}')`)
+  await one.close()
+  expect(JSON.stringify(rows)).toContain('grows_pkey')
+})
+
 describe('transaction', () => {
   beforeAll(() => db.query('create table item (id int primary key)'))
 

@@ -39,6 +39,13 @@ export type DbOptions = {
 /** For the server's own word that the time is over to arrive. */
 const ANSWER_GRACE_MS = 2000
 
+/**
+ * A named statement keeps the plan that was made when the connection first used it. Made while a table is small, that plan
+ * reads the whole of it, and goes on doing so until the table is analysed: a minute or more in which a young or fast-growing
+ * table makes each statement dearer than the one before. Where an index serves, it is to be used from the first row on.
+ */
+const PLANNER = '-c enable_seqscan=off'
+
 /** A connection pool. Queries on it commit by themselves; `transaction` gives several statements one fate. */
 export class Db implements Queryable {
   readonly pool: pg.Pool
@@ -56,6 +63,7 @@ export class Db implements Queryable {
       // Otherwise TCP decides how long a silent server is waited for: a quarter of an hour, or two hours.
       query_timeout: statementTimeoutMs > 0 ? statementTimeoutMs + ANSWER_GRACE_MS : 0,
       lock_timeout: options.lockTimeoutMs ?? 0,
+      options: PLANNER,
       keepAlive: true,
     })
     this.pool.on('error', options.onIdleError ?? (() => undefined))
