@@ -82,6 +82,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     connectionString: config.databaseUrl,
     applicationName: 'signet-dispatcher',
     max: 10,
+    planOnce: true,
     statementTimeoutMs: 30_000,
     onIdleError: (error) => events.waitingForDatabase(error, 1),
   })
@@ -160,7 +161,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
       ...createDispatchWorkers({
         queue,
         jobsInHand,
-        room: new RoomInHand(jobsInHand),
+        room: new RoomInHand({ least: config.concurrency, most: jobsInHand }),
         dispatch,
         firstAttempts,
         events,
@@ -170,6 +171,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     lanes,
     sweeper,
     retention: new Retention({ db, events, now }),
+    firstAttempts,
     giveUp,
     onError: (error) => log.error('engine', { error }),
   })

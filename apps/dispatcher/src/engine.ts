@@ -1,4 +1,5 @@
 import { type Worker } from 'bullmq'
+import { type FirstAttempts } from './attempts/first-attempts.js'
 import { type EndpointLanes } from './fairness/endpoint-lanes.js'
 import { type Retention } from './retention/retention.js'
 import { type Sweeper } from './sweeping/sweeper.js'
@@ -8,6 +9,7 @@ export type EngineDeps = {
   lanes: EndpointLanes
   sweeper: Sweeper
   retention: Retention
+  firstAttempts: Pick<FirstAttempts, 'concluded'>
   /** Ends all waiting for the database. */
   giveUp: AbortController
   onError: (error: unknown) => void
@@ -33,13 +35,11 @@ export class Engine {
    * cannot, because PostgreSQL or Redis is away, is left to another worker: its job lock runs out.
    */
   async stop(): Promise<void> {
-    const { workers, lanes, sweeper, retention, giveUp, onError } = this.deps
+    const { workers, lanes, sweeper, retention, firstAttempts, giveUp, onError } = this.deps
     lanes.close()
-    const closed = Promise.all([
-      sweeper.stop(),
-      retention.stop(),
-      ...workers.map((worker) => worker.close()),
-    ]).catch(onError)
+    const closed = Promise.all([sweeper.stop(), retention.stop(), ...workers.map((worker) => worker.close())])
+      .then(() => firstAttempts.concluded())
+      .catch(onError)
     if (await within(DRAIN_MS, closed)) return
     giveUp.abort()
     if (await within(LAST_WORDS_MS, closed)) return

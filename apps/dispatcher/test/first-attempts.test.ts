@@ -30,6 +30,7 @@ describe('first attempts, under the job of their event', () => {
   async function run(eventId?: EventId): Promise<EventId> {
     eventId ??= await subscriber.summary()
     await dispatcher.firstAttempts.run(eventId, await dispatcher.dispatch.run(eventId))
+    await dispatcher.firstAttempts.concluded()
     return eventId
   }
 
@@ -198,6 +199,7 @@ describe('first attempts, under the job of their event', () => {
     await dispatcher.dispatch.run(eventId)
     expect(await isOpen(eventId)).toBe(true)
     await dispatcher.firstAttempts.run(eventId, await dispatcher.dispatch.run(eventId))
+    await dispatcher.firstAttempts.concluded()
     const row = await rowOf(eventId)
     expect(row).toMatchObject({ status: 0, attempts: 0, next_attempt_at: dispatcher.clock.now() })
     expect((await jobs()).map(({ id }) => id)).toEqual([`dlv_${row.id}`])

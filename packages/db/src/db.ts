@@ -30,6 +30,11 @@ export type DbOptions = {
   statementTimeoutMs?: number
   /** Ends a statement that waits for a lock longer than this (`isLockTimeout`); 0 is no limit. */
   lockTimeoutMs?: number
+  /**
+   * Plans each named statement once per connection, whatever its first parameters are. For services whose statements are
+   * lookups by key, a few of them and all the time: otherwise PostgreSQL may plan one anew for every use of it.
+   */
+  planOnce?: boolean
   /** Called when an idle connection breaks; without a listener that would end the process. */
   onIdleError?: (error: Error) => void
   /** For traces; parameters are not shown to it. */
@@ -63,7 +68,7 @@ export class Db implements Queryable {
       // Otherwise TCP decides how long a silent server is waited for: a quarter of an hour, or two hours.
       query_timeout: statementTimeoutMs > 0 ? statementTimeoutMs + ANSWER_GRACE_MS : 0,
       lock_timeout: options.lockTimeoutMs ?? 0,
-      options: PLANNER,
+      options: options.planOnce ? `${PLANNER} -c plan_cache_mode=force_generic_plan` : PLANNER,
       keepAlive: true,
     })
     this.pool.on('error', options.onIdleError ?? (() => undefined))

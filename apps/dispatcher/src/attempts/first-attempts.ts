@@ -25,7 +25,7 @@ type HandOver = { id: DeliveryId; endpointId: EndpointId; delayMs: number; isSch
 
 const MAX_BATCH = 200
 const HAND_OVER_LINGER_MS = 2
-/** Nobody waits for it, and a sweep that finds one of these not yet said only looks once more. */
+/** No job waits for it, and a sweep that finds one of these not yet said says it. */
 const CONCLUDE_LINGER_MS = 50
 
 /**
@@ -35,6 +35,7 @@ const CONCLUDE_LINGER_MS = 50
 export class FirstAttempts {
   private readonly handOvers: Batcher<HandOver, undefined>
   private readonly conclusions: Batcher<EventId, undefined>
+  private lastConclusion: Promise<unknown> = Promise.resolve()
 
   constructor(private readonly deps: FirstAttemptsDeps) {
     const { db, patiently } = deps
@@ -72,7 +73,13 @@ export class FirstAttempts {
     ])
     const failed = settled.find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
-    await this.conclusions.submit(eventId)
+    // Not awaited: the job has done all that is its to do, and whoever waits for its place in hand should not wait for this.
+    this.lastConclusion = this.conclusions.submit(eventId).catch(() => undefined)
+  }
+
+  /** Resolves when all that has ended until now is also said to have ended. */
+  async concluded(): Promise<void> {
+    await this.lastConclusion
   }
 
   private async attempt(plan: AttemptPlan, readAt: number, onSent?: () => void): Promise<void> {

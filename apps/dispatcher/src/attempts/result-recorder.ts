@@ -11,7 +11,7 @@ export type RecorderOptions = {
 
 const MAX_BATCH = 400
 /** Below the 20 ms that a result may wait for others (contract F.1); nobody but the job itself waits for it. */
-const LINGER_MS = 10
+const LINGER_MS = 15
 /** Two would wait for each other's locks on the endpoints they have in common. */
 const PARALLEL = 1
 

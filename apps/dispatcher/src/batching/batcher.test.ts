@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { waitFor } from '@signet/testkit'
 import { Batcher } from './batcher.js'
 
 const settings = { maxItems: () => 100, lingerMs: 0, parallel: 1 }
@@ -30,7 +31,7 @@ describe('Batcher', () => {
       },
     })
     const first = batcher.submit(1)
-    await new Promise((resolve) => setImmediate(resolve))
+    await waitFor(() => batches.length === 1)
     const rest = [2, 3, 4].map((item) => batcher.submit(item))
     expect(batches).toEqual([[1]])
     gates[0]?.()
@@ -54,6 +55,33 @@ describe('Batcher', () => {
     })
     await Promise.all([1, 2, 3, 4].map((item) => batcher.submit(item)))
     expect(sizes).toEqual([2, 2])
+  })
+
+  it('lets what gathered during a batch wait for others only as long as it has not waited yet', async () => {
+    const batches: number[][] = []
+    const gates: (() => void)[] = []
+    const batcher = new Batcher<number, number>({
+      maxItems: () => 3,
+      lingerMs: 60_000,
+      parallel: 1,
+      run: async (items) => {
+        batches.push([...items])
+        await new Promise<void>((resolve) => gates.push(resolve))
+        return items
+      },
+    })
+    const first = [1, 2, 3].map((item) => batcher.submit(item))
+    void batcher.submit(4)
+    gates[0]?.()
+    await Promise.all(first)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(batches).toEqual([[1, 2, 3]])
+    void batcher.submit(5)
+    void batcher.submit(6)
+    expect(batches).toEqual([
+      [1, 2, 3],
+      [4, 5, 6],
+    ])
   })
 
   it('asks for each batch how large it may be', async () => {

@@ -3,7 +3,9 @@ export type BatcherOptions<Item, Result> = {
   run: (items: readonly Item[]) => Promise<readonly Result[]>
   /** Items of one batch at most; asked for each batch. */
   maxItems: () => number
-  /** How long the first item of a batch waits for others, in milliseconds. 0 is the end of the current event-loop turn. */
+  /**
+   * How long the first item of a batch waits for others, in milliseconds; what it waits for the batch before counts.
+   */
   lingerMs: number
   /** Batches under way at once. While all are, items gather, so batches grow with the load by themselves. */
   parallel: number
@@ -11,6 +13,7 @@ export type BatcherOptions<Item, Result> = {
 
 type Waiting<Item, Result> = {
   item: Item
+  since: number
   resolve: (result: Result) => void
   reject: (reason: unknown) => void
 }
@@ -23,7 +26,7 @@ export class Batcher<Item, Result> {
   private readonly options: BatcherOptions<Item, Result>
   private waiting: Waiting<Item, Result>[] = []
   private running = 0
-  private scheduled = false
+  private timer: NodeJS.Timeout | undefined
 
   constructor(options: BatcherOptions<Item, Result>) {
     this.options = options
@@ -31,24 +34,25 @@ export class Batcher<Item, Result> {
 
   submit(item: Item): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      this.waiting.push({ item, resolve, reject })
+      this.waiting.push({ item, since: performance.now(), resolve, reject })
+      if (this.running >= this.options.parallel) return
       if (this.waiting.length >= this.options.maxItems()) this.start()
       else this.schedule()
     })
   }
 
+  /** Starts when the first item has waited long enough. */
   private schedule(): void {
-    if (this.scheduled || this.running >= this.options.parallel) return
-    this.scheduled = true
-    const flush = () => {
-      this.scheduled = false
-      this.start()
-    }
-    if (this.options.lingerMs === 0) setImmediate(flush)
-    else setTimeout(flush, this.options.lingerMs)
+    if (this.waiting.length > 0) this.timer ??= setTimeout(() => this.start(), this.restMs())
+  }
+
+  private restMs(): number {
+    return (this.waiting[0]?.since ?? 0) + this.options.lingerMs - performance.now()
   }
 
   private start(): void {
+    clearTimeout(this.timer)
+    this.timer = undefined
     while (this.waiting.length > 0 && this.running < this.options.parallel)
       void this.runBatch(this.waiting.splice(0, this.options.maxItems()))
   }
@@ -64,8 +68,8 @@ export class Batcher<Item, Result> {
       for (const { reject } of batch) reject(error)
     } finally {
       this.running -= 1
-      // Whoever arrived meanwhile has waited long enough.
-      this.start()
+      if (this.waiting.length >= this.options.maxItems() || this.restMs() <= 0) this.start()
+      else this.schedule()
     }
   }
 }

@@ -7,6 +7,19 @@ export type Place = {
   leave(): void
 }
 
+export type RoomLimits = {
+  /** Deliveries in hand that there is room for at any time: enough to fill every slot. */
+  least: number
+  most: number
+  /** Milliseconds of a steady clock. */
+  now?: () => number
+}
+
+/** What is in hand should be sent within this time; its plans are then still fresh. */
+const IN_HAND_MS = 80
+/** The pace of sending is measured over this time. */
+const PACE_MS = 50
+
 /**
  * Keeps events from being dispatched faster than their deliveries can be sent: what is in the hands of this process waits
  * a fraction of a second for its place, and what has to wait longer waits in the queue, where another process can take it.
@@ -17,8 +30,15 @@ export class RoomInHand {
   /** Deliveries of one event, in the mean of the latest: what an event is expected to need. */
   private meanDeliveries = 1
   private readonly line: ((place: Place) => void)[] = []
+  private room: number
+  private readonly now: () => number
+  private pace: { since: number; sent: number }
 
-  constructor(private readonly deliveries: number) {}
+  constructor(private readonly limits: RoomLimits) {
+    this.now = limits.now ?? (() => performance.now())
+    this.room = limits.least
+    this.pace = { since: this.now(), sent: 0 }
+  }
 
   /** First come, first served. Whoever finds any room gets in, so an event with more deliveries than all of it does too. */
   enter(): Promise<Place> {
@@ -29,7 +49,7 @@ export class RoomInHand {
   }
 
   private letIn(): void {
-    while (this.taken < this.deliveries) {
+    while (this.taken < this.room) {
       const next = this.line.shift()
       if (!next) return
       next(this.take())
@@ -47,6 +67,7 @@ export class RoomInHand {
         this.letIn()
       },
       sent: () => {
+        this.keepPace()
         if (weight < 1) return
         this.taken -= 1
         weight -= 1
@@ -58,5 +79,15 @@ export class RoomInHand {
         this.letIn()
       },
     }
+  }
+
+  private keepPace(): void {
+    const { least, most } = this.limits
+    this.pace.sent += 1
+    const tookMs = this.now() - this.pace.since
+    if (tookMs < PACE_MS) return
+    const inTime = Math.round((this.pace.sent / tookMs) * IN_HAND_MS)
+    this.room = Math.min(most, Math.max(least, inTime))
+    this.pace = { since: this.now(), sent: 0 }
   }
 }

@@ -30,9 +30,16 @@ export async function dispatchEvents(
   now: Date,
 ): Promise<Dispatched> {
   if (events.length === 0) return { created: [], left: [] }
+  // A statement for each power of two, filled up with nothing: one for each size would be planned anew all the time.
+  const size = 2 ** Math.ceil(Math.log2(events.length))
   const { rows } = await db.query<DispatchedRow>(
-    { name: `dispatch-events-${events.length}`, text: dispatchStatement(events.length) },
-    [now, events.map(({ id }) => id), ...events.flatMap(({ id, body }) => [id, body])],
+    { name: `dispatch-events-${size}`, text: dispatchStatement(size) },
+    [
+      now,
+      events.map(({ id }) => id),
+      ...events.flatMap(({ id, body }) => [id, body]),
+      ...Array<null>(2 * (size - events.length)).fill(null),
+    ],
   )
   return {
     created: rows.filter(({ is_new }) => is_new).map(toPlan),
@@ -47,10 +54,10 @@ export async function dispatchEvents(
   }
 }
 
-function dispatchStatement(events: number): string {
+function dispatchStatement(size: number): string {
   // Scalars and not an array: bodies of a mebibyte would be escaped and parsed again as array elements. The ids stand once
   // more in an array: a second mention of frozen would write all bodies into a temporary file first.
-  const frozen = Array.from({ length: events }, (_, i) => `($${2 * i + 3}::text, $${2 * i + 4}::text)`)
+  const frozen = Array.from({ length: size }, (_, i) => `($${2 * i + 3}::text, $${2 * i + 4}::text)`)
   return `
     with frozen (id, body) as (values ${frozen.join(', ')}),
     -- Not "state = 'queued'": that would let the planner read everything that is queued, which is cheap until it is not.
@@ -68,13 +75,15 @@ function dispatchStatement(events: number): string {
     created as (
       insert into webhook_deliveries (endpoint_id, event_id, event_type)
       select endpoint.id, event.id, event.type
-      from event
-      join webhook_endpoints endpoint on endpoint.account_id = event.account_id
-        and endpoint.deleted_at is null and endpoint.status = 1
-        and case
-          when event.target_endpoint_id is null then event.type = any (endpoint.events)
-          else endpoint.id = event.target_endpoint_id
-        end
+      from event cross join lateral (
+        select e.id from webhook_endpoints e
+        where e.account_id = event.account_id and e.deleted_at is null and e.status = 1
+          and case
+            when event.target_endpoint_id is null then event.type = any (e.events)
+            else e.id = event.target_endpoint_id
+          end
+        offset 0
+      ) endpoint
       on conflict (event_id, endpoint_id, replay) do nothing
       returning id, endpoint_id, event_id, event_type, created_at
     ),
@@ -83,8 +92,8 @@ function dispatchStatement(events: number): string {
       select distinct event_id, $1::timestamptz from created
       on conflict (event_id) do nothing
     )
-    -- One lookup by key for each row. A join of two of the parts above would compare all with all, since the planner knows
-    -- of neither how large it is.
+    -- One lookup by key for each row, as in created (its "offset 0" keeps the planner from turning that around). A join of
+    -- two of the parts above would compare all with all, since the planner knows of neither how large it is.
     select true as is_new, d.id, d.event_id, d.event_type, 0::smallint as status, 0 as attempts,
       null::timestamptz as next_attempt_at, d.created_at, 'dispatched' as event_state, e.id as endpoint_id, e.account_id,
       e.url, e.url_version, e.status as endpoint_status, false as deleted, e.secret_ciphertext, e.secret_key_id
@@ -94,7 +103,7 @@ function dispatchStatement(events: number): string {
       null, null, null, null, null, null, null
     from webhook_deliveries d
     -- Nothing is left of events that were dispatched just now, which is nearly always all of them.
-    where (select count(*) from event) < ${events} and d.event_id = any ($2::text[]) and d.status = 0`
+    where (select count(*) from event) < cardinality($2::text[]) and d.event_id = any ($2::text[]) and d.status = 0`
 }
 
 /**
