@@ -91,6 +91,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     connectionString: config.databaseUrl,
     applicationName: 'signet-dispatcher-enrichment',
     max: MIRROR_CONNECTIONS,
+    planOnce: true,
     statementTimeoutMs: ENRICHMENT_TIMEOUT_MS,
     onIdleError: (error) => events.waitingForDatabase(error, 1),
   })
