@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { holdsInSomeRun } from '@signet/testkit'
+import { holdsInSomeRun, reply } from '@signet/testkit'
+import { deliveriesOf } from './support/dispatcher.js'
 import { startMuteRedis } from './support/mute-redis.js'
 import { useOperator } from './support/operator.js'
 
@@ -75,6 +76,18 @@ describe('status and inspect', () => {
       expect(out + JSON.stringify(facts)).not.toContain(hidden)
     }
     expect(await operator.run('inspect', '999999')).toMatchObject({ code: 3 })
+  })
+
+  it('names the job of the event while a delivery is in its first attempt', async () => {
+    const { dispatcher, receiver } = operator
+    const subscriber = dispatcher.subscriber()
+    await subscriber.endpoint(receiver.url('/first'))
+    receiver.hook('/first', { otherwise: reply(200, { delayMs: 4000 }) })
+    await subscriber.summary()
+    await receiver.waitForDelivery({ path: '/first' })
+    const [row] = await deliveriesOf(dispatcher.db, subscriber.accountId)
+    const { out } = await operator.run('inspect', row?.id ?? '')
+    expect(out).toContain('first attempt, under the job of its event: active')
   })
 
   it('answers a failure of the database with exit code 1', async () => {

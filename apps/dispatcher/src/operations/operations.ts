@@ -3,8 +3,10 @@ import { type Queryable } from '@signet/db'
 import {
   countDisabledEndpoints,
   deliveryJobId,
+  deliveryStatus,
   enableEndpoint,
   endpointSecretContext,
+  eventJobId,
   findBusiestEndpoints,
   findDeliveryReport,
   findReplayable,
@@ -130,7 +132,7 @@ export class Operations {
     const { db } = this.deps
     const delivery = await findDeliveryReport(db, id)
     if (!delivery) return null
-    return { delivery, attempts: await listAttempts(db, id), job: await this.jobState(id) }
+    return { delivery, attempts: await listAttempts(db, id), job: await this.jobState(delivery) }
   }
 
   disabled(since: Date, limit: number): Promise<DisabledEndpoint[]> {
@@ -161,10 +163,14 @@ export class Operations {
     return resealed
   }
 
-  private async jobState(id: DeliveryId): Promise<string> {
-    if (!this.deps.queues.isConnected) return 'unknown, Redis does not answer'
+  /** Of the job that the delivery is waiting for: its own, or its event's during the first attempt. */
+  private async jobState(delivery: DeliveryReport): Promise<string> {
+    const { queues } = this.deps
+    if (!queues.isConnected) return 'unknown, Redis does not answer'
     try {
-      const state = await this.deps.queues.deliveries.getJobState(deliveryJobId(id))
+      const state = isInFirstAttempt(delivery)
+        ? await queues.events.getJobState(eventJobId(delivery.event.id))
+        : await queues.deliveries.getJobState(deliveryJobId(delivery.id))
       return state === 'unknown' ? 'none' : state
     } catch {
       return 'unknown, Redis does not answer'
@@ -186,6 +192,10 @@ export class Operations {
     return { events: ofEvents, deliveries: ofDeliveries }
   }
 }
+
+/** Pending and not in the schedule: in the hands of its event's job, or left behind there for the sweeper. */
+export const isInFirstAttempt = ({ status, nextAttemptAt }: DeliveryReport): boolean =>
+  status === deliveryStatus.pending && nextAttemptAt === null
 
 async function queueState(queue: WebhookQueues['events'] | WebhookQueues['deliveries']): Promise<QueueState> {
   const [counts, workers] = await Promise.all([

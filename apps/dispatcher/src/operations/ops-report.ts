@@ -5,7 +5,7 @@ import {
   type DisabledEndpoint,
   type Replayable,
 } from '@signet/webhook-core'
-import { type Inspected, type Status } from './operations.js'
+import { isInFirstAttempt, type Inspected, type Status } from './operations.js'
 
 /** What a command prints: text for people, the same facts as JSON for scripts. */
 export type Report = { text: string; json: object }
@@ -64,6 +64,7 @@ export function deliveryReport({ delivery, attempts, job }: Inspected): Report {
     `Delivery ${delivery.id}: ${stateOf(delivery)}, ${delivery.attempts} attempts${delivery.lastError && `, last failure ${delivery.lastError}`}`,
     `  made ${iso(delivery.createdAt)}${delivery.replay > 0 ? `, replay ${delivery.replay}` : ''}`,
     ...(delivery.nextAttemptAt ? [`  next attempt ${iso(delivery.nextAttemptAt)}, job: ${job}`] : []),
+    ...(isInFirstAttempt(delivery) ? [`  first attempt, under the job of its event: ${job}`] : []),
     ...(delivery.deliveredAt ? [`  delivered ${iso(delivery.deliveredAt)}`] : []),
     `Event ${event.id}: ${event.type}, ${event.state}, ${event.bytes} bytes, made ${iso(event.createdAt)}`,
     `Endpoint ${endpoint.id} of account ${endpoint.accountId}: ${endpointState(delivery)}, ${endpoint.consecutiveFailures} failures in a row`,
