@@ -43,26 +43,29 @@ export class Sweeper {
   private readonly stopping = new AbortController()
   private running: Promise<void> | undefined
   private again = false
-  private timers: NodeJS.Timeout[] = []
+  private regularly: NodeJS.Timeout | undefined
+  private afterGrace: NodeJS.Timeout | undefined
 
   constructor(private readonly deps: SweeperDeps) {}
 
   /** Sweeps now, and every 30 seconds. */
   start(): void {
     this.request()
-    this.timers.push(setInterval(() => this.request(), this.deps.intervalMs ?? INTERVAL_MS))
+    this.regularly = setInterval(() => this.request(), this.deps.intervalMs ?? INTERVAL_MS)
   }
 
   /** Sweeps now, and once more when the grace period of the youngest is over: for the moment Redis is back. */
   redisIsBack(): void {
     if (this.stopping.signal.aborted) return
     this.request()
-    this.timers.push(setTimeout(() => this.request(), GRACE_MS + 1000))
+    clearTimeout(this.afterGrace)
+    this.afterGrace = setTimeout(() => this.request(), GRACE_MS + 1000)
   }
 
   async stop(): Promise<void> {
     this.stopping.abort()
-    for (const timer of this.timers) clearTimeout(timer)
+    clearInterval(this.regularly)
+    clearTimeout(this.afterGrace)
     await this.running
   }
 
