@@ -21,9 +21,10 @@ const IN_HAND_MS = 80
 const PACE_MS = 50
 
 /**
- * Keeps events from being dispatched faster than their deliveries can be sent: what is in the hands of this process waits
- * a fraction of a second for its place, and what has to wait longer waits in the queue, where another process can take it.
- * Waiting for the commit of a result takes no room.
+ * Keeps events from being dispatched faster than their deliveries can be sent, so that a plan is young when it is used. The
+ * events that find no room wait here, undispatched, as the jobs that this process has taken; how many those may be its workers
+ * decide, and all others wait in the queue, where another process can take them. Waiting for the commit of a result takes no
+ * room.
  */
 export class RoomInHand {
   private taken = 0
