@@ -1,20 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { OAuthTester, REDIRECT } from './support/oauth.js'
-import { startHarness, type Harness } from './support/harness.js'
+import { describe, expect, it } from '@jest/globals'
+import { REDIRECT } from './support/oauth.js'
+import { useOAuth } from './support/use-oauth.js'
 
 const HTTPS_REDIRECT = 'https://app.example/cb?tenant=a%20b&x=%7e'
-let harness: Harness
-let oauth: OAuthTester
-beforeAll(async () => {
-  harness = await startHarness({
-    env: {
-      WEBHOOKS_OAUTH_REDIRECT_ALLOW_LIST: HTTPS_REDIRECT,
-      WEBHOOKS_OAUTH_RESOURCES: 'https://mcp.example/server',
-    },
-  })
-  oauth = new OAuthTester(harness)
+const { harness, oauth } = useOAuth({
+  env: {
+    WEBHOOKS_OAUTH_REDIRECT_ALLOW_LIST: HTTPS_REDIRECT,
+    WEBHOOKS_OAUTH_RESOURCES: 'https://mcp.example/server',
+  },
 })
-afterAll(() => harness.close())
 
 type Parameters = Record<string, string | undefined>
 

@@ -1,14 +1,7 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { OAuthTester } from './support/oauth.js'
-import { startHarness, type Harness } from './support/harness.js'
+import { expect, it } from '@jest/globals'
+import { useOAuth } from './support/use-oauth.js'
 
-let harness: Harness
-let oauth: OAuthTester
-beforeAll(async () => {
-  harness = await startHarness()
-  oauth = new OAuthTester(harness)
-})
-afterAll(() => harness.close())
+const { harness, oauth } = useOAuth()
 
 const count = async (sql: string, ...values: unknown[]) =>
   (await harness.db.query<{ count: number }>(`select count(*)::integer as count from ${sql}`, values)).rows[0]

@@ -1,16 +1,9 @@
 import { createHmac } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { pkce } from './support/browser.js'
-import { OAuthTester } from './support/oauth.js'
-import { startHarness, type Harness } from './support/harness.js'
+import { useOAuth } from './support/use-oauth.js'
 
-let harness: Harness
-let oauth: OAuthTester
-beforeAll(async () => {
-  harness = await startHarness()
-  oauth = new OAuthTester(harness)
-})
-afterAll(() => harness.close())
+const { harness, oauth } = useOAuth()
 
 describe('the consent page', () => {
   it('says who asks, where it leads, for whom, what and how long, and links nothing external', async () => {

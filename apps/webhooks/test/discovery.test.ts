@@ -2,14 +2,9 @@ import { request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { OAuthTester } from './support/oauth.js'
 import { startHarness, type Harness } from './support/harness.js'
+import { useOAuth } from './support/use-oauth.js'
 
-let harness: Harness
-let oauth: OAuthTester
-beforeAll(async () => {
-  harness = await startHarness()
-  oauth = new OAuthTester(harness)
-})
-afterAll(() => harness.close())
+const { harness, oauth } = useOAuth()
 
 describe('H.1 row 1: metadata', () => {
   it('holds exactly the members of the contract, with the issuer spelled the same everywhere', async () => {

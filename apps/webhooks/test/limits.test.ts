@@ -1,31 +1,24 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { OAuthTester } from './support/oauth.js'
-import { startHarness, type Harness } from './support/harness.js'
+import { describe, expect, it } from '@jest/globals'
+import { useOAuth } from './support/use-oauth.js'
 
 // Limits are counted in the Redis of the whole test run, so every test comes from an address of its own.
-let harness: Harness
-let oauth: OAuthTester
-beforeAll(async () => {
-  harness = await startHarness({
-    env: {
-      WEBHOOKS_RATE_LIMITS_ENABLED: 'true',
-      WEBHOOKS_OAUTH_INTROSPECTION_CLIENTS: 'svcl_resourceserver',
-      WEBHOOKS_TRUST_PROXY_HOPS: '1',
-      WEBHOOKS_RATE_LIMIT_REGISTER: '3',
-      WEBHOOKS_RATE_LIMIT_AUTHORIZE: '3',
-      WEBHOOKS_RATE_LIMIT_TOKEN: '8',
-      WEBHOOKS_RATE_LIMIT_REVOKE: '3',
-      WEBHOOKS_RATE_LIMIT_CLIENT_FAILURES: '3',
-      WEBHOOKS_RATE_LIMIT_LOGIN: '8',
-      WEBHOOKS_RATE_LIMIT_LOGIN_FAILURES: '3',
-      WEBHOOKS_RATE_LIMIT_PERSONAL_TOKENS: '3',
-      WEBHOOKS_RATE_LIMIT_BEARER_FAILURES: '3',
-    },
-  })
-  oauth = new OAuthTester(harness)
+const { harness, oauth } = useOAuth({
+  env: {
+    WEBHOOKS_RATE_LIMITS_ENABLED: 'true',
+    WEBHOOKS_OAUTH_INTROSPECTION_CLIENTS: 'svcl_resourceserver',
+    WEBHOOKS_TRUST_PROXY_HOPS: '1',
+    WEBHOOKS_RATE_LIMIT_REGISTER: '3',
+    WEBHOOKS_RATE_LIMIT_AUTHORIZE: '3',
+    WEBHOOKS_RATE_LIMIT_TOKEN: '8',
+    WEBHOOKS_RATE_LIMIT_REVOKE: '3',
+    WEBHOOKS_RATE_LIMIT_CLIENT_FAILURES: '3',
+    WEBHOOKS_RATE_LIMIT_LOGIN: '8',
+    WEBHOOKS_RATE_LIMIT_LOGIN_FAILURES: '3',
+    WEBHOOKS_RATE_LIMIT_PERSONAL_TOKENS: '3',
+    WEBHOOKS_RATE_LIMIT_BEARER_FAILURES: '3',
+  },
 })
-afterAll(() => harness.close())
 
 let last = Math.floor(Math.random() * 2 ** 31)
 /** An address that nobody else uses. */

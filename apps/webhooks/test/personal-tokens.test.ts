@@ -1,36 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { createHash } from 'node:crypto'
 import { lockWaiters } from './support/lock-waiters.js'
-import { OAuthTester } from './support/oauth.js'
 import { queriesDuring } from './support/queries.js'
-import { startHarness, type Harness } from './support/harness.js'
-import { type User } from './support/identity-double.js'
+import { personalTokens } from './support/personal-tokens.js'
+import { useOAuth } from './support/use-oauth.js'
 
-let harness: Harness
-let oauth: OAuthTester
-beforeAll(async () => {
-  harness = await startHarness()
-  oauth = new OAuthTester(harness)
-})
-afterAll(() => harness.close())
+const { harness, oauth } = useOAuth()
 
-type Created = { id: string; token: string; hint: string; created_at: string; expires_at: string }
-type Listed = { items: { id: string; status: string }[] }
-
-const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
-const jwt = (user: User, ageSeconds = 0) =>
-  harness.identity.jwtFor(user, { iat: Math.floor(Date.now() / 1000) - ageSeconds })
-
-const create = (token: string, body: unknown = { name: 'my laptop' }) =>
-  oauth.json<Created>('/account/tokens', {
-    method: 'POST',
-    headers: { ...bearer(token), 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-const list = async (user: User) =>
-  (await oauth.json<Listed>('/account/tokens', { headers: bearer(jwt(user)) })).body.items
-const revoke = (token: string, id: string) =>
-  oauth.json(`/account/tokens/${id}`, { method: 'DELETE', headers: bearer(token) })
+const { jwt, create, list, revoke } = personalTokens(harness, oauth)
 const age = (id: string, change: string) =>
   harness.db.query(`update personal_tokens set ${change} where id = $1`, [id])
 

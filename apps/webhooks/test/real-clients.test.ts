@@ -1,20 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { auth as authV1, extractWWWAuthenticateParams } from '@modelcontextprotocol/sdk/client/auth.js'
 import { auth as authV2 } from '@modelcontextprotocol/client'
 import * as oauth4webapi from 'oauth4webapi'
 import * as openid from 'openid-client'
 import { McpProvider } from './support/mcp-provider.js'
-import { OAuthTester, REDIRECT } from './support/oauth.js'
-import { startHarness, type Harness } from './support/harness.js'
+import { REDIRECT } from './support/oauth.js'
+import { useOAuth } from './support/use-oauth.js'
 
 // H.1 row 5: libraries as they ship, unchanged, against the running service.
-let harness: Harness
-let oauth: OAuthTester
-beforeAll(async () => {
-  harness = await startHarness()
-  oauth = new OAuthTester(harness)
-})
-afterAll(() => harness.close())
+const { harness, oauth } = useOAuth()
 
 const METHODS = ['none', 'client_secret_basic', 'client_secret_post'] as const
 type Method = (typeof METHODS)[number]

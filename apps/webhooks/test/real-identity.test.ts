@@ -63,12 +63,6 @@ const startGitHub = () =>
       .end(JSON.stringify(answer ?? {}))
   })
 
-async function startPage() {
-  const client = await oauth.client()
-  const browser = oauth.browser()
-  return { browser, page: await browser.get(oauth.authorizeUrl(client.client_id)) }
-}
-
 const signIn = (browser: FormBrowser, page: Seen, identifier: string, password: string) =>
   browser.submit(page, '/login', { identifier, password })
 
@@ -101,7 +95,7 @@ const visit = async (url: string) => (await fetch(url, { redirect: 'manual' })).
 describe('with the real identity server', () => {
   it('signs in with an e-mail address, and refuses a wrong password, a stranger and a banned user alike', async () => {
     const person = await Person.signUp(stack.authUrl)
-    const { browser, page } = await startPage()
+    const { browser, page } = await oauth.signInPage()
     const refusals = [
       await signIn(browser, page, person.email, 'wrong'),
       await signIn(browser, page, 'nobody@example.test', person.password),
@@ -110,7 +104,7 @@ describe('with the real identity server', () => {
     expect(consent.text).toContain(person.email)
     expect(await approve(browser, consent)).toContain('code=svc_')
     await admin('PUT', person.id, { ban_duration: '1h' })
-    const again = await startPage()
+    const again = await oauth.signInPage()
     refusals.push(await signIn(again.browser, again.page, person.email, person.password))
     const seen = refusals.map(({ status, text }) => [status, /role="alert">([^<]*)/.exec(text)?.[1]])
     expect(seen).toEqual([seen[0], seen[0], seen[0]])
@@ -120,7 +114,7 @@ describe('with the real identity server', () => {
   it('signs in with a phone number', async () => {
     const phone = `49151${randomInt(10_000_000, 99_999_999)}`
     const person = await Person.signUp(stack.authUrl, phone)
-    const { browser, page } = await startPage()
+    const { browser, page } = await oauth.signInPage()
     const consent = await browser.follow(await signIn(browser, page, `+${phone}`, person.password))
     expect(await approve(browser, consent)).toContain('code=svc_')
   })
@@ -128,7 +122,7 @@ describe('with the real identity server', () => {
   it('asks for the code of an authenticator app', async () => {
     const person = await Person.signUp(stack.authUrl)
     const code = await person.addAuthenticator()
-    const { browser, page } = await startPage()
+    const { browser, page } = await oauth.signInPage()
     const asked = await browser.follow(await signIn(browser, page, person.email, person.password))
     expect((await browser.submit(asked, '/factor', { code: '000000' })).status).toBe(400)
     const consent = await browser.follow(await browser.submit(asked, '/factor', { code: code() }))
@@ -138,7 +132,7 @@ describe('with the real identity server', () => {
   it('sends a code to a phone that is the second factor', async () => {
     const person = await Person.signUp(stack.authUrl)
     await person.addPhone(FACTOR_PHONE, '424242')
-    const { browser, page } = await startPage()
+    const { browser, page } = await oauth.signInPage()
     const offered = await browser.follow(await signIn(browser, page, person.email, person.password))
     const asked = await browser.follow(await browser.submit(offered, '/challenge'))
     expect((await browser.submit(asked, '/factor', { code: '424243' })).status).toBe(400)
@@ -148,7 +142,7 @@ describe('with the real identity server', () => {
 
   it('signs in by a link that was mailed', async () => {
     const person = await Person.signUp(stack.authUrl)
-    const { browser, page } = await startPage()
+    const { browser, page } = await oauth.signInPage()
     const { fields } = formOf(page, '/login')
     await browser.post('/oauth/authorize/mail', { ...fields, identifier: person.email, password: '' })
     const { links } = await inbox.waitForMail({ to: person.email })
@@ -158,7 +152,7 @@ describe('with the real identity server', () => {
   })
 
   it('signs in by an external provider; one that the identity server has not switched on is not offered', async () => {
-    const { browser, page } = await startPage()
+    const { browser, page } = await oauth.signInPage()
     expect(page.text.match(/Continue with \w+/g)).toEqual(['Continue with GitHub'])
     const [, href = ''] = /href="([^"]*provider=github[^"]*)"/.exec(page.text) ?? []
     const departure = new URL((await visit(href.replaceAll('&#38;', '&'))) ?? '')

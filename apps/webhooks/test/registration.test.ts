@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { OAuthTester, REDIRECT, type RegisteredClient } from './support/oauth.js'
-import { startHarness, type Harness } from './support/harness.js'
+import { describe, expect, it } from '@jest/globals'
+import { REDIRECT, type RegisteredClient } from './support/oauth.js'
+import { useOAuth } from './support/use-oauth.js'
 
 const ALLOWED = 'https://app.example/oauth/callback'
-let harness: Harness
-let oauth: OAuthTester
-beforeAll(async () => {
-  harness = await startHarness({
-    env: { WEBHOOKS_OAUTH_REDIRECT_ALLOW_LIST: `${ALLOWED}, https://hosted.example/cb/*` },
-  })
-  oauth = new OAuthTester(harness)
+const { harness, oauth } = useOAuth({
+  env: { WEBHOOKS_OAUTH_REDIRECT_ALLOW_LIST: `${ALLOWED}, https://hosted.example/cb/*` },
 })
-afterAll(() => harness.close())
 
 const refused = async (metadata: Record<string, unknown>) => {
   const { status, body } = await oauth.register<{ error: string; error_description: string }>(metadata)

@@ -1,14 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { credentials, OAuthTester, type RegisteredClient } from './support/oauth.js'
-import { startHarness, type Harness } from './support/harness.js'
+import { describe, expect, it } from '@jest/globals'
+import { credentials, type RegisteredClient } from './support/oauth.js'
+import { useOAuth } from './support/use-oauth.js'
 
-let harness: Harness
-let oauth: OAuthTester
-beforeAll(async () => {
-  harness = await startHarness()
-  oauth = new OAuthTester(harness)
-})
-afterAll(() => harness.close())
+const { harness, oauth } = useOAuth()
 
 const user = () => harness.identity.addUser()
 

@@ -1,27 +1,15 @@
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { FormBrowser, formOf, type Seen } from './support/browser.js'
+import { describe, expect, it } from '@jest/globals'
+import { FormBrowser, formOf } from './support/browser.js'
 import { OAuthTester } from './support/oauth.js'
-import { startHarness, type Harness } from './support/harness.js'
+import { startHarness } from './support/harness.js'
+import { useOAuth } from './support/use-oauth.js'
 
-let harness: Harness
-let oauth: OAuthTester
-beforeAll(async () => {
-  harness = await startHarness({ env: { WEBHOOKS_SIGN_IN_MAGIC_LINK: 'true' } })
-  oauth = new OAuthTester(harness)
-})
-afterAll(() => harness.close())
-
-async function startPage(parameters = {}): Promise<{ browser: FormBrowser; page: Seen }> {
-  const client = await oauth.client()
-  const browser = oauth.browser()
-  return { browser, page: await browser.get(oauth.authorizeUrl(client.client_id, parameters)) }
-}
+const { harness, oauth } = useOAuth({ env: { WEBHOOKS_SIGN_IN_MAGIC_LINK: 'true' } })
 
 async function consentPage() {
   const user = harness.identity.addUser()
-  const { browser, page } = await startPage()
-  return { user, browser, page: await oauth.signIn(browser, page, user) }
+  return { user, ...(await oauth.consentPage(user)) }
 }
 
 describe('H.3 row 15: no open redirect', () => {
@@ -40,7 +28,7 @@ describe('H.3 row 15: no open redirect', () => {
       await browser.get(`/oauth/callback?txn=${fields['txn'] ?? ''}&${query}`),
       await browser.submit(page, '/decision', { ...evil, decision: 'approve' }),
     ]
-    const { browser: other, page: signIn } = await startPage()
+    const { browser: other, page: signIn } = await oauth.signInPage()
     answers.push(
       await other.submit(signIn, '/login', { ...evil, identifier: user.email, password: user.password }),
     )
@@ -73,7 +61,7 @@ describe('H.3 row 16: forged form posts', () => {
 
   it.each(forgeries)('a login %s is a 403 page and asks nobody', async (_, fields, headers) => {
     const user = harness.identity.addUser()
-    const { browser, page } = await startPage()
+    const { browser, page } = await oauth.signInPage()
     const asked = harness.identity.asked.length
     const credentials = { identifier: user.email, password: user.password }
     const answer = await browser.submit(page, '/login', { ...credentials, ...fields }, headers)
@@ -111,7 +99,7 @@ describe('H.3 row 16: forged form posts', () => {
 
 describe('H.3 row 17: the session', () => {
   it('has a cookie that is HttpOnly and Lax, and for https also __Host- and Secure', async () => {
-    const { page } = await startPage()
+    const { page } = await oauth.signInPage()
     expect(page.headers.get('set-cookie')).toMatch(/^rws_session=\w{43}; Path=\/; HttpOnly; SameSite=Lax$/)
     const secure = await startHarness({ env: { WEBHOOKS_BASE_URL: 'https://hooks.example' } })
     try {
@@ -128,7 +116,7 @@ describe('H.3 row 17: the session', () => {
 
   it('gets a new id at sign-in and the old one is dead', async () => {
     const user = harness.identity.addUser()
-    const { browser, page } = await startPage()
+    const { browser, page } = await oauth.signInPage()
     const before = browser.cookies.get('rws_session')
     await oauth.signIn(browser, page, user)
     expect(browser.cookies.get('rws_session')).not.toBe(before)

@@ -1,30 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { formOf } from './support/browser.js'
 import { type User } from './support/identity-double.js'
 import { land } from './support/landing.js'
 import { OAuthTester } from './support/oauth.js'
-import { startHarness, type Harness } from './support/harness.js'
+import { startHarness } from './support/harness.js'
+import { useOAuth } from './support/use-oauth.js'
 
-let harness: Harness
-let oauth: OAuthTester
-beforeAll(async () => {
-  harness = await startHarness({
-    env: {
-      WEBHOOKS_SIGN_IN_MAGIC_LINK: 'true',
-      WEBHOOKS_SIGN_IN_PROVIDERS: 'github,google',
-      WEBHOOKS_IDENTITY_PUBLIC_URL: 'http://id.example/auth',
-    },
-  })
-  oauth = new OAuthTester(harness)
+const { harness, oauth } = useOAuth({
+  env: {
+    WEBHOOKS_SIGN_IN_MAGIC_LINK: 'true',
+    WEBHOOKS_SIGN_IN_PROVIDERS: 'github,google',
+    WEBHOOKS_IDENTITY_PUBLIC_URL: 'http://id.example/auth',
+  },
 })
-afterAll(() => harness.close())
-
-async function startPage() {
-  const client = await oauth.client()
-  const browser = oauth.browser()
-  return { browser, page: await browser.get(oauth.authorizeUrl(client.client_id)) }
-}
 
 const totp = (code = '123456', name = '') => ({ id: randomUUID(), type: 'totp' as const, code, name })
 const phone = (code = '654321', name = 'my phone') => ({
@@ -36,7 +25,7 @@ const phone = (code = '654321', name = 'my phone') => ({
 
 /** Past the password; the page that asks for the second factor. */
 async function factorPage(user: User) {
-  const { browser, page } = await startPage()
+  const { browser, page } = await oauth.signInPage()
   const answer = await browser.submit(page, '/login', { identifier: user.email, password: user.password })
   expect(answer.location).toMatch(/^\/oauth\/authorize\/factor\?txn=\w{43}$/)
   return { browser, page: await browser.follow(answer) }
@@ -104,7 +93,7 @@ describe('an account with a second factor', () => {
       'select pending_ciphertext as pending from login_sessions where pending_ciphertext is not null',
     )
     for (const { pending } of rows) expect(pending.toString('latin1')).not.toContain('eyJ')
-    const { browser: stranger, page } = await startPage()
+    const { browser: stranger, page } = await oauth.signInPage()
     await harness.db.query(
       `update login_sessions set pending_ciphertext = $1, pending_key_id = 'k1'
         where pending_ciphertext is null and account_id is null`,
@@ -115,7 +104,7 @@ describe('an account with a second factor', () => {
   })
 
   it('sees the sign-in page when there is no first step to go on from', async () => {
-    const { browser, page } = await startPage()
+    const { browser, page } = await oauth.signInPage()
     const { txn = '' } = formOf(page, '/login').fields
     expect((await browser.get(`/oauth/authorize/factor?txn=${txn}`)).text).toContain('name="password"')
   })
@@ -123,7 +112,7 @@ describe('an account with a second factor', () => {
 
 describe('a sign-in link by mail', () => {
   it('is asked for at the identity server, for existing users only, and leads back to our page', async () => {
-    const { browser, page } = await startPage()
+    const { browser, page } = await oauth.signInPage()
     const { fields } = formOf(page, '/login')
     const answer = await browser.post('/oauth/authorize/mail', {
       ...fields,
@@ -141,7 +130,7 @@ describe('a sign-in link by mail', () => {
   })
 
   it('says the same when the identity server refuses, and 400 for what is no address', async () => {
-    const { browser, page } = await startPage()
+    const { browser, page } = await oauth.signInPage()
     const { fields } = formOf(page, '/login')
     harness.identity.failWith({ status: 422 })
     const answer = await browser.post('/oauth/authorize/mail', {
@@ -158,7 +147,7 @@ describe('a sign-in link by mail', () => {
 
 describe('external providers', () => {
   it('are links to the identity server that lead back to our page', async () => {
-    const { page } = await startPage()
+    const { page } = await oauth.signInPage()
     const { txn = '' } = formOf(page, '/login').fields
     const [, href = ''] = /href="([^"]*provider=github[^"]*)"[^>]*>Continue with GitHub/.exec(page.text) ?? []
     const url = new URL(href.replaceAll('&#38;', '&'))
@@ -170,7 +159,7 @@ describe('external providers', () => {
 describe('B.8 step 6: the landing page', () => {
   it('signs in with the token of the fragment and goes on to consent', async () => {
     const user = harness.identity.addUser()
-    const { browser, page } = await startPage()
+    const { browser, page } = await oauth.signInPage()
     const { txn = '' } = formOf(page, '/login').fields
     const before = browser.cookies.get('rws_session')
     const { page: landing, status, location } = await land(browser, txn, harness.identity.jwtFor(user))
@@ -183,7 +172,7 @@ describe('B.8 step 6: the landing page', () => {
 
   it('asks for the second factor when the account has one and the token has not passed it', async () => {
     const user = harness.identity.addUser({ factors: [totp()] })
-    const { browser, page } = await startPage()
+    const { browser, page } = await oauth.signInPage()
     const { txn = '' } = formOf(page, '/login').fields
     const first = await land(browser, txn, harness.identity.jwtFor(user))
     expect(first.location).toBe(`/oauth/authorize/factor?txn=${txn}`)
@@ -192,9 +181,9 @@ describe('B.8 step 6: the landing page', () => {
   })
 
   it('works only in the browser that started', async () => {
-    const { page } = await startPage()
+    const { page } = await oauth.signInPage()
     const { txn = '' } = formOf(page, '/login').fields
-    const { browser: victim } = await startPage()
+    const { browser: victim } = await oauth.signInPage()
     expect((await victim.get(`/oauth/callback?txn=${txn}`)).status).toBe(400)
     const attacker = harness.identity.addUser()
     const answer = await victim.post('/oauth/authorize/session', {
@@ -206,7 +195,7 @@ describe('B.8 step 6: the landing page', () => {
   })
 
   it('refuses tokens that are not good, or whose session has ended', async () => {
-    const { browser, page } = await startPage()
+    const { browser, page } = await oauth.signInPage()
     const { txn = '' } = formOf(page, '/login').fields
     const gone = harness.identity.addUser()
     const token = harness.identity.jwtFor(gone)
@@ -220,7 +209,7 @@ describe('B.8 step 6: the landing page', () => {
     const user = harness.identity.addUser()
     const token = harness.identity.jwtFor(user)
     await harness.ctx.accounts.revoke(user.id, 'signed out everywhere', harness.ctx.log)
-    const { browser, page } = await startPage()
+    const { browser, page } = await oauth.signInPage()
     const { txn = '' } = formOf(page, '/login').fields
     expect((await land(browser, txn, token)).status).toBe(400)
   })

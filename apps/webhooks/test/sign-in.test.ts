@@ -1,33 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { holdsInSomeRun } from '@signet/testkit'
-import { type FormBrowser, type Seen } from './support/browser.js'
-import { OAuthTester } from './support/oauth.js'
 import { queriesDuring } from './support/queries.js'
-import { startHarness, type Harness } from './support/harness.js'
+import { useOAuth } from './support/use-oauth.js'
 
-let harness: Harness
-let oauth: OAuthTester
-beforeAll(async () => {
-  harness = await startHarness({ env: { WEBHOOKS_IDENTITY_CLIENT_IP_HEADER: 'X-Client-Address' } })
-  oauth = new OAuthTester(harness)
-})
-afterAll(() => harness.close())
-
-async function startPage(parameters = {}): Promise<{ browser: FormBrowser; page: Seen }> {
-  const client = await oauth.client()
-  const browser = oauth.browser()
-  return { browser, page: await browser.get(oauth.authorizeUrl(client.client_id, parameters)) }
-}
+const { harness, oauth } = useOAuth({ env: { WEBHOOKS_IDENTITY_CLIENT_IP_HEADER: 'X-Client-Address' } })
 
 async function consentPage() {
   const user = harness.identity.addUser()
-  const { browser, page } = await startPage()
-  return { user, browser, page: await oauth.signIn(browser, page, user) }
+  return { user, ...(await oauth.consentPage(user)) }
 }
 
 describe('H.3 row 18: headers of pages', () => {
   it('refuse framing, load nothing, name no form-action and keep the origin on our own posts', async () => {
-    const { headers, text } = (await startPage()).page
+    const { headers, text } = (await oauth.signInPage()).page
     const policy = headers.get('content-security-policy') ?? ''
     const nonce = /style-src 'nonce-([^']+)'/.exec(policy)?.[1] ?? ''
     expect(policy).toBe(
@@ -69,7 +54,7 @@ describe('H.3 row 20: refused sign-ins', () => {
     ]
     const seen = []
     for (const attempt of attempts) {
-      const { browser, page } = await startPage()
+      const { browser, page } = await oauth.signInPage()
       const { status, text } = await browser.submit(page, '/login', attempt)
       expect(text).toContain('role="alert"')
       expect(text).not.toContain(attempt.password)
@@ -88,7 +73,7 @@ describe('H.3 row 20: refused sign-ins', () => {
       banned: { identifier: banned.email, password: banned.password },
     }
     await holdsInSomeRun(async () => {
-      const { browser, page } = await startPage()
+      const { browser, page } = await oauth.signInPage()
       const work: Record<string, unknown> = {}
       const times: Record<string, number[]> = {}
       for (let round = 0; round < 15; round += 1) {
@@ -114,7 +99,7 @@ describe('H.3 row 20: refused sign-ins', () => {
 
   it('leave the transaction usable', async () => {
     const user = harness.identity.addUser()
-    const { browser, page } = await startPage()
+    const { browser, page } = await oauth.signInPage()
     const refused = await browser.submit(page, '/login', { identifier: user.email, password: 'wrong' })
     expect(refused.text).toContain(`value="${user.email.replace('@', '@')}"`)
     expect((await oauth.signIn(browser, refused, user)).text).toContain('Approve')
@@ -127,7 +112,7 @@ describe('H.3 row 20: refused sign-ins', () => {
     'when the identity server is %s: a page, no redirect, and the transaction stays usable',
     async (_, upstream, status) => {
       const user = harness.identity.addUser()
-      const { browser, page } = await startPage()
+      const { browser, page } = await oauth.signInPage()
       harness.identity.failWith({ status: upstream })
       const answer = await browser.submit(page, '/login', { identifier: user.email, password: user.password })
       harness.identity.failWith(null)
@@ -138,7 +123,7 @@ describe('H.3 row 20: refused sign-ins', () => {
   )
 
   it('when the identity server does not answer within five seconds: 503', async () => {
-    const { browser, page } = await startPage()
+    const { browser, page } = await oauth.signInPage()
     harness.identity.failWith({ status: 500, hang: true })
     const started = performance.now()
     const { status } = await browser.submit(page, '/login', { identifier: 'a@example.com', password: 'x' })
@@ -151,7 +136,7 @@ describe('H.3 row 20: refused sign-ins', () => {
 describe('what the identity server is asked', () => {
   it('an e-mail address or a phone number, with the address of the browser', async () => {
     const byPhone = harness.identity.addUser({ phone: '+4915112345678' })
-    const { browser, page } = await startPage()
+    const { browser, page } = await oauth.signInPage()
     const answer = await browser.submit(page, '/login', {
       identifier: ' +4915112345678 ',
       password: byPhone.password,
@@ -177,13 +162,13 @@ describe('what the identity server is asked', () => {
 describe('H.3 row 22: answers to posts', () => {
   it('are 303, and the password appears in no URL, redirect or log line', async () => {
     const user = harness.identity.addUser({ password: 'unmistakable-passphrase' })
-    const { browser, page } = await startPage()
+    const { browser, page } = await oauth.signInPage()
     const answer = await browser.submit(page, '/login', { identifier: user.email, password: user.password })
     expect(answer.status).toBe(303)
     const consent = await browser.follow(answer)
     const decision = await browser.submit(consent, '/decision', { decision: 'approve' })
     expect(decision.status).toBe(303)
-    const wrong = await startPage()
+    const wrong = await oauth.signInPage()
     await wrong.browser.submit(wrong.page, '/login', {
       identifier: user.email,
       password: `${user.password}x`,

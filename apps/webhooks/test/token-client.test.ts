@@ -1,24 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { credentials, OAuthTester, REDIRECT, type RegisteredClient } from './support/oauth.js'
+import { describe, expect, it } from '@jest/globals'
+import { credentials, REDIRECT, type RegisteredClient, type OAuthErrorBody } from './support/oauth.js'
 import { queriesDuring } from './support/queries.js'
-import { startHarness, type Harness } from './support/harness.js'
+import { useOAuth } from './support/use-oauth.js'
 
-let harness: Harness
-let oauth: OAuthTester
-beforeAll(async () => {
-  harness = await startHarness()
-  oauth = new OAuthTester(harness)
-})
-afterAll(() => harness.close())
+const { harness, oauth } = useOAuth()
 
 const user = () => harness.identity.addUser()
 const basic = (id: string, secret: string) => `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
-type ErrorBody = { error: string; error_description: string }
 
-async function authorized(metadata: Record<string, unknown> = {}, parameters = {}) {
-  const client = await oauth.client(metadata)
-  return { client, grant: await oauth.authorize(client, user(), parameters) }
-}
+const authorized = (metadata: Record<string, unknown> = {}, parameters = {}) =>
+  oauth.authorized(user(), metadata, parameters)
 
 describe('H.4 row 26: client authentication', () => {
   const exchange = (
@@ -26,7 +17,7 @@ describe('H.4 row 26: client authentication', () => {
     form: Record<string, string>,
     authorization?: string,
   ) =>
-    oauth.token<ErrorBody>(
+    oauth.token<OAuthErrorBody>(
       {
         grant_type: 'authorization_code',
         code: grant.code,

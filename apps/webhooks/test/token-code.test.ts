@@ -1,33 +1,24 @@
-import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { sha256 } from '../src/credentials/credential.js'
 import { pkce } from './support/browser.js'
 import { lockWaiters } from './support/lock-waiters.js'
-import { OAuthTester, type Answer, type TokenAnswer } from './support/oauth.js'
-import { startHarness, type Harness } from './support/harness.js'
+import { OAuthTester, type Answer, type TokenAnswer, type OAuthErrorBody } from './support/oauth.js'
+import { startHarness } from './support/harness.js'
+import { useOAuth } from './support/use-oauth.js'
 
-let harness: Harness
-let oauth: OAuthTester
-beforeAll(async () => {
-  harness = await startHarness()
-  oauth = new OAuthTester(harness)
-})
-afterAll(() => harness.close())
+const { harness, oauth } = useOAuth()
 
 const user = () => harness.identity.addUser()
-const hash = (text: string) => createHash('sha256').update(text).digest()
-type ErrorBody = { error: string; error_description: string }
 
-async function authorized(metadata: Record<string, unknown> = {}, parameters = {}) {
-  const client = await oauth.client(metadata)
-  return { client, grant: await oauth.authorize(client, user(), parameters) }
-}
+const authorized = (metadata: Record<string, unknown> = {}, parameters = {}) =>
+  oauth.authorized(user(), metadata, parameters)
 
 describe('H.4 row 23: the second use of a code', () => {
   it('is invalid_grant and stops the tokens of the first, both kinds', async () => {
     const { client, grant } = await authorized()
     const first = await oauth.exchange(client, grant)
     expect(await oauth.works(first.body.access_token)).toBe(true)
-    const second = await oauth.exchange<ErrorBody>(client, grant)
+    const second = await oauth.exchange<OAuthErrorBody>(client, grant)
     expect([second.status, second.body.error]).toEqual([400, 'invalid_grant'])
     expect(await oauth.works(first.body.access_token)).toBe(false)
     expect((await oauth.refresh(client, first.body.refresh_token)).status).toBe(400)
@@ -39,7 +30,7 @@ describe('H.4 row 23: the second use of a code', () => {
     await harness.db.query(
       `update oauth_codes set expires_at = now() - interval '1 day', created_at = now() - interval '2 days'
         where code_hash = $1`,
-      [hash(grant.code)],
+      [sha256(grant.code)],
     )
     await harness.ctx.cleanUp.runHourly()
     const other = await startHarness({ env: { WEBHOOKS_DATABASE_URL: harness.databaseUrl } })
@@ -65,7 +56,7 @@ describe('H.4 row 24: parallel redemption', () => {
     const { client, grant } = await authorized()
     const exchanges: Promise<Answer<TokenAnswer>>[] = []
     await harness.db.transaction(async (tx) => {
-      await tx.query('select 1 from oauth_codes where code_hash = $1 for update', [hash(grant.code)])
+      await tx.query('select 1 from oauth_codes where code_hash = $1 for update', [sha256(grant.code)])
       for (let count = 0; count < 5; count += 1) exchanges.push(oauth.exchange(client, grant))
       await lockWaiters(harness.db, 5)
     })
@@ -96,7 +87,7 @@ describe('H.4 row 25: a code that does not fit', () => {
 
   it.each(refusals)('%s is refused and the code stays usable', async (_, overrides, error) => {
     const { client, grant } = await authorized()
-    const { status, body } = await oauth.exchange<ErrorBody>(client, grant, overrides)
+    const { status, body } = await oauth.exchange<OAuthErrorBody>(client, grant, overrides)
     expect([status, body.error]).toEqual([400, error])
     expect((await oauth.exchange(client, grant)).status).toBe(200)
   })
@@ -104,7 +95,7 @@ describe('H.4 row 25: a code that does not fit', () => {
   it('the code of client A with client B is refused and nothing changes', async () => {
     const { client, grant } = await authorized()
     const other = await oauth.client()
-    const answer = await oauth.exchange<ErrorBody>(other, grant)
+    const answer = await oauth.exchange<OAuthErrorBody>(other, grant)
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant'])
     const { status, body } = await oauth.exchange(client, grant)
     expect(status).toBe(200)
@@ -117,9 +108,9 @@ describe('H.4 row 25: a code that does not fit', () => {
     await harness.db.query(
       `update oauth_codes set expires_at = now() - interval '1 second', created_at = now() - interval '301 seconds'
         where code_hash = $1`,
-      [hash(grant.code)],
+      [sha256(grant.code)],
     )
-    expect((await oauth.exchange<ErrorBody>(client, grant)).body.error).toBe('invalid_grant')
+    expect((await oauth.exchange<OAuthErrorBody>(client, grant)).body.error).toBe('invalid_grant')
   })
 
   it('takes the verifier and challenge of RFC 7636 appendix B', async () => {
@@ -146,7 +137,7 @@ describe('H.4 row 25: a code that does not fit', () => {
     const { client, grant } = await authorized({ grant_types: ['authorization_code'] })
     const { status, body } = await oauth.exchange<Record<string, unknown>>(client, grant)
     expect([status, 'refresh_token' in body]).toEqual([200, false])
-    const refresh = await oauth.refresh<ErrorBody>(client, `svr_${'a'.repeat(43)}`)
+    const refresh = await oauth.refresh<OAuthErrorBody>(client, `svr_${'a'.repeat(43)}`)
     expect([refresh.status, refresh.body.error]).toEqual([400, 'unauthorized_client'])
   })
 })

@@ -1,25 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { createHash } from 'node:crypto'
+import { describe, expect, it } from '@jest/globals'
+import { sha256 } from '../src/credentials/credential.js'
 import { waitFor } from '@signet/testkit'
 import { lockWaiters } from './support/lock-waiters.js'
-import { OAuthTester, type Answer, type TokenAnswer } from './support/oauth.js'
-import { startHarness, type Harness } from './support/harness.js'
+import { type Answer, type TokenAnswer } from './support/oauth.js'
+import { useOAuth } from './support/use-oauth.js'
 
-let strict: Harness
-let oauth: OAuthTester
-beforeAll(async () => {
-  strict = await startHarness({
-    env: {
-      WEBHOOKS_OAUTH_REFRESH_REUSE_GRACE_SECONDS: '0',
-      WEBHOOKS_OAUTH_GRANT_MAX_DAYS: '10',
-      WEBHOOKS_IDENTITY_SERVICE_TOKEN: 'admin-jwt',
-    },
-  })
-  oauth = new OAuthTester(strict)
+const { harness: strict, oauth } = useOAuth({
+  env: {
+    WEBHOOKS_OAUTH_REFRESH_REUSE_GRACE_SECONDS: '0',
+    WEBHOOKS_OAUTH_GRANT_MAX_DAYS: '10',
+    WEBHOOKS_IDENTITY_SERVICE_TOKEN: 'admin-jwt',
+  },
 })
-afterAll(() => strict.close())
-
-const hash = (text: string) => createHash('sha256').update(text).digest()
 
 describe('a grace of 0', () => {
   it('treats a replay right after the rotation as theft', async () => {
@@ -34,7 +26,7 @@ describe('a grace of 0', () => {
     let refreshing: Promise<Answer<TokenAnswer>> | undefined
     await strict.db.transaction(async (tx) => {
       await tx.query('update oauth_refresh_tokens set rotated_at = clock_timestamp() where token_hash = $1', [
-        hash(tokens.refresh_token),
+        sha256(tokens.refresh_token),
       ])
       refreshing = oauth.refresh(client, tokens.refresh_token)
       await waitFor(
@@ -59,7 +51,7 @@ describe('a grace of 0', () => {
       .transaction(async (tx) => {
         await tx.query(
           'update oauth_refresh_tokens set rotated_at = clock_timestamp() where token_hash = $1',
-          [hash(tokens.refresh_token)],
+          [sha256(tokens.refresh_token)],
         )
         refreshing = oauth.refresh(client, tokens.refresh_token)
         await lockWaiters(strict.db, 1)
@@ -69,7 +61,7 @@ describe('a grace of 0', () => {
     expect((await refreshing)?.status).toBe(200)
     const { rows } = await strict.db.query<{ rotated: boolean }>(
       'select rotated_at is not null as rotated from oauth_refresh_tokens where token_hash = $1',
-      [hash(tokens.refresh_token)],
+      [sha256(tokens.refresh_token)],
     )
     expect(rows).toEqual([{ rotated: true }])
   })
@@ -83,7 +75,7 @@ describe('a grace of 0', () => {
     await waitFor(() => strict.identity.asked.length > asked)
     strict.identity.failWith(null)
     const rotatedAt = async (statement: string) =>
-      (await strict.db.query<{ at: string }>(statement, [hash(tokens.refresh_token)])).rows[0]?.at
+      (await strict.db.query<{ at: string }>(statement, [sha256(tokens.refresh_token)])).rows[0]?.at
     const at = await rotatedAt(
       'update oauth_refresh_tokens set rotated_at = clock_timestamp() where token_hash = $1 returning rotated_at::text as at',
     )
@@ -102,7 +94,7 @@ describe('a cap on the whole grant', () => {
       const { rows } = await strict.db.query<{ days: number }>(
         `select round(extract(epoch from expires_at - now()) / 86400)::integer as days
            from oauth_refresh_tokens where token_hash = $1`,
-        [hash(token)],
+        [sha256(token)],
       )
       return rows[0]?.days
     }

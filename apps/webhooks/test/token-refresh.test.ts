@@ -1,19 +1,11 @@
-import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { OAuthTester, type RegisteredClient } from './support/oauth.js'
-import { startHarness, type Harness } from './support/harness.js'
+import { describe, expect, it } from '@jest/globals'
+import { sha256 } from '../src/credentials/credential.js'
+import { type RegisteredClient, type OAuthErrorBody } from './support/oauth.js'
+import { useOAuth } from './support/use-oauth.js'
 
-let harness: Harness
-let oauth: OAuthTester
-beforeAll(async () => {
-  harness = await startHarness()
-  oauth = new OAuthTester(harness)
-})
-afterAll(() => harness.close())
+const { harness, oauth } = useOAuth()
 
 const user = () => harness.identity.addUser()
-const hash = (text: string) => createHash('sha256').update(text).digest()
-type ErrorBody = { error: string; error_description: string }
 
 describe('H.4 row 27: refresh', () => {
   it('rotates, and leaves the earlier access token valid', async () => {
@@ -50,9 +42,9 @@ describe('H.4 row 27: refresh', () => {
     const newest = (await oauth.refresh(client, tokens.refresh_token)).body
     await harness.db.query(
       `update oauth_refresh_tokens set rotated_at = rotated_at - interval '11 seconds' where token_hash = $1`,
-      [hash(tokens.refresh_token)],
+      [sha256(tokens.refresh_token)],
     )
-    const replay = await oauth.refresh<ErrorBody>(client, tokens.refresh_token)
+    const replay = await oauth.refresh<OAuthErrorBody>(client, tokens.refresh_token)
     expect([replay.status, replay.body.error]).toEqual([400, 'invalid_grant'])
     expect(await oauth.works(newest.access_token)).toBe(false)
     expect((await oauth.refresh(client, newest.refresh_token)).status).toBe(400)
@@ -64,9 +56,9 @@ describe('H.4 row 27: refresh', () => {
     await oauth.refresh(client, tokens.refresh_token)
     await harness.db.query(
       `update oauth_refresh_tokens set rotated_at = rotated_at - interval '1 hour' where token_hash = $1`,
-      [hash(tokens.refresh_token)],
+      [sha256(tokens.refresh_token)],
     )
-    const foreign = await oauth.refresh<ErrorBody>(other, tokens.refresh_token)
+    const foreign = await oauth.refresh<OAuthErrorBody>(other, tokens.refresh_token)
     expect([foreign.status, foreign.body.error]).toEqual([400, 'invalid_grant'])
     expect(await oauth.works(tokens.access_token)).toBe(true)
   })
@@ -89,7 +81,7 @@ describe('H.4 row 27: refresh', () => {
     expect(status).toBe(403)
     expect((await oauth.refresh(client, narrow.refresh_token)).body.scope).toBe(scope)
     const { client: ordinary, tokens: few } = await oauth.connect(user())
-    const grown = await oauth.refresh<ErrorBody>(ordinary, few.refresh_token, { scope })
+    const grown = await oauth.refresh<OAuthErrorBody>(ordinary, few.refresh_token, { scope })
     expect([grown.status, grown.body.error]).toEqual([400, 'invalid_scope'])
     expect((await oauth.refresh(ordinary, few.refresh_token)).status).toBe(200)
   })
@@ -99,19 +91,21 @@ describe('H.4 row 27: refresh', () => {
     const { rows } = await harness.db.query<{ days: number }>(
       `select round(extract(epoch from expires_at - created_at) / 86400)::integer as days
          from oauth_refresh_tokens where token_hash = $1`,
-      [hash(tokens.refresh_token)],
+      [sha256(tokens.refresh_token)],
     )
     expect(rows[0]?.days).toBe(90)
     await harness.db.query(
       `update oauth_refresh_tokens set expires_at = now() - interval '1 second', created_at = now() - interval '90 days'
         where token_hash = $1`,
-      [hash(tokens.refresh_token)],
+      [sha256(tokens.refresh_token)],
     )
-    expect((await oauth.refresh<ErrorBody>(client, tokens.refresh_token)).body.error).toBe('invalid_grant')
+    expect((await oauth.refresh<OAuthErrorBody>(client, tokens.refresh_token)).body.error).toBe(
+      'invalid_grant',
+    )
   })
 
   it.each([`svr_${'a'.repeat(43)}`, 'nonsense', "'\u0000"])('refuses the unknown token %s', async (token) => {
-    const { status, body } = await oauth.refresh<ErrorBody>(await oauth.client(), token)
+    const { status, body } = await oauth.refresh<OAuthErrorBody>(await oauth.client(), token)
     expect([status, body.error]).toEqual([400, 'invalid_grant'])
   })
 
@@ -122,7 +116,7 @@ describe('H.4 row 27: refresh', () => {
     expect((await oauth.refresh(client, tokens.refresh_token, { resource: `${harness.base}/` })).status).toBe(
       200,
     )
-    const other = await oauth.refresh<ErrorBody>(client, tokens.refresh_token, {
+    const other = await oauth.refresh<OAuthErrorBody>(client, tokens.refresh_token, {
       resource: `${harness.base}/v1`,
     })
     expect([other.status, other.body.error]).toEqual([400, 'invalid_target'])

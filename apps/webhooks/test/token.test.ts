@@ -1,23 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { pkce } from './support/browser.js'
-import { credentials, OAuthTester, REDIRECT } from './support/oauth.js'
-import { startHarness, type Harness } from './support/harness.js'
+import { credentials, REDIRECT, type OAuthErrorBody } from './support/oauth.js'
+import { useOAuth } from './support/use-oauth.js'
 
-let harness: Harness
-let oauth: OAuthTester
-beforeAll(async () => {
-  harness = await startHarness()
-  oauth = new OAuthTester(harness)
-})
-afterAll(() => harness.close())
+const { harness, oauth } = useOAuth()
 
 const user = () => harness.identity.addUser()
-type ErrorBody = { error: string; error_description: string }
 
-async function authorized(metadata: Record<string, unknown> = {}, parameters = {}) {
-  const client = await oauth.client(metadata)
-  return { client, grant: await oauth.authorize(client, user(), parameters) }
-}
+const authorized = (metadata: Record<string, unknown> = {}, parameters = {}) =>
+  oauth.authorized(user(), metadata, parameters)
 
 describe('H.4 row 28: form of requests and answers', () => {
   it('is no-store on success and on errors', async () => {
@@ -70,8 +61,8 @@ describe('H.4 row 28: form of requests and answers', () => {
   it('answers GET with 405, a missing and an unknown grant type with their errors', async () => {
     const client = await oauth.client()
     expect((await oauth.json('/oauth/token')).status).toBe(405)
-    const missing = await oauth.token<ErrorBody>(credentials(client))
-    const unknown = await oauth.token<ErrorBody>({ ...credentials(client), grant_type: 'password' })
+    const missing = await oauth.token<OAuthErrorBody>(credentials(client))
+    const unknown = await oauth.token<OAuthErrorBody>({ ...credentials(client), grant_type: 'password' })
     expect([missing.body.error, unknown.body.error]).toEqual(['invalid_request', 'unsupported_grant_type'])
   })
 

@@ -1,16 +1,11 @@
 import { createHmac, createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { JWT_SECRET } from './support/identity-double.js'
 import { OAuthTester } from './support/oauth.js'
-import { startHarness, type Harness } from './support/harness.js'
+import { startHarness } from './support/harness.js'
+import { useOAuth } from './support/use-oauth.js'
 
-let harness: Harness
-let oauth: OAuthTester
-beforeAll(async () => {
-  harness = await startHarness()
-  oauth = new OAuthTester(harness)
-})
-afterAll(() => harness.close())
+const { harness, oauth } = useOAuth()
 
 describe('H.3 row 21: user JWTs that are refused', () => {
   const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')

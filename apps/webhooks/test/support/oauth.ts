@@ -18,6 +18,7 @@ export type TokenAnswer = {
   scope: string
   email: string
 }
+export type OAuthErrorBody = { error: string; error_description: string }
 export type Answer<T = Record<string, unknown>> = { status: number; headers: Headers; body: T }
 
 export const REDIRECT = 'http://127.0.0.1:7777/callback'
@@ -98,6 +99,31 @@ export class OAuthTester {
     const answer = await browser.submit(consent, '/decision', { decision: 'approve' })
     const redirect = new URL(answer.location ?? 'missing:')
     return { code: redirect.searchParams.get('code') ?? '', verifier, redirect, browser }
+  }
+
+  /** A browser at the sign-in page that a new client leads to. */
+  async signInPage(
+    parameters: Record<string, string | undefined> = {},
+  ): Promise<{ browser: FormBrowser; page: Seen }> {
+    const client = await this.client()
+    const browser = this.browser()
+    return { browser, page: await browser.get(this.authorizeUrl(client.client_id, parameters)) }
+  }
+
+  /** The same a step further. */
+  async consentPage(user: User): Promise<{ browser: FormBrowser; page: Seen }> {
+    const { browser, page } = await this.signInPage()
+    return { browser, page: await this.signIn(browser, page, user) }
+  }
+
+  /** A new client with a code of the user that is still to be exchanged. */
+  async authorized(
+    user: User,
+    metadata: Record<string, unknown> = {},
+    parameters: Record<string, string | undefined> = {},
+  ) {
+    const client = await this.client(metadata)
+    return { client, grant: await this.authorize(client, user, parameters) }
   }
 
   token<T = TokenAnswer>(

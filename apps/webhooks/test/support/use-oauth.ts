@@ -1,0 +1,20 @@
+import { afterAll, beforeAll } from '@jest/globals'
+import { startHarness, type Harness, type HarnessOptions } from './harness.js'
+import { OAuthTester } from './oauth.js'
+
+/** The service of {@link startHarness} for the tests of a file, and somebody who asks it by OAuth. */
+export function useOAuth(options: HarnessOptions = {}): { harness: Harness; oauth: OAuthTester } {
+  let started: Harness | undefined
+  beforeAll(async () => {
+    started = await startHarness(options)
+  })
+  afterAll(() => started?.close())
+  // Stands for the harness before there is one, so that a file can name it once and for all.
+  const harness = new Proxy({} as Harness, {
+    get(_, member): unknown {
+      if (started === undefined) throw new Error('the service is there from beforeAll on')
+      return Reflect.get(started, member)
+    },
+  })
+  return { harness, oauth: new OAuthTester(harness) }
+}
