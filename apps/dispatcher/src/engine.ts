@@ -15,7 +15,10 @@ export type EngineDeps = {
   onError: (error: unknown) => void
 }
 
-/** An attempt takes 5 s at most, and a stop 10 s; in between lie the commit and saying goodbye to Redis. */
+/**
+ * An attempt takes 5 s at most by default, and a stop 10 s; in between lie the commit and saying goodbye to Redis. With a
+ * `DISPATCHER_TIMEOUT_MS` of more than this, attempts that are still in flight at the end are made again elsewhere.
+ */
 const DRAIN_MS = 7_000
 const LAST_WORDS_MS = 1_000
 
