@@ -51,6 +51,13 @@ describe('recordAttempts', () => {
     expect((await endpointState(database.db, endpoint.id)).consecutive_failures).toBe(0)
   })
 
+  it('takes an attempt that began longer ago than its column can tell', async () => {
+    const { deliveries } = await withDeliveries(1)
+    const delivery = first(deliveries)
+    await record(aResult(delivery, retry('interrupted'), { startedAt: new Date(0), finishedAt: later(1000) }))
+    expect(await listAttempts(database.db, delivery.id)).toMatchObject([{ durationMs: 2 ** 31 - 1 }])
+  })
+
   it('ends a delivery when no attempt is left', async () => {
     const { deliveries } = await withDeliveries(1)
     const delivery = first(deliveries)

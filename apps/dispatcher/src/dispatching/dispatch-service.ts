@@ -2,6 +2,7 @@ import { type Queryable } from '@signet/db'
 import {
   dispatchEvents,
   findEvents,
+  PAYLOAD_TARGET_BYTES,
   type Dispatched,
   type EncodedEvent,
   type EventId,
@@ -40,8 +41,11 @@ const PARALLEL = 1
  */
 export class DispatchService {
   private readonly batcher: Batcher<EventId, MadeDeliveries>
-  /** Of one body, in the latest batch. */
-  private meanBytes = 0
+  /**
+   * Of one body, in the latest batch. At first as if all were large: a process that ended for want of memory must not begin
+   * with the very batch that was too large for it.
+   */
+  private meanBytes = PAYLOAD_TARGET_BYTES
 
   constructor(private readonly deps: DispatchDeps) {
     this.batcher = new Batcher({

@@ -144,6 +144,15 @@ const RECORD = {
   from next n`,
 }
 
+const MAX_INTEGER = 2 ** 31 - 1
+
+/**
+ * Not in the statement: subtracting times there costs more than writing the row. An interrupted attempt counts from its due
+ * time, which may be weeks ago.
+ */
+const durationMs = ({ startedAt, finishedAt }: AttemptResult): number =>
+  Math.min(MAX_INTEGER, Math.max(0, finishedAt.getTime() - startedAt.getTime()))
+
 type RecordedRow = {
   delivery_id: DeliveryId
   status: DeliveryStatus
@@ -179,8 +188,7 @@ export async function recordAttempts(
     results.map(({ urlVersion }) => urlVersion),
     results.map(({ startedAt }) => startedAt),
     results.map(({ finishedAt }) => finishedAt),
-    // Not in the statement: subtracting times there costs more than writing the row.
-    results.map(({ startedAt, finishedAt }) => Math.max(0, finishedAt.getTime() - startedAt.getTime())),
+    results.map(durationMs),
     results.map(({ httpStatus }) => httpStatus ?? null),
   ])
   return rows.map((row) => ({
