@@ -21,14 +21,18 @@ export type ReplayRequest = ReplayTarget & {
  */
 export async function replayDeliveries(db: Queryable, request: ReplayRequest): Promise<DueDelivery[]> {
   const { rows } = await db.query<{ id: DeliveryId; endpoint_id: EndpointId }>(
-    `with chosen as (${chosenBy(request)} limit $3),
+    `with chosen as materialized (${chosenBy(request)} limit $3),
+     -- Retention waits until the new deliveries are there, or has been here before and leaves nothing to repeat.
+     held as materialized (
+       select id from webhook_events where id = any (array(select event_id from chosen)) order by id for key share
+     ),
      created as (
        insert into webhook_deliveries (endpoint_id, event_id, event_type, next_attempt_at, replay)
        select chosen.endpoint_id, chosen.event_id, chosen.event_type, $4, (
          select max(d.replay) + 1 from webhook_deliveries d
          where d.event_id = chosen.event_id and d.endpoint_id = chosen.endpoint_id
        )
-       from chosen
+       from chosen where chosen.event_id = any (array(select id from held))
        -- A second operator at the same moment: one new delivery is enough.
        on conflict (event_id, endpoint_id, replay) do nothing
        returning id, endpoint_id, event_id

@@ -1,0 +1,36 @@
+-- Up Migration
+
+-- Whoever inserts deliveries or attempts holds the rows that these belong to in the same statement. A foreign key looks
+-- every one of them up and locks it once more, row by row: a third of what PostgreSQL did for a delivery. What is left of
+-- the keys is their other half: what goes when its event, endpoint or delivery goes, said once per statement.
+alter table webhook_deliveries
+  drop constraint webhook_deliveries_event_id_fkey,
+  drop constraint webhook_deliveries_endpoint_id_fkey;
+alter table webhook_attempts drop constraint webhook_attempts_delivery_id_fkey;
+
+-- Functions and not parts of the statements that delete: a function looks anew when its turn comes, and so finds what was
+-- committed while the deleting statement waited for a lock.
+create function webhook_events_gone() returns trigger language plpgsql as $$
+begin
+  delete from webhook_deliveries where event_id = any (array(select id from gone));
+  return null;
+end $$;
+
+create function webhook_endpoints_gone() returns trigger language plpgsql as $$
+begin
+  delete from webhook_deliveries where endpoint_id = any (array(select id from gone));
+  return null;
+end $$;
+
+create function webhook_deliveries_gone() returns trigger language plpgsql as $$
+begin
+  delete from webhook_attempts where delivery_id = any (array(select id from gone));
+  return null;
+end $$;
+
+create trigger gone after delete on webhook_events
+  referencing old table as gone for each statement execute function webhook_events_gone();
+create trigger gone after delete on webhook_endpoints
+  referencing old table as gone for each statement execute function webhook_endpoints_gone();
+create trigger gone after delete on webhook_deliveries
+  referencing old table as gone for each statement execute function webhook_deliveries_gone();
