@@ -13,6 +13,11 @@ else await testEverything()
 /** What stands before the first word that is neither a path nor looks like one; the rest is for jest. */
 function leadingPaths(words) {
   const end = words.findIndex((word, i) => word.startsWith('-') || (i > 0 && !existsSync(`${root}/${word}`)))
+  // As a pattern for jest it would leave out, without a word, all paths behind it.
+  if (/^[^-].*\/.*\.ts$/.test(words[end] ?? '')) {
+    console.error(`${words[end]} does not exist`)
+    process.exit(1)
+  }
   return words
     .slice(0, end === -1 ? words.length : end)
     .map((word) => word.replace(/^\.\//, '').replace(/\/+$/, ''))
