@@ -22,11 +22,11 @@ import { type Context } from './context.js'
 import { listedCors, publicCors } from './http/cors.js'
 import { NO_STORE, oauthDialect } from './http/oauth-dialect.js'
 import { pageDialect } from './http/page-dialect.js'
+import { REQUEST_TIMEOUT_MS } from './http/time-limit.js'
 import { translateOutage } from './http/translate.js'
 import { v1Dialect } from './http/v1-dialect.js'
 import { internalRoutes, publicRoutes } from './routes.js'
 
-const REQUEST_TIMEOUT_MS = 30_000
 const NO_CACHE = { 'Cache-Control': 'no-store' }
 /** Of the OAuth endpoints, RFC 6749 section 4.1.2.1. */
 const OUTAGE = 'temporarily_unavailable'

@@ -14,6 +14,7 @@ import { createEvents } from './events.js'
 import { AccountCheck } from './grants/account-check.js'
 import { RevocationService } from './grants/revocation-service.js'
 import { TokenService } from './grants/token-service.js'
+import { REQUEST_TIMEOUT_MS } from './http/time-limit.js'
 import { IdentityClient } from './identity/identity-client.js'
 import { identityKeys, UserJwtVerifier } from './identity/user-jwt.js'
 import { createLimits } from './limits/limits.js'
@@ -42,6 +43,7 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
     connectionString: config.databaseUrl,
     max: config.databasePoolSize,
     applicationName: 'signet-webhooks',
+    statementTimeoutMs: REQUEST_TIMEOUT_MS,
     onIdleError: (error) => log.warn('idle database connection lost', { error }),
   })
   const redis = connectRedis(

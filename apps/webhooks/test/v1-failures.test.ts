@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
+import { REQUEST_TIMEOUT_MS } from '../src/http/time-limit.js'
 import { aNotice, subscribe } from './support/api-data.js'
 import { useApi, type Reply } from './support/api.js'
 
@@ -12,9 +13,10 @@ const TABLES = ['webhook_endpoints', 'webhook_events', 'webhook_deliveries', 're
 async function inEachTable(from: string, to: string): Promise<void> {
   for (const table of TABLES) await api.db.query(`alter table ${table}${from} rename to ${table}${to}`)
 }
-afterEach(() => inEachTable('_away', ''))
 
 describe('a failure that nobody foresaw', () => {
+  afterEach(() => inEachTable('_away', ''))
+
   it('is 500 `internal` on every route, and only the log says what it was', async () => {
     const { accountId, token } = await api.anAccount()
     const { id } = await subscribe(api, token)
@@ -43,4 +45,9 @@ describe('a failure that nobody foresaw', () => {
     }
     expect(JSON.stringify(api.lines)).not.toContain('s3cret')
   })
+})
+
+it('a statement ends on the server when nobody waits for its request any more', async () => {
+  const { rows } = await api.service.ctx.db.query('show statement_timeout')
+  expect(rows).toEqual([{ statement_timeout: `${REQUEST_TIMEOUT_MS / 1000}s` }])
 })
