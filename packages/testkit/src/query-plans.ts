@@ -2,6 +2,7 @@ type PlanNode = {
   'Node Type': string
   'Relation Name'?: string
   'Index Name'?: string
+  'Index Cond'?: string
   'Actual Loops'?: number
   Plans?: PlanNode[]
 }
@@ -14,15 +15,22 @@ type Queryable = {
   ): Promise<{ rows: R[]; rowCount: number | null }>
 }
 
+export type PlanOptions = {
+  /** Runs each statement once more for it: the indexes are then those that were really read. */
+  analyze?: boolean
+  /** The plan that serves all parameters, which is what a named statement comes to. */
+  generic?: boolean
+}
+
 /**
- * How PostgreSQL runs each statement that `work` sends: the indexes of its plan and the tables it reads in full. With
- * `analyze` the statement is run once more for it, and the indexes are those that were really read.
+ * How PostgreSQL runs each statement that `work` sends: the indexes of its plan, the tables it reads in full, and the indexes
+ * it reads without a condition, which is the same thing unless they are small.
  */
 export async function plansOf(
   db: Queryable,
   work: (spy: Queryable) => Promise<unknown>,
-  { analyze = false } = {},
-): Promise<{ indexes: string[]; fullScans: string[] }> {
+  { analyze = false, generic = false }: PlanOptions = {},
+): Promise<{ indexes: string[]; fullScans: string[]; fullIndexScans: string[] }> {
   const nodes: PlanNode[] = []
   const spy: Queryable = {
     async query<R extends object>(
@@ -31,8 +39,8 @@ export async function plansOf(
     ) {
       const sql = typeof text === 'string' ? text : text.text
       const { rows } = await db.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
-        `explain (format json, analyze ${analyze}) ${sql}`,
-        values,
+        `explain (format json, analyze ${analyze}, generic_plan ${generic}) ${sql}`,
+        generic ? [] : values,
       )
       collect(rows[0]?.['QUERY PLAN'][0]?.Plan, nodes)
       return db.query<R>(text, values)
@@ -43,6 +51,9 @@ export async function plansOf(
     indexes: [...new Set(nodes.flatMap((node) => (isRead(node) && node['Index Name']) || []))].sort(),
     fullScans: nodes.flatMap((node) =>
       node['Node Type'] === 'Seq Scan' && node['Relation Name'] ? [node['Relation Name']] : [],
+    ),
+    fullIndexScans: nodes.flatMap((node) =>
+      node['Index Name'] && node['Index Cond'] === undefined ? [node['Index Name']] : [],
     ),
   }
 }

@@ -107,15 +107,16 @@ export async function deleteAccountEndpoints(db: Queryable, accountId: string): 
  */
 export async function deleteOldEvents(db: Queryable, before: Date, limit: number): Promise<number> {
   const { rowCount } = await db.query(
-    `delete from webhook_events where id in (
+    // Neither "in" nor "not exists": those may become joins that read all events and deliveries there are.
+    `delete from webhook_events where id = any (array(
        select e.id from webhook_events e
        where e.id < $1 and e.state <> 'queued'
-         and not exists (
-           select from webhook_deliveries d
-           where d.event_id = e.id and (d.status = 0 or d.created_at >= $2)
-         )
+         and (
+           select d.id from webhook_deliveries d
+           where d.event_id = e.id and (d.status = 0 or d.created_at >= $2) limit 1
+         ) is null
        order by e.id limit $3 for update of e skip locked
-     )`,
+     ))`,
     [firstEventIdAt(before), before, limit],
   )
   return rowCount ?? 0
