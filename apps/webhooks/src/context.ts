@@ -44,6 +44,7 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
     max: config.databasePoolSize,
     applicationName: 'signet-webhooks',
     statementTimeoutMs: REQUEST_TIMEOUT_MS,
+    preferIndexes: true,
     onIdleError: (error) => log.warn('idle database connection lost', { error }),
   })
   const redis = connectRedis(

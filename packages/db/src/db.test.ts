@@ -47,7 +47,7 @@ it('tells a tracer of statements and transactions, and shows it no parameters', 
 })
 
 it('keeps no plan that reads a whole table because the table was small once', async () => {
-  const one = new Db({ connectionString: url, max: 1 })
+  const one = new Db({ connectionString: url, max: 1, preferIndexes: true })
   await one.query('create table grows (id int primary key)')
   await one.query('insert into grows values (0)')
   await one.query('analyze grows')
@@ -57,6 +57,16 @@ it('keeps no plan that reads a whole table because the table was small once', as
   const { rows } = await one.query(`explain (format json) execute grows ('{1,2}')`)
   await one.close()
   expect(JSON.stringify(rows)).toContain('grows_pkey')
+})
+
+it('plans a statement once for all parameters when told to', async () => {
+  const one = new Db({ connectionString: url, max: 1, planOnce: true })
+  for (let run = 0; run < 3; run += 1) await one.query({ name: 'planned', text: 'select $1::int' }, [run])
+  const { rows } = await one.query(
+    `select generic_plans::int, custom_plans::int from pg_prepared_statements where name = 'planned'`,
+  )
+  await one.close()
+  expect(rows).toEqual([{ generic_plans: 3, custom_plans: 0 }])
 })
 
 describe('transaction', () => {

@@ -31,8 +31,15 @@ export type DbOptions = {
   /** Ends a statement that waits for a lock longer than this (`isLockTimeout`); 0 is no limit. */
   lockTimeoutMs?: number
   /**
-   * Plans each named statement once per connection, whatever its first parameters are. For services whose statements are
-   * lookups by key, a few of them and all the time: otherwise PostgreSQL may plan one anew for every use of it.
+   * Never plans to read a whole table where an index serves, for services whose statements are lookups by key. A named
+   * statement keeps the plan that was made when its connection first used it: made while a table is small, that plan reads
+   * the whole of it, and goes on doing so until the table is analysed, a minute or more in which a young or fast-growing
+   * table makes each statement dearer than the one before.
+   */
+  preferIndexes?: boolean
+  /**
+   * Plans each statement for any parameters, named ones once per connection. For a few statements that run all the time:
+   * otherwise PostgreSQL may plan one anew for every use of it.
    */
   planOnce?: boolean
   /** Called when an idle connection breaks; without a listener that would end the process. */
@@ -43,13 +50,6 @@ export type DbOptions = {
 
 /** For the server's own word that the time is over to arrive. */
 const ANSWER_GRACE_MS = 2000
-
-/**
- * A named statement keeps the plan that was made when the connection first used it. Made while a table is small, that plan
- * reads the whole of it, and goes on doing so until the table is analysed: a minute or more in which a young or fast-growing
- * table makes each statement dearer than the one before. Where an index serves, it is to be used from the first row on.
- */
-const PLANNER = '-c enable_seqscan=off'
 
 /** A connection pool. Queries on it commit by themselves; `transaction` gives several statements one fate. */
 export class Db implements Queryable {
@@ -68,7 +68,7 @@ export class Db implements Queryable {
       // Otherwise TCP decides how long a silent server is waited for: a quarter of an hour, or two hours.
       query_timeout: statementTimeoutMs > 0 ? statementTimeoutMs + ANSWER_GRACE_MS : 0,
       lock_timeout: options.lockTimeoutMs ?? 0,
-      options: options.planOnce ? `${PLANNER} -c plan_cache_mode=force_generic_plan` : PLANNER,
+      options: plannerOptions(options),
       keepAlive: true,
     })
     this.pool.on('error', options.onIdleError ?? (() => undefined))
@@ -159,6 +159,15 @@ export class Db implements Queryable {
   close(): Promise<void> {
     return this.pool.end()
   }
+}
+
+/** A startup parameter, in place of which an `options` in the connection string would be used. */
+function plannerOptions({ preferIndexes, planOnce }: DbOptions): string | undefined {
+  const settings = [
+    ...(preferIndexes ? ['-c enable_seqscan=off'] : []),
+    ...(planOnce ? ['-c plan_cache_mode=force_generic_plan'] : []),
+  ]
+  return settings.join(' ') || undefined
 }
 
 const queryable = (client: pg.PoolClient, trace: TraceStatement | undefined): Queryable => ({
