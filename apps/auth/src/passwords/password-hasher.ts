@@ -85,7 +85,8 @@ function startPool(threads: number, bcrypt: BcryptChoice): Piscina<HashJob, stri
   const fromSource = import.meta.url.endsWith('.ts')
   return new Piscina({
     filename: new URL(fromSource ? './hash-worker.ts' : './hash-worker.js', import.meta.url).href,
-    execArgv: fromSource ? ['--import', 'tsx'] : [],
+    // Imported, not required: Node aborts the process when a thread is ended while it requires an ES module.
+    execArgv: fromSource ? ['--import', 'tsx'] : ['--no-experimental-require-module'],
     workerData: { bcrypt },
     minThreads: threads,
     maxThreads: threads,

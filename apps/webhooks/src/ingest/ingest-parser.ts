@@ -51,7 +51,10 @@ function startPool(): Piscina<IngestJob, IngestResult<unknown>> {
   const fromSource = import.meta.url.endsWith('.ts')
   return new Piscina({
     filename: new URL(fromSource ? './ingest-worker.ts' : './ingest-worker.js', import.meta.url).href,
-    execArgv: fromSource ? ['--conditions=@signet/source', '--import', 'tsx'] : [],
+    // Imported, not required: Node aborts the process when a thread is ended while it requires an ES module.
+    execArgv: fromSource
+      ? ['--conditions=@signet/source', '--import', 'tsx']
+      : ['--no-experimental-require-module'],
     minThreads: 0,
     maxThreads: THREADS,
     idleTimeout: 60_000,

@@ -60,7 +60,8 @@ function startPool(threads: number): Piscina<MarkdownJob, MarkdownResult> {
   const fromSource = import.meta.url.endsWith('.ts')
   return new Piscina({
     filename: new URL(fromSource ? './markdown-worker.ts' : './markdown-worker.js', import.meta.url).href,
-    execArgv: fromSource ? ['--import', 'tsx'] : [],
+    // Imported, not required: Node aborts the process when a thread is ended while it requires an ES module.
+    execArgv: fromSource ? ['--import', 'tsx'] : ['--no-experimental-require-module'],
     minThreads: 0,
     maxThreads: threads,
     idleTimeout: 60_000,
