@@ -28,17 +28,17 @@ export async function measure(shoot: Shoot, { lanes, seconds }: Pace): Promise<M
   }
 }
 
-/** Takes two loads in turns, so that both see the same machine, and leaves out a first round for warming up. */
-export async function compare(
-  one: () => Promise<Measured>,
-  two: () => Promise<Measured>,
-): Promise<[Measured, Measured]> {
-  const seen: [Measured[], Measured[]] = [[], []]
-  for (let round = 0; round <= ROUNDS; round += 1) {
-    const results = [await one(), await two()] as const
-    if (round > 0) results.forEach((result, index) => seen[index]?.push(result))
-  }
-  return [middle(seen[0]), middle(seen[1])]
+/** Takes loads in turns, so that all see the same machine, and leaves out a first round for warming up. */
+export async function compare<const Loads extends readonly (() => Promise<Measured>)[]>(
+  ...loads: Loads
+): Promise<{ [Index in keyof Loads]: Measured }> {
+  const seen = loads.map((): Measured[] => [])
+  for (let round = 0; round <= ROUNDS; round += 1)
+    for (const [index, load] of loads.entries()) {
+      const result = await load()
+      if (round > 0) seen[index]?.push(result)
+    }
+  return seen.map(middle) as { [Index in keyof Loads]: Measured }
 }
 
 const middle = (results: readonly Measured[]): Measured => ({

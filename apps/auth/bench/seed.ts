@@ -1,21 +1,27 @@
 import { Db } from '@signet/db'
-import { KeyRing, signJwt } from '@signet/jwt'
+import { hs256Token } from '@signet/testkit'
 import { createPasswordHasher } from '../src/passwords/password-hasher.js'
 import { migrateDatabase } from '../src/migrations.js'
+import { deriveKeys } from '../src/secrets/derived-keys.js'
+import { RefreshTokens } from '../src/sessions/refresh-token.js'
 import { JWT_SECRET } from './servers.js'
 
 export const PASSWORD = 'correct horse battery'
-const keys = KeyRing.create({ secret: JWT_SECRET })
 
 /** The n-th of everything, so that no list has to be kept: the SQL below makes the same. */
 export const emailOf = (n: number): string => `user${n}@example.com`
-export const refreshTokenOf = (n: number): string => `bench${String(n).padStart(38, '0')}`
 const uuidOf = (kind: number, n: number): string =>
   `0000000${kind}-0000-4000-8000-${String(n).padStart(12, '0')}`
 
+const SALT = Buffer.alloc(32, 1)
+const refreshTokens = new RefreshTokens(deriveKeys(JWT_SECRET).refreshTokens)
+export const userIdOf = (n: number): string => uuidOf(1, n)
+export const sessionIdOf = (n: number): string => uuidOf(2, n)
+export const refreshTokenOf = (n: number): string => refreshTokens.of(uuidOf(2, n), 0, SALT)
+
 export const accessTokenOf = (n: number): string => {
   const now = Math.floor(Date.now() / 1000)
-  return signJwt(keys, {
+  return hs256Token(JWT_SECRET, {
     sub: uuidOf(1, n),
     session_id: uuidOf(2, n),
     aud: 'authenticated',
@@ -25,7 +31,7 @@ export const accessTokenOf = (n: number): string => {
   })
 }
 
-export const adminToken = (): string => signJwt(keys, { role: 'service_role' })
+export const adminToken = (): string => hs256Token(JWT_SECRET, { role: 'service_role' })
 
 /** A database with `users` users, each with an identity, a session and an active refresh token. */
 export async function seedDatabase(adminUrl: string, name: string, users: number): Promise<string> {
@@ -52,13 +58,9 @@ export async function seedDatabase(adminUrl: string, name: string, users: number
     `insert into identities (id, user_id, provider, provider_id, identity_data, created_at, updated_at)
      select ${uuid(3)}, ${uuid(1)}, 'email', ${uuid(1)}, json_build_object('sub', ${uuid(1)}, 'email', 'user' || n || '@example.com'),
        ${at}, ${at} from generate_series(1, ${users}) n`,
-    `insert into sessions (id, user_id, aal, created_at, updated_at)
-     select ${uuid(2)}, ${uuid(1)}, 'aal1', ${at}, ${at} from generate_series(1, ${users}) n`,
-    `insert into amr_claims (session_id, authentication_method, created_at, updated_at)
-     select ${uuid(2)}, 'password', ${at}, ${at} from generate_series(1, ${users}) n`,
-    `insert into refresh_tokens (id, token_hash, session_id, user_id, created_at)
-     select ${uuid(4)}, sha256(convert_to('bench' || lpad(n::text, 38, '0'), 'UTF8')), ${uuid(2)}, ${uuid(1)}, ${at}
-     from generate_series(1, ${users}) n`,
+    `insert into sessions (id, user_id, aal, created_at, updated_at, refresh_salt, amr)
+     select ${uuid(2)}, ${uuid(1)}, 'aal1', ${at}, ${at}, '\\x${SALT.toString('hex')}',
+       jsonb_build_array(jsonb_build_object('method', 'password', 'at', ${at})) from generate_series(1, ${users}) n`,
     'vacuum analyze',
     'checkpoint',
   ])

@@ -1,8 +1,9 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { freePort } from '@signet/local'
+import { leasePort } from '@signet/local'
 
 export const JWT_SECRET = 'bench-secret-0123456789-abcdefghijklmnopqrstuvwxyz'
 
@@ -13,20 +14,37 @@ export type Running = {
   stop(): Promise<void>
 }
 
-/** The service as it is deployed: compiled, in a process of its own, so that it and the load share no event loop. */
-export const startService = (databaseUrl: string): Promise<Running> => start('../dist/main.js', databaseUrl)
+const beside = (file: string): string => fileURLToPath(new URL(file, import.meta.url))
 
-export const startBareServer = (databaseUrl: string): Promise<Running> =>
-  start('./bare-server.ts', databaseUrl)
+type Options = {
+  /** The app of another checkout, in place of this one. */
+  app?: string | undefined
+  /** AUTH_JWT_KEYS. */
+  keys?: string
+}
+
+/** The service as it is deployed: compiled, in a process of its own, so that it and the load share no event loop. */
+export const startService = (databaseUrl: string, { app, keys }: Options = {}): Promise<Running> =>
+  start(
+    join(app ?? beside('..'), 'dist/main.js'),
+    databaseUrl,
+    keys === undefined ? {} : { AUTH_JWT_KEYS: keys },
+  )
+
+export const startBareExpress = (databaseUrl: string): Promise<Running> =>
+  start(beside('./bare-express.ts'), databaseUrl)
+
+export const startBareHttp = (databaseUrl: string): Promise<Running> =>
+  start(beside('./bare-http.ts'), databaseUrl)
 
 /** With BENCH_PROFILES=<folder> each server leaves a CPU profile there when it stops. */
 const profiles = process.env['BENCH_PROFILES'] ?? ''
 const PROFILING = profiles === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${profiles}`]
 
-async function start(file: string, databaseUrl: string): Promise<Running> {
-  const port = await freePort()
+async function start(file: string, databaseUrl: string, env: Record<string, string> = {}): Promise<Running> {
+  const port = await leasePort()
   const base = `http://127.0.0.1:${port}`
-  const child = fork(fileURLToPath(new URL(file, import.meta.url)), {
+  const child = fork(file, {
     // Compiled code needs neither loader nor conditions, which the bench itself runs with.
     execArgv: [...(file.endsWith('.js') ? [] : process.execArgv), ...PROFILING],
     env: {
@@ -44,6 +62,9 @@ async function start(file: string, databaseUrl: string): Promise<Running> {
       AUTH_SMTP_PORT: '1',
       AUTH_SMTP_ADMIN_EMAIL: 'bench@example.com',
       AUTH_DB_CLEANUP_ENABLED: 'false',
+      // The load comes from one address, which stands for many clients.
+      AUTH_RATE_LIMIT_SHARED_ADDRESS_FACTOR: '1000000',
+      ...env,
     },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })

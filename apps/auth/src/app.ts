@@ -1,18 +1,29 @@
 import { isDeadlock, isLockTimeout, isUnavailable } from '@signet/db'
 import { type AppError } from '@signet/errors'
-import { errorHandler, mountRoutes, notFoundHandler, requestContext, type Route } from '@signet/http'
-import express, { type Express } from 'express'
+import {
+  errorHandler,
+  healthHandlers,
+  mountRoutes,
+  notFoundHandler,
+  requestContext,
+  type Route,
+} from '@signet/http'
+import express, { type Express, type RequestHandler } from 'express'
 import { accountRoutes } from './account/account-routes.js'
 import { adminRoutes } from './admin/admin-routes.js'
 import { apiDocsRoutes } from './api-docs/api-docs-routes.js'
 import { type AuthContext } from './context.js'
 import { authError } from './errors/auth-error.js'
-import { dialect } from './errors/dialect.js'
+import { withPages } from './errors/browser-errors.js'
+import { errorRenderer } from './errors/error-renderer.js'
+import { pageErrorRenderer } from './ui/page-error-renderer.js'
 import { factorRoutes } from './factors/factor-routes.js'
 import { identityRoutes } from './providers/identity-routes.js'
+import { linkRoutes } from './providers/link-routes.js'
 import { providerRoutes } from './providers/provider-routes.js'
 import { inviteRoutes } from './invite/invite-routes.js'
 import { otpRoutes } from './otp/otp-routes.js'
+import { answerHeaders } from './requests/answer-headers.js'
 import { cors } from './requests/cors.js'
 import { logReferer } from './requests/log-referer.js'
 import { settingsRoutes } from './settings/settings-routes.js'
@@ -36,6 +47,7 @@ export function authRoutes(context: AuthContext): Route[] {
     ...factorRoutes(context),
     ...providerRoutes(context),
     ...identityRoutes(context),
+    ...linkRoutes(context),
     ...inviteRoutes(context),
     ...adminRoutes(context),
     ...unavailableRoutes(),
@@ -45,27 +57,34 @@ export function authRoutes(context: AuthContext): Route[] {
 
 /** The Express application; the order of its middleware is its content. */
 export function createApp(context: AuthContext): Express {
-  const { config, log, registry, guard, events, tracing } = context
+  const { config, log, registry, guard, events, tracing, audiences } = context
   const app = express().disable('x-powered-by').disable('etag')
   app.use(
     requestContext({
       log,
       registry,
       requestIdHeader: config.requestIdHeader,
-      quiet: (req) => req.path === '/health',
+      quiet: (req) => req.path === '/health' || req.path === '/readyz',
       remoteAddress: (req) => guard.ipOf(req),
     }),
   )
+  app.use(answerHeaders)
   if (config.metricsEnabled || tracing) app.use(requestTelemetry(events, tracing))
   app.use(logReferer)
   // Before the CORS headers: what is for the API's callers on other sites is not for these pages.
   if (config.uiEnabled) app.use(uiRouter(context, databaseError))
   app.use(cors(config.corsAllowedHeaders))
-  mountRoutes(app, authRoutes(context), { dialect, timeoutMs: config.apiMaxRequestDuration })
-  app.use(notFoundHandler(dialect))
-  app.use(errorHandler({ dialect, translate: databaseError }))
+  app.use(audiences.check)
+  const renderer = withPages(errorRenderer, pageErrorRenderer(config.apiExternalUrl.startsWith('https:')))
+  app.get('/readyz', readiness(context))
+  mountRoutes(app, authRoutes(context), { errorRenderer: renderer, timeoutMs: config.apiMaxRequestDuration })
+  app.use(notFoundHandler(renderer))
+  app.use(errorHandler({ errorRenderer: renderer, translate: databaseError }))
   return app
 }
+
+const readiness = ({ db, isRedisReady, drain }: AuthContext): RequestHandler =>
+  healthHandlers({ database: () => db.ping(), ...(isRedisReady && { redis: isRedisReady }) }, drain).ready
 
 function databaseError(error: unknown): AppError | undefined {
   if (isLockTimeout(error) || isDeadlock(error))

@@ -27,8 +27,8 @@ function problemsOf(env: Record<string, string>): readonly string[] {
 }
 const namesOf = (env: Record<string, string>) => problemsOf(env).map((problem) => problem.split(' ')[0])
 
-describe('the settings (11)', () => {
-  it('have the defaults of the contract', () => {
+describe('the settings', () => {
+  it('have their documented defaults', () => {
     expect(loadAuthConfig(required)).toMatchObject({
       siteUrl: 'https://app.example.com',
       apiPort: 8081,
@@ -92,7 +92,7 @@ describe('the settings (11)', () => {
     ])
   })
 
-  it('do without SMTP only while e-mail is off, also under autoconfirm (10.4)', () => {
+  it('do without SMTP only while e-mail is off, also under autoconfirm', () => {
     const { AUTH_SMTP_HOST: _h, AUTH_SMTP_PORT: _p, AUTH_SMTP_ADMIN_EMAIL: _a, ...rest } = required
     expect(namesOf({ ...rest, AUTH_MAILER_AUTOCONFIRM: 'true' })).toHaveLength(3)
     expect(problemsOf({ ...rest, AUTH_EXTERNAL_EMAIL_ENABLED: 'false' })).toEqual([])
@@ -113,7 +113,7 @@ describe('the settings (11)', () => {
     ['AUTH_JWT_EXP', '0'],
     ['AUTH_JWT_SECRET', 'short'],
     ['AUTH_JWT_KEYS', 'nonsense'],
-    ['AUTH_JWT_VALID_METHODS', 'HS256,none'],
+    ['AUTH_JWT_VALID_METHODS', 'HS256,RS256,none'],
     ['AUTH_RATE_LIMIT_EMAIL_SENT', 'many'],
     ['AUTH_RATE_LIMIT_EMAIL_SENT', '1/0s'],
     ['AUTH_SECURITY_CAPTCHA_PROVIDER', 'riddle'],
@@ -125,6 +125,11 @@ describe('the settings (11)', () => {
     ['AUTH_MFA_CHALLENGE_EXPIRY_DURATION', '299s'],
     ['AUTH_EXTERNAL_FLOW_STATE_EXPIRY_DURATION', '1m'],
     ['AUTH_PASSWORD_MIN_LENGTH', '73'],
+    ['AUTH_PASSWORD_MIN_LENGTH', '3'],
+    ['AUTH_MAILER_OTP_LENGTH', '4'],
+    ['AUTH_MAILER_OTP_LENGTH', '11'],
+    ['AUTH_SMS_OTP_LENGTH', '5'],
+    ['AUTH_MFA_PHONE_OTP_LENGTH', '12'],
     ['AUTH_PASSWORD_REQUIRED_CHARACTERS', Array.from({ length: 20 }, () => '🔑').join(':')],
     ['AUTH_METRICS_EXPORTER', 'statsd'],
     ['AUTH_TRACING_EXPORTER', 'jaeger'],
@@ -149,6 +154,27 @@ describe('the settings (11)', () => {
     ).toEqual(['AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS'])
   })
 
+  it('want all of a provider that is switched on, and name all that is missing at once', () => {
+    const rest: Record<string, string> = { ...required }
+    delete rest['AUTH_SITE_URL']
+    const env = {
+      ...rest,
+      AUTH_EXTERNAL_SLACK_ENABLED: 'true',
+      AUTH_EXTERNAL_SLACK_CLIENT_ID: 'id',
+      AUTH_EXTERNAL_KEYCLOAK_ENABLED: 'true',
+      AUTH_EXTERNAL_KEYCLOAK_CLIENT_ID: 'id',
+      AUTH_EXTERNAL_KEYCLOAK_SECRET: 'secret',
+      AUTH_EXTERNAL_KEYCLOAK_REDIRECT_URI: 'https://auth.example.com/callback',
+      AUTH_EXTERNAL_FIGMA_CLIENT_ID: 'of a provider that is off',
+    }
+    expect(namesOf(env)).toEqual([
+      'AUTH_SITE_URL',
+      'AUTH_EXTERNAL_KEYCLOAK_URL',
+      'AUTH_EXTERNAL_SLACK_SECRET',
+      'AUTH_EXTERNAL_SLACK_REDIRECT_URI',
+    ])
+  })
+
   it('take prefixed names before plain ones', () => {
     const config = loadAuthConfig({
       ...required,
@@ -168,7 +194,7 @@ describe('the settings (11)', () => {
       AUTH_RATE_LIMIT_SMS_SENT: '0',
       AUTH_PASSWORD_REQUIRED_CHARACTERS: 'abc:\\:;::123',
       AUTH_SMS_TEST_OTP: '+4915112345678:123456, 15551234567=000000',
-      AUTH_MAILER_OTP_LENGTH: '11',
+      AUTH_MAILER_OTP_LENGTH: '10',
       AUTH_SMS_OTP_LENGTH: '8',
     })
     expect(config).toMatchObject({
@@ -176,7 +202,7 @@ describe('the settings (11)', () => {
       rateLimitEmailSent: { amount: 10, everyMs: 60_000 },
       rateLimitSmsSent: { amount: 0 },
       passwordRequiredCharacters: ['abc', ':;', '123'],
-      mailerOtpLength: 6,
+      mailerOtpLength: 10,
       smsOtpLength: 8,
     })
     expect([...config.smsTestOtp]).toEqual([
@@ -195,7 +221,7 @@ describe('the settings (11)', () => {
       .filter(({ secret }) => !secret)
       .flatMap(({ env }) => env)
     const suspicious = open.filter((name) =>
-      /SECRET|_PASS$|TOKEN$|API_KEY|ACCESS_KEY|DATABASE_URL|REDIS_URL|JWT_KEYS/.test(name),
+      /SECRET|_PASS$|TOKEN$|API_KEY|ACCESS_KEY|DATABASE_URL|REDIS_URL|JWT_KEYS$/.test(name),
     )
     expect(suspicious).toEqual([])
   })

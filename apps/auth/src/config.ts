@@ -1,21 +1,24 @@
 import { type ConfigOf, defineSettings, loadConfig } from '@signet/config'
 import { KeyRing, KeySettingsError, type KeyProblem } from '@signet/jwt'
 import { accountSettings } from './config/account-settings.js'
+import { keySettings, keyTimingProblems } from './config/key-settings.js'
 import { limitSettings } from './config/limit-settings.js'
 import { messageSettings } from './config/message-settings.js'
-import { providerSettings } from './config/provider-settings.js'
+import { providerProblems, providerSettings } from './config/provider-settings.js'
 import { passwordRules } from './config/password-rules.js'
 import { serverSettings } from './config/server-settings.js'
 import { telemetrySettings } from './config/telemetry-settings.js'
 import { uiSettings } from './config/ui-settings.js'
 import { BCRYPT_MAX_BYTES } from './passwords/bcrypt.js'
+import { parsePattern } from './redirects/pattern.js'
 import { longestRandomPassword } from './passwords/password-rules.js'
 
-/** Every variable of contract section 11. Durations are milliseconds. */
+/** Every variable of docs/specification.md#configuration. Durations are milliseconds. */
 export const settings = defineSettings({
   ...serverSettings,
   ...telemetrySettings,
   ...accountSettings,
+  ...keySettings,
   ...messageSettings,
   ...limitSettings,
   ...providerSettings,
@@ -27,15 +30,39 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** Reads the settings from `env`; throws a ConfigError that lists every problem. */
 export const loadAuthConfig = (env: Environment): AuthConfig =>
-  loadConfig(settings, env, mailProblems, captchaProblems, passwordProblems, telemetryProblems, keyProblems)
+  loadConfig(
+    settings,
+    env,
+    redirectProblems,
+    providerProblems,
+    mailProblems,
+    eventProblems,
+    captchaProblems,
+    passwordProblems,
+    sessionProblems,
+    telemetryProblems,
+    keyProblems,
+  )
 
-/** The keys of the configured settings; the one place that knows which settings they are. */
+/** The keys that settings give: the secret and those of AUTH_JWT_KEYS. */
 export function createKeyRing(config: AuthConfig): KeyRing {
   return KeyRing.create({
     secret: config.jwtSecret,
     keyId: config.jwtKeyId,
     keys: config.jwtKeys,
     validMethods: config.jwtValidMethods,
+    signingAlgorithm: config.jwtSigningAlgorithm,
+  })
+}
+
+function redirectProblems({ uriAllowList }: AuthConfig): string[] {
+  return uriAllowList.flatMap((pattern) => {
+    try {
+      parsePattern(pattern)
+      return []
+    } catch (error) {
+      return [`AUTH_URI_ALLOW_LIST: ${pattern} ${error instanceof Error ? error.message : 'is no pattern'}`]
+    }
   })
 }
 
@@ -50,10 +77,16 @@ function mailProblems(config: AuthConfig): string[] {
     for (const [name, value] of Object.entries(needed))
       if (value === undefined) problems.push(`${name} is required while AUTH_EXTERNAL_EMAIL_ENABLED is true`)
   }
-  // Both together would sign in whoever claims an address at any provider (contract section 11).
+  // Both together would sign in whoever claims an address at any provider (docs/specification.md#configuration).
   if (config.mailerAutoconfirm && config.mailerAllowUnverifiedEmailSignIns)
     problems.push('AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS excludes AUTH_MAILER_AUTOCONFIRM')
   return problems
+}
+
+function eventProblems({ eventsUrl, eventsSecret }: AuthConfig): string[] {
+  return (eventsUrl === undefined) === (eventsSecret === undefined)
+    ? []
+    : ['AUTH_EVENTS_URL and AUTH_EVENTS_SECRET go together']
 }
 
 // With gRPC the service is named by the message, not by the URL, so a path is a sign of a wrong expectation.
@@ -89,20 +122,31 @@ function passwordProblems(config: AuthConfig): string[] {
   ]
 }
 
+// An access token of a session that was signed out still reads its user, so the row must outlive the token.
+function sessionProblems({ sessionsEndedRetention, jwtExp }: AuthConfig): string[] {
+  if (sessionsEndedRetention >= jwtExp) return []
+  return ['AUTH_SESSIONS_ENDED_RETENTION must not be shorter than AUTH_JWT_EXP']
+}
+
 const KEY_VARIABLES: Record<KeyProblem['setting'], string> = {
   secret: 'AUTH_JWT_SECRET',
   keyId: 'AUTH_JWT_KEY_ID',
   keys: 'AUTH_JWT_KEYS',
   validMethods: 'AUTH_JWT_VALID_METHODS',
+  signingAlgorithm: 'AUTH_JWT_SIGNING_ALGORITHM',
 }
 
 function keyProblems(config: AuthConfig): string[] {
+  const timing = keyTimingProblems(config)
   try {
     createKeyRing(config)
-    return []
+    return timing
   } catch (error) {
     if (!(error instanceof KeySettingsError)) throw error
-    return error.problems.map(({ setting, message }) => `${KEY_VARIABLES[setting]} ${message}`)
+    return [
+      ...timing,
+      ...error.problems.map(({ setting, message }) => `${KEY_VARIABLES[setting]} ${message}`),
+    ]
   }
 }
 
@@ -116,6 +160,6 @@ const UNSUPPORTED = [
   'AUTH_JWT_ADMIN_GROUP_NAME',
 ]
 
-/** Variables that are set although this server does not support them (contract section 11). */
+/** Variables that are set although this server does not support them (docs/specification.md#configuration). */
 export const unsupportedVariables = (env: Environment): string[] =>
   UNSUPPORTED.filter((name) => (env[name] ?? '') !== '')

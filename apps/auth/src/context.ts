@@ -1,19 +1,44 @@
 import { Db } from '@signet/db'
+import { Drain } from '@signet/http'
 import { createLogger, createRegistry, type Logger, type Tracing } from '@signet/telemetry'
+import { accountEventHandler } from './account-events/account-event-handler.js'
+import { accountRequestHandler } from './account-requests/account-request-handler.js'
 import { createCaptchaVerifier, type CaptchaProvider } from './captcha/captcha-verifier.js'
-import { captchaConfig, clientAddressConfig, mailConfig, rateLimitConfig, smsConfig } from './config/parts.js'
-import { createKeyRing, type AuthConfig } from './config.js'
+import {
+  allowedAudiences,
+  captchaConfig,
+  clientAddressConfig,
+  eventTarget,
+  mailConfig,
+  rateLimitConfig,
+  sendQuotaConfig,
+  smsConfig,
+} from './config/parts.js'
+import { type AuthConfig } from './config.js'
 import { createEvents } from './events.js'
-import { createMailer } from './mail/mailer.js'
+import { factorCodeHandler } from './factors/factor-codes.js'
+import { createLiveKeys } from './keys/create-keys.js'
+import { mailHandler } from './mail/mail-handler.js'
+import { createMailTransport } from './mail/mail-transport.js'
+import { type OutboxHandler } from './outbox/outbox-handler.js'
+import { registerOutboxMetrics } from './outbox/outbox-metrics.js'
+import { OutboxSender } from './outbox/outbox-sender.js'
 import { createOutbound } from './outbound/outbound.js'
 import { createPasswordHasher, type PasswordHasher } from './passwords/password-hasher.js'
+import { createMeters } from './quotas/meters.js'
+import { createSendQuotas } from './quotas/send-quotas.js'
 import { connectLimitRedis } from './rate-limits/limit-redis.js'
 import { createRateLimits } from './rate-limits/rate-limits.js'
+import { FlowCookies } from './providers/flow-cookies.js'
+import { LinkConfirmation } from './providers/link-confirmation.js'
+import { Cookies } from './requests/cookies.js'
+import { Audiences } from './requests/audiences.js'
+import { Redirects } from './redirects/redirects.js'
 import { Bearer } from './requests/bearer.js'
 import { RequestGuard } from './requests/request-guard.js'
-import { type RequestMeta } from './requests/request-meta.js'
 import { VerifiedTokens } from './requests/verified-tokens.js'
 import { createServices } from './services.js'
+import { smsHandler } from './sms/sms-handler.js'
 import { createSmsSender, type SmsProvider } from './sms/sms-sender.js'
 import { createStores } from './stores.js'
 import { uiReturnUrl } from './ui/return-url.js'
@@ -43,19 +68,21 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
   const { tracing } = ports
   const registry = createRegistry({ runtime: config.metricsEnabled })
   const events = createEvents(log, registry)
-  const keys = createKeyRing(config)
   const db = createDb(config, log, tracing)
   const stores = createStores(tablesOf(config.dbNamespace))
+  const keys = createLiveKeys({ config, db, store: stores.signingKeys, events, now })
   const redis =
     config.rateLimitRedisUrl === undefined ? undefined : connectLimitRedis(config.rateLimitRedisUrl, log)
-  const onMailRefused = (meta: RequestMeta) => events.mailRefused(meta)
-  const limits = createRateLimits(rateLimitConfig(config), { log, redis, now, onMailRefused })
+  const limits = createRateLimits(rateLimitConfig(config), { log, redis, now })
+  const quotas = createSendQuotas(sendQuotaConfig(config), {
+    meters: createMeters(redis, now),
+    onMailRefused: (meta) => events.mailRefused(meta),
+  })
   const directOutbound = createOutbound({ allowPrivateUrls: config.allowPrivateProviderUrls })
   const outbound = tracing ? tracedOutbound(directOutbound, tracing) : directOutbound
-  const mailer = createMailer({
+  const mailTransport = createMailTransport({
     config: mailConfig(config),
     outbound,
-    limit: limits.mail,
     log,
     observe: (kind, outcome) => events.mailTried(kind, outcome),
     tracing,
@@ -64,10 +91,10 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
     createSmsSender({
       config: smsConfig(config, template),
       outbound,
-      limit: limits.sms,
-      log,
       baseUrls: ports.smsUrls,
     })
+  const smsSender = smsWith(config.smsTemplate)
+  const factorSmsSender = smsWith(config.mfaPhoneTemplate)
   const captcha = createCaptchaVerifier({
     config: captchaConfig(config),
     outbound,
@@ -82,22 +109,64 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
     stores,
     keys,
     events,
-    mailer,
-    sms: smsWith(config.smsTemplate),
-    factorSms: smsWith(config.mfaPhoneTemplate),
+    log,
+    smsSender,
+    factorSmsSender,
+    quotas,
     hasher,
     limits,
     outbound,
     now,
   })
+  const audiences = new Audiences(config.jwtAud, allowedAudiences(config))
+  // How each kind of message is sent. A new kind needs its handler here, and `outbox.add` wherever one is caused.
+  const sending = { concurrency: config.outboxConcurrency, attemptMs: config.outboxAttemptTimeout }
+  const { tokens } = services
+  const eventOutbound = createOutbound({ allowPrivateUrls: true })
+  const outboxHandlers: OutboxHandler<object>[] = [
+    accountRequestHandler({ ...sending, ...services }),
+    mailHandler({ ...sending, transport: mailTransport, tokens }),
+    smsHandler({ ...sending, sender: smsSender, tokens, events }),
+    factorCodeHandler({
+      ...sending,
+      sender: factorSmsSender,
+      challenges: stores.challenges,
+      factors: stores.factors,
+      events,
+    }),
+    accountEventHandler({
+      concurrency: sending.concurrency,
+      outbound: eventOutbound,
+      target: eventTarget(config),
+      now,
+    }),
+  ]
+  const outboxSender = new OutboxSender({
+    db,
+    store: stores.outbox,
+    outbox: services.outbox,
+    audit: services.audit,
+    events,
+    now,
+    pollMs: config.outboxPollInterval,
+    handlers: outboxHandlers,
+  })
+  registerOutboxMetrics(registry, {
+    db,
+    store: stores.outbox,
+    kinds: outboxHandlers.map(({ kind }) => kind),
+    now,
+  })
   const bearer = new Bearer({
     tokens: new VerifiedTokens(keys, now),
     findCaller: (userId, sessionId) => stores.sessions.findCaller(db, userId, sessionId),
-    checkAdminSession: (sessionId) => services.sessions.checkLive(sessionId),
+    gate: services.gate,
     adminRoles: config.jwtAdminRoles,
-    defaultAud: config.jwtAud,
+    audiences,
     now,
   })
+  const cookies = new Cookies(config.apiExternalUrl)
+  const flowRules = { key: services.flowKey, lifeMs: config.flowStateExpiryDuration }
   const guard = new RequestGuard({ bearer, captcha, addresses: clientAddressConfig(config) })
 
   return {
@@ -112,18 +181,22 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
     stores,
     keys,
     limits,
-    redirects: {
-      siteUrl: config.siteUrl,
-      uriAllowList: config.uriAllowList,
-      ownPage: config.uiEnabled ? uiReturnUrl(config) : undefined,
-    },
+    outboxSender,
+    redirects: new Redirects({ ...config, ownPage: config.uiEnabled ? uiReturnUrl(config) : undefined }),
+    drain: new Drain(config.apiDrainDuration),
+    isRedisReady: redis && (() => redis.ping()),
+    cookies,
+    flowCookies: new FlowCookies({ ...flowRules, cookies }),
+    linkConfirmation: new LinkConfirmation({ ...flowRules, externalUrl: config.apiExternalUrl, now }),
+    audiences,
     bearer,
     guard,
     /** Releases what was opened, in reverse order. */
     async close() {
       if (!ports.hasher) await hasher.close()
-      await mailer.close()
+      await mailTransport.close()
       await outbound.close()
+      await eventOutbound.close()
       redis?.disconnect()
       await db.close()
       await log.close()
@@ -137,8 +210,7 @@ export const createAuthLogger = ({ logLevel: level, logFile: file }: AuthConfig)
 function createDb(config: AuthConfig, log: Logger, tracing: Tracing | undefined): Db {
   return new Db({
     connectionString: config.databaseUrl,
-    // 0 is "unlimited" (contract section 11); the pool has no word for that.
-    max: config.dbMaxPoolSize === 0 ? Number.MAX_SAFE_INTEGER : config.dbMaxPoolSize,
+    max: config.dbMaxPoolSize === 0 ? 'unlimited' : config.dbMaxPoolSize,
     applicationName: 'signet-auth',
     statementTimeoutMs: config.apiMaxRequestDuration,
     lockTimeoutMs: LOCK_TIMEOUT_MS,

@@ -2,6 +2,7 @@ import { type Logger, type MetricsRegistry } from '@signet/telemetry'
 import { Counter, Gauge } from 'prom-client'
 import { type AuditPayload } from './audit/audit.js'
 import { type MailKind, type NoticeKind } from './mail/kinds.js'
+import { type GivenUpReason } from './outbox/outbox-handler.js'
 import { type HashJob } from './passwords/hash-job.js'
 import { type RequestMeta } from './requests/request-meta.js'
 
@@ -9,9 +10,10 @@ export type Events = ReturnType<typeof createEvents>
 
 /** One function for each business event: log line and metric together, so that they cannot drift apart. */
 export function createEvents(log: Logger, registry: MetricsRegistry) {
-  const { audited, cleanedUp, mails, mailErrors, mailRefusals, hashing, statuses } = createMetrics(registry)
+  const { audited, cleanedUp, mails, mailErrors, mailRefusals, hashing, statuses, messages, givenUp } =
+    createMetrics(registry)
   return {
-    audited(payload: AuditPayload, { requestId, ip }: RequestMeta) {
+    audited(payload: AuditPayload, { requestId, ip }: Pick<RequestMeta, 'requestId' | 'ip'>) {
       audited.inc({ action: payload.action })
       log.info('audit', { request_id: requestId, ...payload, ip_address: ip })
     },
@@ -38,18 +40,56 @@ export function createEvents(log: Logger, registry: MetricsRegistry) {
     mailRefused({ route }: RequestMeta) {
       mailRefusals.inc({ path: route })
     },
+    messageSent(kind: string) {
+      messages.inc({ kind, outcome: 'sent' })
+    },
+    /** One attempt; the message is tried again, unless `messageGivenUp` follows. */
+    messageAttemptFailed(
+      kind: string,
+      message: { id: string; attempts: number },
+      requestId: string,
+      error: unknown,
+    ) {
+      messages.inc({ kind, outcome: 'failed' })
+      const { id: message_id, attempts: attempt } = message
+      log.warn('a message could not be sent', { request_id: requestId, kind, message_id, attempt, error })
+    },
+    /** Nobody will get this message. The audit log says which one it was. */
+    messageGivenUp(kind: string, reason: GivenUpReason) {
+      givenUp.inc({ kind, reason })
+    },
+    /** Both ids, so that a person who complains can be helped with what the gateway knows. */
+    smsTaken(id: string, gatewayId: string, requestId: string) {
+      log.info('the gateway took an SMS', {
+        request_id: requestId,
+        message_id: id,
+        gateway_message_id: gatewayId,
+      })
+    },
+    outboxUnreachable(kind: string, error: unknown) {
+      log.error('the outbox could not be read; its messages wait', { kind, error })
+    },
     hashing(operation: HashJob['kind'], phase: 'submitted' | 'completed') {
       hashing[operation][phase].inc()
     },
     answered(status: number, route: string) {
       statuses.inc({ code: status, http_route: route === '' ? 'unmatched' : route })
     },
+    signingKeyCreated(kid: string, alg: string) {
+      log.info('made a key to sign access tokens with', { kid, alg })
+    },
+    /** At the start, and whenever another key signs, or the set of accepted keys is another. */
+    signingKeysChanged(signer: string | undefined, published: readonly string[]) {
+      log.info('the keys of access tokens', { signer: signer ?? 'AUTH_JWT_SECRET', published })
+    },
+    signingKeyUnreadable(kid: string) {
+      log.warn('a signing key is not used: it was sealed with another AUTH_JWT_SECRET', { kid })
+    },
+    signingKeysUnavailable(error: unknown) {
+      log.warn('the signing keys could not be read', { error })
+    },
     unsupportedVariable(name: string) {
       log.warn('a variable is set that this server does not support', { variable: name })
-    },
-    /** Not a reason to stay down: the other ways in work, and `/authorize` refuses this one. */
-    providerIncomplete(provider: string, missing: readonly string[]) {
-      log.warn('a provider is switched on and lacks settings', { provider, missing })
     },
     smsUnavailable() {
       log.warn('codes by SMS cannot be sent: AUTH_SMS_PROVIDER or its credentials are missing')
@@ -60,7 +100,7 @@ export function createEvents(log: Logger, registry: MetricsRegistry) {
   }
 }
 
-/** The counters of contract 12.5, by its names. Labels hold patterns and kinds, never ids or addresses. */
+/** The counters of docs/specification.md#tracing-and-metrics, by its names. Labels hold patterns and kinds, never ids or addresses. */
 function createMetrics(registry: MetricsRegistry) {
   const counter = <L extends string = never>(name: string, help: string, ...labelNames: L[]) =>
     new Counter<L>({ name, help, labelNames, registers: [registry] })
@@ -78,6 +118,18 @@ function createMetrics(registry: MetricsRegistry) {
       'auth_email_rate_limit_counter',
       'Mails that the quota of the server refused, by route',
       'path',
+    ),
+    messages: counter(
+      'auth_outbox_attempts_total',
+      'Attempts to send a message of the outbox, by kind and outcome',
+      'kind',
+      'outcome',
+    ),
+    givenUp: counter(
+      'auth_outbox_given_up_total',
+      'Messages that were not delivered and never will be, by kind and reason',
+      'kind',
+      'reason',
     ),
     hashing: {
       hash: {

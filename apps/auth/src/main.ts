@@ -12,6 +12,18 @@ async function migrate() {
   await migrateDatabase(loadAuthConfig(environment()), print)
 }
 
+const keys = {
+  summary: 'List, rotate and retire the keys of access tokens; `keys help` says how.',
+  takesArguments: true,
+  async run(argv: readonly string[]) {
+    const { runKeysCommand } = await import('./keys/keys-command.js')
+    process.exitCode = await runKeysCommand(() => loadAuthConfig(environment()), argv, {
+      out: print,
+      err: (text) => void process.stderr.write(`${text}\n`),
+    })
+  },
+}
+
 await runCommandLine(
   {
     service,
@@ -21,6 +33,7 @@ await runCommandLine(
         run: () => runService(() => serve(environment())),
       },
       migrate: { summary: 'Bring the database to the schema of this version.', run: migrate },
+      keys,
     },
     fallback: {
       summary: 'Migrate, then serve.',

@@ -22,16 +22,21 @@ export async function serve(env: Environment): Promise<Service> {
   }
   try {
     tellDoubts(context, env)
+    // So that the first request finds a key, and the first reader of the JWK Set too. Without a database it comes later.
+    await context.keys.forSigning().catch(() => undefined)
     metrics = await startMetrics(config, context.registry, log)
+    // Ends after the listener, so that the last answers' messages still go out.
+    open.push(context.outboxSender.start())
     const listener = await listen(createApp(context), {
       port: config.apiPort,
       host: config.apiHost,
       setting: 'AUTH_API_PORT',
+      drain: context.drain,
     })
     open.push(() => listener.close())
     if (config.dbCleanupEnabled) open.push(context.cleanup.start())
     context.events.started(listener.port)
-    return { close }
+    return { drain: context.drain, close }
   } catch (error) {
     await close()
     throw error
@@ -39,8 +44,7 @@ export async function serve(env: Environment): Promise<Service> {
 }
 
 /** What is probably not meant, and no reason to stay down. */
-function tellDoubts({ config, events, providers }: AuthContext, env: Environment): void {
+function tellDoubts({ config, events }: AuthContext, env: Environment): void {
   for (const name of unsupportedVariables(env)) events.unsupportedVariable(name)
-  for (const { provider, missing } of providers.incomplete) events.providerIncomplete(provider, missing)
   if (config.phoneEnabled && smsConfig(config, '').gateway === undefined) events.smsUnavailable()
 }

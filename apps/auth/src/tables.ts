@@ -3,18 +3,25 @@ const NAMES = {
   userCounts: 'user_counts',
   identities: 'identities',
   sessions: 'sessions',
-  refreshTokens: 'refresh_tokens',
-  amrClaims: 'amr_claims',
   oneTimeTokens: 'one_time_tokens',
-  unsentMessages: 'unsent_messages',
+  pendingSignUps: 'pending_sign_ups',
+  codeAttempts: 'code_attempts',
+  messageRequests: 'message_requests',
+  outbox: 'outbox',
   flowState: 'flow_state',
   mfaFactors: 'mfa_factors',
   mfaChallenges: 'mfa_challenges',
+  signInAttempts: 'sign_in_attempts',
+  knownNetworks: 'known_networks',
+  signingKeys: 'signing_keys',
   auditLogEntries: 'audit_log_entries',
 } as const
 
-/** Full table names for SQL. They come from the validated namespace and nothing else (contract 13.1). */
+/** Full table names for SQL. They come from the validated namespace and nothing else (docs/specification.md#data-at-rest). */
 export type Tables = Readonly<Record<keyof typeof NAMES, string>>
+
+/** The function that writes an account event into the outbox, as its migration names it. */
+export const tellFunction = (t: Tables): string => t.users.replace(/users$/, 'tell_account_event')
 
 /** `ns` makes `ns_`; PostgreSQL folds unquoted names to lower case, and so do we. */
 export const tablePrefix = (namespace: string): string =>

@@ -20,7 +20,7 @@ const admin: CallOptions = { token: serviceToken() }
 
 const versioned: CallOptions = { ...admin, versioned: true }
 
-describe('PUT /admin/users/{id} (1.21)', () => {
+describe('PUT /admin/users/{id}', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({
@@ -31,7 +31,7 @@ describe('PUT /admin/users/{id} (1.21)', () => {
   afterAll(() => server.close())
   const update = (id: string, body: Json, options = admin) => put(server, `/admin/users/${id}`, body, options)
 
-  it('takes an empty body for no change (0.1), and refuses metadata that no token could carry', async () => {
+  it('takes an empty body for no change, and refuses metadata that no token could carry', async () => {
     const { user } = await aUser(server)
     const unchanged = await put(server, `/admin/users/${user.id}`, undefined, admin)
     expect([unchanged.status, unchanged.body['id']]).toEqual([200, user.id])
@@ -84,7 +84,7 @@ describe('PUT /admin/users/{id} (1.21)', () => {
     expect(updated.body['is_anonymous']).toBe(false)
   })
 
-  it('sets the password for versioned requests only, by the rules, and ends all sessions (0.2)', async () => {
+  it('sets the password for versioned requests only, by the rules, and ends all sessions', async () => {
     const user = await aUser(server)
     expect((await update(user.user.id, { password: 'ignored password' })).status).toBe(200)
     const signIn = (password: string) =>
@@ -133,7 +133,7 @@ describe('PUT /admin/users/{id} (1.21)', () => {
   })
 })
 
-describe('DELETE /admin/users/{id} (1.21)', () => {
+describe('DELETE /admin/users/{id}', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({ AUTH_MAILER_AUTOCONFIRM: 'true' })

@@ -7,7 +7,7 @@ import { serviceToken } from './support/tokens.js'
 
 const admin: CallOptions = { token: serviceToken() }
 
-describe('POST /admin/users (1.21)', () => {
+describe('POST /admin/users', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({ AUTH_DISABLE_SIGNUP: 'true' })

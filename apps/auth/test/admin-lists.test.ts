@@ -5,7 +5,7 @@ import { serviceToken } from './support/tokens.js'
 
 const admin: CallOptions = { token: serviceToken() }
 
-describe('GET /admin/users and /admin/audit (1.21)', () => {
+describe('GET /admin/users and /admin/audit', () => {
   let server: TestServer
   const emails: string[] = []
   beforeAll(async () => {

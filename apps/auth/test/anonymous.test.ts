@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { anEmail, expectError, mailTo, PASSWORD, post, put } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 
-describe('anonymous users (1.5)', () => {
+describe('anonymous users', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({ AUTH_EXTERNAL_ANONYMOUS_USERS_ENABLED: 'true' })
@@ -30,7 +30,7 @@ describe('anonymous users (1.5)', () => {
     })
   })
 
-  it('change at once while addresses count as confirmed (5.4 rule 5)', async () => {
+  it('change at once while addresses count as confirmed', async () => {
     const open = await startServer({
       AUTH_EXTERNAL_ANONYMOUS_USERS_ENABLED: 'true',
       AUTH_MAILER_AUTOCONFIRM: 'true',
@@ -50,7 +50,7 @@ describe('anonymous users (1.5)', () => {
     }
   })
 
-  it('have a bucket of their own (12.1)', async () => {
+  it('have a bucket of their own', async () => {
     const limited = await startServer({
       AUTH_EXTERNAL_ANONYMOUS_USERS_ENABLED: 'true',
       AUTH_RATE_LIMIT_HEADER: 'X-Client',

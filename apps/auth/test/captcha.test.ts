@@ -6,7 +6,7 @@ import { anEmail, expectError, mailTo, PASSWORD, post, type Json } from './suppo
 import { startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
-describe('CAPTCHA (9.2)', () => {
+describe('CAPTCHA', () => {
   const asked: URLSearchParams[] = []
   const service = createServer((req, res) => {
     let text = ''
@@ -65,7 +65,7 @@ describe('CAPTCHA (9.2)', () => {
   })
 
   it.each([
-    ['/token?grant_type=refresh_token', { refresh_token: 'x'.repeat(43) }, 'refresh_token_not_found'],
+    ['/token?grant_type=refresh_token', { refresh_token: 'A'.repeat(72) }, 'refresh_token_not_found'],
     ['/token?grant_type=pkce', { auth_code: 'x', code_verifier: 'y' }, 'flow_state_not_found'],
     ['/verify', { type: 'signup', email: 'a@example.com', token: '000000' }, 'otp_expired'],
   ])('%s does not ask', async (path, body, code) => {
@@ -78,7 +78,7 @@ describe('CAPTCHA (9.2)', () => {
     expectError(await post(server, '/signup', body, { token: 'forged' }), 400, 'captcha_failed')
   })
 
-  it('a recovery that is refused leaves nothing behind; one with a foreign target goes to the site (0.6, 12.2)', async () => {
+  it('a recovery that is refused leaves nothing behind; one with a foreign target goes to the site', async () => {
     const email = anEmail()
     const { body } = await post(
       server,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { freePort } from '@signet/local'
+import { leasePort } from '@signet/local'
 import { createTestDatabase, startOtlpCollector, waitFor, type TestDatabase } from '@signet/testkit'
 import pg from 'pg'
 import { anEmail, PASSWORD, post } from './support/api.js'
@@ -92,7 +92,7 @@ describe('the commands of the process (15)', () => {
   )
 
   it('without an argument migrates and serves; two replicas may start on one empty database at once', async () => {
-    const ports = [await freePort(), await freePort()]
+    const ports = [await leasePort(), await leasePort()]
     const replicas = ports.map((port) => start([], environment(port)))
     await Promise.all(ports.map(untilHealthy))
     for (const { child } of replicas) child.kill('SIGTERM')
@@ -101,10 +101,12 @@ describe('the commands of the process (15)', () => {
   })
 
   it('lets a request that is under way end before it stops, and takes no new ones', async () => {
-    const port = await freePort()
+    const port = await leasePort()
     const autoconfirm = { AUTH_EXTERNAL_EMAIL_ENABLED: 'true', AUTH_MAILER_AUTOCONFIRM: 'true' }
     const smtp = { AUTH_SMTP_HOST: '127.0.0.1', AUTH_SMTP_PORT: '1', AUTH_SMTP_ADMIN_EMAIL: 'a@example.com' }
-    const { child, ended } = start([], { ...environment(port), ...autoconfirm, ...smtp })
+    // The request waits for a lock, for which it has 5 s; the drain before the listener closes has a test of its own.
+    const drain = { AUTH_API_DRAIN_DURATION: '0' }
+    const { child, ended } = start([], { ...environment(port), ...autoconfirm, ...smtp, ...drain })
     await untilHealthy(port)
     const server = { url: `http://127.0.0.1:${port}` }
     const { body } = await post(server, '/signup', { email: anEmail(), password: PASSWORD })
@@ -136,8 +138,8 @@ describe('the commands of the process (15)', () => {
     }
   })
 
-  it('sends traces over gRPC, where that is asked for, and the rest of them when it stops (12.4)', async () => {
-    const [port, collector] = [await freePort(), await startOtlpCollector()]
+  it('sends traces over gRPC, where that is asked for, and the rest of them when it stops', async () => {
+    const [port, collector] = [await leasePort(), await startOtlpCollector()]
     try {
       const { child, ended } = start([], {
         ...environment(port),
@@ -157,7 +159,7 @@ describe('the commands of the process (15)', () => {
     }
   })
 
-  it('names the protocol of the collector that it does not speak, and those that it does (12.4)', async () => {
+  it('names the protocol of the collector that it does not speak, and those that it does', async () => {
     const { code, stderr } = await start([], { ...environment(), OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' })
       .ended
     expect(code).toBe(1)
@@ -165,7 +167,7 @@ describe('the commands of the process (15)', () => {
   })
 
   it('reads .env, below the environment, and warns of variables that are not supported (11)', async () => {
-    const port = await freePort()
+    const port = await leasePort()
     const { PORT: _, ...rest } = environment()
     writeFileSync(
       join(folder, '.env'),

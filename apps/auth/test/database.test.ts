@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createTestDatabase } from '@signet/testkit'
 import pg from 'pg'
 import { migrateDatabase } from '../src/migrations.js'
-import { aUser, get, post } from './support/api.js'
-import { startServer, type TestServer } from './support/server.js'
+import { anEmail, aUser, get, PASSWORD, post } from './support/api.js'
+import { NO_EMAIL_GAPS, startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-describe('migrations (13.1)', () => {
+describe('migrations', () => {
   it('are safe for replicas that start at the same time, and say what they did once', async () => {
     const database = await createTestDatabase({ key: 'auth:empty', migrate: () => Promise.resolve() })
     try {
@@ -47,9 +47,9 @@ describe('migrations (13.1)', () => {
   })
 })
 
-describe('what is stored (13.3)', () => {
+describe('what is stored', () => {
   it('holds no token, code or password in clear', async () => {
-    const server = await startServer({ AUTH_SMTP_MAX_FREQUENCY: '0' })
+    const server = await startServer({ ...NO_EMAIL_GAPS })
     try {
       const user = await aUser(server)
       await post(server, '/recover', { email: user.email })
@@ -78,7 +78,7 @@ describe('what is stored (13.3)', () => {
   })
 })
 
-describe('the clean-up (13.4)', () => {
+describe('the clean-up', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({
@@ -99,30 +99,22 @@ describe('the clean-up (13.4)', () => {
     await server.context.cleanup.run()
   }
 
-  it('deletes revoked refresh tokens after 24 hours, and never an active one', async () => {
-    const user = await aUser(server)
-    await post(server, '/token?grant_type=refresh_token', { refresh_token: user.refresh_token })
-    await cleanUpAfter(DAY)
-    expect(await count('refresh_tokens', user.user.id)).toBe(2)
-    await cleanUpAfter(1)
-    expect(await count('refresh_tokens', user.user.id)).toBe(1)
-  })
-
-  it('deletes sessions 24 hours after logout and 72 hours past their end', async () => {
-    const [loggedOut, ended] = [await aUser(server), await aUser(server)]
+  it('deletes sessions a month after their end was recorded and 72 hours past their time, and never a live one', async () => {
+    const [loggedOut, ended, live] = [await aUser(server), await aUser(server), await aUser(server)]
     await post(server, '/logout', undefined, { token: loggedOut.access_token })
     await server.context.db.query('update sessions set not_after = $2 where user_id = $1', [
       ended.user.id,
       server.clock.now(),
     ])
-    await cleanUpAfter(DAY)
-    expect(await count('sessions', loggedOut.user.id)).toBe(1)
-    await cleanUpAfter(1)
-    expect(await count('sessions', loggedOut.user.id)).toBe(0)
-    await cleanUpAfter(2 * DAY - 1)
+    await cleanUpAfter(3 * DAY)
     expect(await count('sessions', ended.user.id)).toBe(1)
     await cleanUpAfter(1)
     expect(await count('sessions', ended.user.id)).toBe(0)
+    await cleanUpAfter(27 * DAY - 1)
+    expect(await count('sessions', loggedOut.user.id)).toBe(1)
+    await cleanUpAfter(1)
+    expect(await count('sessions', loggedOut.user.id)).toBe(0)
+    expect(await count('sessions', live.user.id)).toBe(1)
   })
 
   it('deletes flows, challenges and unverified factors after a day', async () => {
@@ -160,10 +152,42 @@ describe('the clean-up (13.4)', () => {
     expect(await count('users', user.user.id)).toBe(1)
   })
 
+  it('deletes entries of the audit log and users who never confirmed after the times that are set, and nobody else', async () => {
+    const forgetful = await startServer({
+      AUTH_AUDIT_LOG_RETENTION: '240h',
+      AUTH_UNCONFIRMED_USER_RETENTION: '48h',
+    })
+    try {
+      const { context, clock } = forgetful
+      const user = await aUser(forgetful)
+      const stranger = anEmail()
+      await post(forgetful, '/signup', { email: stranger, password: PASSWORD })
+      await post(forgetful, '/admin/users', { email: anEmail() }, { token: serviceToken() })
+      const left = async (table: string) =>
+        (await context.db.query<{ n: number }>(`select count(*)::int as n from ${table}`)).rows[0]?.n
+      const cleanUpAt = async (ms: number) => {
+        clock.advance(ms)
+        await context.cleanup.run()
+      }
+      await cleanUpAt(2 * DAY)
+      expect(await left('users')).toBe(3)
+      await cleanUpAt(1)
+      const { rows } = await context.db.query<{ email: string }>('select email from users')
+      expect(rows).toHaveLength(2)
+      expect(rows.map(({ email }) => email)).toContain(user.email)
+      await cleanUpAt(8 * DAY - 1)
+      expect(await left('audit_log_entries')).toBeGreaterThan(0)
+      await cleanUpAt(1)
+      expect(await left('audit_log_entries')).toBe(0)
+    } finally {
+      await forgetful.close()
+    }
+  })
+
   it('leaves rows alone that somebody has locked, and takes them the next time', async () => {
     const user = await aUser(server)
     await post(server, '/logout', undefined, { token: user.access_token })
-    server.clock.advance(2 * DAY)
+    server.clock.advance(31 * DAY)
     await server.context.db.transaction(async (tx) => {
       await tx.query('select 1 from sessions where user_id = $1 for update', [user.user.id])
       await server.context.cleanup.run()
@@ -176,7 +200,7 @@ describe('the clean-up (13.4)', () => {
   it('runs in one process at a time', async () => {
     const user = await aUser(server)
     await post(server, '/logout', undefined, { token: user.access_token })
-    server.clock.advance(2 * DAY)
+    server.clock.advance(31 * DAY)
     await server.context.db.connection(async (connection) => {
       await connection.query(`select pg_advisory_lock(hashtextextended('signet-auth-cleanup', 0))`)
       await server.context.cleanup.run()

@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 const { enroll, raise, signIn, refresh, unenroll } = factorSteps(() => server)
 
-describe('DELETE /factors/{id} (1.20)', () => {
+describe('DELETE /factors/{id}', () => {
   it('wants aal2 for a verified factor, not for one that was only begun', async () => {
     const user = await aUser(server)
     const begun = await enroll(user, { friendly_name: 'begun' })
@@ -53,7 +53,7 @@ describe('DELETE /factors/{id} (1.20)', () => {
   })
 })
 
-describe('factors of others, for administrators (1.21)', () => {
+describe('factors of others, for administrators', () => {
   let admin: Session
   const asAdmin = () => ({ token: admin.access_token })
   beforeAll(async () => {

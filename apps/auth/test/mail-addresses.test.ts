@@ -4,14 +4,14 @@ import { startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
 const admin = { token: serviceToken() }
-/** Of the form of 0.7, and longer than SMTP lets a mailbox name be. */
+/** Of the right form, and longer than SMTP lets a mailbox name be. */
 const aLongEmail = () => anEmail().replace('@', `${'x'.repeat(65)}@`)
 const usersWith = async (server: TestServer, email: string) => {
   const { rows } = await server.context.db.query('select 1 from users where email = $1', [email])
   return rows.length
 }
 
-describe('an address that no mail can reach (2.3 email_address_invalid)', () => {
+describe('an address that no mail can reach', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer()
@@ -53,7 +53,7 @@ describe('an address that no mail can reach (2.3 email_address_invalid)', () => 
   })
 })
 
-describe('an address that is not on the list of AUTH_EXTERNAL_EMAIL_AUTHORIZED_ADDRESSES (10.4)', () => {
+describe('an address that is not on the list of AUTH_EXTERNAL_EMAIL_AUTHORIZED_ADDRESSES', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({ AUTH_EXTERNAL_EMAIL_AUTHORIZED_ADDRESSES: 'ann@example.com' })

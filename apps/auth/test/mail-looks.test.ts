@@ -19,6 +19,7 @@ const variables: MailVariables = {
   oldEmail: `old-${LONG}`,
   sendingTo: LONG,
   confirmationUrl: `https://auth.example.com/verify?token=pkce_${'c'.repeat(64)}&type=signup&redirect_to=${'d'.repeat(300)}`,
+  recoveryUrl: `https://auth.example.com/ui/forgot?long=${'e'.repeat(200)}`,
   token: '1234567890',
   tokenHash: 'c'.repeat(64),
   phone: '4915100000001',
@@ -74,7 +75,7 @@ describeInBrowser('the built-in mails in Chromium', () => {
 
   /** Link and code are there to be seen, and in the plain text as well. */
   async function expectContent(kind: (typeof kinds)[number], { text = '' }: RenderedMail): Promise<void> {
-    const { button, code = false, heading } = contents[kind]
+    const { button, code = false, heading, recovery } = contents[kind]
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(heading)
     expect(text).toContain(heading)
     const links = page.locator(`a[href="${variables.confirmationUrl ?? ''}"]`)
@@ -82,6 +83,10 @@ describeInBrowser('the built-in mails in Chromium', () => {
     if (button !== undefined) {
       expect(await page.getByRole('link', { name: button }).isVisible()).toBe(true)
       expect(text).toContain(variables.confirmationUrl)
+    }
+    if (recovery !== undefined) {
+      expect(await page.getByRole('link', { name: recovery }).isVisible()).toBe(true)
+      expect(text).toContain(variables.recoveryUrl)
     }
     expect(await page.getByText('1234567890', { exact: true }).isVisible()).toBe(code)
     expect(text.includes('1234567890')).toBe(code)

@@ -7,7 +7,7 @@ const NEW_PASSWORD = 'a better horse battery'
 const signIn = (server: TestServer, email: string, password: string) =>
   post(server, '/token?grant_type=password', { email, password })
 
-describe('reauthentication (1.15 and 7)', () => {
+describe('reauthentication', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({ AUTH_SECURITY_UPDATE_PASSWORD_REQUIRE_REAUTHENTICATION: 'true' })
@@ -97,7 +97,7 @@ describe('AUTH_SECURITY_REAUTHENTICATION_GRACE (7)', () => {
   })
 })
 
-describe('the current password (1.13)', () => {
+describe('the current password', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({ AUTH_SECURITY_UPDATE_PASSWORD_REQUIRE_CURRENT_PASSWORD: 'true' })

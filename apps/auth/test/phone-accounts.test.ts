@@ -14,7 +14,7 @@ describe('phone numbers', () => {
   })
   afterAll(() => server.close())
 
-  it('sign up, confirm and sign in with a test code, without any gateway (5.5)', async () => {
+  it('sign up, confirm and sign in with a test code, without any gateway', async () => {
     const signedUp = await post(server, '/signup', { phone: `+${phone}`, password: PASSWORD })
     expect(signedUp.body).toMatchObject({
       phone,
@@ -68,7 +68,7 @@ describe('phone numbers', () => {
     )
   })
 
-  it('is a sign-up in the audit log the first time and a login after that (12.2)', async () => {
+  it('is a sign-up in the audit log the first time and a login after that', async () => {
     const number = '4915100000002'
     const actionsOf = async (id: unknown) => {
       const { rows } = await server.context.db.query<{ action: string }>(
@@ -88,7 +88,7 @@ describe('phone numbers', () => {
     expect(await actionsOf(id)).toEqual(['user_signedup', 'login'])
   })
 
-  it('refuses half a challenge, although a code by SMS ends no flow (1.0)', async () => {
+  it('refuses half a challenge, although a code by SMS ends no flow', async () => {
     const body = { phone, code_challenge: 'x'.repeat(43) }
     expectError(await post(server, '/otp', body), 400, 'validation_failed')
   })
@@ -106,7 +106,7 @@ describe('phone numbers that count as confirmed (AUTH_SMS_AUTOCONFIRM)', () => {
   })
   afterAll(() => server.close())
 
-  it('change at once, with a notice from the second number on (1.13 and 10.1)', async () => {
+  it('change at once, with a notice from the second number on', async () => {
     const { email, access_token: token } = await aUser(server)
     const [first, second] = [aPhone(), aPhone()]
     const change = (phone: string) => put(server, '/user', { phone }, { token })

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { anEmail, aUser, expectError, get, mailTo, PASSWORD, post, put, type Json } from './support/api.js'
-import { SITE, startServer, type TestServer } from './support/server.js'
+import { NO_EMAIL_GAPS, SITE, startServer, type TestServer } from './support/server.js'
 import { claimsOf } from './support/tokens.js'
 
 const aFlow = (method: 's256' | 'S256' | 'plain' = 's256') => {
@@ -13,7 +13,7 @@ const aFlow = (method: 's256' | 'S256' | 'plain' = 's256') => {
 describe('PKCE in mail flows (6)', () => {
   let server: TestServer
   beforeAll(async () => {
-    server = await startServer({ AUTH_SMTP_MAX_FREQUENCY: '0', AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0' })
+    server = await startServer({ ...NO_EMAIL_GAPS, AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0' })
   })
   afterAll(() => server.close())
 
@@ -58,11 +58,18 @@ describe('PKCE in mail flows (6)', () => {
     expect(answers.filter(({ status }) => status === 404)).toHaveLength(7)
   })
 
-  it('refuses a wrong verifier without spending the code, and an expired code', async () => {
+  it('refuses a wrong verifier, which spends the code, whoever holds the right one', async () => {
     const { verifier, request } = aFlow()
     const { token } = await signUp(request)
     const code = (await follow(token)).searchParams.get('code')
     expectError(await exchange(code, 'x'.repeat(43)), 400, 'bad_code_verifier')
+    expectError(await exchange(code, verifier), 404, 'flow_state_not_found')
+  })
+
+  it('refuses an expired code', async () => {
+    const { verifier, request } = aFlow()
+    const { token } = await signUp(request)
+    const code = (await follow(token)).searchParams.get('code')
     server.clock.advance(300_000)
     expectError(await exchange(code, verifier), 422, 'flow_state_expired')
   })
@@ -90,15 +97,43 @@ describe('PKCE in mail flows (6)', () => {
     expect((await follow(token)).searchParams.get('code')).not.toBeNull()
   })
 
-  it('reports flow_state_not_found when no flow waits, and keeps the link', async () => {
+  it('opens no session for who has the link without the verifier, and the link still works', async () => {
+    const { verifier, request } = aFlow()
+    const { token } = await signUp(request)
+    const bare = String(token).replace('pkce_', '')
+    for (const stolen of [{ token_hash: token }, { token }, { token_hash: bare }])
+      expectError(await post(server, '/verify', { type: 'signup', ...stolen }), 400, 'bad_code_verifier')
+    const body = { type: 'signup', token_hash: token, code_verifier: verifier }
+    expect((await post(server, '/verify', body)).status).toBe(200)
+  })
+
+  it('spends a link that comes with a wrong verifier, also when many try at once', async () => {
+    const { verifier, request } = aFlow()
+    const { token } = await signUp(request)
+    const verify = (code_verifier: string) =>
+      post(server, '/verify', { type: 'signup', token_hash: token, code_verifier })
+    const guesses = await Promise.all(Array.from({ length: 6 }, (_, i) => verify(`${i}`.repeat(43))))
+    expect(guesses.map(({ status }) => status).sort()).toEqual([400, 403, 403, 403, 403, 403])
+    expectError(await verify(verifier), 403, 'otp_expired')
+  })
+
+  it('takes the code that a person types in without a verifier, as clients send it, but no wrong one', async () => {
     const { request } = aFlow()
-    const { token, email } = await signUp(request)
-    await server.context.db.query(
-      'delete from flow_state where user_id = (select id from users where email = $1)',
-      [email],
-    )
-    expect((await follow(token)).searchParams.get('error_code')).toBe('flow_state_not_found')
-    expect((await post(server, '/verify', { type: 'signup', token_hash: token })).status).toBe(200)
+    const first = await signUp(request)
+    const typed = { type: 'email', email: first.email, token: first.code }
+    expect((await post(server, '/verify', typed)).status).toBe(200)
+    const second = await signUp(request)
+    const wrong = { type: 'email', email: second.email, token: second.code, code_verifier: 'x'.repeat(43) }
+    expectError(await post(server, '/verify', wrong), 400, 'bad_code_verifier')
+  })
+
+  it('gives the code of a link to who asked for that very message, not to who asked last', async () => {
+    const [owner, thief] = [aFlow(), aFlow()]
+    const { email, token } = await signUp(owner.request)
+    await post(server, '/signup', { email, password: 'of the thief', ...thief.request })
+    const landed = await follow(token)
+    const code = landed.searchParams.get('code')
+    expect((await exchange(code, owner.verifier)).status).toBe(200)
   })
 
   it.each<[string, string, string, string]>([

@@ -5,7 +5,7 @@ import { startServer, type TestServer } from './support/server.js'
 
 const REUSE_INTERVAL_MS = 10_000
 
-describe('the refresh grant (4.2)', () => {
+describe('the refresh grant', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({
@@ -22,13 +22,18 @@ describe('the refresh grant (4.2)', () => {
     expect(answer.status).toBe(200)
     return (answer.body as Session).refresh_token
   }
-  const activeTokens = async (userId: string): Promise<number> => {
-    const { rows } = await server.context.db.query<{ active: number }>(
-      'select count(*)::int as active from refresh_tokens where user_id = $1 and not revoked',
+  const liveSessions = async (userId: string): Promise<number> => {
+    const { rows } = await server.context.db.query<{ live: number }>(
+      'select count(*)::int as live from sessions where user_id = $1 and revoked_at is null',
       [userId],
     )
-    return rows[0]?.active ?? -1
+    return rows[0]?.live ?? -1
   }
+
+  /** The outbox's sender asks the database whenever it likes. */
+  const refreshStatements = (query: { mock: { calls: unknown[][] } }): number =>
+    query.mock.calls.filter(([statement]) => (statement as { name?: string }).name?.startsWith('refresh'))
+      .length
 
   it('swaps the token and issues a token of the same session, aal and amr', async () => {
     const user = await aUser(server)
@@ -40,7 +45,7 @@ describe('the refresh grant (4.2)', () => {
     const [before, after] = [claimsOf(user.access_token), claimsOf(String(answer.body['access_token']))]
     expect(after).toEqual({ ...before, iat: Number(before['iat']) + 5, exp: Number(before['exp']) + 5 })
     expect(answer.body['refresh_token']).not.toBe(user.refresh_token)
-    expect(answer.body['refresh_token']).toMatch(/^[\w-]{13,}$/)
+    expect(answer.body['refresh_token']).toMatch(/^[\w-]{72}$/)
   })
 
   it('gives the same child for the parent of the active token inside the interval, and creates nothing', async () => {
@@ -48,7 +53,7 @@ describe('the refresh grant (4.2)', () => {
     const next = await child(user.refresh_token)
     server.clock.advance(REUSE_INTERVAL_MS)
     expect(await child(user.refresh_token)).toBe(next)
-    expect(await activeTokens(user.user.id)).toBe(1)
+    expect(await liveSessions(user.user.id)).toBe(1)
     expect(await child(next)).not.toBe(next)
   })
 
@@ -58,7 +63,7 @@ describe('the refresh grant (4.2)', () => {
     server.clock.advance(REUSE_INTERVAL_MS + 1)
     expectError(await refresh(user.refresh_token), 400, 'refresh_token_already_used')
     expectError(await refresh(next), 400, 'refresh_token_already_used')
-    expect(await activeTokens(user.user.id)).toBe(0)
+    expect(await liveSessions(user.user.id)).toBe(0)
   })
 
   it('takes a grandparent for an attack even inside the interval; its end outlives the failed request', async () => {
@@ -66,7 +71,7 @@ describe('the refresh grant (4.2)', () => {
     const parent = await child(user.refresh_token)
     const newest = await child(parent)
     expectError(await refresh(user.refresh_token), 400, 'refresh_token_already_used')
-    expect(await activeTokens(user.user.id)).toBe(0)
+    expect(await liveSessions(user.user.id)).toBe(0)
     for (const token of [user.refresh_token, parent, newest])
       expectError(await refresh(token), 400, 'refresh_token_already_used')
     expect(server.lines).toContainEqual(
@@ -77,12 +82,12 @@ describe('the refresh grant (4.2)', () => {
     )
   })
 
-  it('ends 20 parallel exchanges of one token in 20 good answers, one child and one active token', async () => {
+  it('ends 20 parallel exchanges of one token in 20 good answers, and one child', async () => {
     const user = await aUser(server)
     const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(user.refresh_token)))
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200))
     expect(new Set(answers.map(({ body }) => body['refresh_token'])).size).toBe(1)
-    expect(await activeTokens(user.user.id)).toBe(1)
+    expect(await liveSessions(user.user.id)).toBe(1)
     expect((await refresh(answers[0]?.body['refresh_token'])).status).toBe(200)
   })
 
@@ -95,17 +100,15 @@ describe('the refresh grant (4.2)', () => {
     )
     expect(answers.filter((_, index) => index % 2 === 0).every(({ status }) => status === 400)).toBe(true)
     expect(answers.every(({ status }) => status === 200 || status === 400)).toBe(true)
-    expect(await activeTokens(user.user.id)).toBe(0)
+    expect(await liveSessions(user.user.id)).toBe(0)
   })
 
   it('does not report the token of a session that was logged out as an attack', async () => {
     const user = await aUser(server)
+    await child(await child(user.refresh_token))
     await post(server, '/logout', undefined, { token: user.access_token })
     const before = server.lines.length
-    const answer = await post(server, '/token?grant_type=refresh_token', {
-      refresh_token: user.refresh_token,
-    })
-    expectError(answer, 400, 'refresh_token_already_used')
+    expectError(await refresh(user.refresh_token), 400, 'refresh_token_not_found')
     expect(server.lines.slice(before).filter(({ msg }) => msg.includes('reuse'))).toEqual([])
   })
 
@@ -125,12 +128,13 @@ describe('the refresh grant (4.2)', () => {
     ['missing', undefined],
     ['empty', ''],
     ['short', 'abc'],
+    ['too short', 'A'.repeat(71)],
     ['garbage', '🤷'.repeat(20)],
     ['too long', 'x'.repeat(10_000)],
   ])('refuses a %s token as validation_failed', async (_, token) => {
     const query = jest.spyOn(server.context.db, 'query')
     expectError(await refresh(token), 400, 'validation_failed')
-    expect(query).not.toHaveBeenCalled()
+    expect(refreshStatements(query)).toBe(0)
     query.mockRestore()
   })
 
@@ -139,15 +143,22 @@ describe('the refresh grant (4.2)', () => {
     const query = jest.spyOn(server.context.db, 'query')
     const transaction = jest.spyOn(server.context.db, 'transaction')
     await refresh(user.refresh_token)
-    expect([query.mock.calls.length, transaction.mock.calls.length]).toEqual([1, 0])
+    expect([refreshStatements(query), transaction.mock.calls.length]).toEqual([1, 0])
     await refresh(user.refresh_token)
-    expect([query.mock.calls.length, transaction.mock.calls.length]).toEqual([3, 0])
+    expect([refreshStatements(query), transaction.mock.calls.length]).toEqual([3, 0])
     query.mockRestore()
     transaction.mockRestore()
   })
 
+  it('refuses a counter that no session reaches, before asking the database', async () => {
+    const token = Buffer.concat([Buffer.alloc(16), Buffer.alloc(6, 255), Buffer.alloc(32)]).toString(
+      'base64url',
+    )
+    expectError(await refresh(token), 400, 'validation_failed')
+  })
+
   it('refuses an unknown token', async () => {
-    expectError(await refresh('A'.repeat(43)), 400, 'refresh_token_not_found')
+    expectError(await refresh('A'.repeat(72)), 400, 'refresh_token_not_found')
   })
 
   it('refuses a banned user with 400, so that clients do not retry', async () => {
@@ -167,7 +178,7 @@ describe('the refresh grant (4.2)', () => {
     expectError(answer, 409, 'conflict')
   })
 
-  it('writes token_refreshed and token_revoked to the audit log (12.2)', async () => {
+  it('writes token_refreshed and token_revoked to the audit log', async () => {
     const user = await aUser(server)
     await child(user.refresh_token)
     const { rows } = await server.context.db.query(
@@ -182,7 +193,7 @@ describe('the refresh grant (4.2)', () => {
   })
 })
 
-describe('refresh with rotation disabled (4.2 case 4)', () => {
+describe('refresh with rotation disabled', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({
@@ -205,7 +216,7 @@ describe('refresh with rotation disabled (4.2 case 4)', () => {
   })
 })
 
-describe('session limits (4.3)', () => {
+describe('session limits', () => {
   const servers: TestServer[] = []
   const start = async (env: Record<string, string>) => {
     const server = await startServer({ AUTH_MAILER_AUTOCONFIRM: 'true', ...env })

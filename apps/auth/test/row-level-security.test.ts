@@ -1,17 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { KeyRing, verifyJwt } from '@signet/jwt'
+import { JwksClient, verifyJwt } from '@signet/jwt'
 import { aUser } from './support/api.js'
-import { JWT_SECRET, startServer, type TestServer } from './support/server.js'
+import { startServer, type TestServer } from './support/server.js'
 
 const page = readFileSync(new URL('../docs/row-level-security.md', import.meta.url), 'utf8')
 const statements = [...page.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql]) => sql ?? '')
 
 describe('the row-level security example of the documents', () => {
   let server: TestServer
-  const keys = KeyRing.create({ secret: JWT_SECRET })
+  let keys: JwksClient
   beforeAll(async () => {
     server = await startServer({ AUTH_MAILER_AUTOCONFIRM: 'true' })
+    keys = new JwksClient({ url: `${server.url}/.well-known/jwks.json` })
     const { db } = server.context
     for (const sql of statements)
       await db.query(sql.replace(/create role (\w+) nologin;/g, createRoleUnlessThere))

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { anEmail, aPhone, aUser, expectError, get, PASSWORD, post, type Json } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 
-describe('POST /signup with autoconfirm (1.4 step 6)', () => {
+describe('POST /signup with autoconfirm', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({
@@ -44,7 +44,7 @@ describe('POST /signup with autoconfirm (1.4 step 6)', () => {
     expectError(again, 400, 'user_already_exists', /^User already registered/)
   })
 
-  it('signs up an anonymous user with exactly the given data and no identity (1.5)', async () => {
+  it('signs up an anonymous user with exactly the given data and no identity', async () => {
     const { status, body } = await post(server, '/signup', { data: { theme: 'dark' } })
     expect(status).toBe(200)
     expect(body['user']).toMatchObject({

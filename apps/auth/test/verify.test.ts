@@ -23,7 +23,7 @@ const follow = (server: TestServer, token: unknown, type = 'signup', query = '')
   get(server, `/verify?type=${type}&token=${String(token)}${query}`)
 const fragmentOf = (location: string | null) => new URLSearchParams((location ?? '').split('#').at(-1))
 
-describe('GET /verify (1.7)', () => {
+describe('GET /verify', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer()
@@ -62,7 +62,7 @@ describe('GET /verify (1.7)', () => {
     ).toMatch(new RegExp(`^${SITE}#access_token=`))
   })
 
-  it('works once, and tells used, unknown and foreign tokens apart in nothing (5.3)', async () => {
+  it('works once, and tells used, unknown and foreign tokens apart in nothing', async () => {
     const { token } = await signUp(server)
     expect((await follow(server, token)).headers.get('location')).toContain('access_token')
     const locations = await Promise.all([
@@ -140,7 +140,7 @@ describe('GET /verify (1.7)', () => {
   })
 })
 
-describe('POST /verify (1.8)', () => {
+describe('POST /verify', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer()
@@ -198,7 +198,7 @@ describe('POST /verify (1.8)', () => {
     expect(second.body['type']).toBe('magiclink')
   })
 
-  it('clears a code after 10 wrong tries, and each wrong try looks alike (5.1)', async () => {
+  it('takes no code after 10 wrong tries, which look alike and leave the link alone', async () => {
     const { email, code, token } = await signUp(server)
     const wrong = code === '000000' ? '000001' : '000000'
     for (let attempt = 0; attempt < 10; attempt += 1)
@@ -209,7 +209,7 @@ describe('POST /verify (1.8)', () => {
         /^Token has expired or is invalid$/,
       )
     expectError(await post(server, '/verify', { type: 'signup', email, token: code }), 403, 'otp_expired')
-    expectError(await post(server, '/verify', { type: 'signup', token }), 403, 'otp_expired')
+    expect((await post(server, '/verify', { type: 'signup', token })).status).toBe(200)
   })
 
   it('does not let parallel guesses past the limit', async () => {
@@ -251,7 +251,7 @@ describe('POST /verify (1.8)', () => {
     expectError(await post(server, '/verify', body), status, 'validation_failed')
   })
 
-  it('wants a password from an invited user, and stores it; requests of 2024-01-01 do without (0.2)', async () => {
+  it('wants a password from an invited user, and stores it; requests of 2024-01-01 do without', async () => {
     const invite = async () => {
       const email = anEmail()
       await post(server, '/invite', { email }, { token: serviceToken() })
@@ -268,7 +268,7 @@ describe('POST /verify (1.8)', () => {
     expect((await post(server, '/verify', versioned, { versioned: true })).status).toBe(200)
   })
 
-  it('accepts an invite and gives a user without password a random one', async () => {
+  it('accepts an invite, whose user has no password yet', async () => {
     const email = anEmail()
     await post(server, '/invite', { email }, { token: serviceToken() })
     const { token, mail } = await mailTo(server, email)
@@ -279,10 +279,10 @@ describe('POST /verify (1.8)', () => {
       'select encrypted_password as hash from users where email = $1',
       [email],
     )
-    expect(rows[0]?.hash).toMatch(/^\$2/)
+    expect(rows).toEqual([{ hash: null }])
   })
 
-  it('deletes all one-time tokens of the user on success (5.3)', async () => {
+  it('deletes all one-time tokens of the user on success', async () => {
     const user = await aUser(server)
     await post(server, '/recover', { email: user.email })
     await put(server, '/user', { email: anEmail() }, { token: user.access_token })

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createDatabase, freePort } from '@signet/local'
+import { createDatabase, leasePort } from '@signet/local'
 import { Db } from '@signet/db'
 import { connectRedis, SecretBox, setPaused, WebhookQueues } from '@signet/webhook-core'
 import { migrateWebhooks } from '../test/support/database.js'
@@ -48,7 +48,7 @@ export async function startPipeline(name: string, options: PipelineOptions): Pro
   await migrateWebhooks(url.href)
   const secretKeys = `bench:${randomBytes(32).toString('base64')}`
   const prefix = `{${database}}`
-  const port = await freePort()
+  const port = await leasePort()
   const { profileFolder } = options
   const profile = profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []
   const child = spawn(process.execPath, [...FLAGS, ...profile, MAIN, 'serve'], {

@@ -1,12 +1,7 @@
 // What raw limit and BullMQ comparison have in common: the product's own signing and sending, and nothing else of it.
 import { randomBytes } from 'node:crypto'
-import {
-  AddressGuard,
-  deliveryHeaders,
-  guardedAgent,
-  newSigningSecret,
-  type DeliveryId,
-} from '@signet/webhook-core'
+import { AddressGuard, guardedAgent } from '@signet/address-guard'
+import { deliveryHeaders, newSigningSecret, type DeliveryId } from '@signet/webhook-core'
 import { type Dispatcher } from 'undici'
 import { post } from '../src/sending/http-sender.js'
 import { type SendAsk, type SendTell } from './messages.js'

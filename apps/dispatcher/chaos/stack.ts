@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { Db } from '@signet/db'
 import {
   createAuthority,
-  freePort,
+  leasePort,
   startGuarded,
   startPostgres,
   startRedis,
@@ -71,7 +71,7 @@ export async function startChaosStack({ code, accounts, random }: StackOptions):
 
   const token = randomBytes(24).toString('base64url')
   const secretKeys = `chaos:${randomBytes(32).toString('base64')}`
-  const [apiPort, internalPort] = [await freePort(), await freePort()]
+  const [apiPort, internalPort] = [await leasePort(), await leasePort()]
   const shared = {
     PATH: process.env['PATH'],
     NODE_ENV: 'development',
@@ -95,7 +95,7 @@ export async function startChaosStack({ code, accounts, random }: StackOptions):
     WEBHOOKS_RATE_LIMIT_V1: '1000000',
     WEBHOOKS_RATE_LIMIT_V1_WRITES: '1000000',
   }
-  const dispatcherPorts = { 'dispatcher-1': await freePort(), 'dispatcher-2': await freePort() }
+  const dispatcherPorts = { 'dispatcher-1': await leasePort(), 'dispatcher-2': await leasePort() }
   const processes = new Map<ProcessName, Guarded>()
 
   const start = async (name: ProcessName): Promise<void> => {
@@ -203,7 +203,8 @@ async function grantAccess(db: Db, accountId: string): Promise<string> {
   const accessToken = `sva_${randomBytes(32).toString('hex').slice(0, 43)}`
   await db.query(
     `with granted as (
-       insert into oauth_grants (account_id, client_id, scope) values ($1, 'svcl_cli', 'mcp:connect') returning id)
+       insert into oauth_grants (account_id, client_id, scope, authenticated_at)
+       values ($1, 'svcl_cli', 'mcp:connect', now()) returning id)
      insert into oauth_access_tokens (token_hash, grant_id, account_id, scope, expires_at)
      select $2, id, $1, 'mcp:connect', now() + interval '1 hour' from granted`,
     [accountId, createHash('sha256').update(accessToken).digest()],

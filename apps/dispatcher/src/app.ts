@@ -4,7 +4,7 @@ import { readersWithToken } from './admin/admin-token.js'
 import { DASHBOARD_PATH, queueDashboard } from './admin/queue-dashboard.js'
 import { type Context } from './context.js'
 
-/** The operators' side of the dispatcher: a private port, no public route. */
+/** Health, metrics and the queue dashboard, on a private port. The dispatcher has no public routes. */
 export function createApp({ config, db, registry, queues, isRedisReady }: Context): Express {
   const app = express()
   app.disable('x-powered-by')

@@ -17,25 +17,19 @@ export type BacklogGaugesDeps = {
 
 type Source = () => Promise<Record<string, number>>
 
-/** A scrape waits no longer than this for PostgreSQL or Redis; what did not answer is missing from the page. */
-const PATIENCE_MS = 2000
+/** Upper bound on a scrape's wait for PostgreSQL or Redis. Gauges without an answer are left out. */
+const SCRAPE_TIMEOUT_MS = 2000
 
-/** Gauges that are read when somebody scrapes: what waits in the table, and what waits in the queues. */
+/** Gauges computed on each scrape: the backlog in the tables and in the queues. */
 export function registerBacklogGauges({ db, queues, registry, now }: BacklogGaugesDeps): void {
   const backlog = shared(async () => {
     const { pending, due, oldestDueAt } = await readBacklog(db, now())
     const oldest = oldestDueAt ? Math.max(0, (now().getTime() - oldestDueAt.getTime()) / 1000) : 0
     return { pending, due, oldest }
   })
-  single(registry, 'pending', 'Deliveries that have not ended, counted up to 100,000', backlog)
-  single(registry, 'due', 'Pending deliveries whose time has come, counted up to 100,000', backlog)
-  single(
-    registry,
-    'oldest',
-    'How long the oldest due delivery has been waiting',
-    backlog,
-    'oldest_due_age_seconds',
-  )
+  single(registry, 'pending', 'Pending deliveries, counted up to 100,000', backlog)
+  single(registry, 'due', 'Pending deliveries that are due, counted up to 100,000', backlog)
+  single(registry, 'oldest', 'Age of the oldest due delivery in seconds', backlog, 'oldest_due_age_seconds')
   const undispatched = shared(async () => {
     const { events, oldestAt } = await readUndispatched(db)
     return { events, age: oldestAt ? Math.max(0, (now().getTime() - oldestAt.getTime()) / 1000) : 0 }
@@ -43,21 +37,21 @@ export function registerBacklogGauges({ db, queues, registry, now }: BacklogGaug
   single(
     registry,
     'events',
-    'Events that have no deliveries yet, counted up to 100,000',
+    'Events not dispatched yet, counted up to 100,000',
     undispatched,
     'undispatched_events',
   )
   single(
     registry,
     'age',
-    'How long the oldest event without deliveries has been waiting',
+    'Age of the oldest undispatched event in seconds',
     undispatched,
     'oldest_undispatched_age_seconds',
   )
   const disabled = async () => ({ disabled: await countDisabledEndpoints(db) })
-  single(registry, 'disabled', 'Endpoints that are disabled now', disabled, 'disabled_endpoints')
+  single(registry, 'disabled', 'Disabled endpoints', disabled, 'disabled_endpoints')
   const paused = async () => ({ paused: (await readSwitch(db)).paused ? 1 : 0 })
-  single(registry, 'paused', '1 while an operator has paused deliveries', paused)
+  single(registry, 'paused', '1 while deliveries are paused by an operator', paused)
   queueGauge(registry, queues)
 }
 
@@ -77,7 +71,7 @@ function single(registry: Registry, key: string, help: string, read: Source, nam
 function queueGauge(registry: Registry, queues: WebhookQueues): void {
   new Gauge({
     name: 'signet_delivery_queue_jobs',
-    help: 'Jobs in the queues by state',
+    help: 'Jobs in each queue by state',
     labelNames: ['queue', 'state'],
     registers: [registry],
     async collect() {
@@ -90,7 +84,7 @@ function queueGauge(registry: Registry, queues: WebhookQueues): void {
   })
 }
 
-/** One read for several gauges of one scrape. */
+/** Several gauges of one scrape share one read. */
 function shared(read: Source): Source {
   let current: ReturnType<Source> | undefined
   return () => {
@@ -102,7 +96,7 @@ function shared(read: Source): Source {
 async function inTime<T>(work: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<undefined>(
-    (resolve) => (timer = setTimeout(() => resolve(undefined), PATIENCE_MS)),
+    (resolve) => (timer = setTimeout(() => resolve(undefined), SCRAPE_TIMEOUT_MS)),
   )
   try {
     return await Promise.race([work.catch(() => undefined), limit])

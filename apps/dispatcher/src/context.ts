@@ -1,82 +1,80 @@
+import { AddressGuard, guardedAgent, type Resolver } from '@signet/address-guard'
 import { Db } from '@signet/db'
 import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
 import {
-  AddressGuard,
   connectRedis,
   ENRICHMENT_TIMEOUT_MS,
   findBodies,
-  guardedAgent,
-  MarkdownConverter,
   RetrySchedule,
   WebhookQueues,
   type EventId,
-  type MirrorReader,
-  type Resolver,
+  type RecordingReader,
 } from '@signet/webhook-core'
 import { ProxyAgent, type Dispatcher } from 'undici'
 import { AttemptService } from './attempts/attempt-service.js'
 import { createAttemptWorkers } from './attempts/attempt-worker.js'
 import { BodyCache } from './attempts/body-cache.js'
-import { FirstAttempts } from './attempts/first-attempts.js'
+import { FirstAttempts } from './dispatching/first-attempts.js'
 import { OpenSecrets } from './attempts/open-secrets.js'
 import { createPlanLoader } from './attempts/plan-loader.js'
 import { ResultRecorder } from './attempts/result-recorder.js'
 import { registerBacklogGauges } from './backlog-gauges.js'
-import { type DispatcherConfig } from './config.js'
-import { withPatience } from './database/patience.js'
+import { MarkdownConverter } from './bodies/markdown-converter.js'
+import { type DispatcherConfig } from './config/config.js'
+import { retryWhileUnavailable, type RetryWhileUnavailable } from './database/retry-while-unavailable.js'
 import { frozenBodies } from './dispatching/frozen-bodies.js'
 import { DispatchService } from './dispatching/dispatch-service.js'
 import { createDispatchWorkers } from './dispatching/dispatch-worker.js'
-import { RoomInHand } from './dispatching/room-in-hand.js'
+import { AdmissionWindow } from './dispatching/admission-window.js'
 import { Engine } from './engine.js'
-import { createEvents } from './events.js'
-import { EndpointLanes } from './fairness/endpoint-lanes.js'
+import { createObserver } from './observers/observer.js'
+import { EndpointLimiter } from './fairness/endpoint-limiter.js'
 import { PauseSwitch } from './operations/pause-switch.js'
 import { JobPresence } from './queues/job-presence.js'
 import { post } from './sending/http-sender.js'
 import { Retention } from './retention/retention.js'
 import { Sweeper } from './sweeping/sweeper.js'
 
-/** Outside things that a test may replace; all else is made from them. */
+/** External dependencies that a test may replace. Everything else is built from them. */
 export type Ports = {
   log: Logger
   now: () => Date
   random: () => number
   resolver: Resolver
-  /** Source of the recordings' parts. */
-  reader: MirrorReader
+  /** Reads the parts of recordings. */
+  reader: RecordingReader
   /** Certificate authorities of receivers in tests, instead of Node's. */
   ca: string
 }
 
-/** So that a changed DNS answer takes effect (contract F.5). */
+/** Connections are closed after this time, so that DNS changes take effect. */
 const CONNECTION_LIFE_MS = 60_000
-/** Shorter than what common servers grant, so that we are rarely the one who writes into a connection just closed. */
+/** Shorter than the idle timeout of common servers, so that we rarely write to a connection they have just closed. */
 const IDLE_MS = 4_000
 
-/** One for each part of a batch, and as many for single recordings when a part could not be read for all. */
+/** One for each part of a batch, and as many again for reading recordings one by one after a batch read failed. */
 const MIRROR_CONNECTIONS = 6
 
 /**
- * Jobs in hand for each attempt in flight: while one is on its way to its receiver others are read, recorded or taken leave
- * of. With one each, those steps would leave slots empty, and their batches would be small.
+ * Jobs to take for each attempt in flight: while one is sent, others are read, recorded or completed. With only one each,
+ * those steps would leave permits unused, and their batches would be small.
  */
-const JOBS_PER_SLOT = 3
+const JOBS_PER_ATTEMPT = 3
 
 export type Context = ReturnType<typeof createContext>
 
-/** The composition root: the only place that opens connections. Nothing works before `engine.start()`. */
+/** The composition root: the only place that opens connections. Nothing runs before `engine.start()`. */
 export function createContext(config: DispatcherConfig, ports: Partial<Ports> = {}) {
   const log = ports.log ?? createLogger({ level: config.logLevel, component: 'dispatcher' })
   const now = ports.now ?? (() => new Date())
   const registry = createRegistry({ runtime: config.nodeEnv !== 'test' })
-  const events = createEvents(log, registry)
-  const giveUp = new AbortController()
-  const patience = {
-    stop: giveUp.signal,
-    onWait: (error: unknown, tries: number) => events.waitingForDatabase(error, tries),
+  const observer = createObserver(log, registry)
+  const stopRetries = new AbortController()
+  const retryOptions = {
+    stop: stopRetries.signal,
+    onRetry: (error: unknown, tries: number) => observer.databaseUnavailable(error, tries),
   }
-  const patiently = <T>(work: () => Promise<T>) => withPatience(work, patience)
+  const retry: RetryWhileUnavailable = (work) => retryWhileUnavailable(work, retryOptions)
 
   const db = new Db({
     connectionString: config.databaseUrl,
@@ -85,17 +83,17 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     preferIndexes: true,
     planOnce: true,
     statementTimeoutMs: 30_000,
-    onIdleError: (error) => events.waitingForDatabase(error, 1),
+    onIdleError: (error) => observer.databaseUnavailable(error, 1),
   })
-  // Apart, so that PostgreSQL ends what enrichment gave up waiting for, and slow parts take no connection from results.
-  const mirrorDb = new Db({
+  // A separate pool: PostgreSQL ends statements that enrichment no longer waits for, and slow ones cannot block results.
+  const recordingsDb = new Db({
     connectionString: config.databaseUrl,
     applicationName: 'signet-dispatcher-enrichment',
     max: MIRROR_CONNECTIONS,
     preferIndexes: true,
     planOnce: true,
     statementTimeoutMs: ENRICHMENT_TIMEOUT_MS,
-    onIdleError: (error) => events.waitingForDatabase(error, 1),
+    onIdleError: (error) => observer.databaseUnavailable(error, 1),
   })
   const redis = {
     url: config.redisUrl,
@@ -109,27 +107,30 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   const queue = { connection: workerRedis, prefix: config.queuePrefix }
 
   const agent = createAgent(config, ports)
-  const lanes = new EndpointLanes({ slots: config.concurrency, perEndpoint: config.endpointConcurrency })
+  const limiter = new EndpointLimiter({
+    concurrency: config.concurrency,
+    perEndpoint: config.endpointConcurrency,
+  })
   const bodies = new BodyCache(
     config.bodyCacheMib * 1024 * 1024,
     (id) => readBody(db, id as EventId),
-    (result) => events.bodyRead(result),
+    (result) => observer.bodyRead(result),
   )
   const recorder = new ResultRecorder({
     db,
-    // What was sent and is not recorded would be sent again, and again, without spending a try.
-    patiently: (work) => withPatience(work, { ...patience, beyondTimeouts: true }),
-    onCommit: (size, durationMs) => events.committed(size, durationMs),
+    // A request whose result is not recorded would be sent again and again, without ever using up an attempt.
+    retryWhileUnavailable: (work) => retryWhileUnavailable(work, { ...retryOptions, retryTimeouts: true }),
+    onCommit: (size, durationMs) => observer.committed(size, durationMs),
   })
   const attempts = new AttemptService({
     db,
-    lanes,
+    limiter,
     bodies,
     recorder,
-    patiently,
-    events,
+    retryWhileUnavailable: retry,
+    observer,
     now,
-    findPlan: createPlanLoader(db, patiently),
+    findPlan: createPlanLoader(db, retry),
     secrets: new OpenSecrets(config.secretBox),
     schedule: new RetrySchedule({ delaysSeconds: config.retryDelaysSeconds, random: ports.random }),
     send: (request) => post(agent, request, config.timeoutMs),
@@ -138,52 +139,52 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   const dispatch = new DispatchService({
     db,
     build: frozenBodies({
-      db: mirrorDb,
+      db: recordingsDb,
       markdown,
-      patiently,
-      onProblem: (problem) => events.enrichmentFailed(problem),
+      retryWhileUnavailable: retry,
+      onProblem: (problem) => observer.enrichmentFailed(problem),
       reader: ports.reader,
     }),
     bodies,
-    patiently,
-    events,
+    retryWhileUnavailable: retry,
+    observer,
     now,
   })
-  const firstAttempts = new FirstAttempts({ db, attempts, queues, patiently, now })
+  const firstAttempts = new FirstAttempts({ db, attempts, queues, retryWhileUnavailable: retry, now })
   const sweeper = new Sweeper({
     db,
     queues,
     presence: new JobPresence(producerRedis),
     pauseSwitch: new PauseSwitch(db, queues),
-    events,
+    observer,
     now,
   })
-  const jobsInHand = JOBS_PER_SLOT * config.concurrency
+  const jobConcurrency = JOBS_PER_ATTEMPT * config.concurrency
   const engine = new Engine({
     workers: [
       ...createDispatchWorkers({
         queue,
-        jobsInHand,
-        room: new RoomInHand({ least: config.concurrency, most: jobsInHand }),
+        concurrency: jobConcurrency,
+        admissionWindow: new AdmissionWindow({ min: config.concurrency, max: jobConcurrency }),
         dispatch,
         firstAttempts,
-        events,
+        observer,
       }),
-      ...createAttemptWorkers({ queue, jobsInHand, attempts, events }),
+      ...createAttemptWorkers({ queue, concurrency: jobConcurrency, attempts, observer }),
     ],
-    lanes,
+    limiter,
     sweeper,
-    retention: new Retention({ db, events, now }),
+    retention: new Retention({ db, observer, now }),
     firstAttempts,
-    giveUp,
+    stopRetries,
     onError: (error) => log.error('engine', { error }),
   })
-  // Whatever Redis forgot while it was away is put back without waiting for the next sweep.
-  let redisWasLost = false
-  producerRedis.on('close', () => (redisWasLost = true))
+  // Recovers jobs that Redis may have lost without waiting for the next sweep.
+  let wasDisconnected = false
+  producerRedis.on('close', () => (wasDisconnected = true))
   producerRedis.on('ready', () => {
-    if (redisWasLost) sweeper.redisIsBack()
-    redisWasLost = false
+    if (wasDisconnected) sweeper.redisReconnected()
+    wasDisconnected = false
   })
 
   return {
@@ -192,7 +193,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     db,
     registry,
     queues,
-    lanes,
+    limiter,
     attempts,
     dispatch,
     firstAttempts,
@@ -205,7 +206,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
       await markdown.close()
       workerRedis.disconnect()
       producerRedis.disconnect()
-      await mirrorDb.close()
+      await recordingsDb.close()
       await db.close()
       await log.close()
     },
@@ -213,7 +214,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
 }
 
 function createAgent(config: DispatcherConfig, { resolver, ca }: Partial<Ports>): Dispatcher {
-  // An egress proxy resolves and judges addresses itself (contract F.5).
+  // An egress proxy resolves and checks addresses itself.
   if (config.proxyUrl !== undefined)
     return new ProxyAgent({
       uri: config.proxyUrl,

@@ -1,28 +1,28 @@
 import { type Worker } from 'bullmq'
-import { type FirstAttempts } from './attempts/first-attempts.js'
-import { type EndpointLanes } from './fairness/endpoint-lanes.js'
+import { type FirstAttempts } from './dispatching/first-attempts.js'
+import { type EndpointLimiter } from './fairness/endpoint-limiter.js'
 import { type Retention } from './retention/retention.js'
 import { type Sweeper } from './sweeping/sweeper.js'
 
 export type EngineDeps = {
   workers: readonly Worker[]
-  lanes: EndpointLanes
+  limiter: EndpointLimiter
   sweeper: Sweeper
   retention: Retention
   firstAttempts: Pick<FirstAttempts, 'concluded'>
-  /** Ends all waiting for the database. */
-  giveUp: AbortController
+  /** Ends the retries that wait for the database. */
+  stopRetries: AbortController
   onError: (error: unknown) => void
 }
 
 /**
- * An attempt takes 5 s at most by default, and a stop 10 s; in between lie the commit and saying goodbye to Redis. With a
- * `DISPATCHER_TIMEOUT_MS` of more than this, attempts that are still in flight at the end are made again elsewhere.
+ * By default an attempt takes at most 5 s, and the process may take 10 s to stop, including the commit and closing Redis
+ * connections. With a longer `DISPATCHER_TIMEOUT_MS`, attempts still in flight after this time run again elsewhere.
  */
 const DRAIN_MS = 7_000
-const LAST_WORDS_MS = 1_000
+const ABORT_GRACE_MS = 1_000
 
-/** Everything that works by itself, started and stopped together. */
+/** Starts and stops everything that runs in the background. */
 export class Engine {
   constructor(private readonly deps: EngineDeps) {}
 
@@ -34,19 +34,19 @@ export class Engine {
   }
 
   /**
-   * Takes no new jobs, sends those that only wait back into the queue and lets attempts in flight end and be recorded. What
-   * cannot, because PostgreSQL or Redis is away, is left to another worker: its job lock runs out.
+   * Takes no new jobs, defers those that are only waiting, and lets attempts in flight finish and be recorded. Work that
+   * cannot finish because PostgreSQL or Redis is down is left to another worker, which takes over when the job lock expires.
    */
   async stop(): Promise<void> {
-    const { workers, lanes, sweeper, retention, firstAttempts, giveUp, onError } = this.deps
-    lanes.close()
+    const { workers, limiter, sweeper, retention, firstAttempts, stopRetries, onError } = this.deps
+    limiter.close()
     const closed = Promise.all([sweeper.stop(), retention.stop(), ...workers.map((worker) => worker.close())])
       .then(() => firstAttempts.concluded())
       .catch(onError)
     if (await within(DRAIN_MS, closed)) return
-    giveUp.abort()
-    if (await within(LAST_WORDS_MS, closed)) return
-    onError(new Error('work was left behind at the stop; another worker will take it over'))
+    stopRetries.abort()
+    if (await within(ABORT_GRACE_MS, closed)) return
+    onError(new Error('stopped with work in progress; another worker will take it over'))
   }
 }
 

@@ -1,13 +1,13 @@
 import { readEnvironment } from '@signet/config'
 import { runCommandLine, runService } from '@signet/http'
-import { readConfig } from './read-config.js'
+import { readConfig } from './config/read-config.js'
 import { service } from './version.js'
 
 const config = () => readConfig(readEnvironment(process.env))
 
-// Each command loads its own modules: half of the time of a quick look would go into loading the engine.
+// Each command loads only its own modules. Loading the engine would double the time of `ops status`.
 const work = {
-  summary: 'Deliver events until told to stop.',
+  summary: 'Deliver events until stopped.',
   async run() {
     const { serve } = await import('./serve.js')
     await runService(() => serve(config()))
@@ -15,7 +15,7 @@ const work = {
 }
 
 const operate = {
-  summary: 'Look at the work and steer it; `ops help` says how.',
+  summary: 'Inspect and control deliveries; see `ops help`.',
   takesArguments: true,
   async run(argv: readonly string[]) {
     const { ops } = await import('./operations/ops.js')

@@ -1,10 +1,10 @@
 import { listen, type Service } from '@signet/http'
 import { createApp } from './app.js'
-import { type DispatcherConfig } from './config.js'
+import { type DispatcherConfig } from './config/config.js'
 import { createContext } from './context.js'
 import { service } from './version.js'
 
-/** Starts health and metrics, then the work. Stopping goes the other way round and drains what is in flight. */
+/** Starts health checks and metrics, then the engine. Stops in reverse order and drains attempts in flight. */
 export async function serve(config: DispatcherConfig): Promise<Service> {
   const context = createContext(config)
   const listener = await listen(createApp(context), {
@@ -16,7 +16,7 @@ export async function serve(config: DispatcherConfig): Promise<Service> {
   context.log.info('ready', { version: service.version, port: listener.port })
   return {
     async close() {
-      context.log.info('draining', { in_flight: context.lanes.size })
+      context.log.info('draining', { in_flight: context.limiter.size })
       await context.engine.stop()
       await listener.close(500)
       await context.close()

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from '@jest/globals'
-import { type MirrorReader } from '@signet/webhook-core'
+import { type RecordingReader } from '@signet/webhook-core'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 
 let dispatcher: Stepwise | undefined
@@ -7,7 +7,7 @@ afterEach(() => dispatcher?.stop())
 
 it('begins with few events at once, as if each of them were large, and takes more when they are not', async () => {
   const sizes: number[] = []
-  const reader: MirrorReader = {
+  const reader: RecordingReader = {
     recording: (refs) => {
       sizes.push(refs.length)
       return Promise.resolve(refs.map(() => null))

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import { ConfigError } from '@signet/config'
-import { readConfig } from '../src/read-config.js'
+import { readConfig } from '../src/config/read-config.js'
 
 const good = {
   NODE_ENV: 'production',
@@ -23,8 +23,8 @@ function problemsOf(env: Record<string, string>): string[] {
   return []
 }
 
-describe('H.8 row 58: the settings of the dispatcher', () => {
-  it('have the defaults of the contract', () => {
+describe('the settings of the dispatcher', () => {
+  it('have the documented defaults', () => {
     expect(load({})).toMatchObject({
       port: 8084,
       concurrency: 100,

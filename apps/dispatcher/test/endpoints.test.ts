@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { reply, startReceiver, type Receiver } from '@signet/testkit'
 import { deleteEndpoint, patchEndpoint, purgeRecording, type EndpointId } from '@signet/webhook-core'
 import { deliveriesOf, type DeliveryRow } from './support/dispatcher.js'
+import { gate } from './support/gate.js'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 import { type Subscriber } from './support/subscriber.js'
 
@@ -11,7 +12,8 @@ describe('endpoints that fail, change or go', () => {
   beforeAll(async () => {
     receiver = await startReceiver()
     dispatcher = await startStepwise({
-      env: { DISPATCHER_ENDPOINT_CONCURRENCY: '100' },
+      // No attempt of these tests is about time, and a busy machine is slow.
+      env: { DISPATCHER_ENDPOINT_CONCURRENCY: '100', DISPATCHER_TIMEOUT_MS: '8000' },
       ports: { ca: receiver.authorityCert },
     })
   })
@@ -89,8 +91,9 @@ describe('endpoints that fail, change or go', () => {
   })
 
   it('records a success that arrives after the endpoint was disabled, without enabling it', async () => {
+    const disabled = gate()
     const { endpoint, rows } = await failing('/late', 21, [
-      reply(200, { delayMs: 500 }),
+      reply(200, { after: disabled.opened }),
       ...Array.from({ length: 20 }, () => reply(500)),
     ])
     const [late, ...others] = rows
@@ -99,13 +102,17 @@ describe('endpoints that fail, change or go', () => {
     await receiver.waitForDelivery({ path: '/late' })
     await dispatcher.attempt(...others)
     expect(await endpointRow(endpoint.id)).toMatchObject({ status: 2 })
+    disabled.open()
     await inFlight
     expect(await dispatcher.row(late.id)).toMatchObject({ status: 1, attempts: 1 })
     expect(await endpointRow(endpoint.id)).toMatchObject({ status: 2, consecutive_failures: 0 })
   })
 
   it('does not hold failures of an older url against the new one', async () => {
-    const { endpoint, subscriber, rows } = await failing('/old-url', 1, [reply(500, { delayMs: 300 })])
+    const change = gate()
+    const { endpoint, subscriber, rows } = await failing('/old-url', 1, [
+      reply(500, { after: change.opened }),
+    ])
     const inFlight = dispatcher.attempt(...rows)
     await receiver.waitForDelivery({ path: '/old-url' })
     const url = receiver.url('/new-url')
@@ -113,6 +120,7 @@ describe('endpoints that fail, change or go', () => {
       url: { url, href: url },
       events: ['summary.completed'],
     })
+    change.open()
     await inFlight
     expect(await endpointRow(endpoint.id)).toMatchObject({ status: 1, consecutive_failures: 0 })
     dispatcher.clock.advance(60_000)

@@ -1,18 +1,18 @@
 import { afterEach, beforeAll, afterAll, describe, expect, it } from '@jest/globals'
 import { type Db } from '@signet/db'
 import { startReceiver, waitFor, type Receiver } from '@signet/testkit'
-import { type EventId, type MirrorReader } from '@signet/webhook-core'
+import { type EventId, type RecordingReader } from '@signet/webhook-core'
 import request from 'supertest'
 import { createApp } from '../src/app.js'
 import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 
-type Part = keyof MirrorReader
+type Part = keyof RecordingReader
 
 const summaries = [{ label: 'Summary', content: 'private-summary', format: 'markdown' }]
 const transcript = { language: 'en', text: 'private-transcript' }
 
 /** Reads fixed parts; those in `broken` fail with an error that quotes what it choked on. */
-function readerThatFails(broken: readonly Part[], how: () => Promise<never>): MirrorReader {
+function readerThatFails(broken: readonly Part[], how: () => Promise<never>): RecordingReader {
   const unless = <T>(part: Part, value: T) => (broken.includes(part) ? how() : Promise.resolve(value))
   return {
     recording: (refs) =>
@@ -36,7 +36,7 @@ function readerThatFails(broken: readonly Part[], how: () => Promise<never>): Mi
 const quoting = () => Promise.reject(new Error('cannot read "private-transcript"'))
 const never = () => new Promise<never>(() => undefined)
 
-describe('H.8 row 54: parts of a payload that cannot be read, in the worker', () => {
+describe('parts of a payload that cannot be read, in the worker', () => {
   let receiver: Receiver
   let dispatcher: TestDispatcher
   beforeAll(async () => {

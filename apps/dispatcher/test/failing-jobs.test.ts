@@ -22,7 +22,7 @@ it('counts and logs a job that fails on our side, and runs it again until it suc
   await dispatcher.db.query('alter table webhook_deliveries rename column event_type to event_kind')
   const eventId = await subscriber.summary()
   const failure = await waitFor(() =>
-    dispatcher.logLines.find(({ msg }) => msg === 'job failed on our side; it will run again'),
+    dispatcher.logLines.find(({ msg }) => msg === 'job failed on our side; retrying'),
   )
   expect(failure).toMatchObject({ queue: 'events', job_id: eventId, error: { error_code: '42703' } })
   const { text } = await request(createApp(dispatcher)).get('/metrics')

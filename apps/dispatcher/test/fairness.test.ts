@@ -46,7 +46,7 @@ async function latenciesAt(receiver: Receiver, ...[subscriber, path, meanwhile]:
   return times.sort((a, b) => a - b)
 }
 
-describe('H.8 row 51a: a receiver that hangs', () => {
+describe('a receiver that hangs', () => {
   it('leaves the latency of others within twice what it is alone', async () => {
     await holdsInSomeRun(() =>
       withDispatcher(async (receiver, dispatcher, latencies) => {

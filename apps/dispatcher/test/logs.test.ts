@@ -5,7 +5,7 @@ import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/di
 
 const ADMIN_TOKEN = 'operator-token-of-at-least-32-bytes!'
 
-describe('H.8 row 56: the log of a dispatcher at its most talkative', () => {
+describe('the log of a dispatcher at its most talkative', () => {
   let receiver: Receiver
   let dispatcher: TestDispatcher
   beforeAll(async () => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from '@jest/globals'
 import { parse } from 'yaml'
-import { readConfig } from '../src/read-config.js'
+import { readConfig } from '../src/config/read-config.js'
 import { baseManifests, built, containerOf, kubernetes, root, type Manifest } from './support/manifests.js'
 
 /** Variables of the programs below ours. */

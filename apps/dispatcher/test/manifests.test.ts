@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { BlockList, isIPv6 } from 'node:net'
 import { describe, expect, it } from '@jest/globals'
-import { isPublicAddress } from '@signet/webhook-core'
+import { isPublicAddress } from '@signet/address-guard'
 import { parse } from 'yaml'
 import { baseManifests, kubernetes, root } from './support/manifests.js'
 
@@ -101,12 +101,17 @@ describe('the Kubernetes manifests', () => {
     expect(deny).not.toHaveProperty('egress')
   })
 
-  it('let the pipeline alone, and the one who scrapes it, reach the internal listener', () => {
+  it('let the identity server, the pipeline and the one who scrapes it reach the internal listener, nobody else', () => {
     const rules = policies
       .filter(({ podSelector }) => selects(podSelector, 'webhooks'))
       .flatMap(({ ingress = [] }) => ingress)
       .filter(({ ports }) => ports.some(({ port }) => port === 8083))
-    expect(rules.flatMap(({ from }) => from.map((peer) => peer.namespaceSelector?.matchLabels))).toEqual([
+    expect(
+      rules.flatMap(({ from }) =>
+        from.map((peer) => (peer.podSelector ?? peer.namespaceSelector)?.matchLabels),
+      ),
+    ).toEqual([
+      { app: 'auth' },
       { 'signet.example/role': 'recording-pipeline' },
       { 'signet.example/role': 'monitoring' },
     ])
@@ -114,7 +119,7 @@ describe('the Kubernetes manifests', () => {
 
   it.each([
     ['dispatcher', ['dns', 'data-stores', 'dispatcher-to-receivers']],
-    ['auth', ['dns', 'data-stores', 'auth-to-mail', 'auth-to-providers']],
+    ['auth', ['dns', 'data-stores', 'auth-to-mail', 'auth-egress', 'auth-to-providers']],
   ])(
     'let %s out to names, to its stores and to exactly the addresses that the guard calls public',
     (app, wanted) => {

@@ -53,11 +53,11 @@ describe('pause, resume and drain', () => {
     }
   })
 
-  it('is made up for by the dispatchers when Redis could not be told', async () => {
+  it('is applied by the dispatchers later when Redis cannot be updated', async () => {
     const { code, out } = await operator.withoutRedis(() => operator.run('pause', '--why', 'Redis trouble'))
     expect([code, out]).toEqual([0, expect.stringContaining('the dispatchers follow')])
     expect(await operator.dispatcher.queues.deliveries.isPaused()).toBe(false)
-    operator.dispatcher.sweeper.redisIsBack()
+    operator.dispatcher.sweeper.redisReconnected()
     await waitFor(() => operator.dispatcher.queues.deliveries.isPaused())
   })
 

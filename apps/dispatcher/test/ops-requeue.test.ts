@@ -18,7 +18,7 @@ describe('requeue', () => {
       '--by',
       'grace',
     )
-    expect([code, out]).toEqual([0, expect.stringMatching(/^Made delivery \d+\.\n$/)])
+    expect([code, out]).toEqual([0, expect.stringMatching(/^Created delivery \d+\.\n$/)])
     const [before, made] = await waitFor(async () => {
       const found = await deliveriesOf(operator.dispatcher.db, subscriber.accountId)
       return found[1]?.status === 1 && found
@@ -48,7 +48,7 @@ describe('requeue', () => {
     ).toMatch(/^Would send again: 3\n/)
     expect(await deliveriesOf(operator.dispatcher.db, subscriber.accountId)).toHaveLength(3)
     expect(await operator.actions()).toEqual([])
-    expect((await again()).out).toMatch(/^Made 3 deliveries/)
+    expect((await again()).out).toMatch(/^Created 3 deliveries/)
     await waitFor(async () => {
       const found = await deliveriesOf(operator.dispatcher.db, subscriber.accountId)
       return found.filter(({ status }) => status === 1).length === 3
@@ -98,9 +98,7 @@ describe('requeue', () => {
       `update webhook_endpoints set status = 2, disabled_at = now() where id = $1`,
       [endpoint.id],
     )
-    expect((await operator.run('requeue', id, '--why', 'x')).err).toMatch(
-      /because its endpoint is disabled since /,
-    )
+    expect((await operator.run('requeue', id, '--why', 'x')).err).toMatch(/: its endpoint is disabled since /)
   })
 
   it('commits what Redis cannot be told, for the sweeper', async () => {
@@ -108,7 +106,7 @@ describe('requeue', () => {
     const { code, out } = await operator.withoutRedis(() =>
       operator.run('requeue', rows[0]?.id ?? '', '--why', 'x'),
     )
-    expect([code, out]).toEqual([0, expect.stringContaining('Redis could not be told; the sweeper')])
+    expect([code, out]).toEqual([0, expect.stringContaining('Redis could not be updated; the sweeper')])
     expect(await deliveriesOf(operator.dispatcher.db, subscriber.accountId)).toHaveLength(2)
   })
 

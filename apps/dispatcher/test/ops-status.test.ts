@@ -39,8 +39,8 @@ describe('status and inspect', () => {
 
     it('answers from the database at once when nobody listens there, and says so', async () => {
       const out = await statusWithin(900)
-      expect(out).toContain('Queues: Redis does not answer')
-      expect(out).toContain('Events not yet dispatched: 1')
+      expect(out).toContain('Queues: Redis does not respond')
+      expect(out).toContain('Undispatched events: 1')
     })
 
     it.each([
@@ -50,8 +50,8 @@ describe('status and inspect', () => {
       const redis = await startMuteRedis(operator.dispatcher.env['WEBHOOKS_REDIS_URL'] ?? '', word)
       try {
         const out = await statusWithin(1900, redis.url)
-        expect(out).toContain('Queues: Redis does not answer')
-        expect(out).toContain('Events not yet dispatched: 1')
+        expect(out).toContain('Queues: Redis does not respond')
+        expect(out).toContain('Undispatched events: 1')
       } finally {
         redis.close()
       }
@@ -87,7 +87,7 @@ describe('status and inspect', () => {
     await receiver.waitForDelivery({ path: '/first' })
     const [row] = await deliveriesOf(dispatcher.db, subscriber.accountId)
     const { out } = await operator.run('inspect', row?.id ?? '')
-    expect(out).toContain('first attempt, under the job of its event: active')
+    expect(out).toContain("first attempt, under its event's job: active")
   })
 
   it('answers a failure of the database with exit code 1', async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { startReceiver, type Receiver } from '@signet/testkit'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 
-describe('H.7 row 43: a name that came to mean another address', () => {
+describe('a name that came to mean another address', () => {
   let receiver: Receiver
   let dispatcher: Stepwise
   const addresses = ['127.0.0.1']

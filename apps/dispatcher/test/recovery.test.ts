@@ -12,6 +12,7 @@ import {
 } from '@signet/testkit'
 import { migrateWebhooks } from './support/database.js'
 import { deliveriesOf, startAnother, type TestDispatcher } from './support/dispatcher.js'
+import { gate } from './support/gate.js'
 import { type Subscriber } from './support/subscriber.js'
 
 describe('what is lost comes back', () => {
@@ -76,11 +77,13 @@ describe('what is lost comes back', () => {
 
   it('sends nothing twice because PostgreSQL was away when the answer came', async () => {
     await subscriber.endpoint(receiver.url('/hook'))
-    receiver.hook('/hook', { otherwise: reply(200, { delayMs: 700 }) })
+    const outage = gate()
+    receiver.hook('/hook', { otherwise: reply(200, { after: outage.opened }) })
     for (let i = 0; i < 5; i += 1) await subscriber.summary()
     await waitFor(() => receiver.deliveries({ path: '/hook' }).length === 5)
     await postgres.kill('SIGKILL')
-    await waitFor(() => dispatcher.logLines.some(({ msg }) => String(msg).includes('waiting for it')))
+    outage.open()
+    await waitFor(() => dispatcher.logLines.some(({ msg }) => msg === 'database unavailable; retrying'))
     postgres = await postgres.restart()
     await allDelivered(5)
     expect(receiver.deliveries({ path: '/hook' })).toHaveLength(5)

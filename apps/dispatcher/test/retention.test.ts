@@ -3,7 +3,7 @@ import { withAdvisoryLock } from '@signet/db'
 import { newEventId, type EventId } from '@signet/webhook-core'
 import { createRegistry } from '@signet/telemetry'
 import { TestClock, waitFor } from '@signet/testkit'
-import { createEvents } from '../src/events.js'
+import { createObserver } from '../src/observers/observer.js'
 import { Retention } from '../src/retention/retention.js'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 
@@ -18,7 +18,7 @@ afterAll(() => dispatcher.stop())
 function retention(clock: TestClock, pauses: number[] = []) {
   return new Retention({
     db: dispatcher.db,
-    events: createEvents(dispatcher.log, createRegistry({ runtime: false })),
+    observer: createObserver(dispatcher.log, createRegistry({ runtime: false })),
     now: clock.now,
     pause: (ms) => {
       pauses.push(ms)
@@ -89,7 +89,7 @@ it('stops in the middle of a rest, however long that is', async () => {
   }
   const running = new Retention({
     db,
-    events: createEvents(dispatcher.log, createRegistry({ runtime: false })),
+    observer: createObserver(dispatcher.log, createRegistry({ runtime: false })),
     now: clock.now,
   })
   // A batch that takes a second and a half is followed by a rest of six.

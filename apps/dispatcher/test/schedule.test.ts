@@ -76,12 +76,12 @@ describe('the schedule of attempts', () => {
     receiver.hook('/early', { answers: [reply(500)] })
     await dispatcher.attempt(row)
     dispatcher.clock.advance(MINUTE_MS - 100)
-    expect(await dispatcher.attempts.run(jobOf(row), { again: false })).toEqual({
-      kind: 'stepBack',
+    expect(await dispatcher.attempts.run(jobOf(row), { wasDeferred: false })).toEqual({
+      kind: 'defer',
       delayMs: 100,
     })
-    expect(await dispatcher.attempts.run(jobOf(row), { losses: 1, again: false })).toEqual({
-      kind: 'stepBack',
+    expect(await dispatcher.attempts.run(jobOf(row), { losses: 1, wasDeferred: false })).toEqual({
+      kind: 'defer',
       delayMs: 100,
     })
     expect(receiver.deliveries({ path: '/early' })).toHaveLength(1)
@@ -137,7 +137,7 @@ describe('the schedule of attempts', () => {
 
   it('reports the attempt of a lost worker as interrupted and makes the next one at once', async () => {
     const { row } = await oneDelivery('/lost')
-    await dispatcher.attempts.run(jobOf(row), { losses: 1, again: false })
+    await dispatcher.attempts.run(jobOf(row), { losses: 1, wasDeferred: false })
     expect(await dispatcher.row(row.id)).toMatchObject({ status: 1, attempts: 2, last_error: 'interrupted' })
     const log = await listAttempts(dispatcher.db, row.id as DeliveryId)
     expect(log.map(({ number, error }) => [number, error])).toEqual([
@@ -149,7 +149,7 @@ describe('the schedule of attempts', () => {
   it('lets the schedule decide after a second loss, so that dying workers do not spend all tries at once', async () => {
     const { row } = await oneDelivery('/dying')
     await dispatcher.db.query('update webhook_deliveries set attempts = 1 where id = $1', [row.id])
-    expect(await dispatcher.attempts.run(jobOf(row), { losses: 2, again: false })).toEqual({
+    expect(await dispatcher.attempts.run(jobOf(row), { losses: 2, wasDeferred: false })).toEqual({
       kind: 'retry',
       delayMs: 5 * MINUTE_MS,
       reason: 'interrupted',
@@ -157,14 +157,14 @@ describe('the schedule of attempts', () => {
     expect(await dispatcher.row(row.id)).toMatchObject({ status: 0, attempts: 2, last_error: 'interrupted' })
     expect(receiver.deliveries({ path: '/dying' })).toEqual([])
     dispatcher.clock.advance(5 * MINUTE_MS)
-    await dispatcher.attempts.run(jobOf(row), { again: false })
+    await dispatcher.attempts.run(jobOf(row), { wasDeferred: false })
     expect(await dispatcher.row(row.id)).toMatchObject({ status: 1, attempts: 3 })
   })
 
   it('ends a delivery whose attempts kill their worker six times', async () => {
     const { row, endpoint } = await oneDelivery('/poison')
     await dispatcher.db.query('update webhook_deliveries set attempts = 5 where id = $1', [row.id])
-    await dispatcher.attempts.run(jobOf(row), { losses: 1, again: false })
+    await dispatcher.attempts.run(jobOf(row), { losses: 1, wasDeferred: false })
     expect(await dispatcher.row(row.id)).toMatchObject({ status: 2, attempts: 6, last_error: 'interrupted' })
     expect(receiver.deliveries({ path: '/poison' })).toEqual([])
     const { rows } = await dispatcher.db.query(

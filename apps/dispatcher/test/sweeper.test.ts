@@ -23,7 +23,7 @@ describe('the sweeper', () => {
     await Promise.all([events.obliterate({ force: true }), deliveries.obliterate({ force: true })])
   }
 
-  /** An event that was announced to nobody, one whose first attempts were left behind, and a delivery without its job. */
+  /** An event that was never published, one whose first attempts were abandoned, and a delivery without a job. */
   async function lostWork() {
     const subscriber = dispatcher.subscriber()
     await subscriber.endpoint('https://127.0.0.1:9/')

@@ -36,8 +36,8 @@ export async function seedClient(db: Db): Promise<void> {
 export async function seedAccessTokens(db: Db, count: number): Promise<void> {
   await db.query(
     `with g as (
-       insert into oauth_grants (id, account_id, client_id, scope)
-       select md5(n::text)::uuid, md5('account' || n)::uuid, $1, 'mcp:connect' from generate_series(0, $2 - 1) n
+       insert into oauth_grants (id, account_id, client_id, scope, authenticated_at)
+       select md5(n::text)::uuid, md5('account' || n)::uuid, $1, 'mcp:connect', now() from generate_series(0, $2 - 1) n
      )
      insert into oauth_access_tokens (token_hash, grant_id, account_id, scope, expires_at)
      select ${digestOf('sva_')}, md5(n::text)::uuid, md5('account' || n)::uuid, 'mcp:connect', now() + interval '1 day'
@@ -51,8 +51,8 @@ export async function seedAccessTokens(db: Db, count: number): Promise<void> {
 export async function seedCodes(db: Db, from: number, to: number): Promise<void> {
   await db.query(
     `with g as (
-       insert into oauth_grants (id, account_id, client_id, scope)
-       select md5('code' || n)::uuid, $2::uuid, $1, 'mcp:connect' from generate_series($3::integer, $4::integer) n
+       insert into oauth_grants (id, account_id, client_id, scope, authenticated_at)
+       select md5('code' || n)::uuid, $2::uuid, $1, 'mcp:connect', now() from generate_series($3::integer, $4::integer) n
      )
      insert into oauth_codes (code_hash, grant_id, client_id, redirect_uri, redirect_uri_sent, code_challenge, expires_at)
      select ${digestOf('svc_')}, md5('code' || n)::uuid, $1, $5, true, $6, now() + interval '1 day'
@@ -65,7 +65,8 @@ export async function seedCodes(db: Db, from: number, to: number): Promise<void>
 export async function seedRefreshTokens(db: Db, count: number): Promise<void> {
   await db.query(
     `with g as (
-       insert into oauth_grants (account_id, client_id, scope) values (gen_random_uuid(), $1, 'mcp:connect') returning id
+       insert into oauth_grants (account_id, client_id, scope, authenticated_at)
+       values (gen_random_uuid(), $1, 'mcp:connect', now()) returning id
      )
      insert into oauth_refresh_tokens (token_hash, grant_id, scope, expires_at)
      select ${digestOf('svr_')}, g.id, 'mcp:connect', now() + interval '90 days'

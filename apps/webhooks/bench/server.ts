@@ -2,13 +2,13 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { freePort } from '@signet/local'
+import { leasePort } from '@signet/local'
 
 export type Running = { base: string; stop(): Promise<void> }
 
 /** A server in a process of its own: it and the load must not share an event loop. */
 export async function startServer(file: string, databaseUrl: string): Promise<Running> {
-  const port = await freePort()
+  const port = await leasePort()
   const base = `http://127.0.0.1:${port}`
   const child: ChildProcess = fork(fileURLToPath(new URL(file, import.meta.url)), {
     env: {

@@ -20,11 +20,11 @@ import express, {
 import { type Authenticate } from './bearer/bearer-authentication.js'
 import { type Context } from './context.js'
 import { listedCors, publicCors } from './http/cors.js'
-import { NO_STORE, oauthDialect } from './http/oauth-dialect.js'
-import { pageDialect } from './http/page-dialect.js'
+import { NO_STORE, oauthErrorRenderer } from './http/oauth-error-renderer.js'
+import { pageErrorRenderer } from './http/page-error-renderer.js'
 import { REQUEST_TIMEOUT_MS } from './http/time-limit.js'
 import { translateOutage } from './http/translate.js'
-import { v1Dialect } from './http/v1-dialect.js'
+import { v1ErrorRenderer } from './http/v1-error-renderer.js'
 import { internalRoutes, publicRoutes } from './routes.js'
 
 const NO_CACHE = { 'Cache-Control': 'no-store' }
@@ -33,12 +33,12 @@ const OUTAGE = 'temporarily_unavailable'
 
 /** The public listener. The order of middleware is its content. */
 export function createPublicApp(ctx: Context): Express {
-  const { config, events } = ctx
+  const { config, observer } = ctx
   const routes = publicRoutes(ctx)
   const rest: Family = {
     prefixes: [''],
     routes: [],
-    dialect: oauthDialect('invalid_request', events),
+    errorRenderer: oauthErrorRenderer('invalid_request', observer),
     outageCode: OUTAGE,
   }
   const app = createApp(ctx)
@@ -52,11 +52,18 @@ export function createPublicApp(ctx: Context): Express {
 
 /** Everything below the base URL. */
 function createBaseRouter(ctx: Context, routes: ReturnType<typeof publicRoutes>): IRouter {
-  const { config, events, authenticateBearer } = ctx
-  const oauth = { dialect: oauthDialect('invalid_request', events), headers: NO_STORE, outageCode: OUTAGE }
-  const registration = { ...oauth, dialect: oauthDialect('invalid_client_metadata', events) }
-  const pages = { dialect: pageDialect(events, config.baseUrl.startsWith('https://')), outageCode: OUTAGE }
-  const v1 = { dialect: v1Dialect, headers: NO_CACHE, outageCode: 'unavailable' }
+  const { config, observer, authenticateBearer } = ctx
+  const oauth = {
+    errorRenderer: oauthErrorRenderer('invalid_request', observer),
+    headers: NO_STORE,
+    outageCode: OUTAGE,
+  }
+  const registration = { ...oauth, errorRenderer: oauthErrorRenderer('invalid_client_metadata', observer) }
+  const pages = {
+    errorRenderer: pageErrorRenderer(observer, config.baseUrl.startsWith('https://')),
+    outageCode: OUTAGE,
+  }
+  const v1 = { errorRenderer: v1ErrorRenderer, headers: NO_CACHE, outageCode: 'unavailable' }
   const families: Family[] = [
     {
       ...v1,
@@ -88,7 +95,7 @@ export function createInternalApp(ctx: Context): Express {
     serve({
       prefixes: [''],
       routes: internalRoutes(ctx),
-      dialect: v1Dialect,
+      errorRenderer: v1ErrorRenderer,
       headers: NO_CACHE,
       outageCode: 'unavailable',
     }),
@@ -133,7 +140,7 @@ type Family = Omit<MountOptions, 'authenticate'> & {
 
 /** One look at the path instead of a walk past every route of every family: what is asked most costs least. */
 function serve({ prefixes, routes, first, authenticate, outageCode, ...options }: Family): RequestHandler {
-  const { dialect } = options
+  const { errorRenderer } = options
   const router = Router()
   if (first) router.use(first)
   mountRoutes(router, routes, {
@@ -153,8 +160,8 @@ function serve({ prefixes, routes, first, authenticate, outageCode, ...options }
     }
     router.use(onUndecodable)
   }
-  router.use(notFoundHandler(dialect))
-  router.use(errorHandler({ dialect, translate: translateOutage(outageCode) }))
+  router.use(notFoundHandler(errorRenderer))
+  router.use(errorHandler({ errorRenderer, translate: translateOutage(outageCode) }))
   const isOurs = (path: string) => prefixes.some((prefix) => path === prefix || path.startsWith(`${prefix}/`))
   return (req, res, next) => {
     if (isOurs(req.path)) router(req, res, next)

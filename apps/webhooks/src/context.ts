@@ -1,6 +1,8 @@
 import { Db } from '@signet/db'
 import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
-import { AddressGuard, connectRedis, UrlPolicy, WebhookQueues, type Resolver } from '@signet/webhook-core'
+import { AddressGuard, type Resolver } from '@signet/address-guard'
+import { connectRedis, WebhookQueues } from '@signet/webhook-core'
+import { UrlPolicy } from './endpoints/url-policy.js'
 import { type Registry } from 'prom-client'
 import { AccountService } from './accounts/account-service.js'
 import { AuthorizationPages } from './authorization/authorization-pages.js'
@@ -8,15 +10,16 @@ import { AuthorizationService } from './authorization/authorization-service.js'
 import { bearerAuthentication } from './bearer/bearer-authentication.js'
 import { BearerService } from './bearer/bearer-service.js'
 import { ClientService } from './clients/client-service.js'
-import { RedirectAllowList } from './clients/redirect-allow-list.js'
-import { type WebhooksConfig } from './config.js'
-import { createEvents } from './events.js'
+import { RedirectAllowList } from './redirects/redirect-allow-list.js'
+import { type WebhooksConfig } from './config/config.js'
+import { createObserver } from './observers/observer.js'
 import { AccountCheck } from './grants/account-check.js'
 import { RevocationService } from './grants/revocation-service.js'
 import { TokenService } from './grants/token-service.js'
 import { REQUEST_TIMEOUT_MS } from './http/time-limit.js'
 import { IdentityClient } from './identity/identity-client.js'
-import { identityKeys, UserJwtVerifier } from './identity/user-jwt.js'
+import { identityKeys } from './identity/identity-keys.js'
+import { UserJwtVerifier } from './identity/user-jwt.js'
 import { createLimits } from './limits/limits.js'
 import { CleanUpService } from './maintenance/clean-up-service.js'
 import { accountAuthentication } from './personal-tokens/account-authentication.js'
@@ -24,12 +27,12 @@ import { PersonalTokenService } from './personal-tokens/personal-token-service.j
 import { ResourcePolicy } from './oauth/resource-policy.js'
 import { SessionCookie } from './sessions/session-cookie.js'
 import { SessionService } from './sessions/session-service.js'
-import { FormGuard } from './sign-in/form-guard.js'
+import { FormGuard } from './forms/form-guard.js'
 import { SecondFactorService } from './sign-in/second-factor-service.js'
-import { OfferedProviders } from './sign-in/offered-providers.js'
-import { type SignInOptions } from './sign-in/sign-in-options.js'
+import { OfferedProviders } from './pages/offered-providers.js'
+import { type SignInOptions } from './pages/sign-in-options.js'
 import { SignInService } from './sign-in/sign-in-service.js'
-import { createWebhookServices } from './v1/webhook-services.js'
+import { createWebhookServices } from './webhook-services.js'
 
 /** Outside things that a test may replace; all else is derived from them. */
 export type Ports = { log: Logger; registry: Registry; now: () => Date; resolver: Resolver }
@@ -52,17 +55,16 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
     'producer',
   )
   redis.on('error', (error: Error) => log.warn('redis connection failed', { error }))
-  const events = createEvents(log, registry)
+  const observer = createObserver(log, registry)
   const limits = createLimits(config, redis)
-  const accounts = new AccountService({ db, events })
-  const oauth = createOAuth(config, { db, events, limits, accounts, log, now })
   const queues = new WebhookQueues({ connection: redis, prefix: config.queuePrefix })
+  const accounts = new AccountService({ db, queues, observer, now })
+  const oauth = createOAuth(config, { db, observer, limits, accounts, log, now })
   const webhooks = createWebhookServices({
     db,
     queues,
     urlPolicy: createUrlPolicy(config, ports.resolver),
     secretBox: config.secretBox,
-    accounts,
     log,
     registry,
     now,
@@ -75,10 +77,10 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
     now,
     db,
     redis,
-    events,
+    observer,
     limits,
     accounts,
-    cleanUp: new CleanUpService({ db, events }),
+    cleanUp: new CleanUpService({ db, observer }),
     queues,
     webhooks,
     ...oauth,
@@ -97,19 +99,19 @@ export type Context = ReturnType<typeof createContext>
 
 type Base = Pick<Ports, 'log' | 'now'> & {
   db: Db
-  events: ReturnType<typeof createEvents>
+  observer: ReturnType<typeof createObserver>
   limits: ReturnType<typeof createLimits>
   accounts: AccountService
 }
 
 /** The OAuth server: clients, sessions, pages, tokens, Bearer authentication. */
-function createOAuth(config: WebhooksConfig, { db, events, limits, accounts, log, now }: Base) {
+function createOAuth(config: WebhooksConfig, { db, observer, limits, accounts, log, now }: Base) {
   const { baseUrl, identityUrl, identityPublicUrl = identityUrl } = config
   const allowList = new RedirectAllowList(config.redirectAllowList)
   const resources = new ResourcePolicy(baseUrl, config.oauthResources)
   const cookie = new SessionCookie(baseUrl)
   const sessions = new SessionService(db, config.secretBox)
-  const clients = new ClientService({ db, allowList, events })
+  const clients = new ClientService({ db, allowList, observer })
   const identity = new IdentityClient({
     url: identityUrl,
     clientIpHeader: config.identityClientIpHeader,
@@ -123,8 +125,8 @@ function createOAuth(config: WebhooksConfig, { db, events, limits, accounts, log
     roles: config.identityJwtRoles,
     now,
   })
-  const bearer = new BearerService({ db, resources, events })
-  const signIn = { identity, users, sessions, failures: limits.loginFailures, events }
+  const bearer = new BearerService({ db, resources, observer })
+  const signIn = { identity, users, sessions, failures: limits.loginFailures, observer }
   const secondFactor = new SecondFactorService(signIn)
   const signInOptions = signInOptionsOf(config)
   return {
@@ -136,7 +138,7 @@ function createOAuth(config: WebhooksConfig, { db, events, limits, accounts, log
     /** The `authenticate` step of /v1 routes. */
     authenticateBearer: bearerAuthentication({ baseUrl, bearer, limits }),
     accountAuthentication: accountAuthentication({ baseUrl, bearer, users, accounts, limits, now }),
-    personalTokens: new PersonalTokenService({ db, events }),
+    personalTokens: new PersonalTokenService({ db, observer }),
     authorizations: new AuthorizationService({
       db,
       issuer: baseUrl,
@@ -145,7 +147,7 @@ function createOAuth(config: WebhooksConfig, { db, events, limits, accounts, log
       allowList,
       resources,
       codeTtlSeconds: config.codeTtlSeconds,
-      events,
+      observer,
     }),
     signInOptions,
     pages: new AuthorizationPages({
@@ -163,15 +165,15 @@ function createOAuth(config: WebhooksConfig, { db, events, limits, accounts, log
       issuer: baseUrl,
       bearer,
       introspectionClients: config.introspectionClients,
-      events,
+      observer,
     }),
     tokens: new TokenService({
       db,
       resources,
-      accounts: new AccountCheck(identity, events),
+      accounts: new AccountCheck(identity, observer),
       refreshReuseGraceSeconds: config.refreshReuseGraceSeconds,
       grantMaxDays: config.grantMaxDays,
-      events,
+      observer,
     }),
   }
 }
@@ -184,7 +186,7 @@ const signInOptionsOf = (config: WebhooksConfig): SignInOptions => ({
       : { provider: config.signInCaptchaProvider, siteKey: config.signInCaptchaSiteKey ?? '' },
 })
 
-/** Where receivers may be; deliveries to ourselves or to the identity server are refused (webhooks contract E.8). */
+/** Where receivers may be; deliveries to ourselves or to the identity server are refused (docs/specification.md#url-policy). */
 function createUrlPolicy(config: WebhooksConfig, resolver: Resolver | undefined): UrlPolicy {
   const { baseUrl, identityUrl, identityPublicUrl = identityUrl, allowedPorts, allowPrivateTargets } = config
   return new UrlPolicy({

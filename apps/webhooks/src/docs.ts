@@ -2,9 +2,9 @@ import { renderMarkdown } from '@signet/config'
 import { createLogger, createRegistry } from '@signet/telemetry'
 import { internalApiDocument, publicApiDocument } from './api-docs/api-document.js'
 import { errorsPage } from './api-docs/errors-page.js'
-import { settings } from './config.js'
+import { settings } from './config/config.js'
 import { createContext } from './context.js'
-import { readConfig } from './read-config.js'
+import { readConfig } from './config/read-config.js'
 import { internalRoutes, publicRoutes } from './routes.js'
 
 /** The documents of this app by file, made from the tables that the service runs. */

@@ -5,11 +5,11 @@ import { clientRoutes } from './clients/client-routes.js'
 import { type Context } from './context.js'
 import { discoveryRoutes, insertedDiscoveryRoutes } from './discovery/discovery-routes.js'
 import { introspectionRoutes, tokenRoutes } from './grants/token-routes.js'
-import { internalApiRoutes } from './ingest/internal-routes.js'
+import { internalApiRoutes } from './internal-routes.js'
 import { personalTokenRoutes } from './personal-tokens/personal-token-routes.js'
 import { secondFactorRoutes } from './sign-in/second-factor-routes.js'
 import { callbackRoutes, signInRoutes } from './sign-in/sign-in-routes.js'
-import { v1Routes } from './v1/v1-routes.js'
+import { v1Routes } from './v1-routes.js'
 
 /** Every route of the public listener, by the family that shares an error form (see app.ts). */
 export function publicRoutes(ctx: Context) {
@@ -42,5 +42,11 @@ export function publicRoutes(ctx: Context) {
 }
 
 /** Every route of the internal listener. */
-export const internalRoutes = ({ config, accounts, webhooks }: Context): Route[] =>
-  internalApiRoutes({ tokens: config.internalTokens, accounts, services: webhooks })
+export const internalRoutes = ({ config, accounts, webhooks, now }: Context): Route[] =>
+  internalApiRoutes({
+    tokens: config.internalTokens,
+    accounts,
+    services: webhooks,
+    now,
+    eventKeys: config.identityEventsSecrets,
+  })

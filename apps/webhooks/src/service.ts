@@ -1,7 +1,7 @@
 import { listen, type Listener, type Service } from '@signet/http'
 import { createInternalApp, createPublicApp } from './app.js'
 import { createContext, type Context, type Ports } from './context.js'
-import { type WebhooksConfig } from './config.js'
+import { type WebhooksConfig } from './config/config.js'
 import { Schedule } from './maintenance/schedule.js'
 
 /** A running API: its context, and the ports it really listens on. */
@@ -44,12 +44,18 @@ async function openListeners(ctx: Context): Promise<{ main: Listener; internal: 
   }
 }
 
-const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 
-const startSchedule = ({ cleanUp, log }: Context): Schedule =>
+const startSchedule = ({ cleanUp, webhooks, log }: Context): Schedule =>
   new Schedule(
     [
       { name: 'hourly clean-up', everyMs: HOUR_MS, run: (stop) => cleanUp.runHourly(stop) },
+      {
+        name: 'removal of deleted accounts',
+        everyMs: MINUTE_MS,
+        run: (stop) => webhooks.accountRemoval.purgeAll(stop),
+      },
       { name: 'daily clean-up', everyMs: 24 * HOUR_MS, run: (stop) => cleanUp.runDaily(stop) },
     ],
     (name, error) => log.error('periodic job failed', { job: name, error }),

@@ -24,7 +24,7 @@ async function redirected(parameters: Parameters, suffix = '') {
   return { status, location, error: query?.get('error'), state: query?.get('state'), iss: query?.get('iss') }
 }
 
-describe('H.3 row 11: errors before the redirect URI is trusted', () => {
+describe('errors before the redirect URI is trusted', () => {
   it.each([
     ['no client_id', { client_id: undefined }, '', 'invalid_request'],
     ['an unknown client', { client_id: 'svcl_unknown' }, '', 'invalid_client'],
@@ -86,7 +86,7 @@ describe('H.3 row 11: errors before the redirect URI is trusted', () => {
   })
 })
 
-describe('H.3 row 12: errors that go to the client, with state and iss', () => {
+describe('errors that go to the client, with state and iss', () => {
   it.each([
     ['a missing response_type', { response_type: undefined }, '', 'invalid_request'],
     ['response_type=token', { response_type: 'token' }, '', 'unsupported_response_type'],
@@ -165,7 +165,7 @@ describe('B.7: resource indicators', () => {
   })
 })
 
-describe('H.3 row 13: scopes', () => {
+describe('scopes', () => {
   const granted = async (scope: string | undefined) => {
     const user = harness.identity.addUser()
     const client = await oauth.client()
@@ -186,7 +186,7 @@ describe('H.3 row 13: scopes', () => {
   })
 })
 
-describe('H.3 row 14: the redirect', () => {
+describe('the redirect', () => {
   it('keeps the query of the redirect URI byte for byte', async () => {
     const user = harness.identity.addUser()
     const client = await oauth.client({ redirect_uris: [HTTPS_REDIRECT] })

@@ -6,8 +6,8 @@ import { useOAuth } from './support/use-oauth.js'
 
 const { harness, oauth } = useOAuth()
 
-describe('H.1 row 1: metadata', () => {
-  it('holds exactly the members of the contract, with the issuer spelled the same everywhere', async () => {
+describe('metadata', () => {
+  it('holds exactly the documented members, with the issuer spelled the same everywhere', async () => {
     const { base } = harness
     const { status, body, headers } = await oauth.json('/.well-known/oauth-authorization-server')
     expect(status).toBe(200)
@@ -46,7 +46,7 @@ describe('H.1 row 1: metadata', () => {
   })
 })
 
-describe('H.1 row 2: a forged Host or X-Forwarded-Host', () => {
+describe('a forged Host or X-Forwarded-Host', () => {
   // fetch would not let us forge Host.
   const forged = (path: string) =>
     new Promise<{ text: string; headers: string }>((resolve, reject) => {
@@ -80,7 +80,7 @@ describe('H.1 row 2: a forged Host or X-Forwarded-Host', () => {
   })
 })
 
-describe('H.1 row 3: challenges and unknown well-known documents', () => {
+describe('challenges and unknown well-known documents', () => {
   const challenge = (error = '') =>
     `Bearer realm="recording-events", ${error}scope="mcp:connect", resource_metadata="${harness.base}/.well-known/oauth-protected-resource"`
 
@@ -135,7 +135,7 @@ describe('H.1 row 3: challenges and unknown well-known documents', () => {
   )
 })
 
-describe('H.1 row 4: CORS', () => {
+describe('CORS', () => {
   const PUBLIC = [
     '/.well-known/oauth-authorization-server',
     '/.well-known/oauth-protected-resource',

@@ -12,8 +12,8 @@ async function anAccountWithAccess() {
   const { accountId, token } = await api.anAccount()
   const personal = await aPersonalToken(api.db, accountId)
   await api.db.query(
-    `insert into login_sessions (id_hash, account_id, csrf_key, signed_in_at, expires_at)
-     values ($1, $2, $1, now(), now() + interval '1 hour')`,
+    `insert into login_sessions (id_hash, account_id, csrf_key, signed_in_at, authenticated_at, expires_at)
+     values ($1, $2, $1, now(), now(), now() + interval '1 hour')`,
     [sha256(accountId), accountId],
   )
   const works = async () =>
@@ -116,12 +116,11 @@ describe('DELETE /internal/v1/accounts/{account_id}', () => {
     const notices = Array.from({ length: 6 }, () => aNotice(accountId, { summaries }))
     const { replies } = await api.db.transaction(async (tx) => {
       await tx.query('select from summaries where account_id = $1 and position = 2 for update', [accountId])
-      const replies = Promise.all([
-        ...notices.map((body) => api.internal('POST', '/internal/v1/summary-ready', { body })),
-        api.internal('DELETE', `/internal/v1/accounts/${accountId}`),
-      ])
+      const sent = notices.map((body) => api.internal('POST', '/internal/v1/summary-ready', { body }))
+      await lockWaiters(api.db, 6)
+      sent.push(api.internal('DELETE', `/internal/v1/accounts/${accountId}`))
       await lockWaiters(api.db, 7)
-      return { replies }
+      return { replies: Promise.all(sent) }
     })
     expect((await replies).map(({ status }) => status)).toEqual([202, 202, 202, 202, 202, 202, 200])
   })

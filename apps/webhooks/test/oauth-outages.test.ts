@@ -20,7 +20,7 @@ afterAll(async () => {
   await postgres.remove()
 })
 
-describe('B.6 row 15: the database fails after the redirect URI is known to be good', () => {
+describe('the database fails after the redirect URI is known to be good', () => {
   const outage = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
   it.each([
     ['temporarily_unavailable', outage],

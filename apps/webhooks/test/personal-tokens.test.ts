@@ -11,7 +11,7 @@ const { jwt, create, list, revoke } = personalTokens(harness, oauth)
 const age = (id: string, change: string) =>
   harness.db.query(`update personal_tokens set ${change} where id = $1`, [id])
 
-describe('H.5 row 31: form', () => {
+describe('form', () => {
   it('has prefix, 30 characters and a checksum, is stored hashed and shown once', async () => {
     const user = harness.identity.addUser()
     const { status, body, headers } = await create(jwt(user), { name: '  my laptop ', expires_in_days: 30 })
@@ -73,7 +73,7 @@ describe('H.5 row 31: form', () => {
   })
 })
 
-describe('H.5 row 32: idleness and expiry', () => {
+describe('idleness and expiry', () => {
   it('refuses a token that was idle for more than 90 days, forever', async () => {
     const user = harness.identity.addUser()
     const { body } = await create(jwt(user), { name: 'x', expires_in_days: 200 })

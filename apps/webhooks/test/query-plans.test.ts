@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Db, type Queryable, type Tx } from '@signet/db'
 import { plansOf, type TestDatabase } from '@signet/testkit'
 import {
+  admitsUser,
   deleteSessions,
-  isCutOff,
-  recordCutoff,
+  recordBan,
+  recordSignOut,
   revokeGrants,
   revokePersonalTokens,
 } from '../src/accounts/account-store.js'
@@ -47,7 +48,7 @@ beforeAll(async () => {
   database = await aCopy()
   db = new Db({ connectionString: database.url, max: 2 })
   of = await fillTables(db)
-})
+}, 300_000)
 afterAll(async () => {
   await db.close()
   await database.drop()
@@ -75,12 +76,12 @@ const hotQueries: Case[] = [
   [
     'who bears an access token',
     (db) => findLiveAccessToken(db, of.accessToken),
-    ['oauth_access_tokens_pkey', 'oauth_grants_pkey'],
+    ['account_states_pkey', 'oauth_access_tokens_pkey', 'oauth_grants_pkey'],
   ],
   [
     'who bears a personal token',
     (db) => findLivePersonalToken(db, of.personalToken),
-    ['personal_tokens_token_hash_key'],
+    ['account_states_pkey', 'personal_tokens_token_hash_key'],
   ],
   ['noting the use of a personal token', (db) => touchPersonalToken(db, '7'), ['personal_tokens_pkey']],
   ['ending an idle personal token', (db) => revokeIdlePersonalToken(db, '7'), ['personal_tokens_pkey']],
@@ -147,7 +148,7 @@ const hotQueries: Case[] = [
         oldHash: of.session,
         idHash: Buffer.alloc(32, 4),
         csrfKey: Buffer.alloc(32, 5),
-        account: { id: of.accountId, email: 'a@example.test' },
+        account: { id: of.accountId, email: 'a@example.test', authenticatedAt: new Date() },
       }),
     ['login_sessions_pkey'],
   ],
@@ -173,18 +174,29 @@ const hotQueries: Case[] = [
     ['login_sessions_pkey', OF_SESSION, 'oauth_clients_pkey'],
   ],
   [
-    'whether a user JWT is too old',
-    (db) => isCutOff(db, of.accountId, new Date(Date.now() - 2 * 60 * 60 * 1000)),
-    ['account_cutoffs_pkey'],
+    'whether the account of a user JWT admits it',
+    (db) => admitsUser(db, of.accountId, new Date(Date.now() - 2 * 60 * 60 * 1000)),
+    ['account_states_pkey'],
   ],
   [
-    'revoking an account',
+    'banning an account',
+    (db) =>
+      recordBan(db as Tx, {
+        accountId: of.accountId,
+        bannedUntil: '2999-01-01T00:00:00Z',
+        decidedAt: '2026-01-01T00:00:00.123456Z',
+      }),
+    ['account_states_pkey'],
+  ],
+  [
+    'signing an account out everywhere',
     async (db) => {
       const tx = db as Tx
-      await recordCutoff(tx, of.accountId)
-      await deleteSessions(tx, of.accountId)
-      await revokeGrants(tx, of.accountId, 'x')
-      await revokePersonalTokens(tx, of.accountId, 'x')
+      const ended = { accountId: of.accountId, signedOutAt: new Date(), reason: 'x' }
+      await recordSignOut(tx, of.accountId, ended.signedOutAt)
+      await deleteSessions(tx, ended)
+      await revokeGrants(tx, ended)
+      await revokePersonalTokens(tx, ended)
     },
     ['login_sessions_account_idx', 'oauth_grants_account_idx', OF_ACCOUNT],
   ],
@@ -199,7 +211,7 @@ const cleanUp: Record<string, string[]> = {
   grants: ['oauth_grants_created_at_idx', 'oauth_grants_revoked_at_idx'],
   unused_clients: ['oauth_clients_unused_idx'],
   idle_personal_tokens: ['personal_tokens_idle_idx'],
-  account_cutoffs: ['account_cutoffs_revoked_at_idx'],
+  account_states: ['account_states_idle_idx'],
 }
 /**
  * These two look through their table. An index on the last use of a session would have to be changed with every page, and

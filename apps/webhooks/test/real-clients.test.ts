@@ -7,7 +7,7 @@ import { McpProvider } from './support/mcp-provider.js'
 import { REDIRECT } from './support/oauth.js'
 import { useOAuth } from './support/use-oauth.js'
 
-// H.1 row 5: libraries as they ship, unchanged, against the running service.
+// libraries as they ship, unchanged, against the running service.
 const { harness, oauth } = useOAuth()
 
 const METHODS = ['none', 'client_secret_basic', 'client_secret_post'] as const

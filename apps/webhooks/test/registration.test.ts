@@ -12,7 +12,7 @@ const refused = async (metadata: Record<string, unknown>) => {
   return [status, body.error]
 }
 
-describe('H.2 row 6: what a registration answers', () => {
+describe('what a registration answers', () => {
   it('gives a public client no secret members, 201 and no-store', async () => {
     const { status, headers, body } = await oauth.register<Record<string, unknown>>()
     expect(status).toBe(201)
@@ -133,7 +133,7 @@ describe('H.2 row 6: what a registration answers', () => {
   })
 })
 
-describe('H.2 row 7: the allow-list', () => {
+describe('the allow-list', () => {
   it('refuses an https URI that is not on it, and the whole registration with it', async () => {
     expect(await refused({ redirect_uris: [ALLOWED, 'https://other.example/cb'] })).toEqual([
       400,
@@ -154,7 +154,7 @@ describe('H.2 row 7: the allow-list', () => {
   })
 })
 
-describe('H.2 row 8: refused redirect URIs', () => {
+describe('refused redirect URIs', () => {
   it.each([
     'myapp://callback',
     'javascript:alert(1)',
@@ -201,7 +201,7 @@ describe('H.2 row 8: refused redirect URIs', () => {
   })
 })
 
-describe('H.2 row 9: matching at the authorization endpoint', () => {
+describe('matching at the authorization endpoint', () => {
   const status = async (client: RegisteredClient, redirect_uri: string) =>
     (await oauth.browser().get(oauth.authorizeUrl(client.client_id, { redirect_uri }))).status
 
@@ -232,7 +232,7 @@ describe('H.2 row 9: matching at the authorization endpoint', () => {
   })
 })
 
-describe('H.2 row 10: a hostile client name', () => {
+describe('a hostile client name', () => {
   it('is harmless on the consent page and in the log', async () => {
     const user = harness.identity.addUser()
     const client = await oauth.client({ client_name: '<img src=x>"\u202e\u061c\n\u0000evil' })

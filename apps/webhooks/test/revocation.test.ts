@@ -6,7 +6,7 @@ const { harness, oauth } = useOAuth()
 
 const user = () => harness.identity.addUser()
 
-describe('H.4 row 29: revocation', () => {
+describe('revocation', () => {
   const revoke = (client: RegisteredClient, token: string, extra: Record<string, string> = {}) =>
     oauth.json('/oauth/revoke', {
       method: 'POST',

@@ -12,7 +12,7 @@ async function consentPage() {
   return { user, ...(await oauth.consentPage(user)) }
 }
 
-describe('H.3 row 15: no open redirect', () => {
+describe('no open redirect', () => {
   it('through any parameter of login, consent, logout, decision or callback', async () => {
     const evil = {
       redirect_uri: 'https://evil.example',
@@ -38,7 +38,7 @@ describe('H.3 row 15: no open redirect', () => {
   })
 })
 
-describe('H.3 row 16: forged form posts', () => {
+describe('forged form posts', () => {
   const forgeries: [string, Record<string, string>, Record<string, string>][] = [
     ['without csrf', { csrf: '' }, {}],
     ['with a foreign csrf', { csrf: 'A'.repeat(43) }, {}],
@@ -97,7 +97,7 @@ describe('H.3 row 16: forged form posts', () => {
   })
 })
 
-describe('H.3 row 17: the session', () => {
+describe('the session', () => {
   it('has a cookie that is HttpOnly and Lax, and for https also __Host- and Secure', async () => {
     const { page } = await oauth.signInPage()
     expect(page.headers.get('set-cookie')).toMatch(/^rws_session=\w{43}; Path=\/; HttpOnly; SameSite=Lax$/)
@@ -156,7 +156,7 @@ describe('H.3 row 17: the session', () => {
   })
 })
 
-describe('H.3 row 19: a transaction', () => {
+describe('a transaction', () => {
   it('works once: the second decision is a 400 page and no second code', async () => {
     const { browser, page, user } = await consentPage()
     expect((await browser.submit(page, '/decision', { decision: 'approve' })).status).toBe(303)

@@ -205,10 +205,10 @@ describe('B.8 step 6: the landing page', () => {
       expect((await land(browser, txn, bad)).status).toBe(400)
   })
 
-  it('refuses a token from before the account was revoked', async () => {
+  it('refuses a token from from before the account was signed out everywhere', async () => {
     const user = harness.identity.addUser()
     const token = harness.identity.jwtFor(user)
-    await harness.ctx.accounts.revoke(user.id, 'signed out everywhere', harness.ctx.log)
+    await harness.ctx.accounts.signOut(user.id, new Date(), 'signed out everywhere', harness.ctx.log)
     const { browser, page } = await oauth.signInPage()
     const { txn = '' } = formOf(page, '/login').fields
     expect((await land(browser, txn, token)).status).toBe(400)

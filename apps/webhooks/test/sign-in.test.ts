@@ -10,7 +10,7 @@ async function consentPage() {
   return { user, ...(await oauth.consentPage(user)) }
 }
 
-describe('H.3 row 18: headers of pages', () => {
+describe('headers of pages', () => {
   it('refuse framing, load nothing, name no form-action and keep the origin on our own posts', async () => {
     const { headers, text } = (await oauth.signInPage()).page
     const policy = headers.get('content-security-policy') ?? ''
@@ -41,7 +41,7 @@ describe('H.3 row 18: headers of pages', () => {
   })
 })
 
-describe('H.3 row 20: refused sign-ins', () => {
+describe('refused sign-ins', () => {
   it('look the same for a wrong password, an unknown, an unconfirmed and a banned user', async () => {
     const good = harness.identity.addUser()
     const banned = harness.identity.addUser({ banned: true })
@@ -159,7 +159,7 @@ describe('what the identity server is asked', () => {
   })
 })
 
-describe('H.3 row 22: answers to posts', () => {
+describe('answers to posts', () => {
   it('are 303, and the password appears in no URL, redirect or log line', async () => {
     const user = harness.identity.addUser({ password: 'unmistakable-passphrase' })
     const { browser, page } = await oauth.signInPage()

@@ -11,7 +11,7 @@ const basic = (id: string, secret: string) => `Basic ${Buffer.from(`${id}:${secr
 const authorized = (metadata: Record<string, unknown> = {}, parameters = {}) =>
   oauth.authorized(user(), metadata, parameters)
 
-describe('H.4 row 26: client authentication', () => {
+describe('client authentication', () => {
   const exchange = (
     grant: { code: string; verifier: string },
     form: Record<string, string>,
@@ -100,7 +100,7 @@ describe('H.4 row 26: client authentication', () => {
   })
 })
 
-describe('H.4 row 26: a wrong secret and an unknown client', () => {
+describe('a wrong secret and an unknown client', () => {
   it('cost the same query', async () => {
     const { client_id } = await oauth.client({ token_endpoint_auth_method: 'client_secret_post' })
     const ask = (id: string) =>

@@ -13,7 +13,7 @@ const user = () => harness.identity.addUser()
 const authorized = (metadata: Record<string, unknown> = {}, parameters = {}) =>
   oauth.authorized(user(), metadata, parameters)
 
-describe('H.4 row 23: the second use of a code', () => {
+describe('the second use of a code', () => {
   it('is invalid_grant and stops the tokens of the first, both kinds', async () => {
     const { client, grant } = await authorized()
     const first = await oauth.exchange(client, grant)
@@ -43,7 +43,7 @@ describe('H.4 row 23: the second use of a code', () => {
   })
 })
 
-describe('H.4 row 24: parallel redemption', () => {
+describe('parallel redemption', () => {
   it('gives ten simultaneous requests exactly one 200, and the grant is revoked afterwards', async () => {
     const { client, grant } = await authorized()
     const answers = await Promise.all(Array.from({ length: 10 }, () => oauth.exchange(client, grant)))
@@ -65,7 +65,7 @@ describe('H.4 row 24: parallel redemption', () => {
   })
 })
 
-describe('H.4 row 25: a code that does not fit', () => {
+describe('a code that does not fit', () => {
   const refusals: [string, Record<string, string>, string][] = [
     ['another redirect_uri', { redirect_uri: 'http://127.0.0.1:7777/other' }, 'invalid_grant'],
     [

@@ -7,7 +7,7 @@ const { harness, oauth } = useOAuth()
 
 const user = () => harness.identity.addUser()
 
-describe('H.4 row 27: refresh', () => {
+describe('refresh', () => {
   it('rotates, and leaves the earlier access token valid', async () => {
     const { client, tokens } = await oauth.connect(user())
     const { status, body } = await oauth.refresh(client, tokens.refresh_token)

@@ -10,7 +10,7 @@ const user = () => harness.identity.addUser()
 const authorized = (metadata: Record<string, unknown> = {}, parameters = {}) =>
   oauth.authorized(user(), metadata, parameters)
 
-describe('H.4 row 28: form of requests and answers', () => {
+describe('form of requests and answers', () => {
   it('is no-store on success and on errors', async () => {
     const { client, grant } = await authorized()
     const good = await oauth.exchange(client, grant)
@@ -83,7 +83,7 @@ describe('H.4 row 28: form of requests and answers', () => {
   })
 })
 
-describe('H.4 row 30: what a dump of the database holds', () => {
+describe('what a dump of the database holds', () => {
   it('no code, token of any kind, client secret or session id', async () => {
     const client = await oauth.client({ token_endpoint_auth_method: 'client_secret_post' })
     const grant = await oauth.authorize(client, user())

@@ -7,7 +7,7 @@ import { useOAuth } from './support/use-oauth.js'
 
 const { harness, oauth } = useOAuth()
 
-describe('H.3 row 21: user JWTs that are refused', () => {
+describe('user JWTs that are refused', () => {
   const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString()
@@ -53,6 +53,30 @@ describe('H.3 row 21: user JWTs that are refused', () => {
       ...Object.fromEntries(Object.keys(tokens).map((name) => [name, 401])),
       good: 200,
     })
+  })
+
+  it('are none of those that the key set of the identity server verifies, with nothing configured', async () => {
+    const service = await startHarness({ env: { WEBHOOKS_IDENTITY_JWT_SECRET: '' } })
+    try {
+      const client = new OAuthTester(service)
+      const ask = async (token: string) => {
+        const headers = { authorization: `Bearer ${token}` }
+        return (await client.json('/account/tokens', { headers })).status
+      }
+      const claims = service.identity.claimsOf(service.identity.addUser())
+      const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'theirs', alg: 'RS256', use: 'sig' }
+      service.identity.publishKeys(jwk)
+      const input = `${base64({ alg: 'RS256', kid: 'theirs' })}.${base64(claims)}`
+      const signature = sign('sha256', Buffer.from(input), privateKey).toString('base64url')
+      expect(await ask(`${input}.${signature}`)).toBe(200)
+      expect(await ask(`${base64({ alg: 'RS256', kid: 'other' })}.${base64(claims)}.${signature}`)).toBe(401)
+      for (const key of [JWT_SECRET, pem, JSON.stringify(jwk)])
+        expect(await ask(withSecret({ alg: 'HS256', kid: 'theirs' }, claims, key))).toBe(401)
+      const asked = service.identity.asked.filter(({ path }) => path === '/.well-known/jwks.json')
+      expect(asked).toHaveLength(1)
+    } finally {
+      await service.close()
+    }
   })
 
   it.each(['with', 'without'])(

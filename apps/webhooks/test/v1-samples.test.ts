@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { waitFor } from '@signet/testkit'
 import { useApi } from './support/api.js'
 
 const api = useApi()
@@ -80,8 +81,31 @@ describe('GET /v1/webhook-events/samples', () => {
       data: { audio_id: 'rec_3', title: 'rec_3', summaries },
     })
     expect(items[0]?.data['transcript']).toMatchObject({ truncated: true })
-    // The budget is reckoned with `truncated: false`, which is a byte longer (contract F.4).
+    // The budget is computed with `truncated: false`, which is a byte longer.
     expect(Buffer.byteLength(JSON.stringify(items[0]))).toBe(1_048_575)
+  })
+
+  it('omits a part that takes too long to read, and ends its statement', async () => {
+    const { accountId, token } = await api.anAccount()
+    const body = {
+      title: 'x',
+      transcript: { text: 'x', segments: [] },
+      summaries: [{ label: 'S', content: 'x', format: 'markdown' }],
+    }
+    await api.internal('PUT', `/internal/v1/accounts/${accountId}/recordings/rec_1`, { body })
+    await api.db.transaction(async (tx) => {
+      await tx.query('lock table transcripts in access exclusive mode')
+      const { items } = await samples(token)
+      expect(items).toMatchObject([{ data: { audio_id: 'rec_1', title: 'x', summaries: body.summaries } }])
+      expect(items[0]?.data).not.toHaveProperty('transcript')
+      await waitFor(async () => {
+        const { rows } = await api.db.query(
+          `select from pg_stat_activity where datname = current_database() and state = 'active'
+             and query like '%join transcripts%' and pid <> pg_backend_pid()`,
+        )
+        return rows.length === 0
+      })
+    })
   })
 
   it('gives fewer when they are huge, so that nobody can have the service hold hundreds of megabytes', async () => {

@@ -30,7 +30,7 @@ const hosts: [string, string][] = [
   ['missing.example.com', 'url has a host that does not resolve'],
 ]
 
-describe('H.7 row 42: what a name means decides over a subscription', () => {
+describe('what a name means decides over a subscription', () => {
   it('takes a name with public addresses of both families', async () => {
     const { token } = await api.anAccount()
     await subscribe(api, token, { url: 'https://public.example.com/' })

@@ -7,7 +7,7 @@ export {
 } from './certificate.js'
 export { type Exit, type Guarded, type GuardedOptions, startGuarded } from './child.js'
 export * from './inbox/index.js'
-export { freePort, nextFreePort } from './ports.js'
+export { leasePort, leaseNextPort } from './ports.js'
 export {
   createDatabase,
   type PostgresOptions,

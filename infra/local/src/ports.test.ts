@@ -1,23 +1,45 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import { promisify } from 'node:util'
 import { describe, expect, it } from '@jest/globals'
-import { freePort, nextFreePort } from './ports.js'
+import { leaseNextPort, leasePort } from './ports.js'
 
-describe('nextFreePort', () => {
+const PORTS = new URL('../dist/ports.js', import.meta.url).href
+
+/** What another process gets that asks for this port or the next. */
+async function leaseElsewhere(wanted: number): Promise<number> {
+  const script = `import { leaseNextPort } from '${PORTS}'; console.log(await leaseNextPort(${wanted}))`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script])
+  return Number(stdout)
+}
+
+describe('leaseNextPort', () => {
   it.each(['127.0.0.1', '0.0.0.0'])('passes over a port that somebody holds on %s', async (host) => {
     const other = createServer().listen(0, host)
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
     try {
-      expect(await nextFreePort(port)).toBeGreaterThan(port)
+      expect(await leaseNextPort(port)).toBeGreaterThan(port)
     } finally {
       other.close()
     }
   })
 
-  it('passes over ports already promised', async () => {
-    const port = await freePort()
-    expect(await nextFreePort(port)).toBe(port)
-    expect(await nextFreePort(port, new Set([port]))).toBeGreaterThan(port)
+  it('gives a port to one process only, before anything listens there', async () => {
+    const port = await leasePort()
+    expect(await leaseNextPort(port)).toBeGreaterThan(port)
+    expect(await leaseElsewhere(port)).toBeGreaterThan(port)
+  })
+
+  it('leaves the port itself free for the server that is to have it', async () => {
+    const server = createServer().listen(await leasePort(), '127.0.0.1')
+    await once(server, 'listening')
+    server.close()
+  })
+
+  it('passes over ports to avoid', async () => {
+    const port = await leasePort()
+    expect(await leaseNextPort(port + 1, new Set([port + 1]))).toBeGreaterThan(port + 1)
   })
 })

@@ -1,40 +1,77 @@
+import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
+import { randomInt } from 'node:crypto'
 
-/** A port of 127.0.0.1 that was free a moment ago. Somebody else may still take it first: be ready to try again. */
-export async function freePort(): Promise<number> {
-  const port = await tryListen(0)
-  if (port === null) throw new Error('no free port on 127.0.0.1')
-  return port
+/**
+ * Ports that this process has leased, each with the UDP socket of the same number that proves it. Servers here listen on
+ * TCP, so holding UDP keeps two of our processes apart without being in the server's way, and ends with the process.
+ */
+const leases = new Map<number, Socket>()
+
+/** Below the ranges that Linux and macOS give to outgoing connections and to `listen(0)`: nobody gets one by chance. */
+const RANDOM_PORTS = { from: 15_000, to: 32_000 }
+const TRIES = 200
+
+/** Leases a free port of 127.0.0.1 for the life of this process, for a server that must be told its port. */
+export async function leasePort(): Promise<number> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const port = randomInt(RANDOM_PORTS.from, RANDOM_PORTS.to)
+    if (await lease(port)) return port
+  }
+  throw new Error(`no free port on 127.0.0.1 between ${RANDOM_PORTS.from} and ${RANDOM_PORTS.to}`)
 }
 
-/** The first free port from `wanted` upwards, leaving out those already promised to somebody in `taken`. */
-export async function nextFreePort(wanted: number, taken: ReadonlySet<number> = new Set()): Promise<number> {
+/** Leases the first free port from `wanted` upwards, passing over those in `avoid`. */
+export async function leaseNextPort(wanted: number, avoid: ReadonlySet<number> = new Set()): Promise<number> {
   for (let port = wanted; port <= 65_535; port += 1) {
-    if (!taken.has(port) && (await isFree(port))) return port
+    if (!avoid.has(port) && (await lease(port))) return port
   }
   throw new Error(`no free port at or above ${wanted}`)
+}
+
+async function lease(port: number): Promise<boolean> {
+  if (leases.has(port)) return false
+  const claim = await holdUdp(port)
+  if (claim === null) return false
+  if (!(await isFree(port))) {
+    claim.close()
+    return false
+  }
+  leases.set(port, claim)
+  return true
+}
+
+async function holdUdp(port: number): Promise<Socket | null> {
+  const socket = createSocket('udp4').unref()
+  try {
+    socket.bind({ port, address: '127.0.0.1', exclusive: true })
+    await once(socket, 'listening')
+    return socket
+  } catch {
+    socket.close()
+    return null
+  }
 }
 
 /** Free on every interface: a server bound to 0.0.0.0 or :: would otherwise go unnoticed by a look at 127.0.0.1. */
 async function isFree(port: number): Promise<boolean> {
   for (const host of ['127.0.0.1', undefined]) {
-    if ((await tryListen(port, host)) === null) return false
+    if (!(await canListen(port, host))) return false
   }
   return true
 }
 
-async function tryListen(port: number, host: string | undefined = '127.0.0.1'): Promise<number | null> {
+async function canListen(port: number, host: string | undefined): Promise<boolean> {
   const server = createServer()
   server.unref()
   try {
     server.listen({ port, host, exclusive: true })
     await once(server, 'listening')
   } catch {
-    return null
+    return false
   }
-  const bound = (server.address() as AddressInfo).port
   server.close()
   await once(server, 'close')
-  return bound
+  return true
 }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { type Guarded, startGuarded } from './child.js'
-import { freePort } from './ports.js'
+import { leasePort } from './ports.js'
 import {
   type PostgresInstallation,
   postgresInstallation,
@@ -50,7 +50,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   mkdirSync(dirname(logFile), { recursive: true })
   const password = initialise(installation, dataDir)
   for (let attempt = 1; ; attempt += 1) {
-    const port = options.port ?? (await freePort())
+    const port = options.port ?? (await leasePort())
     const logStart = existsSync(logFile) ? readFileSync(logFile).length : 0
     const server = await launch(installation, { dataDir, logFile, port, test: options.test ?? false })
     if (await becomesReady(server, dataDir)) return handle(server, port, password)

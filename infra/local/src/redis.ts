@@ -3,7 +3,7 @@ import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Guarded, startGuarded } from './child.js'
-import { freePort } from './ports.js'
+import { leasePort } from './ports.js'
 import { findRedisProgram } from './redis-installation.js'
 
 export interface RedisOptions {
@@ -36,7 +36,7 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
   mkdirSync(options.dir, { recursive: true })
   const logFile = join(options.dir, 'redis.log')
   for (let attempt = 1; ; attempt += 1) {
-    const port = options.port ?? (await freePort())
+    const port = options.port ?? (await leasePort())
     const server = await startGuarded({
       command: program.command,
       args: [
@@ -44,7 +44,7 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
         ...['--save', '', '--appendonly', options.appendOnly ? 'yes' : 'no', '--appendfsync', 'everysec'],
         ...['--maxmemory-policy', 'noeviction'], // BullMQ's jobs must not be evicted
         // The default port of the cluster's own traffic is 10000 higher, and may not exist or not be free.
-        ...(options.cluster ? ['--cluster-enabled', 'yes', '--cluster-port', String(await freePort())] : []),
+        ...(options.cluster ? ['--cluster-enabled', 'yes', '--cluster-port', String(await leasePort())] : []),
       ],
       stopSignal: 'TERM',
       logFile,

@@ -7,24 +7,24 @@ export class NameNotResolvedError extends Error {
   override name = 'NameNotResolvedError'
 }
 
-/** At least one address of the host is not public. Carries neither host nor address: it ends up in logs. */
+/** At least one address of the host is not public. Contains neither host nor address, because it is logged. */
 export class BlockedAddressError extends Error {
   override name = 'BlockedAddressError'
 }
 
 export type AddressGuardOptions = {
-  /** Lets private addresses pass. Development and tests only; processes refuse it in production. */
+  /** Allows private addresses. For development and tests; not allowed in production. */
   allowPrivateTargets?: boolean
   resolver?: Resolver
-  /** How long a name may take, in ms. */
+  /** Time limit for a DNS lookup, in milliseconds. */
   resolveTimeoutMs?: number
 }
 
 const RESOLVE_TIMEOUT_MS = 3000
 
 /**
- * Decides which addresses a delivery may go to (contract E.8 rows 5 and 6). The same object judges a url at
- * registration and every connection at delivery, so the two can never disagree about what is public.
+ * Decides which addresses a delivery may go to (apps/webhooks/docs/specification.md#url-policy). The same object checks a URL at registration and every
+ * connection at delivery, so the two always agree on what is public.
  */
 export class AddressGuard {
   readonly #allowPrivateTargets: boolean
@@ -41,7 +41,7 @@ export class AddressGuard {
     return this.#allowPrivateTargets
   }
 
-  /** All addresses of a host name or literal (IPv6 without brackets), every one of them allowed; throws otherwise. */
+  /** All addresses of a host name or literal (IPv6 without brackets). Throws unless every one is allowed. */
   async addressesOf(host: string): Promise<ResolvedAddress[]> {
     const family = isIP(host)
     const found =
@@ -49,21 +49,21 @@ export class AddressGuard {
         ? await this.#resolveInTime(host)
         : [{ address: host, family: family === 4 ? 4 : 6 } as const]
     if (found.length === 0) throw new NameNotResolvedError('the name has no address')
-    // One private address among public ones is a rebinding attempt or a mistake; neither deserves the benefit.
+    // One private address among public ones is a rebinding attempt or a mistake. Reject both.
     if (!found.every(({ address }) => this.#allows(address)))
       throw new BlockedAddressError('an address is not public')
     return found
   }
 
   /**
-   * Throws for a literal that is not allowed. `net.connect` does not call `lookup` for literals, so whoever connects must
-   * ask this first.
+   * Throws for a literal that is not allowed. `net.connect` does not call `lookup` for literals, so callers must check here
+   * first.
    */
   requireAllowedLiteral(host: string): void {
     if (isIP(host) !== 0 && !this.#allows(host)) throw new BlockedAddressError('the address is not public')
   }
 
-  /** A `lookup` for `net.connect` and `tls.connect` that gives only checked addresses, so nothing else is dialled. */
+  /** A `lookup` for `net.connect` and `tls.connect` that returns only checked addresses. */
   readonly lookup: LookupFunction = (hostname, options, callback) => {
     this.addressesOf(hostname).then(
       (found) => {
@@ -71,7 +71,7 @@ export class AddressGuard {
           ({ family }) => !options.family || family === familyNumber(options.family),
         )
         const [first] = wanted
-        // With address-family racing Node asks for all of them and must get the list.
+        // With autoSelectFamily, Node asks for all addresses.
         if (options.all) callback(null, wanted)
         else if (first) callback(null, first.address, first.family)
         else callback(new NameNotResolvedError('the name has no address of this family'), '', 0)

@@ -3,23 +3,22 @@ import { type AddressGuard } from './address-guard.js'
 
 export type GuardedAgentOptions = {
   guard: AddressGuard
-  /** Limit for resolve, connect and TLS together, in ms. */
+  /** Time limit for DNS lookup, connect and TLS together, in milliseconds. */
   connectTimeoutMs?: number
-  /** A connection is closed after this time, so that a changed DNS answer takes effect (contract F.5). */
+  /** Connections are closed after this many milliseconds, so that DNS changes take effect. */
   maxConnectionLifeMs?: number
-  /** Idle connections are kept this long. */
+  /** How long idle connections are kept, in milliseconds. */
   keepAliveMs?: number
-  /** Certificate authorities instead of Node's, for receivers in tests. */
+  /** Certificate authorities to use instead of Node's, for receivers in tests. */
   ca?: string | Buffer | (string | Buffer)[]
 }
 
-/** `undici` hands connectors the host of IPv6 literals without brackets. */
+/** `undici` passes the host of IPv6 literals without brackets. */
 type Connector = buildConnector.connector
 
 /**
- * Opens connections to checked addresses only (contract E.8 row 6): names go through the guard's `lookup` at the moment
- * of connecting, literals are judged here because `lookup` is not called for them. The host name stays in place for SNI,
- * for the Host header and for the certificate check.
+ * Connects only to checked addresses: names go through the guard's `lookup` when connecting, and literals are checked here
+ * because `lookup` is not called for them. The host name stays in place for SNI, the Host header and the certificate check.
  */
 export function guardedConnector({ guard, connectTimeoutMs = 5000, ca }: GuardedAgentOptions): Connector {
   const connect = buildConnector({
@@ -36,19 +35,19 @@ export function guardedConnector({ guard, connectTimeoutMs = 5000, ca }: Guarded
     try {
       guard.requireAllowedLiteral(host)
     } catch (error) {
-      // Later, as for every other connection failure: the client is not ready for a callback during the call.
+      // Asynchronously, like every connection failure: the client cannot handle a callback during the call.
       queueMicrotask(() => callback(error as Error, null))
       return
     }
-    // The root dot names the same host, but SNI must come without it (RFC 6066 section 3).
+    // A trailing dot names the same host, but SNI must not contain it (RFC 6066 section 3).
     const servername = host.endsWith('.') ? host.slice(0, -1) : options.servername
     connect({ ...options, servername }, callback)
   }
 }
 
 /**
- * A pool of keep-alive connections per origin for deliveries, each opened by `guardedConnector`. Follows no redirects and
- * sets no limits of its own on the exchange: a delivery has one deadline over the whole of it.
+ * A pool of keep-alive connections per origin, each opened by `guardedConnector`. Follows no redirects and sets no timeouts
+ * after connecting: the caller has one deadline for the whole exchange.
  */
 export function guardedAgent(options: GuardedAgentOptions): Agent {
   return new Agent({

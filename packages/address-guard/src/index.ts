@@ -1,6 +1,6 @@
 /**
- * Which addresses our servers may connect to. Everything that calls a URL somebody else chose goes through it: webhook
- * deliveries, identity providers, mail templates. Contract sections are those of the webhooks service.
+ * Decides which addresses our servers may connect to. Everything that calls a URL chosen by somebody else goes through it:
+ * webhook deliveries, identity providers, email templates.
  */
 export {
   AddressGuard,

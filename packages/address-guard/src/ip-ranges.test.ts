@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 import { describe, expect, it } from '@jest/globals'
 import { isPublicAddress } from './ip-ranges.js'
 
-// The table of contract E.8 in full, judged by another library's parser and arithmetic.
+// Every special-purpose range, compared with another library's parser and arithmetic.
 const NOT_PUBLIC = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
   ...['192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24'],

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 
-// Contract E.8. Only what cannot be a receiver on the public internet is listed.
+// Special-purpose ranges (IANA registries, RFC 6890) and a cloud's host address: no public receiver can have these.
 const NOT_PUBLIC_IPV4 = [
   '0.0.0.0/8', // this network
   '10.0.0.0/8', // private
@@ -30,7 +30,7 @@ const NOT_PUBLIC_IPV6 = [
   '3fff::/20', // documentation
 ].map(ipv6Range)
 
-// These carry an IPv4 address in their last 32 bits, which is the one that would be contacted.
+// The last 32 bits are the IPv4 address that would be contacted.
 const IPV4_MAPPED = ipv6Range('::ffff:0:0/96')
 const NAT64 = ipv6Range('64:ff9b::/96')
 
@@ -38,8 +38,8 @@ type Range = { first: bigint; last: bigint }
 const within = (address: bigint, { first, last }: Range) => address >= first && address <= last
 
 /**
- * True when the text is an IP address that a receiver on the public internet may have. Everything else, names, zone ids
- * and odd spellings included, is not: only the canonical forms that resolvers and URL parsers give are read.
+ * True if the text is an IP address that a receiver on the public internet can have. False for anything else, including
+ * names, zone ids and unusual spellings: only the canonical forms that resolvers and URL parsers produce are accepted.
  */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
@@ -66,7 +66,7 @@ function ipv4ToBigint(address: string): bigint {
   return address.split('.').reduce((value, octet) => value * 256n + BigInt(Number(octet)), 0n)
 }
 
-/** Null for an address with a zone id: it names an interface of this machine. */
+/** Null for an address with a zone id, which refers to an interface of this machine. */
 function ipv6ToBigint(address: string): bigint | null {
   if (address.includes('%')) return null
   const [head = '', tail] = address.split('::')
@@ -76,7 +76,7 @@ function ipv6ToBigint(address: string): bigint | null {
   return [...left, ...zeros, ...right].reduce((value, hextet) => value * 65536n + BigInt(hextet), 0n)
 }
 
-/** The 16-bit groups of one side of `::`; a dotted tail becomes two of them. */
+/** The 16-bit groups on one side of `::`. A dotted tail becomes two of them. */
 function hextets(text: string): number[] {
   if (text === '') return []
   return text.split(':').flatMap((group) => {

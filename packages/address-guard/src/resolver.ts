@@ -4,15 +4,14 @@ import { lookup, Resolver as DnsResolver } from 'node:dns/promises'
 export type ResolvedAddress = { address: string; family: 4 | 6 }
 
 /**
- * Turns a host name into all its addresses; the one place where names are resolved, and what tests replace. Rejects or
- * gives an empty list when there are none; may take as long as it likes, the guard has the deadline.
+ * Resolves a host name to all its addresses. The only place where names are resolved, which tests replace. Rejects or returns
+ * an empty list if there are none. Needs no timeout of its own: the guard has one.
  */
 export type Resolver = (hostname: string) => Promise<ResolvedAddress[]>
 
 /**
- * Asks the DNS for A and AAAA, without the hosts file and without search domains: in a cluster a search domain would
- * turn a public name into a name of the cluster. Not the operating system's `getaddrinfo` either, whose few threads one
- * slow name server could hold.
+ * Queries DNS for A and AAAA records, without the hosts file and search domains: in a cluster a search domain could turn a
+ * public name into an internal one. Does not use `getaddrinfo`, whose few threads a slow name server could block.
  */
 export function dnsResolver({ servers }: { servers?: readonly string[] } = {}): Resolver {
   const dns = new DnsResolver({ timeout: 1000, tries: 2 })
@@ -23,13 +22,13 @@ export function dnsResolver({ servers }: { servers?: readonly string[] } = {}): 
       ...(v4.status === 'fulfilled' ? v4.value : []).map((address) => ({ address, family: 4 as const })),
       ...(v6.status === 'fulfilled' ? v6.value : []).map((address) => ({ address, family: 6 as const })),
     ]
-    // Some name servers fail on AAAA for names that have only A: one family with addresses is an answer.
+    // Some name servers fail on AAAA for names that only have A records. Addresses of one family are enough.
     if (found.length === 0 && v4.status === 'rejected') throw v4.reason
     return found
   }
 }
 
-/** The operating system's view, hosts file included. For development, where receivers are called `localhost`. */
+/** Uses the operating system's resolver, including the hosts file. For development, where receivers are on `localhost`. */
 export function systemResolver(): Resolver {
   return async (hostname) => {
     const found = await lookup(hostname, { all: true, hints: ADDRCONFIG })

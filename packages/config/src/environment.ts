@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'dotenv'
 
 /**
- * The process environment laid over the file `.env` in `directory`: the environment wins, a missing file is fine
- * (auth contract section 11, webhooks contract G.3).
+ * The process environment on top of the `.env` file in `directory`. The environment wins, and the file is optional.
  */
 export function readEnvironment(
   env: Readonly<Record<string, string | undefined>>,

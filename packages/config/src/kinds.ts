@@ -1,7 +1,7 @@
 import { type Setting } from './settings.js'
 
 type Common = { env: string | readonly string[]; doc: string; secret?: boolean; fallbackDoc?: string }
-/** `fallback` makes a setting optional with a default, `optional` makes it optional without one, else it is required. */
+/** `fallback` makes a setting optional with a default, and `optional` without one. Otherwise it is required. */
 export type SettingOptions<T> = Common & { fallback?: T; optional?: true }
 
 type Optional<T, O> = O extends { optional: true } ? T | undefined : T
@@ -19,7 +19,7 @@ function build<T, O extends SettingOptions<T>>(options: O, kind: string, parse: 
   } as Setting<Optional<T, O>>
 }
 
-/** Any string; `pattern` with `expected` (words for the message) narrows it; `minBytes` is for secrets. */
+/** Any string. `pattern` restricts it, and `expected` describes the pattern in the error message; `minBytes` is for secrets. */
 export function text<O extends SettingOptions<string>>(
   options: O & { pattern?: RegExp; expected?: string; minBytes?: number },
 ) {
@@ -32,7 +32,7 @@ export function text<O extends SettingOptions<string>>(
   })
 }
 
-/** A whole number in decimal digits: `30o2`, `1e3` and ` 5` are errors, not defaults. */
+/** An integer in decimal digits: `30o2`, `1e3` and ` 5` are errors. */
 export function integer<O extends SettingOptions<number>>(options: O & { min?: number; max?: number }) {
   const { min = 0, max = Number.MAX_SAFE_INTEGER } = options
   return build<number, O>(options, 'integer', (raw) => {
@@ -42,7 +42,7 @@ export function integer<O extends SettingOptions<number>>(options: O & { min?: n
   })
 }
 
-/** `1`, `t`, `true`, `0`, `f`, `false` in any case (auth contract section 11). */
+/** Accepts `1`, `t`, `true`, `0`, `f`, `false` in any case. */
 export function boolean<O extends SettingOptions<boolean>>(options: O) {
   return build<boolean, O>(options, 'boolean', (raw) => {
     if (/^(1|t|true)$/i.test(raw)) return true
@@ -51,7 +51,7 @@ export function boolean<O extends SettingOptions<boolean>>(options: O) {
   })
 }
 
-/** One of a fixed set of words, compared without case. */
+/** One of a fixed set of values, case-insensitive. */
 export function choice<const C extends string, O extends SettingOptions<C>>(
   options: O & { choices: readonly C[] },
 ) {
@@ -61,7 +61,7 @@ export function choice<const C extends string, O extends SettingOptions<C>>(
   })
 }
 
-/** Comma-separated; blanks around items and empty items are dropped. `item` may refuse or convert one item. */
+/** Comma-separated. Drops surrounding spaces and empty items. `item` may reject or convert an item. */
 export function list<O extends SettingOptions<readonly string[]>>(
   options: O & { item?: (item: string) => string },
 ) {
@@ -96,7 +96,7 @@ export function duration<O extends SettingOptions<number>>(options: O & { minMs?
   })
 }
 
-/** A setting with a syntax of its own; `kind` names it in the documentation. */
+/** A setting with its own syntax, which `kind` names in the documentation. */
 export function parsed<T, O extends SettingOptions<T>>(
   options: O & { kind: string; parse: (raw: string) => T },
 ): Setting<Optional<T, O>> {
@@ -114,7 +114,7 @@ const UNIT_MS: Record<string, number> = {
   h: 3_600_000,
 }
 
-/** Milliseconds of `90`, `1.5` (seconds) or a Go duration (`1h30m`, `-10s`); null when it is neither. */
+/** Milliseconds of `90`, `1.5` (seconds) or a Go duration (`1h30m`, `-10s`); null for anything else. */
 export function parseDuration(raw: string): number | null {
   if (/^\d+(\.\d+)?$/.test(raw)) return Number(raw) * 1000
   const match = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/.exec(raw)

@@ -1,17 +1,17 @@
 /**
- * One row of a settings table. `env` lists the accepted variable names, the preferred one first; the first that is set
- * wins. An empty string counts as unset.
+ * One row of a settings table. `env` lists the accepted variable names in order of precedence. An empty string counts as
+ * unset.
  */
 export type Setting<T> = {
   readonly env: readonly string[]
   readonly doc: string
   readonly secret: boolean
   readonly kind: string
-  /** Undefined together with `required: false` means "may be absent". */
+  /** Undefined with `required: false` means the setting is optional without a default. */
   readonly fallback: T | undefined
   readonly fallbackDoc: string | undefined
   readonly required: boolean
-  /** Throws an Error whose message says what is expected, without repeating the value. */
+  /** Throws an Error that says what is expected, without repeating the value. */
   readonly parse: (raw: string) => T
 }
 
@@ -20,10 +20,10 @@ export type ConfigOf<S extends Settings> = {
   readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never
 }
 
-/** Every problem found in the environment, by variable name. Values are never part of it: they may be secret. */
+/** All problems found in the environment, by variable name. Never contains values, because they may be secret. */
 export class ConfigError extends Error {
   constructor(readonly problems: readonly string[]) {
-    super(`The configuration is not usable:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`)
+    super(`Invalid configuration:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`)
     this.name = 'ConfigError'
   }
 }
@@ -32,10 +32,9 @@ export class ConfigError extends Error {
 export const defineSettings = <S extends Settings>(settings: S): S => settings
 
 /**
- * Reads a settings table from `env` and reports every problem in one {@link ConfigError}. `checks` are the second pass,
- * for rules about several settings at once; each returns problems, and runs even when single settings failed (those it
- * sees with their fallback; one that needs a missing setting is skipped alone), so that an operator gets the whole list
- * in one go.
+ * Reads a settings table from `env` and reports every problem in one {@link ConfigError}. `checks` run afterwards, for rules
+ * across settings. They run even if single settings are invalid (a check then sees the fallback, and is skipped if there is
+ * none), so that an operator gets the whole list at once.
  */
 export function loadConfig<S extends Settings>(
   settings: S,
@@ -62,7 +61,7 @@ export function loadConfig<S extends Settings>(
     }
     failed.add(key)
   }
-  // A rule over several settings may only look at values that exist; a failed one is already reported by itself.
+  // A check needs all of its settings. An invalid one is already reported.
   const guarded = new Proxy(values, {
     get(target, key) {
       if (failed.has(String(key)) && target[String(key)] === undefined) throw new SettingMissing()
@@ -80,7 +79,7 @@ export function loadConfig<S extends Settings>(
   return Object.freeze(values) as ConfigOf<S>
 }
 
-/** Secrets that stand in this repository carry this mark, so that none of them can ever guard a real deployment. */
+/** Marks the secrets in this repository, so that none of them is ever accepted in production. */
 const DEVELOPMENT_MARK = 'development-only'
 
 const isDevelopmentSecret = (setting: Setting<unknown>, raw = '', nodeEnv = '') =>

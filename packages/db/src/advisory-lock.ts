@@ -1,9 +1,8 @@
 import { type Db } from './db.js'
 
 /**
- * Runs `work` while holding the session advisory lock `name`, or returns undefined at once when another process has
- * it: the guard of periodic jobs that run on one instance at a time. The lock goes with its connection, so a killed
- * process cannot keep it.
+ * Runs `work` while holding the session advisory lock `name`, or returns undefined at once if another process holds it. For
+ * periodic jobs that run on one instance at a time. The lock ends with its connection, so a killed process cannot keep it.
  */
 export function withAdvisoryLock<T>(db: Db, name: string, work: () => Promise<T>): Promise<T | undefined> {
   return db.connection(async (connection) => {

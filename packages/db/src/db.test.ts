@@ -82,6 +82,38 @@ describe('transaction', () => {
     expect((await db.query<{ id: number }>('select id from item')).rows).toEqual([{ id: 1 }])
   })
 
+  it('does what waits for the commit after it, and nothing of it after a rollback', async () => {
+    const done: string[] = []
+    await db.transaction(async (tx) => {
+      tx.afterCommit(() => void done.push('committed'))
+      await tx.query('insert into item values (3)')
+      done.push('worked')
+    })
+    const failure = db.transaction((tx) => {
+      tx.afterCommit(() => void done.push('rolled back'))
+      return Promise.reject(new Error('no'))
+    })
+    await expect(failure).rejects.toThrow('no')
+    expect(done).toEqual(['worked', 'committed'])
+    await db.query('delete from item where id = 3')
+  })
+
+  it('takes back what is only rehearsed, and keeps the rest', async () => {
+    const done: string[] = []
+    await db.transaction(async (tx) => {
+      await tx.query('insert into item values (4)')
+      await tx.rehearse(async () => {
+        await tx.query('insert into item values (5)')
+        tx.afterCommit(() => void done.push('rehearsed'))
+      })
+      await tx.query('insert into item values (6)')
+      tx.afterCommit(() => void done.push('committed'))
+    })
+    const { rows } = await db.query('delete from item where id in (4, 5, 6) returning id')
+    expect(rows).toEqual([{ id: 4 }, { id: 6 }])
+    expect(done).toEqual(['committed'])
+  })
+
   it('gives a usable connection back after an error', async () => {
     const small = new Db({ connectionString: url, max: 1 })
     await expect(small.transaction((tx) => tx.query('select nonsense'))).rejects.toThrow()
@@ -115,6 +147,52 @@ describe('until', () => {
     expect((await inTime).rowCount).toBe(1)
     expect((await small.query('select what from sent')).rows).toEqual([{ what: 'in time' }])
     await small.close()
+  })
+})
+
+describe('an unlimited pool', () => {
+  const open = async (applicationName: string) => {
+    const { rows } = await admin.query<{ open: number }>(
+      'select count(*)::int as open from pg_stat_activity where application_name = $1',
+      [applicationName],
+    )
+    return rows[0]?.open
+  }
+
+  it('opens ten connections for a crowd of short statements, not one each', async () => {
+    const name = 'crowd'
+    const crowd = new Db({ connectionString: url, max: 'unlimited', applicationName: name, slowMs: 60_000 })
+    const results = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => crowd.query<{ n: number }>('select $1::int as n', [n])),
+    )
+    expect(results.map(({ rows }) => rows[0]?.n)).toEqual(Array.from({ length: 200 }, (_, n) => n))
+    expect(await open(name)).toBe(10)
+    await crowd.close()
+  })
+
+  it('opens more beside those that are held, so that no one waits for them', async () => {
+    const name = 'held'
+    const held = new Db({ connectionString: url, max: 'unlimited', applicationName: name, slowMs: 20 })
+    const gate = deferred()
+    const holders = Array.from({ length: 25 }, () => held.transaction(() => gate.promise))
+    expect((await held.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+    expect(await open(name)).toBe(26)
+    gate.resolve()
+    await Promise.all(holders)
+    await held.close()
+  })
+
+  it('says that it is unavailable to callers who wait for too long', async () => {
+    const options = { max: 'unlimited', slowMs: 60_000, connectionTimeoutMs: 200 } as const
+    const full = new Db({ connectionString: url, ...options })
+    const gate = deferred()
+    const holders = Array.from({ length: 10 }, () => full.connection(() => gate.promise))
+    const error: unknown = await full.query('select 1').catch((reason: unknown) => reason)
+    expect(isUnavailable(error)).toBe(true)
+    gate.resolve()
+    await Promise.all(holders)
+    expect((await full.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+    await full.close()
   })
 })
 

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { ConnectionGate } from './connection-gate.js'
 import { isUnanswered } from './pg-errors.js'
 
 /** What a store function needs: the pool or a transaction. */
@@ -11,61 +12,83 @@ export type Queryable = {
 
 declare const inTransaction: unique symbol
 /** A connection inside a transaction. Store functions that are only safe there ask for it by this type. */
-export type Tx = Queryable & { readonly [inTransaction]: true }
+export type Tx = Queryable & {
+  readonly [inTransaction]: true
+  /** Calls `work` once the transaction is committed, and never when it is rolled back. `work` must not throw. */
+  afterCommit(work: () => void): void
+  /** Runs `work` and takes back all that it changed, as well as what it put off until after the commit. */
+  rehearse(work: () => Promise<void>): Promise<void>
+}
 
-/** Is told of each statement (the name of a prepared one, else its text) and of `transaction`, around the work itself. */
+/** Wraps each statement (by the name of a prepared one, otherwise its text) and each `transaction`. */
 export type TraceStatement = <T>(statement: string, work: () => Promise<T>) => Promise<T>
 
 export type DbOptions = {
   connectionString: string
-  /** Connections at most; the pool waits for a free one up to `connectionTimeoutMs`. */
-  max?: number
+  /**
+   * Maximum connections. Callers wait for a free one for up to `connectionTimeoutMs`. `unlimited` leaves the maximum to the
+   * server, and still opens no connection that would only compete with the others: beyond ten, one more for each that has
+   * been in use for longer than `slowMs`.
+   */
+  max?: number | 'unlimited'
+  /** For `unlimited`, in milliseconds; 50 by default. */
+  slowMs?: number
   connectionTimeoutMs?: number
   /** Shown in pg_stat_activity. */
   applicationName?: string
   /**
-   * Ends a statement on the server after this time; 0 is no limit. A server that does not even say so, because its machine
-   * is gone without a word, is given up a moment later, and the connection with it.
+   * The server cancels a statement after this many milliseconds; 0 means no limit. If the server does not respond at all, the
+   * client closes the connection shortly afterwards.
    */
   statementTimeoutMs?: number
-  /** Ends a statement that waits for a lock longer than this (`isLockTimeout`); 0 is no limit. */
+  /** Cancels a statement that waits longer than this for a lock (`isLockTimeout`), in milliseconds; 0 means no limit. */
   lockTimeoutMs?: number
   /**
-   * Never plans to read a whole table where an index serves, for services whose statements are lookups by key. A named
-   * statement keeps the plan that was made when its connection first used it: made while a table is small, that plan reads
-   * the whole of it, and goes on doing so until the table is analysed, a minute or more in which a young or fast-growing
-   * table makes each statement dearer than the one before.
+   * Never plans a table scan where an index works, for services whose statements are lookups by key. A named statement keeps
+   * the plan from when its connection first used it. Made while a table is small, that plan scans the whole table, and keeps
+   * doing so until the table is analyzed, which makes every statement on a fast-growing table slower than the last.
    */
   preferIndexes?: boolean
   /**
-   * Plans each statement for any parameters, named ones once per connection. For a few statements that run all the time:
-   * otherwise PostgreSQL may plan one anew for every use of it.
+   * Plans each named statement once per connection, for any parameters. For a few statements that run all the time: otherwise
+   * PostgreSQL may plan them for every execution.
    */
   planOnce?: boolean
-  /** Called when an idle connection breaks; without a listener that would end the process. */
+  /** Called when an idle connection breaks. Without a listener, that would crash the process. */
   onIdleError?: (error: Error) => void
-  /** For traces; parameters are not shown to it. */
+  /** For traces. Never receives parameters. */
   trace?: TraceStatement | undefined
 }
 
-/** For the server's own word that the time is over to arrive. */
+/** Time for the server's own timeout error to arrive. */
 const ANSWER_GRACE_MS = 2000
+const DEFAULT_CONNECTIONS = 10
+const DEFAULT_CONNECTION_TIMEOUT_MS = 5000
+const DEFAULT_SLOW_MS = 50
 
-/** A connection pool. Queries on it commit by themselves; `transaction` gives several statements one fate. */
+/** A connection pool. Single queries commit on their own; `transaction` groups several. */
 export class Db implements Queryable {
   readonly pool: pg.Pool
   readonly #trace: TraceStatement | undefined
+  readonly #gate: ConnectionGate | undefined
 
   constructor(options: DbOptions) {
-    const { statementTimeoutMs = 0 } = options
+    const {
+      statementTimeoutMs = 0,
+      connectionTimeoutMs: timeoutMs = DEFAULT_CONNECTION_TIMEOUT_MS,
+      slowMs = DEFAULT_SLOW_MS,
+      max = DEFAULT_CONNECTIONS,
+    } = options
     this.#trace = options.trace
+    if (max === 'unlimited')
+      this.#gate = new ConnectionGate({ width: DEFAULT_CONNECTIONS, slowMs, timeoutMs })
     this.pool = new pg.Pool({
       connectionString: options.connectionString,
-      max: options.max ?? 10,
-      connectionTimeoutMillis: options.connectionTimeoutMs ?? 5000,
+      max: max === 'unlimited' ? Number.MAX_SAFE_INTEGER : max,
+      connectionTimeoutMillis: timeoutMs,
       application_name: options.applicationName ?? 'signet',
       statement_timeout: statementTimeoutMs,
-      // Otherwise TCP decides how long a silent server is waited for: a quarter of an hour, or two hours.
+      // Otherwise only TCP detects a server that stopped responding, after 15 minutes to two hours.
       query_timeout: statementTimeoutMs > 0 ? statementTimeoutMs + ANSWER_GRACE_MS : 0,
       lock_timeout: options.lockTimeoutMs ?? 0,
       options: plannerOptions(options),
@@ -75,15 +98,26 @@ export class Db implements Queryable {
   }
 
   query<R extends object>(text: string | { name: string; text: string }, values: readonly unknown[] = []) {
-    return run<R>(this.pool, text, values, this.#trace)
+    return this.#admitted(() => run<R>(this.pool, text, values, this.#trace))
   }
 
   /**
-   * Runs `work` between `begin` and `commit`; any error rolls back and is thrown on. Verdicts that must survive (a
-   * replayed token revokes its family) are returned from `work` and thrown by the caller after the commit.
+   * Runs `work` between `begin` and `commit`. Any error rolls back and is rethrown. To keep changes despite an error (a replayed
+   * token revokes its session), return the error from `work` and throw it after the commit.
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#trace ? this.#trace('transaction', () => this.#transaction(work)) : this.#transaction(work)
+    const whole = () => this.#admitted(() => this.#transaction(work))
+    return this.#trace ? this.#trace('transaction', whole) : whole()
+  }
+
+  async #admitted<T>(work: () => Promise<T>): Promise<T> {
+    if (!this.#gate) return work()
+    const leave = await this.#gate.enter()
+    try {
+      return await work()
+    } finally {
+      leave()
+    }
   }
 
   async #transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -93,11 +127,24 @@ export class Db implements Queryable {
     client.on('error', onError)
     try {
       await client.query('begin')
-      const result = await work(queryable(client, this.#trace) as Tx)
+      const committed: (() => void)[] = []
+      const tx = {
+        ...queryable(client, this.#trace),
+        afterCommit: (then: () => void) => void committed.push(then),
+        async rehearse(scene: () => Promise<void>) {
+          const before = committed.length
+          await client.query('savepoint rehearsal')
+          await scene()
+          await client.query('rollback to savepoint rehearsal')
+          committed.splice(before)
+        },
+      }
+      const result = await work(tx as Tx)
       await client.query('commit')
+      for (const then of committed) then()
       return result
     } catch (error) {
-      // It would stand in line behind the statement that nobody answers.
+      // A rollback would only queue behind the statement without an answer.
       if (isUnanswered(error)) broken = error
       else await client.query('rollback').catch((failure: Error) => (broken = failure))
       throw error
@@ -107,8 +154,12 @@ export class Db implements Queryable {
     }
   }
 
-  /** Runs `work` on one connection of its own, for session-level state such as advisory locks. */
-  async connection<T>(work: (connection: Queryable) => Promise<T>): Promise<T> {
+  /** Runs `work` on a dedicated connection, for session state such as advisory locks. */
+  connection<T>(work: (connection: Queryable) => Promise<T>): Promise<T> {
+    return this.#admitted(() => this.#connection(work))
+  }
+
+  async #connection<T>(work: (connection: Queryable) => Promise<T>): Promise<T> {
     const client = await this.pool.connect()
     let broken: Error | undefined
     const onError = (error: Error) => (broken = error)
@@ -125,8 +176,8 @@ export class Db implements Queryable {
   }
 
   /**
-   * For a caller who may give up: what still waits for its connection when `signal` is aborted is not sent any more. Only
-   * the server ends what was sent, after `statementTimeoutMs`.
+   * For callers that may stop waiting: statements still waiting for a connection when `signal` is aborted are not sent. Once
+   * sent, only the server can end a statement, after `statementTimeoutMs`.
    */
   until(signal: AbortSignal): Queryable {
     return {
@@ -143,7 +194,7 @@ export class Db implements Queryable {
     }
   }
 
-  /** Resolves when the database answers within `timeoutMs`, for readiness checks. */
+  /** Resolves if the database responds within `timeoutMs`. For readiness checks. */
   async ping(timeoutMs = 1000): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const limit = new Promise<never>((_, reject) => {
@@ -161,7 +212,7 @@ export class Db implements Queryable {
   }
 }
 
-/** A startup parameter, in place of which an `options` in the connection string would be used. */
+/** A startup parameter. An `options` parameter in the connection string replaces it. */
 function plannerOptions({ preferIndexes, planOnce }: DbOptions): string | undefined {
   const settings = [
     ...(preferIndexes ? ['-c enable_seqscan=off'] : []),

@@ -1,5 +1,6 @@
 export { Db, type DbOptions, type Queryable, type TraceStatement, type Tx } from './db.js'
 export {
+  isCheckViolation,
   isUniqueViolation,
   isUnavailable,
   isLockTimeout,

@@ -5,23 +5,22 @@ import pg from 'pg'
 
 export type MigrateOptions = {
   databaseUrl: string
-  /** Folder of `<timestamp>_name.sql` files. */
+  /** Folder with `<timestamp>_name.sql` files. */
   directory: string
-  /** Table that records which ones ran. */
+  /** Table that records applied migrations. */
   table: string
-  /** Values for `{{name}}` in the files. They end up in SQL as they are, so they must be validated identifiers. */
+  /** Values for `{{name}}` in the files. They are inserted into SQL unchanged, so they must be validated identifiers. */
   variables?: Readonly<Record<string, string>>
   log?: (message: string) => void
 }
 
 /**
- * Applies the migrations that are missing, each file in a transaction of its own, and returns their names. Safe to run
- * from several replicas at once: they wait for each other on an advisory lock. There is no way down: a mistake is mended by
- * the next migration.
+ * Applies missing migrations, each file in its own transaction, and returns their names. Safe to run from several replicas at
+ * once: an advisory lock serializes them. There are no down migrations: the next migration fixes mistakes.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   const { variables = {}, log = () => undefined } = options
-  // The runner would leave a client of its own to close by itself, and without a listener for a lost connection.
+  // The runner's own client has no listener for a lost connection and is not closed reliably.
   const client = new pg.Client({ connectionString: options.databaseUrl, application_name: 'migrate' })
   client.on('error', (error) => log(error.message))
   await client.connect()

@@ -5,21 +5,25 @@ const codeOf = (error: unknown): string => {
   return typeof code === 'string' ? code : ''
 }
 
-/** True for a violation of a unique constraint or index; of exactly this one when `constraint` is given. */
+/** True for a violation of a unique constraint or index, or only of `constraint` if given. */
 export const isUniqueViolation = (error: unknown, constraint?: string): boolean =>
   codeOf(error) === '23505' && (constraint === undefined || (error as PgError).constraint === constraint)
 
-/** True when `lock_timeout` ended the statement. */
+/** True for a violation of the check constraint of this name. */
+export const isCheckViolation = (error: unknown, constraint: string): boolean =>
+  codeOf(error) === '23514' && (error as PgError).constraint === constraint
+
+/** True if `lock_timeout` cancelled the statement. */
 export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P03'
 
-/** True when `statement_timeout`, or an operator, ended the statement. */
+/** True if `statement_timeout` or an operator cancelled the statement. */
 export const isStatementTimeout = (error: unknown): boolean => codeOf(error) === '57014'
 
-/** True when the server said nothing at all for longer than any statement may take. */
+/** True if the server did not respond at all within the time limit of statements. */
 export const isUnanswered = (error: unknown): error is Error =>
   error instanceof Error && error.message === 'Query read timeout'
 
-/** True when the server chose this transaction as the victim of a deadlock or a serialisation conflict. */
+/** True if the server aborted the transaction because of a deadlock or a serialization conflict. */
 export const isDeadlock = (error: unknown): boolean => ['40P01', '40001'].includes(codeOf(error))
 
 const CONNECTION_CODES = new Set([
@@ -32,9 +36,9 @@ const CONNECTION_CODES = new Set([
 ])
 
 /**
- * True when PostgreSQL could not be reached, took no more connections or ended one (classes 08, 53 and 57P, 25P03 for one that
- * was idle in a transaction), fell silent, cannot write because it is a standby (25006, after a failover), or the pool had no
- * connection to give in time: the statement may succeed later.
+ * True if the statement may succeed later: PostgreSQL could not be reached, had no connections left or closed one (classes 08,
+ * 53 and 57P, 25P03 for one idle in a transaction), stopped responding, is a read-only standby (25006, after a failover), or
+ * the pool had no free connection in time.
  */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error)

@@ -1,7 +1,7 @@
 /**
- * What went wrong, in words that know no transport. `packages/http` owns the one table from kind to HTTP status.
- * `invalid`: the caller's input; `unprocessable`: well formed but refused by a rule; `limited`: try later;
- * `unavailable`: something we depend on is down; `timeout`: we took too long; `internal`: our fault.
+ * Kinds of errors, independent of any transport. `packages/http` maps them to HTTP status codes. `invalid`: bad input;
+ * `unprocessable`: well formed but violates a rule; `gone`: deleted for good; `limited`: retry later; `unavailable`: a
+ * dependency is down; `timeout`: we took too long; `internal`: our fault.
  */
 export const kinds = [
   'invalid',
@@ -10,6 +10,7 @@ export const kinds = [
   'not_found',
   'method_not_allowed',
   'conflict',
+  'gone',
   'too_large',
   'unprocessable',
   'limited',
@@ -20,15 +21,15 @@ export const kinds = [
 export type ErrorKind = (typeof kinds)[number]
 
 export type AppErrorOptions = {
-  /** For the log only; never shown to callers. */
+  /** For the log only. Never shown to callers. */
   cause?: unknown
-  /** Whole seconds after which a retry makes sense (becomes `Retry-After`). */
+  /** Seconds after which to retry, as an integer. Becomes `Retry-After`. */
   retryAfterSeconds?: number
-  /** Extra members of the answer that the caller may see, e.g. the reasons for a weak password. */
+  /** Additional members of the response that the caller may see, e.g. why a password is weak. */
   details?: Readonly<Record<string, unknown>>
 }
 
-/** An error whose `code` (stable, snake_case) and `message` are written for the caller. */
+/** An error with a `code` (stable, snake_case) and a `message` for the caller. */
 export class AppError extends Error {
   readonly kind: ErrorKind
   readonly code: string

@@ -4,8 +4,8 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
 
 /**
- * Sends text as it is and all else as JSON. What Express's own `send` does besides costs much and brings nothing here:
- * entity tags, which these APIs do not have, and a copy of the body as bytes, with which head and body are two writes.
+ * Sends text unchanged and anything else as JSON. Express's own `send` does more than these APIs need, at a cost: entity tags,
+ * and a copy of the body as bytes, which turns head and body into two writes.
  */
 export function sendBody(res: Response, status: number, body: unknown): void {
   const isText = typeof body === 'string'

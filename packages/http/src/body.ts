@@ -1,16 +1,18 @@
+import { isUtf8 } from 'node:buffer'
+import { type IncomingMessage } from 'node:http'
 import express, { type Request, type RequestHandler, type Response } from 'express'
-import { type BodyProblem, type Dialect } from './dialect.js'
+import { type BodyProblem, type ErrorRenderer } from './error-renderer.js'
 import { type BodySpec } from './route.js'
 import { compileSchema } from './schema.js'
 
-/** Reads, parses and validates bodies of one kind; made once per route. Throws the dialect's error. */
+/** Reads, parses and validates bodies of one kind; created once per route. Throws the error renderer's body error. */
 export function bodyReader(
   spec: BodySpec,
-  dialect: Dialect,
+  errorRenderer: ErrorRenderer,
 ): (req: Request, res: Response) => Promise<unknown> {
   const parse = parserOf(spec)
   const validate = spec.schema && spec.as !== 'json-bytes' ? compileSchema(spec.schema) : () => null
-  const refuse = (problem: BodyProblem) => dialect.bodyError(problem)
+  const refuse = (problem: BodyProblem) => errorRenderer.bodyError(problem)
 
   return async (req, res) => {
     if (isEmpty(req)) {
@@ -44,7 +46,7 @@ const CONTENT_TYPE = {
   form: 'application/x-www-form-urlencoded',
 }
 
-// Neither a length nor chunks: the request has no body (RFC 9112 section 6.3).
+// Without a length and chunked encoding, the request has no body (RFC 9112 section 6.3).
 const isEmpty = (req: Request) =>
   req.headers['transfer-encoding'] === undefined && Number(req.headers['content-length'] ?? 0) === 0
 
@@ -64,8 +66,9 @@ function parserOf({ as, maxBytes }: BodySpec): (req: Request, res: Response) => 
 }
 
 function parserHandler(as: BodySpec['as'], maxBytes: number): RequestHandler {
-  if (as === 'form') return express.urlencoded({ extended: false, limit: maxBytes, parameterLimit: 200 })
-  const verify = refuseEmpty
+  if (as === 'form')
+    return express.urlencoded({ extended: false, limit: maxBytes, parameterLimit: 200, verify: refuseNoText })
+  const verify = refuseUnreadable
   if (as === 'json-bytes') return express.raw({ type: () => true, limit: maxBytes, verify })
   const json = express.json({ type: () => true, limit: maxBytes, strict: false, verify })
   return as === 'json-or-form'
@@ -73,7 +76,7 @@ function parserHandler(as: BodySpec['as'], maxBytes: number): RequestHandler {
     : json
 }
 
-/** Many clients send JSON under the content type of forms, because their tool does so by default: the text decides. */
+/** Many tools send JSON with the content type of forms by default, so the text decides. */
 function jsonOrForm(json: RequestHandler, text: RequestHandler): RequestHandler {
   return (req, res, next) => {
     if (req.is(CONTENT_TYPE.form) === false) return json(req, res, next)
@@ -94,9 +97,16 @@ function jsonOrForm(json: RequestHandler, text: RequestHandler): RequestHandler 
 
 const EMPTY = 'entity.empty'
 
-// An empty body in chunks reaches the parser, which would take it for `{}`.
-function refuseEmpty(_req: unknown, _res: unknown, bytes: Buffer): void {
+// An empty chunked body reaches the parser, which would read it as `{}`.
+function refuseUnreadable(req: IncomingMessage, res: unknown, bytes: Buffer): void {
   if (bytes.length === 0) throw Object.assign(new Error('empty body'), { type: EMPTY })
+  refuseNoText(req, res, bytes)
+}
+
+// The parsers would put U+FFFD in the place of each byte that makes no sense, so that two passwords could be one.
+function refuseNoText(req: IncomingMessage, _res: unknown, bytes: Buffer): void {
+  const isOther = /charset *= *"?utf-(16|32)/i.test(req.headers['content-type'] ?? '')
+  if (!isOther && !isUtf8(bytes)) throw new Error('the body is not UTF-8')
 }
 
 function parserProblem(error: unknown): BodyProblem {

@@ -1,7 +1,7 @@
-/** Something a service can be told to do. When it rejects, the message is printed and the process ends with 1. */
+/** A command of a service. If it rejects, the message is printed and the process exits with 1. */
 export type Command = {
   summary: string
-  /** Without this, arguments behind the command are refused. */
+  /** Unless set, arguments after the command are an error. */
   takesArguments?: boolean
   run: (args: readonly string[]) => Promise<void>
 }
@@ -9,14 +9,14 @@ export type Command = {
 export type CommandLine = {
   service: { readonly name: string; readonly version: string }
   commands: Readonly<Record<string, Command>>
-  /** What happens without an argument. */
+  /** The command to run without arguments. */
   fallback: Command
 }
 
-/** As shells do for a command line that makes no sense, so that it differs from a failure. */
+/** The exit code that shells use for usage errors. */
 const USAGE_EXIT_CODE = 2
 
-/** The command line that all services have in common: their own commands, `version` and `--help`. */
+/** The command line of every service: its own commands, `version` and `--help`. */
 export async function runCommandLine(line: CommandLine, args: readonly string[]): Promise<void> {
   const [name, ...rest] = args
   if (rest.length === 0 && name !== undefined && HELP.has(name)) return print(usageOf(line))

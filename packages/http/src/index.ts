@@ -1,4 +1,4 @@
-export { statusOf, type Dialect, type BodyProblem, type ErrorAnswer } from './dialect.js'
+export { statusOf, type ErrorRenderer, type BodyProblem, type ErrorAnswer } from './error-renderer.js'
 export {
   route,
   type Answer,
@@ -23,6 +23,7 @@ export {
 export { compileSchema, type JsonSchema } from './schema.js'
 export { openApiDocument, type OpenApiOptions } from './open-api.js'
 export { healthHandlers, metricsHandler } from './health.js'
+export { Drain } from './drain.js'
 export { listen, ListenError, type Listener } from './listen.js'
 export { runService, type Service } from './service.js'
 export { runCommandLine, type Command, type CommandLine } from './commands.js'

@@ -1,35 +1,41 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo } from 'node:net'
+import { type Drain } from './drain.js'
 
 export type Listener = {
   readonly port: number
-  /** Takes no new connections, lets requests in flight end for `graceMs`, then breaks what is left. */
+  /** Stops accepting connections, lets requests finish for `graceMs`, then closes the rest. */
   close(graceMs?: number): Promise<void>
 }
 
 export type ListenOptions = {
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   port: number
-  /** All addresses when left out. */
+  /** Defaults to all addresses. */
   host?: string | undefined
-  /** Name of the variable that an operator would have to change. */
+  /** Name of the environment variable to mention in errors. */
   setting?: string
+  /** Once it begins, each connection ends with the answer to its next request. */
+  drain?: Drain
 }
 
-/** The address cannot be had. The message is for operators and names the setting. */
+/** The address is not available. The message is for operators and names the setting. */
 export class ListenError extends Error {
   override name = 'ListenError'
 }
 
 const SWEEP_MS = 20
 
-/** Serves `handler`; resolves when connections are taken, rejects with a `ListenError`. */
+/** Serves `handler`. Resolves once it accepts connections, or rejects with a `ListenError`. */
 export async function listen(handler: RequestListener, options: ListenOptions): Promise<Listener> {
-  const { port, host } = options
+  const { port, host, drain } = options
   const server = createServer(
     { keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 60_000 },
-    handler,
+    (req, res) => {
+      if (drain?.hasBegun) res.setHeader('Connection', 'close')
+      handler(req, res)
+    },
   )
   server.listen(port, host)
   await once(server, 'listening').catch((error: unknown) => {
@@ -41,7 +47,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       const closed = once(server, 'close')
       server.close()
       server.closeIdleConnections()
-      // A connection that is kept alive would stay open behind its last answer, for as long as its client likes.
+      // A keep-alive connection would otherwise stay open after its last response for as long as its client likes.
       const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS)
       const timer = setTimeout(() => server.closeAllConnections(), graceMs)
       await closed

@@ -2,23 +2,23 @@ import { AppError } from '@signet/errors'
 import { type IRouter, type Request, type RequestHandler, type Response } from 'express'
 import { sendBody, setHeaders } from './answer.js'
 import { bodyReader } from './body.js'
-import { type Dialect } from './dialect.js'
+import { type ErrorRenderer } from './error-renderer.js'
 import { contextOf, type RequestContext } from './request-context.js'
 import { type Answer, type Route } from './route.js'
 
 export type MountOptions = {
-  dialect: Dialect
-  /** Time for one request, in milliseconds; past it the caller gets the timeout error. 0 is no limit. */
+  errorRenderer: ErrorRenderer
+  /** Time limit of a request in milliseconds, after which the caller gets the timeout error. 0 means no limit. */
   timeoutMs?: number
-  /** Headers of every answer of these routes, errors included. */
+  /** Headers of every response of these routes, including errors. */
   headers?: Readonly<Record<string, string>>
-  /** Runs before a 405, for APIs that tell strangers nothing but 401. */
+  /** Runs before a 405, for APIs that tell unauthenticated callers nothing but 401. */
   authenticate?: (req: Request, context: RequestContext) => Promise<unknown>
 }
 
 /**
  * Mounts a list of routes. One pipeline serves all of them: limit, authenticate, guard, read the body, handle, send.
- * A known path with another method answers 405 with `Allow`, in the dialect.
+ * A known path with another method answers 405 with `Allow`, as the error renderer words it.
  */
 export function mountRoutes(router: IRouter, routes: readonly Route[], options: MountOptions): void {
   const handlers = routes.map((spec) => ({ ...spec, handler: pipeline(spec, options) }))
@@ -30,14 +30,14 @@ export function mountRoutes(router: IRouter, routes: readonly Route[], options: 
       setHeaders(res, options.headers)
       await options.authenticate?.(req, contextOf(res))
       res.setHeader('Allow', methods.join(', '))
-      throw options.dialect.methodNotAllowed()
+      throw options.errorRenderer.methodNotAllowed()
     })
   }
 }
 
 /**
- * Finds a route whose path has no parameters, asked for letter by letter, in one look. All else (parameters, another
- * case, a trailing slash, HEAD) is left to the router, which tries one route after the other.
+ * Looks up routes without parameters by their exact path. Everything else (parameters, different case, a trailing slash, HEAD)
+ * goes to the router, which tries the routes one by one.
  */
 function exactly(
   routes: readonly (Pick<Route, 'method' | 'path'> & { handler: RequestHandler })[],
@@ -54,8 +54,8 @@ function exactly(
 }
 
 function pipeline(spec: Route, options: MountOptions): RequestHandler {
-  const readBody = spec.body ? bodyReader(spec.body, options.dialect) : () => Promise.resolve(undefined)
-  const run = async (req: Request, res: Response, end: RequestEnd): Promise<Answer | void> => {
+  const readBody = spec.body ? bodyReader(spec.body, options.errorRenderer) : () => Promise.resolve(undefined)
+  const run = async (req: Request, res: Response): Promise<Answer | void> => {
     const context = contextOf(res)
     context.route = spec.path
     context.params = req.params
@@ -63,7 +63,6 @@ function pipeline(spec: Route, options: MountOptions): RequestHandler {
     const caller = await spec.authenticate?.(req, context)
     await spec.guard?.({ caller, req, res, context })
     const body = await readBody(req, res)
-    const signal = () => end.signal
     return spec.handle({
       caller,
       body,
@@ -71,14 +70,13 @@ function pipeline(spec: Route, options: MountOptions): RequestHandler {
       res,
       context,
       get signal() {
-        return signal()
+        return context.signal
       },
     })
   }
   return async (req, res) => {
     setHeaders(res, options.headers)
-    const end = new RequestEnd(res)
-    const answer = await withTimeLimit(end, options.timeoutMs ?? 0, run(req, res, end))
+    const answer = await withTimeLimit(contextOf(res), options.timeoutMs ?? 0, run(req, res))
     if (!res.headersSent) send(res, answer ?? {})
   }
 }
@@ -89,7 +87,7 @@ function send(res: Response, { status, headers, body }: Answer): void {
   else sendBody(res, status ?? 200, body)
 }
 
-function withTimeLimit<T>(end: RequestEnd, timeoutMs: number, work: Promise<T>): Promise<T> {
+function withTimeLimit<T>({ end }: RequestContext, timeoutMs: number, work: Promise<T>): Promise<T> {
   if (timeoutMs === 0) return work
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
@@ -98,34 +96,6 @@ function withTimeLimit<T>(end: RequestEnd, timeoutMs: number, work: Promise<T>):
     }, timeoutMs)
     work.finally(() => clearTimeout(timer)).then(resolve, reject)
   })
-}
-
-/** The signal of one request, made when it is asked for: most handlers never do, and it is not cheap. */
-class RequestEnd {
-  #controller: AbortController | undefined
-  #aborted = false
-
-  constructor(private readonly res: Response) {}
-
-  get signal(): AbortSignal {
-    if (this.#controller) return this.#controller.signal
-    const controller = new AbortController()
-    this.#controller = controller
-    const { res } = this
-    const onClose = () => {
-      // After a whole answer nobody listens any more.
-      if (!res.writableFinished) controller.abort()
-    }
-    if (this.#aborted) controller.abort()
-    else if (res.closed) onClose()
-    else res.once('close', onClose)
-    return controller.signal
-  }
-
-  abort(): void {
-    this.#aborted = true
-    this.#controller?.abort()
-  }
 }
 
 function methodsByPath(routes: readonly Route[]): Map<string, string[]> {

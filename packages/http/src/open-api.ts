@@ -7,11 +7,11 @@ export type OpenApiOptions = {
   description: string
   routes: readonly Route[]
   securitySchemes?: Readonly<Record<string, JsonSchema>>
-  /** Shared schemas, referred to as `#/components/schemas/<name>`. */
+  /** Shared schemas, referenced as `#/components/schemas/<name>`. */
   schemas?: Readonly<Record<string, JsonSchema>>
 }
 
-/** An OpenAPI 3.1 document of the route table that the server runs. */
+/** Builds an OpenAPI 3.1 document from the route table that the server runs. */
 export function openApiDocument(options: OpenApiOptions): JsonSchema {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of options.routes) {

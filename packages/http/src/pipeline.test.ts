@@ -11,13 +11,13 @@ import {
   notFoundHandler,
   requestContext,
   route,
-  type Dialect,
+  type ErrorRenderer,
   type Route,
   type RouteSpec,
 } from './index.js'
 
 const docs = { summary: 'x', tag: 'x', responses: { 200: { description: 'ok' } } }
-const dialect: Dialect = {
+const errorRenderer: ErrorRenderer = {
   bodyError: (problem) =>
     new AppError(
       problem.kind === 'too_large' ? 'too_large' : 'invalid',
@@ -42,9 +42,9 @@ function build(routes: Route[], timeoutMs = 0): { app: Express; lines: Line[] } 
   const app = express().disable('x-powered-by')
   app.use(requestContext({ log, registry, quiet: (req) => req.path === '/quiet' }))
   app.get('/metrics', metricsHandler(registry))
-  mountRoutes(app, routes, { dialect, timeoutMs, headers: { 'Cache-Control': 'no-store' } })
-  app.use(notFoundHandler(dialect))
-  app.use(errorHandler({ dialect }))
+  mountRoutes(app, routes, { errorRenderer, timeoutMs, headers: { 'Cache-Control': 'no-store' } })
+  app.use(notFoundHandler(errorRenderer))
+  app.use(errorHandler({ errorRenderer }))
   return { app, lines }
 }
 
@@ -90,7 +90,7 @@ describe('mountRoutes', () => {
       413,
       'body_too_large',
     ],
-  ])('refuses %s in the dialect of the API', async (_, body, type, status, code) => {
+  ])('refuses %s with the error renderer of the API', async (_, body, type, status, code) => {
     const answer = await request(build([echo()]).app)
       .post('/echo/7')
       .set('Content-Type', type)
@@ -210,8 +210,8 @@ describe('mountRoutes', () => {
       }),
     )
     const authenticate = () => Promise.reject(new AppError('unauthenticated', 'auth', 'no'))
-    mountRoutes(app, [echo()], { dialect, authenticate })
-    app.use(errorHandler({ dialect }))
+    mountRoutes(app, [echo()], { errorRenderer, authenticate })
+    app.use(errorHandler({ errorRenderer }))
     const answer = await request(app).delete('/echo/7')
     expect([answer.status, answer.headers['allow']]).toEqual([401, undefined])
   })

@@ -6,7 +6,7 @@ import {
   RateLimiterRes,
   type RateLimiterAbstract,
 } from 'rate-limiter-flexible'
-import { quicklyOrElse } from './patience.js'
+import { fallBackWhenSlow } from './fall-back-when-slow.js'
 
 export type RateLimitOptions = {
   /** Unique among limits; part of the key in Redis. */
@@ -53,7 +53,7 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
     : memory
   const ask = <T>(question: (limiter: RateLimiterAbstract) => Promise<T>): Promise<T> =>
     redis
-      ? quicklyOrElse(
+      ? fallBackWhenSlow(
           redis,
           () => question(shared),
           () => question(memory),

@@ -1,32 +1,37 @@
 import { pickRequestId, type Logger, type LogLevel } from '@signet/telemetry'
 import { type Request, type RequestHandler, type Response } from 'express'
 import { Histogram, type Registry } from 'prom-client'
+import { RequestEnd } from './request-end.js'
 
 /** What belongs to one request and is not HTTP: made by the first middleware, read with {@link contextOf}. */
 export type RequestContext = {
   readonly requestId: string
-  /** Puts the request's id on each of its lines. */
+  /** Adds the request id to every line. */
   readonly log: Logger
-  /** Path pattern of the route that took the request; empty until one did. */
+  /** Path pattern of the matching route; empty until one matched. */
   route: string
   /** What the request has in the places of the pattern. */
   params: Readonly<Record<string, string | string[]>>
-  /** More members of the request's log line; `error_code` and, for faults, `error` are set by the error handler. */
+  /** Additional members of the request's log line. The error handler sets `error_code` and, for 5xx, `error`. */
   readonly fields: Record<string, unknown>
+  /** Aborted when the request's time is over or the client went away. */
+  readonly signal: AbortSignal
+  /** For the pipeline, which ends the request's time. */
+  readonly end: RequestEnd
 }
 
 export type RequestContextOptions = {
   log: Logger
   registry: Registry
-  /** Inherit the request id from this header instead of making one. */
+  /** Header from which to inherit the request id. */
   requestIdHeader?: string | undefined
-  /** Requests that leave no log line, such as health checks. */
+  /** Requests that are not logged, such as health checks. */
   quiet?: (req: Request) => boolean
-  /** Who is asking, for the log; the socket's address by default. */
+  /** The client's address for the log. Defaults to the socket's address. */
   remoteAddress?: (req: Request) => string
 }
 
-/** Gives each request an id, a logger, one log line when it is answered, and its place in the duration histogram. */
+/** Gives each request an id and a logger, logs one line when it ends, and records its duration. */
 export function requestContext(options: RequestContextOptions): RequestHandler {
   const {
     log,
@@ -38,7 +43,7 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
     const startedAt = performance.now()
     const inherited = options.requestIdHeader === undefined ? undefined : req.get(options.requestIdHeader)
     const requestId = pickRequestId(inherited)
-    const context = newContext(log, requestId)
+    const context = newContext(log, requestId, res)
     res.locals['context'] = context
     res.setHeader('X-Request-Id', requestId)
     res.on('close', () => {
@@ -63,9 +68,10 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
   }
 }
 
-/** The logger is made when it is asked for: most requests leave one line. */
-function newContext(log: Logger, requestId: string): RequestContext {
+/** Creates the logger on first use: most requests log one line. */
+function newContext(log: Logger, requestId: string, res: Response): RequestContext {
   let own: Logger | undefined
+  const end = new RequestEnd(res)
   return {
     requestId,
     get log() {
@@ -74,6 +80,10 @@ function newContext(log: Logger, requestId: string): RequestContext {
     route: '',
     params: {},
     fields: {},
+    get signal() {
+      return end.signal
+    },
+    end,
   }
 }
 
@@ -81,20 +91,20 @@ export function contextOf(res: Response): RequestContext {
   return res.locals['context'] as RequestContext
 }
 
-/** For code that has the request alone: Express keeps the two together. */
+/** For code that only has the request. */
 export const contextOfRequest = (req: Request): RequestContext => contextOf(req.res as Response)
 
-/** A client that went away before the answer is not a success; 499 is the word proxies use for it. */
+/** 499, as proxies report it, if the client disconnected before the response. */
 export const statusSeen = (res: Response): number => (res.writableFinished ? res.statusCode : 499)
 
-// The query may carry tokens and codes, so the log has the path alone.
+// The query may contain tokens and codes, so only the path is logged.
 const pathOf = (req: Request) => req.originalUrl.split('?', 1)[0] ?? ''
 
 const levelOf = (status: number): LogLevel => (status >= 500 ? 'error' : status >= 400 ? 'warn' : 'info')
 
 type Duration = Histogram<'method' | 'route' | 'status_class'>
 
-/** Looks a series of the histogram up once, not at every request. */
+/** Looks up a series of the histogram once, not for every request. */
 function durationObserver(registry: Registry) {
   const histogram = durationHistogram(registry)
   const series = new Map<string, ReturnType<Duration['labels']>>()
@@ -115,7 +125,7 @@ function durationHistogram(registry: Registry): Duration {
   if (existing) return existing as Duration
   return new Histogram({
     name,
-    help: 'Time from request to answer, by route pattern',
+    help: 'Request duration by route pattern',
     labelNames: ['method', 'route', 'status_class'],
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],

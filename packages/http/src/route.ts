@@ -14,7 +14,7 @@ export type BodySpec = {
   maxBytes: number
   schema?: JsonSchema
   optional?: boolean
-  /** Runs between parsing and validation, e.g. to drop members that are null. Must not change its argument. */
+  /** Runs between parsing and validation, e.g. to drop null members. Must not modify its argument. */
   prepare?: (value: Record<string, unknown>) => Record<string, unknown>
 }
 
@@ -24,11 +24,11 @@ export type HandlerInput<Caller, Body> = {
   req: Request
   res: Response
   context: RequestContext
-  /** Aborted when the request's time is over or the client went away. */
+  /** Aborted when the request times out or the client disconnects. */
   signal: AbortSignal
 }
 
-/** What a handler answers. No body and status 204 by default; an object is sent as JSON. */
+/** The response of a handler. Defaults to status 204 without a body. An object is sent as JSON. */
 export type Answer = { status?: number; headers?: Record<string, string>; body?: unknown }
 
 export type ParameterDoc = {
@@ -39,17 +39,17 @@ export type ParameterDoc = {
   description?: string
 }
 
-/** What the OpenAPI document says beyond method, path and body. */
+/** Details for the OpenAPI document beyond method, path and body. */
 export type RouteDocs = {
   summary: string
   description?: string
   tag: string
-  /** Names of security schemes, any of which will do; none for a public route. */
+  /** Names of accepted security schemes; empty for a public route. */
   security?: readonly string[]
   parameters?: readonly ParameterDoc[]
-  /** What the body holds, where the handler checks it by itself and `body` has no schema. */
+  /** Describes the body where the handler validates it and `body` has no schema. */
   body?: JsonSchema
-  /** By status; a schema may be a `$ref` into the document's components. */
+  /** By status. A schema may be a `$ref` to the document's components. */
   responses: Readonly<Record<number, { description: string; schema?: JsonSchema }>>
 }
 
@@ -61,7 +61,7 @@ export type RouteSpec<Caller, Body> = {
   /** Steps in this order: `limit`, `authenticate`, `guard`, then the body is read, then `handle`. */
   limit?: (req: Request, context: RequestContext) => Promise<void> | void
   authenticate?: (req: Request, context: RequestContext) => Promise<Caller> | Caller
-  /** For refusals that must win over a bad body, such as 404 for what the path names. */
+  /** For errors that take precedence over a bad body, such as 404 for the resource in the path. */
   guard?(input: {
     caller: Caller
     req: Request
@@ -72,7 +72,7 @@ export type RouteSpec<Caller, Body> = {
   handle(input: HandlerInput<Caller, Body>): Promise<Answer | void> | Answer | void
 }
 
-/** A route whose types are closed over, so that routes of different callers and bodies fit in one list. */
+/** A route with its types erased, so that routes with different callers and bodies fit in one list. */
 export type Route = RouteSpec<unknown, unknown>
 
 export function route<Caller = undefined, Body = undefined>(spec: RouteSpec<Caller, Body>): Route {

@@ -1,12 +1,12 @@
 import { Ajv, type ErrorObject } from 'ajv'
-import { type BodyProblem } from './dialect.js'
+import { type BodyProblem } from './error-renderer.js'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-// `strict` catches typos in our own schemas at start-up; coercion is off because a wrong type is the caller's error.
+// `strict` catches typos in our own schemas at start. Coercion is off: a wrong type is the caller's error.
 const ajv = new Ajv({ strict: true, allErrors: false, strictRequired: false, allowUnionTypes: true })
 
-/** A validator that returns null for a good value and else says which member is wrong and how. */
+/** Compiles a validator that returns null for a valid value, and otherwise which member is wrong and why. */
 export function compileSchema(schema: JsonSchema): (value: unknown) => BodyProblem | null {
   const validate = ajv.compile(schema)
   return (value) => {
@@ -25,6 +25,6 @@ function describe(error: ErrorObject): BodyProblem {
   return { kind: 'schema', field, keyword: error.keyword, message }
 }
 
-/** Where several types are allowed, the library lists them with bare commas. */
+/** The library lists several allowed types with bare commas. */
 const reasonOf = ({ keyword, message = 'is not valid' }: ErrorObject): string =>
   keyword === 'type' ? message.replaceAll(',', ' or ') : message

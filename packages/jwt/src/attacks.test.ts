@@ -57,9 +57,9 @@ describe('the algorithm belongs to the key', () => {
   it('an algorithm that AUTH_JWT_VALID_METHODS leaves out is refused, the HS256 fallback too', async () => {
     const keys = JSON.stringify([signing(ec), verifying(rsa)])
     const ring = KeyRing.create({ secret: SECRET, keys, validMethods: ['ES256'] })
-    await expect(verifyJwt(ring, signJwt(ring, claims), { now })).resolves.toEqual(claims)
-    await expectRefused('algorithm', signJwt(rings.RS256, claims), ring)
-    await expectRefused('algorithm', signJwt(rings.HS256, claims), ring)
+    await expect(verifyJwt(ring, await signJwt(ring, claims), { now })).resolves.toEqual(claims)
+    await expectRefused('algorithm', await signJwt(rings.RS256, claims), ring)
+    await expectRefused('algorithm', await signJwt(rings.HS256, claims), ring)
   })
 })
 
@@ -110,7 +110,7 @@ describe('the key name', () => {
       JSON.stringify({ keys: [rsa.publicJwk, ec.publicJwk, ed.publicJwk] }),
     )
     for (const ring of [rings.RS256, rings.ES256, rings.EdDSA]) {
-      await expect(verifyJwt(keys, signJwt(ring, claims), { now })).resolves.toEqual(claims)
+      await expect(verifyJwt(keys, await signJwt(ring, claims), { now })).resolves.toEqual(claims)
     }
     const unnamed = forge({ alg: 'HS256', typ: 'JWT' }, claims, hmac)
     expect(await rejectionOf(verifyJwt(keys, unnamed))).toMatchObject({ reason: 'unknown_key' })
@@ -124,7 +124,7 @@ describe('signatures have one spelling', () => {
   const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n // of the Ed25519 group, RFC 8032 section 5.1
 
   it('an EdDSA signature with S + L in place of S is refused', async () => {
-    const [header, payload, signature = ''] = signJwt(rings.EdDSA, claims).split('.')
+    const [header, payload, signature = ''] = (await signJwt(rings.EdDSA, claims)).split('.')
     const bytes = Buffer.from(signature, 'base64url')
     const s = BigInt(`0x${Buffer.from(bytes.subarray(32)).reverse().toString('hex')}`)
     const forged = Buffer.from((s + ORDER).toString(16).padStart(64, '0'), 'hex').reverse()
@@ -149,7 +149,7 @@ describe('signatures have one spelling', () => {
   })
 
   it('padding, white space, standard base64 and extra segments are refused', async () => {
-    const token = signJwt(rings.HS256, claims)
+    const token = await signJwt(rings.HS256, claims)
     const spoiled = [
       `${token}=`,
       ` ${token}`,
@@ -239,12 +239,12 @@ describe('the form of a token', () => {
   })
 
   it('a token above the size limit is refused before anything is decoded', async () => {
-    const fits = signJwt(rings.HS256, { ...claims, filler: 'x'.repeat(48_000) })
+    const fits = await signJwt(rings.HS256, { ...claims, filler: 'x'.repeat(48_000) })
     expect(fits.length).toBeLessThan(MAX_TOKEN_LENGTH)
     await expect(verifyJwt(rings.HS256, fits, { now })).resolves.toMatchObject(claims)
     await expectRefused(
       'malformed',
-      signJwt(rings.HS256, { ...claims, filler: 'x'.repeat(MAX_TOKEN_LENGTH) }),
+      await signJwt(rings.HS256, { ...claims, filler: 'x'.repeat(MAX_TOKEN_LENGTH) }),
     )
     await expectRefused('malformed', 'a'.repeat(50_000_000))
     await expectRefused('malformed', '.'.repeat(MAX_TOKEN_LENGTH))
@@ -280,7 +280,7 @@ describe('the form of a token', () => {
 
   it('an error repeats nothing of the token', async () => {
     const error = await rejectionOf(
-      verifyJwt(rings.HS256, signJwt(rings.HS256, { sub: 'someone', exp: 1 }), { now }),
+      verifyJwt(rings.HS256, await signJwt(rings.HS256, { sub: 'someone', exp: 1 }), { now }),
     )
     expect(String(error)).toBe('JwtError: the token has expired')
   })

@@ -1,10 +1,15 @@
-export { JWT_ALGORITHMS, type JwtAlgorithm } from './algorithms.js'
-export { type JwtHeader, MAX_TOKEN_LENGTH } from './compact-token.js'
+export { MAX_TOKEN_LENGTH } from './compact-token.js'
 export { JwksClient, type JwksClientOptions, JwksUnavailableError } from './jwks-client.js'
-export { type PublicJwk } from './jwk.js'
+export { importJwk } from './jwk.js'
 export { JwtError, type JwtErrorReason } from './jwt-error.js'
-export { type JwtKey, type KeySource } from './jwt-key.js'
 export { type JwtClaims, signJwt, type VerifyOptions, verifyJwt } from './jwt.js'
-export { KeyRing, type KeyRingSettings, type PublicJwkSet } from './key-ring.js'
-export { type KeyProblem, KeySettingsError } from './key-settings-error.js'
+export {
+  type AsymmetricAlgorithm,
+  JWT_ALGORITHMS,
+  type JwtAlgorithm,
+  type JwtKey,
+  type KeySource,
+  type NamedKey,
+} from './key.js'
+export { type KeyProblem, KeyRing, type KeyRingSettings, KeySettingsError } from './key-ring.js'
 export { PublicKeySet } from './public-key-set.js'

@@ -29,7 +29,7 @@ describe('HS256 and jose', () => {
   const ring = KeyRing.create({ secret: SECRET, keyId: 'main' })
 
   it('jose accepts our tokens', async () => {
-    const { payload, protectedHeader } = await jwtVerify(signJwt(ring, claims), secretBytes)
+    const { payload, protectedHeader } = await jwtVerify(await signJwt(ring, claims), secretBytes)
     expect(payload).toEqual(claims)
     expect(protectedHeader).toEqual({ alg: 'HS256', typ: 'JWT', kid: 'main' })
   })
@@ -50,7 +50,7 @@ describe.each(['RS256', 'ES256', 'EdDSA'])('%s and jose', (alg) => {
   it('jose accepts our tokens with the key set we publish', async () => {
     const { ring } = await setUp()
     const keySet = createLocalJWKSet(JSON.parse(JSON.stringify(ring.publicJwks())) as JSONWebKeySet)
-    const { payload, protectedHeader } = await jwtVerify(signJwt(ring, claims), keySet)
+    const { payload, protectedHeader } = await jwtVerify(await signJwt(ring, claims), keySet)
     expect(payload).toEqual(claims)
     expect(protectedHeader).toEqual({ alg, typ: 'JWT', kid: `jose-${alg}` })
   })

@@ -1,177 +1,131 @@
-import {
-  createPrivateKey,
-  createPublicKey,
-  createSecretKey,
-  type JsonWebKey,
-  type KeyObject,
-} from 'node:crypto'
-import { type JwtAlgorithm } from './algorithms.js'
-import { isJsonObject, parseCompactToken } from './compact-token.js'
-import { type JwtKey } from './jwt-key.js'
-import { signCompactToken, verifyCompactToken } from './signature.js'
+import { createPrivateKey, createPublicKey, createSecretKey, type KeyObject, sign, verify } from 'node:crypto'
+import { isJsonObject } from './compact-token.js'
+import { type JwtAlgorithm, type NamedKey } from './key.js'
 
-/** Takes one problem of a key. Messages never repeat a value, which may be a secret in the wrong place. */
+// Configured keys are imported by node:crypto, not by jose, whose import is asynchronous: settings are checked in one
+// synchronous pass that reports every problem.
+
+/** Takes one problem. Messages never repeat a value, which may be a secret in the wrong place. */
 export type Report = (problem: string) => void
-
-/** A key that a token can name. */
-export type NamedKey = JwtKey & { readonly kid: string }
-
-/** A verification key for `/.well-known/jwks.json` (RFC 7517): no private member, never symmetric. */
-export type PublicJwk = {
-  readonly kid: string
-  readonly kty: string
-  readonly alg: JwtAlgorithm
-  readonly use: 'sig'
-  readonly key_ops: readonly ['verify']
-  readonly n?: string
-  readonly e?: string
-  readonly crv?: string
-  readonly x?: string
-  readonly y?: string
-}
-
 type Jwk = Record<string, unknown>
-type KeyType = { alg: JwtAlgorithm; members: readonly string[]; curve?: string }
 
-const KEY_TYPES = new Map<unknown, KeyType>([
-  ['RSA', { alg: 'RS256', members: ['n', 'e'] }],
-  ['EC', { alg: 'ES256', members: ['crv', 'x', 'y'], curve: 'P-256' }],
-  ['OKP', { alg: 'EdDSA', members: ['crv', 'x'], curve: 'Ed25519' }],
-  ['oct', { alg: 'HS256', members: ['k'] }],
+const KEY_TYPES = new Map<unknown, { alg: JwtAlgorithm; crv?: string }>([
+  ['RSA', { alg: 'RS256' }],
+  ['EC', { alg: 'ES256', crv: 'P-256' }],
+  ['OKP', { alg: 'EdDSA', crv: 'Ed25519' }],
+  ['oct', { alg: 'HS256' }],
 ])
-
+const OPERATIONS: readonly unknown[] = ['sign', 'verify']
 const MIN_RSA_BITS = 2048
-// An HS256 key shorter than the hash is the weakest part of it (RFC 7518 section 3.2).
-const MIN_SECRET_BYTES = 32
-const MIN_DISTINCT_BYTES = 8
-const MAX_KID_LENGTH = 255
+const PROBE = Buffer.from('{}')
 
-/** Imports an `oct`, RSA, EC P-256 or Ed25519 key, with its private part if there is one; undefined if reported. */
-export function importJwk(value: unknown, report: Report): NamedKey | undefined {
-  return collect(report, (note) => {
-    const { jwk, kid, alg } = checkMembers(value, note)
-    if (alg === 'HS256') {
-      const secret = importSecret(Buffer.from(String(jwk['k']), 'base64url'), note)
-      return secret && { alg, kid, verifyKey: secret, signKey: secret }
-    }
-    const verifyKey = alg && importPublicPart(jwk, note)
-    if (!verifyKey || !Object.hasOwn(jwk, 'd')) return verifyKey && { alg, kid, verifyKey }
-    return importPrivatePart(jwk, { alg, kid, verifyKey }, note)
-  })
+/** Imports an `oct`, RSA, EC P-256 or Ed25519 key, with its private part if there is one; throws what is wrong with it. */
+export function importJwk(jwk: unknown): NamedKey {
+  if (!isJsonObject(jwk)) throw new TypeError('must be an object')
+  const { kid, use = 'sig', key_ops: operations = ['verify'] } = jwk
+  const { alg, crv } = KEY_TYPES.get(jwk['kty']) ?? {}
+  if (!isKid(kid)) throw new TypeError(KID_RULE)
+  if (use !== 'sig') throw new TypeError('use must be "sig"')
+  if (
+    !Array.isArray(operations) ||
+    !operations.length ||
+    !operations.every((name) => OPERATIONS.includes(name))
+  )
+    throw new TypeError('key_ops must list "verify", "sign" or both')
+  if (alg === undefined) throw new TypeError('kty must be RSA, EC, OKP or oct')
+  if (jwk['alg'] !== undefined && jwk['alg'] !== alg) throw new TypeError(`alg must be ${alg} for this kty`)
+  if (crv && jwk['crv'] !== crv) throw new TypeError(`crv must be ${crv} for this kty`)
+  return { kid, alg, ...(alg === 'HS256' ? importOct(jwk) : importPair(jwk, alg)) }
 }
 
-/** Imports the public part of an RSA, EC P-256 or Ed25519 key; `oct` is refused; undefined if reported. */
-export function importPublicJwk(value: unknown, report: Report): NamedKey | undefined {
-  return collect(report, (note) => {
-    const { jwk, kid, alg } = checkMembers(value, note)
-    if (alg === 'HS256') note('kty must be RSA, EC or OKP: a symmetric key is not public')
-    const verifyKey = alg && alg !== 'HS256' && importPublicPart(jwk, note)
-    return verifyKey ? { alg, kid, verifyKey } : undefined
-  })
-}
-
-/** Makes the KeyObject of an HS256 secret; undefined if it is too weak, which is reported. */
-export function importSecret(bytes: Buffer, report: Report): KeyObject | undefined {
-  if (bytes.length < MIN_SECRET_BYTES) {
-    report(`an HS256 secret needs at least ${MIN_SECRET_BYTES} bytes (RFC 7518 section 3.2)`)
-  } else if (new Set(bytes).size < MIN_DISTINCT_BYTES) {
-    report('an HS256 secret must not repeat a few characters; use a random value')
-  } else {
-    return createSecretKey(bytes)
+/** Imports a JSON array of JWKs or a JWK Set; problems name the position. `jwks` holds the elements as they are. */
+export function importJwkList(json: string, report: Report): { keys: NamedKey[]; jwks?: unknown[] } {
+  const jwks = readList(json)
+  if (!jwks) {
+    report('must be a JSON array of JWKs or {"keys": […]}')
+    return { keys: [] }
   }
-  return undefined
-}
-
-/** Whether a text can be a `kid` that we write. ASCII only: jsonwebtoken would garble the rest. */
-export function checkKid(kid: unknown, report: Report): kid is string {
-  if (typeof kid === 'string' && kid.length <= MAX_KID_LENGTH && /^[\x20-\x7e]+$/.test(kid)) return true
-  report(`kid must be 1 to ${MAX_KID_LENGTH} printable ASCII characters`)
-  return false
-}
-
-/** The public half of an asymmetric key, made from the imported key so that nothing else can slip through. */
-export function toPublicJwk({ kid, alg, verifyKey }: NamedKey): PublicJwk {
-  if (verifyKey.type !== 'public') throw new TypeError('Only public keys are published')
-  const { kty = '', ...members } = verifyKey.export({ format: 'jwk' })
-  return { kid, kty, alg, use: 'sig', key_ops: ['verify'], ...members }
-}
-
-// Lets the checks go on after the first problem, so that all are seen, and still yields no key.
-function collect<T>(report: Report, importKey: (note: Report) => T | undefined): T | undefined {
-  let problems = 0
-  const key = importKey((problem) => {
-    problems += 1
-    report(problem)
-  })
-  return problems === 0 ? key : undefined
-}
-
-function checkMembers(value: unknown, note: Report): { jwk: Jwk; kid: string; alg?: JwtAlgorithm } {
-  if (!isJsonObject(value)) {
-    note('must be an object')
-    return { jwk: {}, kid: '' }
+  const keys = new Map<string, NamedKey>()
+  for (const [index, jwk] of jwks.entries()) {
+    const key = attempt(
+      () => importJwk(jwk),
+      (problem) => report(`[${index}] ${problem}`),
+    )
+    if (key && keys.has(key.kid)) report(`[${index}] has the kid of another key`)
+    if (key) keys.set(key.kid, key)
   }
-  const kid = checkKid(value['kid'], note) ? value['kid'] : ''
-  if (value['use'] !== undefined && value['use'] !== 'sig') note('use must be "sig"')
-  checkOperations(value['key_ops'], note)
-  const type = KEY_TYPES.get(value['kty'])
-  if (!type) {
-    note('kty must be RSA, EC, OKP or oct')
-    return { jwk: value, kid }
-  }
-  if (value['alg'] !== undefined && value['alg'] !== type.alg) note(`alg must be ${type.alg} for this kty`)
-  if (type.curve && value['crv'] !== type.curve) note(`crv must be ${type.curve} for this kty`)
-  const bad = type.members.filter((name) => !isBase64url(value[name]))
-  if (bad.length > 0) note(`must have ${bad.join(', ')} in base64url`)
-  const importable = bad.length === 0 && (!type.curve || value['crv'] === type.curve)
-  return { jwk: value, kid, alg: importable ? type.alg : undefined }
+  return { keys: [...keys.values()], jwks }
 }
 
-// Node's decoder skips what it does not know, so a mistyped secret would silently be another one.
-function isBase64url(text: unknown): boolean {
-  return typeof text === 'string' && /^[\w-]+$/.test(text)
-}
-
-function checkOperations(operations: unknown, note: Report): void {
-  if (operations === undefined) return
-  const known = Array.isArray(operations) && operations.every((name) => name === 'sign' || name === 'verify')
-  if (!known || operations.length === 0) note('key_ops must list "verify", "sign" or both')
-}
-
-function importPublicPart(jwk: Jwk, note: Report): KeyObject | undefined {
-  const members = ['kty', 'n', 'e', 'crv', 'x', 'y'].map((name) => [name, jwk[name]])
-  let key: KeyObject
+/** What `work` returns, or undefined after its error was reported. */
+export function attempt<T>(work: () => T, report: Report): T | undefined {
   try {
-    key = createPublicKey({ key: Object.fromEntries(members) as JsonWebKey, format: 'jwk' })
-  } catch {
-    note('the public part is not a valid key')
+    return work()
+  } catch (error) {
+    report(error instanceof TypeError ? error.message : 'unusable')
     return undefined
   }
-  return isStrong(key, note) ? key : undefined
 }
 
-function isStrong({ asymmetricKeyDetails }: KeyObject, note: Report): boolean {
+/** The key of an HS256 secret; throws why it is too weak (RFC 7518 section 3.2: not shorter than the hash). */
+export function importSecret(bytes: Buffer): KeyObject {
+  if (bytes.length < 32) throw new TypeError('an HS256 secret needs at least 32 bytes (RFC 7518 section 3.2)')
+  if (new Set(bytes).size < 8)
+    throw new TypeError('an HS256 secret must not repeat a few characters; use a random value')
+  return createSecretKey(bytes)
+}
+
+export const KID_RULE = 'kid must be 1 to 255 printable ASCII characters'
+// jsonwebtoken would garble other characters.
+export const isKid = (kid: unknown): kid is string =>
+  typeof kid === 'string' && /^[\x20-\x7e]{1,255}$/.test(kid)
+
+/** Throws when anybody could forge signatures of this key. */
+export function checkStrength({ asymmetricKeyDetails }: KeyObject): void {
   const { modulusLength = MIN_RSA_BITS, publicExponent = 3n } = asymmetricKeyDetails ?? {}
-  if (modulusLength < MIN_RSA_BITS) {
-    note(`an RSA key needs at least ${MIN_RSA_BITS} bits`)
-    return false
-  }
-  // With e = 1 a signature is the padded hash itself: anybody could make one.
-  if (publicExponent < 3n || publicExponent % 2n === 0n) {
-    note('the RSA exponent must be odd and at least 3')
-    return false
-  }
-  return true
+  if (modulusLength < MIN_RSA_BITS) throw new TypeError(`an RSA key needs at least ${MIN_RSA_BITS} bits`)
+  // With e = 1 a signature is the padded hash itself.
+  if (publicExponent < 3n || publicExponent % 2n === 0n)
+    throw new TypeError('the RSA exponent must be odd and at least 3')
 }
 
-function importPrivatePart(jwk: Jwk, key: NamedKey, note: Report): NamedKey | undefined {
+function readList(json: string): unknown[] | undefined {
   try {
-    const pair = { ...key, signKey: createPrivateKey({ key: jwk, format: 'jwk' }) }
-    // A signature that verifies is the only proof that both halves belong together.
-    verifyCompactToken(pair, parseCompactToken(signCompactToken(pair, '{}')))
-    return pair
+    const value: unknown = JSON.parse(json)
+    const list = isJsonObject(value) ? value['keys'] : value
+    return Array.isArray(list) ? list : undefined
   } catch {
-    note('the private part is not a valid key, or belongs to another public part')
-    return undefined
+    return undefined // the parser's own message quotes the text
   }
+}
+
+function importPair(jwk: Jwk, alg: JwtAlgorithm) {
+  const { kty, n, e, crv, x, y } = jwk
+  const create = <T>(half: string, work: () => T): T => {
+    try {
+      return work()
+    } catch {
+      throw new TypeError(`the ${half}`)
+    }
+  }
+  const verifyKey = create('public part is not a valid key', () =>
+    createPublicKey({ key: { kty, n, e, crv, x, y } as Jwk, format: 'jwk' }),
+  )
+  checkStrength(verifyKey)
+  if (!Object.hasOwn(jwk, 'd')) return { verifyKey }
+  const signKey = create('private part is not a valid key, or belongs to another public part', () => {
+    const key = createPrivateKey({ key: jwk, format: 'jwk' })
+    const digest = alg === 'EdDSA' ? null : 'sha256'
+    // A signature that verifies is the only proof that both halves belong together.
+    if (!verify(digest, PROBE, verifyKey, sign(digest, PROBE, key))) throw new Error('another pair')
+    return key
+  })
+  return { verifyKey, signKey }
+}
+
+function importOct({ k }: Jwk) {
+  // Node's decoder skips what it does not know, so a mistyped secret would silently be another one.
+  if (typeof k !== 'string' || !/^[\w-]+$/.test(k)) throw new TypeError('must have k in base64url')
+  const secret = importSecret(Buffer.from(k, 'base64url'))
+  return { verifyKey: secret, signKey: secret }
 }

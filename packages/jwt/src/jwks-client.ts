@@ -1,20 +1,15 @@
-import { type JwtHeader } from './compact-token.js'
+import { KeyObject } from 'node:crypto'
+import { createRemoteJWKSet, type CryptoKey, customFetch } from 'jose'
+import { checkStrength } from './jwk.js'
 import { JwtError } from './jwt-error.js'
-import { type JwtKey, type KeySource } from './jwt-key.js'
-import { PublicKeySet } from './public-key-set.js'
+import { JWT_ALGORITHMS, type JwtAlgorithm, type JwtHeader, type JwtKey, type KeySource } from './key.js'
 
-/** Settings of a JwksClient; all but the URL have defaults. Times in milliseconds. */
+/** Settings of a JwksClient; all but the URL have defaults. */
 export type JwksClientOptions = {
   /** http or https address of a JWK Set. */
   readonly url: string | URL
-  /** A copy is used this long without asking again. Default 10 minutes, as long as our own server lets caches keep it. */
-  readonly maxAgeMs?: number
-  /** Least time between two requests, whatever tokens arrive and whether requests fail. Default 30 seconds. */
-  readonly cooldownMs?: number
-  /** For the whole exchange, body included. Default 5 seconds. */
+  /** Milliseconds for the whole exchange, body included. Default 5 seconds. */
   readonly timeoutMs?: number
-  /** Largest accepted body. Default 128 KiB. */
-  readonly maxBytes?: number
   /** Told about every failed request, for log and metrics; tokens may still verify with the copy at hand. */
   readonly onRefreshFailed?: (error: unknown) => void
   readonly fetch?: typeof fetch
@@ -22,112 +17,103 @@ export type JwksClientOptions = {
   readonly monotonicMs?: () => number
 }
 
-/** The keys could not be had and there is no earlier copy: a fault of the environment, not of the token. */
+/** The keys could not be fetched and there is no earlier copy: a fault of the environment, not of the token. */
 export class JwksUnavailableError extends Error {
   override readonly name = 'JwksUnavailableError'
-
-  constructor(options?: ErrorOptions) {
-    super('The signing keys of the token issuer could not be fetched', options)
-  }
 }
 
-const SECOND = 1_000
-const MINUTE = 60 * SECOND
+const PUBLISHED_ALGORITHMS = JWT_ALGORITHMS.filter((alg) => alg !== 'HS256')
+const MAX_AGE_MS = 600_000
+const COOLDOWN_MS = 30_000
 // With no copy at all every token fails, so the first one is asked for sooner: services start in any order.
-const FIRST_COPY_COOLDOWN_MS = SECOND
+const FIRST_COPY_COOLDOWN_MS = 1_000
+const MAX_BYTES = 128 * 1024
 
 /**
- * Verification keys from a JWK Set URL. One request at a time; a new one when the copy is old or a token names an
- * unknown key, but never within the cooldown, so that invented key names cost the issuer nothing. When a request fails
- * the last good copy stays in use.
+ * Verification keys from a JWK Set URL, kept for 10 minutes. A token with an unknown key name makes it ask again, but at
+ * most every 30 seconds, so that invented names cost the issuer nothing. When a request fails, the last good copy stays
+ * in use. jose fetches and imports; the pauses are kept here, because its own ones do not cover failures.
  */
 export class JwksClient implements KeySource {
-  readonly #url: URL
-  readonly #maxAgeMs: number
-  readonly #cooldownMs: number
-  readonly #timeoutMs: number
-  readonly #maxBytes: number
-  readonly #onRefreshFailed: (error: unknown) => void
-  readonly #fetch: typeof fetch
-  readonly #monotonicMs: () => number
-  #copy: { readonly keys: PublicKeySet; readonly fetchedAt: number } | undefined
-  #lastAttemptAt = -Infinity
-  #lastFailure: unknown
-  #refreshing: Promise<void> | undefined
+  readonly #remote: ReturnType<typeof createRemoteJWKSet>
+  readonly #keys = new WeakMap<CryptoKey, JwtKey>()
+  #fetchedAt = -Infinity
+  #attemptedAt = -Infinity
+  #failure: unknown
 
-  constructor(options: JwksClientOptions) {
-    this.#url = new URL(options.url)
-    if (!/^https?:$/.test(this.#url.protocol)) throw new TypeError('A JWK Set URL must use http or https')
-    this.#maxAgeMs = options.maxAgeMs ?? 10 * MINUTE
-    this.#cooldownMs = options.cooldownMs ?? MINUTE / 2
-    this.#timeoutMs = options.timeoutMs ?? 5 * SECOND
-    this.#maxBytes = options.maxBytes ?? 128 * 1024
-    this.#onRefreshFailed = options.onRefreshFailed ?? (() => undefined)
-    this.#fetch = options.fetch ?? fetch
-    this.#monotonicMs = options.monotonicMs ?? (() => performance.now())
+  constructor(private readonly options: JwksClientOptions) {
+    const { url, timeoutMs: timeoutDuration = 5_000 } = options
+    if (!/^https?:$/.test(new URL(url).protocol)) throw new TypeError('A JWK Set URL must use http or https')
+    const policy = { timeoutDuration, cooldownDuration: Infinity, cacheMaxAge: Infinity }
+    const download = (input: string, init: RequestInit) => this.#download(input, init)
+    this.#remote = createRemoteJWKSet(new URL(url), { ...policy, [customFetch]: download })
   }
 
   /** As in KeySource; also throws JwksUnavailableError while there is no copy of the keys. */
-  async findKey(header: JwtHeader): Promise<JwtKey> {
+  async findKey({ alg, kid }: JwtHeader): Promise<JwtKey> {
     // Decided before any request: such tokens cannot be verified with whatever keys there are.
-    if (header.kid === undefined) throw new JwtError('unknown_key')
-    if (!PUBLISHED_ALGORITHMS.has(header.alg)) throw new JwtError('algorithm')
-    if (this.#isStale() || !this.#copy?.keys.has(header.kid)) await this.#refreshUnlessTooSoon()
-    if (!this.#copy) throw new JwksUnavailableError({ cause: this.#lastFailure })
-    return this.#copy.keys.findKey(header)
-  }
-
-  #isStale(): boolean {
-    return !this.#copy || this.#monotonicMs() - this.#copy.fetchedAt >= this.#maxAgeMs
-  }
-
-  async #refreshUnlessTooSoon(): Promise<void> {
-    if (!this.#refreshing) {
-      const pauseMs = this.#copy ? this.#cooldownMs : Math.min(this.#cooldownMs, FIRST_COPY_COOLDOWN_MS)
-      if (this.#monotonicMs() - this.#lastAttemptAt < pauseMs) return
-      this.#lastAttemptAt = this.#monotonicMs()
-      this.#refreshing = this.#refresh().finally(() => {
-        this.#refreshing = undefined
+    if (kid === undefined) throw new JwtError('unknown_key')
+    if (!PUBLISHED_ALGORITHMS.some((published) => published === alg)) throw new JwtError('algorithm')
+    if (this.#now() - this.#fetchedAt >= MAX_AGE_MS) await this.#refresh()
+    let key = await this.#import(alg, kid)
+    if (!key && (await this.#refresh())) key = await this.#import(alg, kid)
+    if (key) return key
+    if (this.#fetchedAt === -Infinity)
+      throw new JwksUnavailableError('The signing keys of the token issuer could not be fetched', {
+        cause: this.#failure,
       })
-    }
-    await this.#refreshing
+    const others = await Promise.all(PUBLISHED_ALGORITHMS.map((other) => this.#import(other, kid)))
+    throw new JwtError(others.some((other) => other) ? 'algorithm' : 'unknown_key')
   }
 
-  async #refresh(): Promise<void> {
+  readonly #now = (): number => this.options.monotonicMs?.() ?? performance.now()
+
+  /** Whether the keys were fetched just now. Does nothing in the pause; whoever asks meanwhile shares one request. */
+  async #refresh(): Promise<boolean> {
+    const pauseMs = this.#fetchedAt === -Infinity ? FIRST_COPY_COOLDOWN_MS : COOLDOWN_MS
+    if (!this.#remote.reloading) {
+      if (this.#now() - this.#attemptedAt < pauseMs) return false
+      this.#attemptedAt = this.#now()
+    }
     try {
-      this.#copy = { keys: await this.#download(), fetchedAt: this.#monotonicMs() }
+      await this.#remote.reload()
+      this.#fetchedAt = this.#now()
+      return true
     } catch (error) {
-      this.#lastFailure = error
-      this.#onRefreshFailed(error)
+      if (error !== this.#failure) this.options.onRefreshFailed?.(error)
+      this.#failure = error
+      return false
     }
   }
 
-  async #download(): Promise<PublicKeySet> {
-    const response = await this.#fetch(this.#url, {
-      headers: { accept: 'application/jwk-set+json, application/json' },
-      redirect: 'error',
-      signal: AbortSignal.timeout(this.#timeoutMs),
-    })
-    if (response.status !== 200) {
-      await response.body?.cancel()
-      throw new Error(`The JWK Set URL answered with status ${response.status}`)
+  // Undefined for what has no such name, serves another purpose or algorithm, or is too weak.
+  async #import(alg: string, kid: string): Promise<JwtKey | undefined> {
+    if (this.#fetchedAt === -Infinity) return undefined
+    try {
+      const imported = await this.#remote({ alg, kid })
+      const known = this.#keys.get(imported)
+      if (known) return known
+      const verifyKey = KeyObject.from(imported)
+      checkStrength(verifyKey)
+      const key = { alg: alg as JwtAlgorithm, kid, verifyKey }
+      this.#keys.set(imported, key)
+      return key
+    } catch {
+      return undefined
     }
-    const keys = PublicKeySet.fromPublished(await readText(response, this.#maxBytes))
-    if (!keys) throw new Error('The JWK Set URL answered with something else than a JWK Set')
-    return keys
   }
-}
 
-const PUBLISHED_ALGORITHMS: ReadonlySet<string> = new Set(['RS256', 'ES256', 'EdDSA'])
-
-// Counted while it arrives: a length header may be missing or wrong, and compressed bodies grow.
-async function readText(response: Response, maxBytes: number): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.length
-    if (size > maxBytes) throw new Error(`The JWK Set is larger than ${maxBytes} bytes`)
-    chunks.push(chunk)
+  async #download(url: string, init: RequestInit): Promise<Response> {
+    const response = await (this.options.fetch ?? fetch)(url, { ...init, redirect: 'error' })
+    const chunks: Uint8Array[] = []
+    let size = 0
+    // Counted while it arrives: a length header may be missing or wrong, and compressed bodies grow.
+    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+      size += chunk.length
+      if (size > MAX_BYTES) throw new Error(`The JWK Set is larger than ${MAX_BYTES} bytes`)
+      chunks.push(chunk)
+    }
+    if (response.status === 200) return new Response(Buffer.concat(chunks))
+    throw new Error(`The JWK Set URL answered with status ${response.status}`)
   }
-  return Buffer.concat(chunks).toString('utf8')
 }

@@ -1,20 +1,13 @@
-import { isJsonObject, parseCompactToken } from './compact-token.js'
+import { sign } from 'node:crypto'
+import { promisify } from 'node:util'
+import { CompactSign, compactVerify, type JWTPayload } from 'jose'
+import jsonwebtoken from 'jsonwebtoken'
+import { isJsonObject, parseHeader, parseJson } from './compact-token.js'
 import { JwtError } from './jwt-error.js'
-import { type KeySource } from './jwt-key.js'
-import { type KeyRing } from './key-ring.js'
-import { signCompactToken, verifyCompactToken } from './signature.js'
+import { type JwtKey, type KeySource } from './key.js'
 
 /** Registered claims (RFC 7519 section 4.1; times in seconds since 1970) and any others. */
-export type JwtClaims = {
-  iss?: string
-  sub?: string
-  aud?: string | string[]
-  exp?: number
-  nbf?: number
-  iat?: number
-  jti?: string
-  [claim: string]: unknown
-}
+export type JwtClaims = JWTPayload
 
 /** What else a token must fulfil besides its signature. */
 export type VerifyOptions = {
@@ -30,18 +23,34 @@ export type VerifyOptions = {
   readonly now?: () => Date
 }
 
+const TIME_CLAIMS = ['iat', 'exp', 'nbf'] as const
+const TEXT_CLAIMS = ['iss', 'sub', 'jti'] as const
+const signInPool = promisify(sign)
+
 /**
  * Signs claims as they are with the ring's signing key; header `alg`, `typ: "JWT"` and the key's `kid` if it has one.
  * Nothing is added: the caller sets `iat` and `exp`. Throws a TypeError for time claims that are not whole seconds.
  */
-export function signJwt(keys: KeyRing, claims: JwtClaims): string {
-  for (const name of TIME_CLAIMS) {
-    const time = claims[name]
-    if (time !== undefined && !(Number.isSafeInteger(time) && time >= 0)) {
+export async function signJwt({ signingKey }: { signingKey: JwtKey }, claims: JwtClaims): Promise<string> {
+  const { alg, kid, signKey } = signingKey
+  if (!signKey) throw new TypeError('The key can only verify')
+  for (const name of TIME_CLAIMS)
+    if (claims[name] !== undefined && !(Number.isSafeInteger(claims[name]) && claims[name] >= 0))
       throw new TypeError(`The claim ${name} must be whole seconds since 1970`)
-    }
-  }
-  return signCompactToken(keys.signingKey, JSON.stringify(claims))
+  const header = { alg, typ: 'JWT', ...(kid === undefined ? {} : { kid }) }
+  const payload = JSON.stringify(claims)
+  // As text, so that the library adds no `iat`.
+  if (alg === 'HS256') return jsonwebtoken.sign(payload, signKey, { algorithm: alg, header })
+  if (alg === 'EdDSA') return new CompactSign(Buffer.from(payload)).setProtectedHeader(header).sign(signKey)
+  // jsonwebtoken signs on the event loop, which RSA would block for most of a millisecond; this uses libuv's pool.
+  const input = [JSON.stringify(header), payload]
+    .map((text) => Buffer.from(text).toString('base64url'))
+    .join('.')
+  const signature = await signInPool('sha256', Buffer.from(input), {
+    key: signKey,
+    dsaEncoding: 'ieee-p1363',
+  })
+  return `${input}.${signature.toString('base64url')}`
 }
 
 /**
@@ -54,47 +63,56 @@ export async function verifyJwt(
   token: string,
   options: VerifyOptions = {},
 ): Promise<JwtClaims> {
-  const parsed = parseCompactToken(token)
-  const claims = readClaims(verifyCompactToken(await keys.findKey(parsed.header), parsed))
+  const key = await keys.findKey(parseHeader(token))
+  const claims = readClaims(await verifySignature(key, token))
   checkTimes(claims, options)
-  if (options.audience !== undefined && !intersects(claims.aud, options.audience))
-    throw new JwtError('audience')
-  if (options.issuer !== undefined && !intersects(claims.iss, options.issuer)) throw new JwtError('issuer')
+  const { audience, issuer } = options
+  if (audience !== undefined && !intersects(claims.aud, audience)) throw new JwtError('audience')
+  if (issuer !== undefined && !intersects(claims.iss, issuer)) throw new JwtError('issuer')
   return claims
 }
 
-const TIME_CLAIMS = ['iat', 'exp', 'nbf'] as const
-const TEXT_CLAIMS = ['iss', 'sub', 'jti'] as const
+/** Checks the signature with the key's own algorithm and returns the decoded payload; no claim is looked at. */
+async function verifySignature({ alg, verifyKey }: JwtKey, token: string): Promise<unknown> {
+  try {
+    if (alg !== 'EdDSA')
+      return jsonwebtoken.verify(token, verifyKey, {
+        algorithms: [alg],
+        ignoreExpiration: true,
+        ignoreNotBefore: true,
+      })
+    const { payload } = await compactVerify(token, verifyKey, { algorithms: [alg] })
+    return parseJson(Buffer.from(payload).toString())
+  } catch (cause) {
+    if (cause instanceof JwtError) throw cause
+    // jsonwebtoken reads the payload before it checks the signature; every other failure is the signature's, such as an
+    // ES256 signature of the wrong length.
+    throw new JwtError(cause instanceof SyntaxError ? 'malformed' : 'bad_signature', { cause })
+  }
+}
 
 function readClaims(payload: unknown): JwtClaims {
   // JSON.parse makes "__proto__" an ordinary member; copying such claims later would set a prototype.
   if (!isJsonObject(payload) || Object.hasOwn(payload, '__proto__')) throw new JwtError('malformed')
-  const { aud } = payload
+  const { aud = [] } = payload
   const wellFormed =
-    TIME_CLAIMS.every((name) => payload[name] === undefined || Number.isFinite(payload[name])) &&
-    TEXT_CLAIMS.every((name) => payload[name] === undefined || typeof payload[name] === 'string') &&
-    (aud === undefined || typeof aud === 'string' || isTextList(aud))
+    TIME_CLAIMS.every((name) => !Object.hasOwn(payload, name) || Number.isFinite(payload[name])) &&
+    TEXT_CLAIMS.every((name) => !Object.hasOwn(payload, name) || typeof payload[name] === 'string') &&
+    (Array.isArray(aud) ? aud : [aud]).every((value) => typeof value === 'string')
   if (!wellFormed) throw new JwtError('malformed')
   return payload
 }
 
-function isTextList(value: unknown): boolean {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string')
-}
-
 function checkTimes(claims: JwtClaims, options: VerifyOptions): void {
   const { requireExp = false, clockSkewSeconds = 0, now = () => new Date() } = options
+  const { exp = Infinity, nbf = -Infinity } = claims
   const seconds = now().getTime() / 1000
-  if (claims.exp === undefined) {
-    if (requireExp) throw new JwtError('missing_exp')
-  } else if (seconds >= claims.exp + clockSkewSeconds) {
-    throw new JwtError('expired')
-  }
-  if (claims.nbf !== undefined && seconds < claims.nbf - clockSkewSeconds) throw new JwtError('not_yet_valid')
+  if (requireExp && claims.exp === undefined) throw new JwtError('missing_exp')
+  if (seconds >= exp + clockSkewSeconds) throw new JwtError('expired')
+  if (seconds < nbf - clockSkewSeconds) throw new JwtError('not_yet_valid')
 }
 
 function intersects(actual: string | string[] | undefined, accepted: string | readonly string[]): boolean {
-  const wanted = typeof accepted === 'string' ? [accepted] : accepted
-  if (actual === undefined) return false
-  return typeof actual === 'string' ? wanted.includes(actual) : actual.some((value) => wanted.includes(value))
+  const [has, wants] = [actual ?? [], accepted].map((value) => (typeof value === 'string' ? [value] : value))
+  return has?.some((value) => wants?.includes(value)) ?? false
 }

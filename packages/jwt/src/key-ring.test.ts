@@ -84,7 +84,7 @@ describe('unusable settings', () => {
       { ...signing(rsaKey('small', 1024)), use: 'enc' },
       'text',
       { ...verifying(ec), kid: '' },
-      { ...signing(ed), kid: 'small' },
+      signing(ed),
     ]
     const problems = ringProblems({
       secret: 'short',
@@ -96,13 +96,10 @@ describe('unusable settings', () => {
       'secret an HS256 secret needs at least 32 bytes (RFC 7518 section 3.2)',
       'keyId kid must be 1 to 255 printable ASCII characters',
       'keys [0] use must be "sig"',
-      'keys [0] an RSA key needs at least 2048 bits',
       'keys [1] must be an object',
       'keys [2] kid must be 1 to 255 printable ASCII characters',
-      'keys [3] has the same kid as [0]',
       'keys exactly one key must have "sign" in key_ops, not 2',
       'validMethods only HS256, RS256, ES256, EdDSA are known',
-      'validMethods must include EdDSA, the algorithm of the signing key',
     ])
   })
 
@@ -153,13 +150,13 @@ describe('unusable settings', () => {
 
   it('a signing key without its private part is refused; a verifying one needs none', () => {
     expect(keyProblems({ ...rsa.publicJwk, key_ops: ['sign'] })).toEqual([
-      'keys [0] cannot sign without its private part',
+      'keys the key with "sign" in key_ops cannot sign without its private part',
     ])
     expect(problemsOfKey({ ...rsa.publicJwk, key_ops: ['verify'] })).toEqual([])
   })
 
   it('a repeated kid is refused, also that of the secret unless it is the same secret', () => {
-    expect(keyProblems(signing(ec), verifying(rsaKey('ec')))).toEqual(['keys [1] has the same kid as [0]'])
+    expect(keyProblems(signing(ec), verifying(rsaKey('ec')))).toEqual(['keys [1] has the kid of another key'])
     const listed = (key: object) => JSON.stringify([signing(ec), key])
     expect(ringProblems({ keyId: 'ec', keys: listed(rsa.jwk) })).toEqual([
       { setting: 'keyId', message: 'is also the kid of another key' },
@@ -192,7 +189,7 @@ describe('unusable settings', () => {
     ['no operations', { ...rsa.jwk, key_ops: [] }, 'key_ops must list "verify", "sign" or both'],
     ['a curve other than P-256', ecKey('p384', 'P-384').jwk, 'crv must be P-256 for this kty'],
     ['a key-agreement curve', { ...ed.jwk, crv: 'X25519' }, 'crv must be Ed25519 for this kty'],
-    ['a missing member', { ...rsa.jwk, n: undefined }, 'must have n in base64url'],
+    ['a missing member', { ...rsa.jwk, n: undefined }, 'the public part is not a valid key'],
     ['an oct key in another encoding', { ...oct, k: `${oct.k}+/==` }, 'must have k in base64url'],
     ['a small RSA key', rsaKey('small', 2040).jwk, 'an RSA key needs at least 2048 bits'],
     ['an RSA exponent of 1', { ...rsa.publicJwk, e: 'AQ' }, 'the RSA exponent must be odd and at least 3'],
@@ -251,13 +248,12 @@ describe('configured public keys', () => {
   })
 
   it('with a private part, a symmetric key, a weak key, a repeated kid or none at all are refused', () => {
-    expect(problems(rsa.jwk, oct, rsaKey('small', 1024).publicJwk, { ...ed.publicJwk, kid: 'rsa' })).toEqual([
-      '[0] has a private part; give only the public key',
-      '[1] kty must be RSA, EC or OKP: a symmetric key is not public',
-      '[2] an RSA key needs at least 2048 bits',
-      '[3] has the same kid as [0]',
-    ])
-    expect(problems()).toEqual(['must be a JSON array of JWKs or {"keys": […]} with at least one key'])
+    for (const key of [rsa.jwk, oct])
+      expect(problems(key)).toEqual(['must be public keys: none symmetric or with a private part'])
+    expect(problems(rsaKey('small', 1024).publicJwk, rsa.publicJwk, { ...ed.publicJwk, kid: 'rsa' })).toEqual(
+      ['[0] an RSA key needs at least 2048 bits', '[2] has the kid of another key'],
+    )
+    expect(problems()).toEqual(['must list at least one key'])
     expect(problemsOf(() => PublicKeySet.fromSettings('-----BEGIN PUBLIC KEY-----'))).toHaveLength(1)
   })
 })

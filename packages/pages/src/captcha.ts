@@ -5,11 +5,11 @@ export type CaptchaProvider = (typeof captchaProviders)[number]
 
 type Widget = {
   script: string
-  /** Class of the element that the script turns into the widget. */
+  /** Class of the element that the script replaces with the widget. */
   marker: string
   /** The form field it adds. */
   field: string
-  /** What the content security policy has to allow for it. */
+  /** Sources that the Content-Security-Policy has to allow. */
   allow: Readonly<Record<string, readonly string[]>>
 }
 
@@ -31,7 +31,7 @@ const WIDGETS: Readonly<Record<CaptchaProvider, Widget>> = {
   },
 }
 
-/** Form fields in which a solved challenge may arrive. */
+/** Form fields that can contain the captcha response. */
 export const captchaFields = ['captcha_token', ...Object.values(WIDGETS).map(({ field }) => field)]
 
 export type Captcha = { provider: CaptchaProvider; siteKey: string }

@@ -1,7 +1,7 @@
 import { html } from './html.js'
 import { type Page } from './page.js'
 
-/** A page that says what went wrong and what to do; it leads nowhere. */
+/** A page that explains what went wrong and what to do. It has no links. */
 export const errorPage = ({ title, message }: { title: string; message: string }): Page => ({
   title,
   body: html`<h1>${title}</h1>

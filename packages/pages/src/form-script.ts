@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { type Answer } from '@signet/http'
 
-/** In milliseconds. Longer than any answer takes; after it an attempt that led nowhere can be repeated. */
+/** In milliseconds. Longer than any response takes; afterwards a form that got none can be submitted again. */
 const PATIENCE_MS = 10_000
 
 /**
- * Sends no form while another one of the page is under way. Passwords renew the session, codes and decisions work once: a
- * second click would have the answer of the first thrown away and show a refusal instead. Buttons are not disabled,
- * because a disabled one loses its name and value.
+ * Blocks a second submission while one is in progress. A password renews the session, and codes and decisions work only once: a
+ * second click would discard the first response and show an error instead. Does not disable buttons, because a disabled
+ * button does not submit its name and value.
  */
 const SCRIPT = `{
   let sentAt = -Infinity
@@ -15,7 +15,7 @@ const SCRIPT = `{
     if (event.timeStamp - sentAt < ${PATIENCE_MS}) event.preventDefault()
     else sentAt = event.timeStamp
   })
-  // The page may have been kept while the person was on the next one, and came back.
+  // The browser may restore the page from its back/forward cache.
   addEventListener('pageshow', () => {
     sentAt = -Infinity
   })
@@ -24,9 +24,9 @@ const SCRIPT = `{
 
 const VERSION = createHash('sha256').update(SCRIPT).digest('base64url').slice(0, 10)
 
-/** The one script of pages with forms, for a route of the service that has them. Without it all of them work as well. */
+/** The script of pages with forms, to be served by the service. Forms also work without it. */
 export const formScript = {
-  /** Address of the script, whose route is at `path`; another text has another address. */
+  /** URL of the script, served at `path`. It changes with the content. */
   at: (path: string): string => `${path}?v=${VERSION}`,
   answer: {
     headers: {

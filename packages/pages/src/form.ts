@@ -1,6 +1,6 @@
 import { html, type Html } from './html.js'
 
-/** A message above a form; screen readers hear it at once. */
+/** A message above a form. Screen readers announce it at once. */
 export const notice = (text: string | undefined): Html | null =>
   text === undefined ? null : html`<p class="notice" role="alert">${text}</p>`
 

@@ -1,4 +1,4 @@
-/** Text that is already HTML. Only {@link html} makes it, so everything else gets escaped. */
+/** Text that is already HTML. Only {@link html} creates it, so everything else is escaped. */
 export class Html {
   constructor(readonly text: string) {}
 
@@ -9,7 +9,7 @@ export class Html {
 
 type Value = string | number | Html | readonly Html[] | null | undefined | false
 
-/** A template whose interpolated values are escaped, for text and for quoted attributes alike. */
+/** A template tag that escapes interpolated values, for text and quoted attributes. */
 export function html(strings: TemplateStringsArray, ...values: readonly Value[]): Html {
   return new Html(strings.reduce((text, part, index) => text + render(values[index - 1]) + part))
 }

@@ -6,31 +6,31 @@ import { styles } from './styles.js'
 export type Page = {
   title: string
   body: Html
-  /** Script text in the page; only the landing page of other sign-ins has one. */
+  /** Inline script. Only the callback page of other sign-in methods has one. */
   script?: string
-  /** Further sources for the content security policy, by directive. */
+  /** Additional sources for the Content-Security-Policy, by directive. */
   allow?: Readonly<Record<string, readonly string[]>>
 }
 
 export type PageOptions = {
   status?: number
   headers?: Record<string, string>
-  /** Whether the public address of the service is https. */
+  /** Whether the public URL of the service uses https. */
   secure: boolean
-  /** Address of the script that pages with forms load. */
+  /** URL of the script that pages with forms load. */
   formScript?: string
 }
 
-/** What differs from one answer to the next. */
+/** What differs between responses. */
 type Frame = { nonce: string; formScript: string | undefined }
 
-/** A page as an answer, with the headers of webhooks contract B.9. */
+/** A page as a response, with security headers: CSP, no-store, nosniff, no framing, and HSTS over https. */
 export function pageAnswer(
   page: Page,
   { status = 200, headers = {}, secure, formScript }: PageOptions,
 ): Answer {
   const nonce = randomBytes(16).toString('base64')
-  // What people typed is escaped, so this is a form of ours.
+  // User input is escaped, so this is one of our own forms.
   const frame = { nonce, formScript: page.body.text.includes('<form') ? formScript : undefined }
   return {
     status,
@@ -47,13 +47,13 @@ function pageHeaders(page: Page, frame: Frame, secure: boolean): Record<string, 
     'X-Content-Type-Options': 'nosniff',
     'Cache-Control': 'no-store',
     Pragma: 'no-cache',
-    // With no-referrer, browsers would send `Origin: null` on our own forms, which the form guard refuses.
+    // With no-referrer, browsers would send `Origin: null` with our own forms, and the form guard would reject them.
     'Referrer-Policy': 'same-origin',
     ...(secure ? { 'Strict-Transport-Security': 'max-age=31536000; includeSubDomains' } : {}),
   }
 }
 
-// No form-action: browsers apply it to the redirects after the form too, so Approve would silently do nothing.
+// No form-action: browsers also apply it to redirects after the form, so Approve would silently do nothing.
 function contentSecurityPolicy({ script, allow = {} }: Page, { nonce, formScript }: Frame): string {
   const hasScript = script !== undefined || formScript !== undefined
   const ours: Record<string, string[]> = {

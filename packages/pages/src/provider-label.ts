@@ -9,6 +9,6 @@ const LABELS: Readonly<Record<string, string>> = {
   workos: 'WorkOS',
 }
 
-/** How people know a provider, in a sentence; identities by e-mail and phone are such providers too. */
+/** The display name of a provider. Email and phone are providers too. */
 export const providerLabel = (name: string): string =>
   LABELS[name] ?? name.charAt(0).toUpperCase() + name.slice(1)

@@ -1,4 +1,4 @@
-/** The one style sheet of all pages: system fonts, light and dark by preference, nothing external. */
+/** The style sheet of all pages: system fonts, light or dark by preference, no external resources. */
 export const styles = `
 :root { color-scheme: light dark; --bg: #f4f4f7; --card: #fff; --text: #1c1c28; --soft: #5a5a6e; --line: #dcdce6;
   --accent: #4338ca; --on-accent: #fff; --warn: #7a4a00; --warn-soft: #fdf1d8; --bad: #a3122f; --bad-soft: #fdecef; --field: #fff }

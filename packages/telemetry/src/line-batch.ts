@@ -1,7 +1,6 @@
 /**
- * Gathers the lines of one turn of the event loop and writes them in one go: a busy server logs several requests in a
- * turn, and each write is a system call. What was gathered is also written when the process exits, so that no line of
- * a crash is lost.
+ * Collects the lines of one turn of the event loop and writes them at once: a busy server logs several requests per turn, and
+ * each write is a system call. Also writes when the process exits, so that a crash loses no line.
  */
 export class LineBatch {
   #lines: string[] = []
@@ -23,7 +22,7 @@ export class LineBatch {
     this.write(text)
   }
 
-  /** Writes what is left; nothing may be added any more. */
+  /** Writes what is left. No line may be added afterwards. */
   close(): void {
     process.off('exit', this.#writeNow)
     this.flush()

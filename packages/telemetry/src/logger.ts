@@ -2,12 +2,12 @@ import winston from 'winston'
 import { LineBatch } from './line-batch.js'
 import { redact } from './redact.js'
 
-/** Most severe first. `panic` and `fatal` exist because the auth contract names them (section 11, LOG_LEVEL). */
+/** Most severe first. Includes `panic` and `fatal` because supabase/auth accepts them in LOG_LEVEL. */
 export const logLevels = ['panic', 'fatal', 'error', 'warn', 'info', 'debug'] as const
 export type LogLevel = (typeof logLevels)[number]
 type LogFields = Readonly<Record<string, unknown>>
 
-/** Structured logging: a fixed message and fields. Fields are redacted by the logger, not by its callers. */
+/** Structured logging: a constant message and fields. The logger redacts fields; callers do not have to. */
 export type Logger = {
   log(level: LogLevel, message: string, fields?: LogFields): void
   error(message: string, fields?: LogFields): void
@@ -16,13 +16,13 @@ export type Logger = {
   debug(message: string, fields?: LogFields): void
   /** A logger that adds `fields` to every line. */
   child(fields: LogFields): Logger
-  /** Resolves when what was logged so far is written. */
+  /** Resolves when everything logged so far is written. */
   close(): Promise<void>
 }
 
 export type LoggerOptions = {
   level: LogLevel
-  /** Becomes the `component` of each line. */
+  /** Value of `component` in each line. */
   component: string
   /** Write to this file instead of standard output. */
   file?: string | undefined
@@ -32,10 +32,10 @@ export type LoggerOptions = {
 
 const LEVELS = Object.fromEntries(logLevels.map((level, index) => [level, index])) as Record<LogLevel, number>
 
-/** What a line says; the rest are the words of the setting. */
+/** Level names in log lines, where they differ from the setting. */
 const WORDS: Partial<Record<LogLevel, string>> = { warn: 'warning' }
 
-/** One JSON object a line: `{"time","level","component","msg",…fields}`. */
+/** Writes one JSON object per line: `{"time","level","component","msg",…fields}`. */
 export function createLogger(options: LoggerOptions): Logger {
   return wrap(createOutput(options), { component: options.component })
 }
@@ -82,7 +82,7 @@ function createOutput({ level: lowest, file, sink }: LoggerOptions): Output {
   return {
     takes,
     write: (line) => batch.add(line),
-    // What comes later, such as a connection that breaks after the end, has nobody left to tell.
+    // Anything logged later, such as a connection that breaks after the end, is dropped.
     close() {
       closed = true
       batch.close()
@@ -91,7 +91,7 @@ function createOutput({ level: lowest, file, sink }: LoggerOptions): Output {
   }
 }
 
-/** Writes texts as they are: level and form of a line are settled before. */
+/** Writes lines unchanged: level and format are already decided. */
 function createTarget(file: string | undefined): winston.Logger {
   const transport =
     file === undefined

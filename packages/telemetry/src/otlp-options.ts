@@ -1,7 +1,7 @@
-/** Where a collector is and how it is spoken to. */
+/** Address and protocol of a collector. */
 export type OtlpOptions = {
   protocol: 'http/protobuf' | 'grpc'
-  /** Of one kind of signal, with its path where the protocol has one. */
+  /** For one signal, including the path if the protocol has one. */
   url: string
   headers: Readonly<Record<string, string>>
   timeoutMs: number

@@ -2,14 +2,14 @@ const SECRET_KEY =
   /^(authorization|cookie|set-cookie|x-api-key|apikey)$|password|passwd|secret|(^|_)token(s|_hash)?$|[a-z]Token$|^(code|otp|nonce|csrf|verifier|private_?key|auth_?code)$|code_?verifier|_nonce$|_otp$/i
 const SECRET_TEXT =
   /\b(?:sv[acrsp]_[0-9A-Za-z]{8,}|whsec_[0-9A-Za-z_-]{8,}|eyJ[0-9A-Za-z_-]{6,}\.[0-9A-Za-z_-]+\.[0-9A-Za-z_-]*)|\b(?:Bearer|Basic)\s+[0-9A-Za-z._~+/=-]{8,}|(?<=\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/]*:)[^\s@/]+(?=@)/gi
-/** Each alternative of SECRET_TEXT has one of these in it; most strings have none and need no closer look. */
+/** Every alternative of SECRET_TEXT contains one of these. Most strings contain none and need no closer look. */
 const SECRET_HINT = /sv[acrsp]_|whsec_|eyJ|bearer|basic|:\/\//i
 const HIDDEN = '[redacted]'
 const MAX_DEPTH = 6
 
 /**
- * A copy of a log record without secrets: members whose name means a secret are hidden, and token-shaped text is cut
- * out of every string, so that a caller who logs too much does not leak. Errors become `{name, message, code?, stack}`.
+ * Copies a log record without secrets: hides members with a secret-sounding name, and removes token-shaped text from every
+ * string, so that a caller who logs too much leaks nothing. Errors become `{name, message, code?, stack}`.
  */
 export function redact(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return redactText(value)
@@ -34,7 +34,7 @@ const redactText = (text: string): string =>
 const MAX_KNOWN_KEYS = 1000
 const knownKeys = new Map<string, boolean>()
 
-/** Log lines have the same few keys again and again. */
+/** Log lines repeat the same few keys. */
 function isSecretKey(key: string): boolean {
   const known = knownKeys.get(key)
   if (known !== undefined) return known

@@ -22,7 +22,7 @@ describe('createLogger', () => {
     expect(Date.parse(String(lines[0]?.['time']))).not.toBeNaN()
   })
 
-  it('calls a warning by its whole name, as the contract does', () => {
+  it('writes `warning` in full', () => {
     const { log, lines } = capture()
     log.warn('careful')
     expect(lines).toMatchObject([{ level: 'warning' }])

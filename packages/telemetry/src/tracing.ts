@@ -4,30 +4,30 @@ export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 export type SpanOptions = {
   kind?: SpanKind
   attributes?: SpanAttributes
-  /** A `traceparent` header that the span continues, instead of the span at hand. */
+  /** A `traceparent` header that the span continues, instead of the current span. */
   traceparent?: string | undefined
 }
 
 export type Span = {
   rename(name: string): void
   set(attributes: SpanAttributes): void
-  /** Marks the span as failed. `type` is a code or a class of errors, never a message: those may hold personal data. */
+  /** Marks the span as failed. `type` is an error code or class, never a message, which may contain personal data. */
   fail(type: string): void
   end(): void
 }
 
-/** Where spans go. Code that makes them knows no tracing library, and has none while tracing is off. */
+/** Creates spans. Callers depend on no tracing library, and none is loaded while tracing is off. */
 export type Tracing = {
   start(name: string, options?: SpanOptions): Span
-  /** Runs `work` with `span` as the parent of the spans that it makes. */
+  /** Runs `work` with `span` as the parent of its spans. */
   within<T>(span: Span, work: () => T): T
-  /** A span around the whole of `work`, which fails when `work` does. */
+  /** Runs `work` inside a span, which fails if `work` does. */
   span<T>(name: string, options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T>
-  /** Sends what is left, as long as that takes less than a few seconds. */
+  /** Sends remaining spans, for at most a few seconds. */
   close(): Promise<void>
 }
 
-/** The names of OTEL_TRACES_SAMPLER. */
+/** Values of OTEL_TRACES_SAMPLER. */
 export const samplerNames = [
   'always_on',
   'always_off',

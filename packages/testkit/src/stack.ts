@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { freePort, startGuarded, type Guarded } from '@signet/local'
+import { leasePort, startGuarded, type Guarded } from '@signet/local'
 import { createTestDatabase, migrationsKey } from './database.js'
 import { testRedis } from './redis.js'
 import { waitFor } from './wait-for.js'
@@ -23,8 +23,16 @@ export type StackOptions = {
 export type Stack = {
   authUrl: string
   webhooksUrl: string
+  /** The listener for other services, such as the recording pipeline, which has `internalToken`. */
+  internalUrl: string
+  internalToken: string
+  webhooksDatabaseUrl: string
   /** A JWT with which the identity server takes administration. */
   adminToken: string
+  /** Ends a service as a crash does. */
+  kill: (app: AppName) => Promise<void>
+  /** Starts one that was killed, with the same settings; resolves when it is healthy. */
+  restart: (app: AppName) => Promise<void>
   close: () => Promise<void>
 }
 
@@ -68,14 +76,16 @@ export async function startStack({
   const webhooksDatabase = await aDatabase('webhooks', {}, 'WEBHOOKS_DATABASE_URL')
   const databases = [authDatabase, webhooksDatabase]
   const [authPort, webhooksPort, internalPort, dispatcherPort] = await Promise.all([
-    freePort(),
-    freePort(),
-    freePort(),
-    freePort(),
+    leasePort(),
+    leasePort(),
+    leasePort(),
+    leasePort(),
   ])
   const authUrl = `http://127.0.0.1:${authPort}`
   const webhooksUrl = `http://127.0.0.1:${webhooksPort}`
   const redis = testRedis()
+  const eventsSecret = `whsec_${randomBytes(32).toString('base64')}`
+  const internalToken = randomBytes(24).toString('hex')
   const adminToken = anAdminToken(AUTH_SETTINGS.AUTH_JWT_SECRET)
   const shared = {
     WEBHOOKS_DATABASE_URL: webhooksDatabase.url,
@@ -93,6 +103,8 @@ export async function startStack({
       AUTH_API_EXTERNAL_URL: authUrl,
       AUTH_URI_ALLOW_LIST: `${webhooksUrl}/oauth/callback?**`,
       DATABASE_URL: authDatabase.url,
+      AUTH_EVENTS_URL: `http://127.0.0.1:${internalPort}/internal/v1/account-events`,
+      AUTH_EVENTS_SECRET: eventsSecret,
       ...env.auth,
     },
     webhooks: {
@@ -101,10 +113,10 @@ export async function startStack({
       WEBHOOKS_PORT: String(webhooksPort),
       WEBHOOKS_INTERNAL_PORT: String(internalPort),
       WEBHOOKS_IDENTITY_URL: authUrl,
-      WEBHOOKS_IDENTITY_JWT_SECRET: AUTH_SETTINGS.AUTH_JWT_SECRET,
       WEBHOOKS_IDENTITY_JWT_AUD: 'authenticated',
       WEBHOOKS_IDENTITY_SERVICE_TOKEN: adminToken,
-      WEBHOOKS_INTERNAL_TOKENS: `test:${createHash('sha256').update('unused').digest('hex')}`,
+      WEBHOOKS_IDENTITY_EVENTS_SECRETS: eventsSecret,
+      WEBHOOKS_INTERNAL_TOKENS: `test:${createHash('sha256').update(internalToken).digest('hex')}`,
       ...env.webhooks,
     },
     dispatcher: {
@@ -114,9 +126,9 @@ export async function startStack({
       ...env.dispatcher,
     },
   }
-  const running: Guarded[] = []
+  const running = new Map<AppName, Guarded>()
   const close = async () => {
-    await Promise.all(running.map((service) => service.stop()))
+    await Promise.all([...running.values()].map((service) => service.stop()))
     await Promise.all(databases.map((database) => database.drop()))
     rmSync(folder, { recursive: true, force: true })
   }
@@ -130,7 +142,7 @@ export async function startStack({
       cwd: folder,
       env: { PATH: process.env['PATH'], NODE_ENV: 'development', ...environments[app] },
     })
-    running.push(service)
+    running.set(app, service)
     await untilHealthy(app, service, healthUrl, logFile)
   }
   const health: Record<AppName, string> = {
@@ -144,7 +156,20 @@ export async function startStack({
     await close()
     throw failed.reason
   }
-  return { authUrl, webhooksUrl, adminToken, close }
+  return {
+    authUrl,
+    webhooksUrl,
+    internalUrl: `http://127.0.0.1:${internalPort}`,
+    internalToken,
+    webhooksDatabaseUrl: webhooksDatabase.url,
+    adminToken,
+    async kill(app) {
+      running.get(app)?.kill('SIGKILL')
+      await running.get(app)?.exited
+    },
+    restart: (app) => start(app, health[app]),
+    close,
+  }
 }
 
 /** A migrated database; the app migrates the template itself. */

@@ -1,6 +1,6 @@
 /**
- * What the webhooks API and the dispatcher share. PostgreSQL is the truth about events, deliveries and endpoints;
- * the queue is a schedule that may be lost. Contract sections are those of the webhooks service.
+ * What the webhooks API and the dispatcher share. PostgreSQL is the source of truth for events, deliveries and endpoints;
+ * the queue is a schedule that may be lost.
  */
 export {
   firstEventIdAt,
@@ -12,7 +12,16 @@ export {
   type EndpointId,
   type EventId,
 } from './ids.js'
-export { eventTypes, isEventType, type EventType } from './event-types.js'
+export {
+  dataSchema,
+  definitionOf,
+  eventTypes,
+  isEventType,
+  sampleEvent,
+  type EventType,
+} from './events/catalogue.js'
+export { type EventDefinition } from './events/event-definition.js'
+export { PAYLOAD_TARGET_BYTES, SAMPLES_TARGET_BYTES } from './events/target-size.js'
 
 export {
   deliveryHeaders,
@@ -29,37 +38,25 @@ export {
   type SealedSecret,
 } from './signature/secret-box.js'
 
-export {
-  AddressGuard,
-  BlockedAddressError,
-  guardedAgent,
-  guardedConnector,
-  isPublicAddress,
-  NameNotResolvedError,
-  type AddressGuardOptions,
-  type GuardedAgentOptions,
-  type ResolvedAddress,
-  type Resolver,
-} from '@signet/address-guard'
-export {
-  parsePortRanges,
-  UrlPolicy,
-  UrlRefusedError,
-  type AcceptedUrl,
-  type PortRange,
-  type UrlPolicyOptions,
-} from './address/url-policy.js'
-
-export { RetrySchedule, type RetryScheduleOptions } from './delivery/retry-schedule.js'
+export { DEFAULT_RETRY_DELAYS_SECONDS, RetrySchedule } from './delivery/retry-schedule.js'
 export {
   countsAgainstEndpoint,
-  failureWordOf,
-  type CancelWord,
-  type ErrorWord,
-  type FailureWord,
-} from './delivery/error-words.js'
-export { decide, type Outcome, type SendResult } from './delivery/outcome.js'
+  type CancelReason,
+  type FailureReason,
+  type AttemptFailure,
+} from './delivery/failure-reasons.js'
 
+export {
+  buryAccount,
+  countAccountRows,
+  findAccountState,
+  findUnpurgedAccounts,
+  holdDelivery,
+  isOfDeletedAccount,
+  markPurged,
+  moveHeldDeliveries,
+  type AccountState,
+} from './stores/account-store.js'
 export {
   countDisabledEndpoints,
   deleteEndpoint,
@@ -80,7 +77,7 @@ export {
   scheduleDeliveries,
   type Dispatched,
   type EncodedEvent,
-  type LeftDelivery,
+  type UnfinishedDelivery,
 } from './stores/dispatch-store.js'
 export {
   findBodies,
@@ -114,6 +111,7 @@ export {
   recordAttempts,
   type Attempt,
   type AttemptResult,
+  type Outcome,
   type RecordedAttempt,
 } from './stores/attempt-store.js'
 export {
@@ -121,7 +119,6 @@ export {
   findRecordings,
   findSummaries,
   findTranscripts,
-  lockAccount,
   lockRecording,
   putRecording,
   type EncodedParts,
@@ -156,7 +153,7 @@ export {
   findSecretsOfOtherKeys,
   listDisabledEndpoints,
   listOperatorActions,
-  noteAction,
+  recordAction,
   readSwitch,
   readUndispatched,
   replaceSealedSecret,
@@ -169,16 +166,14 @@ export {
   type Switch,
 } from './stores/operator-store.js'
 
-export { BodyBuilder, type BodyBuilderOptions, type PayloadProblem } from './payload/body-builder.js'
 export {
-  MarkdownConverter,
-  type MarkdownConverterOptions,
-  type MarkdownFailure,
-  type MarkdownOutcome,
-} from './payload/markdown-converter.js'
-export { ENRICHMENT_TIMEOUT_MS, type MirrorReader } from './payload/mirror-reader.js'
-export { recordingSamples } from './payload/recording-samples.js'
-export { PAYLOAD_TARGET_BYTES } from './payload/target-size.js'
+  ENRICHMENT_TIMEOUT_MS,
+  readRecordings,
+  recordingReader,
+  type RecordingContent,
+  type RecordingPart,
+  type RecordingReader,
+} from './recordings/recording-reader.js'
 
 export { connectRedis, type RedisRole, type RedisSettings } from './queue/redis-connection.js'
 export {

@@ -1,3 +1,3 @@
-/** The little of this package that threads need which only read bodies: the whole takes most of a second to load. */
+/** The part of this package that parser threads need. Loading all of it takes most of a second. */
 export { encodeParts, type EncodedParts } from './stores/recording-store.js'
 export { storable } from './stores/text.js'

@@ -134,6 +134,7 @@ describe('findAttemptPlans', () => {
         urlVersion: 1,
         status: 1,
         deleted: false,
+        heldUntil: null,
         secret: { keyId: 'k1', ciphertext: Buffer.from(`sealed for ${endpoint.id}`) },
       },
     })

@@ -40,13 +40,14 @@ async function logOf({ id }: Endpoint): Promise<string[]> {
   return rows.map((row) => row.id)
 }
 
-const idsOf = async (pager: DeliveryPager, { id }: Endpoint, page: number, size: number) =>
-  (await pager.page(id, page, size)).map((delivery) => delivery.id)
+const ownerOf = ({ id, accountId }: Endpoint) => ({ accountId, endpointId: id })
+const idsOf = async (pager: DeliveryPager, endpoint: Endpoint, page: number, pageSize: number) =>
+  (await pager.page(ownerOf(endpoint), { page, pageSize })).map((delivery) => delivery.id)
 
 describe('DeliveryPager', () => {
   it('shows the documented fields, newest first', async () => {
     const endpoint = await history(3)
-    const [newest] = await new DeliveryPager(database.db).page(endpoint.id, 1, 1)
+    const [newest] = await new DeliveryPager(database.db).page(ownerOf(endpoint), { page: 1, pageSize: 1 })
     expect(newest).toEqual({
       id: (await logOf(endpoint))[0],
       endpointId: endpoint.id,
@@ -122,5 +123,13 @@ describe('DeliveryPager', () => {
     const pager = new DeliveryPager(database.db, { stride: 7 })
     const read = await Promise.all([1, 2, 3, 4, 5, 6].map((page) => idsOf(pager, endpoint, page, 10)))
     expect(read.flat()).toEqual(log)
+  })
+
+  it('shows nothing of an endpoint to an account that does not own it, near or far', async () => {
+    const endpoint = await history(5)
+    const stranger = { accountId: (await anEndpoint(database.db)).accountId, endpointId: endpoint.id }
+    const pager = new DeliveryPager(database.db, { stride: 2 })
+    expect(await idsOf(pager, endpoint, 3, 2)).toHaveLength(1)
+    for (const page of [1, 3]) expect(await pager.page(stranger, { page, pageSize: 2 })).toEqual([])
   })
 })

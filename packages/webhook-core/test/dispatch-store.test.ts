@@ -75,7 +75,7 @@ describe('dispatchEvents', () => {
     const again = await dispatchEvents(db, [{ id: summary.eventId, body: 'second' }], NOW)
     expect(again).toEqual({
       created: [],
-      left: deliveriesIn(first).map((left) => ({ ...left, dueAt: null })),
+      unfinished: deliveriesIn(first).map((left) => ({ ...left, dueAt: null })),
     })
     expect(await findBodies(db, [summary.eventId])).toEqual([{ id: summary.eventId, body: 'first' }])
   })
@@ -127,7 +127,7 @@ describe('dispatchEvents', () => {
     await ingestSummary(db, summary)
     expect(await dispatchEvents(db, [{ id: summary.eventId, body: '{}' }], NOW)).toEqual({
       created: [],
-      left: [],
+      unfinished: [],
     })
     expect(await findEvents(db, [summary.eventId])).toMatchObject([{ state: 'dispatched' }])
     expect(await findRecentBodies(db, summary.accountId, 'summary.completed', 10)).toEqual(['{}'])
@@ -136,8 +136,8 @@ describe('dispatchEvents', () => {
   it('ignores ids it does not know', async () => {
     expect(await dispatchEvents(database.db, [{ id: newEventId(NOW), body: '{}' }], NOW)).toEqual({
       created: [],
-      left: [],
+      unfinished: [],
     })
-    expect(await dispatchEvents(database.db, [], NOW)).toEqual({ created: [], left: [] })
+    expect(await dispatchEvents(database.db, [], NOW)).toEqual({ created: [], unfinished: [] })
   })
 })

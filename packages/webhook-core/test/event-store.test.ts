@@ -180,7 +180,7 @@ describe('pings', () => {
         ])
       expect(await dispatchEvents(db, [{ id: ping.eventId, body: '{}' }], NOW)).toEqual({
         created: [],
-        left: [],
+        unfinished: [],
       })
     },
   )

@@ -133,7 +133,7 @@ describe('deleting an account', () => {
       expect(await deliveryState(db, id)).toMatchObject({ status: 2, last_error: 'endpoint_deleted' })
     expect(await dispatchEvents(db, [{ id: queued.eventId, body: '{}' }], NOW)).toEqual({
       created: [],
-      left: [],
+      unfinished: [],
     })
 
     const batches: number[] = []

@@ -157,12 +157,12 @@ const hotQueries: [name: string, run: (db: Queryable) => Promise<unknown>, index
   ],
   [
     'the first pages of the log',
-    (db) => new DeliveryPager(db).page(endpointId, 3, 20),
+    (db) => new DeliveryPager(db).page({ accountId, endpointId }, { page: 3, pageSize: 20 }),
     ['webhook_deliveries_log_idx', 'webhook_deliveries_pkey'],
   ],
   [
     'deep pages of the log',
-    (db) => new DeliveryPager(db, { stride: 2 }).page(endpointId, 5, 2),
+    (db) => new DeliveryPager(db, { stride: 2 }).page({ accountId, endpointId }, { page: 5, pageSize: 2 }),
     ['webhook_deliveries_log_idx', 'webhook_deliveries_pkey'],
   ],
   [
@@ -258,7 +258,7 @@ describe('hot queries use their index and read no table in full', () => {
     expect(plans.fullScans.filter(isLarge)).toEqual([])
   })
 
-  // What a connection of the dispatcher plans once for all parameters (decision 0119).
+  // Connections of the dispatcher plan each statement once, for any parameters.
   it.each(hotQueries)('%s, planned once for all', async (_name, run, indexes) => {
     const plans = await plansOf(database.db, run, { generic: true })
     expect(plans.indexes).toEqual(expect.arrayContaining(indexes))

@@ -1,10 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import { route, type Route } from '@signet/http'
 import { type Request } from 'express'
 import { invalid } from '../errors/auth-error.js'
 import { type RateLimits } from '../rate-limits/rate-limits.js'
-import { type RedirectConfig } from '../redirects/redirects.js'
-import { referrerOf } from '../redirects/referrer.js'
-import { isMeantFor, type Bearer, type Caller } from '../requests/bearer.js'
+import { type Redirects } from '../redirects/redirects.js'
+import { isMeantFor } from '../requests/audiences.js'
+import { type Bearer, type Caller, type Reader } from '../requests/bearer.js'
 import { docs, query } from '../requests/docs.js'
 import { jsonBody, type BodyOf } from '../requests/json-body.js'
 import { type RequestGuard } from '../requests/request-guard.js'
@@ -20,8 +21,7 @@ type Deps = {
   userUpdates: UserUpdateService
   reauthentications: ReauthenticationService
   limits: RateLimits
-  redirects: RedirectConfig
-  config: { jwtAdminRoles: readonly string[] }
+  redirects: Redirects
 }
 
 const updateFields = {
@@ -37,11 +37,11 @@ const updateFields = {
   code_challenge_method: 'string',
 } as const
 
-/** The signed-in user (contract 1.13), reauthentication (1.15) and the end of sessions (1.16). */
+/** The signed-in user (docs/specification.md#the-signed-in-user), reauthentication and the end of sessions. */
 export function accountRoutes(deps: Deps): Route[] {
   const { bearer, guard, sessions } = deps
   return [
-    route<Caller>({
+    route<Reader>({
       method: 'get',
       path: '/user',
       docs: docs('The signed-in user', {
@@ -50,7 +50,7 @@ export function accountRoutes(deps: Deps): Route[] {
         answer: { description: 'The user', schema: 'User' },
         errors: [400, 401, 403],
       }),
-      authenticate: bearer.user('by_version'),
+      authenticate: bearer.read,
       handle({ caller }) {
         if (!isMeantFor(caller.claims, caller.aud))
           throw invalid("Token audience doesn't match request audience")
@@ -68,16 +68,11 @@ export function accountRoutes(deps: Deps): Route[] {
         errors: [400, 401, 403, 422, 429],
       }),
       limit: guard.limit(deps.limits.otp('/user')),
-      authenticate: bearer.user(),
+      authenticate: bearer.change,
       body: jsonBody(updateFields, { optional: true }),
       async handle({ caller, body, req }) {
-        const isAdmin = deps.config.jwtAdminRoles.includes(caller.user.role)
-        const redirectTo = referrerOf(req, deps.redirects)
-        const user = await deps.userUpdates.update(
-          { ...caller, isAdmin, redirectTo },
-          body,
-          guard.metaOf(req),
-        )
+        const redirectTo = deps.redirects.targetOf(req)
+        const user = await deps.userUpdates.update({ ...caller, redirectTo }, body, guard.metaOf(req))
         return { body: userView(user) }
       },
     }),
@@ -90,13 +85,13 @@ export function accountRoutes(deps: Deps): Route[] {
         answer: { description: 'Sent' },
         errors: [400, 401, 403, 422, 429],
       }),
-      authenticate: bearer.user(),
+      authenticate: bearer.change,
       async handle({ caller, req }) {
-        const messageId = await deps.reauthentications.sendNonce(caller.user, guard.metaOf(req))
-        return { body: messageId === null ? {} : { message_id: messageId } }
+        const channel = await deps.reauthentications.sendNonce(caller.user, guard.metaOf(req))
+        return { body: channel === 'phone' ? { message_id: randomUUID() } : {} }
       },
     }),
-    route<Caller>({
+    route<Reader>({
       method: 'post',
       path: '/logout',
       docs: docs('End sessions', {
@@ -108,11 +103,10 @@ export function accountRoutes(deps: Deps): Route[] {
         answer: { status: 204, description: 'Done' },
         errors: [400, 401, 403],
       }),
-      // Logging out twice is fine (contract 1.16).
-      authenticate: bearer.user('accept'),
+      authenticate: bearer.signOut,
       body: jsonBody({}, { optional: true }),
       async handle({ caller, req }) {
-        await sessions.logout(caller.user, caller.session, scopeOf(req), guard.metaOf(req))
+        await sessions.logout(caller, scopeOf(req), guard.metaOf(req))
       },
     }),
   ]

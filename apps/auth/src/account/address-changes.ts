@@ -1,6 +1,6 @@
 import { type Tx } from '@signet/db'
 import { type Challenge } from '../flows/pkce.js'
-import { type Issued, type OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
+import { type Issued } from '../one-time-tokens/one-time-tokens.js'
 import { type SecretMessages } from '../one-time-tokens/secret-messages.js'
 import { type TokenIssuer } from '../one-time-tokens/token-issuer.js'
 import { type RequestMeta } from '../requests/request-meta.js'
@@ -11,20 +11,19 @@ import { type User } from '../users/user.js'
 
 export type AddressChangeRules = {
   autoconfirm: { email: boolean; phone: boolean }
-  /** Both addresses must confirm an e-mail change (contract 5.4). */
+  /** Both addresses must confirm an e-mail change (docs/specification.md#email-change). */
   secureEmailChange: boolean
   intervalMs: { email: number; phone: number }
 }
 
 type Request = { email: string | null; phone: string | null; challenge: Challenge | null }
 
-/** Secrets to send once the change is committed. */
+/** Secrets to send with the change. */
 export type PendingMessages = { emails: Issued[]; phone: Issued | null }
 
 type Deps = {
   users: UserStore
   confirmations: Confirmations
-  tokens: OneTimeTokens
   issuer: TokenIssuer
   messages: SecretMessages
   rules: AddressChangeRules
@@ -41,19 +40,30 @@ export class AddressChanges {
     return { emails, phone: phone === null ? null : await this.#beginPhone(tx, userId, phone) }
   }
 
-  /** After the commit. */
+  /** `user` as `begin` left it. */
   async send(
+    tx: Tx,
     user: User,
     { emails, phone }: PendingMessages,
     { redirectTo, channel }: { redirectTo: string; channel: SmsChannel },
     meta: RequestMeta,
   ): Promise<void> {
-    const { tokens, messages } = this.deps
-    // One fate for all: half of a change that has to be asked for again would only confuse.
-    await tokens.deliver(phone === null ? emails : [...emails, phone], async () => {
-      await messages.mailChange(user, emails, redirectTo, meta)
-      if (phone !== null) await messages.sms(phone, channel, meta)
-    })
+    const { messages } = this.deps
+    await messages.mailChange(tx, { user, halves: emails, redirectTo }, meta)
+    if (phone !== null) await messages.sms(tx, phone, channel, meta)
+  }
+
+  /** Runs `work`, which begins these changes, within the quotas of messages. */
+  counted<T>(
+    { email, phone }: { email: string | null; phone: string | null },
+    meta: RequestMeta,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const { messages } = this.deps
+    const withPhone = () =>
+      phone === null ? work() : messages.counted({ kind: 'phone', value: phone }, 'other', meta, work)
+    if (email === null) return withPhone()
+    return messages.counted({ kind: 'email', value: email }, 'confirmation', meta, withPhone)
   }
 
   async #beginEmail(tx: Tx, userId: string, email: string, challenge: Challenge | null): Promise<Issued[]> {
@@ -70,22 +80,21 @@ export class AddressChanges {
       ...common,
       slot: 'email_change_new',
       address: { kind: 'email', value: email },
-      method: 'email_change',
     })
     await users.update(tx, user.id, { newEmail: email, emailChangeConfirmStatus: 0 }, now())
     if (!rules.secureEmailChange || user.email === null) return [toNew]
     const address = { kind: 'email', value: user.email } as const
-    // Issued together, so one stamp and one flow serve both.
     return [toNew, await issuer.issue(tx, user, { ...common, slot: 'email_change_current', address })]
   }
 
   async #beginPhone(tx: Tx, userId: string, phone: string): Promise<Issued | null> {
-    const { users, confirmations, issuer, rules, now } = this.deps
+    const { users, confirmations, issuer, messages, rules, now } = this.deps
     const user = await this.#read(tx, userId)
     if (rules.autoconfirm.phone) {
       await confirmations.setPhone(tx, user, phone)
       return null
     }
+    messages.refuseAddress({ kind: 'phone', value: phone })
     const issued = await issuer.issue(tx, user, {
       slot: 'phone_change',
       address: { kind: 'phone', value: phone },

@@ -1,13 +1,17 @@
 import { type Db, type Tx } from '@signet/db'
+import { type Address } from '../addresses/address.js'
 import { authError } from '../errors/auth-error.js'
-import { sameHash, type TokenHashes } from '../one-time-tokens/one-time-token.js'
+import { type CodeAttempts } from '../one-time-tokens/code-attempts.js'
+import { type TokenHashes } from '../one-time-tokens/one-time-token.js'
 import { type OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import { type PasswordHasher } from '../passwords/password-hasher.js'
 import { type PasswordRules } from '../passwords/password-rules.js'
+import { type RequestMeta } from '../requests/request-meta.js'
 import { type SessionStore } from '../sessions/session-store.js'
-import { type Session } from '../sessions/session.js'
+import { type Live, type Session } from '../sessions/session.js'
+import { type Guesses } from '../sign-in/guesses.js'
 import { refusePassword } from '../users/new-password.js'
-import { type User } from '../users/user.js'
+import { isProven, type User } from '../users/user.js'
 
 export type PasswordChangeRules = {
   passwords: PasswordRules
@@ -27,8 +31,10 @@ export type PasswordChange = {
 type Deps = {
   db: Db
   tokens: OneTimeTokenStore
+  attempts: CodeAttempts
   hashes: TokenHashes
   sessions: SessionStore
+  guesses: Guesses
   hasher: PasswordHasher
   rules: PasswordChangeRules
   now: () => Date
@@ -36,61 +42,80 @@ type Deps = {
 
 /** Sessions opened by these prove control of an address, and stand in for a forgotten password. */
 const PASSWORDLESS_METHODS = new Set(['recovery', 'otp', 'magiclink'])
-const MAX_WRONG_NONCES = 10
 
-/** The rules of a new password (contract 1.13 and 7), apart from storing it. */
+/** The rules of a new password, apart from storing it. */
 export class PasswordChanges {
   constructor(private readonly deps: Deps) {}
 
   /** Everything that is slow or needs no lock. */
   async prepare(
-    { user, session }: { user: User; session: Session | null },
+    { user, session }: Live,
     request: { password: string; nonce: string; currentPassword: string },
+    meta: RequestMeta,
   ): Promise<PasswordChange> {
     const { hasher, rules } = this.deps
-    const { password, nonce, currentPassword } = request
+    const { password, nonce } = request
     refusePassword(rules.passwords, password)
-    if (user.passwordHash !== null && (await hasher.verify(user.passwordHash, password)))
+    const needsNonce = this.#needsNonce(session)
+    if (needsNonce && nonce === '')
+      throw authError('invalid', 'reauthentication_needed', 'Password update requires reauthentication')
+    if (user.passwordHash !== null) await this.#compare(user, user.passwordHash, session, request, meta)
+    return { hash: await hasher.hash(password, meta.signal), nonce: needsNonce ? nonce : null }
+  }
+
+  /** Both answers say whether a password is the old one, so they are counted like any guess at it. */
+  async #compare(
+    user: User,
+    hash: string,
+    session: Session,
+    { password, currentPassword }: { password: string; currentPassword: string },
+    meta: RequestMeta,
+  ): Promise<void> {
+    const { guesses, hasher } = this.deps
+    const address: Address =
+      user.email === null ? { kind: 'phone', value: user.phone ?? '' } : { kind: 'email', value: user.email }
+    const attempt = await guesses.begin(address, meta)
+    const isOld = (text: string) => attempt.check(() => hasher.verify(hash, text, meta.signal))
+    if (await isOld(password))
       throw authError(
         'unprocessable',
         'same_password',
         'New password should be different from the old password.',
       )
-    const needsNonce = this.#needsNonce(session)
-    if (needsNonce && nonce === '')
-      throw authError('invalid', 'reauthentication_needed', 'Password update requires reauthentication')
-    await this.#checkCurrentPassword(user, session, currentPassword)
-    return { hash: await hasher.hash(password), nonce: needsNonce ? nonce : null }
+    await this.#checkCurrentPassword(session, currentPassword, isOld)
+    await attempt.takeBack()
   }
 
   /**
    * Whether the nonce is right. A wrong one is counted, so the transaction must be committed; a right one is not
-   * spent here but goes with all other tokens when the password is stored (contract 7: never burned in vain).
+   * spent here but goes with all other tokens when the password is stored (docs/specification.md#passwords: never burned in vain).
    */
   async isRightNonce(tx: Tx, user: User, nonce: string): Promise<boolean> {
-    const { tokens, hashes, rules, now } = this.deps
+    const { tokens, attempts, hashes, rules, now } = this.deps
     const address = user.email ?? user.phone ?? ''
     const lifeMs = user.email === null ? rules.smsNonceMs : rules.mailNonceMs
-    const [token] = await tokens.countAttempt(tx, user.id, address, ['reauthentication'])
-    if (token === undefined) return false
-    const right =
-      sameHash(token.otpHash, hashes.ofOtp('reauthentication', address, nonce)) &&
-      token.createdAt.getTime() + lifeMs > now().getTime()
-    if (!right && token.attempts >= MAX_WRONG_NONCES) await tokens.remove(tx, token.id)
-    return right
+    if (!(await attempts.mayTry(tx, { userId: user.id }))) return false
+    const hash = hashes.ofOtp('reauthentication', address, nonce)
+    const token = await tokens.findInSlot(tx, user.id, 'reauthentication', hash)
+    if (token === null || token.createdAt.getTime() + lifeMs <= now().getTime()) return false
+    await attempts.forget(tx, { userId: user.id })
+    return true
   }
 
-  #needsNonce(session: Session | null): boolean {
+  #needsNonce(session: Session): boolean {
     const { rules, now } = this.deps
     if (!rules.requireReauthentication) return false
-    const ageMs = session === null ? Infinity : now().getTime() - session.createdAt.getTime()
-    return ageMs >= rules.reauthenticationGraceMs
+    return now().getTime() - session.createdAt.getTime() >= rules.reauthenticationGraceMs
   }
 
-  async #checkCurrentPassword(user: User, session: Session | null, currentPassword: string): Promise<void> {
-    const { db, sessions, hasher, rules } = this.deps
-    if (!rules.requireCurrentPassword || user.passwordHash === null) return
-    const amr = session === null ? [] : await sessions.amrOf(db, session.id)
+  async #checkCurrentPassword(
+    session: Session,
+    currentPassword: string,
+    isOld: (text: string) => Promise<boolean>,
+  ): Promise<void> {
+    const { db, sessions, rules } = this.deps
+    if (!rules.requireCurrentPassword) return
+    const amr = (await sessions.chainOf(db, session.id))?.amr ?? []
     if (amr.some(({ method }) => PASSWORDLESS_METHODS.has(method))) return
     if (currentPassword === '')
       throw authError(
@@ -98,13 +123,21 @@ export class PasswordChanges {
         'current_password_required',
         'Current password required when setting new password.',
       )
-    if (!(await hasher.verify(user.passwordHash, currentPassword)))
+    if (!(await isOld(currentPassword)))
       throw authError('invalid', 'current_password_invalid', 'Current password is incorrect.')
   }
 }
 
 export const badNonce = () =>
   authError('unprocessable', 'reauthentication_not_valid', 'Verification failed, please try again.')
+
+/** Until an address is proved nobody may have a password to it. */
+export function refusePasswordOfUnproven(user: User): void {
+  if (isProven(user) || (user.email === null && user.phone === null)) return
+  throw user.email === null
+    ? authError('unprocessable', 'phone_not_confirmed', 'Please verify your phone first.')
+    : authError('unprocessable', 'email_not_confirmed', 'Please verify your email first.')
+}
 
 /** An anonymous user who could sign in by password could not be told apart afterwards. */
 export function refusePasswordAlone(

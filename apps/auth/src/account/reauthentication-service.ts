@@ -1,5 +1,6 @@
+import { type Tx } from '@signet/db'
 import { type Address } from '../addresses/address.js'
-import { type AuditLog } from '../audit/audit-log.js'
+import { type Audit, type AuditLog } from '../audit/audit-log.js'
 import { authError, invalid } from '../errors/auth-error.js'
 import { type SecretMessages } from '../one-time-tokens/secret-messages.js'
 import { type TokenIssuer } from '../one-time-tokens/token-issuer.js'
@@ -15,27 +16,25 @@ type Deps = {
   rules: { intervalMs: { email: number; phone: number } }
 }
 
-/** GET /reauthenticate (contract 1.15): a nonce for the next password change. */
+/** GET /reauthenticate (docs/specification.md#reauthentication): a nonce for the next password change. */
 export class ReauthenticationService {
   constructor(private readonly deps: Deps) {}
 
-  /** Returns the gateway's message id when the nonce went by SMS. */
-  async sendNonce(caller: User, meta: RequestMeta): Promise<string | null> {
+  /** Returns the channel that the nonce goes by. */
+  async sendNonce(caller: User, meta: RequestMeta): Promise<Address['kind']> {
     const { users, issuer, messages, audit, rules } = this.deps
-    const { user, issued } = await audit.transaction(meta, async (tx, record) => {
-      const locked = (await users.lockById(tx, caller.id)) ?? caller
-      const address = confirmedAddress(locked)
-      record('user_reauthenticate_requested', locked, { provider: address.kind })
-      const token = await issuer.issue(tx, locked, {
-        slot: 'reauthentication',
-        address,
-        intervalMs: rules.intervalMs[address.kind],
-      })
-      return { user: locked, issued: token }
-    })
-    if (issued.address.kind === 'phone') return messages.sms(issued, 'sms', meta)
-    await messages.mailNonce(user, issued, meta)
-    return null
+    const address = confirmedAddress(caller)
+    messages.refuseAddress(address)
+    const send = async (tx: Tx, record: Audit) => {
+      const user = (await users.lockById(tx, caller.id)) ?? caller
+      record('user_reauthenticate_requested', user, { provider: address.kind })
+      const intervalMs = rules.intervalMs[address.kind]
+      const issued = await issuer.issue(tx, user, { slot: 'reauthentication', address, intervalMs })
+      if (address.kind === 'phone') await messages.sms(tx, issued, 'sms', meta)
+      else await messages.mailNonce(tx, user, issued, meta)
+    }
+    await messages.counted(address, 'other', meta, () => audit.transaction(meta, send))
+    return address.kind
   }
 }
 

@@ -1,4 +1,5 @@
 import { isUniqueViolation, type Db, type Tx } from '@signet/db'
+import { type Address } from '../addresses/address.js'
 import { normaliseEmail } from '../addresses/email.js'
 import { normalisePhone } from '../addresses/phone.js'
 import { type Audit, type AuditLog } from '../audit/audit-log.js'
@@ -7,18 +8,23 @@ import { challengeOf, type Challenge } from '../flows/pkce.js'
 import { tellPhoneChanged } from '../mail/address-notices.js'
 import { type Mailer } from '../mail/mailer.js'
 import { type OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
+import { type AddressProofs } from '../proofs/address-proofs.js'
 import { type RequestMeta } from '../requests/request-meta.js'
+import { type SessionEnds } from '../sessions/session-ends.js'
+import { requireStrong, type SessionGate } from '../sessions/session-gate.js'
 import { type SessionStore } from '../sessions/session-store.js'
-import { type Session } from '../sessions/session.js'
+import { type Held, type Live } from '../sessions/session.js'
 import { smsChannelOf } from '../sign-up/sms-channel.js'
 import { type SmsChannel } from '../sms/sms-sender.js'
+import { withoutClaims } from '../users/identity-claims.js'
 import { type UserStore } from '../users/user-store.js'
-import { hasVerifiedFactor, mergeMetadata, type JsonObject, type User } from '../users/user.js'
+import { mergeMetadata, type JsonObject, type User } from '../users/user.js'
 import { refuseLargeMetadata } from '../users/metadata-limit.js'
-import { type AddressChanges, type PendingMessages } from './address-changes.js'
+import { type AddressChanges } from './address-changes.js'
 import {
   badNonce,
   refusePasswordAlone,
+  refusePasswordOfUnproven,
   type PasswordChange,
   type PasswordChanges,
 } from './password-change.js'
@@ -36,7 +42,7 @@ export type UserUpdateRequest = {
   code_challenge_method?: string
 }
 
-type Caller = { user: User; session: Session | null; isAdmin: boolean; aud: string; redirectTo: string }
+type Caller = Live & { aud: string; redirectTo: string }
 
 /** What is to change; null where a request says nothing, or nothing new. */
 type Change = {
@@ -52,89 +58,112 @@ type Change = {
 type Deps = {
   db: Db
   users: UserStore
+  proofs: AddressProofs
   sessions: SessionStore
+  gate: SessionGate
+  ends: SessionEnds
   tokens: OneTimeTokenStore
   passwords: PasswordChanges
   addresses: AddressChanges
   audit: AuditLog
   mailer: Mailer
-  rules: { smsProvider: string | undefined }
+  rules: { smsProvider: string | undefined; phoneEnabled: boolean; adminRoles: readonly string[] }
   now: () => Date
 }
 
-/** PUT /user (contract 1.13). */
+/** PUT /user (docs/specification.md#the-signed-in-user). */
 export class UserUpdateService {
   constructor(private readonly deps: Deps) {}
 
   async update(caller: Caller, request: UserUpdateRequest, meta: RequestMeta): Promise<User> {
     const { audit, addresses } = this.deps
-    const change = await this.#check(caller, request)
-    const outcome = await audit.transaction(meta, (tx, record) => this.#apply(tx, record, caller, change))
+    const change = await this.#check(caller, request, meta)
+    const outcome = await addresses.counted(change, meta, () =>
+      audit.transaction(meta, (tx, record) => this.#apply(tx, record, caller, change, meta)),
+    )
     if (outcome === 'bad_nonce') throw badNonce()
-    const { user, pending } = outcome
-    const how = { redirectTo: caller.redirectTo, channel: change.channel }
-    await addresses.send(user, pending, how, meta)
-    await this.#tell(caller.user, user, change, meta)
-    return user
+    return outcome
   }
 
   /** Notices about what has changed already; an address that waits for its code is told of when it is confirmed. */
-  async #tell(before: User, user: User, change: Change, meta: RequestMeta): Promise<void> {
+  async #tell(tx: Tx, before: User, user: User, change: Change, meta: RequestMeta): Promise<void> {
     const { mailer } = this.deps
     const { email, userMetadata: data } = user
     if (change.password !== null)
-      await mailer.notify('password_changed_notification', email ?? '', { email: email ?? '', data }, meta)
-    await tellPhoneChanged(mailer, before, user, meta)
+      await mailer.notify(
+        tx,
+        'password_changed_notification',
+        email ?? '',
+        { email: email ?? '', data },
+        meta,
+      )
+    await tellPhoneChanged(tx, mailer, before, user, meta)
   }
 
-  /** The refusals of contract 1.13, in its order. */
-  async #check(caller: Caller, request: UserUpdateRequest): Promise<Change> {
-    const { user, session } = caller
+  /** The refusals of docs/specification.md#the-signed-in-user, in its order. */
+  async #check(caller: Caller, request: UserUpdateRequest, meta: RequestMeta): Promise<Change> {
+    const { user } = caller
     const given = (text: string | undefined) => (text === undefined || text === '' ? null : text)
     const email = changed(given(request.email), normaliseEmail, user.email)
     const phone = changed(given(request.phone), normalisePhone, user.phone)
     const password = request.password ?? null
     const channel = smsChannelOf(request.channel, this.deps.rules.smsProvider)
     const challenge = challengeOf(request)
-    if (request.app_metadata !== undefined && !caller.isAdmin)
-      throw authError('forbidden', 'not_admin', 'Updating app_metadata requires admin privileges')
+    this.#refuseWithoutAuthority(caller, {
+      email,
+      phone,
+      password,
+      appMetadata: request.app_metadata ?? null,
+    })
     const touchesCredentials = email !== null || phone !== null || password !== null
-    if (touchesCredentials && hasVerifiedFactor(user) && session?.aal !== 'aal2')
-      throw authError(
-        'unauthenticated',
-        'insufficient_aal',
-        'AAL2 session is required to update email or password when MFA is enabled.',
-      )
     refusePasswordAlone(user, { email, phone, password })
+    if (password !== null) refusePasswordOfUnproven(user)
     if (touchesCredentials && user.isSsoUser)
       throw authError(
         'unprocessable',
         'user_sso_managed',
         'Updating email, phone, password of a SSO account only possible via SSO',
       )
-    await this.#refuseTaken(caller, email, phone)
+    if (phone !== null && !this.deps.rules.phoneEnabled)
+      throw authError('invalid', 'phone_provider_disabled', 'Phone numbers are not used here')
+    await this.#refuseTaken(email, phone)
     return {
       email,
       phone,
       password:
         password === null
           ? null
-          : await this.deps.passwords.prepare(caller, {
-              password,
-              nonce: request.nonce ?? '',
-              currentPassword: request.current_password ?? '',
-            }),
-      data: request.data ?? null,
+          : await this.deps.passwords.prepare(
+              caller,
+              {
+                password,
+                nonce: request.nonce ?? '',
+                currentPassword: request.current_password ?? '',
+              },
+              meta,
+            ),
+      data: request.data === undefined ? null : withoutClaims(request.data),
       appMetadata: request.app_metadata ?? null,
       challenge,
       channel,
     }
   }
 
-  async #refuseTaken({ aud }: Caller, email: string | null, phone: string | null): Promise<void> {
-    const { db, users } = this.deps
-    if (email !== null && (await users.findByEmail(db, email, aud)) !== null) throw emailTaken()
-    if (phone !== null && (await users.findByPhone(db, phone, aud)) !== null) throw phoneTaken()
+  /** Asked before the slow part, and once more when the user and the session are locked. */
+  #refuseWithoutAuthority(
+    live: Live,
+    change: { [Member in 'email' | 'phone' | 'password' | 'appMetadata']: unknown },
+  ): void {
+    if (change.appMetadata !== null && !this.deps.rules.adminRoles.includes(live.user.role))
+      throw authError('forbidden', 'not_admin', 'Updating app_metadata requires admin privileges')
+    if (change.email !== null || change.phone !== null || change.password !== null) requireStrong(live)
+  }
+
+  async #refuseTaken(email: string | null, phone: string | null): Promise<void> {
+    const { db, proofs } = this.deps
+    const isTaken = (kind: Address['kind'], value: string) => proofs.isTaken(db, { kind, value })
+    if (email !== null && (await isTaken('email', email))) throw emailTaken()
+    if (phone !== null && (await isTaken('phone', phone))) throw phoneTaken()
   }
 
   async #apply(
@@ -142,15 +171,16 @@ export class UserUpdateService {
     audit: Audit,
     caller: Caller,
     change: Change,
-  ): Promise<{ user: User; pending: PendingMessages } | 'bad_nonce'> {
-    const { users, passwords, addresses, now } = this.deps
-    const user = await users.lockById(tx, caller.user.id)
-    if (user === null)
-      throw authError('forbidden', 'user_not_found', 'User from sub claim in JWT does not exist')
+    meta: RequestMeta,
+  ): Promise<User | 'bad_nonce'> {
+    const { gate, users, passwords, addresses, now } = this.deps
+    const held = await gate.hold(tx, { userId: caller.user.id, sessionId: caller.session.id })
+    this.#refuseWithoutAuthority(held, change)
+    const { user } = held
     const { password } = change
     if (password?.nonce != null && !(await passwords.isRightNonce(tx, user, password.nonce)))
       return 'bad_nonce'
-    if (password !== null) await this.#storePassword(tx, audit, user, caller.session, password)
+    if (password !== null) await this.#storePassword(tx, audit, held, password)
     if (change.data !== null || change.appMetadata !== null) {
       const metadata = {
         userMetadata: mergeMetadata(user.userMetadata, change.data ?? {}),
@@ -164,21 +194,26 @@ export class UserUpdateService {
       throw error
     })
     audit('user_modified', user)
-    return { user: (await users.findById(tx, user.id)) ?? user, pending }
+    const updated = (await users.findById(tx, user.id)) ?? user
+    const how = { redirectTo: caller.redirectTo, channel: change.channel }
+    await addresses.send(tx, updated, pending, how, meta)
+    await this.#tell(tx, user, updated, change, meta)
+    return updated
   }
 
   /** Whoever knew the old password, or holds a link that went to a mailbox meanwhile lost, is out. */
   async #storePassword(
     tx: Tx,
     audit: Audit,
-    user: User,
-    session: Session | null,
+    { user, session }: Held,
     { hash }: PasswordChange,
   ): Promise<void> {
-    const { users, tokens, sessions, now } = this.deps
+    const { users, tokens, sessions, ends, now } = this.deps
     await users.update(tx, user.id, { passwordHash: hash }, now())
     await tokens.removeAll(tx, user.id)
-    await sessions.removeAll(tx, user.id, session?.id ?? null)
+    const amr = (await sessions.chainOf(tx, session.id))?.amr ?? []
+    const recovered = amr.some(({ method }) => method === 'recovery')
+    await ends.others(tx, user.id, session.id, recovered ? 'password_recovered' : 'password_changed')
     audit('user_updated_password', user)
   }
 }

@@ -7,7 +7,7 @@ const refused = expect.objectContaining({
   message: 'Unable to validate email address: invalid format',
 })
 
-describe('normaliseEmail (contract 0.7)', () => {
+describe('normaliseEmail (docs/specification.md#addresses)', () => {
   it('stores and compares in lower case', () => {
     expect(normaliseEmail('Ann.Lee+News@Example.CO')).toBe('ann.lee+news@example.co')
   })

@@ -5,7 +5,7 @@ const MAX_EMAIL_BYTES = 255
 const EMAIL =
   /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/
 
-/** The address in the lower-case form that is stored and compared; throws `validation_failed` (contract 0.7). */
+/** The address in the lower-case form that is stored and compared; throws `validation_failed` (docs/specification.md#addresses). */
 export function normaliseEmail(raw: string): string {
   // Checked before it is lower-cased: the Kelvin sign becomes an ASCII k and would be somebody else's address.
   if (raw.length <= MAX_EMAIL_BYTES && EMAIL.test(raw)) return raw.toLowerCase()

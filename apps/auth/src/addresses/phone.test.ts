@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { normalisePhone } from './phone.js'
 
-describe('normalisePhone (contract 0.7)', () => {
+describe('normalisePhone (docs/specification.md#addresses)', () => {
   it.each([
     ['+1 555 010 9999', '15550109999'],
     ['15550109999', '15550109999'],

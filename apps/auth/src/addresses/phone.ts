@@ -1,6 +1,6 @@
 import { AppError } from '@signet/errors'
 
-/** E.164 digits without `+`, as stored and returned; throws `validation_failed` (contract 0.7). */
+/** E.164 digits without `+`, as stored and returned; throws `validation_failed` (docs/specification.md#addresses). */
 export function normalisePhone(raw: string): string {
   const phone = raw.replace(/^\+/, '').replaceAll(' ', '')
   if (/^[1-9][0-9]{1,14}$/.test(phone)) return phone

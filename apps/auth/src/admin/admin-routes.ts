@@ -1,8 +1,7 @@
 import { route, type Route } from '@signet/http'
 import { type Request } from 'express'
 import { authError, invalid } from '../errors/auth-error.js'
-import { isAllowedRedirect, type RedirectConfig } from '../redirects/redirects.js'
-import { referrerOf } from '../redirects/referrer.js'
+import { type Redirects } from '../redirects/redirects.js'
 import { type AdminCaller, type Bearer } from '../requests/bearer.js'
 import { docs, query } from '../requests/docs.js'
 import { jsonBody, type BodyOf } from '../requests/json-body.js'
@@ -23,7 +22,7 @@ type Deps = {
   userRemovals: UserRemovalService
   auditLists: AuditListService
   links: LinkService
-  redirects: RedirectConfig
+  redirects: Redirects
 }
 
 const userFields = {
@@ -53,14 +52,14 @@ const linkFields = {
 
 const paging = [query('page', 'From 1.'), query('per_page', '50 unless given, 1000 at most.')]
 
-/** The `user_id` of the path; anything but a UUID names nobody (contract 1.21). */
+/** The `user_id` of the path; anything but a UUID names nobody (docs/specification.md#administration). */
 export function userIdOf(req: Request): string {
   const id = textOf(req.params['user_id'])
   if (!isUuid(id)) throw authError('not_found', 'validation_failed', 'user_id must be an UUID')
   return id.toLowerCase()
 }
 
-/** Users, links and the audit log for administrators (contract 1.21 and 1.22). */
+/** Users, links and the audit log for administrators (docs/specification.md#administration and docs/specification.md#generated-links). */
 export function adminRoutes(deps: Deps): Route[] {
   return [...userRoutes(deps), ...otherRoutes(deps)]
 }
@@ -215,9 +214,7 @@ function otherRoutes({ bearer, guard, auditLists, links, redirects }: Deps): Rou
       authenticate,
       body: jsonBody(linkFields),
       async handle({ caller, body, req }) {
-        const wanted = body.redirect_to ?? ''
-        const redirectTo =
-          wanted !== '' && isAllowedRedirect(redirects, wanted) ? wanted : referrerOf(req, redirects)
+        const redirectTo = redirects.accepted(body.redirect_to ?? '') ?? redirects.targetOf(req)
         const link = await links.generate(caller, body, redirectTo, guard.metaOf(req))
         return {
           body: {

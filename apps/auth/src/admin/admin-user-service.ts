@@ -4,14 +4,17 @@ import { type AuditLog } from '../audit/audit-log.js'
 import { authError, invalid } from '../errors/auth-error.js'
 import { isUsableHash } from '../passwords/hash-formats.js'
 import { type PasswordHasher } from '../passwords/password-hasher.js'
-import { randomPassword, type PasswordRules } from '../passwords/password-rules.js'
+import { type PasswordRules } from '../passwords/password-rules.js'
+import { type AddressProofs } from '../proofs/address-proofs.js'
 import { type RequestMeta } from '../requests/request-meta.js'
-import { type SessionStore } from '../sessions/session-store.js'
+import { type SessionEnds } from '../sessions/session-ends.js'
+import { type PendingSignUpStore } from '../sign-up/pending-sign-up-store.js'
+import { type VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
 import { type Confirmations } from '../users/confirmations.js'
 import { type IdentityStore } from '../users/identity-store.js'
 import { refusePassword, refuseTooLong } from '../users/new-password.js'
 import { type UserStore } from '../users/user-store.js'
-import { MAX_NAME_LENGTH, mergeMetadata, type User } from '../users/user.js'
+import { isProven, mergeMetadata, type User } from '../users/user.js'
 import { isUuid, NIL_UUID } from '../users/uuid.js'
 import { refuseLargeMetadata } from '../users/metadata-limit.js'
 import { type Page } from './paging.js'
@@ -26,15 +29,18 @@ type Deps = {
   users: UserStore
   lists: UserListStore
   identities: IdentityStore
-  sessions: SessionStore
+  ends: SessionEnds
+  signUps: PendingSignUpStore
+  vouched: VouchedSignUps
+  proofs: AddressProofs
   confirmations: Confirmations
   audit: AuditLog
   hasher: PasswordHasher
-  rules: { role: string; passwords: PasswordRules }
+  rules: { role: string; audiences: readonly string[]; passwords: PasswordRules }
   now: () => Date
 }
 
-/** Users as administrators see and make them (contract 1.21). */
+/** Users as administrators see and make them. */
 export class AdminUserService {
   constructor(private readonly deps: Deps) {}
 
@@ -58,13 +64,14 @@ export class AdminUserService {
   }
 
   async create(admin: Admin, attributes: UserAttributes, meta: RequestMeta): Promise<User> {
-    const { users, audit, rules, now } = this.deps
+    const { users, vouched, audit, rules, now } = this.deps
     const checked = checkAttributes(attributes, now())
     const { email, phone } = checked
     refuseLargeMetadata(checked)
     const id = newId(attributes.id)
     const aud = given(attributes.aud) ?? admin.aud
-    if (aud.length > MAX_NAME_LENGTH) throw invalid('The audience is too long')
+    if (!rules.audiences.includes(aud))
+      throw invalid('aud must be an audience of AUTH_JWT_AUD or AUTH_JWT_ALLOWED_AUDIENCES')
     if (email === null && phone === null)
       throw invalid('Cannot create a user without either an email or phone')
     const passwordHash = await this.#hashOfNew(attributes)
@@ -78,23 +85,24 @@ export class AdminUserService {
           role: checked.role ?? rules.role,
           email,
           phone,
-          passwordHash,
+          passwordHash: null,
           appMetadata: mergeMetadata({ provider: providers[0], providers }, checked.appMetadata),
           userMetadata: checked.userMetadata,
           isAnonymous: false,
         },
         now(),
       )
-      if (!inserted) throw await this.#whyNotInserted(tx, id, { email, phone, aud })
+      if (!inserted) throw await this.#whyNotInserted(tx, id, { email, phone })
       await this.#insertIdentities(tx, id, email, phone)
       if (checked.bannedUntil) await users.update(tx, id, { bannedUntil: checked.bannedUntil }, now())
+      await vouched.vouch(tx, { id }, passwordHash)
       const user = await this.#confirm(tx, id, checked)
       record('user_signedup', { adminRole: admin.role }, traitsOf(user))
       return user
     })
   }
 
-  /** `password` is for requests that may change it; undefined leaves it alone (contract 0.2). */
+  /** `password` is for requests that may change it; undefined leaves it alone (docs/specification.md#versions). */
   async update(
     admin: Admin,
     id: string,
@@ -102,23 +110,33 @@ export class AdminUserService {
     password: string | undefined,
     meta: RequestMeta,
   ): Promise<User> {
-    const { users, sessions, audit, hasher, rules, now } = this.deps
+    const { users, ends, audit, hasher, rules, now } = this.deps
     const checked = checkAttributes(attributes, now())
     await this.get(id)
     if (password !== undefined) refusePassword(rules.passwords, password)
-    const passwordHash = password === undefined ? undefined : await hasher.hash(password)
+    const passwordHash = password === undefined ? undefined : await hasher.hash(password, meta.signal)
     return audit.transaction(meta, async (tx, record) => {
       const user = await users.lockById(tx, id)
       if (user === null) throw userNotFound()
       const changes = changesOf(user, checked)
       refuseLargeMetadata(changes, user)
-      await users.update(tx, id, { ...changes, passwordHash }, now())
-      if (passwordHash !== undefined) await sessions.removeAll(tx, id)
+      await users.update(tx, id, changes, now())
+      if (passwordHash !== undefined) await this.#setPassword(tx, user, passwordHash)
+      if (checked.bannedUntil != null && checked.bannedUntil > now()) await ends.all(tx, id, 'ban')
+      if (passwordHash !== undefined) await ends.all(tx, id, 'admin')
       await this.#setAddresses(tx, user, checked)
       const changed = await this.#confirm(tx, id, checked)
       record('user_modified', { adminRole: admin.role }, traitsOf(changed))
       return changed
     })
+  }
+
+  /** Of an address that nobody has proved, the password waits for the proof, as everybody's. */
+  async #setPassword(tx: Tx, user: User, passwordHash: string): Promise<void> {
+    const { users, vouched, now } = this.deps
+    if (isProven(user) || (user.email === null && user.phone === null))
+      await users.update(tx, user.id, { passwordHash }, now())
+    else await vouched.vouch(tx, user, passwordHash)
   }
 
   /** Applied at once, together with the identity that belongs to the address. */
@@ -127,6 +145,8 @@ export class AdminUserService {
       const value = checked[kind]
       if (value === null || value === user[kind]) continue
       const verified = kind === 'email' ? checked.emailConfirm : checked.phoneConfirm
+      // They were for another address.
+      await this.deps.signUps.removeUnvouched(tx, user.id)
       await this.deps.confirmations
         .replaceAddress(tx, user, { kind, value }, verified)
         .catch((error: unknown) => {
@@ -136,15 +156,21 @@ export class AdminUserService {
   }
 
   async #confirm(tx: Tx, id: string, { emailConfirm, phoneConfirm }: CheckedAttributes): Promise<User> {
-    const { users, confirmations } = this.deps
+    const { users, proofs, confirmations } = this.deps
     const read = async () => {
       const user = await users.findById(tx, id)
       if (user === null) throw userNotFound()
       return user
     }
     let user = await read()
-    if (emailConfirm && user.email !== null) user = await confirmations.confirmEmail(tx, user)
-    if (phoneConfirm && user.phone !== null) user = await confirmations.confirmPhone(tx, user)
+    if (emailConfirm && user.email !== null)
+      user = await (user.emailConfirmedAt === null
+        ? proofs.prove(tx, user, 'email', null)
+        : confirmations.confirmEmail(tx, user))
+    if (phoneConfirm && user.phone !== null)
+      user = await (user.phoneConfirmedAt === null
+        ? proofs.prove(tx, user, 'phone', null)
+        : confirmations.confirmPhone(tx, user))
     return user
   }
 
@@ -157,8 +183,8 @@ export class AdminUserService {
     }
   }
 
-  /** Strength is the administrator's business; only what bcrypt would cut off is refused. */
-  async #hashOfNew({ password = '', password_hash: hash = '' }: UserAttributes): Promise<string> {
+  /** Strength is the administrator's business; only what bcrypt would cut off is refused. Null for none. */
+  async #hashOfNew({ password = '', password_hash: hash = '' }: UserAttributes): Promise<string | null> {
     const { hasher, rules } = this.deps
     if (password !== '' && hash !== '') throw invalid('Only a password or a password hash should be provided')
     if (hash !== '') {
@@ -166,18 +192,18 @@ export class AdminUserService {
       return hash
     }
     refuseTooLong(rules.passwords, password)
-    return hasher.hash(password === '' ? randomPassword(rules.passwords) : password)
+    return password === '' ? null : hasher.hash(password)
   }
 
   async #whyNotInserted(
     tx: Tx,
     id: string,
-    { email, phone, aud }: { email: string | null; phone: string | null; aud: string },
+    { email, phone }: { email: string | null; phone: string | null },
   ) {
     const { users } = this.deps
     if ((await users.findById(tx, id)) !== null)
       return authError('unprocessable', 'user_already_exists', 'A user with this id already exists')
-    const byEmail = email === null ? null : await users.findByEmail(tx, email, aud)
+    const byEmail = email === null ? null : await users.findByEmail(tx, email)
     return addressExists(byEmail === null && phone !== null ? 'phone' : 'email')
   }
 }
@@ -208,7 +234,7 @@ function orderOf(sort: string): 'asc' | 'desc' {
 
 const given = (text: string | undefined): string | undefined => (text === '' ? undefined : text)
 
-/** What audit entries of administrators say about the user (contract 12.2). */
+/** What audit entries of administrators say about the user (docs/specification.md#audit-log). */
 export const traitsOf = (user: User) => ({
   user_id: user.id,
   user_email: user.email ?? '',

@@ -5,7 +5,7 @@ import { type Page } from './paging.js'
 
 type Deps = { db: Db; entries: AuditListStore }
 
-/** GET /admin/audit (contract 1.21). */
+/** GET /admin/audit (docs/specification.md#administration). */
 export class AuditListService {
   constructor(private readonly deps: Deps) {}
 

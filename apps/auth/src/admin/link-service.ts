@@ -7,13 +7,12 @@ import { type Issued } from '../one-time-tokens/one-time-tokens.js'
 import { type LinkKind, type SecretMessages } from '../one-time-tokens/secret-messages.js'
 import { type TokenIssuer } from '../one-time-tokens/token-issuer.js'
 import { type PasswordHasher } from '../passwords/password-hasher.js'
-import { randomPassword, type PasswordRules } from '../passwords/password-rules.js'
+import { type PasswordRules } from '../passwords/password-rules.js'
 import { type RequestMeta } from '../requests/request-meta.js'
-import { type UserFactory } from '../sign-up/user-factory.js'
+import { type VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
 import { refusePassword } from '../users/new-password.js'
 import { type UserStore } from '../users/user-store.js'
 import { type JsonObject, type User } from '../users/user.js'
-import { refuseLargeMetadata } from '../users/metadata-limit.js'
 import { traitsOf, userNotFound, type Admin } from './admin-user-service.js'
 
 const TYPES = [
@@ -45,7 +44,7 @@ export type GeneratedLink = {
 type Deps = {
   db: Db
   users: UserStore
-  factory: UserFactory
+  vouched: VouchedSignUps
   issuer: TokenIssuer
   messages: SecretMessages
   audit: AuditLog
@@ -56,14 +55,14 @@ type Deps = {
 
 const PLANS: Readonly<Record<GeneratedType, { slot: Slot; kind: LinkKind }>> = {
   signup: { slot: 'confirmation', kind: 'confirmation' },
-  invite: { slot: 'confirmation', kind: 'invite' },
+  invite: { slot: 'invite', kind: 'invite' },
   magiclink: { slot: 'recovery', kind: 'magic_link' },
   recovery: { slot: 'recovery', kind: 'recovery' },
   email_change_current: { slot: 'email_change_current', kind: 'email_change' },
   email_change_new: { slot: 'email_change_new', kind: 'email_change' },
 }
 
-/** POST /admin/generate_link (contract 1.22): the link of a mail, without the mail. */
+/** POST /admin/generate_link: the link of a mail, without the mail. */
 export class LinkService {
   constructor(private readonly deps: Deps) {}
 
@@ -79,20 +78,15 @@ export class LinkService {
     if (requested === 'email_change_current' && !rules.secureEmailChange)
       throw invalid('Enable secure email change to generate link for current email')
     const email = normaliseEmail(request.email ?? '')
-    refuseLargeMetadata({ userMetadata: request.data ?? {} })
-    const known = await users.findByEmail(db, email, admin.aud)
+    const known = await users.findByEmail(db, email)
     const type = requested === 'magiclink' && known === null ? 'signup' : requested
-    const newEmail = await this.#newEmail(type, request, admin)
-    const passwordHash = known === null ? await this.#passwordHash(type, requested, request) : null
-    const { user, issued } = await audit.transaction(meta, async (tx, record) => {
-      const target = await this.#target(tx, record, admin, {
-        type,
-        email,
-        passwordHash,
-        data: request.data ?? {},
-      })
-      return this.#issue(tx, target, type, newEmail)
-    })
+    const newEmail = await this.#newEmail(type, request)
+    const passwordHash = await this.#passwordHash(type, requested, known === null, request)
+    const { user, issued } = await audit.transaction(meta, (tx, record) =>
+      type === 'signup' || type === 'invite'
+        ? this.#issueSignUp(tx, record, admin, { type, email, passwordHash, data: request.data ?? {} })
+        : this.#issue(tx, record, admin, { type, email, newEmail }),
+    )
     return {
       user,
       actionLink: messages.linkOf(PLANS[type].kind, issued, redirectTo),
@@ -102,52 +96,58 @@ export class LinkService {
     }
   }
 
-  async #newEmail(type: GeneratedType, request: LinkRequest, { aud }: Admin): Promise<string | null> {
+  async #newEmail(type: GeneratedType, request: LinkRequest): Promise<string | null> {
     if (type !== 'email_change_current' && type !== 'email_change_new') return null
     const newEmail = normaliseEmail(request.new_email ?? '')
     const { db, users } = this.deps
-    if ((await users.findByEmail(db, newEmail, aud)) !== null) throw emailExists()
+    if ((await users.findByEmail(db, newEmail)) !== null) throw emailExists()
     return newEmail
   }
 
-  /** Only for a user who does not exist yet; an invited one chooses later. */
-  async #passwordHash(type: GeneratedType, requested: GeneratedType, { password = '' }: LinkRequest) {
+  /** Required for a user who does not exist yet; an invited one chooses later. */
+  async #passwordHash(
+    type: GeneratedType,
+    requested: GeneratedType,
+    isNew: boolean,
+    { password = '' }: LinkRequest,
+  ): Promise<string | null> {
     const { hasher, rules } = this.deps
-    if (type !== 'signup') return null
-    if (requested === 'magiclink') return hasher.hash(randomPassword(rules.passwords))
+    if (type !== 'signup' || requested === 'magiclink') return null
+    if (password === '' && !isNew) return null
     if (password === '') throw invalid('Signup requires a valid password')
     refusePassword(rules.passwords, password)
     return hasher.hash(password)
   }
 
-  async #target(
+  async #issueSignUp(
     tx: Tx,
     audit: Audit,
     admin: Admin,
-    input: { type: GeneratedType; email: string; passwordHash: string | null; data: JsonObject },
-  ): Promise<User> {
-    const { factory, users, now } = this.deps
-    const { type, email } = input
-    const creates = type === 'signup' || type === 'invite'
+    input: { type: 'signup' | 'invite'; email: string; passwordHash: string | null; data: JsonObject },
+  ): Promise<{ user: User; issued: Issued }> {
+    const { vouched, users } = this.deps
+    const { type, email, data, passwordHash } = input
     const address = { kind: 'email', value: email } as const
-    const found = creates
-      ? (await factory.findOrInsert(tx, { ...input, address, aud: admin.aud })).user
-      : await users.findByEmail(tx, email, admin.aud)
-    const user = found && (await users.lockById(tx, found.id))
-    if (user === null) throw userNotFound()
-    if (creates && user.emailConfirmedAt !== null) throw emailExists()
-    if (type === 'invite') await users.update(tx, user.id, { invitedAt: now() }, now())
-    audit(auditActionOf(type), { adminRole: admin.role }, traitsOf(user))
-    return user
+    const target = await vouched.target(tx, { address, aud: admin.aud, data })
+    audit(auditActionOf(type), { adminRole: admin.role }, traitsOf(target.user))
+    const issued =
+      type === 'invite'
+        ? await vouched.invite(tx, target, address)
+        : await vouched.signUp(tx, target, address, passwordHash)
+    return { user: (await users.findById(tx, target.user.id)) ?? target.user, issued }
   }
 
   async #issue(
     tx: Tx,
-    user: User,
-    type: GeneratedType,
-    newEmail: string | null,
+    audit: Audit,
+    admin: Admin,
+    { type, email, newEmail }: { type: GeneratedType; email: string; newEmail: string | null },
   ): Promise<{ user: User; issued: Issued }> {
     const { users, issuer, now } = this.deps
+    const found = await users.findByEmail(tx, email)
+    const user = found && (await users.lockById(tx, found.id))
+    if (user === null) throw userNotFound()
+    audit(auditActionOf(type), { adminRole: admin.role }, traitsOf(user))
     const { slot } = PLANS[type]
     const value = slot === 'email_change_new' ? newEmail : user.email
     const issued = await issuer.issue(tx, user, {

@@ -3,7 +3,8 @@ import { type Tx } from '@signet/db'
 import { type AuditLog } from '../audit/audit-log.js'
 import { type OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import { type RequestMeta } from '../requests/request-meta.js'
-import { type SessionStore } from '../sessions/session-store.js'
+import { type SessionEnds } from '../sessions/session-ends.js'
+import { type PendingSignUpStore } from '../sign-up/pending-sign-up-store.js'
 import { type IdentityStore } from '../users/identity-store.js'
 import { type UserStore } from '../users/user-store.js'
 import { type User } from '../users/user.js'
@@ -12,13 +13,14 @@ import { traitsOf, userNotFound, type Admin } from './admin-user-service.js'
 type Deps = {
   users: UserStore
   identities: IdentityStore
-  sessions: SessionStore
+  ends: SessionEnds
   tokens: OneTimeTokenStore
+  signUps: PendingSignUpStore
   audit: AuditLog
   now: () => Date
 }
 
-/** The end of an account (contract 1.21, DELETE). */
+/** The end of an account (docs/specification.md#administration, DELETE). */
 export class UserRemovalService {
   constructor(private readonly deps: Deps) {}
 
@@ -35,7 +37,7 @@ export class UserRemovalService {
 
   /** The row stays for what points at it; nothing in it names the person any more. */
   async #forget(tx: Tx, user: User): Promise<void> {
-    const { users, identities, sessions, tokens, now } = this.deps
+    const { users, identities, ends, tokens, signUps, now } = this.deps
     const forgotten = (value: string | null) => (value === null ? null : hashOf(user.id, value))
     await users.update(
       tx,
@@ -55,8 +57,9 @@ export class UserRemovalService {
     for (const identity of user.identities)
       await identities.anonymise(tx, identity.id, hashOf(user.id, identity.providerId), now())
     await tokens.removeAll(tx, user.id)
+    await signUps.removeAll(tx, user.id)
     await users.removeFactors(tx, user.id)
-    await sessions.removeAll(tx, user.id)
+    await ends.all(tx, user.id, 'deletion')
   }
 }
 

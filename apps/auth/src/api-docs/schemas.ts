@@ -73,7 +73,7 @@ const error: JsonSchema = {
   ],
 }
 
-/** What answers look like (contract 1.0 and 2.1); a test holds real answers against them. */
+/** What answers look like (docs/specification.md#shapes and docs/specification.md#errors); a test holds real answers against them. */
 export const schemas: Readonly<Record<string, JsonSchema>> = {
   Health: object({ version: text, name: text, description: text }),
   KeySet: object({ keys: listOf(anyObject) }),

@@ -7,6 +7,9 @@ import { type AuditStore } from './audit-store.js'
 
 export type Audit = (action: AuditAction, actor: AuditActor, traits?: JsonObject) => void
 
+/** What an entry tells of the request that caused it. */
+type AuditOrigin = Pick<RequestMeta, 'requestId' | 'ip'>
+
 type Deps = {
   db: Db
   store: AuditStore
@@ -16,7 +19,7 @@ type Deps = {
   stored: boolean
 }
 
-/** Transactions that leave a trace (contract 12.2). */
+/** Transactions that leave a trace (docs/specification.md#audit-log). */
 export class AuditLog {
   constructor(private readonly deps: Deps) {}
 
@@ -24,7 +27,7 @@ export class AuditLog {
    * Runs `work` in a transaction. What it reports through `audit` is written in the same transaction, and logged once
    * that is committed.
    */
-  async transaction<T>(meta: RequestMeta, work: (tx: Tx, audit: Audit) => Promise<T>): Promise<T> {
+  async transaction<T>(meta: AuditOrigin, work: (tx: Tx, audit: Audit) => Promise<T>): Promise<T> {
     const { db, store, stored, now } = this.deps
     const payloads: AuditPayload[] = []
     const result = await db.transaction(async (tx) => {
@@ -36,13 +39,21 @@ export class AuditLog {
     return result
   }
 
+  /** One entry by itself, for what changes nothing else. */
+  async record(meta: RequestMeta, ...entry: Parameters<Audit>): Promise<void> {
+    const { db, store, stored, now } = this.deps
+    const payloads = [auditPayload(...entry)]
+    if (stored) await store.insert(db, payloads, meta.ip, now())
+    this.announce(payloads, meta)
+  }
+
   /** For single statements that write the rows themselves: what to pass to them, or null when none are to be stored. */
   rowsFor(payloads: readonly AuditPayload[]): string | null {
     return this.deps.stored ? JSON.stringify(payloads) : null
   }
 
   /** Logs what is committed. */
-  announce(payloads: readonly AuditPayload[], meta: RequestMeta): void {
+  announce(payloads: readonly AuditPayload[], meta: AuditOrigin): void {
     for (const payload of payloads) this.deps.events.audited(payload, meta)
   }
 }

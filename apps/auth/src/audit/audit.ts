@@ -1,9 +1,10 @@
 import { type JsonObject, type User } from '../users/user.js'
 import { NIL_UUID } from '../users/uuid.js'
 
-/** Actions by their log type (contract 12.2). */
+/** Actions by their log type (docs/specification.md#audit-log). */
 const ACTIONS = {
   login: 'account',
+  login_failed: 'account',
   logout: 'account',
   invite_accepted: 'account',
   user_signedup: 'team',
@@ -11,6 +12,7 @@ const ACTIONS = {
   user_deleted: 'team',
   token_revoked: 'token',
   token_refreshed: 'token',
+  session_revoked: 'token',
   user_modified: 'user',
   user_recovery_requested: 'user',
   user_reauthenticate_requested: 'user',
@@ -25,13 +27,17 @@ const ACTIONS = {
   verification_attempted: 'factor',
   factor_deleted: 'factor',
   factor_updated: 'factor',
+  message_given_up: 'message',
 } as const
 
 export type AuditAction = keyof typeof ACTIONS
 const logTypeOf = (action: AuditAction): string => ACTIONS[action]
 
-/** Who did it: a user, or an administrator known only by the role of the token. */
-export type AuditActor = User | { adminRole: string }
+/**
+ * Who did it: a user, an administrator known only by the role of the token, a part of the server by itself, or somebody
+ * who named an address.
+ */
+export type AuditActor = User | { adminRole: string } | { service: string } | { claimed: string }
 
 export type AuditPayload = {
   actor_id: string
@@ -50,6 +56,8 @@ export function auditPayload(action: AuditAction, actor: AuditActor, traits?: Js
 function actorMembers(actor: AuditActor) {
   if ('adminRole' in actor)
     return { actor_id: NIL_UUID, actor_username: actor.adminRole, actor_via_sso: false }
+  if ('service' in actor) return { actor_id: NIL_UUID, actor_username: actor.service, actor_via_sso: false }
+  if ('claimed' in actor) return { actor_id: NIL_UUID, actor_username: actor.claimed, actor_via_sso: false }
   const name = actor.userMetadata['full_name']
   return {
     actor_id: actor.id,

@@ -7,7 +7,7 @@ import { createCaptchaVerifier, type CaptchaConfig } from './captcha-verifier.js
 
 type Seen = { path: string | undefined; contentType: string | undefined; body: Record<string, string> }
 
-describe('captcha (contract 9.2)', () => {
+describe('captcha (docs/specification.md#captcha)', () => {
   let seen: Seen[] = []
   let answer: (res: ServerResponse) => void
   const server = createServer((req, res) => {

@@ -28,7 +28,7 @@ type Deps = {
   verifyUrls?: Readonly<Record<CaptchaProvider, string>> | undefined
 }
 
-/** Asks the CAPTCHA service whether a person is there (contract 9.2). */
+/** Asks the CAPTCHA service whether a person is there (docs/specification.md#captcha). */
 export function createCaptchaVerifier({ config, outbound, verifyUrls = VERIFY_URLS }: Deps): CaptchaVerifier {
   return {
     async verify(token, remoteIp) {

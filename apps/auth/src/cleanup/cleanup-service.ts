@@ -6,6 +6,10 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const PAUSE_MS = 60_000
 
+/** Signed up or invited, and never heard of again; users that an administrator made were sent nothing. */
+const NEVER_CONFIRMED =
+  'confirmed_at is null and last_sign_in_at is null and deleted_at is null and confirmation_sent_at < $1'
+
 type Deps = {
   db: Db
   store: CleanupStore
@@ -13,15 +17,23 @@ type Deps = {
   rules: {
     /** Tables of one namespace are cleaned by one process at a time. */
     lockName: string
-    accessTokenMs: number
+    /** Longer than their access tokens, which a deleted session takes with it. */
+    endedSessionMs: number
     anonymousUsers: boolean
+    /** After this long nothing is left of wrong passwords. */
+    guessesMs: number
+    /** How long a network is remembered after the last sign-in from it. */
+    knownNetworkMs: number
     /** The longest gap between two messages. */
     intervalMs: number
+    /** Undefined: for ever. */
+    auditMs: number | undefined
+    unconfirmedUserMs: number | undefined
   }
   now: () => Date
 }
 
-/** Deletes what nothing needs any more (contract 13.4). */
+/** Deletes what nothing needs any more (docs/specification.md#data-at-rest). */
 export class CleanupService {
   constructor(private readonly deps: Deps) {}
 
@@ -48,19 +60,17 @@ export class CleanupService {
     const { rules, now } = this.deps
     const ago = (ms: number) => new Date(now().getTime() - ms)
     return [
-      { table: 'refreshTokens', condition: 'revoked and revoked_at < $1', olderThan: ago(DAY_MS) },
       { table: 'sessions', condition: 'not_after < $1', olderThan: ago(3 * DAY_MS) },
-      // Their access tokens must have expired: a deleted session is refused where a revoked one is not.
+      // Only these: a session that may still be refreshed must stay, so that an old token of it is known as one.
+      { table: 'sessions', condition: 'revoked_at < $1', olderThan: ago(rules.endedSessionMs) },
       {
-        table: 'sessions',
-        condition: 'revoked_at < $1',
-        olderThan: ago(Math.max(DAY_MS, rules.accessTokenMs)),
-      },
-      {
-        table: 'unsentMessages',
+        table: 'messageRequests',
         condition: 'asked_at < $1',
         olderThan: ago(Math.max(DAY_MS, rules.intervalMs)),
       },
+      { table: 'signInAttempts', condition: 'last_at < $1', olderThan: ago(rules.guessesMs) },
+      { table: 'knownNetworks', condition: 'last_seen_at < $1', olderThan: ago(rules.knownNetworkMs) },
+      { table: 'codeAttempts', condition: 'window_ends_at < $1', olderThan: ago(0) },
       { table: 'flowState', condition: 'created_at < $1', olderThan: ago(DAY_MS) },
       { table: 'mfaChallenges', condition: 'created_at < $1', olderThan: ago(DAY_MS) },
       {
@@ -68,6 +78,24 @@ export class CleanupService {
         condition: "status = 'unverified' and created_at < $1",
         olderThan: ago(DAY_MS),
       },
+      ...(rules.auditMs === undefined
+        ? []
+        : [
+            {
+              table: 'auditLogEntries',
+              condition: 'created_at < $1',
+              olderThan: ago(rules.auditMs),
+            } as const,
+          ]),
+      ...(rules.unconfirmedUserMs === undefined
+        ? []
+        : [
+            {
+              table: 'users',
+              condition: NEVER_CONFIRMED,
+              olderThan: ago(rules.unconfirmedUserMs),
+            } as const,
+          ]),
       ...(rules.anonymousUsers
         ? [
             {

@@ -1,21 +1,20 @@
 import { boolean, duration, integer, list, parsed, text } from '@signet/config'
 import { BCRYPT_MAX_BYTES } from '../passwords/bcrypt.js'
-import { parseGlob } from '../redirects/glob.js'
 
-/** The least that AUTH_PASSWORD_MIN_LENGTH can be (contract section 7). */
-export const MIN_PASSWORD_LENGTH = 6
+const MIN_PASSWORD_LENGTH = 6
+/** Fewer digits can be guessed, more cannot be typed. */
+export const OTP_LENGTH = { min: 6, max: 10 } as const
 
 type CharacterSetOptions = { env: string; fallback: readonly string[]; doc: string }
 
 const positiveDuration = { optional: true, minMs: 1 } as const
 
-/** Accounts, tokens, sessions, passwords and factors (contract sections 3, 4, 7 and 11). */
+/** Accounts, tokens, sessions, passwords and factors. */
 export const accountSettings = {
   uriAllowList: list({
     env: 'AUTH_URI_ALLOW_LIST',
     fallback: [],
-    doc: 'Redirect targets besides the site itself; globs (contract 14.2).',
-    item: checkedGlob,
+    doc: 'Redirect targets besides the site itself, such as `https://*.example.com/app/**`: `*` stands for one label of the host, the port, or a part of the path; `**` for any path.',
   }),
   disableSignup: boolean({
     env: 'AUTH_DISABLE_SIGNUP',
@@ -75,6 +74,12 @@ export const accountSettings = {
     fallback: 'authenticated',
     doc: 'Audience of users that name no other.',
   }),
+  jwtAllowedAudiences: list({
+    env: 'AUTH_JWT_ALLOWED_AUDIENCES',
+    fallback: [],
+    fallbackDoc: '`AUTH_JWT_AUD` alone',
+    doc: 'Further audiences that `X-JWT-AUD` may name and that tokens may have; all others are refused.',
+  }),
   jwtDefaultGroupName: text({
     env: 'AUTH_JWT_DEFAULT_GROUP_NAME',
     fallback: 'authenticated',
@@ -114,14 +119,21 @@ export const accountSettings = {
   sessionsSinglePerUser: boolean({
     env: 'AUTH_SESSIONS_SINGLE_PER_USER',
     fallback: false,
-    doc: 'Only the most recently refreshed session of a user may refresh.',
+    doc: 'A sign-in ends all other sessions of the user.',
+  }),
+  sessionsEndedRetention: duration({
+    env: 'AUTH_SESSIONS_ENDED_RETENTION',
+    fallback: 30 * 86_400_000,
+    minMs: 1,
+    doc: 'How long the row of a session that is over is kept, with the reason. No less than AUTH_JWT_EXP.',
   }),
 
   passwordMinLength: integer({
     env: 'AUTH_PASSWORD_MIN_LENGTH',
     fallback: MIN_PASSWORD_LENGTH,
+    min: MIN_PASSWORD_LENGTH,
     max: BCRYPT_MAX_BYTES,
-    doc: 'Shortest password in characters, 72 at most, because bcrypt takes no more bytes; below 6 counts as 6.',
+    doc: 'Shortest password in characters, from 6 to 72, because bcrypt takes no more bytes.',
   }),
   passwordRequiredCharacters: parsed<readonly string[], CharacterSetOptions>({
     env: 'AUTH_PASSWORD_REQUIRED_CHARACTERS',
@@ -166,12 +178,11 @@ export const accountSettings = {
     fallback: false,
     doc: 'Phones can be used as second factor.',
   }),
-  mfaPhoneOtpLength: parsed<number, { env: string; fallback: number; doc: string }>({
+  mfaPhoneOtpLength: integer({
     env: 'AUTH_MFA_PHONE_OTP_LENGTH',
-    kind: 'integer',
     fallback: 6,
-    doc: 'Digits of a factor code; outside 6 to 10 means 6.',
-    parse: parseOtpLength,
+    ...OTP_LENGTH,
+    doc: 'Digits of a factor code, 6 to 10.',
   }),
   mfaPhoneMaxFrequency: duration({
     env: 'AUTH_MFA_PHONE_MAX_FREQUENCY',
@@ -203,16 +214,4 @@ export const accountSettings = {
 
 function parseCharacterSets(raw: string): string[] {
   return (raw.match(/(?:\\:|[^:])+/g) ?? []).map((set) => set.replaceAll('\\:', ':'))
-}
-
-/** Contract 5.1: a length outside 6 to 10 counts as 6. */
-export function parseOtpLength(raw: string): number {
-  if (!/^-?\d{1,6}$/.test(raw)) throw new Error('must be a whole number')
-  const length = Number(raw)
-  return length >= 6 && length <= 10 ? length : 6
-}
-
-function checkedGlob(pattern: string): string {
-  parseGlob(pattern)
-  return pattern
 }

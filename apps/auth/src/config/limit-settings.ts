@@ -1,19 +1,22 @@
 import { boolean, choice, duration, integer, parsed, parseDuration, text } from '@signet/config'
-import { type SendQuota } from '../rate-limits/rate-limits.js'
+import { type SendQuota } from '../quotas/send-quotas.js'
 
 type QuotaOptions = { env: string; fallback: SendQuota; fallbackDoc: string; doc: string }
+type DerivedQuotaOptions = { env: string; optional: true; fallbackDoc: string; doc: string }
 
-const quota = (env: string, what: string) =>
+const QUOTA = { kind: '`n` or `n/duration`', parse: parseQuota }
+const FORMS = '`n` an hour, or `n/d`, a bucket of n that gains one each d; 0 for none.'
+
+const quota = (env: string, amount: number, what: string) =>
   parsed<SendQuota, QuotaOptions>({
+    ...QUOTA,
     env,
-    kind: '`n` or `n/duration`',
-    fallback: { amount: 30 },
-    fallbackDoc: '`30`',
-    doc: `${what} of the whole server: \`n\` an hour, or \`n/d\`, a bucket of n that gains one each d; 0 for none.`,
-    parse: parseQuota,
+    fallback: { amount },
+    fallbackDoc: `\`${amount}\``,
+    doc: `${what}: ${FORMS}`,
   })
 
-/** Limits on requests and messages, and who is asking (contract 9.2 and 12.1). */
+/** Limits on requests and messages, and who is asking (docs/specification.md#captcha and docs/specification.md#rate-limits). */
 export const limitSettings = {
   captchaEnabled: boolean({
     env: 'AUTH_SECURITY_CAPTCHA_ENABLED',
@@ -53,6 +56,13 @@ export const limitSettings = {
     optional: true,
     doc: 'Header whose first value is the key of rate limits by client.',
   }),
+  rateLimitSharedAddressFactor: integer({
+    env: 'AUTH_RATE_LIMIT_SHARED_ADDRESS_FACTOR',
+    fallback: 10,
+    min: 1,
+    max: 1_000_000,
+    doc: 'How many times as much a private address may do where no header names the client: it may be a proxy that stands for everybody.',
+  }),
   rateLimitRedisUrl: text({
     env: 'AUTH_RATE_LIMIT_REDIS_URL',
     optional: true,
@@ -65,6 +75,28 @@ export const limitSettings = {
     env: 'AUTH_RATE_LIMIT_TOKEN_REFRESH',
     fallback: 150,
     doc: '`/token` requests of one client in 5 minutes.',
+  }),
+  rateLimitFailedSignIns: integer({
+    env: 'AUTH_RATE_LIMIT_FAILED_SIGN_INS',
+    fallback: 30,
+    min: 1,
+    doc: 'Wrong passwords of one client in 5 minutes, for accounts that never signed in from its network.',
+  }),
+  signInAttempts: integer({
+    env: 'AUTH_SECURITY_SIGN_IN_ATTEMPTS',
+    fallback: 5,
+    min: 1,
+    doc: 'Wrong passwords that an account takes from strangers, and from each network it signed in from, before the next try has to wait: a second, then twice as long each time. One is forgotten every hour. Codes of a second factor are counted alike, wherever they come from.',
+  }),
+  signInMaxDelay: duration({
+    env: 'AUTH_SECURITY_SIGN_IN_MAX_DELAY',
+    fallback: 900_000,
+    doc: 'The longest of these waits; 0 switches them off.',
+  }),
+  knownNetworkRetention: duration({
+    env: 'AUTH_SECURITY_KNOWN_NETWORK_RETENTION',
+    fallback: 7_776_000_000,
+    doc: 'How long after the last sign-in from there a network counts as one of the account.',
   }),
   rateLimitVerify: integer({
     env: 'AUTH_RATE_LIMIT_VERIFY',
@@ -86,8 +118,30 @@ export const limitSettings = {
     fallback: 15,
     doc: 'Factor challenges, and separately verifications, of one client in a minute.',
   }),
-  rateLimitEmailSent: quota('AUTH_RATE_LIMIT_EMAIL_SENT', 'Mails'),
-  rateLimitSmsSent: quota('AUTH_RATE_LIMIT_SMS_SENT', 'SMS'),
+  rateLimitEmailSent: quota(
+    'AUTH_RATE_LIMIT_EMAIL_SENT',
+    30,
+    'Emails that the whole server is asked for, whether or not somebody has the address',
+  ),
+  rateLimitEmailSentPerRecipient: quota(
+    'AUTH_RATE_LIMIT_EMAIL_SENT_PER_RECIPIENT',
+    10,
+    'Emails asked for to one address',
+  ),
+  rateLimitEmailSentPerClient: parsed<SendQuota, DerivedQuotaOptions>({
+    ...QUOTA,
+    env: 'AUTH_RATE_LIMIT_EMAIL_SENT_PER_CLIENT',
+    optional: true,
+    fallbackDoc: 'two thirds of `AUTH_RATE_LIMIT_EMAIL_SENT`',
+    doc: `Emails that one client network asks for, invitations aside: ${FORMS} Private addresses that no header tells apart are not counted.`,
+  }),
+  rateLimitEmailSentReserve: integer({
+    env: 'AUTH_RATE_LIMIT_EMAIL_SENT_RESERVE',
+    fallback: 20,
+    max: 50,
+    doc: 'Percent of `AUTH_RATE_LIMIT_EMAIL_SENT` that is kept for password recoveries, and as much again for confirmations of an address, so that neither uses up what the other needs.',
+  }),
+  rateLimitSmsSent: quota('AUTH_RATE_LIMIT_SMS_SENT', 30, 'SMS of the whole server'),
 }
 
 function parseQuota(raw: string): SendQuota {

@@ -1,14 +1,13 @@
 import { boolean, choice, duration, integer, list, parsed, text, type Setting } from '@signet/config'
 import { mailKinds, noticeKinds, type MailKind, type NoticeKind } from '../mail/kinds.js'
-import { parseOtpLength } from './account-settings.js'
+import { OTP_LENGTH } from './account-settings.js'
 
-type OtpLengthOptions = { env: string; fallback: number; doc: string }
 type TestOtpOptions = { env: string; fallback: ReadonlyMap<string, string>; fallbackDoc: string; doc: string }
 type DateOptions = { env: string; optional: true; doc: string }
 
 type PathOptions = { env: string; fallback: string; doc: string }
 
-/** Mail and SMS (contract sections 5, 9.1, 10 and 11). */
+/** Email and SMS. */
 export const messageSettings = {
   smtpHost: text({
     env: 'AUTH_SMTP_HOST',
@@ -44,7 +43,17 @@ export const messageSettings = {
   smtpMaxFrequency: duration({
     env: 'AUTH_SMTP_MAX_FREQUENCY',
     fallback: 900_000,
-    doc: 'Shortest time between two confirmation, e-mail change or reauthentication mails to one user; 0 for none.',
+    doc: 'Shortest time between two confirmation or recovery emails to one user; 0 for none.',
+  }),
+  mailerEmailChangeMaxFrequency: duration({
+    env: 'AUTH_MAILER_EMAIL_CHANGE_MAX_FREQUENCY',
+    fallback: 60_000,
+    doc: 'Shortest time between two requests of one user to change the email address; 0 for none.',
+  }),
+  mailerReauthenticationMaxFrequency: duration({
+    env: 'AUTH_MAILER_REAUTHENTICATION_MAX_FREQUENCY',
+    fallback: 60_000,
+    doc: 'Shortest time between two reauthentication codes mailed to one user; 0 for none.',
   }),
   mailerMagicLinkMaxFrequency: duration({
     env: 'AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY',
@@ -66,18 +75,36 @@ export const messageSettings = {
     fallback: true,
     doc: 'An e-mail change must be confirmed at both addresses.',
   }),
+  codeMaxAttempts: integer({
+    env: 'AUTH_SECURITY_CODE_MAX_ATTEMPTS',
+    fallback: 10,
+    min: 1,
+    max: 100,
+    doc: 'How many codes can be tried against one address, or one signed-in user, within a window; links always work.',
+  }),
+  codeAttemptWindow: duration({
+    env: 'AUTH_SECURITY_CODE_ATTEMPT_WINDOW',
+    fallback: 3_600_000,
+    minMs: 60_000,
+    doc: 'The window of AUTH_SECURITY_CODE_MAX_ATTEMPTS. Sending another code does not begin a new one.',
+  }),
   mailerOtpExp: duration({
     env: 'AUTH_MAILER_OTP_EXP',
     fallback: 86_400_000,
     minMs: 1,
     doc: 'Life of links and codes sent by mail.',
   }),
-  mailerOtpLength: parsed<number, OtpLengthOptions>({
+  mailerOtpLength: integer({
     env: 'AUTH_MAILER_OTP_LENGTH',
-    kind: 'integer',
     fallback: 6,
-    doc: 'Digits of a code sent by mail; outside 6 to 10 means 6.',
-    parse: parseOtpLength,
+    ...OTP_LENGTH,
+    doc: 'Digits of a code sent by email, 6 to 10.',
+  }),
+  mailerNotificationsExp: duration({
+    env: 'AUTH_MAILER_NOTIFICATIONS_EXP',
+    fallback: 259_200_000,
+    minMs: 1,
+    doc: 'How long the server tries to deliver a notice. Mails with a link or code are tried for AUTH_MAILER_OTP_EXP.',
   }),
   ...urlPathSettings(),
   emailAuthorizedAddresses: list({
@@ -110,12 +137,11 @@ export const messageSettings = {
     minMs: 1,
     doc: 'Life of codes sent by SMS.',
   }),
-  smsOtpLength: parsed<number, OtpLengthOptions>({
+  smsOtpLength: integer({
     env: 'AUTH_SMS_OTP_LENGTH',
-    kind: 'integer',
     fallback: 6,
-    doc: 'Digits of a code sent by SMS; outside 6 to 10 means 6.',
-    parse: parseOtpLength,
+    ...OTP_LENGTH,
+    doc: 'Digits of a code sent by SMS, 6 to 10.',
   }),
   smsTemplate: text({
     env: 'AUTH_SMS_TEMPLATE',
@@ -214,7 +240,8 @@ function noticeSettings(): NoticeSettings {
     `notice_${kind}`,
     boolean({
       env: `AUTH_MAILER_NOTIFICATIONS_${kind.replace(/_notification$/, '').toUpperCase()}_ENABLED`,
-      fallback: false,
+      // Whoever signs up again, and whose address it is, would otherwise wait for a mail that never comes.
+      fallback: kind === 'account_exists_notification',
       doc: `Send the ${kind} mail.`,
     }),
   ])

@@ -1,3 +1,4 @@
+import { type EventTarget } from '../account-events/account-event-handler.js'
 import { type AddressChangeRules } from '../account/address-changes.js'
 import { type PasswordChangeRules } from '../account/password-change.js'
 import { type OtpRules } from '../otp/otp-service.js'
@@ -8,14 +9,18 @@ import { type AuthConfig } from '../config.js'
 import { type FactorRules } from '../factors/factor-rules.js'
 import { type LinkConfig } from '../mail/confirmation-url.js'
 import { mailKinds, noticeKinds, type MailKind, type NoticeKind } from '../mail/kinds.js'
-import { type MailConfig } from '../mail/mailer.js'
+import { type MailConfig } from '../mail/mail-transport.js'
+import { type CodeAttemptRules } from '../one-time-tokens/code-attempts.js'
 import { type OneTimeTokenRules } from '../one-time-tokens/one-time-tokens.js'
 import { type ClientAddressConfig } from '../rate-limits/client-address.js'
 import { providers, type Provider } from '../providers/definitions/index.js'
 import { type ProviderSettings } from '../providers/provider.js'
 import { type LinkingRules } from '../providers/linking/account-linking.js'
 import { type IdTokenRules } from '../providers/id-token-service.js'
+import { type MailQuotas, type SendQuotaConfig } from '../quotas/send-quotas.js'
 import { type RateLimitConfig } from '../rate-limits/rate-limits.js'
+import { forgottenAfterMs } from '../sign-in/guess-store.js'
+import { type GuessRules } from '../sign-in/guesses.js'
 import { type SessionLimits } from '../sessions/session.js'
 import { passwordRules } from './password-rules.js'
 import { type RegistrationRules } from '../sign-up/registration.js'
@@ -44,12 +49,20 @@ export function mailConfig(config: AuthConfig): MailConfig {
     templates: byKind((kind) => config[`mailTemplate_${kind}`]),
     notices: new Set(noticeKinds.filter((kind) => config[`notice_${kind}`])),
     authorizedAddresses: config.emailAuthorizedAddresses,
+    connections: config.outboxConcurrency,
+    lifeMs: { secret: config.mailerOtpExp, notice: config.mailerNotificationsExp },
   }
 }
 
 function byKind(read: (kind: MailKind | NoticeKind) => string | undefined) {
   return Object.fromEntries([...mailKinds, ...noticeKinds].map((kind) => [kind, read(kind)]))
 }
+
+/** Whatever else is allowed, what users get by default is. */
+export const allowedAudiences = (config: AuthConfig): readonly string[] => [
+  config.jwtAud,
+  ...config.jwtAllowedAudiences,
+]
 
 export const linkConfig = (config: AuthConfig): LinkConfig => ({
   apiExternalUrl: config.apiExternalUrl,
@@ -67,7 +80,7 @@ export const callBudgetMs = ({ apiMaxRequestDuration }: AuthConfig): number =>
 
 export const smsConfig = (config: AuthConfig, template: string): SmsConfig => ({
   template,
-  timeoutMs: Math.min(callBudgetMs(config), 10_000),
+  timeoutMs: Math.min(config.outboxAttemptTimeout, 10_000),
   gateway: smsGateway(config),
 })
 
@@ -114,12 +127,37 @@ export const captchaConfig = (config: AuthConfig): CaptchaConfig => ({
 
 export const rateLimitConfig = (config: AuthConfig): RateLimitConfig => ({
   tokenRefresh: config.rateLimitTokenRefresh,
+  failedSignIns: config.rateLimitFailedSignIns,
+  sharedAddressFactor: config.rateLimitSharedAddressFactor,
   verify: config.rateLimitVerify,
   otp: config.rateLimitOtp,
   anonymousUsers: config.rateLimitAnonymousUsers,
   mfaChallengeAndVerify: config.mfaRateLimitChallengeAndVerify,
-  emailSent: config.mailerAutoconfirm ? undefined : config.rateLimitEmailSent,
-  smsSent: config.smsAutoconfirm ? undefined : config.rateLimitSmsSent,
+})
+
+export const sendQuotaConfig = (config: AuthConfig): SendQuotaConfig => ({
+  mail: config.mailerAutoconfirm ? undefined : mailQuotas(config),
+  sms: config.smsAutoconfirm ? undefined : config.rateLimitSmsSent,
+})
+
+function mailQuotas(config: AuthConfig): MailQuotas {
+  const { amount, everyMs } = config.rateLimitEmailSent
+  const twoThirds = {
+    amount: Math.ceil((amount * 2) / 3),
+    everyMs: everyMs === undefined ? undefined : everyMs * 1.5,
+  }
+  return {
+    total: config.rateLimitEmailSent,
+    perRecipient: config.rateLimitEmailSentPerRecipient,
+    perClient: config.rateLimitEmailSentPerClient ?? twoThirds,
+    reservePercent: config.rateLimitEmailSentReserve,
+  }
+}
+
+export const guessRules = (config: AuthConfig): GuessRules => ({
+  freeAttempts: config.signInAttempts,
+  maxDelayMs: config.signInMaxDelay,
+  knownNetworkMs: config.knownNetworkRetention,
 })
 
 export const clientAddressConfig = (config: AuthConfig): ClientAddressConfig => ({
@@ -142,6 +180,11 @@ export const oneTimeTokenRules = (config: AuthConfig): OneTimeTokenRules => ({
   testOtpsUntil: config.smsTestOtpValidUntil,
 })
 
+export const codeAttemptRules = (config: AuthConfig): CodeAttemptRules => ({
+  max: config.codeMaxAttempts,
+  windowMs: config.codeAttemptWindow,
+})
+
 export const refreshRules = (config: AuthConfig) => ({
   rotation: config.refreshTokenRotationEnabled,
   reuseIntervalMs: config.refreshTokenReuseInterval,
@@ -150,22 +193,36 @@ export const refreshRules = (config: AuthConfig) => ({
 export const registrationRules = (config: AuthConfig): RegistrationRules => ({
   autoconfirm: { email: config.mailerAutoconfirm, phone: config.smsAutoconfirm },
   intervalMs: { email: config.smtpMaxFrequency, phone: config.smsMaxFrequency },
+  revealExisting: revealsExisting(config),
+  accountPages: accountPages(config),
 })
+
+const revealsExisting = (config: AuthConfig): boolean => config.mailerAutoconfirm || config.smsAutoconfirm
+
+function accountPages({ uiEnabled, apiExternalUrl, siteUrl }: AuthConfig) {
+  if (!uiEnabled) return { signIn: siteUrl, recovery: siteUrl }
+  const page = `${apiExternalUrl.replace(/\/+$/, '')}/ui`
+  return { signIn: page, recovery: `${page}/forgot` }
+}
 
 export const signUpRules = (config: AuthConfig): SignUpRules => ({
   disabled: config.disableSignup,
   emailEnabled: config.emailEnabled,
   phoneEnabled: config.phoneEnabled,
   anonymousEnabled: config.anonymousUsersEnabled,
-  revealExisting: config.mailerAutoconfirm || config.smsAutoconfirm,
+  revealExisting: revealsExisting(config),
   role: config.jwtDefaultGroupName,
   smsProvider: config.smsProvider,
   passwords: passwordRules(config),
 })
 
-/** Shortest time between two messages to one user, in milliseconds (contract 5.3). */
+/** Shortest time between two confirmations to one user, in milliseconds. */
 export const intervalRules = (config: AuthConfig) => ({
   intervalMs: { email: config.smtpMaxFrequency, phone: config.smsMaxFrequency },
+})
+
+export const reauthenticationRules = (config: AuthConfig) => ({
+  intervalMs: { email: config.mailerReauthenticationMaxFrequency, phone: config.smsMaxFrequency },
 })
 
 export const otpRules = (config: AuthConfig): OtpRules => ({
@@ -177,20 +234,25 @@ export const otpRules = (config: AuthConfig): OtpRules => ({
 
 export const recoveryRules = (config: AuthConfig) => ({
   emailEnabled: config.emailEnabled,
-  // The specification names two gaps for recovery; both are minimums (contract 5.3).
+  // The specification names two gaps for recovery; both are minimums (docs/specification.md#intervals).
   intervalMs: Math.max(config.smtpMaxFrequency, config.mailerMagicLinkMaxFrequency),
 })
 
 export const resendRules = (config: AuthConfig) => ({
-  ...intervalRules(config),
+  intervalMs: {
+    signup: config.smtpMaxFrequency,
+    email_change: config.mailerEmailChangeMaxFrequency,
+    sms: config.smsMaxFrequency,
+    phone_change: config.smsMaxFrequency,
+  },
   emailEnabled: config.emailEnabled,
   phoneEnabled: config.phoneEnabled,
 })
 
 export const addressChangeRules = (config: AuthConfig): AddressChangeRules => ({
-  ...intervalRules(config),
+  intervalMs: { email: config.mailerEmailChangeMaxFrequency, phone: config.smsMaxFrequency },
   autoconfirm: { email: config.mailerAutoconfirm, phone: config.smsAutoconfirm },
-  // Under autoconfirm one confirmation completes a change (contract 5.4).
+  // Under autoconfirm one confirmation completes a change (docs/specification.md#email-change).
   secureEmailChange: config.mailerSecureEmailChangeEnabled && !config.mailerAutoconfirm,
 })
 
@@ -252,7 +314,21 @@ export const idTokenRules = (config: AuthConfig): IdTokenRules => ({
 
 export const cleanupRules = (config: AuthConfig) => ({
   lockName: `${tablePrefix(config.dbNamespace)}signet-auth-cleanup`,
-  accessTokenMs: config.jwtExp,
+  endedSessionMs: config.sessionsEndedRetention,
+  guessesMs: forgottenAfterMs(config.signInAttempts),
+  knownNetworkMs: config.knownNetworkRetention,
   anonymousUsers: config.dbCleanupAnonymousUsers && config.anonymousUsersEnabled,
-  intervalMs: Math.max(config.smtpMaxFrequency, config.mailerMagicLinkMaxFrequency, config.smsMaxFrequency),
+  intervalMs: Math.max(
+    config.smtpMaxFrequency,
+    config.mailerMagicLinkMaxFrequency,
+    config.mailerEmailChangeMaxFrequency,
+    config.mailerReauthenticationMaxFrequency,
+    config.smsMaxFrequency,
+  ),
+  auditMs: config.auditLogRetention,
+  unconfirmedUserMs: config.unconfirmedUserRetention,
 })
+
+/** Null while account events are switched off. */
+export const eventTarget = ({ eventsUrl: url, eventsSecret: key }: AuthConfig): EventTarget | null =>
+  url === undefined || key === undefined ? null : { url, key }

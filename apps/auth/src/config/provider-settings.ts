@@ -1,5 +1,6 @@
-import { boolean, duration, httpUrl, list, text, type Setting } from '@signet/config'
-import { providers, type Provider } from '../providers/definitions/index.js'
+import { boolean, duration, httpUrl, list, text, type ConfigOf, type Setting } from '@signet/config'
+import { definitions, providers, type Provider } from '../providers/definitions/index.js'
+import { type ProviderDefinition } from '../providers/provider.js'
 
 const kinds = {
   enabled: (env: string, name: Provider) =>
@@ -51,7 +52,7 @@ const perProvider = Object.fromEntries(
   ),
 ) as ProviderSettings
 
-/** External providers and the flows that end in a code (contract sections 6, 8 and 11). */
+/** External providers and the flows that end in a code. */
 export const providerSettings = {
   ...perProvider,
   flowStateExpiryDuration: duration({
@@ -75,4 +76,23 @@ export const providerSettings = {
     fallback: false,
     doc: 'Let calls to providers, gateways and templates reach http URLs and private addresses. For tests only.',
   }),
+}
+
+/** What each provider that is switched on cannot work without. */
+export function providerProblems(config: ConfigOf<typeof providerSettings>): string[] {
+  return providers
+    .filter((name) => config[`${name}_enabled`])
+    .flatMap((name) => {
+      const { needsBaseUrl = false }: ProviderDefinition = definitions[name]
+      const given = {
+        CLIENT_ID: config[`${name}_clientId`].length > 0,
+        SECRET: config[`${name}_secret`] !== undefined,
+        REDIRECT_URI: config[`${name}_redirectUri`] !== undefined,
+        URL: !needsBaseUrl || config[`${name}_url`] !== undefined,
+      }
+      const prefix = `AUTH_EXTERNAL_${name.toUpperCase()}`
+      return Object.entries(given).flatMap(([setting, isThere]) =>
+        isThere ? [] : [`${prefix}_${setting} is required while ${prefix}_ENABLED is true`],
+      )
+    })
 }

@@ -1,11 +1,13 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { parseSigningKey } from '../account-events/standard-webhooks.js'
 import { boolean, choice, duration, httpUrl, integer, list, parsed, text } from '@signet/config'
 import { logLevels } from '@signet/telemetry'
 
 type LogFileOptions = { env: string; optional: true; doc: string }
+type SecretOptions = LogFileOptions & { secret: true }
 
-/** The process, its database and what it logs (contract section 11). */
+/** The process, its database and what it logs (docs/specification.md#configuration). */
 export const serverSettings = {
   nodeEnv: text({
     env: 'NODE_ENV',
@@ -38,6 +40,12 @@ export const serverSettings = {
     minMs: 1,
     doc: 'Time for one request; past it the answer is 504 `request_timeout`.',
   }),
+  apiDrainDuration: duration({
+    env: 'AUTH_API_DRAIN_DURATION',
+    fallback: 5000,
+    maxMs: 300_000,
+    doc: 'After SIGTERM, how long requests are still taken while `/readyz` says no, so that load balancers can look elsewhere first.',
+  }),
   requestIdHeader: text({
     env: ['AUTH_REQUEST_ID_HEADER', 'REQUEST_ID_HEADER'],
     optional: true,
@@ -66,7 +74,46 @@ export const serverSettings = {
   dbMaxPoolSize: integer({
     env: 'AUTH_DB_MAX_POOL_SIZE',
     fallback: 0,
-    doc: 'Database connections at most; 0 is unlimited, so that the limit of the PostgreSQL server decides.',
+    doc: 'Database connections at most. 0 leaves the limit to PostgreSQL: ten, and one more for each that is in use for longer than 50 ms while others wait.',
+  }),
+  outboxPollInterval: duration({
+    env: 'AUTH_OUTBOX_POLL_INTERVAL',
+    fallback: 1000,
+    minMs: 10,
+    doc: 'How often the server looks for messages that are due for another attempt, or were left by a server that died.',
+  }),
+  apiAccountRequestExp: duration({
+    env: 'AUTH_API_ACCOUNT_REQUEST_EXP',
+    fallback: 600_000,
+    minMs: 1000,
+    doc: 'How long the server tries to work on a request for a link or code, which it answers before it looks for an account.',
+  }),
+  outboxConcurrency: integer({
+    env: 'AUTH_OUTBOX_CONCURRENCY',
+    fallback: 10,
+    min: 1,
+    max: 1000,
+    doc: 'Messages of one kind (emails, SMS, events) that a server sends at the same time.',
+  }),
+  outboxAttemptTimeout: duration({
+    env: 'AUTH_OUTBOX_ATTEMPT_TIMEOUT',
+    fallback: 30_000,
+    minMs: 100,
+    doc: 'Time for one attempt to send a message. What a server that died had in hand is sent by another one a few seconds after that.',
+  }),
+  eventsUrl: httpUrl({
+    env: 'AUTH_EVENTS_URL',
+    optional: true,
+    fallbackDoc: 'nobody is told',
+    doc: 'Where to POST bans, their ends, sign-outs everywhere and deletions, e.g. `http://webhooks:8083/internal/v1/account-events`.',
+  }),
+  eventsSecret: parsed<Buffer, SecretOptions>({
+    env: 'AUTH_EVENTS_SECRET',
+    kind: '`whsec_` and the base64 of 24 to 64 bytes',
+    secret: true,
+    optional: true,
+    doc: 'Signs them (Standard Webhooks). The receiver has the same.',
+    parse: parseSigningKey,
   }),
   dbCleanupEnabled: boolean({
     env: 'AUTH_DB_CLEANUP_ENABLED',
@@ -82,6 +129,20 @@ export const serverSettings = {
     env: 'AUTH_AUDIT_LOG_DISABLE_POSTGRES',
     fallback: false,
     doc: 'Write the audit log to the process log only, not to the database.',
+  }),
+  auditLogRetention: duration({
+    env: 'AUTH_AUDIT_LOG_RETENTION',
+    optional: true,
+    minMs: 1000,
+    fallbackDoc: 'for ever',
+    doc: 'How long the clean-up keeps entries of the audit log in the database.',
+  }),
+  unconfirmedUserRetention: duration({
+    env: 'AUTH_UNCONFIRMED_USER_RETENTION',
+    optional: true,
+    minMs: 1000,
+    fallbackDoc: 'for ever',
+    doc: 'How long the clean-up keeps users who were sent a confirmation and never confirmed an address, from the last one sent.',
   }),
   logLevel: choice({
     env: ['AUTH_LOG_LEVEL', 'LOG_LEVEL'],

@@ -1,7 +1,7 @@
 import { boolean, choice, httpUrl, integer, parsed, text } from '@signet/config'
 import { samplerNames } from '@signet/telemetry'
 
-/** The names and units of the OpenTelemetry specification; the prefixed one wins, as everywhere (contract section 11). */
+/** The names and units of the OpenTelemetry specification; the prefixed one wins, as everywhere (docs/specification.md#configuration). */
 const otel = (name: string) => [`AUTH_OTEL_${name}`, `OTEL_${name}`]
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
@@ -28,7 +28,7 @@ function decoded(raw: string): string | undefined {
   }
 }
 
-/** Traces and metrics (contract 12.4 and 12.5). */
+/** Traces and metrics (docs/specification.md#tracing-and-metrics). */
 export const telemetrySettings = {
   tracingEnabled: boolean({
     env: 'AUTH_TRACING_ENABLED',

@@ -12,14 +12,22 @@ export const authError = (
 /** 400 `validation_failed`, the most frequent of all. */
 export const invalid = (message: string): AppError => authError('invalid', 'validation_failed', message)
 
-/** 403 `otp_expired`: one answer for wrong, used, expired and unknown (contract 1.8). */
+/** 403 `otp_expired`: one answer for wrong, used, expired and unknown (docs/specification.md#verify). */
 export const otpExpired = (): AppError =>
   authError('forbidden', 'otp_expired', 'Token has expired or is invalid')
 
 export const userBanned = (kind: 'invalid' | 'forbidden'): AppError =>
   authError(kind, 'user_banned', 'User is banned')
 
-/** 429 of an interval between two messages to one user (contract 2.5). */
+/** 401, as clients of this protocol expect: signing in once more, with the second factor, helps. */
+export const insufficientAal = (): AppError =>
+  authError(
+    'unauthenticated',
+    'insufficient_aal',
+    'AAL2 session is required to update email or password when MFA is enabled.',
+  )
+
+/** 429 of an interval between two messages to one user (docs/specification.md#rate-limits). */
 export function tooSoon(
   code: 'over_email_send_rate_limit' | 'over_sms_send_rate_limit',
   msLeft: number,

@@ -1,5 +1,5 @@
 /**
- * Every code of contract 2.3 and when it is answered; printed as docs/errors.md. The HTTP status follows from the kind
+ * Every code of docs/specification.md#errors and when it is answered; printed as docs/errors.md. The HTTP status follows from the kind
  * of the error, because several codes have more than one.
  */
 export const errorCodes = {

@@ -22,7 +22,7 @@ type Deps = {
   now: () => Date
 }
 
-/** Factors of others, for administrators (contract 1.21). */
+/** Factors of others, for administrators (docs/specification.md#administration). */
 export class AdminFactorService {
   constructor(private readonly deps: Deps) {}
 
@@ -49,29 +49,17 @@ export class AdminFactorService {
 
   async remove(admin: Admin, userId: string, id: string, meta: RequestMeta): Promise<Factor> {
     const { audit, factors, levels, mailer, now } = this.deps
-    const { user, factor } = await audit.transaction(meta, async (tx, record) => {
-      const found = await this.#locked(tx, userId, id)
+    return audit.transaction(meta, async (tx, record) => {
+      const { user, factor } = await this.#locked(tx, userId, id)
       await levels.downgrade(tx, id, now())
       await factors.remove(tx, id)
-      record(
-        'factor_deleted',
-        { adminRole: admin.role },
-        { ...traitsOf(found.user), ...factorTraits(found.factor) },
-      )
-      return found
+      record('factor_deleted', { adminRole: admin.role }, { ...traitsOf(user), ...factorTraits(factor) })
+      const email = user.email ?? ''
+      const variables = { email, factorType: factor.factorType, data: user.userMetadata }
+      if (factor.status === 'verified')
+        await mailer.notify(tx, 'mfa_factor_unenrolled_notification', email, variables, meta)
+      return factor
     })
-    if (factor.status === 'verified')
-      await mailer.notify(
-        'mfa_factor_unenrolled_notification',
-        user.email ?? '',
-        {
-          email: user.email ?? '',
-          factorType: factor.factorType,
-          data: user.userMetadata,
-        },
-        meta,
-      )
-    return factor
   }
 
   async #locked(tx: Tx, userId: string, id: string): Promise<{ user: User; factor: Factor }> {

@@ -6,19 +6,21 @@ import { type AuditLog } from '../audit/audit-log.js'
 import { authError, invalid, tooSoon } from '../errors/auth-error.js'
 import { type Mailer } from '../mail/mailer.js'
 import { randomDigits, sameHash } from '../one-time-tokens/one-time-token.js'
+import { type SendQuotas } from '../quotas/send-quotas.js'
 import { type RequestMeta } from '../requests/request-meta.js'
 import { keyedHash } from '../secrets/derived-keys.js'
 import { unseal } from '../secrets/sealed-box.js'
-import { type RefreshTokens } from '../sessions/refresh-token.js'
-import { type SessionStore } from '../sessions/session-store.js'
-import { type SignedIn } from '../sessions/session.js'
+import { type SessionEnds } from '../sessions/session-ends.js'
+import { type SessionGate } from '../sessions/session-gate.js'
+import { type SessionService } from '../sessions/session-service.js'
+import { type Held, type Live, type SignedIn } from '../sessions/session.js'
 import { smsChannelOf } from '../sign-up/sms-channel.js'
-import { type SmsSender } from '../sms/sms-sender.js'
 import { type UserStore } from '../users/user-store.js'
 import { type User } from '../users/user.js'
+import { type Guesses } from '../sign-in/guesses.js'
 import { isUuid } from '../users/uuid.js'
 import { type Challenge, type ChallengeStore } from './challenge-store.js'
-import { type FactorCaller } from './enrollment-service.js'
+import { type FactorCodes } from './factor-codes.js'
 import { factorNotFound, factorTraits, needsFactorFirst, type FactorRules } from './factor-rules.js'
 import { type FactorStore, type StoredFactor } from './factor-store.js'
 import { FACTOR_METHODS, type SessionLevelStore } from './session-level-store.js'
@@ -27,33 +29,34 @@ import { matchingStep } from './totp.js'
 type Deps = {
   db: Db
   users: UserStore
-  sessions: SessionStore
+  sessions: SessionService
+  gate: SessionGate
+  ends: SessionEnds
   factors: FactorStore
   challenges: ChallengeStore
   levels: SessionLevelStore
-  refreshTokens: RefreshTokens
   audit: AuditLog
   mailer: Mailer
-  /** With the text of AUTH_MFA_PHONE_TEMPLATE. */
-  sms: SmsSender
-  /** Fixed codes of test numbers (contract 5.5). */
+  codes: FactorCodes
+  quotas: SendQuotas
+  guesses: Guesses
+  /** Fixed codes of test numbers (docs/specification.md#test-codes). */
   testOtpOf: (address: Address) => string | undefined
   keys: { encryption: KeyObject; codes: KeyObject }
   rules: FactorRules
   now: () => Date
 }
 
+type SendCode = (tx: Tx, challengeId: string) => Promise<void>
+
 export type IssuedChallenge = { id: string; type: StoredFactor['factorType']; expiresAt: Date }
 
-/** Wrong codes that a factor takes within the life of a challenge; more would make six digits guessable. */
-const MAX_ATTEMPTS = 10
-
-/** Questions to factors, and what the right answer is worth (contract 1.20). */
+/** Questions to factors, and what the right answer is worth (docs/specification.md#factors). */
 export class ChallengeService {
   constructor(private readonly deps: Deps) {}
 
   async challenge(
-    { user, session }: FactorCaller,
+    { user, session }: Live,
     factorId: string,
     wantedChannel: string | undefined,
     meta: RequestMeta,
@@ -64,18 +67,29 @@ export class ChallengeService {
     const channel = smsChannelOf(wantedChannel, rules.smsProvider)
     const code = factor.phone === null ? null : this.#codeFor(factor.phone)
     const at = now()
-    const id = await this.#insert(user, factor, code, at, meta)
-    if (factor.phone !== null && code !== null && code.isSent) {
-      await this.deps.sms.send(factor.phone, code.text, channel, meta).catch(async (error: unknown) => {
-        await this.#withdraw(id, factor, at)
-        throw sendFailed(error)
-      })
+    const expiresAt = new Date(at.getTime() + rules.challengeMs)
+    const insert = (send: SendCode) => this.#insert(user, factor, code, at, send, meta)
+    if (factor.phone === null || code === null || !code.isSent)
+      return { id: await insert(() => Promise.resolve()), type: factor.factorType, expiresAt }
+    const { codes, quotas } = this.deps
+    codes.refuse()
+    const message = {
+      phone: factor.phone,
+      code: code.text,
+      channel,
+      userId: user.id,
+      factorId: factor.id,
+      challengedAt: at.toISOString(),
+      challengedBefore: factor.lastChallengedAt?.toISOString() ?? null,
     }
-    return { id, type: factor.factorType, expiresAt: new Date(at.getTime() + rules.challengeMs) }
+    const id = await quotas.sms(meta, () =>
+      insert((tx, challengeId) => codes.add(tx, { ...message, challengeId }, expiresAt, meta)),
+    )
+    return { id, type: factor.factorType, expiresAt }
   }
 
   async verify(
-    caller: FactorCaller,
+    caller: Live,
     factorId: string,
     { challenge_id: challengeId = '', code = '' }: { challenge_id?: string; code?: string },
     meta: RequestMeta,
@@ -84,20 +98,18 @@ export class ChallengeService {
     await this.#usableFactor(caller.user, factorId)
     // A wrong code must stay counted, so the refusal leaves the transaction as a value.
     const outcome = await this.deps.audit.transaction(meta, async (tx, record) => {
-      const { user, factor, challenge } = await this.#locked(tx, caller, factorId, challengeId, meta)
-      record('verification_attempted', user, { ...factorTraits(factor), challenge_id: challenge.id })
+      const { held, factor, challenge } = await this.#locked(tx, caller, factorId, challengeId, meta)
+      record('verification_attempted', held.user, { ...factorTraits(factor), challenge_id: challenge.id })
+      const attempt = await this.deps.guesses.beginFactor(tx, factor.id)
       const accepted = this.#accept(factor, challenge, code)
-      if (accepted === null) {
-        await this.deps.challenges.countAttempt(tx, challenge.id)
-        return wrongCode(factor)
-      }
-      const signedIn = await this.#upgrade(tx, caller, factor, challenge, accepted.usedStep)
-      return { signedIn, factor }
+      if (accepted === null) return wrongCode(factor)
+      await attempt.takeBack()
+      const signedIn = await this.#upgrade(tx, held, factor, challenge, accepted.usedStep)
+      if (factor.status === 'unverified') await this.#notifyEnrolled(tx, signedIn.user, factor, meta)
+      return signedIn
     })
     if (isAppError(outcome)) throw outcome
-    if (outcome.factor.status === 'unverified')
-      await this.#notifyEnrolled(outcome.signedIn.user, outcome.factor, meta)
-    return outcome.signedIn
+    return outcome
   }
 
   async #usableFactor(user: User, factorId: string): Promise<StoredFactor> {
@@ -125,6 +137,7 @@ export class ChallengeService {
     factor: StoredFactor,
     code: { text: string } | null,
     at: Date,
+    send: SendCode,
     meta: RequestMeta,
   ): Promise<string> {
     const { audit, factors, challenges, rules } = this.deps
@@ -136,23 +149,18 @@ export class ChallengeService {
         throw tooSoon('over_sms_send_rate_limit', msLeft(factor, intervalMs, at))
       const otpHash = code === null ? null : this.#hashOf(id, code.text)
       await challenges.insert(tx, { id, factorId: factor.id, ip: meta.ip, otpHash }, at)
+      await send(tx, id)
       record('challenge_created', user, { ...factorTraits(factor), challenge_id: id })
     })
     return id
   }
 
-  async #withdraw(challengeId: string, factor: StoredFactor, stamped: Date): Promise<void> {
-    const { db, challenges, factors } = this.deps
-    await challenges.remove(db, challengeId)
-    await factors.restoreStamp(db, factor.id, stamped, factor.lastChallengedAt)
-  }
-
-  /** Reads everything again behind the lock on the user, and refuses what no code can mend. */
-  async #locked(tx: Tx, caller: FactorCaller, factorId: string, challengeId: string, meta: RequestMeta) {
-    const { users, factors, challenges, rules, now } = this.deps
-    const user = await users.lockById(tx, caller.user.id)
-    const factor = await factors.find(tx, caller.user.id, factorId)
-    if (user === null || factor === null) throw factorNotFound()
+  /** Reads everything again behind the locks on user and session, and refuses what no code can mend. */
+  async #locked(tx: Tx, caller: Live, factorId: string, challengeId: string, meta: RequestMeta) {
+    const { gate, factors, challenges, rules, now } = this.deps
+    const held = await gate.hold(tx, { userId: caller.user.id, sessionId: caller.session.id })
+    const factor = await factors.find(tx, held.user.id, factorId)
+    if (factor === null) throw factorNotFound()
     const challenge = isUuid(challengeId) ? await challenges.find(tx, factor.id, challengeId) : null
     if (challenge === null)
       throw authError(
@@ -173,13 +181,9 @@ export class ChallengeService {
         'mfa_challenge_expired',
         'MFA challenge has expired, verify against another one',
       )
-    if (factor.status === 'unverified' && needsFactorFirst(user, caller.session.aal, factor.id))
+    if (factor.status === 'unverified' && needsFactorFirst(held.user, held.session.aal, factor.id))
       throw factorFirst()
-    if ((await challenges.attemptsSince(tx, factor.id, liveSince)) >= MAX_ATTEMPTS)
-      throw authError('limited', 'over_request_rate_limit', 'Too many wrong codes, try again later', {
-        retryAfterSeconds: Math.ceil(rules.challengeMs / 1000),
-      })
-    return { user, factor, challenge }
+    return { held, factor, challenge }
   }
 
   #accept(factor: StoredFactor, challenge: Challenge, code: string): { usedStep: number | null } | null {
@@ -192,40 +196,32 @@ export class ChallengeService {
 
   async #upgrade(
     tx: Tx,
-    { user: { id: userId }, session }: FactorCaller,
+    held: Held,
     factor: StoredFactor,
     challenge: Challenge,
     usedStep: number | null,
   ): Promise<SignedIn> {
-    const { users, sessions, factors, challenges, levels, refreshTokens, now } = this.deps
+    const { gate, sessions, ends, factors, challenges, levels, now } = this.deps
+    const { user, session } = held
     const at = now()
     await challenges.consume(tx, challenge.id, at)
     await factors.markVerified(tx, factor.id, usedStep, at)
-    await factors.removeOtherUnverified(tx, userId, factor)
-    const refreshToken = refreshTokens.create()
-    const method = FACTOR_METHODS[factor.factorType]
-    const upgrade = { sessionId: session.id, userId, factorId: factor.id, method, refreshToken }
-    const openedAt = await levels.upgrade(tx, upgrade, at)
-    const user = await users.findById(tx, userId)
-    if (openedAt === null || user === null)
-      throw authError('forbidden', 'session_not_found', 'Session from session_id claim in JWT does not exist')
-    await levels.removeWeaker(tx, userId, session.id)
-    return {
-      user,
-      session: { id: session.id, aal: 'aal2', createdAt: openedAt },
-      amr: await sessions.amrOf(tx, session.id),
-      refreshToken: refreshToken.text,
-    }
+    await factors.removeOtherUnverified(tx, user.id, factor)
+    const upgrade = { factorId: factor.id, method: FACTOR_METHODS[factor.factorType] }
+    await levels.upgrade(tx, held, upgrade, at)
+    await ends.weaker(tx, user.id, session.id, 'factor_verified')
+    // Read again: user and session are not what they were.
+    return sessions.resume(tx, await gate.hold(tx, { userId: user.id, sessionId: session.id }))
   }
 
   #hashOf(challengeId: string, code: string): Buffer {
     return keyedHash(this.deps.keys.codes, 'factor', challengeId, code)
   }
 
-  #notifyEnrolled(user: User, { factorType }: StoredFactor, meta: RequestMeta): Promise<void> {
+  #notifyEnrolled(tx: Tx, user: User, { factorType }: StoredFactor, meta: RequestMeta): Promise<void> {
     const email = user.email ?? ''
     const variables = { email, factorType, data: user.userMetadata }
-    return this.deps.mailer.notify('mfa_factor_enrolled_notification', email, variables, meta)
+    return this.deps.mailer.notify(tx, 'mfa_factor_enrolled_notification', email, variables, meta)
   }
 }
 
@@ -242,9 +238,3 @@ const wrongCode = ({ factorType }: StoredFactor): AppError =>
     'mfa_verification_failed',
     factorType === 'totp' ? 'Invalid TOTP code entered' : 'Invalid MFA Phone code entered',
   )
-
-/** A refused message is the caller's to know about only when it is the quota (contract 1.20: 500). */
-function sendFailed(error: unknown): unknown {
-  if (isAppError(error) && error.kind === 'limited') return error
-  return authError('internal', 'unexpected_failure', 'The code could not be sent', { cause: error })
-}

@@ -46,20 +46,6 @@ export class ChallengeStore {
     await tx.query(`update ${this.t.mfaChallenges} set verified_at = $2 where id = $1`, [id, now])
   }
 
-  async countAttempt(tx: Tx, id: string): Promise<void> {
-    await tx.query(`update ${this.t.mfaChallenges} set attempts = attempts + 1 where id = $1`, [id])
-  }
-
-  /** Wrong codes given to all challenges of the factor that are younger than `since`. */
-  async attemptsSince(tx: Tx, factorId: string, since: Date): Promise<number> {
-    const { rows } = await tx.query<{ attempts: number }>(
-      `select coalesce(sum(attempts), 0)::int as attempts from ${this.t.mfaChallenges}
-       where factor_id = $1 and created_at > $2`,
-      [factorId, since],
-    )
-    return rows[0]?.attempts ?? 0
-  }
-
   async remove(db: Queryable, id: string): Promise<void> {
     await db.query(`delete from ${this.t.mfaChallenges} where id = $1`, [id])
   }

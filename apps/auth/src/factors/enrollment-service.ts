@@ -6,7 +6,8 @@ import { authError, invalid } from '../errors/auth-error.js'
 import { type Mailer } from '../mail/mailer.js'
 import { type RequestMeta } from '../requests/request-meta.js'
 import { seal } from '../secrets/sealed-box.js'
-import { type Session } from '../sessions/session.js'
+import { type SessionGate } from '../sessions/session-gate.js'
+import { type Live, type Session } from '../sessions/session.js'
 import { type UserStore } from '../users/user-store.js'
 import { type User } from '../users/user.js'
 import {
@@ -25,9 +26,6 @@ import { newTotpSecret, totpUri } from './totp.js'
 
 export type EnrollRequest = { factor_type?: string; friendly_name?: string; issuer?: string; phone?: string }
 
-/** A user with the session that the request came with. */
-export type FactorCaller = { user: User; session: Session }
-
 export type Enrolled = {
   id: string
   friendlyName: string
@@ -35,6 +33,7 @@ export type Enrolled = {
 
 type Deps = {
   users: UserStore
+  gate: SessionGate
   factors: FactorStore
   levels: SessionLevelStore
   audit: AuditLog
@@ -47,16 +46,13 @@ type Deps = {
 const ABANDONED_MS = 300_000
 const MAX_TEXT = 255
 
-/** Second factors come and go (contract 1.20). */
+/** Second factors come and go (docs/specification.md#factors). */
 export class EnrollmentService {
   constructor(private readonly deps: Deps) {}
 
-  async enroll(
-    { user: { id: userId }, session }: FactorCaller,
-    request: EnrollRequest,
-    meta: RequestMeta,
-  ): Promise<Enrolled> {
-    const { users, audit, factors, encryption, now } = this.deps
+  async enroll(caller: Live, request: EnrollRequest, meta: RequestMeta): Promise<Enrolled> {
+    const { gate, users, audit, factors, encryption, now } = this.deps
+    const { id: userId } = caller.user
     const type = this.#typeOf(request)
     const friendlyName = text('friendly_name', request.friendly_name)
     const issuer = text('issuer', request.issuer)
@@ -64,7 +60,8 @@ export class EnrollmentService {
     const id = randomUUID()
     const secret = newTotpSecret()
     const user = await audit.transaction(meta, async (tx, record) => {
-      const locked = await this.#makeRoom(tx, userId, phone)
+      const { user: before, session } = await gate.hold(tx, { userId, sessionId: caller.session.id })
+      const locked = await this.#makeRoom(tx, before, phone)
       this.#check(locked, session, friendlyName, phone)
       const sealed = type === 'totp' ? seal(encryption, id, secret) : null
       const factor = { id, userId, friendlyName, factorType: type, secret: sealed, phone }
@@ -82,33 +79,25 @@ export class EnrollmentService {
   }
 
   async unenroll(
-    { user: { id: userId }, session }: FactorCaller,
+    { user: { id: userId }, session: { id: sessionId } }: Live,
     id: string,
     meta: RequestMeta,
   ): Promise<void> {
-    const { users, factors, levels, audit, mailer, now } = this.deps
-    const { user, factor } = await audit.transaction(meta, async (tx, record) => {
-      const locked = await users.lockById(tx, userId)
-      const found = await factors.find(tx, userId, id)
-      if (locked === null || found === null) throw factorNotFound()
-      if (found.status === 'verified' && session.aal !== 'aal2')
+    const { gate, factors, levels, audit, mailer, now } = this.deps
+    await audit.transaction(meta, async (tx, record) => {
+      const { user, session } = await gate.hold(tx, { userId, sessionId })
+      const factor = await factors.find(tx, userId, id)
+      if (factor === null) throw factorNotFound()
+      if (factor.status === 'verified' && session.aal !== 'aal2')
         throw authError('unprocessable', 'insufficient_aal', 'AAL2 required to unenroll a verified factor')
       await levels.downgrade(tx, id, now())
       await factors.remove(tx, id)
-      record('factor_unenrolled', locked, { ...factorTraits(found), session_id: session.id })
-      return { user: locked, factor: found }
+      record('factor_unenrolled', user, { ...factorTraits(factor), session_id: session.id })
+      const email = user.email ?? ''
+      const variables = { email, factorType: factor.factorType, data: user.userMetadata }
+      if (factor.status === 'verified')
+        await mailer.notify(tx, 'mfa_factor_unenrolled_notification', email, variables, meta)
     })
-    if (factor.status === 'unverified') return
-    await mailer.notify(
-      'mfa_factor_unenrolled_notification',
-      user.email ?? '',
-      {
-        email: user.email ?? '',
-        factorType: factor.factorType,
-        data: user.userMetadata,
-      },
-      meta,
-    )
   }
 
   #typeOf({ factor_type: type, phone }: EnrollRequest): FactorType {
@@ -126,17 +115,14 @@ export class EnrollmentService {
     return type
   }
 
-  /** Locks the user and drops what does not count: begun and forgotten, or begun with the same number. */
-  async #makeRoom(tx: Tx, userId: string, phone: string | null): Promise<User> {
+  /** Drops what does not count: begun and forgotten, or begun with the same number. */
+  async #makeRoom(tx: Tx, user: User, phone: string | null): Promise<User> {
     const { users, factors, now } = this.deps
-    const user = await users.lockById(tx, userId)
-    if (user === null)
-      throw authError('forbidden', 'user_not_found', 'User from sub claim in JWT does not exist')
-    await factors.removeAbandoned(tx, userId, new Date(now().getTime() - ABANDONED_MS))
+    await factors.removeAbandoned(tx, user.id, new Date(now().getTime() - ABANDONED_MS))
     for (const factor of user.factors)
       if (phone !== null && factor.phone === phone && factor.status === 'unverified')
         await factors.remove(tx, factor.id)
-    return (await users.findById(tx, userId)) ?? user
+    return (await users.findById(tx, user.id)) ?? user
   }
 
   #check(user: User, session: Session, friendlyName: string, phone: string | null): void {

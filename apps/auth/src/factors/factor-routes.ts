@@ -6,15 +6,17 @@ import { authError } from '../errors/auth-error.js'
 import { type RateLimits } from '../rate-limits/rate-limits.js'
 import { type AdminCaller, type Bearer } from '../requests/bearer.js'
 import { docs } from '../requests/docs.js'
+import { narrowed } from '../requests/gates.js'
 import { jsonBody, type BodyOf } from '../requests/json-body.js'
 import { type RequestGuard } from '../requests/request-guard.js'
 import { type AccessTokens } from '../sessions/access-tokens.js'
+import { type Live } from '../sessions/session.js'
 import { tokenView } from '../sessions/token-view.js'
 import { factorView } from '../users/user-view.js'
 import { isUuid } from '../users/uuid.js'
 import { type AdminFactorService } from './admin-factor-service.js'
 import { type ChallengeService } from './challenge-service.js'
-import { type EnrollmentService, type Enrolled, type FactorCaller } from './enrollment-service.js'
+import { type EnrollmentService, type Enrolled } from './enrollment-service.js'
 
 type Deps = {
   bearer: Bearer
@@ -36,14 +38,14 @@ const enrollFields = {
 const verifyFields = { challenge_id: 'string', code: 'string' } as const
 const adminFields = { friendly_name: 'string', phone: 'string' } as const
 
-/** Second factors of the signed-in user (contract 1.20), and of any user for administrators (1.21). */
+/** Second factors of the signed-in user (docs/specification.md#factors), and of any user for administrators. */
 export const factorRoutes = (deps: Deps): Route[] => [...ownRoutes(deps), ...adminRoutes(deps)]
 
 function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessTokens, now }: Deps): Route[] {
   const authenticate = factorCaller(bearer)
   const own = { tag: 'Factors', security: 'user' } as const
   return [
-    route<FactorCaller, BodyOf<typeof enrollFields>>({
+    route<Live, BodyOf<typeof enrollFields>>({
       method: 'post',
       path: '/factors',
       docs: docs('Begin to enroll a second factor', {
@@ -58,7 +60,7 @@ function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessToken
         headers: { 'Cache-Control': 'no-store' },
       }),
     }),
-    route<FactorCaller, BodyOf<{ channel: 'string' }>>({
+    route<Live, BodyOf<{ channel: 'string' }>>({
       method: 'post',
       path: '/factors/:factor_id/challenge',
       docs: docs('Ask for a code of a factor', {
@@ -75,7 +77,7 @@ function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessToken
         return { body: { id, type, expires_at: Math.floor(expiresAt.getTime() / 1000) } }
       },
     }),
-    route<FactorCaller, BodyOf<typeof verifyFields>>({
+    route<Live, BodyOf<typeof verifyFields>>({
       method: 'post',
       path: '/factors/:factor_id/verify',
       docs: docs('Answer a challenge with a code', {
@@ -89,12 +91,12 @@ function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessToken
       async handle({ caller, body, req }) {
         const signedIn = await challenges.verify(caller, factorIdOf(req), body, guard.metaOf(req))
         return {
-          body: tokenView(accessTokens, signedIn, now()),
+          body: await tokenView(accessTokens, signedIn, now()),
           headers: { 'Cache-Control': 'no-store' },
         }
       },
     }),
-    route<FactorCaller>({
+    route<Live>({
       method: 'delete',
       path: '/factors/:factor_id',
       docs: docs('Remove a factor', {
@@ -151,18 +153,13 @@ function adminRoutes({ bearer, guard, adminFactors }: Deps): Route[] {
   ]
 }
 
-/** A user who may have factors: known by an address, and with a session that a factor can raise. */
-function factorCaller(bearer: Bearer) {
-  const authenticate = bearer.user()
-  return async (req: Request): Promise<FactorCaller> => {
-    const { user, session } = await authenticate(req)
-    if (user.isAnonymous)
+/** A user who may have factors: known by an address. */
+const factorCaller = (bearer: Bearer) =>
+  narrowed(bearer.change, (caller) => {
+    if (caller.user.isAnonymous)
       throw authError('forbidden', 'no_authorization', 'Anonymous user not allowed to perform these actions')
-    if (session === null)
-      throw authError('forbidden', 'session_not_found', 'The JWT carries no session_id claim')
-    return { user, session }
-  }
-}
+    return caller
+  })
 
 function factorIdOf(req: Request): string {
   const id = textOf(req.params['factor_id'])

@@ -3,7 +3,7 @@ import { type Factor, type User } from '../users/user.js'
 
 export type FactorType = Factor['factorType']
 
-/** Settings of second factors (contract section 11, AUTH_MFA_*). Times are milliseconds. */
+/** Settings of second factors (docs/specification.md#configuration, AUTH_MFA_*). Times are milliseconds. */
 export type FactorRules = {
   readonly enroll: Readonly<Record<FactorType, boolean>>
   readonly verify: Readonly<Record<FactorType, boolean>>
@@ -22,7 +22,7 @@ export const factorNotFound = () => authError('not_found', 'mfa_factor_not_found
 export const nameTaken = () =>
   authError('unprocessable', 'mfa_factor_name_conflict', 'A factor with this friendly name already exists')
 
-/** Two factors without a name clash too: nobody could tell them apart (contract 1.20). */
+/** Two factors without a name clash too: nobody could tell them apart (docs/specification.md#factors). */
 export const hasName = (factors: readonly Factor[], friendlyName: string): boolean =>
   factors.some((factor) => factor.friendlyName === friendlyName)
 
@@ -30,7 +30,7 @@ export const hasName = (factors: readonly Factor[], friendlyName: string): boole
 export const needsFactorFirst = (user: User, aal: string, factorId?: string): boolean =>
   aal !== 'aal2' && user.factors.some(({ id, status }) => status === 'verified' && id !== factorId)
 
-/** What audit entries say about a factor (contract 12.2). */
+/** What audit entries say about a factor (docs/specification.md#audit-log). */
 export const factorTraits = ({ id, factorType, status }: Factor) => ({
   factor_id: id,
   factor_type: factorType,

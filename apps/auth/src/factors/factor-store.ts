@@ -51,7 +51,7 @@ export class FactorStore {
     )
   }
 
-  /** Drops what was begun before `olderThan` and never went on to a challenge (contract 1.20). */
+  /** Drops what was begun before `olderThan` and never went on to a challenge (docs/specification.md#factors). */
   async removeAbandoned(tx: Tx, userId: string, olderThan: Date): Promise<void> {
     await tx.query(
       `delete from ${this.t.mfaFactors} f where user_id = $1 and status = 'unverified' and created_at < $2

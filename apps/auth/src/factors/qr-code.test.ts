@@ -4,7 +4,7 @@ import { qrCodeSvg } from './qr-code.js'
 
 const URI = `otpauth://totp/app.example.com:someone@example.com?algorithm=SHA1&digits=6&issuer=app.example.com&period=30&secret=${'A'.repeat(32)}`
 
-describe('QR code (contract 1.20)', () => {
+describe('QR code (docs/specification.md#factors)', () => {
   it('is SVG that survives in an unescaped data URL', () => {
     const svg = qrCodeSvg(URI)
     expect(svg).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg".*<\/svg>$/)

@@ -3,7 +3,7 @@ import { create } from 'qrcode'
 const MARGIN = 4
 
 /**
- * A QR code as SVG text. Clients put it unescaped behind `data:image/svg+xml;utf-8,` (contract 1.20), so it has
+ * A QR code as SVG text. Clients put it unescaped behind `data:image/svg+xml;utf-8,` (docs/specification.md#factors), so it has
  * neither `#` nor `%` nor line breaks: colours have names.
  */
 export function qrCodeSvg(text: string): string {

@@ -6,7 +6,8 @@ import { type RequestMeta } from '../requests/request-meta.js'
 import { type DerivedKeys, sha256 } from '../secrets/derived-keys.js'
 import { unseal } from '../secrets/sealed-box.js'
 import { type SessionService } from '../sessions/session-service.js'
-import { type Session, type SignedIn } from '../sessions/session.js'
+import { type SessionGate } from '../sessions/session-gate.js'
+import { type Live, type SignedIn } from '../sessions/session.js'
 import { isBanned, type User } from '../users/user.js'
 import { type UserStore } from '../users/user-store.js'
 import { type FlowState, type FlowStore } from './flow-store.js'
@@ -24,6 +25,7 @@ type Deps = {
   users: UserStore
   flows: FlowStore
   sessions: SessionService
+  gate: SessionGate
   audit: AuditLog
   encryption: DerivedKeys['encryption']
   /** Life of a code, counted from when it was issued. */
@@ -31,7 +33,7 @@ type Deps = {
   now: () => Date
 }
 
-/** The pkce grant (contract 1.6 and 6). */
+/** The pkce grant: RFC 7636. */
 export class FlowService {
   constructor(private readonly deps: Deps) {}
 
@@ -41,22 +43,29 @@ export class FlowService {
   ): Promise<Exchanged> {
     if (code === '' || verifier === '')
       throw invalid('invalid request: both auth code and code verifier should be non-empty')
-    return this.deps.audit.transaction(meta, async (tx, audit) => {
-      const flow = await this.#redeem(tx, code, verifier)
-      const user = flow.userId === null ? null : await this.deps.users.lockById(tx, flow.userId)
-      if (user === null) throw flowNotFound()
-      if (isBanned(user, this.deps.now())) throw userBanned('invalid')
-      const signedIn = await this.#signIn(tx, audit, user, flow, meta)
-      return {
-        signedIn,
-        providerToken: this.#unsealed(flow, flow.providerAccessToken),
-        providerRefreshToken: this.#unsealed(flow, flow.providerRefreshToken),
-      }
-    })
+    // A wrong verifier spends the code, so its transaction commits; the refusal comes afterwards.
+    const outcome = await this.deps.audit.transaction(
+      meta,
+      async (tx, audit): Promise<Exchanged | 'bad_verifier'> => {
+        const flow = await this.#redeem(tx, code)
+        if (!verifierMatches(flow.challenge, verifier)) return 'bad_verifier'
+        const user = flow.userId === null ? null : await this.deps.users.lockById(tx, flow.userId)
+        if (user === null || user.deletedAt !== null) throw flowNotFound()
+        if (isBanned(user, this.deps.now())) throw userBanned('invalid')
+        const signedIn = await this.#signIn(tx, audit, user, flow, meta)
+        return {
+          signedIn,
+          providerToken: this.#unsealed(flow, flow.providerAccessToken),
+          providerRefreshToken: this.#unsealed(flow, flow.providerRefreshToken),
+        }
+      },
+    )
+    if (outcome === 'bad_verifier') throw badVerifier()
+    return outcome
   }
 
   /** A code for a session that is open already, for the application that holds the verifier. */
-  async handOver(user: User, session: Pick<Session, 'id'>, challenge: Challenge): Promise<string> {
+  async handOver({ user, session }: Live, challenge: Challenge): Promise<string> {
     const { db, flows, now } = this.deps
     const code = randomUUID()
     const flow = {
@@ -71,37 +80,32 @@ export class FlowService {
   }
 
   async #signIn(tx: Tx, audit: Audit, user: User, flow: FlowState, meta: RequestMeta): Promise<SignedIn> {
-    const { sessions } = this.deps
+    const { sessions, gate } = this.deps
     if (flow.sessionId === null) {
       audit('login', user, { provider: flow.providerType })
       return sessions.open(tx, user, flow.method, meta)
     }
-    const signedIn = await sessions.resume(tx, user, flow.sessionId)
-    if (signedIn === null) throw flowNotFound()
-    return signedIn
+    return sessions.resume(tx, await gate.hold(tx, { userId: user.id, sessionId: flow.sessionId }))
   }
 
-  async #redeem(tx: Tx, code: string, verifier: string): Promise<FlowState> {
+  async #redeem(tx: Tx, code: string): Promise<FlowState & { challenge: Challenge }> {
     const { flows, codeLifeMs, now } = this.deps
     const flow = await flows.findByCode(tx, sha256(code))
     if (flow === null || flow.challenge === null || flow.authCodeIssuedAt === null) throw flowNotFound()
     if (flow.authCodeIssuedAt.getTime() + codeLifeMs <= now().getTime())
       throw authError('unprocessable', 'flow_state_expired', 'The code has expired')
-    if (!verifierMatches(flow.challenge, verifier))
-      throw authError(
-        'invalid',
-        'bad_code_verifier',
-        'code challenge does not match previously saved code verifier',
-      )
     // Deleting is what redeems it: of two requests at once one deletes nothing.
     if (!(await flows.remove(tx, flow.id))) throw flowNotFound()
-    return flow
+    return { ...flow, challenge: flow.challenge }
   }
 
   #unsealed(flow: FlowState, sealed: string | null): string | undefined {
     return sealed === null ? undefined : unseal(this.deps.encryption, flow.id, sealed)
   }
 }
+
+export const badVerifier = () =>
+  authError('invalid', 'bad_code_verifier', 'code challenge does not match previously saved code verifier')
 
 const flowNotFound = () =>
   authError('not_found', 'flow_state_not_found', 'invalid flow state, no valid flow state found')

@@ -5,11 +5,13 @@ import { type Challenge } from './pkce.js'
 /** What the row of a flow remembers besides its challenge: how the user proves who they are, for `amr`. */
 export type MailMethod = 'email/signup' | 'invite' | 'magiclink' | 'recovery' | 'email_change'
 
-export type NewMailFlow = {
+/** A code that a mailed link has ended in, for whoever holds the verifier. */
+export type NewMailCode = {
   id: string
   userId: string
   challenge: Challenge
   method: MailMethod
+  codeHash: Buffer
 }
 
 /** A sign-in that is over already: the code hands out its session. */
@@ -50,12 +52,14 @@ type Row = {
 export class FlowStore {
   constructor(private readonly t: Tables) {}
 
-  /** A flow that a mail link will finish. Its code does not exist before the link is opened. */
-  async insertMailFlow(tx: Tx, flow: NewMailFlow, now: Date): Promise<void> {
+  /** The challenge comes from the link's own token: a code answers whoever asked for this very message. */
+  async insertMailCode(tx: Tx, flow: NewMailCode, now: Date): Promise<void> {
+    const { challenge, method } = flow.challenge
     await tx.query(
-      `insert into ${this.t.flowState} (id, user_id, code_challenge, code_challenge_method, provider_type,
-         authentication_method, created_at, updated_at) values ($1, $2, $3, $4, 'email', $5, $6, $6)`,
-      [flow.id, flow.userId, flow.challenge.challenge, flow.challenge.method, flow.method, now],
+      `insert into ${this.t.flowState} (id, user_id, code_challenge, code_challenge_method, auth_code_hash,
+         provider_type, authentication_method, auth_code_issued_at, created_at, updated_at)
+       values ($1, $2, $3, $4, $5, 'email', $6, $7, $7, $7)`,
+      [flow.id, flow.userId, challenge, method, flow.codeHash, flow.method, now],
     )
   }
 
@@ -67,19 +71,6 @@ export class FlowStore {
        values ($1, $2, $3, $4, $5, $6, 'page', 'page', $7, $7, $7)`,
       [flow.id, flow.userId, flow.sessionId, challenge, method, flow.codeHash, now],
     )
-  }
-
-  /** Gives the newest flow of the user with this method its code; false when there is none. */
-  async issueCode(tx: Tx, userId: string, method: MailMethod, codeHash: Buffer, now: Date): Promise<boolean> {
-    const { rowCount } = await tx.query(
-      `update ${this.t.flowState} set auth_code_hash = $3, auth_code_issued_at = $4, updated_at = $4
-       where id = (
-         select id from ${this.t.flowState}
-         where user_id = $1 and authentication_method = $2 and code_challenge is not null
-         order by created_at desc, id desc limit 1)`,
-      [userId, method, codeHash, now],
-    )
-    return rowCount === 1
   }
 
   async findByCode(db: Queryable, codeHash: Buffer): Promise<FlowState | null> {

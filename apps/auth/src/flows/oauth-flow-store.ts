@@ -10,8 +10,8 @@ export type OAuthFlow = {
   /** Where the user goes in the end. */
   readonly referrer: string
   readonly inviteTokenHash: Buffer | null
-  /** The user who adds a sign-in method, in place of signing in. */
-  readonly linkingTargetId: string | null
+  /** Who adds a sign-in method, in place of signing in, and the session that asked for it. */
+  readonly linkingTarget: { readonly userId: string; readonly sessionId: string } | null
   readonly emailOptional: boolean
   /** Sealed: what the protocol keeps for itself, such as the secret of a request token. */
   readonly secret: string | null
@@ -37,6 +37,7 @@ type Row = {
   referrer: string
   invite_token_hash: Buffer | null
   linking_target_id: string | null
+  linking_session_id: string | null
   email_optional: boolean
   provider_secret: string | null
   created_at: Date
@@ -50,8 +51,9 @@ export class OAuthFlowStore {
   async insert(db: Queryable, flow: OAuthFlow, now: Date): Promise<void> {
     await db.query(
       `insert into ${this.t.flowState} (id, provider_type, authentication_method, code_challenge,
-         code_challenge_method, referrer, invite_token_hash, linking_target_id, email_optional, provider_secret,
-         created_at, updated_at) values ($1, $2, '${METHOD}', $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
+         code_challenge_method, referrer, invite_token_hash, linking_target_id, linking_session_id, email_optional,
+         provider_secret, created_at, updated_at)
+       values ($1, $2, '${METHOD}', $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)`,
       [
         flow.id,
         flow.provider,
@@ -59,7 +61,8 @@ export class OAuthFlowStore {
         flow.challenge?.method ?? null,
         flow.referrer,
         flow.inviteTokenHash,
-        flow.linkingTargetId,
+        flow.linkingTarget?.userId ?? null,
+        flow.linkingTarget?.sessionId ?? null,
         flow.emailOptional,
         flow.secret,
         now,
@@ -73,7 +76,7 @@ export class OAuthFlowStore {
       `update ${this.t.flowState} set claimed_at = $2, updated_at = $2
        where id = $1 and authentication_method = '${METHOD}' and claimed_at is null
        returning id, provider_type, code_challenge, code_challenge_method, referrer, invite_token_hash,
-         linking_target_id, email_optional, provider_secret, created_at`,
+         linking_target_id, linking_session_id, email_optional, provider_secret, created_at`,
       [id, now],
     )
     if (rows[0]) return { kind: 'claimed', flow: toFlow(rows[0]), createdAt: rows[0].created_at }
@@ -100,13 +103,14 @@ export class OAuthFlowStore {
 
 function toFlow(row: Row): OAuthFlow {
   const { code_challenge: challenge, code_challenge_method: method } = row
+  const { linking_target_id: userId, linking_session_id: sessionId } = row
   return {
     id: row.id,
     provider: row.provider_type,
     challenge: challenge === null || method === null ? null : { challenge, method },
     referrer: row.referrer,
     inviteTokenHash: row.invite_token_hash,
-    linkingTargetId: row.linking_target_id,
+    linkingTarget: userId === null || sessionId === null ? null : { userId, sessionId },
     emailOptional: row.email_optional,
     secret: row.provider_secret,
   }

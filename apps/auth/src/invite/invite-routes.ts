@@ -1,6 +1,5 @@
 import { route, type Route } from '@signet/http'
-import { type RedirectConfig } from '../redirects/redirects.js'
-import { referrerOf } from '../redirects/referrer.js'
+import { type Redirects } from '../redirects/redirects.js'
 import { type AdminCaller, type Bearer } from '../requests/bearer.js'
 import { docs, query } from '../requests/docs.js'
 import { jsonBody, type BodyOf } from '../requests/json-body.js'
@@ -12,11 +11,11 @@ type Deps = {
   bearer: Bearer
   guard: RequestGuard
   invites: InviteService
-  redirects: RedirectConfig
+  redirects: Redirects
   config: { jwtAdminRoles: readonly string[] }
 }
 
-/** The specification lets these invite whatever the admin roles are (contract 1.14). */
+/** The specification lets these invite whatever the admin roles are (docs/specification.md#invitations). */
 const INVITING_ROLES = ['service_role', 'supabase_admin']
 
 const fields = { email: 'string', data: 'object' } as const
@@ -36,7 +35,7 @@ export function inviteRoutes({ bearer, guard, invites, redirects, config }: Deps
       authenticate: bearer.admin([...INVITING_ROLES, ...config.jwtAdminRoles]),
       body: jsonBody(fields),
       handle: async ({ caller, body, req }) => ({
-        body: userView(await invites.invite(caller, body, referrerOf(req, redirects), guard.metaOf(req))),
+        body: userView(await invites.invite(caller, body, redirects.targetOf(req), guard.metaOf(req))),
       }),
     }),
   ]

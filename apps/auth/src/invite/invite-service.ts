@@ -1,25 +1,21 @@
+import { type Tx } from '@signet/db'
 import { normaliseEmail } from '../addresses/email.js'
-import { type AuditLog } from '../audit/audit-log.js'
+import { type Audit, type AuditLog } from '../audit/audit-log.js'
 import { traitsOf, type Admin } from '../admin/admin-user-service.js'
-import { authError } from '../errors/auth-error.js'
 import { type SecretMessages } from '../one-time-tokens/secret-messages.js'
-import { type TokenIssuer } from '../one-time-tokens/token-issuer.js'
 import { type RequestMeta } from '../requests/request-meta.js'
-import { type UserFactory } from '../sign-up/user-factory.js'
+import { type VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
 import { type UserStore } from '../users/user-store.js'
 import { type JsonObject, type User } from '../users/user.js'
-import { refuseLargeMetadata } from '../users/metadata-limit.js'
 
 type Deps = {
   users: UserStore
-  factory: UserFactory
-  issuer: TokenIssuer
+  vouched: VouchedSignUps
   messages: SecretMessages
   audit: AuditLog
-  now: () => Date
 }
 
-/** POST /invite (contract 1.14). Invited users have no password until they set one. */
+/** POST /invite. Invited users have no password until they set one. */
 export class InviteService {
   constructor(private readonly deps: Deps) {}
 
@@ -29,30 +25,17 @@ export class InviteService {
     redirectTo: string,
     meta: RequestMeta,
   ): Promise<User> {
-    const { users, factory, issuer, messages, audit, now } = this.deps
+    const { users, vouched, messages, audit } = this.deps
     const address = { kind: 'email', value: normaliseEmail(request.email ?? '') } as const
     messages.refuseAddress(address)
-    refuseLargeMetadata({ userMetadata: request.data ?? {} })
-    const { user, issued } = await audit.transaction(meta, async (tx, record) => {
-      const found = await factory.findOrInsert(tx, {
-        address,
-        aud: admin.aud,
-        passwordHash: null,
-        data: request.data ?? {},
-      })
-      if (found.user.emailConfirmedAt !== null)
-        throw authError(
-          'unprocessable',
-          'email_exists',
-          'A user with this email address has already been registered',
-        )
-      const { id } = found.user
-      const token = await issuer.issue(tx, found.user, { slot: 'confirmation', address, intervalMs: 0 })
-      await users.update(tx, id, { invitedAt: now() }, now())
-      record('user_invited', { adminRole: admin.role }, traitsOf(found.user))
-      return { user: (await users.findById(tx, id)) ?? found.user, issued: token }
-    })
-    await messages.mailLink('invite', user, issued, redirectTo, meta)
-    return user
+    const invite = async (tx: Tx, record: Audit) => {
+      const target = await vouched.target(tx, { address, aud: admin.aud, data: request.data ?? {} })
+      const issued = await vouched.invite(tx, target, address)
+      record('user_invited', { adminRole: admin.role }, traitsOf(target.user))
+      const user = (await users.findById(tx, target.user.id)) ?? target.user
+      await messages.mailLink(tx, { kind: 'invite', user, issued, redirectTo }, meta)
+      return user
+    }
+    return messages.counted(address, 'invitation', meta, () => audit.transaction(meta, invite))
   }
 }

@@ -1,27 +1,30 @@
-import { type RequestMeta } from '../requests/request-meta.js'
+import { type Tx } from '@signet/db'
+import { type MessageOrigin } from '../outbox/outbox-handler.js'
 import { type User } from '../users/user.js'
 import { type Mailer } from './mailer.js'
 
-/** Tells the address that lost its account (contract 10.1); not whoever had none before. */
+/** Tells the address that lost its account (docs/specification.md#emails); not whoever had none before. */
 export async function tellEmailChanged(
+  tx: Tx,
   mailer: Mailer,
   before: User,
   email: string,
-  meta: RequestMeta,
+  meta: MessageOrigin,
 ): Promise<void> {
   const { email: oldEmail, userMetadata: data } = before
   if (oldEmail !== null && oldEmail !== email)
-    await mailer.notify('email_changed_notification', oldEmail, { email, oldEmail, data }, meta)
+    await mailer.notify(tx, 'email_changed_notification', oldEmail, { email, oldEmail, data }, meta)
 }
 
 export async function tellPhoneChanged(
+  tx: Tx,
   mailer: Mailer,
   before: User,
   after: User,
-  meta: RequestMeta,
+  meta: MessageOrigin,
 ): Promise<void> {
   const { phone: oldPhone } = before
   const { email, phone, userMetadata: data } = after
   if (oldPhone === null || phone === null || oldPhone === phone || email === null) return
-  await mailer.notify('phone_changed_notification', email, { email, phone, oldPhone, data }, meta)
+  await mailer.notify(tx, 'phone_changed_notification', email, { email, phone, oldPhone, data }, meta)
 }

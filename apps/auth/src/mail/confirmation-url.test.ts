@@ -12,7 +12,7 @@ function config(
   return { apiExternalUrl, urlPaths: { ...urlPaths, ...paths } }
 }
 
-describe('confirmationUrl (contract 10.2)', () => {
+describe('confirmationUrl (docs/specification.md#emails)', () => {
   it('joins external URL and path and percent-encodes token, type and redirect_to, in this order', () => {
     expect(confirmationUrl(config(), 'confirmation', link)).toBe(`https://id.example/verify?${QUERY}`)
   })

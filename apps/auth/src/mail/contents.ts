@@ -1,12 +1,14 @@
 import { type MailKind, type NoticeKind } from './kinds.js'
 
-/** What a built-in mail says. All texts are templates (contract 10.1). */
+/** What a built-in mail says. All texts are templates (docs/specification.md#emails). */
 export type MailContent = {
   subject: string
   heading: string
   sentence: string
   /** Label of the button that opens the ConfirmationURL. */
   button?: string
+  /** Label of a link that opens the RecoveryURL. */
+  recovery?: string
   /** Shows the Token to type in. */
   code?: boolean
   /** What to do when somebody else caused the mail. */
@@ -65,6 +67,15 @@ export const contents: Readonly<Record<MailKind | NoticeKind, MailContent>> = {
     sentence: 'Enter this code to confirm that it is you.',
     code: true,
     closing: 'Never give this code to anybody. If you did not ask for it, change your password.',
+  },
+  account_exists_notification: {
+    subject: 'You already have an account',
+    heading: 'You already have an account',
+    sentence:
+      'Somebody, hopefully you, tried to sign up at {{ .SiteURL }} with {{ .Email }}. That address has an account, so you can sign in.',
+    button: 'Sign in',
+    recovery: 'Forgot your password? Choose a new one',
+    closing: NOT_YOU,
   },
   password_changed_notification: {
     subject: 'Your password was changed',

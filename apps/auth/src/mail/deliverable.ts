@@ -2,7 +2,7 @@ const MAX_LOCAL_PART = 64
 const MAX_ADDRESS = 254
 
 /**
- * Whether mail servers have to take the address: the form of contract 0.7 allows longer ones than SMTP does
+ * Whether mail servers have to take the address: the form of docs/specification.md#addresses allows longer ones than SMTP does
  * (RFC 5321, 4.5.3.1), and those would only end in a fault that nobody can mend by trying again.
  */
 export const isDeliverable = (address: string): boolean =>

@@ -1,4 +1,4 @@
-/** Mails that carry a secret (contract 10.1): without them the request they belong to fails. */
+/** Mails that carry a secret (docs/specification.md#emails): without them the request they belong to fails. */
 export const mailKinds = [
   'invite',
   'confirmation',
@@ -11,6 +11,7 @@ export type MailKind = (typeof mailKinds)[number]
 
 /** Mails that only tell what happened; each has a switch and none ever fails a request. */
 export const noticeKinds = [
+  'account_exists_notification',
   'password_changed_notification',
   'email_changed_notification',
   'phone_changed_notification',
@@ -26,6 +27,8 @@ export type MailVariables = {
   /** The account's address, which is not always where the mail goes. */
   email?: string | undefined
   confirmationUrl?: string | undefined
+  /** Where a forgotten password can be replaced. */
+  recoveryUrl?: string | undefined
   /** The code to type in. */
   token?: string | undefined
   /** The secret inside the link. */

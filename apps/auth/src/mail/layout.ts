@@ -45,6 +45,9 @@ const fallbackLink = () =>
       '<a class="link" href="{{ .ConfirmationURL }}" style="font-size:12px;color:#3355dd;word-break:break-all">{{ .ConfirmationURL }}</a>',
   )
 
+const recoveryLink = (label: string) =>
+  paragraph(`<a class="link" href="{{ .RecoveryURL }}" style="color:#3355dd">${label}</a>`)
+
 const closing = (text: string) =>
   `<p class="muted closing" style="margin:24px 0 0;padding:20px 0 0;border-top:1px solid #e2e5eb;${FONT};font-size:14px;line-height:1.6;color:#667085">${text}</p>`
 
@@ -55,6 +58,7 @@ export function htmlLayout(content: MailContent): string {
     paragraph(content.sentence),
     content.button === undefined ? '' : button(content.button),
     content.code ? (content.button === undefined ? '' : muted('Or enter this code:')) + code() : '',
+    content.recovery === undefined ? '' : recoveryLink(content.recovery),
     content.button === undefined ? '' : fallbackLink(),
     closing(content.closing),
   ].join('\n')
@@ -93,6 +97,7 @@ export function textLayout(content: MailContent): string {
     content.heading,
     content.sentence,
     content.button === undefined ? '' : `${content.button}:\n{{ .ConfirmationURL }}`,
+    content.recovery === undefined ? '' : `${content.recovery}:\n{{ .RecoveryURL }}`,
     content.code ? (content.button === undefined ? '{{ .Token }}' : 'Or enter this code: {{ .Token }}') : '',
     content.closing,
   ]

@@ -21,7 +21,7 @@ export type RenderedMail = { subject: string; html: string; text?: string }
 type BuiltIn = { subject: Template; html: Template; text: Template; source?: TemplateSource }
 type Deps = { config: RenderConfig; outbound: Outbound; log: Logger; now?: () => Date }
 
-/** Turns a kind and its variables into subject and bodies (contract 10.1 and 10.3). */
+/** Turns a kind and its variables into subject and bodies (docs/specification.md#emails). */
 export class MailRenderer {
   readonly #siteUrl: string
   readonly #mails: ReadonlyMap<Kind, BuiltIn>
@@ -76,6 +76,7 @@ function templateValues(siteUrl: string, variables: MailVariables): Record<strin
     SiteURL: siteUrl,
     Email: variables.email,
     ConfirmationURL: variables.confirmationUrl,
+    RecoveryURL: variables.recoveryUrl,
     Token: variables.token,
     TokenHash: variables.tokenHash,
     RedirectTo: variables.redirectTo,

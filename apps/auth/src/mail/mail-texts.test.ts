@@ -2,16 +2,15 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { LINK, MailerRig, variables } from '../../test/support/mailer.js'
-import { META } from '../../test/support/meta.js'
+import { LINK, MailRig, MESSAGE, variables } from '../../test/support/mailer.js'
 import { mailKinds, noticeKinds, type MailKind, type NoticeKind } from './kinds.js'
 
-let rig: MailerRig
+let rig: MailRig
 beforeAll(async () => {
-  rig = await MailerRig.start()
+  rig = await MailRig.start()
 })
 beforeEach(() => rig.reset())
-afterEach(() => rig.closeMailers())
+afterEach(() => rig.closeTransports())
 afterAll(() => rig.close())
 
 const SUBJECTS: Record<MailKind | NoticeKind, string> = {
@@ -21,6 +20,7 @@ const SUBJECTS: Record<MailKind | NoticeKind, string> = {
   magic_link: 'Your sign-in link',
   email_change: 'Confirm your new email address',
   reauthentication: '123456 is your verification code',
+  account_exists_notification: 'You already have an account',
   password_changed_notification: 'Your password was changed',
   email_changed_notification: 'Your email address was changed',
   phone_changed_notification: 'Your phone number was changed',
@@ -31,6 +31,7 @@ const SUBJECTS: Record<MailKind | NoticeKind, string> = {
 }
 
 const SAYS: Record<NoticeKind, string[]> = {
+  account_exists_notification: ['ann@example.com', 'https://id.example/ui/forgot'],
   password_changed_notification: ['ann@example.com'],
   email_changed_notification: ['old@example.com', 'ann@example.com'],
   phone_changed_notification: ['15550100001', '15550100002'],
@@ -40,9 +41,9 @@ const SAYS: Record<NoticeKind, string[]> = {
   mfa_factor_unenrolled_notification: ['(authenticator app) was removed'],
 }
 
-describe('the thirteen mails (contract 10.1)', () => {
+describe('the fourteen mails', () => {
   it.each(mailKinds)('%s has its subject, the secret and both parts', async (kind) => {
-    await rig.aMailer().send(kind, 'to@example.com', variables, META)
+    await rig.aTransport().send(kind, 'to@example.com', variables, MESSAGE)
     const mail = await rig.inbox.waitForMail({ to: 'to@example.com' })
     expect(mail.subject).toBe(SUBJECTS[kind])
     expect(mail.html).toContain('123456')
@@ -55,7 +56,7 @@ describe('the thirteen mails (contract 10.1)', () => {
   })
 
   it.each(noticeKinds)('%s has its subject and says what happened', async (kind) => {
-    await rig.aMailer().notify(kind, 'to@example.com', variables, META)
+    await rig.aTransport().send(kind, 'to@example.com', variables, MESSAGE)
     const mail = await rig.inbox.waitForMail({ to: 'to@example.com' })
     expect(mail.subject).toBe(SUBJECTS[kind])
     for (const text of SAYS[kind]) {
@@ -67,27 +68,24 @@ describe('the thirteen mails (contract 10.1)', () => {
 
   it.each([...mailKinds, ...noticeKinds])('%s lets no value add markup', async (kind) => {
     const evil = Object.fromEntries(Object.keys(variables).map((name) => [name, '"><img src=x>']))
-    const mailer = rig.aMailer()
-    await (kind.endsWith('_notification')
-      ? mailer.notify(kind as NoticeKind, 'to@example.com', evil, META)
-      : mailer.send(kind as MailKind, 'to@example.com', evil, META))
+    await rig.aTransport().send(kind, 'to@example.com', evil, MESSAGE)
     const { html } = await rig.inbox.waitForMail({ to: 'to@example.com' })
     expect(html).not.toContain('<img')
     expect(html).not.toMatch(/\{\{/)
   })
 })
 
-describe('subjects and templates (contract 10.3)', () => {
+describe('subjects and templates (docs/specification.md#emails)', () => {
   it('overrides a subject, without escaping and on one line', async () => {
     const subjects = { confirmation: 'Hi {{ .Data.name }},\n{{ .Email }}' }
-    await rig.aMailer({ subjects }).send(
+    await rig.aTransport({ subjects }).send(
       'confirmation',
       'to@example.com',
       {
         ...variables,
         email: 'x\r\nBcc: evil@example.com',
       },
-      META,
+      MESSAGE,
     )
     const mail = await rig.inbox.waitForMail({ to: 'to@example.com' })
     expect(mail.subject).toBe('Hi Ann <script>,xBcc: evil@example.com')
@@ -97,8 +95,8 @@ describe('subjects and templates (contract 10.3)', () => {
 
   it('keeps the default subject when the override cannot be read, and logs', async () => {
     await rig
-      .aMailer({ subjects: { invite: '{{ if x }}' } })
-      .send('invite', 'to@example.com', variables, META)
+      .aTransport({ subjects: { invite: '{{ if x }}' } })
+      .send('invite', 'to@example.com', variables, MESSAGE)
     expect((await rig.inbox.waitForMail({ to: 'to@example.com' })).subject).toBe(SUBJECTS.invite)
     expect(rig.lines.join()).toContain('a mail subject cannot be used')
   })
@@ -125,8 +123,8 @@ describe('subjects and templates (contract 10.3)', () => {
     })
 
     it('fills in the variables, escaped', async () => {
-      const mailer = rig.aMailer({ templates: { confirmation: `${origin}/mail.html` } })
-      await mailer.send('confirmation', 'to@example.com', variables, META)
+      const transport = rig.aTransport({ templates: { confirmation: `${origin}/mail.html` } })
+      await transport.send('confirmation', 'to@example.com', variables, MESSAGE)
       const { html } = await rig.inbox.waitForMail({ to: 'to@example.com' })
       expect(html.trim()).toBe(
         `<p>Ann &lt;script&gt;: <a href="${LINK.replaceAll('&', '&amp;')}">hash-of-link</a> https://app.dev/welcome</p>`,
@@ -135,15 +133,15 @@ describe('subjects and templates (contract 10.3)', () => {
 
     it('is looked for below the site when it is a path', async () => {
       await rig
-        .aMailer({ siteUrl: `${origin}/app`, templates: { invite: '/mails/invite.html' } })
-        .send('invite', 'to@example.com', variables, META)
+        .aTransport({ siteUrl: `${origin}/app`, templates: { invite: '/mails/invite.html' } })
+        .send('invite', 'to@example.com', variables, MESSAGE)
       expect(paths).toContain('/app/mails/invite.html')
       expect((await rig.inbox.waitForMail({ to: 'to@example.com' })).html).toContain('hash-of-link')
     })
 
     it('falls back to the built-in body when it cannot be had; the mail goes out all the same', async () => {
-      const mailer = rig.aMailer({ templates: { recovery: `${origin}/gone.html` } })
-      await mailer.send('recovery', 'to@example.com', variables, META)
+      const transport = rig.aTransport({ templates: { recovery: `${origin}/gone.html` } })
+      await transport.send('recovery', 'to@example.com', variables, MESSAGE)
       expect((await rig.inbox.waitForMail({ to: 'to@example.com' })).html).toContain(
         'Reset your password</h1>',
       )

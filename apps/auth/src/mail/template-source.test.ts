@@ -8,7 +8,7 @@ import { createOutbound } from '../outbound/outbound.js'
 import { TemplateSource } from './template-source.js'
 import { renderText } from './template.js'
 
-describe('templates fetched by URL (contract 10.3)', () => {
+describe('templates fetched by URL (docs/specification.md#emails)', () => {
   let requests = 0
   let lines: string[] = []
   let answer: (res: ServerResponse) => void

@@ -9,7 +9,7 @@ const MAX_BYTES = 1_000_000
 
 type Deps = { outbound: Outbound; log: Logger; now?: () => Date }
 
-/** A mail template that lives at a URL (contract 10.3). */
+/** A mail template that lives at a URL (docs/specification.md#emails). */
 export class TemplateSource {
   #template: Template | undefined
   /** No request before this time; 0 at first. */

@@ -15,7 +15,7 @@ const values = {
 }
 const html = (text: string) => renderHtml(parseTemplate(text), values)
 
-describe('mail templates (contract 10.3)', () => {
+describe('mail templates (docs/specification.md#emails)', () => {
   it.each([
     ['{{ .Email }}', 'ann@example.com'],
     ['{{.Email}}', 'ann@example.com'],

@@ -1,4 +1,6 @@
 import { type Queryable, type Tx } from '@signet/db'
+import { type Address } from '../addresses/address.js'
+import { type Challenge } from '../flows/pkce.js'
 import { type Tables } from '../tables.js'
 import { type Slot } from './one-time-token.js'
 
@@ -6,9 +8,12 @@ export type StoredToken = {
   id: string
   userId: string
   slot: Slot
-  otpHash: Buffer
-  relatesTo: string
-  flow: 'implicit' | 'pkce'
+  /** Where the secrets went: all that they prove. */
+  sentTo: Address
+  /** The sign-up that takes effect with this token. */
+  signUpId: string | null
+  /** What the link's user must hold the verifier of. */
+  challenge: Challenge | null
   createdAt: Date
 }
 
@@ -16,12 +21,15 @@ type Row = {
   id: string
   user_id: string
   token_type: Slot
-  otp_hash: Buffer
   relates_to: string
-  flow: 'implicit' | 'pkce'
+  channel: Address['kind']
+  sign_up_id: string | null
+  code_challenge: string | null
+  code_challenge_method: Challenge['method'] | null
   created_at: Date
 }
-const COLUMNS = 'id, user_id, token_type, otp_hash, relates_to, flow, created_at'
+const COLUMNS = `id, user_id, token_type, relates_to, channel, sign_up_id, code_challenge, code_challenge_method,
+  created_at`
 
 export type NewToken = {
   id: string
@@ -29,22 +37,41 @@ export type NewToken = {
   slot: Slot
   linkHash: Buffer | null
   otpHash: Buffer
-  relatesTo: string
-  flow: 'implicit' | 'pkce'
+  sentTo: Address
+  signUpId: string | null
+  challenge: Challenge | null
 }
+
+/** A code of an address; `hashes` are those of the code in each slot that it may be from. */
+export type CodeSearch = { hashes: readonly Buffer[]; sentTo: Address }
 
 export class OneTimeTokenStore {
   constructor(private readonly t: Tables) {}
 
-  /** Fills the slot; what was in it does not work any more. */
+  /** Fills the slot, which each sign-up has for itself; what was in it does not work any more. */
   async put(tx: Tx, token: NewToken, now: Date): Promise<void> {
     await tx.query(
-      `insert into ${this.t.oneTimeTokens} (id, user_id, token_type, link_hash, otp_hash, relates_to, flow, attempts,
-         created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, 0, $8, $8)
-       on conflict (user_id, token_type) do update set id = excluded.id, link_hash = excluded.link_hash,
-         otp_hash = excluded.otp_hash, relates_to = excluded.relates_to, flow = excluded.flow, attempts = 0,
-         created_at = excluded.created_at, updated_at = excluded.updated_at`,
-      [token.id, token.userId, token.slot, token.linkHash, token.otpHash, token.relatesTo, token.flow, now],
+      `insert into ${this.t.oneTimeTokens} (id, user_id, token_type, link_hash, otp_hash, relates_to, channel,
+         sign_up_id, code_challenge, code_challenge_method, created_at, updated_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)
+       on conflict (user_id, token_type, sign_up_id) do update set id = excluded.id,
+         link_hash = excluded.link_hash, otp_hash = excluded.otp_hash, relates_to = excluded.relates_to,
+         channel = excluded.channel, code_challenge = excluded.code_challenge,
+         code_challenge_method = excluded.code_challenge_method, created_at = excluded.created_at,
+         updated_at = excluded.updated_at`,
+      [
+        token.id,
+        token.userId,
+        token.slot,
+        token.linkHash,
+        token.otpHash,
+        token.sentTo.value,
+        token.sentTo.kind,
+        token.signUpId,
+        token.challenge?.challenge ?? null,
+        token.challenge?.method ?? null,
+        now,
+      ],
     )
   }
 
@@ -56,21 +83,25 @@ export class OneTimeTokenStore {
     return rows[0] ? toToken(rows[0]) : null
   }
 
-  /** Users whose slot holds a code that went to this address; more than one when several claim the address. */
-  async usersAwaiting(
-    db: Queryable,
-    address: string,
-    aud: string,
-    slots: readonly Slot[],
-    limit: number,
-  ): Promise<string[]> {
-    const { rows } = await db.query<{ user_id: string }>(
-      `select distinct o.user_id from ${this.t.oneTimeTokens} o join ${this.t.users} u on u.id = o.user_id
-       where o.relates_to = $1 and o.token_type = any($3::text[]) and u.aud = $2 and not u.is_sso_user
-       order by o.user_id limit $4`,
-      [address, aud, slots, limit],
+  /** The newest token with this code; several sign-ups of a test number share one. */
+  async findByCode(db: Queryable, { hashes, sentTo }: CodeSearch): Promise<StoredToken | null> {
+    const { rows } = await db.query<Row>(
+      `select ${COLUMNS} from ${this.t.oneTimeTokens} o
+       where otp_hash = any($1::bytea[]) and relates_to = $2 and channel = $3
+         and exists (select 1 from ${this.t.users} u where u.id = o.user_id and not u.is_sso_user)
+       order by created_at desc, id limit 1`,
+      [hashes, sentTo.value, sentTo.kind],
     )
-    return rows.map(({ user_id }) => user_id)
+    return rows[0] ? toToken(rows[0]) : null
+  }
+
+  async findInSlot(db: Queryable, userId: string, slot: Slot, otpHash: Buffer): Promise<StoredToken | null> {
+    const { rows } = await db.query<Row>(
+      `select ${COLUMNS} from ${this.t.oneTimeTokens}
+       where user_id = $1 and token_type = $2 and otp_hash = $3`,
+      [userId, slot, otpHash],
+    )
+    return rows[0] ? toToken(rows[0]) : null
   }
 
   /** Still there, now that the user's row is locked? */
@@ -79,20 +110,7 @@ export class OneTimeTokenStore {
     return rows[0] ? toToken(rows[0]) : null
   }
 
-  /** Counts a guess against each of the user's slots for this address, and returns them for comparison. */
-  async countAttempt(tx: Tx, userId: string, address: string, slots: readonly Slot[]) {
-    const { rows } = await tx.query<Row & { attempts: number }>(
-      `update ${this.t.oneTimeTokens} set attempts = attempts + 1
-       where user_id = $1 and relates_to = $2 and token_type = any($3::text[])
-       returning ${COLUMNS}, attempts`,
-      [userId, address, slots],
-    )
-    return rows
-      .map((row) => ({ ...toToken(row), attempts: row.attempts }))
-      .sort((a, b) => slots.indexOf(a.slot) - slots.indexOf(b.slot))
-  }
-
-  /** A guess that failed for another reason than the code does not count. */
+  /** False when another request was first. */
   async remove(db: Queryable, id: string): Promise<boolean> {
     const { rowCount } = await db.query(`delete from ${this.t.oneTimeTokens} where id = $1`, [id])
     return rowCount === 1
@@ -112,13 +130,14 @@ export class OneTimeTokenStore {
 }
 
 function toToken(row: Row): StoredToken {
+  const { code_challenge: challenge, code_challenge_method: method } = row
   return {
     id: row.id,
     userId: row.user_id,
     slot: row.token_type,
-    otpHash: row.otp_hash,
-    relatesTo: row.relates_to,
-    flow: row.flow,
+    sentTo: { kind: row.channel, value: row.relates_to },
+    signUpId: row.sign_up_id,
+    challenge: challenge === null || method === null ? null : { challenge, method },
     createdAt: row.created_at,
   }
 }

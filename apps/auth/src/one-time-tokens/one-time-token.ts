@@ -2,9 +2,11 @@ import { randomBytes, randomInt, timingSafeEqual, type KeyObject } from 'node:cr
 import { keyedHash } from '../secrets/derived-keys.js'
 import { type SentAt } from '../users/user-store.js'
 
-/** One live value each for a user (contract 5.1). */
+/** What a secret is for: one live value each for a user, and for each sign-up. */
 export type Slot =
   | 'confirmation'
+  | 'invite'
+  | 'sms_sign_in'
   | 'recovery'
   | 'email_change_current'
   | 'email_change_new'
@@ -14,6 +16,8 @@ export type Slot =
 /** Which stamp of the user says when the slot was filled. */
 export const sentAtOf: Readonly<Record<Slot, SentAt>> = {
   confirmation: 'confirmationSentAt',
+  invite: 'confirmationSentAt',
+  sms_sign_in: 'confirmationSentAt',
   recovery: 'recoverySentAt',
   email_change_current: 'emailChangeSentAt',
   email_change_new: 'emailChangeSentAt',

@@ -1,7 +1,10 @@
-import { type Queryable, type Tx } from '@signet/db'
 import { randomUUID } from 'node:crypto'
+import { type Tx } from '@signet/db'
+import { type AppError } from '@signet/errors'
 import { type Address } from '../addresses/address.js'
 import { tooSoon } from '../errors/auth-error.js'
+import { type Challenge } from '../flows/pkce.js'
+import { type PendingSignUpStore } from '../sign-up/pending-sign-up-store.js'
 import { type User } from '../users/user.js'
 import { type UserStore } from '../users/user-store.js'
 import {
@@ -22,26 +25,49 @@ export type Issued = {
   readonly address: Address
   readonly secrets: Secrets
   readonly sentAt: Date
+  /** The sign-up that began with it, and ends when it cannot be delivered. */
+  readonly beganSignUp: string | null
 }
+
+export type TokenPurpose = {
+  slot: Slot
+  address: Address
+  challenge?: Challenge | null
+  /** The sign-up that takes effect with the token. */
+  signUp?: { id: string; isNew: boolean } | null
+}
+
+/** What of a token is needed to take it back; it waits in the outbox beside the message. */
+export type Withdrawable = Pick<Issued, 'id' | 'userId' | 'slot' | 'beganSignUp'> & {
+  readonly sentAt: string
+}
+
+export const withdrawable = ({ id, userId, slot, sentAt, beganSignUp }: Issued): Withdrawable => ({
+  id,
+  userId,
+  slot,
+  beganSignUp,
+  sentAt: sentAt.toISOString(),
+})
 
 export type OneTimeTokenRules = {
   readonly mailOtpLength: number
   readonly smsOtpLength: number
-  /** Fixed codes of test numbers, until `testOtpsUntil` (contract 5.5). */
+  /** Fixed codes of test numbers, until `testOtpsUntil` (docs/specification.md#test-codes). */
   readonly testOtps: ReadonlyMap<string, string>
   readonly testOtpsUntil: Date | undefined
 }
 
 type Deps = {
-  db: Queryable
   store: OneTimeTokenStore
+  signUps: PendingSignUpStore
   users: UserStore
   hashes: TokenHashes
   rules: OneTimeTokenRules
   now: () => Date
 }
 
-/** Makes and takes back one-time tokens (contract section 5). */
+/** Makes and takes back one-time tokens. */
 export class OneTimeTokens {
   constructor(private readonly deps: Deps) {}
 
@@ -49,14 +75,13 @@ export class OneTimeTokens {
   async issue(
     tx: Tx,
     user: Pick<User, 'id'>,
-    slot: Slot,
-    address: Address,
-    { pkce = false }: { pkce?: boolean } = {},
+    { slot, address, challenge = null, signUp = null }: TokenPurpose,
   ): Promise<Issued> {
     const { store, users, hashes, rules, now } = this.deps
     const length = address.kind === 'email' ? rules.mailOtpLength : rules.smsOtpLength
-    const secrets = newSecrets(length, pkce, this.testOtpOf(address))
-    const issued: Issued = { id: randomUUID(), userId: user.id, slot, address, secrets, sentAt: now() }
+    const secrets = newSecrets(length, challenge !== null, this.testOtpOf(address))
+    const beganSignUp = signUp?.isNew ? signUp.id : null
+    const issued = { id: randomUUID(), userId: user.id, slot, address, secrets, sentAt: now(), beganSignUp }
     await store.put(
       tx,
       {
@@ -65,8 +90,9 @@ export class OneTimeTokens {
         slot,
         linkHash: address.kind === 'email' ? hashes.ofLink(secrets.linkToken) : null,
         otpHash: hashes.ofOtp(slot, address.value, secrets.otp),
-        relatesTo: address.value,
-        flow: pkce ? 'pkce' : 'implicit',
+        sentTo: address,
+        signUpId: signUp?.id ?? null,
+        challenge,
       },
       issued.sentAt,
     )
@@ -74,35 +100,36 @@ export class OneTimeTokens {
     return issued
   }
 
-  /** Refuses a message that comes too soon after the last one of this slot (contract 5.3). */
+  /** Refuses a message that comes too soon after the last one of this slot (docs/specification.md#intervals). */
   checkInterval(user: User, slot: Slot, kind: Address['kind'], intervalMs: number): void {
+    const refusal = this.intervalRefusal(user, slot, kind, intervalMs)
+    if (refusal !== null) throw refusal
+  }
+
+  /** The refusal of {@link checkInterval}, null when it has none. */
+  intervalRefusal(user: User, slot: Slot, kind: Address['kind'], intervalMs: number): AppError | null {
     const sentAt = user[sentAtOf[slot]]
-    if (sentAt === null || intervalMs === 0) return
+    if (sentAt === null || intervalMs === 0) return null
     const msLeft = sentAt.getTime() + intervalMs - this.deps.now().getTime()
-    if (msLeft > 0)
-      throw tooSoon(kind === 'email' ? 'over_email_send_rate_limit' : 'over_sms_send_rate_limit', msLeft)
+    if (msLeft <= 0) return null
+    return tooSoon(kind === 'email' ? 'over_email_send_rate_limit' : 'over_sms_send_rate_limit', msLeft)
   }
 
   /**
-   * Runs `send` and, when it fails, takes the tokens and their stamps back: no token exists that was never delivered,
-   * and the interval does not block the next try (contract 10.4).
+   * Takes back a token that was never delivered, so that it neither works nor holds up the next one, with the sign-up
+   * that began with it and the user that was to come of that.
    */
-  async deliver<T>(issued: readonly Issued[], send: () => Promise<T>): Promise<T> {
-    try {
-      return await send()
-    } catch (error) {
-      for (const token of issued) await this.#withdraw(token)
-      throw error
-    }
-  }
-
-  async #withdraw({ id, userId, slot, sentAt }: Issued): Promise<void> {
-    const { db, store, users } = this.deps
-    await store.remove(db, id)
-    await users.clearSentAt(db, userId, sentAtOf[slot], sentAt)
+  async withdraw(tx: Tx, { id, userId, slot, sentAt, beganSignUp }: Withdrawable): Promise<void> {
+    const { store, signUps, users } = this.deps
+    await users.lockById(tx, userId)
+    // Used, or replaced by one that may arrive.
+    if (!(await store.remove(tx, id))) return
+    if (beganSignUp !== null) await signUps.remove(tx, beganSignUp)
+    await users.clearSentAt(tx, userId, sentAtOf[slot], new Date(sentAt))
     const pending = pendingAddressOf[slot]
     // An address that no secret can confirm is not pending any more.
-    if (pending !== undefined) await users.dropPendingAddress(db, userId, pending)
+    if (pending !== undefined) await users.dropPendingAddress(tx, userId, pending)
+    await users.removeIfAbandoned(tx, userId)
   }
 
   testOtpOf({ kind, value }: Address): string | undefined {

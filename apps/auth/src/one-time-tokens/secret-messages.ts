@@ -1,12 +1,15 @@
-import { randomUUID } from 'node:crypto'
+import { type Tx } from '@signet/db'
 import { type Address } from '../addresses/address.js'
 import { confirmationUrl, type LinkConfig, type LinkType } from '../mail/confirmation-url.js'
 import { type MailKind } from '../mail/kinds.js'
 import { type Mailer } from '../mail/mailer.js'
+import { type MessageOrigin } from '../outbox/outbox-handler.js'
+import { type MailPurpose, type SendQuotas } from '../quotas/send-quotas.js'
 import { type RequestMeta } from '../requests/request-meta.js'
-import { type SmsChannel, type SmsSender } from '../sms/sms-sender.js'
+import { type SmsMessages } from '../sms/sms-messages.js'
+import { type SmsChannel } from '../sms/sms-sender.js'
 import { type User } from '../users/user.js'
-import { type Issued, type OneTimeTokens } from './one-time-tokens.js'
+import { withdrawable, type Issued, type OneTimeTokens } from './one-time-tokens.js'
 
 export type LinkKind = Exclude<MailKind, 'reauthentication'>
 
@@ -18,80 +21,62 @@ const LINK_TYPES: Readonly<Record<LinkKind, LinkType>> = {
   email_change: 'email_change',
 }
 
-type Deps = { mailer: Mailer; sms: SmsSender; tokens: OneTimeTokens; links: LinkConfig }
+type Deps = {
+  mailer: Mailer
+  sms: SmsMessages
+  tokens: OneTimeTokens
+  quotas: SendQuotas
+  links: LinkConfig
+}
 
-/** Brings one-time tokens to their owners, after the transaction that made them. */
+/** Hands one-time tokens to the outbox, in the transaction that makes them. */
 export class SecretMessages {
   constructor(private readonly deps: Deps) {}
 
-  /** Throws for an address that no mail goes to; asked beforehand so that nothing is left of what cannot be sent. */
-  refuseAddress({ kind, value }: Address): void {
-    if (kind === 'email') this.deps.mailer.refuse(value)
+  /** Throws for an address that nothing is sent to; asked beforehand, whoever has the address. */
+  refuseAddress(address: Address): void {
+    if (address.kind === 'email') this.deps.mailer.refuse(address.value)
+    else if (!this.#isTestNumber(address)) this.deps.sms.refuse()
+  }
+
+  /** Runs `work`, which asks for one message to this address, within the quotas of messages. */
+  counted<T>(address: Address, purpose: MailPurpose, meta: RequestMeta, work: () => Promise<T>): Promise<T> {
+    const { quotas } = this.deps
+    if (address.kind === 'email') return quotas.mail({ purpose, to: address.value }, meta, work)
+    return this.#isTestNumber(address) ? work() : quotas.sms(meta, work)
   }
 
   async mailLink(
-    kind: LinkKind,
-    user: User,
-    issued: Issued,
-    redirectTo: string,
-    meta: RequestMeta,
+    tx: Tx,
+    mail: { kind: LinkKind; user: User; issued: Issued; redirectTo: string },
+    meta: MessageOrigin,
   ): Promise<void> {
-    const { mailer, tokens } = this.deps
-    await tokens.deliver([issued], () =>
-      mailer.send(
-        kind,
-        issued.address.value,
-        {
-          email: user.email ?? issued.address.value,
-          newEmail: user.newEmail ?? undefined,
-          sendingTo: issued.address.value,
-          confirmationUrl: this.linkOf(kind, issued, redirectTo),
-          token: issued.secrets.otp,
-          tokenHash: issued.secrets.linkToken,
-          redirectTo,
-          data: user.userMetadata,
-        },
-        meta,
-      ),
-    )
+    await this.#addLink(tx, mail, [mail.issued], meta)
   }
 
-  /** Both halves of an e-mail change, which have one fate: one that never arrives leaves the other without use. */
+  /** Both halves of an email change, which have one fate: one that never arrives leaves the other without use. */
   async mailChange(
-    user: User,
-    issued: readonly Issued[],
-    redirectTo: string,
-    meta: RequestMeta,
+    tx: Tx,
+    { user, halves, redirectTo }: { user: User; halves: readonly Issued[]; redirectTo: string },
+    meta: MessageOrigin,
   ): Promise<void> {
-    await this.deps.tokens.deliver(issued, async () => {
-      for (const half of issued) await this.mailLink('email_change', user, half, redirectTo, meta)
-    })
+    for (const issued of halves)
+      await this.#addLink(tx, { kind: 'email_change', user, issued, redirectTo }, halves, meta)
   }
 
-  async mailNonce(user: User, issued: Issued, meta: RequestMeta): Promise<void> {
-    const { mailer, tokens } = this.deps
-    await tokens.deliver([issued], () =>
-      mailer.send(
-        'reauthentication',
-        issued.address.value,
-        {
-          email: issued.address.value,
-          token: issued.secrets.otp,
-          data: user.userMetadata,
-        },
-        meta,
-      ),
-    )
+  async mailNonce(tx: Tx, user: User, issued: Issued, meta: MessageOrigin): Promise<void> {
+    const { value: to } = issued.address
+    const variables = { email: to, token: issued.secrets.otp, data: user.userMetadata }
+    const secrets = [withdrawable(issued)]
+    await this.deps.mailer.add(tx, { kind: 'reauthentication', to, variables, secrets }, meta)
   }
 
-  /** Sends the code, except to a test number, and returns the gateway's message id. */
-  async sms(issued: Issued, channel: SmsChannel, meta: RequestMeta): Promise<string> {
-    const { sms, tokens } = this.deps
-    if (tokens.testOtpOf(issued.address) !== undefined) return randomUUID()
-    const { messageId } = await tokens.deliver([issued], () =>
-      sms.send(issued.address.value, issued.secrets.otp, channel, meta),
-    )
-    return messageId
+  /** Sends the code, except to a test number. */
+  async sms(tx: Tx, issued: Issued, channel: SmsChannel, meta: MessageOrigin): Promise<void> {
+    const { address, secrets } = issued
+    if (this.#isTestNumber(address)) return
+    const secret = withdrawable(issued)
+    await this.deps.sms.add(tx, { phone: address.value, code: secrets.otp, channel, secret }, meta)
   }
 
   /** The link that the mail of this kind carries. */
@@ -101,5 +86,29 @@ export class SecretMessages {
       type: LINK_TYPES[kind],
       redirectTo,
     })
+  }
+
+  async #addLink(
+    tx: Tx,
+    { kind, user, issued, redirectTo }: { kind: LinkKind; user: User; issued: Issued; redirectTo: string },
+    together: readonly Issued[],
+    meta: MessageOrigin,
+  ): Promise<void> {
+    const { value: to } = issued.address
+    const variables = {
+      email: user.email ?? to,
+      newEmail: user.newEmail ?? undefined,
+      sendingTo: to,
+      confirmationUrl: this.linkOf(kind, issued, redirectTo),
+      token: issued.secrets.otp,
+      tokenHash: issued.secrets.linkToken,
+      redirectTo,
+      data: user.userMetadata,
+    }
+    await this.deps.mailer.add(tx, { kind, to, variables, secrets: together.map(withdrawable) }, meta)
+  }
+
+  #isTestNumber(address: Address): boolean {
+    return this.deps.tokens.testOtpOf(address) !== undefined
   }
 }

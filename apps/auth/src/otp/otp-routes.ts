@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { route, type RequestContext, type Route } from '@signet/http'
+import { route, type Route } from '@signet/http'
 import { type Request } from 'express'
 import { type OtpEndpoint, type RateLimits } from '../rate-limits/rate-limits.js'
-import { type RedirectConfig } from '../redirects/redirects.js'
-import { referrerOf } from '../redirects/referrer.js'
+import { type Redirects } from '../redirects/redirects.js'
 import { type Bearer } from '../requests/bearer.js'
 import { docs, query } from '../requests/docs.js'
 import { captchaFields, jsonBody, type BodyOf } from '../requests/json-body.js'
@@ -20,7 +19,7 @@ type Deps = {
   bearer: Bearer
   guard: RequestGuard
   limits: RateLimits
-  redirects: RedirectConfig
+  redirects: Redirects
 }
 
 const fields = {
@@ -38,18 +37,18 @@ type Body = BodyOf<typeof fields>
 
 const redirectTo = [query('redirect_to', 'Where the link leads.')]
 
-/** Endpoints that send a secret to an address (contract 1.9 to 1.12). */
+/** Endpoints that send a secret to an address (docs/specification.md#one-time-passwords and docs/specification.md#resend). */
 export function otpRoutes(deps: Deps): Route[] {
   const { otps, recoveries, resends, bearer, guard } = deps
   const where = async (req: Request) => ({
     aud: await bearer.audience(req),
-    redirectTo: referrerOf(req, deps.redirects),
+    redirectTo: deps.redirects.targetOf(req),
   })
   const sending = (
     path: Exclude<OtpEndpoint, '/signup' | '/user'>,
     summary: string,
     answer: string,
-    handle: (req: Request, body: Body, context: RequestContext) => Promise<object>,
+    handle: (req: Request, body: Body) => Promise<object>,
   ) =>
     route<undefined, Body>({
       method: 'post',
@@ -62,17 +61,18 @@ export function otpRoutes(deps: Deps): Route[] {
       }),
       limit: guard.limit(deps.limits.otp(path)),
       body: jsonBody(fields),
-      async handle({ body, req, context }) {
+      async handle({ body, req }) {
         await guard.captcha(req, body)
-        return { status: 200, body: await handle(req, body, context) }
+        return { status: 200, body: await handle(req, body) }
       },
     })
 
   return [
     sending('/otp', 'Sign in with a code', 'Sent, or nothing to send', async (req, body) => {
       const unknown = unknownOf(req, body)
-      const messageId = await otps.send(body, { ...(await where(req)), unknown }, guard.metaOf(req))
-      return messageId !== null && isVersioned(req) ? { message_id: messageId } : {}
+      await otps.send(body, { ...(await where(req)), unknown }, guard.metaOf(req))
+      // An id of our own in every answer: the gateway's would tell that something was sent.
+      return (body.phone ?? '') !== '' && isVersioned(req) ? { message_id: randomUUID() } : {}
     }),
     sending('/magiclink', 'Sign in with a link', 'Sent', async (req, body) => {
       await otps.sendMagicLink(body, { ...(await where(req)), unknown: 'sign_up' }, guard.metaOf(req))
@@ -82,23 +82,14 @@ export function otpRoutes(deps: Deps): Route[] {
       await recoveries.recover(body, await where(req), guard.metaOf(req))
       return {}
     }),
-    sending(
-      '/resend',
-      'Send a confirmation again',
-      'Sent, or nothing to send',
-      async (req, body, context) => {
-        const gatewayId = await resends.resend(body, await where(req), guard.metaOf(req))
-        // Always an id of our own: the gateway's would tell that something was sent.
-        const messageId = randomUUID()
-        if (gatewayId !== null)
-          Object.assign(context.fields, { message_id: messageId, gateway_message_id: gatewayId })
-        return { message_id: messageId }
-      },
-    ),
+    sending('/resend', 'Send a confirmation again', 'Sent, or nothing to send', async (req, body) => {
+      await resends.resend(body, await where(req), guard.metaOf(req))
+      return { message_id: randomUUID() }
+    }),
   ]
 }
 
-/** `create_user` means opposite things to the specification and to the client (contract 0.2). */
+/** `create_user` means opposite things to the specification and to the client (docs/specification.md#versions). */
 function unknownOf(req: Request, body: Body): Unknown {
   if (isVersioned(req)) return body.create_user === false ? 'refuse' : 'sign_up'
   return body.create_user === true ? 'ignore' : 'sign_up'

@@ -31,7 +31,7 @@ function anOutbound(options: Partial<OutboundOptions> = {}): Outbound {
   return outbound
 }
 
-describe('outbound calls (contract 8.1)', () => {
+describe('outbound calls (docs/specification.md#providers)', () => {
   it('sends a form and gives back status, headers and body', async () => {
     const seen: unknown[] = []
     const { port } = await serve((req, res) => {

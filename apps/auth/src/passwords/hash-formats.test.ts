@@ -5,7 +5,7 @@ const salted = 'abcdefghijklmnopqrstuu0123456789012345678901234567890'
 const argon2 = (options: string, rest = 'c29tZXNhbHQ$aGFzaGhhc2g') => `$${options}$${rest}`
 const firebase = (options: string, rest = 'c2FsdA==$aGFzaA==') => `$fbscrypt$${options}$${rest}`
 
-describe('isUsableHash (contract section 7)', () => {
+describe('isUsableHash (docs/specification.md#passwords)', () => {
   it.each([
     `$2a$10$${salted}`,
     `$2b$04$${salted}`,

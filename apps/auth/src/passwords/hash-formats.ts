@@ -1,5 +1,5 @@
 /**
- * The stored hashes that can be verified (contract section 7). Costs are bounded here, because an imported hash decides
+ * The stored hashes that can be verified (docs/specification.md#passwords). Costs are bounded here, because an imported hash decides
  * how long a thread and how much memory each sign-in of that user takes.
  */
 export type HashFormat =

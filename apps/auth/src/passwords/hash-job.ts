@@ -1,3 +1,8 @@
-/** What a worker thread is asked to do. In a file of its own: who sends jobs must not load the worker. */
+// In a file of its own: who sends jobs must not load the worker.
+
+/** What a worker thread is asked to do. */
 export type HashJob =
   { kind: 'hash'; password: string; cost: number } | { kind: 'verify'; hash: string; password: string }
+
+/** Its answers come in the order of the jobs. */
+export type HashAnswer = { result: string | boolean } | { error: unknown }

@@ -1,22 +1,37 @@
-import { workerData } from 'node:worker_threads'
-import { verifySync as verifyArgon2 } from '@node-rs/argon2'
+import { setPriority } from 'node:os'
+import { parentPort, workerData } from 'node:worker_threads'
 import { BCRYPT_MAX_BYTES, loadBcrypt, type Bcrypt, type BcryptChoice } from './bcrypt.js'
 import { verifyFirebaseScrypt } from './firebase-scrypt.js'
 import { parseHash } from './hash-formats.js'
-import { type HashJob } from './hash-job.js'
+import { type HashAnswer, type HashJob } from './hash-job.js'
 
+/** Lowest: requests that hash nothing keep their latency while every core hashes. */
+const PRIORITY = 19
+
+// Only on Linux is this the priority of the calling thread; elsewhere it would slow the whole process.
+if (process.platform === 'linux') setPriority(PRIORITY)
+
+// Entry of the worker threads: one job at a time, as long as it takes.
 // No await up here: from source this file is loaded with require.
 const loading = loadBcrypt((workerData as { bcrypt: BcryptChoice }).bcrypt)
+let last: Promise<unknown> = loading
+parentPort?.on('message', (job: HashJob) => {
+  last = last.then(async () => parentPort?.postMessage(await answerTo(await loading, job)))
+})
 
-/** Entry of the worker threads: one job at a time, as long as it takes. */
-export default async function runHashJob(job: HashJob): Promise<string | boolean> {
-  const bcrypt = await loading
-  // The libraries encode lone surrogates in different ways; U+FFFD, as everywhere else, makes them agree.
-  const password = Buffer.from(job.password).toString()
-  return job.kind === 'hash' ? bcrypt.hash(password, job.cost) : verify(bcrypt, job.hash, password)
+async function answerTo(bcrypt: Bcrypt, job: HashJob): Promise<HashAnswer> {
+  try {
+    // The libraries encode lone surrogates in different ways; U+FFFD, as everywhere else, makes them agree.
+    const password = Buffer.from(job.password).toString()
+    const result =
+      job.kind === 'hash' ? bcrypt.hash(password, job.cost) : await verify(bcrypt, job.hash, password)
+    return { result }
+  } catch (error) {
+    return { error }
+  }
 }
 
-function verify(bcrypt: Bcrypt, hash: string, password: string): boolean {
+async function verify(bcrypt: Bcrypt, hash: string, password: string): Promise<boolean> {
   const format = parseHash(hash)
   if (format === null) return false
   switch (format.algorithm) {
@@ -25,8 +40,11 @@ function verify(bcrypt: Bcrypt, hash: string, password: string): boolean {
       const matches = bcrypt.verify(password, hash)
       return matches && Buffer.byteLength(password) <= BCRYPT_MAX_BYTES
     }
-    case 'argon2':
-      return verifyArgon2(hash, password)
+    // Loaded when a hash of theirs comes by: most databases have none, and each thread would load its own.
+    case 'argon2': {
+      const { verifySync } = await import('@node-rs/argon2')
+      return verifySync(hash, password)
+    }
     case 'firebase-scrypt':
       return verifyFirebaseScrypt(format.parameters, password)
   }

@@ -116,6 +116,30 @@ describe('PasswordHasher', () => {
     await expect(small.hash('secret')).resolves.toMatch(/^\$2/)
   })
 
+  it('drops what is given up while it waits, and makes room for others at once', async () => {
+    const small = aHasher({ maxQueue: 5 })
+    const given = new AbortController()
+    const outcomes = Promise.allSettled(Array.from({ length: 6 }, () => small.hash('secret', given.signal)))
+    await expect(small.hash('secret')).rejects.toMatchObject({ code: 'over_capacity' })
+    given.abort()
+    const others = await Promise.all(Array.from({ length: 4 }, () => small.hash('secret')))
+    expect(others).toHaveLength(4)
+    const finished = (await outcomes).map(({ status }) => status === 'fulfilled')
+    // What the thread has got is finished: one job runs, and one is next.
+    expect(finished).toEqual([true, true, false, false, false, false])
+    await expect(small.hash('secret', given.signal)).rejects.toMatchObject({ kind: 'timeout' })
+  })
+
+  it('reports what fails in a thread, which lives on', async () => {
+    const jobs: string[] = []
+    const hasher = aHasher({ observe: (operation, phase) => jobs.push(`${operation} ${phase}`) })
+    await expect(hasher.verify(await hasher.hash('a'), undefined as never)).rejects.toThrow(
+      'must be of type string',
+    )
+    await expect(hasher.hash('secret')).resolves.toMatch(/^\$2/)
+    expect(jobs.at(-1)).toBe('hash completed')
+  })
+
   it('reports each job once when it is taken and once when it is done', async () => {
     const seen: string[] = []
     const counted = aHasher({ observe: (operation, phase) => seen.push(`${operation} ${phase}`) })

@@ -1,31 +1,34 @@
 import { availableParallelism } from 'node:os'
-import { Piscina } from 'piscina'
 import { authError } from '../errors/auth-error.js'
 import { BCRYPT_MAX_BYTES, type BcryptChoice } from './bcrypt.js'
 import { parseHash } from './hash-formats.js'
 import { type HashJob } from './hash-job.js'
+import { HashThreads } from './hash-threads.js'
 
-/** Hashes and checks passwords off the event loop. */
+/**
+ * Hashes and checks passwords off the event loop. All three throw `unavailable` while the queue is full, and `timeout` for
+ * a job whose signal was aborted before its turn came.
+ */
 export type PasswordHasher = {
-  /** A bcrypt hash of a password of at most 72 bytes. Throws `unavailable` while the queue is full. */
-  hash(password: string): Promise<string>
+  /** A bcrypt hash of a password of at most 72 bytes. */
+  hash(password: string, signal?: AbortSignal): Promise<string>
   /** Whether the password is the one that was hashed: bcrypt, argon2i/argon2id (PHC) or Firebase scrypt. */
-  verify(hash: string, password: string): Promise<boolean>
+  verify(hash: string, password: string, signal?: AbortSignal): Promise<boolean>
   /** Costs what `verify` costs and says nothing: for unknown users, so that timing does not tell them apart. */
-  verifyDummy(password: string): Promise<void>
+  verifyDummy(password: string, signal?: AbortSignal): Promise<void>
   /** True when the stored hash was not made with bcrypt at the configured cost. */
   needsRehash(hash: string): boolean
   close(): Promise<void>
 }
 
 export type PasswordHasherOptions = {
-  /** bcrypt cost of new hashes (contract section 7: 10). */
+  /** bcrypt cost of new hashes (docs/specification.md#passwords: 10). */
   cost?: number
   /** Worker threads; by default one for each core. */
   threads?: number
   /** Jobs that may wait for a thread; one more is refused with `unavailable`. By default 64 for each thread. */
   maxQueue?: number
-  /** Told when a job enters and when it ends, for the counters of 12.5. */
+  /** Told when a job enters and when it ends, for the counters. */
   observe?: (operation: HashJob['kind'], phase: 'submitted' | 'completed') => void
   /** `auto` takes the native implementation where it loads; the others are for tests and benchmarks. */
   bcrypt?: BcryptChoice
@@ -40,38 +43,36 @@ const RETRY_AFTER_SECONDS = 5
 export function createPasswordHasher(options: PasswordHasherOptions = {}): PasswordHasher {
   const { cost = DEFAULT_COST, threads = availableParallelism(), observe = () => undefined } = options
   const { maxQueue = threads * DEFAULT_QUEUE_PER_THREAD } = options
-  const pool = startPool(threads, options.bcrypt ?? 'auto')
+  const pool = new HashThreads(threads, options.bcrypt ?? 'auto')
   const dummyHash = `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
-  let pending = 0
 
-  async function run<Result>(job: HashJob): Promise<Result> {
-    // Counted here and not by the pool, which also holds back jobs while its threads are still starting.
-    if (pending >= threads + maxQueue) throw busy()
-    pending++
+  async function run<Result>(job: HashJob, signal: AbortSignal | undefined): Promise<Result> {
+    if (pool.pending >= threads + maxQueue) throw busy()
     observe(job.kind, 'submitted')
     try {
-      return (await pool.run(job)) as Result
+      return (await pool.run(job, signal)) as Result
+    } catch (error) {
+      throw signal?.aborted ? givenUp(error) : error
     } finally {
-      pending--
       observe(job.kind, 'completed')
     }
   }
 
   return {
-    async hash(password) {
+    async hash(password, signal) {
       if (Buffer.byteLength(password) > BCRYPT_MAX_BYTES)
         throw new RangeError('password longer than 72 bytes')
-      return run<string>({ kind: 'hash', password, cost })
+      return run<string>({ kind: 'hash', password, cost }, signal)
     },
-    verify: (hash, password) => run<boolean>({ kind: 'verify', hash, password }),
-    async verifyDummy(password) {
-      await run<boolean>({ kind: 'verify', hash: dummyHash, password })
+    verify: (hash, password, signal) => run<boolean>({ kind: 'verify', hash, password }, signal),
+    async verifyDummy(password, signal) {
+      await run<boolean>({ kind: 'verify', hash: dummyHash, password }, signal)
     },
     needsRehash(hash) {
       const format = parseHash(hash)
       return format?.algorithm !== 'bcrypt' || format.cost !== cost
     },
-    close: () => pool.destroy(),
+    close: () => pool.close(),
   }
 }
 
@@ -80,18 +81,5 @@ const busy = () =>
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   })
 
-function startPool(threads: number, bcrypt: BcryptChoice): Piscina<HashJob, string | boolean> {
-  // Run from source (tests, development) the worker is TypeScript too and needs a loader of its own.
-  const fromSource = import.meta.url.endsWith('.ts')
-  return new Piscina({
-    filename: new URL(fromSource ? './hash-worker.ts' : './hash-worker.js', import.meta.url).href,
-    // Imported, not required: Node aborts the process when a thread is ended while it requires an ES module.
-    execArgv: fromSource ? ['--import', 'tsx'] : ['--no-experimental-require-module'],
-    workerData: { bcrypt },
-    minThreads: threads,
-    maxThreads: threads,
-    // Requests that hash nothing keep their latency while every core hashes: the event loop's thread goes first.
-    // Only Linux has a priority for each thread; elsewhere this would slow the whole process.
-    niceIncrement: process.platform === 'linux' ? 10 : 0,
-  })
-}
+const givenUp = (cause: unknown) =>
+  authError('timeout', 'request_timeout', 'The request was given up before its turn came', { cause })

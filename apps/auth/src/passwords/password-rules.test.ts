@@ -7,7 +7,7 @@ const strict: PasswordRules = {
   requiredCharacters: ['abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', '0123456789', ':!'],
 }
 
-describe('checkPassword (contract section 7)', () => {
+describe('checkPassword (docs/specification.md#passwords)', () => {
   it.each([
     ['72 bytes', 'a'.repeat(72)],
     ['72 bytes in 36 characters', 'é'.repeat(36)],
@@ -45,7 +45,7 @@ describe('checkPassword (contract section 7)', () => {
   })
 })
 
-describe('randomPassword (contract section 7)', () => {
+describe('randomPassword (docs/specification.md#passwords)', () => {
   it('has at least 33 characters, meets the rules and fits bcrypt', () => {
     for (const rules of [simple, strict, { minLength: 60, requiredCharacters: ['ß', '🔑'] }]) {
       const password = randomPassword(rules)

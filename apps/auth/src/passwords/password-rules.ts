@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { BCRYPT_MAX_BYTES } from './bcrypt.js'
 
-/** Contract section 7. `requiredCharacters` are sets: a password has at least one character of each. */
+/** docs/specification.md#passwords. `requiredCharacters` are sets: a password has at least one character of each. */
 export type PasswordRules = { readonly minLength: number; readonly requiredCharacters: readonly string[] }
 
 export type WeakPasswordReason = 'length' | 'characters'

@@ -4,6 +4,7 @@ import { authError, invalid } from '../errors/auth-error.js'
 import { challengeOf } from '../flows/pkce.js'
 import { type OAuthFlowStore } from '../flows/oauth-flow-store.js'
 import { type TokenHashes } from '../one-time-tokens/one-time-token.js'
+import { type Live } from '../sessions/session.js'
 import { seal } from '../secrets/sealed-box.js'
 import { type Invitations } from './linking/invitations.js'
 import { type ConfiguredProvider, type ProviderRegistry } from './provider-registry.js'
@@ -13,7 +14,15 @@ export type AuthorizeRequest = {
   query: Readonly<Record<string, string>>
   redirectTo: string
   /** The user who adds a sign-in method. */
-  linkingTargetId: string | null
+  linkingTarget: Live | null
+}
+
+/** Where the browser goes on, and what it must come back with. */
+export type Departure = {
+  readonly url: string
+  readonly state: string
+  /** The provider comes back with a form that it posts. */
+  readonly posted: boolean
 }
 
 type Deps = {
@@ -26,19 +35,19 @@ type Deps = {
   now: () => Date
 }
 
-/** Ours, or not for callers to say (contract 1.17); compared in lower case. */
+/** Ours, or not for callers to say (docs/specification.md#providers); compared in lower case. */
 const RESERVED = new Set([
   ...['client_id', 'client_secret', 'redirect_uri', 'response_type', 'state', 'scope'],
   ...['code_challenge', 'code_challenge_method', 'code_verifier', 'response_mode'],
   ...['provider', 'scopes', 'redirect_to', 'invite_token', 'skip_http_redirect', 'workos_provider'],
 ])
 
-/** The way to a provider (contract 1.17). */
+/** The way to a provider (docs/specification.md#providers). */
 export class AuthorizeService {
   constructor(private readonly deps: Deps) {}
 
   /** Where to send the browser. The flow's row is stored before anybody goes there. */
-  async begin({ query, redirectTo, linkingTargetId }: AuthorizeRequest): Promise<string> {
+  async begin({ query, redirectTo, linkingTarget }: AuthorizeRequest): Promise<Departure> {
     const { registry } = this.deps
     const provider = registry.get(query['provider'] ?? '')
     const challenge = challengeOf(query)
@@ -49,7 +58,7 @@ export class AuthorizeService {
       challenge,
       referrer: redirectTo,
       inviteTokenHash: await this.#inviteHash(query['invite_token']),
-      linkingTargetId,
+      linkingTarget: linkingTarget && { userId: linkingTarget.user.id, sessionId: linkingTarget.session.id },
       emailOptional: provider.settings.emailOptional,
     }
     const outcome = await provider
@@ -69,7 +78,7 @@ export class AuthorizeService {
         throw authError('internal', 'unexpected_failure', 'The provider could not be reached', { cause })
       })
     if (outcome.kind !== 'redirect') throw new Error('a strategy without a redirect')
-    return outcome.url
+    return { url: outcome.url, state: flow.id, posted: parameters['response_mode'] === 'form_post' }
   }
 
   async #save(flow: Parameters<OAuthFlowStore['insert']>[1]): Promise<void> {

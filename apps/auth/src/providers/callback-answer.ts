@@ -13,16 +13,16 @@ export const redirect = (status: 302 | 303, location: string): Answer => ({
   headers: { Location: location, 'Cache-Control': 'no-store' },
 })
 
-/** Contract 1.18 steps 4 and 5. */
-export function successTarget(
+/** docs/specification.md#providers steps 4 and 5. */
+export async function successTarget(
   referrer: string,
   result: CallbackResult,
   accessTokens: AccessTokens,
   now: Date,
-): string {
+): Promise<string> {
   if (result.kind === 'code') return withQuery(referrer, { code: result.code })
   const { tokens, provider, signedIn } = result
-  const view = tokenView(accessTokens, signedIn, now)
+  const view = await tokenView(accessTokens, signedIn, now)
   return withFragment(referrer, {
     access_token: view.access_token,
     expires_at: String(view.expires_at),

@@ -36,15 +36,14 @@ type Deps = {
   now: () => Date
 }
 
-/** The way back from a provider (contract 1.18). */
+/** The way back from a provider (docs/specification.md#providers). */
 export class CallbackService {
   constructor(private readonly deps: Deps) {}
 
   /** Takes the flow of a state up. Throws `bad_oauth_callback`, `bad_oauth_state` or `flow_state_already_used`. */
-  async claim(state: string | undefined): Promise<OAuthFlow> {
+  async claim(state: string): Promise<OAuthFlow> {
     const { db, flows, flowLifeMs, now } = this.deps
-    if (state === undefined || state === '')
-      throw authError('invalid', 'bad_oauth_callback', 'OAuth state parameter missing')
+    if (state === '') throw authError('invalid', 'bad_oauth_callback', 'OAuth state parameter missing')
     const claim = isUuid(state) ? await flows.claim(db, state, now()) : { kind: 'unknown' as const }
     if (claim.kind === 'already_used')
       throw authError('invalid', 'flow_state_already_used', 'The OAuth state was used before')
@@ -154,7 +153,7 @@ export class CallbackService {
 }
 
 function purposeOf(flow: OAuthFlow, aud: string): Purpose {
-  if (flow.linkingTargetId !== null) return { kind: 'link', userId: flow.linkingTargetId }
+  if (flow.linkingTarget !== null) return { kind: 'link', ...flow.linkingTarget }
   if (flow.inviteTokenHash !== null) return { kind: 'accept_invite', tokenHash: flow.inviteTokenHash }
   return { kind: 'sign_in', aud }
 }

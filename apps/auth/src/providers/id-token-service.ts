@@ -28,7 +28,7 @@ export type IdTokenRules = {
   readonly siteUrl: string
 }
 
-/** A refusal in the words of OAuth (contract 2.4): always status 400, with `error` and `error_description`. */
+/** A refusal in the words of OAuth (docs/specification.md#oauth-errors): always status 400, with `error` and `error_description`. */
 export class OAuthRefusal extends Error {
   override name = 'OAuthRefusal'
 
@@ -60,10 +60,10 @@ type Expectation = {
   profile: (claims: JwtClaims) => ProviderProfile
 }
 
-/** Providers whose apps sign in with id tokens of their own (contract 1.6). */
+/** Providers whose apps sign in with id tokens of their own (docs/specification.md#tokens). */
 export const ID_TOKEN_PROVIDERS = ['apple', 'google', 'azure', 'facebook', 'keycloak', 'snapchat'] as const
 
-/** The id_token grant (contract 1.6). */
+/** The id_token grant (docs/specification.md#tokens). */
 export class IdTokenService {
   constructor(private readonly deps: Deps) {}
 
@@ -110,7 +110,7 @@ export class IdTokenService {
       // Facebook's apps cannot pass a nonce on.
       checkNonce: !settings.skipNonceCheck && name !== 'facebook',
       emailOptional: settings.emailOptional,
-      profile: (claims) => openId.profile(claims),
+      profile: (claims) => openId.profile(claims, settings),
     }
   }
 

@@ -1,29 +1,32 @@
 import { route, type Route } from '@signet/http'
-import { type Request } from 'express'
 import { authError } from '../errors/auth-error.js'
-import { type RedirectConfig } from '../redirects/redirects.js'
-import { referrerOf } from '../redirects/referrer.js'
-import { isMeantFor, type Bearer, type Caller } from '../requests/bearer.js'
+import { type Redirects } from '../redirects/redirects.js'
+import { isMeantFor } from '../requests/audiences.js'
+import { type Bearer, type Caller } from '../requests/bearer.js'
 import { docs, query } from '../requests/docs.js'
+import { narrowed } from '../requests/gates.js'
 import { type RequestGuard } from '../requests/request-guard.js'
 import { isUuid } from '../users/uuid.js'
 import { type AuthorizeService } from './authorize-service.js'
 import { redirect } from './callback-answer.js'
+import { type LinkConfirmation } from './link-confirmation.js'
 import { type IdentityService } from './identity-service.js'
 import { authorizeParameters, textsOf } from './provider-routes.js'
 
 type Deps = {
   authorizations: AuthorizeService
+  linkConfirmation: LinkConfirmation
   identities: IdentityService
   bearer: Bearer
   guard: RequestGuard
-  redirects: RedirectConfig
+  redirects: Redirects
   config: { manualLinkingEnabled: boolean }
 }
 
-/** Adding and removing ways to sign in (contract 1.19). */
+/** Adding and removing ways to sign in (docs/specification.md#identities). */
 export function identityRoutes({
   authorizations,
+  linkConfirmation,
   identities,
   bearer,
   guard,
@@ -31,12 +34,10 @@ export function identityRoutes({
   config,
 }: Deps): Route[] {
   const own = { tag: 'Account', security: 'user' } as const
-  const authenticateUser = bearer.user()
-  const authenticate = async (req: Request): Promise<Caller> => {
-    const caller = await authenticateUser(req)
+  const authenticate = narrowed(bearer.changeStrongly, (caller) => {
     requireManualLinking(config.manualLinkingEnabled)
     return caller
-  }
+  })
   return [
     route<Caller>({
       method: 'get',
@@ -53,10 +54,15 @@ export function identityRoutes({
       authenticate,
       async handle({ caller, req }) {
         const parameters = textsOf(req.query)
-        const url = await authorizations.begin({
+        const departure = await authorizations.begin({
           query: parameters,
-          redirectTo: referrerOf(req, redirects),
-          linkingTargetId: caller.user.id,
+          redirectTo: redirects.targetOf(req),
+          linkingTarget: caller,
+        })
+        const url = linkConfirmation.addressOf({
+          ...departure,
+          provider: parameters['provider'] ?? '',
+          account: caller.user.email ?? caller.user.phone ?? 'a guest',
         })
         return parameters['skip_http_redirect'] === 'true' ? { body: { url } } : redirect(302, url)
       },
@@ -75,7 +81,7 @@ export function identityRoutes({
         if (!isUuid(id)) throw authError('not_found', 'validation_failed', 'identity_id must be an UUID')
         if (!isMeantFor(caller.claims, caller.aud))
           throw authError('forbidden', 'unexpected_audience', "Token audience doesn't match request audience")
-        await identities.unlink(caller.user, id.toLowerCase(), guard.metaOf(req))
+        await identities.unlink(caller, id.toLowerCase(), guard.metaOf(req))
         return { body: {} }
       },
     }),

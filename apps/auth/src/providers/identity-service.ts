@@ -4,11 +4,14 @@ import { authError } from '../errors/auth-error.js'
 import { type Mailer } from '../mail/mailer.js'
 import { type OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import { type RequestMeta } from '../requests/request-meta.js'
+import { requireStrong, type SessionGate } from '../sessions/session-gate.js'
+import { type Live } from '../sessions/session.js'
 import { type IdentityStore } from '../users/identity-store.js'
 import { type UserChanges, type UserStore } from '../users/user-store.js'
-import { providersOf, type Identity, type User } from '../users/user.js'
+import { isProven, providersOf, type Identity, type User } from '../users/user.js'
 
 type Deps = {
+  gate: SessionGate
   users: UserStore
   identities: IdentityStore
   tokens: OneTimeTokenStore
@@ -18,14 +21,16 @@ type Deps = {
   now: () => Date
 }
 
-/** Taking a sign-in method away (contract 1.19). */
+/** Taking a sign-in method away (docs/specification.md#identities). */
 export class IdentityService {
   constructor(private readonly deps: Deps) {}
 
-  async unlink(caller: User, identityId: string, meta: RequestMeta): Promise<void> {
-    const { users, audit, mailer } = this.deps
-    const { user, identity } = await audit.transaction(meta, async (tx, record) => {
-      const locked = (await users.lockById(tx, caller.id)) ?? caller
+  async unlink(caller: Live, identityId: string, meta: RequestMeta): Promise<void> {
+    const { gate, audit, mailer } = this.deps
+    await audit.transaction(meta, async (tx, record) => {
+      const held = await gate.hold(tx, { userId: caller.user.id, sessionId: caller.session.id })
+      requireStrong(held)
+      const { user: locked } = held
       if (locked.identities.length <= 1)
         throw authError(
           'unprocessable',
@@ -41,20 +46,11 @@ export class IdentityService {
         provider: found.provider,
         provider_id: found.providerId,
       })
-      return { user: locked, identity: found }
+      // To the address of before: whoever lost a way in must hear of it.
+      const email = locked.email ?? ''
+      const variables = { email, provider: found.provider, data: locked.userMetadata }
+      await mailer.notify(tx, 'identity_unlinked_notification', email, variables, meta)
     })
-    // To the address of before: whoever lost a way in must hear of it.
-    const email = user.email ?? ''
-    await mailer.notify(
-      'identity_unlinked_notification',
-      email,
-      {
-        email,
-        provider: identity.provider,
-        data: user.userMetadata,
-      },
-      meta,
-    )
   }
 
   async #remove(tx: Tx, user: User, removed: Identity): Promise<void> {
@@ -68,7 +64,7 @@ export class IdentityService {
       ...(removed.provider === 'phone' ? { phone: null, phoneConfirmedAt: null } : {}),
       ...(isOrphaned ? this.#promoted(user, left) : {}),
     }
-    await users.update(tx, user.id, changes, now()).catch((error: unknown) => {
+    await users.update(tx, user.id, withoutUnprovenPassword(user, changes), now()).catch((error: unknown) => {
       if (!isUniqueViolation(error)) throw error
       throw authError(
         'unprocessable',
@@ -78,14 +74,20 @@ export class IdentityService {
     })
   }
 
-  /** The account takes the address of another identity: a verified one first, each time the oldest. */
+  /** The account takes the oldest verified address of another identity; one that nobody has proved is nobody's. */
   #promoted(user: User, left: readonly Identity[]): UserChanges {
-    const withEmail = left.filter(({ email }) => email !== null)
-    const verified = withEmail.find(({ identityData }) => identityData['email_verified'] === true)
-    const chosen = verified ?? withEmail[0]
-    const isConfirmed = verified !== undefined || this.deps.rules.autoconfirm
-    const confirmedAt =
-      chosen !== undefined && isConfirmed ? (user.emailConfirmedAt ?? this.deps.now()) : null
-    return { email: chosen?.email ?? null, emailConfirmedAt: confirmedAt }
+    const chosen = left.find(
+      ({ email, identityData }) =>
+        email !== null && (identityData['email_verified'] === true || this.deps.rules.autoconfirm),
+    )
+    if (chosen === undefined) return { email: null, emailConfirmedAt: null }
+    return { email: chosen.email, emailConfirmedAt: user.emailConfirmedAt ?? this.deps.now() }
   }
+}
+
+/** With the last proof of an address goes the password, which would open an account that is nobody's. */
+function withoutUnprovenPassword(user: User, changes: UserChanges): UserChanges {
+  const after = { ...user, ...changes }
+  const isOpen = !isProven(after) && (after.email !== null || after.phone !== null)
+  return isOpen ? { ...changes, passwordHash: null } : changes
 }

@@ -17,7 +17,7 @@ import { oauth2Strategy } from './strategies/oauth2.js'
 import { ProviderPassport, type StrategyOutcome } from './strategies/provider-passport.js'
 import { type StrategyOptions, type StrategyRequest } from './strategies/strategy.js'
 
-/** A provider that is switched on and fully configured. */
+/** A provider that is switched on. */
 export type ConfiguredProvider = {
   readonly name: Provider
   readonly definition: ProviderDefinition
@@ -36,7 +36,7 @@ type Deps = {
   allowPrivateUrls: boolean
 }
 
-/** The providers of contract 8.1 as they are configured. */
+/** The providers of docs/specification.md#providers as they are configured. */
 export class ProviderRegistry {
   readonly #passport = new ProviderPassport()
   readonly #names = new Map<string, Provider>()
@@ -47,8 +47,7 @@ export class ProviderRegistry {
       const definition: ProviderDefinition = definitions[provider]
       for (const name of [provider, ...(definition.aliases ?? [])]) this.#names.set(name, provider)
       const settings = this.settingsOf(provider)
-      if (settings.enabled && missingSettings(definition, settings).length === 0)
-        this.#configured.set(provider, this.#configure(provider, definition, settings))
+      if (settings.enabled) this.#configured.set(provider, this.#configure(provider, definition, settings))
     }
   }
 
@@ -56,9 +55,8 @@ export class ProviderRegistry {
   get(name: string): ConfiguredProvider {
     const known = this.#names.get(name.toLowerCase())
     if (known === undefined) throw invalid(`Unsupported provider: Provider ${name} could not be found`)
-    if (!this.deps.settings[known].enabled) throw invalid('Unsupported provider: provider is not enabled')
     const configured = this.#configured.get(known)
-    if (configured === undefined) throw invalid('Unsupported provider: missing OAuth settings')
+    if (configured === undefined) throw invalid('Unsupported provider: provider is not enabled')
     return configured
   }
 
@@ -73,18 +71,6 @@ export class ProviderRegistry {
     return [...this.#configured.values()]
       .filter(({ definition }) => definition.needsParameters !== true)
       .map(({ name }) => name)
-  }
-
-  /** What is switched on and refused for lack of settings; id tokens may be all that it is for. */
-  get incomplete(): readonly { provider: Provider; missing: readonly string[] }[] {
-    return providers
-      .filter((provider) => this.deps.settings[provider].enabled && !this.#configured.has(provider))
-      .map((provider) => ({
-        provider,
-        missing: missingSettings(definitions[provider], this.settingsOf(provider)).map(
-          (name) => `AUTH_EXTERNAL_${provider.toUpperCase()}_${name}`,
-        ),
-      }))
   }
 
   settingsOf(name: Provider): ProviderSettings {
@@ -151,17 +137,6 @@ export class ProviderRegistry {
     const { accessToken } = tokens
     return this.deps.idTokens.verify({ token, issuer, audiences: settings.clientIds, keysUrl, accessToken })
   }
-}
-
-function missingSettings(definition: ProviderDefinition, settings: ProviderSettings): string[] {
-  const { clientIds, secret, redirectUri, baseUrl } = settings
-  const present = {
-    CLIENT_ID: clientIds.length > 0,
-    SECRET: secret !== '',
-    REDIRECT_URI: redirectUri !== '',
-    URL: !definition.needsBaseUrl || baseUrl !== undefined,
-  }
-  return Object.entries(present).flatMap(([name, isThere]) => (isThere ? [] : [name]))
 }
 
 /** URLs of the provider, moved below the base URL where one is set. */

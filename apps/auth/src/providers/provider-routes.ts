@@ -1,8 +1,8 @@
 import { isAppError } from '@signet/errors'
 import { route, statusOf, type Answer, type RequestContext, type Route } from '@signet/http'
-import { type Request } from 'express'
-import { type RedirectConfig } from '../redirects/redirects.js'
-import { referrerOf } from '../redirects/referrer.js'
+import { type Request, type Response } from 'express'
+import { authError } from '../errors/auth-error.js'
+import { type Redirects } from '../redirects/redirects.js'
 import { type Bearer } from '../requests/bearer.js'
 import { docs, query } from '../requests/docs.js'
 import { type RequestGuard } from '../requests/request-guard.js'
@@ -15,6 +15,7 @@ import {
   stateErrorTarget,
   successTarget,
 } from './callback-answer.js'
+import { type FlowCookies } from './flow-cookies.js'
 import { type CallbackParameters, type CallbackService } from './callback-service.js'
 
 type Deps = {
@@ -23,7 +24,8 @@ type Deps = {
   accessTokens: AccessTokens
   bearer: Bearer
   guard: RequestGuard
-  redirects: RedirectConfig
+  redirects: Redirects
+  flowCookies: FlowCookies
   now: () => Date
 }
 
@@ -37,9 +39,9 @@ export const authorizeParameters = [
   query('code_challenge_method', '`s256` or `plain`.'),
 ]
 
-/** Sign-in through external providers (contract 1.17 and 1.18). */
+/** Sign-in through external providers (docs/specification.md#providers). */
 export function providerRoutes(deps: Deps): Route[] {
-  const { authorizations, redirects } = deps
+  const { authorizations, redirects, flowCookies } = deps
   const back = {
     status: 302,
     description: 'To the site: with a session in the fragment, a code, or an error',
@@ -54,13 +56,15 @@ export function providerRoutes(deps: Deps): Route[] {
         answer: { status: 302, description: 'To the provider' },
         errors: [400, 404],
       }),
-      async handle({ req }) {
+      async handle({ req, res }) {
         const request = {
           query: textsOf(req.query),
-          redirectTo: referrerOf(req, redirects),
-          linkingTargetId: null,
+          redirectTo: redirects.targetOf(req),
+          linkingTarget: null,
         }
-        return redirect(302, await authorizations.begin(request))
+        const departure = await authorizations.begin(request)
+        flowCookies.give(res, departure)
+        return redirect(302, departure.url)
       },
     }),
     route({
@@ -74,30 +78,34 @@ export function providerRoutes(deps: Deps): Route[] {
         ],
         answer: back,
       }),
-      handle: ({ req, context }) => comeBack(deps, textsOf(req.query), req, context),
+      handle: ({ req, res, context }) => comeBack(deps, textsOf(req.query), { req, res, context }),
     }),
     route<undefined, Record<string, unknown>>({
       method: 'post',
       path: '/callback',
       docs: docs('Come back from a provider that posts a form', { tag: 'Sign-in', answer: back }),
       body: { as: 'form', maxBytes: MAX_FORM_BYTES, optional: true },
-      handle: ({ req, body, context }) => comeBack(deps, textsOf(body), req, context),
+      handle: ({ req, res, body, context }) => comeBack(deps, textsOf(body), { req, res, context }),
     }),
   ]
 }
 
 async function comeBack(
-  { callbacks, accessTokens, bearer, guard, redirects, now }: Deps,
+  { callbacks, accessTokens, bearer, guard, redirects, flowCookies, now }: Deps,
   parameters: CallbackParameters,
-  req: Request,
-  context: RequestContext,
+  { req, res, context }: { req: Request; res: Response; context: RequestContext },
 ): Promise<Answer> {
-  const flow = await callbacks.claim(parameters['state']).catch((error: unknown) => {
+  const { state = '' } = parameters
+  // Asked before the flow is taken up, so that nobody can end the sign-in of somebody else.
+  const began = state === '' || flowCookies.has(req, state)
+  if (!began) return redirect(303, stateErrorTarget(redirects.siteUrl, begunElsewhere()))
+  const flow = await callbacks.claim(state).catch((error: unknown) => {
     if (isAppError(error) && statusOf(error) < 500)
       return redirect(303, stateErrorTarget(redirects.siteUrl, error))
     throw error
   })
   if (!('id' in flow)) return flow
+  flowCookies.take(res, state)
   const { error = parameters['denied'] === undefined ? '' : 'access_denied' } = parameters
   if (error !== '') {
     await callbacks.abandon(flow)
@@ -106,7 +114,7 @@ async function comeBack(
   try {
     const aud = await bearer.audience(req)
     const result = await callbacks.complete(flow, parameters, aud, guard.metaOf(req))
-    return redirect(302, successTarget(flow.referrer, result, accessTokens, now()))
+    return redirect(302, await successTarget(flow.referrer, result, accessTokens, now()))
   } catch (failure) {
     // Answered as a redirect, so it never gets to the handler that logs faults.
     if (!isAppError(failure) || statusOf(failure) >= 500)
@@ -117,6 +125,9 @@ async function comeBack(
     return redirect(302, errorTarget(flow.referrer, failure))
   }
 }
+
+const begunElsewhere = () =>
+  authError('invalid', 'bad_oauth_state', 'This sign-in was not begun in this browser, or too long ago')
 
 /** The first value of each parameter that is text. */
 export function textsOf(values: Readonly<Record<string, unknown>>): Record<string, string> {

@@ -1,7 +1,7 @@
 import { type JwtClaims } from '@signet/jwt'
 import { type JsonObject } from '../users/user.js'
 
-/** Settings of one provider (contract 8.1). */
+/** Settings of one provider (docs/specification.md#providers). */
 export type ProviderSettings = {
   readonly enabled: boolean
   /** The first is used, all are accepted as audience of id tokens. */
@@ -16,7 +16,7 @@ export type ProviderSettings = {
 
 export type ProviderEmail = { email: string; verified: boolean; primary: boolean }
 
-/** What a provider says about a person, in the words of contract 8.2. */
+/** What a provider says about a person, in the words of docs/specification.md#identity-data. */
 export type ProviderProfile = {
   subject: string
   /** In the order of the provider. */
@@ -69,7 +69,7 @@ export type OpenIdRules = {
   isIssuer(issuer: string, settings: ProviderSettings): boolean
   /** Where the keys are, for issuers without a discovery document of their own. */
   keysUrl?(endpoint: Endpoint): string
-  profile(claims: JwtClaims): ProviderProfile
+  profile(claims: JwtClaims, settings: ProviderSettings): ProviderProfile
 }
 
 /** For operators; docs/providers.md is made of it. */

@@ -14,6 +14,8 @@ import { type SecretMessages } from '../one-time-tokens/secret-messages.js'
 import { type TokenIssuer } from '../one-time-tokens/token-issuer.js'
 import { type Outbound } from '../outbound/outbound.js'
 import { type DerivedKeys } from '../secrets/derived-keys.js'
+import { type AddressProofs } from '../proofs/address-proofs.js'
+import { type SessionGate } from '../sessions/session-gate.js'
 import { type SessionService } from '../sessions/session-service.js'
 import { type Stores } from '../stores.js'
 import { type Confirmations } from '../users/confirmations.js'
@@ -38,7 +40,9 @@ type Parts = {
   audit: AuditLog
   mailer: Mailer
   sessions: SessionService
+  gate: SessionGate
   confirmations: Confirmations
+  proofs: AddressProofs
   issuer: TokenIssuer
   messages: SecretMessages
   hashes: TokenHashes
@@ -58,18 +62,21 @@ export function createProviderServices(parts: Parts) {
     idTokens,
     allowPrivateUrls: config.allowPrivateProviderUrls,
   })
-  const externals = new ExternalIdentities({ users, identities, tokens, sessions: stores.sessions, now })
+  const externals = new ExternalIdentities({ users, identities, proofs: parts.proofs, confirmations, now })
   const { intervalMs } = intervalRules(config)
   const requests = new ConfirmationRequests({
     issuer: parts.issuer,
+    signUps: stores.pendingSignUps,
+    users,
     messages: parts.messages,
     intervalMs: intervalMs.email,
+    now,
   })
   const invitations = new Invitations({ tokens, lifeMs: config.mailerOtpExp, now })
   const linked = { users, identities, externals, confirmations, requests, now }
   const signIns = new ExternalSignIn({
     linking: new AccountLinking({ ...linked, rules: linkingRules(config) }),
-    targeted: new TargetedLinking({ ...linked, tokens, invitations }),
+    targeted: new TargetedLinking({ ...linked, proofs: parts.proofs, gate: parts.gate, tokens, invitations }),
     requests,
     audit,
     mailer,
@@ -105,6 +112,7 @@ export function createProviderServices(parts: Parts) {
       rules: idTokenRules(config),
     }),
     identities: new IdentityService({
+      gate: parts.gate,
       users,
       identities,
       tokens,

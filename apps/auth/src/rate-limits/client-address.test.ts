@@ -1,6 +1,6 @@
 import { type Request } from 'express'
 import { describe, expect, it } from '@jest/globals'
-import { clientIp, clientKey, type ClientAddressConfig } from './client-address.js'
+import { clientIp, clientOf, type ClientAddressConfig } from './client-address.js'
 
 const off: ClientAddressConfig = {
   forwardedForEnabled: false,
@@ -15,35 +15,43 @@ function aRequest(headers: Record<string, string> = {}, remoteAddress = '192.0.2
   return { get, socket: { remoteAddress } } as unknown as Request
 }
 
-describe('clientKey (contract 12.1)', () => {
+describe('clientOf', () => {
   it('is the first forwarded address where that is switched on', () => {
     const req = aRequest({ 'x-forwarded-for': ' 198.51.100.7 , 10.0.0.1', 'my-client': 'other' })
-    expect(clientKey(req, { ...forwarded, rateLimitHeader: 'My-Client' })).toBe('198.51.100.7')
+    const config = { ...forwarded, rateLimitHeader: 'My-Client' }
+    expect(clientOf(req, config)).toEqual({ key: '198.51.100.7', shared: false })
   })
 
-  it('reads the header of the platform', () => {
+  it('reads the header of the platform, and counts IPv6 by its network', () => {
     const config = { ...forwarded, forwardedForHeader: 'CF-Connecting-IP' }
-    expect(clientKey(aRequest({ 'cf-connecting-ip': '2001:db8::1' }), config)).toBe('2001:db8::1')
+    expect(clientOf(aRequest({ 'cf-connecting-ip': '2001:db8::1' }), config).key).toBe('2001:db8:0:0::/64')
   })
 
   it.each(['', 'unknown', '300.1.1.1', 'evil, 198.51.100.7'])('passes over a forwarded %j', (value) => {
     const req = aRequest({ 'x-forwarded-for': value, 'my-client': 'fallback' })
-    expect(clientKey(req, { ...forwarded, rateLimitHeader: 'My-Client' })).toBe('fallback')
-    expect(clientKey(req, forwarded)).toBeUndefined()
+    expect(clientOf(req, { ...forwarded, rateLimitHeader: 'My-Client' }).key).toBe('fallback')
+    expect(clientOf(req, forwarded).key).toBe('192.0.2.99')
   })
 
   it('is the first, trimmed part of the named header otherwise', () => {
-    expect(clientKey(aRequest({ 'my-client': ' abc , def' }), named)).toBe('abc')
-    expect(clientKey(aRequest({ 'my-client': ' ,def' }), named)).toBeUndefined()
-    expect(clientKey(aRequest({ 'my-client': 'x'.repeat(5000) }), named)).toHaveLength(128)
+    expect(clientOf(aRequest({ 'my-client': ' abc , def' }), named)).toEqual({ key: 'abc', shared: false })
+    expect(clientOf(aRequest({ 'my-client': ' ,def' }), named).key).toBe('192.0.2.99')
+    expect(clientOf(aRequest({ 'my-client': 'x'.repeat(5000) }), named).key).toHaveLength(128)
+    expect(clientOf(aRequest({ 'my-client': '::FFFF:c000:201' }), named).key).toBe('192.0.2.1')
   })
 
-  it('is nothing when neither is configured', () => {
-    expect(clientKey(aRequest({ 'x-forwarded-for': '198.51.100.7' }), off)).toBeUndefined()
+  it('is the socket when neither is configured', () => {
+    const req = aRequest({ 'x-forwarded-for': '198.51.100.7' })
+    expect(clientOf(req, off)).toEqual({ key: '192.0.2.99', shared: false })
+  })
+
+  it.each(['127.0.0.1', '::ffff:10.0.0.1', 'fd00::1'])('may stand for many at %s', (address) => {
+    expect(clientOf(aRequest({}, address), off).shared).toBe(true)
+    expect(clientOf(aRequest({ 'x-forwarded-for': address }, address), forwarded).shared).toBe(false)
   })
 })
 
-describe('clientIp (contract 12.1)', () => {
+describe('clientIp', () => {
   it('is the address of the socket: forwarded headers are not believed', () => {
     expect(clientIp(aRequest({ 'x-forwarded-for': '198.51.100.7' }), off)).toBe('192.0.2.99')
     expect(clientIp(aRequest({ 'my-client': '198.51.100.7' }), named)).toBe('192.0.2.99')

@@ -1,7 +1,7 @@
-import { isIP } from 'node:net'
 import { type Request } from 'express'
+import { canonicalAddress, isPrivateAddress, networkOf } from './network.js'
 
-/** How the caller's address is known (contract 12.1). */
+/** How the caller's address is known. */
 export type ClientAddressConfig = {
   /** AUTH_SECURITY_FORWARDED_FOR_ENABLED and _HEADER. */
   forwardedForEnabled: boolean
@@ -10,28 +10,45 @@ export type ClientAddressConfig = {
   rateLimitHeader: string | undefined
 }
 
+/** What requests and failures are counted by. */
+export type Client = {
+  /** The network of the address (see `networkOf`), or what AUTH_RATE_LIMIT_HEADER says. */
+  readonly key: string
+  /** A private address and no header: perhaps a proxy that stands for everybody. */
+  readonly shared: boolean
+}
+
 const MAX_KEY_LENGTH = 128
 
 /** Who is asking, for sessions, audit, CAPTCHA and factors. Forwarded headers count only where they are switched on. */
 export const clientIp = (req: Request, config: ClientAddressConfig): string =>
-  forwardedAddress(req, config) ?? unmapped(req.socket.remoteAddress ?? '')
+  forwardedAddress(req, config) ?? socketAddress(req)
 
-/** What requests are counted by; undefined where nothing is configured that tells clients apart. */
-export function clientKey(req: Request, config: ClientAddressConfig): string | undefined {
+/** What requests are counted by: the forwarded address, else the header that the operator named, else the socket. */
+export function clientOf(req: Request, config: ClientAddressConfig): Client {
+  const forwarded = forwardedAddress(req, config)
+  if (forwarded !== undefined) return { key: networkOf(forwarded), shared: false }
   const named = config.rateLimitHeader === undefined ? undefined : firstOf(req.get(config.rateLimitHeader))
-  return forwardedAddress(req, config) ?? named?.slice(0, MAX_KEY_LENGTH)
+  if (named !== undefined) return { key: keyOf(named), shared: false }
+  const address = socketAddress(req)
+  return { key: networkOf(address), shared: address === '' || isPrivateAddress(address) }
+}
+
+/** A header may hold anything that tells clients apart; an address counts by its network, however it is written. */
+function keyOf(named: string): string {
+  const address = canonicalAddress(named)
+  return address === undefined ? named.slice(0, MAX_KEY_LENGTH) : networkOf(address)
 }
 
 function forwardedAddress(req: Request, config: ClientAddressConfig): string | undefined {
   if (!config.forwardedForEnabled) return undefined
-  const first = unmapped(firstOf(req.get(config.forwardedForHeader)) ?? '')
-  return isIP(first) === 0 ? undefined : first
+  return canonicalAddress(firstOf(req.get(config.forwardedForHeader)) ?? '')
 }
+
+/** Empty when the connection is gone already. */
+const socketAddress = (req: Request): string => canonicalAddress(req.socket.remoteAddress ?? '') ?? ''
 
 function firstOf(header: string | undefined): string | undefined {
   const first = header?.split(',', 1)[0]?.trim()
   return first === '' ? undefined : first
 }
-
-/** An IPv4 client of a dual-stack socket shows up as `::ffff:192.0.2.1`. */
-const unmapped = (address: string) => address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '')

@@ -12,13 +12,15 @@ afterEach(async () => {
 
 const defaults: RateLimitConfig = {
   tokenRefresh: 150,
+  failedSignIns: 30,
+  sharedAddressFactor: 10,
   verify: 30,
   otp: 30,
   anonymousUsers: 30,
   mfaChallengeAndVerify: 15,
-  emailSent: { amount: 30 },
-  smsSent: { amount: 30 },
 }
+
+const client = (key: string, shared = false) => ({ key, shared })
 
 function setUp(config: Partial<RateLimitConfig> = {}, redisUrl?: string) {
   const lines: string[] = []
@@ -45,7 +47,7 @@ async function burst(consume: () => Promise<void>): Promise<{ taken: number; ref
   return { taken: Infinity, refusal: undefined }
 }
 
-describe('rate limits by client (contract 12.1)', () => {
+describe('rate limits by client (docs/specification.md#rate-limits)', () => {
   const MINUTE = 60_000
   it.each<[string, (limits: RateLimits) => KeyedLimit, number, number]>([
     ['token: 150 in 5 minutes', (limits) => limits.token, 2 * MINUTE, 60],
@@ -56,7 +58,7 @@ describe('rate limits by client (contract 12.1)', () => {
     ['factor verify: 15 in 1 minute', (limits) => limits.mfaVerify, MINUTE, 15],
   ])('%s, after a burst of 30', async (_name, pick, afterMs, more) => {
     const { limits, clock } = setUp()
-    const consume = () => pick(limits).consume('192.0.2.1', META.requestId)
+    const consume = () => pick(limits).consume(client('192.0.2.1'), META.requestId)
     const first = await burst(consume)
     expect(first.taken).toBe(30)
     expect(first.refusal).toMatchObject({ kind: 'limited', code: 'over_request_rate_limit' })
@@ -67,65 +69,48 @@ describe('rate limits by client (contract 12.1)', () => {
 
   it('keeps a bucket for each endpoint and for each client', async () => {
     const { limits } = setUp()
-    await burst(() => limits.otp('/signup').consume('192.0.2.1', META.requestId))
-    await expect(limits.otp('/signup').consume('192.0.2.1', META.requestId)).rejects.toThrow()
-    await expect(limits.otp('/recover').consume('192.0.2.1', META.requestId)).resolves.toBeUndefined()
-    await expect(limits.otp('/signup').consume('192.0.2.2', META.requestId)).resolves.toBeUndefined()
-    await expect(limits.mfaVerify.consume('192.0.2.1', META.requestId)).resolves.toBeUndefined()
+    await burst(() => limits.otp('/signup').consume(client('192.0.2.1'), META.requestId))
+    await expect(limits.otp('/signup').consume(client('192.0.2.1'), META.requestId)).rejects.toThrow()
+    await expect(limits.otp('/recover').consume(client('192.0.2.1'), META.requestId)).resolves.toBeUndefined()
+    await expect(limits.otp('/signup').consume(client('192.0.2.2'), META.requestId)).resolves.toBeUndefined()
+    await expect(limits.mfaVerify.consume(client('192.0.2.1'), META.requestId)).resolves.toBeUndefined()
   })
 
-  it('does not limit where nothing tells clients apart, and warns once', async () => {
-    const { limits, lines } = setUp({ otp: 1 })
-    for (let request = 0; request < 50; request++) await limits.otp('/otp').consume(undefined, META.requestId)
-    expect(lines.filter((line) => line.includes('not limited by client'))).toHaveLength(1)
+  it('allows more to an address that may be a proxy for many, and says how to tell them apart once', async () => {
+    const { limits, lines } = setUp()
+    const consume = () => limits.otp('/otp').consume(client('10.0.0.1', true), META.requestId)
+    expect((await burst(consume)).taken).toBe(300)
+    await expect(consume()).rejects.toThrow()
+    expect(lines.filter((line) => line.includes('AUTH_SECURITY_FORWARDED_FOR_ENABLED'))).toHaveLength(1)
+  })
+
+  it('counts failures, not what was none after all', async () => {
+    const { limits } = setUp()
+    const at = client('192.0.2.1')
+    for (let attempt = 0; attempt < 100; attempt++) {
+      expect(await limits.failedSignIns.take(at)).toBe(0)
+      await limits.failedSignIns.putBack(at)
+    }
+    const waits = await Promise.all(Array.from({ length: 50 }, () => limits.failedSignIns.take(at)))
+    expect(waits.filter((waitMs) => waitMs === 0)).toHaveLength(30)
   })
 
   it('allows nothing at 0', async () => {
     const { limits } = setUp({ verify: 0 })
-    await expect(limits.verify.consume('192.0.2.1', META.requestId)).rejects.toMatchObject({
+    await expect(limits.verify.consume(client('192.0.2.1'), META.requestId)).rejects.toMatchObject({
       code: 'over_request_rate_limit',
     })
   })
 })
 
-describe.each([
-  ['mail', 'emailSent', 'over_email_send_rate_limit'],
-  ['sms', 'smsSent', 'over_sms_send_rate_limit'],
-] as const)('%s quota (contract 12.1)', (name, setting, code) => {
-  it('is a fixed window of an hour for a plain number', async () => {
-    const { limits } = setUp({ [setting]: { amount: 5 } })
-    const { taken, refusal } = await burst(() => limits[name].consume(META))
-    expect(taken).toBe(5)
-    expect(refusal).toMatchObject({ kind: 'limited', code })
-  })
-
-  it('is a bucket for n/d', async () => {
-    const { limits, clock } = setUp({ [setting]: { amount: 3, everyMs: 60_000 } })
-    const { taken, refusal } = await burst(() => limits[name].consume(META))
-    expect(taken).toBe(3)
-    expect(refusal).toMatchObject({ code, retryAfterSeconds: 60 })
-    clock.advance(120_000)
-    expect((await burst(() => limits[name].consume(META))).taken).toBe(2)
-  })
-
-  it('allows nothing at 0 and everything while it is not counted', async () => {
-    await expect(setUp({ [setting]: { amount: 0 } }).limits[name].consume(META)).rejects.toMatchObject({
-      code,
-    })
-    expect((await burst(() => setUp({ [setting]: undefined }).limits[name].consume(META))).taken).toBe(
-      Infinity,
-    )
-  })
-})
-
 describe('rate limits in Redis', () => {
-  const client = () => `client-${Math.random()}`
+  const anyClient = () => client(`client-${Math.random()}`)
 
   it('are shared by replicas', async () => {
     const { url } = testRedis()
     const [one, two] = [setUp({}, url), setUp({}, url)]
     for (const { redis } of [one, two]) await waitFor(() => redis?.status === 'ready')
-    const key = client()
+    const key = anyClient()
     const { taken } = await burst(() => one.limits.verify.consume(key, META.requestId))
     const { taken: more } = await burst(() => two.limits.verify.consume(key, META.requestId))
     expect(taken + more).toBeLessThanOrEqual(31)
@@ -137,7 +122,7 @@ describe('rate limits in Redis', () => {
     cleanups.push(() => server.remove())
     const { limits, lines, redis } = setUp({}, server.url)
     await waitFor(() => redis?.status === 'ready')
-    const key = client()
+    const key = anyClient()
     await limits.verify.consume(key, META.requestId)
     await server.kill('SIGKILL')
     expect((await burst(() => limits.verify.consume(key, META.requestId))).taken).toBe(30)

@@ -1,47 +1,43 @@
-import { createRateLimit } from '@signet/http'
 import { type Logger } from '@signet/telemetry'
 import { type Redis } from 'ioredis'
 import { authError } from '../errors/auth-error.js'
-import { type RequestMeta } from '../requests/request-meta.js'
+import { type Client } from './client-address.js'
 import { memoryBucket, redisBucket, type BucketShape, type TakeToken } from './token-bucket.js'
 
-export type GlobalLimit = {
-  /** Counts one, or throws `limited` with the seconds to wait. */
-  consume(meta: RequestMeta): Promise<void>
-  /** Throws like `consume`, and counts nothing. */
-  check(meta: RequestMeta): Promise<void>
-}
-/** Counts for each key; no key (see `clientKey`) means no limit. */
-export type KeyedLimit = { consume(key: string | undefined, requestId: string): Promise<void> }
+/** Counts for each client. */
+export type KeyedLimit = { consume(client: Client, requestId: string): Promise<void> }
 
-/** One limiter for each bucket of contract 12.1. */
+/** A limit on failures that holds against parallel attempts: each is taken for one until `putBack` says it was none. */
+export type FailureLimit = {
+  /** 0 when there was one left, else the milliseconds until there is. */
+  take(client: Client): Promise<number>
+  putBack(client: Client): Promise<void>
+}
+
+/** One limiter for each bucket of docs/specification.md#rate-limits. */
 export type RateLimits = {
   token: KeyedLimit
   verify: KeyedLimit
   /** A bucket for each endpoint, e.g. `otp('/signup')`. */
   otp(endpoint: OtpEndpoint): KeyedLimit
   anonymous: KeyedLimit
+  failedSignIns: FailureLimit
   mfaChallenge: KeyedLimit
   mfaVerify: KeyedLimit
-  mail: GlobalLimit
-  sms: GlobalLimit
 }
 
 export type OtpEndpoint = '/signup' | '/recover' | '/resend' | '/magiclink' | '/otp' | '/user'
 
-/** `n` per hour in a fixed window, or (`n/d`) a bucket of n that gains one each d. */
-export type SendQuota = { amount: number; everyMs?: number | undefined }
-
 export type RateLimitConfig = {
   /** Requests per 5 minutes, except anonymous (1 hour) and mfa (1 minute). 0 allows none. */
   tokenRefresh: number
+  failedSignIns: number
   verify: number
   otp: number
   anonymousUsers: number
   mfaChallengeAndVerify: number
-  /** Undefined while nothing is counted (AUTH_MAILER_AUTOCONFIRM, AUTH_SMS_AUTOCONFIRM). */
-  emailSent: SendQuota | undefined
-  smsSent: SendQuota | undefined
+  /** How many times as much a shared client (see `Client`) may do. */
+  sharedAddressFactor: number
 }
 
 type Deps = {
@@ -49,8 +45,6 @@ type Deps = {
   /** Shared counts (AUTH_RATE_LIMIT_REDIS_URL, see `connectLimitRedis`); without it each process counts for itself. */
   redis?: Redis | undefined
   now?: () => Date
-  /** Told about each mail that the quota refuses, for the counters of 12.5. */
-  onMailRefused?: (meta: RequestMeta) => void
 }
 
 const MINUTE_MS = 60_000
@@ -59,20 +53,29 @@ const BURST = 30
 
 export function createRateLimits(config: RateLimitConfig, deps: Deps): RateLimits {
   const warnOnce = once((requestId: string) =>
-    deps.log.warn('requests are not limited by client: no header tells clients apart', {
-      request_id: requestId,
-    }),
+    deps.log.warn(
+      'requests from a private address are limited as those of one client: if it is a proxy, see AUTH_SECURITY_FORWARDED_FOR_ENABLED',
+      { request_id: requestId },
+    ),
   )
+  const byClient = (name: string, requests: number, windowMs: number) => {
+    const shape = (factor: number) => ({ capacity: BURST * factor, everyMs: windowMs / (requests * factor) })
+    const take = takeFrom(name, shape(1), deps)
+    const takeShared = takeFrom(`${name}:shared`, shape(config.sharedAddressFactor), deps)
+    return ({ key, shared }: Client, how?: 'put back') => (shared ? takeShared : take)(key, how)
+  }
   const keyed = (name: string, requests: number, windowMs: number): KeyedLimit => {
-    const take = takeFrom(name, { capacity: BURST, everyMs: windowMs / requests }, deps)
+    const take = byClient(name, requests, windowMs)
     return {
-      async consume(key, requestId) {
-        if (key === undefined) return warnOnce(requestId)
-        const waitMs = requests === 0 ? windowMs : await take(key)
-        if (waitMs > 0) throw refusal('over_request_rate_limit', 'Request rate limit reached', waitMs)
+      async consume(client, requestId) {
+        const waitMs = requests === 0 ? windowMs : await take(client)
+        if (waitMs === 0) return
+        if (client.shared) warnOnce(requestId)
+        throw refusal('over_request_rate_limit', 'Request rate limit reached', waitMs)
       },
     }
   }
+  const takeFailure = byClient('failed-sign-ins', config.failedSignIns, 5 * MINUTE_MS)
   const otp = Object.fromEntries(
     (['/signup', '/recover', '/resend', '/magiclink', '/otp', '/user'] as const).map((endpoint) => [
       endpoint,
@@ -84,43 +87,12 @@ export function createRateLimits(config: RateLimitConfig, deps: Deps): RateLimit
     verify: keyed('verify', config.verify, 5 * MINUTE_MS),
     otp: (endpoint) => otp[endpoint],
     anonymous: keyed('anonymous', config.anonymousUsers, HOUR_MS),
+    failedSignIns: {
+      take: (client) => takeFailure(client),
+      putBack: async (client) => void (await takeFailure(client, 'put back')),
+    },
     mfaChallenge: keyed('mfa-challenge', config.mfaChallengeAndVerify, MINUTE_MS),
     mfaVerify: keyed('mfa-verify', config.mfaChallengeAndVerify, MINUTE_MS),
-    mail: telling(quota('mail', config.emailSent, 'over_email_send_rate_limit', deps), deps.onMailRefused),
-    sms: quota('sms', config.smsSent, 'over_sms_send_rate_limit', deps),
-  }
-}
-
-type QuotaCode = 'over_email_send_rate_limit' | 'over_sms_send_rate_limit'
-
-/** What the whole server may send, whoever asked for it. */
-function quota(name: string, sent: SendQuota | undefined, code: QuotaCode, deps: Deps): GlobalLimit {
-  const message = name === 'mail' ? 'Email rate limit exceeded' : 'SMS rate limit exceeded'
-  const always = (verdict: () => Promise<void>) => ({ consume: verdict, check: verdict })
-  if (sent === undefined) return always(() => Promise.resolve())
-  const { amount, everyMs } = sent
-  if (amount === 0) return always(() => Promise.reject(refusal(code, message, everyMs ?? HOUR_MS)))
-  if (everyMs === undefined) {
-    const windowSeconds = HOUR_MS / 1000
-    const limit = createRateLimit({ name, points: amount, windowSeconds, redis: deps.redis, code, message })
-    return { consume: () => limit.consume('all'), check: () => limit.check('all') }
-  }
-  const take = takeFrom(name, { capacity: amount, everyMs }, deps)
-  const ask = async (how?: 'look') => {
-    const waitMs = await take('all', how)
-    if (waitMs > 0) throw refusal(code, message, waitMs)
-  }
-  return { consume: () => ask(), check: () => ask('look') }
-}
-
-function telling(limit: GlobalLimit, onRefused: Deps['onMailRefused']): GlobalLimit {
-  const tellOf = (meta: RequestMeta) => (error: unknown) => {
-    onRefused?.(meta)
-    throw error
-  }
-  return {
-    consume: (meta) => limit.consume(meta).catch(tellOf(meta)),
-    check: (meta) => limit.check(meta).catch(tellOf(meta)),
   }
 }
 
@@ -132,7 +104,7 @@ function takeFrom(name: string, shape: BucketShape, { redis, now = () => new Dat
   return (key, how) => shared(key, how).catch(() => memory(key, how))
 }
 
-const refusal = (code: QuotaCode | 'over_request_rate_limit', message: string, waitMs: number) =>
+const refusal = (code: 'over_request_rate_limit', message: string, waitMs: number) =>
   authError('limited', code, message, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
 
 function once<T>(work: (value: T) => void): (value: T) => void {

@@ -45,6 +45,19 @@ describe.each(Object.entries(implementations))('token bucket in %s', (_name, mak
     expect(waits.filter((waitMs) => waitMs === 0)).toHaveLength(10)
   })
 
+  it('takes back what was not used', async () => {
+    const take = make(slow)
+    for (let round = 0; round < 10; round++) {
+      await expect(take('a')).resolves.toBe(0)
+      await take('a', 'put back')
+    }
+    for (let taken = 0; taken < 3; taken++) await expect(take('a')).resolves.toBe(0)
+    expect(await take('a')).toBeGreaterThan(0)
+    await take('b', 'put back')
+    for (let taken = 0; taken < 3; taken++) await expect(take('b')).resolves.toBe(0)
+    expect(await take('b')).toBeGreaterThan(0)
+  })
+
   it('gains one token after the time it named', async () => {
     const take = make({ capacity: 2, everyMs: 300 })
     await take('a')

@@ -3,8 +3,11 @@ import { type Redis } from 'ioredis'
 /** A bucket of `capacity` tokens that gains one every `everyMs`. Windows cannot express this: they forget at once. */
 export type BucketShape = { capacity: number; everyMs: number }
 
-/** Takes one token of `key`, or only looks for one: 0 when there was one, else the milliseconds until there is. */
-export type TakeToken = (key: string, how?: 'look') => Promise<number>
+/**
+ * Takes one token of `key`: 0 when there was one, else the milliseconds until there is. `look` takes none, and `put back`
+ * returns one that was taken.
+ */
+export type TakeToken = (key: string, how?: 'look' | 'put back') => Promise<number>
 
 /** Above this many clients the memory forgets the tenth of them that was not seen for longest. */
 const MAX_KEYS = 50_000
@@ -17,6 +20,11 @@ export function memoryBucket({ capacity, everyMs }: BucketShape, now: () => Date
   const fullAt = new Map<string, number>()
   return (key, how) => {
     const time = now().getTime()
+    if (how === 'put back') {
+      const full = fullAt.get(key)
+      if (full !== undefined) fullAt.set(key, full - everyMs)
+      return Promise.resolve(0)
+    }
     const next = Math.max(fullAt.get(key) ?? 0, time) + everyMs
     const waitMs = next - time - capacity * everyMs
     if (waitMs > 0) return Promise.resolve(Math.ceil(waitMs))
@@ -41,6 +49,11 @@ const TAKE = `
 local time = redis.call('time')
 local now = time[1] * 1000 + time[2] / 1000
 local capacity, every = tonumber(ARGV[1]), tonumber(ARGV[2])
+if ARGV[3] == 'put back' then
+  local full = redis.call('get', KEYS[1])
+  if full then redis.call('set', KEYS[1], string.format('%.3f', tonumber(full) - every), 'KEEPTTL') end
+  return 0
+end
 local next = math.max(tonumber(redis.call('get', KEYS[1]) or '0'), now) + every
 local wait = next - now - capacity * every
 if wait > 0 then return math.ceil(wait) end

@@ -1,14 +1,20 @@
+import { isAppError } from '@signet/errors'
 import { JwtError, type JwtClaims } from '@signet/jwt'
 import { type Request } from 'express'
-import { authError, invalid, userBanned } from '../errors/auth-error.js'
-import { isBanned, MAX_NAME_LENGTH, type User } from '../users/user.js'
+import { authError, userBanned } from '../errors/auth-error.js'
+import { requireStrong, sessionNotFound, userNotFound, type SessionGate } from '../sessions/session-gate.js'
+import { type Live, type Session } from '../sessions/session.js'
+import { isBanned, type User } from '../users/user.js'
 import { isUuid, NIL_UUID } from '../users/uuid.js'
-import { type Session } from '../sessions/session.js'
+import { type Audiences } from './audiences.js'
+import { gated, type Gated } from './gates.js'
 import { type VerifiedTokens } from './verified-tokens.js'
 import { isVersioned } from './versioning.js'
 
-/** Who sent a user's bearer token. `aud` is the audience of the request (contract 0.5). */
-export type Caller = { user: User; session: Session | null; claims: Readonly<JwtClaims>; aud: string }
+/** Who sent a user's bearer token. `aud` is the audience of the request. */
+export type Reader = { user: User; session: Session | null; claims: Readonly<JwtClaims>; aud: string }
+/** Who may change something, or get something: somebody whom the gate of sessions has let pass. */
+export type Caller = Live & { claims: Readonly<JwtClaims>; aud: string }
 export type AdminCaller = { role: string; aud: string }
 
 type FindCaller = (
@@ -19,90 +25,126 @@ type FindCaller = (
 type Deps = {
   tokens: VerifiedTokens
   findCaller: FindCaller
-  /** The session of an admin token that names one; throws when it has ended. */
-  checkAdminSession: (sessionId: string) => Promise<void>
+  gate: SessionGate
   adminRoles: readonly string[]
-  defaultAud: string
+  audiences: Audiences
   now: () => Date
 }
 
-/** What a token of a logged-out session may still do (contract 4.5): nothing, all, or what the API version says. */
-export type RevokedSessions = 'refuse' | 'accept' | 'by_version'
-
-/** Reads bearer tokens; the errors are those of contract 1.0. */
+/** Reads bearer tokens. Each of the `authenticate` steps is a gate that routes declare. */
 export class Bearer {
   constructor(private readonly deps: Deps) {}
 
-  /** An `authenticate` step for routes of users. */
-  user =
-    (revoked: RevokedSessions = 'refuse') =>
-    async (req: Request): Promise<Caller> => {
-      const claims = await this.#claims(req)
-      const userId = subjectOf(claims)
-      const sessionId = sessionOf(claims)
-      const found = await this.deps.findCaller(userId, sessionId)
-      if (found === null || found.user.deletedAt !== null)
-        throw authError('forbidden', 'user_not_found', 'User from sub claim in JWT does not exist')
-      const { user, session } = found
-      if (sessionId !== null && (session === null || (session.revokedAt !== null && refuses(revoked, req))))
-        throw authError(
-          'forbidden',
-          'session_not_found',
-          'Session from session_id claim in JWT does not exist',
-        )
-      if (isBanned(user, this.deps.now())) throw userBanned('forbidden')
-      return { user, session, claims, aud: this.#audience(req, claims) }
-    }
+  /** Reads what belongs to the user; a token of a session that was signed out still does, until it expires. */
+  readonly read: Gated<Reader> = gated('read', async (req) => {
+    const reader = await this.#reader(req)
+    const { session, claims } = reader
+    const reason = session?.revokedReason ?? null
+    // That is what the specification says; clients that name an API version expect otherwise.
+    if (reason !== null && (reason !== 'logout' || isVersioned(req))) throw sessionNotFound()
+    if (session === null && sessionOf(claims) !== null) throw sessionNotFound()
+    return reader
+  })
 
-  /** An `authenticate` step for routes of administrators: any of `roles`, by default the admin roles. */
-  admin =
-    (roles: readonly string[] = this.deps.adminRoles) =>
-    async (req: Request): Promise<AdminCaller> => {
+  /** Signs out, which a session that is over may do as well. */
+  readonly signOut: Gated<Reader> = gated('sign_out', async (req) => {
+    const reader = await this.#reader(req)
+    if (reader.session === null && sessionOf(reader.claims) !== null) throw sessionNotFound()
+    return reader
+  })
+
+  /** Everything else that users do. */
+  readonly change: Gated<Caller> = gated('change', (req) => this.#caller(req))
+
+  /** Changes of what lets somebody in: with a second factor, once the user has one. */
+  readonly changeStrongly: Gated<Caller> = gated('change_strongly', async (req) => {
+    const caller = await this.#caller(req)
+    requireStrong(caller)
+    return caller
+  })
+
+  /**
+   * Administrators: any of `roles`, by default the admin roles. A token of a user counts by the role that the user has
+   * now, and one of nobody, as the operator makes them, by the role that it names.
+   */
+  admin(roles: readonly string[] = this.deps.adminRoles): Gated<AdminCaller> {
+    return gated('admin', async (req) => {
       const claims = await this.#claims(req)
-      const role = roleOf(claims)
-      if (!roles.includes(role)) throw authError('forbidden', 'not_admin', 'User not allowed')
-      const sessionId = sessionOf(claims)
-      if (sessionId !== null) await this.deps.checkAdminSession(sessionId)
+      const role = isOfUser(claims) ? await this.#roleOfUser(req, roles) : roleOf(claims)
+      if (!roles.includes(role)) throw notAdmin()
       return { role, aud: this.#audience(req, claims) }
-    }
+    })
+  }
 
   /** Audience of a public request; a bearer token that is not valid counts as none. */
   async audience(req: Request): Promise<string> {
     return this.#audience(req, await this.#optionalClaims(req))
   }
 
-  /** Whether a public request comes with an admin token, which needs no CAPTCHA. */
+  /** Whether a public request comes from an administrator, who needs no CAPTCHA. */
   async isAdmin(req: Request): Promise<boolean> {
-    const claims = await this.#optionalClaims(req)
-    return claims !== undefined && this.deps.adminRoles.includes(roleOf(claims))
+    if (tokenOf(req) === null) return false
+    try {
+      await this.admin()(req)
+      return true
+    } catch (error) {
+      if (isAppError(error)) return false
+      throw error
+    }
+  }
+
+  async #reader(req: Request): Promise<Reader> {
+    const claims = await this.#claims(req)
+    const found = await this.#find(claims)
+    if (found === null || found.user.deletedAt !== null) throw userNotFound()
+    if (isBanned(found.user, this.deps.now())) throw userBanned('forbidden')
+    return { ...found, claims, aud: this.#audience(req, claims) }
+  }
+
+  async #caller(req: Request): Promise<Caller> {
+    const claims = await this.#claims(req)
+    const live = this.deps.gate.admit(await this.#find(claims))
+    return { ...live, claims, aud: this.#audience(req, claims) }
+  }
+
+  async #roleOfUser(req: Request, roles: readonly string[]): Promise<string> {
+    const caller = await this.#caller(req)
+    if (!roles.includes(caller.user.role)) throw notAdmin()
+    requireStrong(caller)
+    return caller.user.role
+  }
+
+  #find(claims: JwtClaims): ReturnType<FindCaller> {
+    if (this.deps.audiences.of(claims) === undefined) throw badJwt('invalid claim: missing aud claim')
+    return this.deps.findCaller(subjectOf(claims), sessionOf(claims))
   }
 
   #audience(req: Request, claims: JwtClaims | undefined): string {
-    const header = req.get('x-jwt-aud')
-    if (header !== undefined && header !== '') {
-      if (header.length > MAX_NAME_LENGTH) throw invalid('X-JWT-AUD is too long')
-      return header
-    }
-    if (claims === undefined || this.deps.adminRoles.includes(roleOf(claims))) return this.deps.defaultAud
-    return firstAudience(claims) ?? this.deps.defaultAud
+    const { audiences, adminRoles } = this.deps
+    const requested = audiences.requested(req)
+    if (requested !== undefined) return requested
+    if (claims === undefined || adminRoles.includes(roleOf(claims))) return audiences.standard
+    return audiences.of(claims) ?? audiences.standard
   }
 
   async #claims(req: Request): Promise<Readonly<JwtClaims>> {
     const token = tokenOf(req)
     if (token === null)
       throw authError('unauthenticated', 'no_authorization', 'This endpoint requires a valid Bearer token')
-    try {
-      return await this.deps.tokens.verify(token)
-    } catch (error) {
+    const claims = await this.deps.tokens.verify(token).catch((error: unknown) => {
       if (!(error instanceof JwtError)) throw error
       throw badJwt(`invalid JWT: unable to parse or verify signature, ${error.message}`)
-    }
+    })
+    if (this.deps.audiences.isForOthers(claims))
+      throw badJwt('invalid JWT: the token is for another audience')
+    return claims
   }
 
   async #optionalClaims(req: Request): Promise<Readonly<JwtClaims> | undefined> {
     const token = tokenOf(req)
     if (token === null) return undefined
-    return this.deps.tokens.verify(token).catch(() => undefined)
+    const claims = await this.deps.tokens.verify(token).catch(() => undefined)
+    return claims === undefined || this.deps.audiences.isForOthers(claims) ? undefined : claims
   }
 }
 
@@ -111,6 +153,10 @@ function tokenOf(req: Request): string | null {
 }
 
 const badJwt = (message: string) => authError('forbidden', 'bad_jwt', message)
+const notAdmin = () => authError('forbidden', 'not_admin', 'User not allowed')
+
+const isOfUser = (claims: JwtClaims): boolean =>
+  (claims.sub !== undefined && claims.sub !== '') || sessionOf(claims) !== null
 
 function subjectOf({ sub }: JwtClaims): string {
   if (sub === undefined || sub === '') throw badJwt('invalid claim: missing sub claim')
@@ -126,12 +172,3 @@ function sessionOf({ session_id: sessionId }: JwtClaims): string | null {
 }
 
 const roleOf = ({ role }: JwtClaims): string => (typeof role === 'string' ? role : '')
-
-const firstAudience = ({ aud }: JwtClaims): string | undefined => (typeof aud === 'string' ? aud : aud?.[0])
-
-/** Whether a token is meant for an audience; one without `aud` is for none. */
-export const isMeantFor = ({ aud }: JwtClaims, wanted: string): boolean =>
-  typeof aud === 'string' ? aud === wanted : (aud ?? []).includes(wanted)
-
-const refuses = (revoked: RevokedSessions, req: Request): boolean =>
-  revoked === 'refuse' || (revoked === 'by_version' && isVersioned(req))

@@ -12,7 +12,7 @@ const ALLOWED_HEADERS = [
   'apikey',
 ]
 
-/** Contract 0.4. Mounted first, so that preflights need no token and count against no limit. */
+/** docs/specification.md#cors. Mounted first, so that preflights need no token and count against no limit. */
 export function cors(extraHeaders: readonly string[]): RequestHandler {
   const preflight = {
     'Access-Control-Allow-Methods': 'GET, POST, PUT, PATCH, DELETE',

@@ -1,8 +1,7 @@
 import { type BodySpec, type JsonSchema } from '@signet/http'
-import { invalid } from '../errors/auth-error.js'
+import { refuseUnstorable } from '../users/storable-text.js'
 
 const MAX_BYTES = 1024 * 1024
-const MAX_DEPTH = 32
 
 const TYPES = {
   string: { type: 'string' },
@@ -21,11 +20,11 @@ export type BodyOf<F extends Fields> = {
       : Record<string, unknown>
 }
 
-/** Either place of the CAPTCHA answer (contract 0.3 row 16). */
+/** Either place of the CAPTCHA answer (docs/specification.md#where-this-differs-from-supabaseauth row 16). */
 export const captchaFields = { captcha_token: 'string', gotrue_meta_security: 'object' } as const
 
 /**
- * A JSON body as contract 0.1 reads it: whatever the content type says, `null` means absent, unknown members are
+ * A JSON body as docs/specification.md#requests reads it: whatever the content type says, `null` means absent, unknown members are
  * ignored, a wrong JSON type is `bad_json`. What the values must look like is for the service to say. With
  * `optional` an empty body is fine; `form` also takes an urlencoded one.
  */
@@ -41,28 +40,6 @@ export function jsonBody(fields: Fields, { optional = false, form = false } = {}
       return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
     },
   }
-}
-
-/** PostgreSQL stores neither NUL nor lone surrogates; and what recurses over JSON must not run out of stack. */
-export function refuseUnstorable(body: object): void {
-  let level: unknown[] = [body]
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > MAX_DEPTH) throw invalid(`The body is nested deeper than ${MAX_DEPTH} levels`)
-    const next: unknown[] = []
-    for (const value of level) {
-      if (typeof value === 'string') refuseText(value)
-      else if (typeof value === 'object' && value !== null) {
-        if (!Array.isArray(value)) Object.keys(value).forEach(refuseText)
-        for (const member of Object.values(value)) next.push(member)
-      }
-    }
-    level = next
-  }
-}
-
-function refuseText(text: string): void {
-  if (text.includes('\0') || /\p{Surrogate}/u.test(text))
-    throw invalid('The body holds characters that are not text')
 }
 
 export function captchaTokenOf(body: {

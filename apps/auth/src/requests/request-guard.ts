@@ -1,7 +1,7 @@
 import { contextOfRequest } from '@signet/http'
 import { type Request } from 'express'
 import { type CaptchaVerifier } from '../captcha/captcha-verifier.js'
-import { clientIp, clientKey, type ClientAddressConfig } from '../rate-limits/client-address.js'
+import { clientIp, clientOf, type ClientAddressConfig } from '../rate-limits/client-address.js'
 import { type KeyedLimit } from '../rate-limits/rate-limits.js'
 import { type Bearer } from './bearer.js'
 import { captchaTokenOf } from './json-body.js'
@@ -9,13 +9,23 @@ import { type RequestMeta } from './request-meta.js'
 
 type Deps = { bearer: Bearer; captcha: CaptchaVerifier; addresses: ClientAddressConfig }
 
-/** What stands before a public handler: who is asking, how often, and whether a person is (contract 9.2 and 12.1). */
+/** What stands before a public handler: who is asking, how often, and whether a person is (docs/specification.md#captcha and docs/specification.md#rate-limits). */
 export class RequestGuard {
   constructor(private readonly deps: Deps) {}
 
   metaOf(req: Request): RequestMeta {
-    const { requestId, route } = contextOfRequest(req)
-    return { requestId, route, ip: this.ipOf(req), userAgent: req.get('user-agent') ?? '' }
+    const context = contextOfRequest(req)
+    const { addresses } = this.deps
+    return {
+      requestId: context.requestId,
+      route: context.route,
+      ip: clientIp(req, addresses),
+      client: clientOf(req, addresses),
+      userAgent: req.get('user-agent') ?? '',
+      get signal() {
+        return context.signal
+      },
+    }
   }
 
   ipOf(req: Request): string {
@@ -26,7 +36,7 @@ export class RequestGuard {
   limit =
     (limit: KeyedLimit) =>
     (req: Request): Promise<void> =>
-      limit.consume(clientKey(req, this.deps.addresses), contextOfRequest(req).requestId)
+      limit.consume(clientOf(req, this.deps.addresses), contextOfRequest(req).requestId)
 
   /** Administrators are taken for people. */
   async captcha(

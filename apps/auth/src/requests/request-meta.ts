@@ -1,8 +1,14 @@
+import { type Client } from '../rate-limits/client-address.js'
+
 /** Who asked, for sessions, the audit log, CAPTCHA and log lines; all that services know about a request. */
 export type RequestMeta = {
   readonly requestId: string
   /** Path pattern of the route that took the request. */
   readonly route: string
   readonly ip: string
+  /** What requests and failures are counted by. */
+  readonly client: Client
   readonly userAgent: string
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal?: AbortSignal
 }

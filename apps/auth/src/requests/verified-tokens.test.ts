@@ -1,15 +1,20 @@
 import { describe, expect, it } from '@jest/globals'
-import { KeyRing, signJwt, type JwtClaims } from '@signet/jwt'
-import { TestClock } from '@signet/testkit'
+import { KeyRing, type JwtClaims } from '@signet/jwt'
+import { hs256Token, TestClock } from '@signet/testkit'
 import { VerifiedTokens } from './verified-tokens.js'
 
-const keys = KeyRing.create({ secret: 'test-secret-0123456789-abcdefghijklmnopqrstuvwxyz' })
+const secret = 'test-secret-0123456789-abcdefghijklmnopqrstuvwxyz'
+const withSecret = KeyRing.create({ secret })
+const alwaysWith = (ring: KeyRing) => ({
+  forVerifying: () => Promise.resolve(ring),
+  newerThan: () => Promise.resolve(ring),
+})
 
 describe('verified tokens', () => {
   const clock = new TestClock()
   const now = clock.now().getTime() / 1000
-  const tokens = new VerifiedTokens(keys, clock.now)
-  const tokenOf = (claims: JwtClaims) => signJwt(keys, claims)
+  const tokens = new VerifiedTokens(alwaysWith(withSecret), clock.now)
+  const tokenOf = (claims: JwtClaims) => hs256Token(secret, claims)
 
   it('are refused from the second on which they expire, however often they were good', async () => {
     const token = tokenOf({ sub: 'a', exp: now + 10 })

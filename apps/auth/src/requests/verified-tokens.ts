@@ -1,29 +1,50 @@
-import { verifyJwt, type JwtClaims, type KeyRing } from '@signet/jwt'
+import { JwtError, verifyJwt, type JwtClaims, type KeyRing } from '@signet/jwt'
+import { LRUCache } from 'lru-cache'
+import { type LiveKeys } from '../keys/live-keys.js'
 
-const LIMIT = 2000
+const MAX_TOKENS = 2000
 /** Longer ones are rare, and would make the memory they take hard to foresee. */
 const MAX_LENGTH = 4096
 
+type Keys = Pick<LiveKeys, 'forVerifying' | 'newerThan'>
+type Verified = Readonly<JwtClaims>
+
 /**
  * Verifies access tokens and remembers the good ones: a client sends the same token with every request until it
- * expires, and checking a signature costs more than most answers do. The keys of a process never change, so a
- * signature that was good stays good; times are checked each time.
+ * expires, and checking a signature costs more than most answers do. What was verified with one ring of keys counts for
+ * that ring only, so a token is refused as soon as its key is dropped; times are checked each time.
  */
 export class VerifiedTokens {
-  /** Oldest first, which is the one to go when there are too many. */
-  readonly #claims = new Map<string, Readonly<JwtClaims>>()
+  readonly #verified = new LRUCache<string, Verified>({ max: MAX_TOKENS })
+  #ring: KeyRing | undefined
 
   constructor(
-    private readonly keys: KeyRing,
+    private readonly keys: Keys,
     private readonly now: () => Date,
   ) {}
 
   /** Throws a JwtError. */
-  async verify(token: string): Promise<Readonly<JwtClaims>> {
-    const known = this.#claims.get(token)
+  async verify(token: string): Promise<Verified> {
+    const ring = await this.keys.forVerifying()
+    try {
+      return await this.#verifyWith(ring, token)
+    } catch (error) {
+      if (!(error instanceof JwtError) || !KEY_MISSING.has(error.reason)) throw error
+      // Another replica may have signed with a key that this one has not seen yet.
+      const newer = await this.keys.newerThan(ring)
+      if (newer === ring) throw error
+      return this.#verifyWith(newer, token)
+    }
+  }
+
+  async #verifyWith(ring: KeyRing, token: string): Promise<Verified> {
+    if (ring !== this.#ring) this.#verified.clear()
+    this.#ring = ring
+    const known = this.#verified.get(token)
     if (known !== undefined && this.#isCurrent(known)) return known
-    const claims = await verifyJwt(this.keys, token, { now: this.now })
-    if (token.length <= MAX_LENGTH) this.#remember(token, claims)
+    const claims = await verifyJwt(ring, token, { now: this.now })
+    // The ring may have changed while the signature was checked.
+    if (token.length <= MAX_LENGTH && ring === this.#ring) this.#verified.set(token, claims)
     return claims
   }
 
@@ -31,10 +52,6 @@ export class VerifiedTokens {
     const seconds = this.now().getTime() / 1000
     return nbf <= seconds && seconds < exp
   }
-
-  #remember(token: string, claims: JwtClaims): void {
-    const [oldest] = this.#claims.keys()
-    if (this.#claims.size >= LIMIT && oldest !== undefined) this.#claims.delete(oldest)
-    this.#claims.set(token, claims)
-  }
 }
+
+const KEY_MISSING: ReadonlySet<string> = new Set(['unknown_key', 'algorithm'])

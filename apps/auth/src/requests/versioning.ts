@@ -1,6 +1,6 @@
 import { type Request } from 'express'
 
-/** The version that requests at or after its date get (contract 0.2). */
+/** The version that requests at or after its date get (docs/specification.md#versions). */
 export const API_VERSION = '2024-01-01'
 
 /** Whether a request asks for the answers of 2024-01-01; missing, malformed and earlier dates ask for the initial ones. */

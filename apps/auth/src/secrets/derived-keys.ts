@@ -2,14 +2,22 @@ import { createHash, createHmac, createSecretKey, hkdfSync, type KeyObject } fro
 
 /** Keys that follow from AUTH_JWT_SECRET, one for each purpose, so that none says anything about another. */
 export type DerivedKeys = {
-  /** Makes refresh tokens out of their row ids (contract 4.1). */
+  /** Makes refresh tokens out of their row ids (docs/specification.md#refresh-tokens). */
   readonly refreshTokens: KeyObject
-  /** Hashes one-time codes and link tokens (contract 5.1). */
+  /** Hashes one-time codes and link tokens (docs/specification.md#one-time-tokens). */
   readonly oneTimeTokens: KeyObject
-  /** Encrypts what must be read back: TOTP secrets, parked provider tokens (contract 13.3). */
+  /** Encrypts what must be read back: TOTP secrets, parked provider tokens (docs/specification.md#data-at-rest). */
   readonly encryption: KeyObject
+  /** Tells recipients of messages apart without naming them. */
+  readonly recipients: KeyObject
+  /** Encrypts the private keys that sign access tokens. */
+  readonly signingKeys: KeyObject
   /** Cookies and form tokens of the sign-in page. */
   readonly pages: KeyObject
+  /** Hashes whose password is guessed. */
+  readonly guesses: KeyObject
+  /** Binds flows through providers to browsers. */
+  readonly flows: KeyObject
 }
 
 export function deriveKeys(secret: string): DerivedKeys {
@@ -19,7 +27,11 @@ export function deriveKeys(secret: string): DerivedKeys {
     refreshTokens: derive('refresh tokens'),
     oneTimeTokens: derive('one-time tokens'),
     encryption: derive('encryption at rest'),
+    recipients: derive('message recipients'),
+    signingKeys: derive('signing keys'),
     pages: derive('sign-in page'),
+    guesses: derive('password guesses'),
+    flows: derive('provider flows'),
   }
 }
 

@@ -16,7 +16,7 @@ describe('derived keys', () => {
   })
 })
 
-describe('sealed values (13.3)', () => {
+describe('sealed values', () => {
   it('open with the same key and context, and are different each time', () => {
     const first = seal(keys.encryption, 'row-1', 'sécret')
     expect(unseal(keys.encryption, 'row-1', first)).toBe('sécret')

@@ -1,35 +1,55 @@
 import { PasswordChanges } from '../account/password-change.js'
 import { ReauthenticationService } from '../account/reauthentication-service.js'
 import { UserUpdateService } from '../account/user-update-service.js'
-import { factorRules, intervalRules, passwordChangeRules } from '../config/parts.js'
+import { factorRules, reauthenticationRules, passwordChangeRules } from '../config/parts.js'
 import { ChallengeService } from '../factors/challenge-service.js'
 import { EnrollmentService } from '../factors/enrollment-service.js'
 import { type Foundation } from './foundation.js'
 import { type Parts } from './parts.js'
 
-/** What users do with their account and its second factors (contract 1.13 to 1.15 and 1.20). */
+/** What users do with their account and its second factors (docs/specification.md#the-signed-in-user and docs/specification.md#reauthentication and docs/specification.md#factors). */
 export function createAccountServices(parts: Parts, foundation: Foundation) {
-  const { config, db, mailer, factorSms, hasher, now, stores } = parts
+  const { config, db, hasher, now, quotas, stores } = parts
   const { users, factors, levels } = stores
-  const { derived, audit, hashes, tokens, issuer, messages, refreshTokens, addresses } = foundation
+  const {
+    derived,
+    mailer,
+    audit,
+    guesses,
+    attempts,
+    proofs,
+    hashes,
+    tokens,
+    issuer,
+    messages,
+    addresses,
+    sessions,
+    gate,
+    ends,
+  } = foundation
   return {
     reauthentications: new ReauthenticationService({
       users,
       issuer,
       messages,
       audit,
-      rules: intervalRules(config),
+      rules: reauthenticationRules(config),
     }),
     userUpdates: new UserUpdateService({
       db,
       users,
+      proofs,
       sessions: stores.sessions,
+      gate,
+      ends,
       tokens: stores.tokens,
       passwords: new PasswordChanges({
         db,
         tokens: stores.tokens,
+        attempts,
         hashes,
         sessions: stores.sessions,
+        guesses,
         hasher,
         rules: passwordChangeRules(config),
         now,
@@ -37,11 +57,16 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
       addresses,
       audit,
       mailer,
-      rules: { smsProvider: config.smsProvider },
+      rules: {
+        smsProvider: config.smsProvider,
+        phoneEnabled: config.phoneEnabled,
+        adminRoles: config.jwtAdminRoles,
+      },
       now,
     }),
     enrollments: new EnrollmentService({
       users,
+      gate,
       factors,
       levels,
       audit,
@@ -53,14 +78,17 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
     challenges: new ChallengeService({
       db,
       users,
-      sessions: stores.sessions,
+      sessions,
+      gate,
+      ends,
       factors,
       challenges: stores.challenges,
       levels,
-      refreshTokens,
       audit,
       mailer,
-      sms: factorSms,
+      codes: foundation.factorCodes,
+      quotas,
+      guesses,
       testOtpOf: (address) => tokens.testOtpOf(address),
       keys: { encryption: derived.encryption, codes: derived.oneTimeTokens },
       rules: factorRules(config),

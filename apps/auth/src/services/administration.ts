@@ -3,35 +3,43 @@ import { AuditListService } from '../admin/audit-list-service.js'
 import { LinkService } from '../admin/link-service.js'
 import { UserRemovalService } from '../admin/user-removal-service.js'
 import { CleanupService } from '../cleanup/cleanup-service.js'
-import { cleanupRules, signUpRules } from '../config/parts.js'
+import { allowedAudiences, cleanupRules, signUpRules } from '../config/parts.js'
 import { AdminFactorService } from '../factors/admin-factor-service.js'
 import { InviteService } from '../invite/invite-service.js'
 import { type Foundation } from './foundation.js'
 import { type Parts } from './parts.js'
 
-/** What administrators and the clean-up do (contract 1.14, 1.21, 1.22 and 13.4). */
+/** What administrators and the clean-up do (docs/specification.md#invitations and docs/specification.md#administration and docs/specification.md#generated-links and docs/specification.md#data-at-rest). */
 export function createAdministrationServices(parts: Parts, foundation: Foundation) {
-  const { config, db, events, mailer, hasher, now, stores } = parts
+  const { config, db, events, hasher, now, stores } = parts
   const { users, identities, factors, levels } = stores
-  const { audit, confirmations, issuer, messages, factory } = foundation
+  const { audit, mailer, confirmations, proofs, issuer, messages, vouched, ends } = foundation
   return {
     adminUsers: new AdminUserService({
       db,
       users,
       lists: stores.userLists,
       identities,
-      sessions: stores.sessions,
+      ends,
+      signUps: stores.pendingSignUps,
+      vouched,
+      proofs,
       confirmations,
       audit,
       hasher,
-      rules: { role: config.jwtDefaultGroupName, passwords: signUpRules(config).passwords },
+      rules: {
+        role: config.jwtDefaultGroupName,
+        audiences: allowedAudiences(config),
+        passwords: signUpRules(config).passwords,
+      },
       now,
     }),
     userRemovals: new UserRemovalService({
       users,
       identities,
-      sessions: stores.sessions,
+      ends,
       tokens: stores.tokens,
+      signUps: stores.pendingSignUps,
       audit,
       now,
     }),
@@ -40,7 +48,7 @@ export function createAdministrationServices(parts: Parts, foundation: Foundatio
     links: new LinkService({
       db,
       users,
-      factory,
+      vouched,
       issuer,
       messages,
       audit,
@@ -51,7 +59,7 @@ export function createAdministrationServices(parts: Parts, foundation: Foundatio
       },
       now,
     }),
-    invites: new InviteService({ users, factory, issuer, messages, audit, now }),
+    invites: new InviteService({ users, vouched, messages, audit }),
     cleanup: new CleanupService({ db, store: stores.cleanup, events, rules: cleanupRules(config), now }),
   }
 }

@@ -1,75 +1,134 @@
 import { AddressChanges } from '../account/address-changes.js'
+import { AccountRequests } from '../account-requests/account-requests.js'
 import { AuditLog } from '../audit/audit-log.js'
 import {
   addressChangeRules,
+  codeAttemptRules,
+  guessRules,
   linkConfig,
+  mailConfig,
   oneTimeTokenRules,
   registrationRules,
   sessionLimits,
 } from '../config/parts.js'
+import { CodeAttempts } from '../one-time-tokens/code-attempts.js'
 import { TokenHashes } from '../one-time-tokens/one-time-token.js'
+import { FactorCodes } from '../factors/factor-codes.js'
+import { Mailer } from '../mail/mailer.js'
+import { Outbox } from '../outbox/outbox.js'
 import { OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
 import { SecretMessages } from '../one-time-tokens/secret-messages.js'
 import { TokenIssuer } from '../one-time-tokens/token-issuer.js'
+import { AddressProofs } from '../proofs/address-proofs.js'
 import { deriveKeys } from '../secrets/derived-keys.js'
 import { RefreshTokens } from '../sessions/refresh-token.js'
+import { SessionEnds } from '../sessions/session-ends.js'
+import { SessionGate } from '../sessions/session-gate.js'
+import { Guesses } from '../sign-in/guesses.js'
 import { SessionService } from '../sessions/session-service.js'
 import { RegistrationService } from '../sign-up/registration.js'
 import { UserFactory } from '../sign-up/user-factory.js'
+import { SmsMessages } from '../sms/sms-messages.js'
+import { VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
 import { Confirmations } from '../users/confirmations.js'
-import { UnsentMessages } from '../one-time-tokens/unsent-messages.js'
+import { MessageRequests } from '../one-time-tokens/message-requests.js'
 import { type Parts } from './parts.js'
 
 export type Foundation = ReturnType<typeof createFoundation>
 
 /** What several services stand on. */
 export function createFoundation(parts: Parts) {
-  const { config, db, stores, events, mailer, sms, now } = parts
-  const { users, identities, flows } = stores
+  const { config, db, log, stores, events, now } = parts
+  const { users, identities } = stores
   const derived = deriveKeys(config.jwtSecret)
   const audited = !config.auditLogDisablePostgres
   const audit = new AuditLog({ db, store: stores.audit, events, now, stored: audited })
+  const outbox = new Outbox({ store: stores.outbox, keys: derived, now })
+  const mailer = new Mailer({ config: mailConfig(config), outbox, log, now })
+  const sms = new SmsMessages({ sender: parts.smsSender, outbox, lifeMs: config.smsOtpExp, now })
+  const factorCodes = new FactorCodes({ sender: parts.factorSmsSender, outbox, now })
   const confirmations = new Confirmations({ users, identities, now })
 
   const hashes = new TokenHashes(derived.oneTimeTokens)
   const rules = oneTimeTokenRules(config)
-  const tokens = new OneTimeTokens({ db, store: stores.tokens, users, hashes, rules, now })
-  const issuer = new TokenIssuer({ tokens, flows, now })
-  const messages = new SecretMessages({ mailer, sms, tokens, links: linkConfig(config) })
-
-  const unsent = new UnsentMessages({
-    db,
-    store: stores.unsentMessages,
+  const signUps = stores.pendingSignUps
+  const tokens = new OneTimeTokens({ store: stores.tokens, signUps, users, hashes, rules, now })
+  const issuer = new TokenIssuer({ tokens })
+  const attempts = new CodeAttempts({
+    store: stores.codeAttempts,
     key: derived.oneTimeTokens,
-    mailer,
-    limits: parts.limits,
+    rules: codeAttemptRules(config),
     now,
   })
+  const messages = new SecretMessages({
+    mailer,
+    sms,
+    tokens,
+    quotas: parts.quotas,
+    links: linkConfig(config),
+  })
 
-  const sessionEnds = sessionLimits(config)
+  const guesses = new Guesses({
+    db,
+    store: stores.guesses,
+    failures: parts.limits.failedSignIns,
+    key: derived.guesses,
+    rules: guessRules(config),
+    now,
+  })
+  const limits = sessionLimits(config)
   const refreshTokens = new RefreshTokens(derived.refreshTokens)
+  const ends = new SessionEnds({
+    sessions: stores.sessions,
+    accountEvents: stores.accountEvents,
+    now,
+  })
+  const proofs = new AddressProofs({
+    users,
+    identities,
+    signUps,
+    tokens: stores.tokens,
+    ends,
+    confirmations,
+    now,
+  })
+  const gate = new SessionGate({ db, users, sessions: stores.sessions, limits, now })
   const sessions = new SessionService({
     db,
     sessions: stores.sessions,
+    ends,
+    gate,
     refreshTokens,
     audit,
-    limits: sessionEnds,
+    limits,
     now,
   })
   const factory = new UserFactory({ users, identities, role: config.jwtDefaultGroupName, now })
-  const registration = new RegistrationService({
-    users,
-    factory,
-    confirmations,
-    issuer,
+  const requests = new MessageRequests({ store: stores.messageRequests, key: derived.oneTimeTokens, now })
+  const accountRequests = new AccountRequests({
+    db,
+    outbox,
     messages,
+    requests,
+    lifeMs: config.apiAccountRequestExp,
+    now,
+  })
+  const registration = new RegistrationService({
+    factory,
+    signUps,
+    proofs,
+    tokens,
+    requests,
+    messages,
+    mailer,
     audit,
     rules: registrationRules(config),
+    now,
   })
+  const vouched = new VouchedSignUps({ users, factory, signUps, issuer, now })
   const addresses = new AddressChanges({
     users,
     confirmations,
-    tokens,
     issuer,
     messages,
     rules: addressChangeRules(config),
@@ -80,16 +139,25 @@ export function createFoundation(parts: Parts) {
     derived,
     audited,
     audit,
+    outbox,
+    mailer,
+    factorCodes,
     confirmations,
     hashes,
     tokens,
     issuer,
     messages,
-    unsent,
-    sessionEnds,
+    requests,
+    accountRequests,
+    guesses,
+    limits,
     refreshTokens,
+    ends,
+    gate,
     sessions,
-    factory,
+    attempts,
+    proofs,
+    vouched,
     registration,
     addresses,
   }

@@ -1,10 +1,11 @@
 import { type Db } from '@signet/db'
-import { type KeyRing } from '@signet/jwt'
+import { type Logger } from '@signet/telemetry'
 import { type AuthConfig } from '../config.js'
 import { type Events } from '../events.js'
-import { type Mailer } from '../mail/mailer.js'
+import { type LiveKeys } from '../keys/live-keys.js'
 import { type Outbound } from '../outbound/outbound.js'
 import { type PasswordHasher } from '../passwords/password-hasher.js'
+import { type SendQuotas } from '../quotas/send-quotas.js'
 import { type SmsSender } from '../sms/sms-sender.js'
 import { type Stores } from '../stores.js'
 import { type RateLimits } from '../rate-limits/rate-limits.js'
@@ -14,12 +15,13 @@ export type Parts = {
   config: AuthConfig
   db: Db
   stores: Stores
-  keys: KeyRing
+  keys: LiveKeys
   events: Events
-  mailer: Mailer
-  sms: SmsSender
+  log: Logger
+  smsSender: SmsSender
   /** The same gateway, with the text for second factors. */
-  factorSms: SmsSender
+  factorSmsSender: SmsSender
+  quotas: SendQuotas
   hasher: PasswordHasher
   limits: RateLimits
   outbound: Outbound

@@ -15,27 +15,33 @@ import { AccessTokens } from '../sessions/access-tokens.js'
 import { RefreshService } from '../sessions/refresh-service.js'
 import { PasswordService } from '../sign-in/password-service.js'
 import { SignUpService } from '../sign-up/sign-up-service.js'
+import { TokenMatcher } from '../verify/token-matcher.js'
 import { VerifyEffects } from '../verify/verify-effects.js'
 import { VerifyService } from '../verify/verify-service.js'
 import { type Foundation } from './foundation.js'
 import { type Parts } from './parts.js'
 
-/** Signing up and in (contract 1.4 to 1.12). */
+/** Signing up and in (docs/specification.md#sign-up and docs/specification.md#resend). */
 export function createSignInServices(parts: Parts, foundation: Foundation) {
-  const { config, db, events, mailer, hasher, keys, now, stores } = parts
+  const { config, db, events, hasher, keys, now, stores } = parts
   const { users, flows } = stores
   const {
     derived,
+    mailer,
     audit,
+    attempts,
     confirmations,
+    proofs,
     hashes,
     issuer,
     messages,
-    unsent,
+    accountRequests,
+    guesses,
     refreshTokens,
     sessions,
     registration,
-    sessionEnds,
+    gate,
+    limits,
     audited,
   } = foundation
   return {
@@ -51,7 +57,7 @@ export function createSignInServices(parts: Parts, foundation: Foundation) {
       refreshTokens,
       audit,
       events,
-      limits: sessionEnds,
+      limits,
       ...refreshRules(config),
       audited,
       now,
@@ -63,18 +69,27 @@ export function createSignInServices(parts: Parts, foundation: Foundation) {
       audit,
       hasher,
       rules: signUpRules(config),
+      idKey: derived.oneTimeTokens,
       now,
     }),
-    passwords: new PasswordService({ db, users, sessions, hasher, rules: signUpRules(config), now }),
+    passwords: new PasswordService({
+      db,
+      users,
+      guesses,
+      sessions,
+      audit,
+      hasher,
+      rules: signUpRules(config),
+      now,
+    }),
     otps: new OtpService({
       db,
       users,
       registration,
       issuer,
       messages,
-      unsent,
+      accountRequests,
       audit,
-      hasher,
       rules: otpRules(config),
     }),
     recoveries: new RecoveryService({
@@ -82,17 +97,18 @@ export function createSignInServices(parts: Parts, foundation: Foundation) {
       users,
       issuer,
       messages,
-      unsent,
+      accountRequests,
       audit,
       rules: recoveryRules(config),
     }),
     resends: new ResendService({
       db,
       users,
+      signUps: stores.pendingSignUps,
       tokens: stores.tokens,
       issuer,
       messages,
-      unsent,
+      accountRequests,
       audit,
       rules: resendRules(config),
     }),
@@ -101,19 +117,27 @@ export function createSignInServices(parts: Parts, foundation: Foundation) {
       users,
       flows,
       sessions,
+      gate,
       audit,
       encryption: derived.encryption,
       codeLifeMs: config.flowStateExpiryDuration,
       now,
     }),
     verifications: new VerifyService({
-      users,
       flows,
-      tokens: stores.tokens,
-      hashes,
+      signUps: stores.pendingSignUps,
+      matcher: new TokenMatcher({
+        users,
+        tokens: stores.tokens,
+        attempts,
+        hashes,
+        rules: verifyRules(config),
+        now,
+      }),
       effects: new VerifyEffects({
         users,
         confirmations,
+        proofs,
         tokens: stores.tokens,
         mailer,
         secureEmailChange: addressChangeRules(config).secureEmailChange,

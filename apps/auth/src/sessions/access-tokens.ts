@@ -1,11 +1,12 @@
-import { signJwt, type KeyRing } from '@signet/jwt'
+import { signJwt } from '@signet/jwt'
+import { type LiveKeys } from '../keys/live-keys.js'
 import { hasVerifiedFactor } from '../users/user.js'
 import { type SignedIn } from './session.js'
 
 export type AccessToken = { readonly text: string; readonly expiresIn: number; readonly expiresAt: number }
 
 type Options = {
-  keys: KeyRing
+  keys: Pick<LiveKeys, 'forSigning'>
   issuer: string
   /** Whole seconds. */
   lifeSeconds: number
@@ -13,14 +14,14 @@ type Options = {
   lowAalMs: number | undefined
 }
 
-/** Signs access tokens (contract 3.1). */
+/** Signs access tokens (docs/specification.md#claims). */
 export class AccessTokens {
   constructor(private readonly options: Options) {}
 
-  issue({ user, session, amr }: Omit<SignedIn, 'refreshToken'>, now: Date): AccessToken {
+  async issue({ user, session, amr }: Omit<SignedIn, 'refreshToken'>, now: Date): Promise<AccessToken> {
     const iat = Math.floor(now.getTime() / 1000)
     const exp = Math.min(iat + this.options.lifeSeconds, this.#lowAalEnd({ user, session }))
-    const text = signJwt(this.options.keys, {
+    const text = await signJwt(await this.options.keys.forSigning(), {
       iss: this.options.issuer,
       sub: user.id,
       aud: user.aud,

@@ -4,8 +4,9 @@ import { auditPayload } from '../audit/audit.js'
 import { authError, invalid, userBanned } from '../errors/auth-error.js'
 import { type Events } from '../events.js'
 import { type RequestMeta } from '../requests/request-meta.js'
-import { type RefreshStore } from './refresh-store.js'
-import { type RefreshTokens } from './refresh-token.js'
+import { RefreshBatches } from './refresh-batches.js'
+import { type Found, type RefreshStore } from './refresh-store.js'
+import { type PresentedToken, type RefreshTokens } from './refresh-token.js'
 import { type SessionLimits, type SignedIn } from './session.js'
 
 type Deps = {
@@ -22,75 +23,115 @@ type Deps = {
   now: () => Date
 }
 
-// Each round means that a parallel request moved the session on; a client with that many at once can try again.
-const MAX_JUDGEMENTS = 5
+/** The session may change between two statements; whoever is that unlucky again can try again. */
+const MAX_ROUNDS = 4
 
-/** Swaps refresh tokens (contract 4.2): one round trip, two when the token is not active. */
+type Request = { presented: PresentedToken; meta: RequestMeta }
+
+/**
+ * Swaps refresh tokens. The current token of a session advances it; the one before, inside the reuse interval, gets the
+ * same child again, so that two tabs do not sign each other out; an older one means that two parties hold the tokens,
+ * and ends the session. With rotation off old tokens are refused without ending anything.
+ */
 export class RefreshService {
-  constructor(private readonly deps: Deps) {}
+  readonly #batches: RefreshBatches<Request, Found>
+
+  constructor(private readonly deps: Deps) {
+    this.#batches = new RefreshBatches((requests) => this.#exchange(requests, 'passing'))
+  }
 
   async refresh(text: string, meta: RequestMeta): Promise<SignedIn> {
-    const { db, store, refreshTokens, audited, now } = this.deps
-    const hash = refreshTokens.hashOf(text)
-    if (hash === null) throw invalid('Refresh token is not valid')
-    const child = refreshTokens.create()
+    const presented = this.deps.refreshTokens.read(text)
+    if (presented === null) throw invalid('Refresh token is not valid')
+    const request = { presented, meta }
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const found =
+        round === 0
+          ? await this.#batches.add(request)
+          : (await this.#exchange([request], 'waiting')).get(presented.sessionId)
+      if (found) return this.#advanced(request, found)
+      const sameChild = await this.#judge(request)
+      if (sameChild !== null) return sameChild
+    }
+    throw authError('conflict', 'conflict', 'The session is being changed by another request, try again')
+  }
+
+  #exchange(requests: readonly Request[], how: 'waiting' | 'passing'): Promise<Map<string, Found>> {
+    const { db, store, refreshTokens, now } = this.deps
+    const nonce = refreshTokens.newNonce()
+    const exchanges = requests.map((request) => this.#exchangeOf(request, nonce))
     const at = now()
-    const found = await store.exchange(
-      db,
-      { hash, child, limits: this.#limitsAt(at), userAgent: meta.userAgent, ip: meta.ip, audited },
-      at,
+    return store.exchange(db, exchanges, nonce, this.#rulesAt(at), how, at)
+  }
+
+  #advanced({ presented, meta }: Request, found: Found): SignedIn {
+    const { user } = found
+    // The statement has written the same entries itself.
+    this.deps.audit.announce(
+      [auditPayload('token_refreshed', user), auditPayload('token_revoked', user)],
+      meta,
     )
-    if (found === null) throw notFound()
-    switch (found.verdict) {
-      case 'rotated':
-        // The statement has written the same entries itself.
-        this.deps.audit.announce(
-          [auditPayload('token_refreshed', found.user), auditPayload('token_revoked', found.user)],
-          meta,
-        )
-        return { ...found, refreshToken: child.text }
+    return this.#withChild(presented, found)
+  }
+
+  /** The answer for a token that is the current one no more; null when the session can be advanced after all. */
+  async #judge(request: Request): Promise<SignedIn | null> {
+    const { db, store, refreshTokens, audit, events, rotation, reuseIntervalMs, now } = this.deps
+    const { presented, meta } = request
+    const at = now()
+    const nonce = refreshTokens.newNonce()
+    const advancedAfter = new Date(at.getTime() - reuseIntervalMs)
+    const rules = { ...this.#rulesAt(at), rotation, advancedAfter }
+    const found = await store.judge(db, this.#exchangeOf(request, nonce), nonce, rules, at)
+    switch (found?.verdict) {
+      case 'changed':
+        return null
+      case 'same_child':
+        return this.#withChild(presented, found)
       case 'banned':
         throw userBanned('invalid')
       case 'expired':
         throw authError('invalid', 'session_expired', 'Invalid Refresh Token: Session Expired')
-      case 'not_active':
-        return this.#judge(hash, meta)
+      case 'reuse':
+        events.refreshTokenReused(found.session.id, found.user.id, meta)
+        audit.announce(
+          [auditPayload('session_revoked', found.user, { session_id: found.session.id, reason: 'reuse' })],
+          meta,
+        )
+        throw alreadyUsed()
+      case 'already_used':
+        throw alreadyUsed()
+      case 'unknown':
+      case undefined:
+        throw authError(
+          'invalid',
+          'refresh_token_not_found',
+          'Invalid Refresh Token: Refresh Token Not Found',
+        )
     }
   }
 
-  async #judge(hash: Buffer, meta: RequestMeta): Promise<SignedIn> {
-    const { db, store, refreshTokens, audit, events, rotation, reuseIntervalMs, audited, now } = this.deps
-    for (let round = 0; round < MAX_JUDGEMENTS; round += 1) {
-      const at = now()
-      const revokedAfter = new Date(at.getTime() - reuseIntervalMs)
-      const found = await store.judgeReuse(db, { hash, revokedAfter, rotation, ip: meta.ip, audited }, at)
-      if (found === null) throw notFound()
-      if (found.verdict === 'changed') continue
-      if (found.verdict === 'same_child' && found.childId !== null)
-        return { ...found, refreshToken: refreshTokens.ofRow(found.childId).text }
-      if (found.verdict === 'attack') {
-        // Without an active token the session was over before: a client that missed the logout is no attack.
-        if (found.childId !== null) {
-          events.refreshTokenReused(found.session.id, found.user.id, meta)
-          audit.announce([auditPayload('token_revoked', found.user)], meta)
-        }
-      }
-      throw authError('invalid', 'refresh_token_already_used', 'Invalid Refresh Token: Already Used')
-    }
-    throw authError('conflict', 'conflict', 'Too many concurrent token refresh requests on the same session')
+  /** Whether the session was advanced now or just before, its newest token is the one after what was presented. */
+  #withChild({ sessionId, counter }: PresentedToken, { user, session, amr, salt }: Found): SignedIn {
+    return { user, session, amr, refreshToken: this.deps.refreshTokens.of(sessionId, counter + 1, salt) }
   }
 
-  #limitsAt(now: Date) {
-    const before = (ms: number | undefined) => (ms === undefined ? null : new Date(now.getTime() - ms))
-    const { limits } = this.deps
+  #exchangeOf({ presented, meta }: Request, nonce: Buffer) {
+    const check = this.deps.refreshTokens.check(presented, nonce)
+    return { presented, check, userAgent: meta.userAgent, ip: meta.ip }
+  }
+
+  #rulesAt(at: Date) {
+    const { limits, audited } = this.deps
+    const before = (ms: number | undefined) => (ms === undefined ? null : new Date(at.getTime() - ms))
     return {
       createdAfter: before(limits.timeboxMs),
       activeAfter: before(limits.inactivityMs),
       lowAalCreatedAfter: before(limits.lowAalMs),
-      singlePerUser: limits.singlePerUser,
+      audited,
     }
   }
 }
 
-const notFound = () =>
-  authError('invalid', 'refresh_token_not_found', 'Invalid Refresh Token: Refresh Token Not Found')
+const alreadyUsed = () =>
+  authError('invalid', 'refresh_token_already_used', 'Invalid Refresh Token: Already Used')

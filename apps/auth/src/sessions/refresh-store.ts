@@ -2,191 +2,196 @@ import { type Queryable } from '@signet/db'
 import { type Tables } from '../tables.js'
 import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
 import { type User } from '../users/user.js'
-import { type RefreshToken } from './refresh-token.js'
-import { amrColumn, toAmr } from './session-store.js'
+import { macMatches, type MacCheck, type PresentedToken } from './refresh-token.js'
+import { toAmr, type AmrJson } from './session-store.js'
 import { type Aal, type AmrEntry, type Session } from './session.js'
 
-/** Earliest times that the limits of contract 4.3 still accept; null is no limit. */
-export type RefreshLimits = {
+/** A token, and what becomes part of its session when it is exchanged. */
+export type Exchange = { presented: PresentedToken; check: MacCheck; userAgent: string; ip: string }
+
+export type RefreshRules = {
+  /** Earliest times that the limits of sessions still accept; null is no limit. */
   createdAfter: Date | null
   activeAfter: Date | null
   lowAalCreatedAfter: Date | null
-  singlePerUser: boolean
-}
-
-export type Exchange = {
-  hash: Buffer
-  child: RefreshToken
-  limits: RefreshLimits
-  userAgent: string
-  ip: string
+  /** Whether audit entries go to the database. */
   audited: boolean
 }
 
-/** The session of a token that was found, and what became of the token. */
-export type Found<Verdict> = {
-  verdict: Verdict
+/** Who a refresh token stands for. `salt` is what its child is made with. */
+export type Found = {
   user: User
   session: Pick<Session, 'id' | 'aal' | 'createdAt'>
   amr: AmrEntry[]
+  salt: Buffer
 }
-export type ExchangeVerdict = 'rotated' | 'banned' | 'expired' | 'not_active'
-/** `changed`: the session moved on while this statement waited for its lock, so it must be judged again. */
-export type ReuseVerdict = 'same_child' | 'attack' | 'refused' | 'changed'
 
-type FoundRow<V> = AccountRow & {
-  verdict: V
+export type Verdict =
+  | 'banned'
+  /** Past a limit, or a newer sign-in took its place. */
+  | 'expired'
+  /** The session is over, or never had this token. */
+  | 'unknown'
+  /** The token before the current one, still inside the interval. */
+  | 'same_child'
+  /** It ended the session, just now. */
+  | 'reuse'
+  /** An old one, of a session that was ended for that or without rotation. */
+  | 'already_used'
+  /** The session can be advanced: it was locked, or changed, when that was tried. */
+  | 'changed'
+
+type FoundRow = AccountRow & {
   session_id: string
   aal: Aal
   session_created_at: Date
-  amr: { method: string; at: string }[] | null
-  child_id: string | null
+  amr: AmrJson
+  refresh_salt: Buffer
 }
 
+// Parameters that the statements begin with.
+const [NOW, NONCE, CREATED_AFTER, ACTIVE_AFTER, LOW_AAL_CREATED_AFTER, AUDITED] = [
+  '$1',
+  '$2',
+  '$3',
+  '$4',
+  '$5',
+  '$6',
+]
+const PRESENTED = `unnest($7::uuid[], $8::int[], $9::bytea[], $10::bytea[], $11::text[], $12::text[])
+  as p (id, counter, keyed, expected, user_agent, ip)`
+
 /**
- * The exchange of contract 4.2. Each method is one statement and so one transaction: the session row is locked first,
- * and every later step names rows by conditions that PostgreSQL checks again on their newest version.
+ * The exchange of refresh tokens: a statement that updates one row for each, and a second one that judges a token which
+ * is not the current one. Both see the newest version of the row: PostgreSQL checks conditions again when it locks it.
  */
 export class RefreshStore {
-  readonly #exchange: string
+  readonly #exchange: { readonly [How in 'waiting' | 'passing']: string }
   readonly #judge: string
 
   constructor(t: Tables) {
-    const auditRow = (
-      action: string,
-    ) => `jsonb_strip_nulls(jsonb_build_object('actor_id', u.id, 'actor_username',
-      coalesce(u.phone, u.email, ''), 'actor_name', u.user_metadata ->> 'full_name', 'actor_via_sso', u.is_sso_user,
-      'action', ${action}, 'log_type', 'token'))`
-    const answer = `${accountColumn(t)}, f.session_id, f.aal, f.session_created_at, ${amrColumn(t, 'f.session_id')} as amr`
-    this.#exchange = `
-      with found as (
-        select r.id as token_id, s.id as session_id, s.user_id, s.aal, s.created_at as session_created_at,
-          coalesce(u.banned_until > $2, false) as banned,
-          coalesce(s.not_after <= $2, false)
-            or coalesce(s.created_at < $3, false)
-            or coalesce(coalesce(s.refreshed_at, s.created_at) < $4, false)
-            or (s.aal = 'aal1' and coalesce(s.created_at < $5, false) and exists (
-              select 1 from ${t.mfaFactors} m where m.user_id = s.user_id and m.status = 'verified'))
-            or ($6::boolean and exists (
-              select 1 from ${t.sessions} o
-              where o.user_id = s.user_id and o.id <> s.id and o.revoked_at is null
-                and coalesce(o.refreshed_at, o.created_at) > coalesce(s.refreshed_at, s.created_at))) as expired
-        from ${t.refreshTokens} r
-          join ${t.sessions} s on s.id = r.session_id
+    const isAuthentic = macMatches({ keyed: 'p.keyed', expected: 'p.expected' }, NONCE, 's.refresh_salt')
+    const isExpired = `(coalesce(s.not_after <= ${NOW}, false)
+      or coalesce(s.created_at < ${CREATED_AFTER}, false)
+      or coalesce(coalesce(s.refreshed_at, s.created_at) < ${ACTIVE_AFTER}, false)
+      or (s.aal = 'aal1' and coalesce(s.created_at < ${LOW_AAL_CREATED_AFTER}, false) and exists (
+        select 1 from ${t.mfaFactors} m where m.user_id = s.user_id and m.status = 'verified')))`
+    const session = `s.id as session_id, s.user_id, s.aal, s.created_at as session_created_at, s.amr, s.refresh_salt, s.ip`
+    const answer = `${accountColumn(t)}, f.session_id, f.aal, f.session_created_at, f.amr, f.refresh_salt`
+    const audit = (rows: string, actions: string, traits = 'null::jsonb') => `
+      insert into ${t.auditLogEntries} (payload, ip_address, created_at)
+      select jsonb_strip_nulls(jsonb_build_object('actor_id', u.id, 'actor_username', coalesce(u.phone, u.email, ''),
+          'actor_name', u.user_metadata ->> 'full_name', 'actor_via_sso', u.is_sso_user, 'action', action,
+          'log_type', 'token', 'traits', ${traits})), coalesce(f.ip, ''), ${NOW}
+      from ${rows} f join ${t.users} u on u.id = f.user_id cross join unnest(${actions}) action
+      where ${AUDITED}::boolean`
+    const exchange = (lock: string) => `
+      with ready as materialized (
+        select s.id, p.user_agent, p.ip
+        from ${PRESENTED}
+          join ${t.sessions} s on s.id = p.id
           join ${t.users} u on u.id = s.user_id
-        where r.token_hash = $1
-        for no key update of s
-      ), rotated as (
-        update ${t.refreshTokens} r set revoked = true, revoked_at = $2
-        from found f
-        where r.id = f.token_id and not r.revoked and not f.banned and not f.expired
-        returning r.id, r.session_id, r.user_id
-      ), child as (
-        insert into ${t.refreshTokens} (id, token_hash, parent_id, session_id, user_id, created_at)
-        select $7, $8, id, session_id, user_id, $2 from rotated
-      ), touched as (
-        update ${t.sessions} s set refreshed_at = $2, updated_at = $2, user_agent = $9, ip = $10
-        from rotated where s.id = rotated.session_id
+        where s.refresh_counter = p.counter and s.revoked_at is null and ${isAuthentic} and not ${isExpired}
+          and u.deleted_at is null and coalesce(u.banned_until <= ${NOW}, true)
+        for no key update of s ${lock}
+      ), advanced as (
+        update ${t.sessions} s
+        set refresh_counter = s.refresh_counter + 1, refreshed_at = ${NOW}, updated_at = ${NOW},
+          user_agent = r.user_agent, ip = r.ip
+        from ready r where s.id = r.id
+        returning ${session}
       ), audit as (
-        insert into ${t.auditLogEntries} (payload, ip_address, created_at)
-        select ${auditRow('action')}, $10, $2
-        from rotated join ${t.users} u on u.id = rotated.user_id
-          cross join (values ('token_refreshed'), ('token_revoked')) actions (action)
-        where $11::boolean
+        ${audit('advanced', `array['token_refreshed', 'token_revoked']`)}
       )
-      select ${answer}, case
-          when f.banned then 'banned'
-          when f.expired then 'expired'
-          when exists (select 1 from rotated) then 'rotated'
-          else 'not_active'
-        end as verdict
-      from found f join ${t.users} u on u.id = f.user_id`
+      select ${answer} from advanced f join ${t.users} u on u.id = f.user_id`
+    this.#exchange = { waiting: exchange(''), passing: exchange('skip locked') }
     this.#judge = `
       with found as (
-        select r.id as token_id, r.revoked_at, s.id as session_id, s.user_id, s.aal,
-          s.created_at as session_created_at
-        from ${t.refreshTokens} r join ${t.sessions} s on s.id = r.session_id
-        where r.token_hash = $1
+        select ${session}, case
+            when u.deleted_at is not null then 'unknown'
+            when u.banned_until > ${NOW} then 'banned'
+            when s.revoked_reason = 'reuse' then 'already_used'
+            when s.revoked_reason = 'single_session' then 'expired'
+            when s.revoked_at is not null or s.refresh_counter < p.counter then 'unknown'
+            when s.refresh_counter > p.counter and not (
+              s.refresh_counter = p.counter + 1 and (not $13::boolean or s.refreshed_at >= $14))
+              then case when $13 then 'reuse' else 'already_used' end
+            when ${isExpired} then 'expired'
+            when s.refresh_counter = p.counter then 'changed'
+            else 'same_child'
+          end as verdict, p.ip as asking_ip
+        from ${PRESENTED}
+          join ${t.sessions} s on s.id = p.id
+          join ${t.users} u on u.id = s.user_id
+        where ${isAuthentic}
         for no key update of s
-      ), seen as (
-        select r.id from ${t.refreshTokens} r join found f on r.session_id = f.session_id where not r.revoked
-      ), active as (
-        select r.id, r.parent_id from ${t.refreshTokens} r join found f on r.session_id = f.session_id
-        where not r.revoked
-        for no key update of r
-      ), judged as (
-        select f.session_id, case
-            when exists (select 1 from seen) and not exists (select 1 from active) then 'changed'
-            when (select parent_id from active) = f.token_id
-              and (not $4::boolean or f.revoked_at >= $3) then 'same_child'
-            when $4::boolean then 'attack'
-            else 'refused'
-          end as verdict
-        from found f
-      ), revoked as (
-        update ${t.refreshTokens} r set revoked = true, revoked_at = $2
-        from judged
-        where judged.verdict = 'attack' and r.session_id = judged.session_id and not r.revoked
-        returning r.user_id
+      ), ended as (
+        update ${t.sessions} s set revoked_at = ${NOW}, revoked_reason = 'reuse', updated_at = ${NOW}
+        from found f where s.id = f.session_id and f.verdict = 'reuse'
+        returning s.id as session_id, s.user_id, f.asking_ip as ip
       ), audit as (
-        insert into ${t.auditLogEntries} (payload, ip_address, created_at)
-        select ${auditRow(`'token_revoked'`)}, $5, $2
-        from revoked join ${t.users} u on u.id = revoked.user_id
-        where $6::boolean
+        ${audit('ended', `array['session_revoked']`, `jsonb_build_object('session_id', f.session_id, 'reason', 'reuse')`)}
       )
-      select ${answer}, judged.verdict, (select id from active) as child_id
-      from found f join judged on true join ${t.users} u on u.id = f.user_id`
-  }
-
-  /** Swaps an active token for `child`; null when the token is unknown. */
-  async exchange(db: Queryable, input: Exchange, now: Date): Promise<Found<ExchangeVerdict> | null> {
-    const { limits, child } = input
-    const { rows } = await db.query<FoundRow<ExchangeVerdict>>(
-      { name: 'refresh_exchange', text: this.#exchange },
-      [
-        input.hash,
-        now,
-        limits.createdAfter,
-        limits.activeAfter,
-        limits.lowAalCreatedAfter,
-        limits.singlePerUser,
-        child.id,
-        child.hash,
-        input.userAgent,
-        input.ip,
-        input.audited,
-      ],
-    )
-    return rows[0] ? toFound(rows[0]) : null
+      select ${answer}, f.verdict from found f join ${t.users} u on u.id = f.user_id`
   }
 
   /**
-   * Judges a token that is not active any more. `revokedAfter` is the start of the reuse interval; `rotation` says
-   * whether anything but a reuse inside it ends the session. The end is committed with this statement, so it survives
-   * the request that it fails.
+   * Advances the sessions that the tokens are the current ones of, at most one token for each session. The answer holds
+   * those that were; `passing` leaves a session out that another transaction has locked, in place of waiting for it.
    */
-  async judgeReuse(
+  async exchange(
     db: Queryable,
-    input: { hash: Buffer; revokedAfter: Date; rotation: boolean; ip: string; audited: boolean },
+    exchanges: readonly Exchange[],
+    nonce: Buffer,
+    rules: RefreshRules,
+    how: 'waiting' | 'passing',
     now: Date,
-  ): Promise<(Found<ReuseVerdict> & { childId: string | null }) | null> {
-    const { rows } = await db.query<FoundRow<ReuseVerdict>>({ name: 'refresh_judge', text: this.#judge }, [
-      input.hash,
-      now,
-      input.revokedAfter,
-      input.rotation,
-      input.ip,
-      input.audited,
-    ])
-    return rows[0] ? { ...toFound(rows[0]), childId: rows[0].child_id } : null
+  ): Promise<Map<string, Found>> {
+    const { rows } = await db.query<FoundRow>(
+      { name: `refresh_${how}`, text: this.#exchange[how] },
+      shared(exchanges, nonce, rules, now),
+    )
+    return new Map(rows.map((row) => [row.session_id, toFound(row)]))
+  }
+
+  /**
+   * What a token is worth that could not be exchanged; null when it is none. Ends the session of one that is too old,
+   * which is committed with the statement and so outlives the request that fails for it. `rotation` and `advancedAfter`
+   * (the start of the reuse interval) say what is too old.
+   */
+  async judge(
+    db: Queryable,
+    exchange: Exchange,
+    nonce: Buffer,
+    rules: RefreshRules & { rotation: boolean; advancedAfter: Date },
+    now: Date,
+  ): Promise<(Found & { verdict: Verdict }) | null> {
+    const { rows } = await db.query<FoundRow & { verdict: Verdict }>(
+      { name: 'refresh_judge', text: this.#judge },
+      [...shared([exchange], nonce, rules, now), rules.rotation, rules.advancedAfter],
+    )
+    return rows[0] ? { ...toFound(rows[0]), verdict: rows[0].verdict } : null
   }
 }
 
-function toFound<V>(row: FoundRow<V>): Found<V> {
-  return {
-    verdict: row.verdict,
-    user: toUser(row),
-    session: { id: row.session_id, aal: row.aal, createdAt: row.session_created_at },
-    amr: toAmr(row.amr),
-  }
-}
+const shared = (exchanges: readonly Exchange[], nonce: Buffer, rules: RefreshRules, now: Date): unknown[] => [
+  now,
+  nonce,
+  rules.createdAfter,
+  rules.activeAfter,
+  rules.lowAalCreatedAfter,
+  rules.audited,
+  exchanges.map(({ presented }) => presented.sessionId),
+  exchanges.map(({ presented }) => presented.counter),
+  exchanges.map(({ check }) => check.keyed),
+  exchanges.map(({ check }) => check.expected),
+  exchanges.map(({ userAgent }) => userAgent),
+  exchanges.map(({ ip }) => ip),
+]
+
+const toFound = (row: FoundRow): Found => ({
+  user: toUser(row),
+  session: { id: row.session_id, aal: row.aal, createdAt: row.session_created_at },
+  amr: toAmr(row.amr),
+  salt: row.refresh_salt,
+})

@@ -1,31 +1,83 @@
-import { type KeyObject } from 'node:crypto'
-import { randomUUID } from 'node:crypto'
-import { keyedHash, sha256 } from '../secrets/derived-keys.js'
+import { createHash, createHmac, randomBytes, type KeyObject } from 'node:crypto'
 
-/** A refresh token and what the database keeps of it. */
-export type RefreshToken = { readonly id: string; readonly text: string; readonly hash: Buffer }
+/** What a refresh token says: that it is the `counter`-th of a session. Whether that is true only the database knows. */
+export type PresentedToken = { readonly sessionId: string; readonly counter: number; readonly mac: Buffer }
 
-/** 43 characters of base64url: an HMAC-SHA256. Everything else is refused before the database is asked. */
-const FORM = /^[A-Za-z0-9_-]{43}$/
+/** Lets the database check a MAC against the salt that it keeps, without showing by its time how much of it was right. */
+export type MacCheck = { readonly keyed: Buffer; readonly expected: Buffer }
+
+const ID_BYTES = 16
+const COUNTER_BYTES = 6
+const MAC_BYTES = 32
+/** A multiple of three bytes, so that every token has exactly one text. */
+const FORM = /^[A-Za-z0-9_-]{72}$/
+/** The column is an integer. */
+const MAX_COUNTER = 2 ** 31 - 2
 
 /**
- * Refresh tokens follow from their row id (contract 4.1): a child can be handed out again to a client that asked twice,
- * although nothing but its SHA-256 is stored.
+ * Refresh tokens: session id, counter and MAC. The MAC is made with a key of the server and a salt of the session, so
+ * neither a copy of the database nor the secret alone is enough to make one; and whoever has both halves, as this
+ * server does, can make any of them again, so that a client that asked twice gets the same answer twice.
  */
 export class RefreshTokens {
   constructor(private readonly key: KeyObject) {}
 
-  create(): RefreshToken {
-    return this.ofRow(randomUUID())
+  newSalt(): Buffer {
+    return randomBytes(32)
   }
 
-  ofRow(id: string): RefreshToken {
-    const text = keyedHash(this.key, id).toString('base64url')
-    return { id, text, hash: sha256(text) }
+  of(sessionId: string, counter: number, salt: Buffer): string {
+    const body = bodyOf(sessionId, counter)
+    return Buffer.concat([body, sha256(this.#keyed(body), salt)]).toString('base64url')
   }
 
-  /** The stored hash of a token that a client sent; null when it cannot be one. */
-  hashOf(text: string): Buffer | null {
-    return FORM.test(text) ? sha256(text) : null
+  /** Null for what cannot be a token, before the database is asked. */
+  read(text: string): PresentedToken | null {
+    if (!FORM.test(text)) return null
+    const bytes = Buffer.from(text, 'base64url')
+    const counter = bytes.readUIntBE(ID_BYTES, COUNTER_BYTES)
+    if (counter > MAX_COUNTER) return null
+    return { sessionId: uuidOf(bytes), counter, mac: bytes.subarray(-MAC_BYTES) }
   }
+
+  newNonce(): Buffer {
+    return randomBytes(32)
+  }
+
+  /** `nonce` is one of this statement. */
+  check({ sessionId, counter, mac }: PresentedToken, nonce: Buffer): MacCheck {
+    return { keyed: this.#keyed(bodyOf(sessionId, counter)), expected: sha256(nonce, mac) }
+  }
+
+  #keyed(body: Buffer): Buffer {
+    return createHmac('sha256', this.key).update(body).digest()
+  }
+}
+
+/**
+ * SQL that is true for the right MAC. Hashed once more with a nonce of the statement: how soon the comparison of two hashes
+ * that nobody can choose gives up says nothing about the MAC.
+ */
+export const macMatches = (
+  check: { [Part in keyof MacCheck]: string },
+  nonce: string,
+  salt: string,
+): string => `sha256(${nonce}::bytea || sha256(${check.keyed} || ${salt})) = ${check.expected}`
+
+function bodyOf(sessionId: string, counter: number): Buffer {
+  const body = Buffer.alloc(ID_BYTES + COUNTER_BYTES)
+  body.write(sessionId.replaceAll('-', ''), 'hex')
+  body.writeUIntBE(counter, ID_BYTES, COUNTER_BYTES)
+  return body
+}
+
+function uuidOf(bytes: Buffer): string {
+  const hex = bytes.toString('hex', 0, ID_BYTES)
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}
+
+function sha256(...parts: readonly Buffer[]): Buffer {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part)
+  return hash.digest()
 }

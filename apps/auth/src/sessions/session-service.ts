@@ -2,55 +2,115 @@ import { type Db, type Queryable, type Tx } from '@signet/db'
 import { randomUUID } from 'node:crypto'
 import { type AuditLog } from '../audit/audit-log.js'
 import { auditPayload } from '../audit/audit.js'
-import { authError, userBanned } from '../errors/auth-error.js'
+import { userBanned } from '../errors/auth-error.js'
 import { type RequestMeta } from '../requests/request-meta.js'
 import { isBanned, type User } from '../users/user.js'
 import { type RefreshTokens } from './refresh-token.js'
+import { type SessionEnds } from './session-ends.js'
+import { sessionNotFound, userNotFound, type SessionGate } from './session-gate.js'
 import { type SessionStore } from './session-store.js'
-import { isExpired, type Session, type SessionLimits, type SignedIn } from './session.js'
+import { type Held, type Live, type Session, type SessionLimits, type SignedIn } from './session.js'
 
 type Deps = {
   db: Db
   sessions: SessionStore
+  ends: SessionEnds
+  gate: SessionGate
   refreshTokens: RefreshTokens
   audit: AuditLog
   limits: SessionLimits
   now: () => Date
 }
 
+type Opening = { user: User; method: string; passwordHash: string | null; auditRows: string | null }
+
 export const logoutScopes = ['global', 'local', 'others'] as const
 export type LogoutScope = (typeof logoutScopes)[number]
 
-/** Opens and ends sessions (contract section 4). */
+/** Opens sessions, hands them on, and signs out. */
 export class SessionService {
   constructor(private readonly deps: Deps) {}
 
-  /** Signs in: a session of its own statement, with audit `login`. */
-  async signIn(user: User, method: string, meta: RequestMeta, provider: string): Promise<SignedIn> {
-    const { db, audit } = this.deps
+  /**
+   * Signs in whoever has shown the password of `user`, with audit `login`. Null when that is not the user's password any
+   * more, or the user may not sign in any more: checking a password takes long enough for that to happen meanwhile.
+   */
+  async signIn(user: User, method: string, meta: RequestMeta, provider: string): Promise<SignedIn | null> {
+    const { db, audit, limits } = this.deps
     const payloads = [auditPayload('login', user, { provider })]
-    const signedIn = await this.#open(db, user, method, meta, audit.rowsFor(payloads))
-    audit.announce(payloads, meta)
+    const opening = { user, method, passwordHash: user.passwordHash, auditRows: audit.rowsFor(payloads) }
+    const signedIn = limits.singlePerUser
+      ? await db.transaction((tx) => this.#openAlone(tx, opening, meta))
+      : await this.#open(db, opening, meta)
+    if (signedIn !== null) audit.announce(payloads, meta)
     return signedIn
   }
 
   /** Opens a session as part of a larger change, whose audit entries tell about it. */
-  open(tx: Tx, user: User, method: string, meta: RequestMeta): Promise<SignedIn> {
-    return this.#open(tx, user, method, meta, null)
+  async open(tx: Tx, user: User, method: string, meta: RequestMeta): Promise<SignedIn> {
+    const opening = { user, method, passwordHash: null, auditRows: null }
+    const signedIn = await (this.deps.limits.singlePerUser
+      ? this.#openAlone(tx, opening, meta)
+      : this.#open(tx, opening, meta))
+    if (signedIn !== null) return signedIn
+    throw isBanned(user, this.deps.now()) ? userBanned('forbidden') : userNotFound()
+  }
+
+  /** What the opening of a session once answered, for one that is open. */
+  async resume(tx: Tx, { user, session }: Held): Promise<SignedIn> {
+    const chain = await this.deps.sessions.chainOf(tx, session.id)
+    if (chain === null) throw sessionNotFound()
+    const refreshToken = this.deps.refreshTokens.of(session.id, chain.counter, chain.salt)
+    return { user, session, amr: chain.amr, refreshToken }
+  }
+
+  /** As {@link resume}, in a transaction of its own. */
+  resumeNow({ user, session }: Live): Promise<SignedIn> {
+    const { db, gate } = this.deps
+    return db.transaction(async (tx) =>
+      this.resume(tx, await gate.hold(tx, { userId: user.id, sessionId: session.id })),
+    )
+  }
+
+  /**
+   * Signs out. Whoever comes with a session that is over has signed out already, but ends no other one. A token without
+   * session is not one of ours, so it stands for its user.
+   */
+  async logout(
+    { user, session }: { user: User; session: Session | null },
+    scope: LogoutScope,
+    meta: RequestMeta,
+  ): Promise<void> {
+    const { audit, ends, gate } = this.deps
+    await audit.transaction(meta, async (tx, record) => {
+      if (session !== null && scope === 'local') await ends.one(tx, user.id, session.id, 'logout')
+      else {
+        if (session !== null) await gate.hold(tx, { userId: user.id, sessionId: session.id })
+        if (session !== null && scope === 'others') await ends.others(tx, user.id, session.id, 'logout')
+        else await ends.all(tx, user.id, 'logout')
+      }
+      record('logout', user)
+    })
+  }
+
+  /** The user's row is locked once the session is open, so of two sign-ins at once the second sees the first. */
+  async #openAlone(tx: Tx, opening: Opening, meta: RequestMeta): Promise<SignedIn | null> {
+    const signedIn = await this.#open(tx, opening, meta)
+    if (signedIn !== null)
+      await this.deps.ends.others(tx, opening.user.id, signedIn.session.id, 'single_session')
+    return signedIn
   }
 
   async #open(
     db: Queryable,
-    user: User,
-    method: string,
+    { user, method, passwordHash, auditRows }: Opening,
     meta: RequestMeta,
-    auditRows: string | null,
-  ): Promise<SignedIn> {
+  ): Promise<SignedIn | null> {
+    const { sessions, refreshTokens, limits } = this.deps
     const now = this.deps.now()
-    const { timeboxMs } = this.deps.limits
-    const refreshToken = this.deps.refreshTokens.create()
     const session = { id: randomUUID(), aal: 'aal1', createdAt: now } as const
-    await this.deps.sessions.open(
+    const refreshSalt = refreshTokens.newSalt()
+    const opened = await sessions.open(
       db,
       {
         ...session,
@@ -58,73 +118,20 @@ export class SessionService {
         method,
         userAgent: meta.userAgent,
         ip: meta.ip,
-        notAfter: timeboxMs === undefined ? null : new Date(now.getTime() + timeboxMs),
-        refreshToken,
+        network: meta.client.key,
+        notAfter: limits.timeboxMs === undefined ? null : new Date(now.getTime() + limits.timeboxMs),
+        refreshSalt,
+        passwordHash,
         auditRows,
       },
       now,
     )
+    if (!opened) return null
     return {
       user: { ...user, lastSignInAt: now, updatedAt: now },
       session,
       amr: [{ method, at: now }],
-      refreshToken: refreshToken.text,
+      refreshToken: refreshTokens.of(session.id, 0, refreshSalt),
     }
   }
-
-  /** The user of a session that may still be used; null when it ended, or the user may not sign in any more. */
-  async findLive(userId: string, sessionId: string): Promise<{ user: User; session: Session } | null> {
-    const { db, sessions, limits, now } = this.deps
-    const found = await sessions.findCaller(db, userId, sessionId)
-    if (found === null || found.session === null || found.session.revokedAt !== null) return null
-    const { user, session } = found
-    if (user.deletedAt !== null || isBanned(user, now()) || isExpired(session, limits, now())) return null
-    return { user, session }
-  }
-
-  /** As {@link resume}, outside a transaction; refuses where that finds nothing. */
-  async resumeNow(user: User, sessionId: string): Promise<SignedIn> {
-    const signedIn = await this.resume(this.deps.db, user, sessionId)
-    if (signedIn === null) throw sessionNotFound()
-    return signedIn
-  }
-
-  /** What the opening of a session once answered, for one that is open; null when it has ended. */
-  async resume(db: Queryable, user: User, sessionId: string): Promise<SignedIn | null> {
-    const { sessions, refreshTokens, limits, now } = this.deps
-    const session = await sessions.find(db, sessionId)
-    if (session === null || session.revokedAt !== null || isExpired(session, limits, now())) return null
-    const tokenId = await sessions.activeTokenId(db, sessionId)
-    if (tokenId === null) return null
-    const amr = await sessions.amrOf(db, sessionId)
-    return { user, session, amr, refreshToken: refreshTokens.ofRow(tokenId).text }
-  }
-
-  /** Refuses an administrator's token whose session has ended (contract 1.21). */
-  async checkLive(sessionId: string): Promise<void> {
-    const { db, sessions, limits, now } = this.deps
-    const session = await sessions.find(db, sessionId)
-    if (session === null || session.revokedAt !== null) throw sessionNotFound()
-    const caller = await sessions.findCaller(db, session.userId, session.id)
-    if (caller !== null && isBanned(caller.user, now())) throw userBanned('forbidden')
-    if (isExpired(session, limits, now()))
-      throw authError('forbidden', 'session_expired', 'Session from session_id claim in JWT has expired')
-  }
-
-  /** Contract 4.4. A token without session counts as global. */
-  async logout(user: User, session: Session | null, scope: LogoutScope, meta: RequestMeta): Promise<void> {
-    const { sessions, now } = this.deps
-    await this.deps.audit.transaction(meta, async (tx, audit) => {
-      await sessions.revoke(tx, user.id, narrowed(scope, session), now())
-      audit('logout', user)
-    })
-  }
-}
-
-const sessionNotFound = () =>
-  authError('forbidden', 'session_not_found', 'Session from session_id claim in JWT does not exist')
-
-function narrowed(scope: LogoutScope, session: Session | null): { only?: string; except?: string } {
-  if (session === null || scope === 'global') return {}
-  return scope === 'local' ? { only: session.id } : { except: session.id }
 }

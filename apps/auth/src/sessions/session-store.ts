@@ -2,8 +2,7 @@ import { type Queryable, type Tx } from '@signet/db'
 import { type Tables } from '../tables.js'
 import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
 import { type User } from '../users/user.js'
-import { type RefreshToken } from './refresh-token.js'
-import { type Aal, type AmrEntry, type Session } from './session.js'
+import { type Aal, type AmrEntry, type EndReason, type Session } from './session.js'
 
 export type NewSession = {
   id: string
@@ -12,11 +11,21 @@ export type NewSession = {
   method: string
   userAgent: string
   ip: string
+  /** Becomes one of the networks that the user is known at. */
+  network: string
   notAfter: Date | null
-  refreshToken: RefreshToken
+  refreshSalt: Buffer
+  /** The hash of the password that was shown; a session is opened only while it is still the user's. */
+  passwordHash: string | null
   /** Audit rows to write along with it, as a JSON array. */
   auditRows: string | null
 }
+
+/** Which of a user's sessions to end; all of them without any member. */
+export type EndScope = { only?: string; except?: string; aal?: Aal }
+
+/** What the newest refresh token of a session is made of, and its `amr`. */
+export type Chain = { counter: number; salt: Buffer; amr: AmrEntry[] }
 
 /** Times are dates in a row, and text inside JSON. */
 type SessionRow<Time = Date> = {
@@ -27,41 +36,45 @@ type SessionRow<Time = Date> = {
   refreshed_at: Time | null
   not_after: Time | null
   revoked_at: Time | null
+  revoked_reason: EndReason | null
   created_at: Time
 }
 type CallerRow = AccountRow & { session: SessionRow<string> | null }
 
-const COLUMNS = 'id, user_id, aal, factor_id, refreshed_at, not_after, revoked_at, created_at'
+/** The column `amr`, newest first. */
+export type AmrJson = readonly { method: string; at: string }[]
 
-/** SQL for the `amr` of session `s`, newest first, as JSON; read with {@link toAmr}. */
-export const amrColumn = (t: Tables, sessionId: string): string => `
-  (select json_agg(json_build_object('method', a.authentication_method, 'at', a.updated_at)
-     order by a.updated_at desc, a.authentication_method)
-   from ${t.amrClaims} a where a.session_id = ${sessionId})`
+const COLUMNS = 'id, user_id, aal, factor_id, refreshed_at, not_after, revoked_at, revoked_reason, created_at'
 
-export const toAmr = (json: { method: string; at: string }[] | null): AmrEntry[] =>
-  (json ?? []).map(({ method, at }) => ({ method, at: new Date(at) }))
+export const toAmr = (json: AmrJson): AmrEntry[] =>
+  json.map(({ method, at }) => ({ method, at: new Date(at) }))
 
 export class SessionStore {
   readonly #open: string
   readonly #caller: string
 
   constructor(private readonly t: Tables) {
+    // The user's row comes first: whoever bans or deletes the user, or changes the password, holds it until that is done.
     this.#open = `
-      with session as (
-        insert into ${t.sessions} (id, user_id, aal, user_agent, ip, not_after, created_at, updated_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $7)
-      ), amr as (
-        insert into ${t.amrClaims} (session_id, authentication_method, created_at, updated_at)
-        values ($1, $8, $7, $7)
-      ), refresh_token as (
-        insert into ${t.refreshTokens} (id, token_hash, session_id, user_id, created_at)
-        values ($9, $10, $1, $2, $7)
+      with owner as (
+        update ${t.users} set last_sign_in_at = $7, updated_at = $7
+        where id = $2 and deleted_at is null and coalesce(banned_until <= $7, true)
+          and coalesce(encrypted_password = $10, $10::text is null)
+        returning id
       ), audit as (
         insert into ${t.auditLogEntries} (payload, ip_address, created_at)
-        select payload, $5, $7 from jsonb_array_elements(coalesce($11::jsonb, '[]')) as payload
+        select payload, $5, $7 from owner cross join jsonb_array_elements(coalesce($11::jsonb, '[]')) as payload
+      ), network as (
+        insert into ${t.knownNetworks} as k (user_id, network, last_seen_at)
+        select owner.id, $12, $7 from owner where not exists (
+          select from ${t.knownNetworks}
+          where user_id = $2 and network = $12 and last_seen_at > $7::timestamptz - interval '1 day'
+        )
+        on conflict (user_id, network) do update
+        set last_seen_at = greatest(k.last_seen_at, excluded.last_seen_at)
       )
-      update ${t.users} set last_sign_in_at = $7, updated_at = $7 where id = $2`
+      insert into ${t.sessions} (id, user_id, aal, user_agent, ip, not_after, created_at, updated_at, amr, refresh_salt)
+      select $1, owner.id, $3, $4, $5, $6, $7, $7, $8, $9 from owner`
     this.#caller = `
       select ${accountColumn(t)},
         (select row_to_json(s) from (
@@ -69,9 +82,9 @@ export class SessionStore {
       from ${t.users} u where u.id = $1`
   }
 
-  /** Session, its first `amr` entry, its first refresh token and the user's sign-in time: one statement. */
-  async open(db: Queryable, session: NewSession, now: Date): Promise<void> {
-    await db.query({ name: 'session_open', text: this.#open }, [
+  /** Session, audit entries and the user's sign-in time: one statement. False when the user may not have it any more. */
+  async open(db: Queryable, session: NewSession, now: Date): Promise<boolean> {
+    const { rowCount } = await db.query({ name: 'session_open', text: this.#open }, [
       session.id,
       session.userId,
       session.aal,
@@ -79,11 +92,13 @@ export class SessionStore {
       session.ip,
       session.notAfter,
       now,
-      session.method,
-      session.refreshToken.id,
-      session.refreshToken.hash,
+      JSON.stringify([{ method: session.method, at: now }]),
+      session.refreshSalt,
+      session.passwordHash,
       session.auditRows,
+      session.network,
     ])
+    return rowCount === 1
   }
 
   /** The user of a bearer token and, if the token names one that exists, the session. */
@@ -100,69 +115,54 @@ export class SessionStore {
     return row ? { user: toUser(row), session: row.session && toSession(row.session) } : null
   }
 
-  async find(db: Queryable, id: string): Promise<Session | null> {
-    const { rows } = await db.query<SessionRow>(`select ${COLUMNS} from ${this.t.sessions} where id = $1`, [
-      id,
-    ])
+  /** Keeps the session as it is until the transaction ends. The user's row is to be locked before. */
+  async lock(tx: Tx, userId: string, id: string): Promise<Session | null> {
+    const { rows } = await tx.query<SessionRow>(
+      `select ${COLUMNS} from ${this.t.sessions} where id = $1 and user_id = $2 for no key update`,
+      [id, userId],
+    )
     return rows[0] ? toSession(rows[0]) : null
   }
 
-  /** The row of the session's one refresh token that is not revoked. */
-  async activeTokenId(db: Queryable, sessionId: string): Promise<string | null> {
-    const { rows } = await db.query<{ id: string }>(
-      `select id from ${this.t.refreshTokens} where session_id = $1 and not revoked order by created_at desc limit 1`,
-      [sessionId],
+  async chainOf(db: Queryable, id: string): Promise<Chain | null> {
+    const { rows } = await db.query<{ refresh_counter: number; refresh_salt: Buffer; amr: AmrJson }>(
+      `select refresh_counter, refresh_salt, amr from ${this.t.sessions} where id = $1`,
+      [id],
     )
-    return rows[0]?.id ?? null
+    const row = rows[0]
+    return row ? { counter: row.refresh_counter, salt: row.refresh_salt, amr: toAmr(row.amr) } : null
   }
 
-  /** How the session was opened and strengthened, newest first. */
-  async amrOf(db: Queryable, sessionId: string): Promise<AmrEntry[]> {
-    const { rows } = await db.query<{ amr: { method: string; at: string }[] | null }>(
-      `select ${amrColumn(this.t, '$1')} as amr`,
-      [sessionId],
-    )
-    return toAmr(rows[0]?.amr ?? null)
-  }
-
-  /**
-   * Logout: stamps sessions and revokes their refresh tokens. `only` and `except` narrow it to one session, or to all
-   * but one. Rows stay, because tokens that are out stay valid until they expire (contract 4.4).
-   */
-  async revoke(tx: Tx, userId: string, scope: { only?: string; except?: string }, now: Date): Promise<void> {
-    const { rows } = await tx.query<{ id: string }>(
-      `update ${this.t.sessions} set revoked_at = coalesce(revoked_at, $2), updated_at = $2
-       where user_id = $1 and id = coalesce($3::uuid, id) and id is distinct from $4::uuid
-       returning id`,
-      [userId, now, scope.only ?? null, scope.except ?? null],
-    )
-    // A statement of its own, begun when the sessions are locked: a refresh that was faster has left a token that
-    // the first statement could not see.
-    await tx.query(
-      `update ${this.t.refreshTokens} set revoked = true, revoked_at = $2
-       where session_id = any($1::uuid[]) and not revoked`,
-      [rows.map(({ id }) => id), now],
-    )
-  }
-
-  /** Deletes sessions with all their tokens, except one: their access tokens stop to work on this server. */
-  async removeAll(tx: Tx, userId: string, except: string | null = null): Promise<void> {
-    await tx.query(`delete from ${this.t.sessions} where user_id = $1 and id is distinct from $2::uuid`, [
+  /** Whether the user has signed in before, as far as ended sessions are kept. */
+  async hasAny(db: Queryable, userId: string): Promise<boolean> {
+    const { rows } = await db.query(`select 1 as found from ${this.t.sessions} where user_id = $1 limit 1`, [
       userId,
-      except,
     ])
+    return rows.length > 0
+  }
+
+  /** The one statement that ends sessions. Those that are over already keep their reason. */
+  async end(db: Queryable, userId: string, reason: EndReason, scope: EndScope, now: Date): Promise<void> {
+    await db.query(
+      `update ${this.t.sessions} set revoked_at = $2, revoked_reason = $3, updated_at = $2
+       where user_id = $1 and revoked_at is null
+         and id = coalesce($4::uuid, id) and id is distinct from $5::uuid and aal = coalesce($6, aal)`,
+      [userId, now, reason, scope.only ?? null, scope.except ?? null, scope.aal ?? null],
+    )
   }
 }
 
 function toSession(row: SessionRow<Date | string>): Session {
+  const date = (time: Date | string | null) => (time === null ? null : new Date(time))
   return {
     id: row.id,
     userId: row.user_id,
     aal: row.aal,
     factorId: row.factor_id,
-    refreshedAt: row.refreshed_at === null ? null : new Date(row.refreshed_at),
-    notAfter: row.not_after === null ? null : new Date(row.not_after),
-    revokedAt: row.revoked_at === null ? null : new Date(row.revoked_at),
+    refreshedAt: date(row.refreshed_at),
+    notAfter: date(row.not_after),
+    revokedAt: date(row.revoked_at),
+    revokedReason: row.revoked_reason,
     createdAt: new Date(row.created_at),
   }
 }

@@ -2,6 +2,24 @@ import { type User } from '../users/user.js'
 
 export type Aal = 'aal1' | 'aal2'
 
+/** Why a session is over; the database knows the same list. */
+export type EndReason =
+  | 'logout'
+  /** An old refresh token came back: somebody else has the tokens, too. */
+  | 'reuse'
+  /** A newer sign-in, where AUTH_SESSIONS_SINGLE_PER_USER allows one session only. */
+  | 'single_session'
+  | 'ban'
+  | 'deletion'
+  | 'password_changed'
+  | 'password_recovered'
+  /** Another session showed a second factor that this one did not. */
+  | 'factor_verified'
+  /** The owner of the address took the account over from whoever signed up with it. */
+  | 'address_proved'
+  /** An administrator set a new password. */
+  | 'admin'
+
 export type Session = {
   readonly id: string
   readonly userId: string
@@ -9,12 +27,21 @@ export type Session = {
   readonly factorId: string | null
   readonly refreshedAt: Date | null
   readonly notAfter: Date | null
-  /** Set by logout (contract 4.4). */
   readonly revokedAt: Date | null
+  readonly revokedReason: EndReason | null
   readonly createdAt: Date
 }
 
-/** How somebody proved who they are, and when (claim `amr`, contract 3.1). */
+declare const live: unique symbol
+declare const held: unique symbol
+
+/** A session that the gate has let pass, with its user. Only {@link SessionGate} makes one. */
+export type Live = { readonly user: User; readonly session: Session & { readonly [live]: true } }
+
+/** One that stays as it is until the transaction ends: what issues or upgrades anything asks for this. */
+export type Held = Live & { readonly [held]: true }
+
+/** How somebody proved who they are, and when (claim `amr`). */
 export type AmrEntry = { readonly method: string; readonly at: Date }
 
 /** A session with all that a token response is made of. */
@@ -26,7 +53,7 @@ export type SignedIn = {
   readonly refreshToken: string
 }
 
-/** Limits of contract 4.3, in milliseconds; undefined is off. */
+/** The limits of AUTH_SESSIONS_*, in milliseconds; undefined is off. */
 export type SessionLimits = {
   readonly timeboxMs: number | undefined
   readonly inactivityMs: number | undefined

@@ -2,9 +2,9 @@ import { userView } from '../users/user-view.js'
 import { type AccessTokens } from './access-tokens.js'
 import { type SignedIn } from './session.js'
 
-/** The token response of contract 1.0. */
-export function tokenView(tokens: AccessTokens, signedIn: SignedIn, now: Date) {
-  const accessToken = tokens.issue(signedIn, now)
+/** The token response of docs/specification.md#shapes. */
+export async function tokenView(tokens: AccessTokens, signedIn: SignedIn, now: Date) {
+  const accessToken = await tokens.issue(signedIn, now)
   return {
     access_token: accessToken.text,
     token_type: 'bearer',

@@ -1,12 +1,12 @@
 import { route, type Route } from '@signet/http'
-import { type KeyRing } from '@signet/jwt'
 import { type AuthConfig } from '../config.js'
+import { type LiveKeys } from '../keys/live-keys.js'
 import { providers } from '../providers/definitions/index.js'
 import { docs } from '../requests/docs.js'
 import { service } from '../version.js'
 
-/** What anybody may know about this server (contract 1.1 to 1.3). */
-export function settingsRoutes({ config, keys }: { config: AuthConfig; keys: KeyRing }): Route[] {
+/** What anybody may know about this server (docs/specification.md#operation and docs/specification.md#requests). */
+export function settingsRoutes({ config, keys }: { config: AuthConfig; keys: LiveKeys }): Route[] {
   const settings = settingsView(config)
   return [
     route({
@@ -27,9 +27,9 @@ export function settingsRoutes({ config, keys }: { config: AuthConfig; keys: Key
         tag: 'Service',
         answer: { description: 'A JWK Set', schema: 'KeySet' },
       }),
-      handle: () => ({
-        headers: { 'Cache-Control': 'public, max-age=600' },
-        body: keys.publicJwks(),
+      handle: async () => ({
+        headers: { 'Cache-Control': `public, max-age=${Math.floor(config.jwtJwksMaxAge / 1000)}` },
+        body: (await keys.forVerifying()).publicJwks(),
       }),
     }),
     route({

@@ -21,7 +21,7 @@ const GROUPS: readonly { paths: readonly string[]; code: ErrorCode; message: str
 
 const METHODS: readonly Method[] = ['get', 'post', 'put', 'patch', 'delete']
 
-/** What clients ask for and this server does not have: the answers that they expect of one where it is switched off (1.23). */
+/** What clients ask for and this server does not have: the answers that they expect of one where it is switched off. */
 export function unavailableRoutes(): Route[] {
   return GROUPS.flatMap(({ paths, code, message }) =>
     paths.flatMap((path) =>

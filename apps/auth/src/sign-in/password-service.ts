@@ -1,6 +1,9 @@
 import { type Db } from '@signet/db'
+import { type AppError } from '@signet/errors'
+import { type Address } from '../addresses/address.js'
 import { normaliseEmail } from '../addresses/email.js'
 import { normalisePhone } from '../addresses/phone.js'
+import { type AuditLog } from '../audit/audit-log.js'
 import { authError, invalid, userBanned } from '../errors/auth-error.js'
 import { type PasswordHasher } from '../passwords/password-hasher.js'
 import { BCRYPT_MAX_BYTES } from '../passwords/bcrypt.js'
@@ -10,6 +13,7 @@ import { type SessionService } from '../sessions/session-service.js'
 import { type SignedIn } from '../sessions/session.js'
 import { type UserStore } from '../users/user-store.js'
 import { isBanned, type User } from '../users/user.js'
+import { type Attempt, type Guesses } from './guesses.js'
 
 export type PasswordSignIn = { email?: string; phone?: string; password?: string }
 export type WeakPassword = { reasons: string[]; message: string }
@@ -17,68 +21,116 @@ export type WeakPassword = { reasons: string[]; message: string }
 type Deps = {
   db: Db
   users: UserStore
+  guesses: Guesses
   sessions: SessionService
+  audit: AuditLog
   hasher: PasswordHasher
   rules: { emailEnabled: boolean; phoneEnabled: boolean; passwords: PasswordRules }
   now: () => Date
 }
 
-/** The password grant (contract 1.6). */
+/** A second one is for a hash that was renewed, or a password that was changed, in the moment of the first. */
+const MAX_ROUNDS = 3
+
+/** The password grant (docs/specification.md#tokens). */
 export class PasswordService {
   constructor(private readonly deps: Deps) {}
 
   async signIn(
     request: PasswordSignIn,
-    aud: string,
     meta: RequestMeta,
   ): Promise<{ signedIn: SignedIn; weakPassword: WeakPassword | null }> {
-    const { sessions, rules } = this.deps
     const password = request.password ?? ''
-    const { user: candidate, provider } = await this.#findUser(request, aud)
-    const user = await this.#matching(candidate, password)
-    // Only somebody who knows the password learns more than that it is wrong.
-    if (isBanned(user, this.deps.now())) throw userBanned('invalid')
-    if (provider === 'email' && user.emailConfirmedAt === null)
-      throw authError('invalid', 'email_not_confirmed', 'Email not confirmed')
-    if (provider === 'phone' && user.phoneConfirmedAt === null)
-      throw authError('invalid', 'phone_not_confirmed', 'Phone not confirmed')
-    const signedIn = await sessions.signIn(user, 'password', meta, provider)
-    const problem = checkPassword(rules.passwords, password)
-    const weakPassword =
-      problem?.kind === 'weak' ? { reasons: problem.reasons, message: problem.message } : null
-    return { signedIn, weakPassword }
+    const address = this.#addressOf(request)
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const signedIn = await this.#attempt(address, password, meta)
+      if (signedIn !== null) return { signedIn, weakPassword: this.#weaknessOf(password) }
+    }
+    throw invalidCredentials()
   }
 
-  async #findUser(
-    { email = '', phone = '' }: PasswordSignIn,
-    aud: string,
-  ): Promise<{ user: User | null; provider: 'email' | 'phone' }> {
-    const { db, users, rules } = this.deps
+  /** Null when the user changed while the password was checked: banned, deleted, or with another hash. */
+  async #attempt(address: Address, password: string, meta: RequestMeta): Promise<SignedIn | null> {
+    const attempt = await this.deps.guesses.begin(address, meta)
+    const user = await this.#matching(attempt, password, address, meta)
+    // Only somebody who knows the password learns why it is not enough.
+    const obstacle = this.#obstacleOf(user, address.kind)
+    if (obstacle !== null) {
+      await Promise.all([attempt.takeBack(), this.#recordFailure(user, address, obstacle.code, meta)])
+      throw obstacle
+    }
+    const [signedIn] = await Promise.all([
+      this.deps.sessions.signIn(user, 'password', meta, address.kind),
+      attempt.takeBack(),
+    ])
+    if (signedIn !== null) await this.#rehash(user, password)
+    return signedIn
+  }
+
+  #weaknessOf(password: string): WeakPassword | null {
+    const problem = checkPassword(this.deps.rules.passwords, password)
+    return problem?.kind === 'weak' ? { reasons: problem.reasons, message: problem.message } : null
+  }
+
+  #addressOf({ email = '', phone = '' }: PasswordSignIn): Address {
+    const { rules } = this.deps
     if (email !== '' && phone !== '')
       throw invalid('Only an email address or phone number should be provided on login')
     if (email !== '') {
       if (!rules.emailEnabled)
         throw authError('unprocessable', 'email_provider_disabled', 'Email logins are disabled')
-      return { user: await users.findByEmail(db, normaliseEmail(email), aud), provider: 'email' }
+      return { kind: 'email', value: normaliseEmail(email) }
     }
     if (phone === '') throw invalid('An email address or phone number is required')
     if (!rules.phoneEnabled)
       throw authError('unprocessable', 'phone_provider_disabled', 'Phone logins are disabled')
-    return { user: await users.findByPhone(db, normalisePhone(phone), aud), provider: 'phone' }
+    return { kind: 'phone', value: normalisePhone(phone) }
   }
 
   /** One answer, at about one price, for an unknown user, one without password and a wrong password. */
-  async #matching(user: User | null, password: string): Promise<User> {
-    const { db, users, hasher } = this.deps
-    const hash = user?.passwordHash ?? null
-    if (user === null || hash === null) {
-      await hasher.verifyDummy(password)
+  async #matching(attempt: Attempt, password: string, address: Address, meta: RequestMeta): Promise<User> {
+    const { user, passwordHash: hash } = attempt
+    const matches = await attempt.check(() => this.#compare(hash, password, meta))
+    if (user === null || hash === null || !matches) {
+      const reason = user === null ? 'unknown_account' : hash === null ? 'no_password' : 'wrong_password'
+      await this.#recordFailure(user, address, reason, meta)
       throw invalidCredentials()
     }
-    if (!(await hasher.verify(hash, password))) throw invalidCredentials()
-    if (hasher.needsRehash(hash) && Buffer.byteLength(password) <= BCRYPT_MAX_BYTES)
-      await users.rehash(db, user.id, hash, await hasher.hash(password))
     return user
+  }
+
+  async #compare(hash: string | null, password: string, { signal }: RequestMeta): Promise<boolean> {
+    const { hasher } = this.deps
+    if (hash !== null) return hasher.verify(hash, password, signal)
+    await hasher.verifyDummy(password, signal)
+    return false
+  }
+
+  async #rehash({ id, passwordHash: hash }: User, password: string): Promise<void> {
+    const { db, users, hasher } = this.deps
+    if (hash !== null && hasher.needsRehash(hash) && Buffer.byteLength(password) <= BCRYPT_MAX_BYTES)
+      await users.rehash(db, id, hash, await hasher.hash(password))
+  }
+
+  #obstacleOf(user: User, kind: Address['kind']): AppError | null {
+    if (isBanned(user, this.deps.now())) return userBanned('invalid')
+    if (kind === 'email' && user.emailConfirmedAt === null)
+      return authError('invalid', 'email_not_confirmed', 'Email not confirmed')
+    if (kind === 'phone' && user.phoneConfirmedAt === null)
+      return authError('invalid', 'phone_not_confirmed', 'Phone not confirmed')
+    // What matched came with a sign-up that has no power.
+    return user.passwordHash === null ? invalidCredentials() : null
+  }
+
+  /** The same work for whoever was named. */
+  async #recordFailure(
+    user: User | null,
+    address: Address,
+    reason: string,
+    meta: RequestMeta,
+  ): Promise<void> {
+    const actor = user ?? { claimed: address.value }
+    await this.deps.audit.record(meta, 'login_failed', actor, { provider: address.kind, reason })
   }
 }
 

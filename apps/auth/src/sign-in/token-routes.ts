@@ -48,7 +48,7 @@ const fields = {
 type Body = BodyOf<typeof fields>
 type Grant = (req: Request, body: Body) => Promise<Answer>
 
-/** POST /token (contract 1.6): one path, one handler for each grant. */
+/** POST /token (docs/specification.md#tokens): one path, one handler for each grant. */
 export function tokenRoutes(deps: Deps): Route[] {
   const grants = grantsOf(deps)
   return [
@@ -95,10 +95,10 @@ function grantsOf({
   config,
   now,
 }: Deps): Map<string, Grant> {
-  const authenticate = bearer.user()
   const linkingPurpose = async (req: Request) => {
     requireManualLinking(config.manualLinkingEnabled)
-    return { kind: 'link', userId: (await authenticate(req)).user.id } as const
+    const { user, session } = await bearer.changeStrongly(req)
+    return { kind: 'link', userId: user.id, sessionId: session.id } as const
   }
   const signInPurpose = async (req: Request) =>
     ({ kind: 'sign_in', aud: await bearer.audience(req) }) as const
@@ -108,15 +108,14 @@ function grantsOf({
       'password',
       async (req, body) => {
         await guard.captcha(req, body)
-        const aud = await bearer.audience(req)
-        const { signedIn, weakPassword } = await passwords.signIn(body, aud, guard.metaOf(req))
-        return { body: { ...view(signedIn), weak_password: weakPassword ?? undefined } }
+        const { signedIn, weakPassword } = await passwords.signIn(body, guard.metaOf(req))
+        return { body: { ...(await view(signedIn)), weak_password: weakPassword ?? undefined } }
       },
     ],
     [
       'refresh_token',
       async (req, body) => ({
-        body: view(await refresh.refresh(body.refresh_token ?? '', guard.metaOf(req))),
+        body: await view(await refresh.refresh(body.refresh_token ?? '', guard.metaOf(req))),
       }),
     ],
     [
@@ -128,7 +127,7 @@ function grantsOf({
         )
         return {
           body: {
-            ...view(signedIn),
+            ...(await view(signedIn)),
             provider_token: providerToken,
             provider_refresh_token: providerRefreshToken,
           },
@@ -140,10 +139,10 @@ function grantsOf({
       async (req, body) => {
         try {
           const purpose = body.link_identity ? await linkingPurpose(req) : await signInPurpose(req)
-          return { body: view(await idTokenSignIns.signIn(body, purpose, guard.metaOf(req))) }
+          return { body: await view(await idTokenSignIns.signIn(body, purpose, guard.metaOf(req))) }
         } catch (error) {
           if (!(error instanceof OAuthRefusal)) throw error
-          // The one grant that answers in the form of OAuth (contract 2.4).
+          // The one grant that answers in the form of OAuth (docs/specification.md#oauth-errors).
           return { status: 400, body: { error: error.error, error_description: error.description } }
         }
       },

@@ -1,21 +1,28 @@
+import { randomUUID } from 'node:crypto'
 import { type Tx } from '@signet/db'
+import { type AppError } from '@signet/errors'
 import { type Address } from '../addresses/address.js'
 import { type Audit, type AuditLog } from '../audit/audit-log.js'
 import { type Challenge } from '../flows/pkce.js'
-import { type Issued } from '../one-time-tokens/one-time-tokens.js'
-import { type TokenIssuer } from '../one-time-tokens/token-issuer.js'
+import { type Mailer } from '../mail/mailer.js'
+import { type MessageRequests } from '../one-time-tokens/message-requests.js'
+import { randomDigits } from '../one-time-tokens/one-time-token.js'
+import { type Issued, type OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
 import { type SecretMessages } from '../one-time-tokens/secret-messages.js'
+import { type MessageOrigin } from '../outbox/outbox-handler.js'
+import { type AddressProofs } from '../proofs/address-proofs.js'
 import { type RequestMeta } from '../requests/request-meta.js'
 import { type SmsChannel } from '../sms/sms-sender.js'
-import { type Confirmations } from '../users/confirmations.js'
-import { type UserStore } from '../users/user-store.js'
 import { type JsonObject, type User } from '../users/user.js'
+import { NIL_UUID } from '../users/uuid.js'
+import { type PendingSignUpStore } from './pending-sign-up-store.js'
 import { type UserFactory } from './user-factory.js'
 
 export type Registration = {
   address: Address
   aud: string
-  passwordHash: string
+  /** Null for whoever signs in by link or code. */
+  passwordHash: string | null
   data: JsonObject
   challenge: Challenge | null
   channel: SmsChannel
@@ -23,97 +30,186 @@ export type Registration = {
 }
 
 /**
- * `repeated`: the address belongs to a confirmed user, nothing was done. `pending`: the user has to confirm the address
- * first. `confirmed`: a new user whose address was taken as confirmed.
+ * `known`: the address is somebody's, nothing was done. `pending`: whoever signed up has to prove the address first.
+ * `confirmed`: a new user whose address was taken as proved.
  */
 export type Registered<Confirmed> =
-  | { kind: 'repeated'; user: User }
-  | { kind: 'pending'; user: User; messageId: string | null }
+  | { kind: 'known'; user: User }
+  | { kind: 'pending'; user: User; isNew: boolean }
   | { kind: 'confirmed'; user: User; value: Confirmed }
 
 export type RegistrationRules = {
   autoconfirm: { email: boolean; phone: boolean }
   /** Shortest time between two confirmations to one user, in milliseconds. */
   intervalMs: { email: number; phone: number }
+  /** Whether a sign-up for an address that is somebody's says so. */
+  revealExisting: boolean
+  /** Where the owner of an address that somebody signs up with again can go. */
+  accountPages: { signIn: string; recovery: string }
 }
 
 type Deps = {
-  users: UserStore
   factory: UserFactory
-  confirmations: Confirmations
-  issuer: TokenIssuer
+  signUps: PendingSignUpStore
+  proofs: AddressProofs
+  tokens: OneTimeTokens
+  requests: MessageRequests
   messages: SecretMessages
+  mailer: Mailer
   audit: AuditLog
   rules: RegistrationRules
+  now: () => Date
 }
 
-type Outcome<C> = Registered<C> | { kind: 'issued'; user: User; issued: Issued }
+type Outcome<C> = Registered<C> | { kind: 'too_soon'; refusal: AppError }
 
-/** The part of sign-up that /signup, /otp and /magiclink share (contract 1.4 steps 2 to 6). */
+/** Sign-ups of one address that may wait for their confirmation at once, with a password, and as many without. */
+const MAX_PENDING = 5
+
+/** The part of sign-up that /signup, /otp and /magiclink share. */
 export class RegistrationService {
   constructor(private readonly deps: Deps) {}
 
-  /** `onConfirmed` runs in the same transaction once a new user counts as confirmed. */
+  /**
+   * A sign-up by somebody who waits for the answer. It does the same work whoever has the address: what an address that
+   * is somebody's does not need is done for an address that nobody has, and taken back. `onConfirmed` runs in the same
+   * transaction once a new user counts as confirmed.
+   */
   async register<C>(
     input: Registration,
     meta: RequestMeta,
     onConfirmed: (tx: Tx, user: User) => Promise<C>,
   ): Promise<Registered<C>> {
-    const { messages, rules } = this.deps
+    const { audit, messages, rules } = this.deps
+    const { address } = input
     // Before anybody is looked up: whoever has the address already must not be told apart by it.
-    if (!rules.autoconfirm.email) messages.refuseAddress(input.address)
-    const outcome = await this.deps.audit.transaction(meta, (tx, audit): Promise<Outcome<C>> =>
-      this.#decide(tx, audit, input, onConfirmed),
+    if (!rules.autoconfirm[address.kind]) messages.refuseAddress(address)
+    return messages.counted(address, 'confirmation', meta, async () => {
+      const outcome = await audit.transaction(meta, async (tx, record): Promise<Outcome<C>> => {
+        const refusal = await this.#tooSoon(tx, input)
+        if (refusal !== null) return { kind: 'too_soon', refusal }
+        const registered = await this.#decide(tx, record, input, meta, onConfirmed)
+        await this.#level(tx, registered, input, meta)
+        return registered
+      })
+      // Committed all the same: that somebody else tried has to be remembered.
+      if (outcome.kind === 'too_soon') throw outcome.refusal
+      return outcome
+    })
+  }
+
+  /** The sign-up of somebody who asked for a link or code, and was answered before. */
+  registerByCode(input: Registration, meta: MessageOrigin): Promise<Registered<void>> {
+    return this.deps.audit.transaction(meta, (tx, record) =>
+      this.#decide(tx, record, input, meta, () => Promise.resolve()),
     )
-    if (outcome.kind !== 'issued') return outcome
-    const { user, issued } = outcome
-    const messageId = await this.#send(user, issued, input, meta)
-    return { kind: 'pending', user, messageId }
+  }
+
+  async #tooSoon(tx: Tx, { address }: Registration): Promise<AppError | null> {
+    const { requests, signUps, factory, rules } = this.deps
+    if (rules.autoconfirm[address.kind]) return null
+    const intervalMs = rules.intervalMs[address.kind]
+    const refusal = await requests.refusal(tx, {
+      clock: 'confirmation',
+      address,
+      via: address.kind,
+      intervalMs,
+    })
+    if (refusal !== null) {
+      const known = await factory.find(tx, address)
+      await signUps.contest(tx, known?.id ?? NIL_UUID)
+    }
+    return refusal
   }
 
   async #decide<C>(
     tx: Tx,
     audit: Audit,
     input: Registration,
+    meta: MessageOrigin,
     onConfirmed: (tx: Tx, user: User) => Promise<C>,
-  ): Promise<Outcome<C>> {
-    const { factory, confirmations, rules } = this.deps
-    const { user, isNew } = await factory.findOrInsert(tx, input)
-    const { kind } = input.address
+  ): Promise<Registered<C>> {
+    const { factory, proofs, rules } = this.deps
+    const { address, aud, passwordHash, data } = input
+    const { kind } = address
+    const { user, isNew } = await factory.findOrInsert(tx, { address, aud, data: {} })
     const confirmedAt = kind === 'email' ? user.emailConfirmedAt : user.phoneConfirmedAt
     if (confirmedAt !== null) {
       audit('user_repeated_signup', user, { provider: kind })
-      return { kind: 'repeated', user }
+      return { kind: 'known', user }
     }
     if (isNew && rules.autoconfirm[kind]) {
       audit('user_signedup', user, { provider: kind })
-      const confirmed =
-        kind === 'email'
-          ? await confirmations.confirmEmail(tx, user)
-          : await confirmations.confirmPhone(tx, user)
+      const claim = { origin: 'self', passwordHash, userMetadata: data, identityId: null } as const
+      const confirmed = await proofs.confirmNew(tx, user, kind, claim)
       return { kind: 'confirmed', user: confirmed, value: await onConfirmed(tx, confirmed) }
     }
-    return this.#issue(tx, audit, user, input)
+    await this.#issue(tx, audit, user, input, meta)
+    return { kind: 'pending', user, isNew }
   }
 
-  // Whoever signs up with an unconfirmed address may be somebody else than before: password and data stay as they are.
-  async #issue(tx: Tx, audit: Audit, user: User, { address, challenge }: Registration) {
-    const { issuer, users, rules } = this.deps
+  /** Brings every outcome to the work of a new address, and tells the owner of one that is not. */
+  async #level<C>(tx: Tx, registered: Registered<C>, input: Registration, meta: RequestMeta): Promise<void> {
+    const { factory, rules } = this.deps
+    const { kind } = input.address
+    if (rules.revealExisting || registered.kind === 'confirmed') return
+    if (registered.kind === 'pending' && registered.isNew) return
+    const nobodys = { ...input, address: nobodysAddress(kind) }
+    await tx.rehearse(async () => {
+      const { user } = await factory.findOrInsert(tx, { ...nobodys, data: {} })
+      if (registered.kind === 'known') await this.#issue(tx, () => undefined, user, nobodys, meta)
+    })
+    if (registered.kind === 'known' && kind === 'email') await this.#tellOwner(tx, registered.user, meta)
+  }
+
+  async #tellOwner(tx: Tx, { email, userMetadata: data }: User, meta: RequestMeta): Promise<void> {
+    const { mailer, rules } = this.deps
+    const { signIn: confirmationUrl, recovery: recoveryUrl } = rules.accountPages
+    const variables = { email: email ?? '', confirmationUrl, recoveryUrl, data }
+    await mailer.notify(tx, 'account_exists_notification', email ?? '', variables, meta)
+  }
+
+  /**
+   * Whoever signs up with an address that is not proved yet may be somebody else than before. So each sign-up gets a
+   * link and a code of its own, and only they bring its password and data into the account.
+   */
+  async #issue(tx: Tx, audit: Audit, user: User, input: Registration, meta: MessageOrigin): Promise<void> {
+    const { address, passwordHash, data, challenge } = input
+    const { signUps, tokens, now } = this.deps
+    await signUps.contest(tx, user.id)
     audit('user_confirmation_requested', user, { provider: address.kind })
-    const issued = await issuer.issue(tx, user, {
+    const id = randomUUID()
+    const signUp = {
+      id,
+      userId: user.id,
+      origin: 'self',
+      passwordHash,
+      userMetadata: data,
+      identityId: null,
+    } as const
+    await signUps.keepNewest(tx, user.id, MAX_PENDING - 1)
+    await signUps.insert(tx, signUp, now())
+    const issued = await tokens.issue(tx, user, {
       slot: 'confirmation',
       address,
-      intervalMs: rules.intervalMs[address.kind],
       challenge,
-      method: 'email/signup',
+      signUp: { id, isNew: true },
     })
-    return { kind: 'issued' as const, user: (await users.findById(tx, user.id)) ?? user, issued }
+    await this.#send(tx, user, issued, input, meta)
   }
 
-  async #send(user: User, issued: Issued, input: Registration, meta: RequestMeta): Promise<string | null> {
+  /** The message shows what the sign-up brought, which the account does not have yet. */
+  async #send(tx: Tx, user: User, issued: Issued, input: Registration, meta: MessageOrigin): Promise<void> {
     const { messages } = this.deps
-    if (issued.address.kind === 'phone') return messages.sms(issued, input.channel, meta)
-    await messages.mailLink('confirmation', user, issued, input.redirectTo, meta)
-    return null
+    const { channel, redirectTo, data } = input
+    if (issued.address.kind === 'phone') return messages.sms(tx, issued, channel, meta)
+    const addressee = { ...user, userMetadata: { ...user.userMetadata, ...data } }
+    await messages.mailLink(tx, { kind: 'confirmation', user: addressee, issued, redirectTo }, meta)
   }
 }
+
+/** An address that nobody can have: a reserved name (RFC 2606), or a number longer than any that is in use. */
+const nobodysAddress = (kind: Address['kind']): Address =>
+  kind === 'email'
+    ? { kind, value: `${randomUUID()}@nobody.invalid` }
+    : { kind, value: `9${randomDigits(14)}` }

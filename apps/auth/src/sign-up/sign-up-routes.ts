@@ -1,7 +1,6 @@
 import { route, type Route } from '@signet/http'
 import { type RateLimits } from '../rate-limits/rate-limits.js'
-import { type RedirectConfig } from '../redirects/redirects.js'
-import { referrerOf } from '../redirects/referrer.js'
+import { type Redirects } from '../redirects/redirects.js'
 import { type Bearer } from '../requests/bearer.js'
 import { docs, query } from '../requests/docs.js'
 import { captchaFields, jsonBody, type BodyOf } from '../requests/json-body.js'
@@ -18,7 +17,7 @@ type Deps = {
   bearer: Bearer
   guard: RequestGuard
   limits: RateLimits
-  redirects: RedirectConfig
+  redirects: Redirects
   now: () => Date
 }
 
@@ -35,9 +34,9 @@ const fields = {
 
 export function signUpRoutes(deps: Deps): Route[] {
   const { signUps, bearer, guard, limits, redirects } = deps
-  const signedUpView = (signedIn: SignedIn) => {
-    const answer = tokenView(deps.accessTokens, signedIn, deps.now())
-    // Contract 1.4 step 6: with a session or without, the user's main members are at the top as well.
+  const signedUpView = async (signedIn: SignedIn) => {
+    const answer = await tokenView(deps.accessTokens, signedIn, deps.now())
+    // docs/specification.md#sign-up step 6: with a session or without, the user's main members are at the top as well.
     const { id, email, phone, confirmation_sent_at, created_at, updated_at } = answer.user
     return { ...answer, id, email, phone, confirmation_sent_at, created_at, updated_at }
   }
@@ -59,9 +58,11 @@ export function signUpRoutes(deps: Deps): Route[] {
         const aud = await bearer.audience(req)
         const meta = guard.metaOf(req)
         if (anonymous)
-          return { body: signedUpView(await signUps.signUpAnonymously(body.data ?? {}, aud, meta)) }
-        const result = await signUps.signUp(body, { aud, redirectTo: referrerOf(req, redirects) }, meta)
-        return { body: result.kind === 'pending' ? userView(result.user) : signedUpView(result.signedIn) }
+          return { body: await signedUpView(await signUps.signUpAnonymously(body.data ?? {}, aud, meta)) }
+        const result = await signUps.signUp(body, { aud, redirectTo: redirects.targetOf(req) }, meta)
+        return {
+          body: result.kind === 'pending' ? userView(result.user) : await signedUpView(result.signedIn),
+        }
       },
     }),
   ]

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomUUID, type KeyObject } from 'node:crypto'
 import { type Address } from '../addresses/address.js'
 import { normaliseEmail } from '../addresses/email.js'
 import { normalisePhone } from '../addresses/phone.js'
@@ -11,11 +11,12 @@ import { type RequestMeta } from '../requests/request-meta.js'
 import { type SessionService } from '../sessions/session-service.js'
 import { type SignedIn } from '../sessions/session.js'
 import { refusePassword } from '../users/new-password.js'
+import { withoutClaims } from '../users/identity-claims.js'
 import { type UserStore } from '../users/user-store.js'
 import { type JsonObject, type User } from '../users/user.js'
 import { refuseLargeMetadata } from '../users/metadata-limit.js'
-import { pretendedUser } from './new-user.js'
 import { type RegistrationService } from './registration.js'
+import { madeUpIds, signUpAnswer, type SignUpIds } from './sign-up-answer.js'
 import { smsChannelOf } from './sms-channel.js'
 
 export type SignUpRequest = {
@@ -49,10 +50,12 @@ type Deps = {
   audit: AuditLog
   hasher: PasswordHasher
   rules: SignUpRules
+  /** Makes up the ids of accounts that are somebody else's. */
+  idKey: KeyObject
   now: () => Date
 }
 
-/** POST /signup (contract 1.4 and 1.5). */
+/** POST /signup. */
 export class SignUpService {
   constructor(private readonly deps: Deps) {}
 
@@ -61,12 +64,17 @@ export class SignUpService {
     { aud, redirectTo }: { aud: string; redirectTo: string },
     meta: RequestMeta,
   ): Promise<SignUpResult> {
-    const { registration, sessions, hasher, rules, now } = this.deps
+    const { registration, sessions, hasher, rules, idKey, now } = this.deps
     const checked = this.#check(request)
-    const data = request.data ?? {}
+    const data = withoutClaims(request.data ?? {})
     refuseLargeMetadata({ userMetadata: data })
+    const subject = { address: checked.address, aud, role: rules.role, data }
+    const pending = (ids: SignUpIds): SignUpResult => ({
+      kind: 'pending',
+      user: signUpAnswer(ids, subject, now()),
+    })
     const result = await registration.register(
-      { ...checked, aud, data, redirectTo, passwordHash: await hasher.hash(checked.password) },
+      { ...checked, aud, data, redirectTo, passwordHash: await hasher.hash(checked.password, meta.signal) },
       meta,
       (tx, user) => sessions.open(tx, user, 'password', meta),
     )
@@ -74,18 +82,16 @@ export class SignUpService {
       case 'confirmed':
         return { kind: 'signed_in', signedIn: result.value }
       case 'pending':
-        return {
-          kind: 'pending',
-          user: result.user.invitedAt === null ? result.user : withoutData(result.user),
-        }
-      case 'repeated':
+        return pending(idsOf(result.user))
+      case 'known':
         if (rules.revealExisting) throw authError('invalid', 'user_already_exists', 'User already registered')
-        return { kind: 'pending', user: pretendedUser(checked.address, aud, data, now()) }
+        return pending(madeUpIds(idKey, checked.address))
     }
   }
 
   /** A user without address, signed in at once. */
-  async signUpAnonymously(data: JsonObject, aud: string, meta: RequestMeta): Promise<SignedIn> {
+  async signUpAnonymously(given: JsonObject, aud: string, meta: RequestMeta): Promise<SignedIn> {
+    const data = withoutClaims(given)
     const { users, sessions, audit, rules, now } = this.deps
     if (rules.disabled) throw signUpDisabled()
     if (!rules.anonymousEnabled)
@@ -115,7 +121,7 @@ export class SignUpService {
     })
   }
 
-  /** The order of the checks is the contract's (1.4 flow step 1). */
+  /** The checks run in the order of docs/specification.md#sign-up. */
   #check(request: SignUpRequest) {
     const { rules } = this.deps
     if (rules.disabled) throw signUpDisabled()
@@ -143,8 +149,11 @@ function refuseDisabled({ kind }: Address, rules: SignUpRules): void {
     throw authError('invalid', 'phone_provider_disabled', 'Phone signups are disabled')
 }
 
-export const signUpDisabled = () =>
+const signUpDisabled = () =>
   authError('unprocessable', 'signup_disabled', 'Signups not allowed for this instance')
 
-// An invited user's data is for the invited person, who is not known to be the one that signs up.
-const withoutData = (user: User): User => ({ ...user, userMetadata: {}, identities: [] })
+/** The identity of the address; without one, because a provider made the account, the user's id has its place. */
+const idsOf = ({ id, identities }: User): SignUpIds => ({
+  userId: id,
+  identityId: identities.find(({ providerId }) => providerId === id)?.id ?? id,
+})

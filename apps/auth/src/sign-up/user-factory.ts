@@ -7,36 +7,39 @@ import { newAddressUser } from './new-user.js'
 
 type Deps = { users: UserStore; identities: IdentityStore; role: string; now: () => Date }
 
+type Wanted = { address: Address; aud: string; data: JsonObject }
+
+/** Whoever removes users that were never proved may be faster, but not for long. */
+const MAX_RACES = 5
+
 /** Makes users of addresses, once for each address. */
 export class UserFactory {
   constructor(private readonly deps: Deps) {}
 
-  /** The user of the address, locked, and whether this call made it. Data and password go into a new user only. */
-  async findOrInsert(
-    tx: Tx,
-    input: { address: Address; aud: string; passwordHash: string | null; data: JsonObject },
-  ): Promise<{ user: User; isNew: boolean }> {
-    const { users, identities, role, now } = this.deps
-    const { address, aud } = input
-    const fresh = newAddressUser({ ...input, role })
-    const find = () =>
-      address.kind === 'email'
-        ? users.findByEmail(tx, address.value, aud)
-        : users.findByPhone(tx, address.value, aud)
-    const known = await find()
-    // Of two at the same time one inserts; the other one waits for it and finds the user.
-    const isNew = known === null && (await users.insert(tx, fresh.user, now()))
-    if (isNew) {
-      const { id: userId } = fresh.user
-      await identities.insert(
-        tx,
-        { userId, provider: address.kind, providerId: userId, identityData: fresh.identityData },
-        now(),
-      )
+  /** The user of the address, locked, and whether this call made it. Data goes into a new user only. */
+  async findOrInsert(tx: Tx, wanted: Wanted): Promise<{ user: User; isNew: boolean }> {
+    const { users } = this.deps
+    for (let race = 1; race <= MAX_RACES; race += 1) {
+      const known = await users.findByAddress(tx, wanted.address)
+      const insertedId = known === null ? await this.#insert(tx, wanted) : null
+      // Of two at the same time one inserts; the other one waits for it and finds the user.
+      const id = insertedId ?? (known ?? (await users.findByAddress(tx, wanted.address)))?.id
+      const user = id === undefined ? null : await users.lockById(tx, id)
+      if (user !== null) return { user, isNew: insertedId !== null }
     }
-    const id = isNew ? fresh.user.id : (known ?? (await find()))?.id
-    const user = id === undefined ? null : await users.lockById(tx, id)
-    if (user === null) throw new Error('the user was deleted meanwhile')
-    return { user, isNew }
+    throw new Error('the user of an address was deleted again and again')
+  }
+
+  find(tx: Tx, address: Address): Promise<User | null> {
+    return this.deps.users.findByAddress(tx, address)
+  }
+
+  async #insert(tx: Tx, wanted: Wanted): Promise<string | null> {
+    const { users, identities, role, now } = this.deps
+    const { user, identityData } = newAddressUser({ ...wanted, role })
+    if (!(await users.insert(tx, user, now()))) return null
+    const identity = { userId: user.id, provider: wanted.address.kind, providerId: user.id, identityData }
+    await identities.insert(tx, identity, now())
+    return user.id
   }
 }

@@ -1,4 +1,11 @@
-import { readJson, SmsGatewayError, taken, type GatewayDeps, type SmsGateway } from './sms-gateway.js'
+import {
+  isFinalStatus,
+  readJson,
+  SmsGatewayError,
+  taken,
+  type GatewayDeps,
+  type SmsGateway,
+} from './sms-gateway.js'
 
 export type MessagebirdConfig = { provider: 'messagebird'; accessKey: string; originator: string }
 
@@ -24,8 +31,12 @@ export function messagebird(config: MessagebirdConfig, { outbound, baseUrl }: Ga
     })
     const answer = readJson<Answer>(response)
     if (response.status < 200 || response.status > 299)
-      throw new SmsGatewayError(`${response.status}: ${String(answer.errors?.[0]?.description)}`)
-    if (!(Number(answer.recipients?.totalSentCount) > 0)) throw new SmsGatewayError('it was sent to nobody')
+      throw new SmsGatewayError(
+        `${response.status}: ${String(answer.errors?.[0]?.description)}`,
+        isFinalStatus(response.status),
+      )
+    if (!(Number(answer.recipients?.totalSentCount) > 0))
+      throw new SmsGatewayError('it was sent to nobody', true)
     return taken(answer.id)
   }
 }

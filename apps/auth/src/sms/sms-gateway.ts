@@ -21,7 +21,19 @@ export type GatewayDeps = { outbound: Outbound; baseUrl: string }
 /** The gateway answered and did not take the message. `message` holds the gateway's own words, for the log. */
 export class SmsGatewayError extends Error {
   override name = 'SmsGatewayError'
+
+  /** `final`: it judged this message, and would judge it the same way again. */
+  constructor(
+    message: string,
+    readonly final: boolean,
+  ) {
+    super(message)
+  }
 }
+
+/** Whether a status judges the message, as opposed to our credentials, our pace or the gateway's own health. */
+export const isFinalStatus = (status: number): boolean =>
+  status < 500 && ![401, 402, 403, 408, 429].includes(status)
 
 /** The body of an answer; gateways answer errors as JSON too, and what is none is an error. */
 export function readJson<T extends object>({ status, text }: OutboundResponse): Partial<T> {
@@ -31,11 +43,12 @@ export function readJson<T extends object>({ status, text }: OutboundResponse): 
   } catch {
     // Said below: the text itself is some proxy's page and helps nobody.
   }
-  throw new SmsGatewayError(`status ${status} without a JSON object`)
+  throw new SmsGatewayError(`status ${status} without a JSON object`, false)
 }
 
 /** The id of a message that was taken: without one the answer is not what the gateway documents. */
 export function taken(id: unknown): { messageId: string } {
   if (typeof id === 'string' && id !== '') return { messageId: id }
-  throw new SmsGatewayError('the gateway gave no message id')
+  // It may have been taken: sending it again is worse than not knowing its id.
+  throw new SmsGatewayError('the gateway gave no message id', true)
 }

@@ -1,9 +1,8 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo } from 'node:net'
-import { createLogger } from '@signet/telemetry'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { META } from '../../test/support/meta.js'
+import { UndeliverableError } from '../outbox/outbox-handler.js'
 import { createOutbound } from '../outbound/outbound.js'
 import { createSmsSender, type SmsGatewayConfig } from './sms-sender.js'
 
@@ -25,9 +24,8 @@ const configs = {
   vonage: { provider: 'vonage', apiKey: 'vo-key', apiSecret: 'vo-secret', from: 'Signet' },
 } as const satisfies Record<string, SmsGatewayConfig>
 
-describe('SMS gateways (contract 9.1)', () => {
+describe('SMS gateways', () => {
   let seen: Seen[] = []
-  let lines: string[] = []
   let answer: Answer
   const server = createServer((req, res) => {
     let text = ''
@@ -46,7 +44,6 @@ describe('SMS gateways (contract 9.1)', () => {
   })
   const bodyOf = (body: unknown) => (typeof body === 'string' ? body : JSON.stringify(body))
   const outbound = createOutbound({ allowPrivateUrls: true })
-  const log = createLogger({ level: 'debug', component: 'test', sink: (line) => lines.push(line) })
   let origin: string
   beforeAll(async () => {
     server.listen(0, '127.0.0.1')
@@ -60,24 +57,17 @@ describe('SMS gateways (contract 9.1)', () => {
   })
   beforeEach(() => {
     seen = []
-    lines = []
   })
 
-  function sender(
-    gateway: SmsGatewayConfig | undefined,
-    template = 'Your code is {{ .Code }}',
-    limited = false,
-  ) {
+  function sender(gateway: SmsGatewayConfig | undefined, template = 'Your code is {{ .Code }}') {
     return createSmsSender({
       config: { gateway, template, timeoutMs: 500 },
       outbound,
-      log,
-      limit: { consume: () => (limited ? Promise.reject(new Error('quota')) : Promise.resolve()) },
       baseUrls: { twilio: origin, messagebird: origin, textlocal: origin, vonage: origin },
     })
   }
   const send = (gateway: SmsGatewayConfig, channel: 'sms' | 'whatsapp' = 'sms', template?: string) =>
-    sender(gateway, template).send(PHONE, CODE, channel, META)
+    sender(gateway, template).send(PHONE, CODE, channel)
 
   const success = {
     twilio: { status: 201, body: { sid: 'SM1', status: 'queued' } },
@@ -158,7 +148,7 @@ describe('SMS gateways (contract 9.1)', () => {
 
   it('puts the code wherever the template wants it, as it is', async () => {
     answer = success.textlocal
-    await sender(configs.textlocal, '{{ .Code }}/{{.Code}} {{ .Other }} $&').send(PHONE, '$1', 'sms', META)
+    await sender(configs.textlocal, '{{ .Code }}/{{.Code}} {{ .Other }} $&').send(PHONE, '$1', 'sms')
     expect(seen[0]?.form['message']).toBe('$1/$1 {{ .Other }} $&')
   })
 
@@ -168,56 +158,66 @@ describe('SMS gateways (contract 9.1)', () => {
     more_info: 'https://x',
     status: 400,
   }
-  it.each<[string, SmsGatewayConfig, Answer, string]>([
-    ['twilio: error body', configs.twilio, { status: 400, body: invalidNumber }, '400: 21211 Invalid'],
-    [
-      'twilio: wrong credentials',
-      configs.twilio,
-      { status: 401, body: { code: 20003, message: 'Auth' } },
-      '20003',
-    ],
-    ['twilio: failed', configs.twilio, { status: 201, body: { sid: 'SM1', status: 'failed' } }, 'failed'],
-    [
-      'twilio: undelivered',
-      configs.twilio,
-      { status: 200, body: { sid: 'S', status: 'undelivered' } },
-      'undelivered',
-    ],
-    ['twilio: no id', configs.twilio, { status: 201, body: { status: 'queued' } }, 'no message id'],
-    ...[400, 401, 403, 422].map<[string, SmsGatewayConfig, Answer, string]>((status) => [
-      `messagebird: ${status}`,
-      configs.messagebird,
-      { status, body: { errors: [{ code: 9, description: 'no (correct) recipients found' }] } },
-      'no (correct) recipients found',
-    ]),
+  const error = (status: number, body: object): Answer => ({ status, body })
+  const messagebirdErrors = { errors: [{ code: 9, description: 'no (correct) recipients found' }] }
+  const textlocalError = (code: number, message: string) =>
+    error(200, { status: 'failure', errors: [{ code, message }] })
+  type Row = [name: string, SmsGatewayConfig, Answer, reason: string]
+  const expectRefusal = async (config: SmsGatewayConfig, given: Answer, reason: string, final: boolean) => {
+    answer = given
+    const failure = await send(config).catch((thrown: unknown) => thrown)
+    expect(failure).toBeInstanceOf(Error)
+    expect(failure instanceof UndeliverableError).toBe(final)
+    const { message } = failure as Error
+    expect(message).toContain(reason)
+    expect(message).not.toMatch(new RegExp(`${CODE}|tw-token|mb-key|tl-key|vo-key|vo-secret`))
+  }
+
+  it.each<Row>([
+    ['twilio: error body', configs.twilio, error(400, invalidNumber), '400: 21211 Invalid'],
+    ['twilio: failed', configs.twilio, error(201, { sid: 'SM1', status: 'failed' }), 'failed'],
+    ['twilio: undelivered', configs.twilio, error(200, { sid: 'S', status: 'undelivered' }), 'undelivered'],
+    ['twilio: no id', configs.twilio, error(201, { status: 'queued' }), 'no message id'],
+    ['messagebird: 400', configs.messagebird, error(400, messagebirdErrors), 'no (correct) recipients found'],
+    ['messagebird: 422', configs.messagebird, error(422, messagebirdErrors), 'no (correct) recipients found'],
     [
       'messagebird: sent to nobody',
       configs.messagebird,
-      { status: 201, body: { id: 'mb1', recipients: { totalSentCount: 0 } } },
+      error(201, { id: 'mb1', recipients: { totalSentCount: 0 } }),
       'nobody',
     ],
-    ['messagebird: nothing in the body', configs.messagebird, { status: 201, body: {} }, 'nobody'],
-    [
-      'textlocal: failure',
-      configs.textlocal,
-      { status: 200, body: { status: 'failure', errors: [{ code: 3, message: 'Invalid login details' }] } },
-      '3: Invalid login details',
-    ],
-    [
-      'textlocal: template mismatch',
-      configs.textlocal,
-      { status: 200, body: { status: 'failure', errors: [{ code: 80, message: 'Invalid template' }] } },
-      'AUTH_SMS_TEMPLATE',
-    ],
-    ['textlocal: nothing in the body', configs.textlocal, { status: 200, body: {} }, '200'],
+    ['messagebird: nothing in the body', configs.messagebird, error(201, {}), 'nobody'],
+    ['textlocal: wrong number', configs.textlocal, textlocalError(51, 'No valid numbers'), '51: No valid'],
+    ['textlocal: template', configs.textlocal, textlocalError(80, 'Invalid template'), 'AUTH_SMS_TEMPLATE'],
+    ['textlocal: nothing in the body', configs.textlocal, error(200, {}), '200'],
     [
       'vonage: refused with status 200',
       configs.vonage,
-      { status: 200, body: { messages: [{ status: '4', 'error-text': 'Bad Credentials' }] } },
+      error(200, { messages: [{ status: '3', 'error-text': 'Invalid to address' }] }),
+      '3: Invalid to address',
+    ],
+  ])('a final refusal, %s', (_name, config, given, reason) => expectRefusal(config, given, reason, true))
+
+  it.each<Row>([
+    ['twilio: wrong credentials', configs.twilio, error(401, { code: 20003, message: 'Auth' }), '20003'],
+    ['twilio: too fast', configs.twilio, error(429, { code: 20429, message: 'Too Many' }), '20429'],
+    ['twilio: out of order', configs.twilio, error(503, { code: 20503, message: 'Down' }), '20503'],
+    ['messagebird: 401', configs.messagebird, error(401, messagebirdErrors), '401'],
+    ['messagebird: 403', configs.messagebird, error(403, messagebirdErrors), '403'],
+    [
+      'textlocal: credentials',
+      configs.textlocal,
+      textlocalError(3, 'Invalid login details'),
+      '3: Invalid login',
+    ],
+    [
+      'vonage: credentials',
+      configs.vonage,
+      error(200, { messages: [{ status: '4', 'error-text': 'Bad Credentials' }] }),
       '4: Bad Credentials',
     ],
-    ['vonage: no messages', configs.vonage, { status: 200, body: { messages: [] } }, 'no messages'],
-    ...Object.values(configs).flatMap<[string, SmsGatewayConfig, Answer, string]>((config) => [
+    ['vonage: no messages', configs.vonage, error(200, { messages: [] }), 'no messages'],
+    ...Object.values(configs).flatMap<Row>((config) => [
       [
         `${config.provider}: a page instead of JSON`,
         config,
@@ -228,29 +228,12 @@ describe('SMS gateways (contract 9.1)', () => {
       [`${config.provider}: a broken connection`, config, 'break', 'the exchange failed'],
       [`${config.provider}: silence`, config, 'hang', 'no complete answer in time'],
     ]),
-  ])('refusal, %s', async (_name, config, given, reason) => {
-    answer = given
-    await expect(send(config)).rejects.toMatchObject({
-      kind: 'unprocessable',
-      code: 'sms_send_failed',
-      message: 'The SMS could not be sent',
-    })
-    expect(lines.join()).toContain(reason)
-    expect(lines.join()).toContain(`"request_id":"${META.requestId}"`)
-    expect(lines.join()).not.toMatch(new RegExp(`${CODE}|tw-token|mb-key|tl-key|vo-key|vo-secret`))
-  })
+  ])('a failure that may pass, %s', (_name, config, given, reason) =>
+    expectRefusal(config, given, reason, false),
+  )
 
-  it('asks the quota first and sends nothing beyond it', async () => {
-    await expect(sender(configs.twilio, undefined, true).send(PHONE, CODE, 'sms', META)).rejects.toThrow(
-      'quota',
-    )
-    expect(seen).toHaveLength(0)
-  })
-
-  it('is a fault of the server when no gateway is configured', async () => {
-    await expect(sender(undefined).send(PHONE, CODE, 'sms', META)).rejects.toMatchObject({
-      kind: 'internal',
-      code: 'unexpected_failure',
-    })
+  it('says whether a gateway is configured', async () => {
+    expect([sender(configs.twilio).isReady, sender(undefined).isReady]).toEqual([true, false])
+    await expect(sender(undefined).send(PHONE, CODE, 'sms')).rejects.toThrow('no SMS gateway is configured')
   })
 })

@@ -1,11 +1,7 @@
-import { isAppError } from '@signet/errors'
-import { type Logger } from '@signet/telemetry'
-import { authError } from '../errors/auth-error.js'
+import { UndeliverableError } from '../outbox/outbox-handler.js'
 import { type Outbound } from '../outbound/outbound.js'
-import { type GlobalLimit } from '../rate-limits/rate-limits.js'
-import { type RequestMeta } from '../requests/request-meta.js'
 import { messagebird, type MessagebirdConfig } from './messagebird.js'
-import { type SmsChannel, type SmsGateway } from './sms-gateway.js'
+import { SmsGatewayError, type SmsChannel, type SmsGateway } from './sms-gateway.js'
 import { textlocal, type TextlocalConfig } from './textlocal.js'
 import { twilio, type TwilioConfig } from './twilio.js'
 import { vonage, type VonageConfig } from './vonage.js'
@@ -13,32 +9,31 @@ import { vonage, type VonageConfig } from './vonage.js'
 export { type SmsChannel } from './sms-gateway.js'
 
 export type SmsSender = {
+  /** Whether a gateway is configured. */
+  readonly isReady: boolean
   /**
-   * Sends the code in the configured text to `phone` (digits without `+`). Throws `over_sms_send_rate_limit`, or
-   * `sms_send_failed` (422) when the gateway refused or did not answer. `messageId` is the gateway's own.
+   * Sends the code in the configured text to `phone` (digits without `+`). Throws `UndeliverableError` when the gateway
+   * refused the message for good, and other errors when a later attempt may succeed. `messageId` is the gateway's own.
    */
-  send(phone: string, code: string, channel: SmsChannel, meta: RequestMeta): Promise<{ messageId: string }>
+  send(phone: string, code: string, channel: SmsChannel): Promise<{ messageId: string }>
 }
 
 export type SmsGatewayConfig = TwilioConfig | MessagebirdConfig | TextlocalConfig | VonageConfig
 export type SmsProvider = SmsGatewayConfig['provider']
 
-/** Contract 9.1. The `provider` member picks the gateway and carries its credentials. */
+/** The `provider` member picks the gateway and carries its credentials. */
 export type SmsConfig = {
   /** AUTH_SMS_TEMPLATE or AUTH_MFA_PHONE_TEMPLATE: `{{ .Code }}` becomes the code. */
   template: string
-  /** Undefined when none is configured: sending then fails with `unexpected_failure`. */
+  /** Undefined when none is configured: then nothing can be sent. */
   gateway: SmsGatewayConfig | undefined
-  /** For a gateway to answer; less than the limit of a request, so that silence is still answered as a refusal. */
+  /** For a gateway to answer. */
   timeoutMs: number
 }
 
 type Deps = {
   config: SmsConfig
   outbound: Outbound
-  log: Logger
-  /** The quota of the whole server. */
-  limit: Pick<GlobalLimit, 'consume'>
   /** Where the gateways are; other places are for tests. */
   baseUrls?: Readonly<Record<SmsProvider, string>> | undefined
 }
@@ -51,20 +46,17 @@ const BASE_URLS: Readonly<Record<SmsProvider, string>> = {
 }
 
 export function createSmsSender(deps: Deps): SmsSender {
-  const { config, limit, log } = deps
+  const { config } = deps
   const gateway = config.gateway && createGateway(config.gateway, deps)
   return {
-    async send(phone, code, channel, meta) {
-      if (!gateway)
-        throw authError('internal', 'unexpected_failure', 'SMS cannot be sent', {
-          cause: new Error('AUTH_SMS_PROVIDER is not configured'),
-        })
-      await limit.consume(meta)
+    isReady: gateway !== undefined,
+    async send(phone, code, channel) {
+      if (!gateway) throw new Error('no SMS gateway is configured')
       const text = config.template.replace(/\{\{\s*\.Code\s*\}\}/g, () => code)
       try {
         return await gateway({ phone, text, code, channel })
       } catch (error) {
-        throw sendFailed(error, code, log.child({ request_id: meta.requestId }))
+        throw withoutCode(error, code)
       }
     },
   }
@@ -88,10 +80,9 @@ function createGateway(
   }
 }
 
-/** The caller learns that it failed, the log why. Gateways may quote the text they refused, and the code with it. */
-function sendFailed(error: unknown, code: string, log: Logger): unknown {
-  if (isAppError(error)) return error
+/** Gateways may quote the text that they refused, and the code with it, which must not get into the log. */
+function withoutCode(error: unknown, code: string): Error {
   const reason = error instanceof Error ? error.message.replaceAll(code, '[code]') : 'unknown'
-  log.error('the SMS gateway did not take a message', { reason })
-  return authError('unprocessable', 'sms_send_failed', 'The SMS could not be sent')
+  const isFinal = error instanceof SmsGatewayError && error.final
+  return isFinal ? new UndeliverableError(reason) : new Error(reason)
 }

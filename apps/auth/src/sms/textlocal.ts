@@ -1,4 +1,11 @@
-import { readJson, SmsGatewayError, taken, type GatewayDeps, type SmsGateway } from './sms-gateway.js'
+import {
+  isFinalStatus,
+  readJson,
+  SmsGatewayError,
+  taken,
+  type GatewayDeps,
+  type SmsGateway,
+} from './sms-gateway.js'
 
 export type TextlocalConfig = { provider: 'textlocal'; apiKey: string; sender: string }
 
@@ -9,6 +16,8 @@ type Answer = {
 }
 
 const TEMPLATE_MISMATCH = 80
+/** Wrong credentials, no credit left, outside the hours of the day that networks allow. */
+const PASSING = new Set([3, 7, 192])
 
 export function textlocal(config: TextlocalConfig, { outbound, baseUrl }: GatewayDeps): SmsGateway {
   return async ({ phone, text }) => {
@@ -27,7 +36,11 @@ export function textlocal(config: TextlocalConfig, { outbound, baseUrl }: Gatewa
     const { code, message } = answer.errors?.[0] ?? {}
     // Indian networks deliver registered texts only, so this one is the operator's to mend.
     if (code === TEMPLATE_MISMATCH)
-      throw new SmsGatewayError('80: AUTH_SMS_TEMPLATE does not match the template registered with Textlocal')
-    throw new SmsGatewayError(`${code ?? response.status}: ${message ?? ''}`)
+      throw new SmsGatewayError(
+        '80: AUTH_SMS_TEMPLATE does not match the template registered with Textlocal',
+        true,
+      )
+    const final = code === undefined ? isFinalStatus(response.status) : !PASSING.has(code)
+    throw new SmsGatewayError(`${code ?? response.status}: ${message ?? ''}`, final)
   }
 }

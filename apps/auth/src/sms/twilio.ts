@@ -1,4 +1,5 @@
 import {
+  isFinalStatus,
   readJson,
   SmsGatewayError,
   taken,
@@ -34,9 +35,12 @@ export function twilio(config: TwilioConfig, { outbound, baseUrl }: GatewayDeps)
     const answer = readJson<Answer>(response)
     // The `status` of an error body is the HTTP status; of a message it is what became of it.
     if (response.status !== 200 && response.status !== 201)
-      throw new SmsGatewayError(`${response.status}: ${String(answer.code)} ${String(answer.message)}`)
+      throw new SmsGatewayError(
+        `${response.status}: ${String(answer.code)} ${String(answer.message)}`,
+        isFinalStatus(response.status),
+      )
     if (answer.status === 'failed' || answer.status === 'undelivered')
-      throw new SmsGatewayError(`the message is ${answer.status}`)
+      throw new SmsGatewayError(`the message is ${answer.status}`, true)
     return taken(answer.sid)
   }
 }

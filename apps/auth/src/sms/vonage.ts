@@ -6,6 +6,8 @@ type Answer = {
   messages: readonly { status?: unknown; 'message-id'?: unknown; 'error-text'?: unknown }[]
 }
 
+/** Throttled, wrong credentials, internal error, account barred, no credit left, too many connections. */
+const PASSING = new Set(['1', '4', '5', '8', '9', '10'])
 const ASCII = /^[\0-\x7f]*$/
 
 export function vonage(config: VonageConfig, { outbound, baseUrl }: GatewayDeps): SmsGateway {
@@ -21,9 +23,12 @@ export function vonage(config: VonageConfig, { outbound, baseUrl }: GatewayDeps)
     const response = await outbound.request({ method: 'POST', url: `${baseUrl}/sms/json`, body })
     // Refusals come with status 200 too; the first message tells.
     const message = readJson<Answer>(response).messages?.[0]
-    if (!message) throw new SmsGatewayError(`${response.status}: no messages in the answer`)
+    if (!message) throw new SmsGatewayError(`${response.status}: no messages in the answer`, false)
     if (message.status !== '0')
-      throw new SmsGatewayError(`${String(message.status)}: ${String(message['error-text'])}`)
+      throw new SmsGatewayError(
+        `${String(message.status)}: ${String(message['error-text'])}`,
+        !PASSING.has(String(message.status)),
+      )
     return taken(message['message-id'])
   }
 }

@@ -3,7 +3,7 @@ import { type MetricsRegistry } from '@signet/telemetry'
 import express from 'express'
 import { type AuthConfig } from '../config.js'
 
-/** Prometheus scrapes on a listener of its own, path `/` (contract 12.5). */
+/** Prometheus scrapes on a listener of its own, path `/` (docs/specification.md#tracing-and-metrics). */
 export function startMetricsListener(
   { prometheusHost: host, prometheusPort: port }: Pick<AuthConfig, 'prometheusHost' | 'prometheusPort'>,
   registry: MetricsRegistry,

@@ -6,7 +6,7 @@ import { isUuid } from '../users/uuid.js'
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-/** A span and a count for each request (contract 12.4 and 12.5). Mounted only while one of them is exported. */
+/** A span and a count for each request (docs/specification.md#tracing-and-metrics). Mounted only while one of them is exported. */
 export function requestTelemetry(events: Events, tracing: Tracing | undefined): RequestHandler {
   return (req, res, next) => {
     const context = contextOf(res)

@@ -46,7 +46,7 @@ export const tracedOutbound = (outbound: Outbound, tracing: Tracing): Outbound =
 
 export const tracedHasher = (hasher: PasswordHasher, tracing: Tracing): PasswordHasher => ({
   ...hasher,
-  hash: (password) => tracing.span('hash password', {}, () => hasher.hash(password)),
-  verify: (hash, password) => tracing.span('verify password', {}, () => hasher.verify(hash, password)),
-  verifyDummy: (password) => tracing.span('verify password', {}, () => hasher.verifyDummy(password)),
+  hash: (...job) => tracing.span('hash password', {}, () => hasher.hash(...job)),
+  verify: (...job) => tracing.span('verify password', {}, () => hasher.verify(...job)),
+  verifyDummy: (...job) => tracing.span('verify password', {}, () => hasher.verifyDummy(...job)),
 })

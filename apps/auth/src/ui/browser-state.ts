@@ -3,7 +3,7 @@ import { type Request, type Response } from 'express'
 import { type Challenge } from '../flows/pkce.js'
 import { keyedHash, sha256 } from '../secrets/derived-keys.js'
 import { seal, unseal } from '../secrets/sealed-box.js'
-import { type PageCookies } from './cookies.js'
+import { type Cookies } from '../requests/cookies.js'
 import { visitFields, type Visit } from './visit.js'
 
 /** Who signed in on the pages in this browser, and with which session. */
@@ -23,7 +23,7 @@ const BROWSER = 'signet_ui'
 const MARK = 'signet_ui_session'
 const ID_FORM = /^[A-Za-z0-9_-]{32}$/
 
-type Deps = { key: KeyObject; cookies: PageCookies; now: () => Date }
+type Deps = { key: KeyObject; cookies: Cookies; now: () => Date }
 
 /**
  * What the pages know of a browser, all of it in two cookies: an id of its own, which form tokens and PKCE verifiers are

@@ -2,8 +2,9 @@ import { type Answer, type BodySpec, type RouteDocs } from '@signet/http'
 import { formScript, hidden, pageAnswer, type Html, type Page } from '@signet/pages'
 import { type Request, type Response } from 'express'
 import { authError } from '../errors/auth-error.js'
-import { type RedirectConfig } from '../redirects/redirects.js'
-import { refuseUnstorable } from '../requests/json-body.js'
+import { type Redirects } from '../redirects/redirects.js'
+import { refuseUnstorable } from '../users/storable-text.js'
+import { isSameOrigin } from '../requests/same-origin.js'
 import { type Browser, type BrowserState } from './browser-state.js'
 import { visitFields, visitOf, withVisit, type Visit } from './visit.js'
 
@@ -20,7 +21,7 @@ export type Sent = Caller & { text(name: string): string }
 
 export type AnswerExtras = { status?: number; headers?: Record<string, string> }
 
-type Deps = { externalUrl: string; state: BrowserState; redirects: RedirectConfig }
+type Deps = { externalUrl: string; state: BrowserState; redirects: Redirects }
 
 export const pageForm: BodySpec = {
   as: 'form',
@@ -62,7 +63,7 @@ export class Desk {
     const browser = this.deps.state.find(req)
     const text = (name: string) => textOf(fields, name)
     const isOurs = browser !== null && this.deps.state.isFormToken(browser, form, text('csrf'))
-    if (!isOurs || !this.#isSameOrigin(req))
+    if (!isOurs || !isSameOrigin(req, this.#origin))
       throw authError(
         'forbidden',
         'validation_failed',
@@ -106,12 +107,6 @@ export class Desk {
 
   #visit(values: PageForm): Visit {
     return visitOf((name) => textOf(values, name), this.deps.redirects)
-  }
-
-  #isSameOrigin(req: Request): boolean {
-    const origin = req.get('origin')
-    const site = req.get('sec-fetch-site')
-    return (origin === undefined || origin === this.#origin) && (site === undefined || site === 'same-origin')
   }
 }
 

@@ -3,21 +3,23 @@ import { type Response } from 'express'
 import { type FactorRules } from '../factors/factor-rules.js'
 import { type FlowService } from '../flows/flow-service.js'
 import { type AccessTokens } from '../sessions/access-tokens.js'
+import { type SessionGate } from '../sessions/session-gate.js'
 import { type SessionService } from '../sessions/session-service.js'
-import { type Session, type SignedIn } from '../sessions/session.js'
+import { type Live, type SignedIn } from '../sessions/session.js'
 import { tokenView } from '../sessions/token-view.js'
-import { type Factor, type User } from '../users/user.js'
+import { type Factor } from '../users/user.js'
 import { withFragment, withQuery } from '../verify/redirect-answer.js'
 import { type Browser, type BrowserState, type Mark } from './browser-state.js'
 import { type Desk } from './desk.js'
 import { type Visit } from './visit.js'
 
 /** Somebody with a session of the pages. */
-export type Person = { readonly user: User; readonly session: Session; readonly mark: Mark }
+export type Person = Live & { readonly mark: Mark }
 
 type Deps = {
   desk: Desk
   state: BrowserState
+  gate: SessionGate
   sessions: SessionService
   flowExchanges: FlowService
   accessTokens: AccessTokens
@@ -49,7 +51,7 @@ export class Progress {
   /** Who is signed in on the pages, as the database says now. */
   async personOf({ mark }: Browser): Promise<Person | null> {
     if (mark === null) return null
-    const live = await this.deps.sessions.findLive(mark.userId, mark.sessionId)
+    const live = await this.deps.gate.find(mark.userId, mark.sessionId)
     return live && { ...live, mark }
   }
 
@@ -73,21 +75,21 @@ export class Progress {
   /** Back to the application, with what the flows of the API end in: a code for a verifier, else a fragment. */
   async handOver(
     res: Response,
-    { user, session }: Person,
+    person: Person,
     target: string,
     { challenge }: Pick<Visit, 'challenge'>,
   ): Promise<Answer> {
     const { desk, state, flowExchanges } = this.deps
     // From here the session is the application's; two holders would rotate one refresh token against each other.
     state.forget(res)
-    if (challenge === null) return desk.redirect(await this.#withTokens(target, user, session))
-    return desk.redirect(withQuery(target, { code: await flowExchanges.handOver(user, session, challenge) }))
+    if (challenge === null) return desk.redirect(await this.#withTokens(target, person))
+    return desk.redirect(withQuery(target, { code: await flowExchanges.handOver(person, challenge) }))
   }
 
-  async #withTokens(target: string, user: User, session: Session): Promise<string> {
+  async #withTokens(target: string, person: Person): Promise<string> {
     const { sessions, accessTokens, now } = this.deps
-    const signedIn = await sessions.resumeNow(user, session.id)
-    const view = tokenView(accessTokens, signedIn, now())
+    const signedIn = await sessions.resumeNow(person)
+    const view = await tokenView(accessTokens, signedIn, now())
     return withFragment(target, {
       access_token: view.access_token,
       expires_at: String(view.expires_at),

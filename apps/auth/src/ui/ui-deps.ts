@@ -9,6 +9,7 @@ export type UiDeps = Pick<
   AuthContext,
   | 'authorizations'
   | 'challenges'
+  | 'flowCookies'
   | 'flowExchanges'
   | 'guard'
   | 'limits'

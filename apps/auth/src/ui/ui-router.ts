@@ -4,10 +4,10 @@ import { formScript } from '@signet/pages'
 import { Router, type RequestHandler } from 'express'
 import { factorRules, signUpRules } from '../config/parts.js'
 import { type AuthContext } from '../context.js'
+import { Redirects } from '../redirects/redirects.js'
 import { BrowserState } from './browser-state.js'
-import { PageCookies } from './cookies.js'
 import { Desk, pageDocs } from './desk.js'
-import { pageDialect } from './page-dialect.js'
+import { pageErrorRenderer } from './page-error-renderer.js'
 import { Progress } from './progress.js'
 import { forgotRoutes, phoneRoutes } from './routes/address-routes.js'
 import { codeRoutes } from './routes/code-routes.js'
@@ -28,11 +28,11 @@ export function uiRouter(
   translate: (error: unknown) => AppError | undefined,
 ): RequestHandler {
   const { config } = context
-  const dialect = pageDialect(config.apiExternalUrl.startsWith('https:'))
+  const errorRenderer = pageErrorRenderer(config.apiExternalUrl.startsWith('https:'))
   const router = Router()
-  mountRoutes(router, uiRoutes(uiDeps(context)), { dialect, timeoutMs: config.apiMaxRequestDuration })
-  router.use(notFoundHandler(dialect))
-  router.use(errorHandler({ dialect, translate }))
+  mountRoutes(router, uiRoutes(uiDeps(context)), { errorRenderer, timeoutMs: config.apiMaxRequestDuration })
+  router.use(notFoundHandler(errorRenderer))
+  router.use(errorHandler({ errorRenderer, translate }))
   return (req, res, next) => {
     if (req.path === PREFIX || req.path.startsWith(`${PREFIX}/`)) router(req, res, next)
     else next()
@@ -63,15 +63,15 @@ const scriptRoute = route({
 })
 
 function uiDeps(context: AuthContext): UiDeps {
-  const { config, now, sessions, flowExchanges, accessTokens } = context
-  const cookies = new PageCookies(config.apiExternalUrl)
+  const { config, now, cookies, gate, sessions, flowExchanges, accessTokens } = context
   const state = new BrowserState({ key: context.pageKey, cookies, now })
   // Without the way back to these pages: that one is for the mails that they send themselves.
-  const redirects = { siteUrl: config.siteUrl, uriAllowList: config.uriAllowList }
+  const redirects = new Redirects(config)
   const desk = new Desk({ externalUrl: config.apiExternalUrl, state, redirects })
   const progress = new Progress({
     desk,
     state,
+    gate,
     sessions,
     flowExchanges,
     accessTokens,

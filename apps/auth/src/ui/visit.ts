@@ -1,5 +1,5 @@
 import { challengeOf, type Challenge } from '../flows/pkce.js'
-import { isAllowedRedirect, type RedirectConfig } from '../redirects/redirects.js'
+import { type Redirects } from '../redirects/redirects.js'
 
 /** What a person came to the pages for; it travels in the query of links and in hidden fields of forms. */
 export type Visit = {
@@ -14,13 +14,13 @@ const MAX_TARGET_LENGTH = 2048
 
 /**
  * The visit that a query or form describes. It is checked at every step, so nothing depends on where it was kept: a
- * target that is not allowed is replaced by the site, as everywhere (contract 0.6).
+ * target that is not allowed is replaced by the site, as everywhere.
  */
-export function visitOf(values: (name: string) => string, redirects: RedirectConfig): Visit {
+export function visitOf(values: (name: string) => string, redirects: Redirects): Visit {
   const wanted = values('redirect_to')
-  const isGood = wanted.length <= MAX_TARGET_LENGTH && isAllowedRedirect(redirects, wanted)
+  const accepted = wanted.length <= MAX_TARGET_LENGTH ? redirects.accepted(wanted) : null
   return {
-    target: wanted === '' ? null : isGood ? wanted : redirects.siteUrl,
+    target: wanted === '' ? null : (accepted ?? redirects.siteUrl),
     challenge: challengeOf({
       code_challenge: values('code_challenge'),
       code_challenge_method: values('code_challenge_method'),

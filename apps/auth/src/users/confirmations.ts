@@ -14,13 +14,14 @@ export class Confirmations {
   constructor(private readonly deps: Deps) {}
 
   /** The current e-mail address; a second time changes nothing but the metadata. */
-  async confirmEmail(tx: Tx, user: User): Promise<User> {
+  async confirmEmail(tx: Tx, user: User, changes: UserChanges = {}): Promise<User> {
     for (const identity of user.identities)
       if (identity.email === user.email && user.email !== null)
         await this.#updateIdentity(tx, identity, { email_verified: true })
     return this.#finish(tx, user, {
+      ...changes,
       emailConfirmedAt: user.emailConfirmedAt ?? this.deps.now(),
-      userMetadata: { ...user.userMetadata, email_verified: true },
+      userMetadata: { ...(changes.userMetadata ?? user.userMetadata), email_verified: true },
       isAnonymous: false,
     })
   }
@@ -30,15 +31,15 @@ export class Confirmations {
     return this.#finish(tx, user, {})
   }
 
-  async confirmPhone(tx: Tx, user: User): Promise<User> {
+  async confirmPhone(tx: Tx, user: User, changes: UserChanges = {}): Promise<User> {
+    const { userMetadata = user.userMetadata } = changes
     for (const identity of user.identities)
       if (identity.provider === 'phone') await this.#updateIdentity(tx, identity, { phone_verified: true })
     return this.#finish(tx, user, {
+      ...changes,
       phoneConfirmedAt: user.phoneConfirmedAt ?? this.deps.now(),
-      // Where sign-up put the member, it is kept true; what an administrator gave stays as it is (contract 1.21).
-      ...('phone_verified' in user.userMetadata && {
-        userMetadata: { ...user.userMetadata, phone_verified: true },
-      }),
+      // Where sign-up put the member, it is kept true; what an administrator gave stays as it is.
+      ...('phone_verified' in userMetadata && { userMetadata: { ...userMetadata, phone_verified: true } }),
       isAnonymous: false,
     })
   }
@@ -67,6 +68,11 @@ export class Confirmations {
       userMetadata: { ...user.userMetadata, phone, phone_verified: true },
       isAnonymous: false,
     })
+  }
+
+  /** The identity of an account that has none left for its address. */
+  putAddressIdentity(tx: Tx, user: User, { kind, value }: Address): Promise<void> {
+    return this.#putIdentity(tx, user, kind, { [kind]: value })
   }
 
   /** Sets an address as an administrator says, confirmed or not; the state of confirmation stays as it is. */

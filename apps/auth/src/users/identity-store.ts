@@ -43,15 +43,15 @@ export class IdentityStore {
     return rows[0] ? { id: rows[0].id, userId: rows[0].user_id } : null
   }
 
-  /** Users of an audience whose account, or a verified identity, has one of these addresses (contract 8.3). */
-  async usersWithEmail(db: Queryable, emails: readonly string[], aud: string): Promise<string[]> {
+  /** Users of an audience whose account, or a verified identity, has one of these addresses (docs/specification.md#account-linking). */
+  async usersWithEmail(db: Queryable, emails: readonly string[]): Promise<string[]> {
     const { rows } = await db.query<{ id: string }>(
-      `select id from ${this.t.users} where lower(email) = any($1::text[]) and aud = $2 and not is_sso_user
+      `select id from ${this.t.users} where lower(email) = any($1::text[]) and not is_sso_user
        union
        select u.id from ${this.t.identities} i join ${this.t.users} u on u.id = i.user_id
        where i.email = any($1::text[]) and i.identity_data ->> 'email_verified' = 'true'
-         and u.aud = $2 and not u.is_sso_user`,
-      [emails, aud],
+         and not u.is_sso_user`,
+      [emails],
     )
     return rows.map(({ id }) => id)
   }
@@ -67,6 +67,15 @@ export class IdentityStore {
   /** Removes all identities of a user but one. */
   async removeOthers(tx: Tx, userId: string, exceptId: string): Promise<void> {
     await tx.query(`delete from ${this.t.identities} where user_id = $1 and id <> $2`, [userId, exceptId])
+  }
+
+  /** Removes identities that a user has at providers, but one. */
+  async removeForeign(tx: Tx, userId: string, exceptId: string | null): Promise<void> {
+    await tx.query(
+      `delete from ${this.t.identities}
+       where user_id = $1 and provider not in ('email', 'phone') and id is distinct from $2::uuid`,
+      [userId, exceptId],
+    )
   }
 
   async updateData(db: Queryable, id: string, identityData: JsonObject, now: Date): Promise<void> {

@@ -21,6 +21,16 @@ export const accountColumn = (t: Tables): string => `
          from ${t.mfaFactors} where user_id = u.id) f) as factors
   ) a) as account`
 
+/**
+ * What a password is compared with. An account that nobody has proved has none, and lends that of its newest sign-up: it
+ * opens nothing, but whoever knows it may be told to confirm the address.
+ */
+export const signInHash = (t: Tables): string => `
+  coalesce(u.encrypted_password, (
+    select s.password_hash from ${t.pendingSignUps} s
+    where s.user_id = u.id and s.password_hash is not null and u.confirmed_at is null
+    order by s.created_at desc, s.id desc limit 1))`
+
 /** A row of a query that selects {@link accountColumn}. Inside JSON PostgreSQL writes times as text. */
 export type AccountRow = { account: AccountJson }
 

@@ -1,4 +1,5 @@
 import { type Queryable, type Tx } from '@signet/db'
+import { type Address } from '../addresses/address.js'
 import { type Tables } from '../tables.js'
 import { accountColumn, toUser, type AccountRow } from './user-rows.js'
 import { type JsonObject, type User } from './user.js'
@@ -63,15 +64,16 @@ export class UserStore {
   }
 
   /** `email` in its stored, lower-case form. */
-  findByEmail(db: Queryable, email: string, aud: string): Promise<User | null> {
-    return this.#find(db, 'user_by_email', 'lower(u.email) = $1 and u.aud = $2 and not u.is_sso_user', [
-      email,
-      aud,
-    ])
+  findByEmail(db: Queryable, email: string): Promise<User | null> {
+    return this.#find(db, 'user_by_email', 'lower(u.email) = $1 and not u.is_sso_user', [email])
   }
 
-  findByPhone(db: Queryable, phone: string, aud: string): Promise<User | null> {
-    return this.#find(db, 'user_by_phone', 'u.phone = $1 and u.aud = $2', [phone, aud])
+  findByPhone(db: Queryable, phone: string): Promise<User | null> {
+    return this.#find(db, 'user_by_phone', 'u.phone = $1', [phone])
+  }
+
+  findByAddress(db: Queryable, { kind, value }: Address): Promise<User | null> {
+    return kind === 'email' ? this.findByEmail(db, value) : this.findByPhone(db, value)
   }
 
   /**
@@ -86,7 +88,7 @@ export class UserStore {
     return this.findById(tx, id)
   }
 
-  /** Null when the id, or the address in this audience, is taken. */
+  /** False when the id or the address is taken. */
   async insert(tx: Tx, user: NewUser, now: Date): Promise<boolean> {
     const { rowCount } = await tx.query(
       `insert into ${this.t.users} (id, aud, role, email, phone, encrypted_password, app_metadata, user_metadata,
@@ -151,6 +153,22 @@ export class UserStore {
 
   async remove(tx: Tx, id: string): Promise<void> {
     await tx.query(`delete from ${this.t.users} where id = $1`, [id])
+  }
+
+  /**
+   * Removes a user with an address that nobody has proved, and that no message, no sign-up and no administrator
+   * stands for. A statement of its own after the row's lock: it must see what was added while that was waited for.
+   */
+  async removeIfAbandoned(tx: Tx, id: string): Promise<void> {
+    await tx.query(
+      `delete from ${this.t.users} u
+       where id = $1 and confirmed_at is null and last_sign_in_at is null and not is_anonymous and deleted_at is null
+         and not exists (select 1 from ${this.t.oneTimeTokens} where user_id = u.id)
+         and not exists (select 1 from ${this.t.pendingSignUps} where user_id = u.id)
+         and not exists (
+           select 1 from ${this.t.identities} where user_id = u.id and provider not in ('email', 'phone'))`,
+      [id],
+    )
   }
 
   async removeFactors(tx: Tx, id: string): Promise<void> {

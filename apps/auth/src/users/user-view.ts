@@ -1,7 +1,7 @@
 import { type Factor, type Identity, type User } from './user.js'
 
 /**
- * The user as the API shows it (contract 1.0). What leaves the server is listed here, so a new column cannot leak by
+ * The user as the API shows it (docs/specification.md#shapes). What leaves the server is listed here, so a new column cannot leak by
  * itself. Members that are undefined are left out of the JSON.
  */
 export function userView(user: User) {

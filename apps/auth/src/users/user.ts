@@ -65,16 +65,20 @@ export type Factor = {
 export const isBanned = (user: User, now: Date): boolean =>
   user.bannedUntil !== null && user.bannedUntil > now
 
+/** Somebody has proved to own one of the addresses: the account is theirs. */
+export const isProven = (user: User): boolean =>
+  user.emailConfirmedAt !== null || user.phoneConfirmedAt !== null
+
 export const hasVerifiedFactor = (user: User): boolean =>
   user.factors.some(({ status }) => status === 'verified')
 
-/** `{provider, providers}` of app_metadata: the oldest identity's, and all by age (contract 1.0). */
+/** `{provider, providers}` of app_metadata: the oldest identity's, and all by age (docs/specification.md#shapes). */
 export function providersOf(identities: readonly Identity[]): { provider?: string; providers?: string[] } {
   const providers = [...new Set(identities.map(({ provider }) => provider))]
   return providers[0] === undefined ? {} : { provider: providers[0], providers }
 }
 
-/** Adds members and removes those whose new value is null (contract 1.13, `data`). */
+/** Adds members and removes those whose new value is null (docs/specification.md#the-signed-in-user, `data`). */
 export function mergeMetadata(current: JsonObject, changes: JsonObject): JsonObject {
   // Entries, not assignment: `__proto__` must stay an ordinary member.
   const entries = new Map([...Object.entries(current), ...Object.entries(changes)])

@@ -1,4 +1,4 @@
-/** `error` of a redirect by the status that an answer would have had; others have none (contract 1.7). */
+/** `error` of a redirect by the status that an answer would have had; others have none (docs/specification.md#links). */
 export const OAUTH_ERRORS: Readonly<Record<number, string>> = {
   400: 'invalid_request',
   401: 'unauthorized_client',
@@ -19,7 +19,7 @@ export function withQuery(target: string, parameters: Parameters): string {
   return `${path}?${[...kept, String(new URLSearchParams(parameters))].join('&')}${fragment}`
 }
 
-/** Appends to the target as it is, even if that already ends in a fragment such as `#/` (contract 1.7). */
+/** Appends to the target as it is, even if that already ends in a fragment such as `#/` (docs/specification.md#links). */
 export function withFragment(target: string, parameters: Parameters): string {
   return `${target}#${String(new URLSearchParams(parameters))}`
 }

@@ -1,77 +1,94 @@
 import { isUniqueViolation, type Tx } from '@signet/db'
+import { type Address } from '../addresses/address.js'
 import { type Audit } from '../audit/audit-log.js'
 import { authError } from '../errors/auth-error.js'
 import { tellEmailChanged, tellPhoneChanged } from '../mail/address-notices.js'
 import { type Mailer } from '../mail/mailer.js'
 import { type OneTimeTokenStore, type StoredToken } from '../one-time-tokens/one-time-token-store.js'
+import { type AddressProofs, type Claim } from '../proofs/address-proofs.js'
 import { type RequestMeta } from '../requests/request-meta.js'
 import { type Confirmations } from '../users/confirmations.js'
 import { type UserStore } from '../users/user-store.js'
 import { type User } from '../users/user.js'
 import { type VerifyType } from './verify-request.js'
 
-/** What a correct token brought about. `announce` tells about it once it is committed. */
-export type Effect =
-  | { kind: 'done'; user: User; announce?: (meta: RequestMeta) => Promise<void> }
-  | { kind: 'first_half'; announce?: undefined }
+/** What a correct token brought about. */
+export type Effect = { kind: 'done'; user: User } | { kind: 'first_half' }
 
-export type Verification = { type: Exclude<VerifyType, 'email'>; user: User; token: StoredToken }
+export type Verification = {
+  type: Exclude<VerifyType, 'email'>
+  user: User
+  token: StoredToken
+  claim: Claim | null
+}
 
 type Deps = {
   users: UserStore
   confirmations: Confirmations
+  proofs: AddressProofs
   tokens: OneTimeTokenStore
   mailer: Mailer
-  /** Contract 5.4: both addresses must confirm an e-mail change. */
+  /** Both addresses must confirm an email change. */
   secureEmailChange: boolean
   now: () => Date
 }
 
-/** The effects of contract 1.8, by type, on a user whose row is locked. */
+/** What each type brings about, on a user whose row is locked. */
 export class VerifyEffects {
   constructor(private readonly deps: Deps) {}
 
-  async apply(tx: Tx, audit: Audit, { type, user, token }: Verification): Promise<Effect> {
-    const { confirmations } = this.deps
+  async apply(
+    tx: Tx,
+    audit: Audit,
+    { type, user, token, claim }: Verification,
+    meta: RequestMeta,
+  ): Promise<Effect> {
     switch (type) {
       case 'signup':
       case 'invite':
         audit(type === 'signup' ? 'user_signedup' : 'invite_accepted', user, { provider: 'email' })
-        return { kind: 'done', user: await confirmations.confirmEmail(tx, user) }
+        return this.#prove(tx, user, 'email', claim)
       case 'recovery':
       case 'magiclink':
         audit(user.emailConfirmedAt === null ? 'user_signedup' : 'login', user, { provider: 'email' })
-        return {
-          kind: 'done',
-          user: await (user.emailConfirmedAt === null
-            ? confirmations.confirmEmail(tx, user)
-            : confirmations.refresh(tx, user)),
-        }
+        return this.#prove(tx, user, 'email', claim)
       case 'sms':
         audit(user.phoneConfirmedAt === null ? 'user_signedup' : 'login', user, { provider: 'phone' })
-        return {
-          kind: 'done',
-          user: await (user.phoneConfirmedAt === null
-            ? confirmations.confirmPhone(tx, user)
-            : confirmations.refresh(tx, user)),
-        }
+        return this.#prove(tx, user, 'phone', claim)
       case 'email_change':
-        return this.#changeEmail(tx, audit, user, token)
+        return this.#changeEmail(tx, audit, user, token, meta)
       case 'phone_change':
-        return this.#changePhone(tx, audit, user, token)
+        return this.#changePhone(tx, audit, user, token, meta)
     }
   }
 
-  async #changeEmail(tx: Tx, audit: Audit, user: User, token: StoredToken): Promise<Effect> {
-    const { users, confirmations, tokens, mailer, secureEmailChange, now } = this.deps
+  /** Of an address that is proved already, only `app_metadata` is brought up to date. */
+  async #prove(tx: Tx, user: User, kind: Address['kind'], claim: Claim | null): Promise<Effect> {
+    const { confirmations, proofs } = this.deps
+    const confirmedAt = kind === 'email' ? user.emailConfirmedAt : user.phoneConfirmedAt
+    const proved =
+      confirmedAt === null ? proofs.prove(tx, user, kind, claim) : confirmations.refresh(tx, user)
+    return { kind: 'done', user: await proved }
+  }
+
+  async #changeEmail(
+    tx: Tx,
+    audit: Audit,
+    user: User,
+    token: StoredToken,
+    meta: RequestMeta,
+  ): Promise<Effect> {
+    const { users, confirmations, proofs, tokens, mailer, secureEmailChange, now } = this.deps
     if (secureEmailChange && user.email !== null && user.emailChangeConfirmStatus === 0) {
       await tokens.remove(tx, token.id)
       await users.update(tx, user.id, { emailChangeConfirmStatus: 1 }, now())
       return { kind: 'first_half' }
     }
-    const newEmail = user.newEmail ?? token.relatesTo
+    const newEmail = user.newEmail ?? token.sentTo.value
     audit('user_modified', user, { provider: 'email' })
-    const changed = await confirmations.setEmail(tx, user, newEmail).catch((error: unknown) => {
+    const owned = await proofs.beforeChange(tx, user, 'email')
+    await proofs.release(tx, { kind: 'email', value: newEmail })
+    const changed = await confirmations.setEmail(tx, owned, newEmail).catch((error: unknown) => {
       if (!isUniqueViolation(error)) throw error
       throw authError(
         'unprocessable',
@@ -79,13 +96,22 @@ export class VerifyEffects {
         'A user with this email address has already been registered',
       )
     })
-    return { kind: 'done', user: changed, announce: (meta) => tellEmailChanged(mailer, user, newEmail, meta) }
+    await tellEmailChanged(tx, mailer, user, newEmail, meta)
+    return { kind: 'done', user: changed }
   }
 
-  async #changePhone(tx: Tx, audit: Audit, user: User, token: StoredToken): Promise<Effect> {
-    const { confirmations, mailer } = this.deps
+  async #changePhone(
+    tx: Tx,
+    audit: Audit,
+    user: User,
+    token: StoredToken,
+    meta: RequestMeta,
+  ): Promise<Effect> {
+    const { confirmations, proofs, mailer } = this.deps
     audit('user_modified', user, { provider: 'phone' })
-    const changed = await confirmations.setPhone(tx, user, token.relatesTo).catch((error: unknown) => {
+    const owned = await proofs.beforeChange(tx, user, 'phone')
+    await proofs.release(tx, token.sentTo)
+    const changed = await confirmations.setPhone(tx, owned, token.sentTo.value).catch((error: unknown) => {
       if (!isUniqueViolation(error)) throw error
       throw authError(
         'unprocessable',
@@ -93,6 +119,7 @@ export class VerifyEffects {
         'A user with this phone number has already been registered',
       )
     })
-    return { kind: 'done', user: changed, announce: (meta) => tellPhoneChanged(mailer, user, changed, meta) }
+    await tellPhoneChanged(tx, mailer, user, changed, meta)
+    return { kind: 'done', user: changed }
   }
 }

@@ -8,21 +8,26 @@ const EMAIL_TYPES = ['signup', 'invite', 'recovery', 'magiclink', 'email_change'
 const PHONE_TYPES = ['sms', 'phone_change'] as const
 export type VerifyType = (typeof EMAIL_TYPES)[number] | (typeof PHONE_TYPES)[number]
 
-/** Which slots a type looks at, in this order (contract 1.8). */
+/** Which slots a type looks at. */
 export const slotsOf: Readonly<Record<VerifyType, readonly Slot[]>> = {
-  signup: ['confirmation'],
-  invite: ['confirmation'],
+  signup: ['confirmation', 'invite'],
+  invite: ['invite'],
   recovery: ['recovery'],
   magiclink: ['recovery'],
   email_change: ['email_change_new', 'email_change_current'],
-  email: ['confirmation', 'recovery'],
-  sms: ['confirmation'],
+  email: ['confirmation', 'invite', 'recovery'],
+  sms: ['confirmation', 'sms_sign_in'],
   phone_change: ['phone_change'],
 }
 
-/** `email` stands for whichever of the two the token turns out to be. */
+/** How the secrets of a type travel; one that came another way is none of it. */
+export const channelOf = (type: VerifyType): Address['kind'] =>
+  type === 'sms' || type === 'phone_change' ? 'phone' : 'email'
+
+/** `email` stands for whatever the token turns out to be. */
 export function resolveType(type: VerifyType, slot: Slot): Exclude<VerifyType, 'email'> {
   if (type !== 'email') return type
+  if (slot === 'invite') return 'invite'
   return slot === 'confirmation' ? 'signup' : 'magiclink'
 }
 
@@ -36,10 +41,11 @@ export type VerifyBody = {
   email?: string
   phone?: string
   password?: string
+  code_verifier?: string
   redirect_to?: string
 }
 
-/** Type and secret of POST /verify (contract 1.8, "Which secret is checked"). */
+/** Type and secret of POST /verify (docs/specification.md#verify, "Which secret is checked"). */
 export function parseVerifyBody(body: VerifyBody): { type: VerifyType; proof: Proof } {
   const { type = '', token = '', token_hash: tokenHash = '', email = '', phone = '' } = body
   if (type === '') throw invalid('Verify requires a verification type')
@@ -72,7 +78,7 @@ function typeAmong<T extends VerifyType>(types: readonly T[], type: string): T {
   return found
 }
 
-// Only here a bad address is 422 (contract 1.8).
+// Only here a bad address is 422 (docs/specification.md#verify).
 function verifyEmail(email: string): string {
   try {
     return normaliseEmail(email)

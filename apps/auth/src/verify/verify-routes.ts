@@ -4,9 +4,7 @@ import { type Request } from 'express'
 import { invalid } from '../errors/auth-error.js'
 import { isPkceLink } from '../one-time-tokens/one-time-token.js'
 import { type RateLimits } from '../rate-limits/rate-limits.js'
-import { type RedirectConfig } from '../redirects/redirects.js'
-import { referrerOf } from '../redirects/referrer.js'
-import { type Bearer } from '../requests/bearer.js'
+import { type Redirects } from '../redirects/redirects.js'
 import { docs, query } from '../requests/docs.js'
 import { jsonBody, type BodyOf } from '../requests/json-body.js'
 import { type RequestGuard } from '../requests/request-guard.js'
@@ -20,10 +18,9 @@ import { type Verified, type VerifyService } from './verify-service.js'
 type Deps = {
   verifications: VerifyService
   accessTokens: AccessTokens
-  bearer: Bearer
   guard: RequestGuard
   limits: RateLimits
-  redirects: RedirectConfig
+  redirects: Redirects
   now: () => Date
 }
 
@@ -34,13 +31,14 @@ const fields = {
   email: 'string',
   phone: 'string',
   password: 'string',
+  code_verifier: 'string',
   redirect_to: 'string',
 } as const
 
 const FIRST_HALF = 'Confirmation link accepted. Please proceed to confirm link sent to the other email'
 
 export function verifyRoutes(deps: Deps): Route[] {
-  const { verifications, bearer, guard, limits, redirects } = deps
+  const { verifications, guard, limits, redirects } = deps
   const limit = guard.limit(limits.verify)
   return [
     route({
@@ -64,20 +62,19 @@ export function verifyRoutes(deps: Deps): Route[] {
         // Previews and scanners of mail ask for the head of every link; a link works once, and not for them.
         if (req.method === 'HEAD') return { status: 204, headers: { 'Cache-Control': 'no-store' } }
         const { type, token } = linkOf(req)
-        const target = referrerOf(req, redirects)
+        const target = redirects.targetOf(req)
         const answer = isPkceLink(token) ? 'code' : 'session'
         try {
           const verified = await verifications.verify(
             {
               type: parseLinkType(type),
               proof: { kind: 'link', token },
-              aud: await bearer.audience(req),
               answer,
               followed: true,
             },
             guard.metaOf(req),
           )
-          return seeOther(successTarget(deps, target, verified, answer))
+          return seeOther(await successTarget(deps, target, verified, answer))
         } catch (error) {
           if (!isAppError(error) || statusOf(error) >= 500) throw error
           return seeOther(errorTarget(target, error, answer))
@@ -89,6 +86,8 @@ export function verifyRoutes(deps: Deps): Route[] {
       path: '/verify',
       docs: docs('Verify a code or the token of a link', {
         tag: 'Verification',
+        description:
+          'The token of a link that was asked for with a code_challenge needs the code_verifier; a wrong one spends it.',
         answer: {
           description: 'A session, or a message after the first half of an e-mail change',
           schema: 'Session',
@@ -103,15 +102,15 @@ export function verifyRoutes(deps: Deps): Route[] {
           {
             type,
             proof,
-            aud: await bearer.audience(req),
             answer: 'session',
+            verifier: body.code_verifier,
             password: body.password,
             requirePassword: type === 'signup' && !isVersioned(req),
           },
           guard.metaOf(req),
         )
         if (verified.kind !== 'signed_in') return { body: { msg: FIRST_HALF, code: '200' } }
-        const answer = tokenView(deps.accessTokens, verified.signedIn, deps.now())
+        const answer = await tokenView(deps.accessTokens, verified.signedIn, deps.now())
         return { body: (body.phone ?? '') === '' ? { ...answer, type: verified.type } : answer }
       },
     }),
@@ -132,8 +131,13 @@ const seeOther = (location: string): Answer => ({
 
 type AnswerKind = 'session' | 'code'
 
-/** Contract 1.7; `sb` marks redirects that this server made. */
-function successTarget(deps: Deps, target: string, verified: Verified, answer: AnswerKind): string {
+/** docs/specification.md#links; `sb` marks redirects that this server made. */
+async function successTarget(
+  deps: Deps,
+  target: string,
+  verified: Verified,
+  answer: AnswerKind,
+): Promise<string> {
   switch (verified.kind) {
     case 'code':
       return withQuery(target, { code: verified.code })
@@ -143,7 +147,7 @@ function successTarget(deps: Deps, target: string, verified: Verified, answer: A
         sb: '',
       })
     case 'signed_in': {
-      const tokens = tokenView(deps.accessTokens, verified.signedIn, deps.now())
+      const tokens = await tokenView(deps.accessTokens, verified.signedIn, deps.now())
       return withFragment(target, {
         access_token: tokens.access_token,
         expires_at: String(tokens.expires_at),

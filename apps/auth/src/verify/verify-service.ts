@@ -2,31 +2,35 @@ import { randomUUID } from 'node:crypto'
 import { type Tx } from '@signet/db'
 import { type Audit, type AuditLog } from '../audit/audit-log.js'
 import { authError, otpExpired, userBanned } from '../errors/auth-error.js'
+import { badVerifier } from '../flows/flow-service.js'
 import { type FlowStore, type MailMethod } from '../flows/flow-store.js'
-import { isPkceLink, sameHash, type TokenHashes } from '../one-time-tokens/one-time-token.js'
-import { type OneTimeTokenStore, type StoredToken } from '../one-time-tokens/one-time-token-store.js'
+import { verifierMatches } from '../flows/pkce.js'
+import { type StoredToken } from '../one-time-tokens/one-time-token-store.js'
 import { type PasswordHasher } from '../passwords/password-hasher.js'
-import { randomPassword, type PasswordRules } from '../passwords/password-rules.js'
+import { type PasswordRules } from '../passwords/password-rules.js'
+import { type Claim } from '../proofs/address-proofs.js'
 import { type RequestMeta } from '../requests/request-meta.js'
 import { sha256 } from '../secrets/derived-keys.js'
 import { type SessionService } from '../sessions/session-service.js'
 import { type SignedIn } from '../sessions/session.js'
+import { type PendingSignUpStore } from '../sign-up/pending-sign-up-store.js'
 import { refusePassword } from '../users/new-password.js'
-import { type UserStore } from '../users/user-store.js'
-import { isBanned, type User } from '../users/user.js'
-import { type Effect, type VerifyEffects } from './verify-effects.js'
-import { resolveType, slotsOf, type Proof, type VerifyType } from './verify-request.js'
+import { isBanned, isProven, type User } from '../users/user.js'
+import { type Match, type TokenMatcher } from './token-matcher.js'
+import { type VerifyEffects } from './verify-effects.js'
+import { resolveType, type Proof, type VerifyType } from './verify-request.js'
 
 export type VerifyRequest = {
   type: VerifyType
   proof: Proof
-  aud: string
   /** What to answer with: a session, or a code that only the holder of the PKCE verifier can exchange. */
   answer: 'session' | 'code'
   /** From a browser: the link must be as it was sent, prefix and all. */
   followed?: boolean
+  /** Of the challenge that the message was asked for with. */
+  verifier?: string | undefined
   password?: string | undefined
-  /** A confirmed user needs a password afterwards (contract 0.2). */
+  /** A confirmed user needs a password afterwards. */
   requirePassword?: boolean
 }
 
@@ -38,10 +42,9 @@ export type Verified =
 export type VerifyRules = { mailTokenMs: number; smsTokenMs: number; passwords: PasswordRules }
 
 type Deps = {
-  users: UserStore
   flows: FlowStore
-  tokens: OneTimeTokenStore
-  hashes: TokenHashes
+  signUps: PendingSignUpStore
+  matcher: TokenMatcher
   effects: VerifyEffects
   sessions: SessionService
   audit: AuditLog
@@ -50,25 +53,21 @@ type Deps = {
   now: () => Date
 }
 
-const MAX_WRONG_CODES = 10
-/** People who all claim one address; more than a few are an attack on the others. */
-const MAX_CLAIMANTS = 5
+type Outcome = Verified | 'wrong' | 'bad_verifier'
 
-type Outcome = { verified: Verified; effect: Effect } | 'wrong'
-
-/** GET and POST /verify (contract 1.7 and 1.8). */
+/** GET and POST /verify. */
 export class VerifyService {
   constructor(private readonly deps: Deps) {}
 
   async verify(request: VerifyRequest, meta: RequestMeta): Promise<Verified> {
     const passwordHash = await this.#newPasswordHash(request)
-    // A wrong code is counted, so its transaction commits; the refusal comes afterwards.
+    // What was wrong is counted or spent, so its transaction commits; the refusal comes afterwards.
     const outcome = await this.deps.audit.transaction(meta, (tx, audit): Promise<Outcome> =>
       this.#attempt(tx, audit, request, passwordHash, meta),
     )
     if (outcome === 'wrong') throw otpExpired()
-    await outcome.effect.announce?.(meta)
-    return outcome.verified
+    if (outcome === 'bad_verifier') throw badVerifier()
+    return outcome
   }
 
   async #attempt(
@@ -78,93 +77,82 @@ export class VerifyService {
     passwordHash: string | null,
     meta: RequestMeta,
   ): Promise<Outcome> {
-    const match = await this.#findMatch(tx, request)
+    const { matcher, sessions, effects } = this.deps
+    const match = await matcher.find(tx, request)
     if (match === null) return 'wrong'
     const { user, token } = match
     if (isBanned(user, this.deps.now())) throw userBanned('forbidden')
-    const type = resolveType(request.type, token.slot)
-    await this.#ensurePassword(tx, user, type, request, passwordHash)
-    const effect = await this.deps.effects.apply(tx, audit, { type, user, token })
-    if (effect.kind === 'first_half') return { verified: { kind: 'first_half' }, effect }
-    await this.deps.tokens.removeAll(tx, user.id)
-    if (request.answer === 'code')
-      return { verified: { kind: 'code', code: await this.#issueCode(tx, user, type) }, effect }
-    const signedIn = await this.deps.sessions.open(tx, effect.user, 'otp', meta)
-    return { verified: { kind: 'signed_in', signedIn, type }, effect }
-  }
-
-  async #findMatch(tx: Tx, request: VerifyRequest): Promise<{ user: User; token: StoredToken } | null> {
-    const { proof } = request
-    return proof.kind === 'link'
-      ? this.#findLink(tx, proof.token, request)
-      : this.#findOtp(tx, proof, request)
-  }
-
-  async #findLink(tx: Tx, text: string, { type, followed = false }: VerifyRequest) {
-    const { users, tokens, hashes } = this.deps
-    const found = await tokens.findByLink(tx, hashes.ofLink(text), slotsOf[type])
-    const user = found && (await users.lockById(tx, found.userId))
-    // Looked up again under the lock: of two requests with the same link one finds nothing any more.
-    const token = found && (await tokens.find(tx, found.id))
-    if (!user || !token || this.#isExpired(token, type)) return null
-    // Cutting the prefix off a PKCE link must not turn it into one that hands out a session.
-    if (followed && isPkceLink(text) !== (token.flow === 'pkce')) return null
-    return { user, token }
-  }
-
-  async #findOtp(tx: Tx, { address, otp }: Extract<Proof, { kind: 'otp' }>, { type, aud }: VerifyRequest) {
-    const { users, tokens, hashes } = this.deps
-    const slots = slotsOf[type]
-    for (const userId of await tokens.usersAwaiting(tx, address.value, aud, slots, MAX_CLAIMANTS)) {
-      const user = await users.lockById(tx, userId)
-      if (user === null) continue
-      for (const token of await tokens.countAttempt(tx, userId, address.value, slots)) {
-        const matches = sameHash(token.otpHash, hashes.ofOtp(token.slot, address.value, otp))
-        if (matches && !this.#isExpired(token, type)) return { user, token }
-        if (token.attempts >= MAX_WRONG_CODES) await tokens.remove(tx, token.id)
-      }
+    if (!this.#verifierFits(match, request)) {
+      await matcher.spend(tx, match)
+      return 'bad_verifier'
     }
-    return null
+    const type = resolveType(request.type, token.slot)
+    const claim = await this.#claimOf(tx, match, request, passwordHash)
+    const effect = await effects.apply(tx, audit, { type, user, token, claim }, meta)
+    if (effect.kind === 'first_half') return { kind: 'first_half' }
+    await matcher.spendAll(tx, match)
+    if (request.answer === 'code') return { kind: 'code', code: await this.#issueCode(tx, user, token, type) }
+    const signedIn = await sessions.open(tx, effect.user, 'otp', meta)
+    return { kind: 'signed_in', signedIn, type }
   }
 
-  #isExpired(token: StoredToken, type: VerifyType): boolean {
-    const { rules, now } = this.deps
-    const lifeMs = type === 'sms' || type === 'phone_change' ? rules.smsTokenMs : rules.mailTokenMs
-    return token.createdAt.getTime() + lifeMs <= now().getTime()
+  /**
+   * A link that was asked for with a challenge opens a session only for the holder of the verifier: here, or at the
+   * exchange of the code that it ends in. Codes are typed by the person who reads them, and clients send no verifier
+   * along (infra/decisions/0124-verifiers-for-links.md).
+   */
+  #verifierFits({ token }: Match, { proof, answer, verifier = '' }: VerifyRequest): boolean {
+    if (token.challenge === null || answer === 'code') return true
+    if (verifier !== '') return verifierMatches(token.challenge, verifier)
+    if (proof.kind === 'otp') return true
+    throw authError(
+      'invalid',
+      'bad_code_verifier',
+      'This link was asked for with PKCE: code_verifier is required',
+    )
+  }
+
+  /** What the token's own sign-up brought, or the password that is set along with the proof. */
+  async #claimOf(
+    tx: Tx,
+    { user, token }: Match,
+    request: VerifyRequest,
+    passwordHash: string | null,
+  ): Promise<Claim | null> {
+    const { signUps } = this.deps
+    const claim = token.signUpId === null ? null : await signUps.find(tx, token.signUpId)
+    if (!request.requirePassword || isProven(user)) return claim
+    const stored =
+      claim?.passwordHash ?? (await signUps.findAdministrators(tx, user.id))?.passwordHash ?? null
+    if (stored !== null) return claim
+    // Whoever signed up by code wants no password; invited people and those of providers have yet to choose one.
+    const isByCode = token.slot === 'confirmation' && claim !== null && claim.identityId === null
+    if (passwordHash === null && !isByCode)
+      throw authError('unprocessable', 'validation_failed', 'A password is required to finish the signup')
+    const blank = { origin: 'administrator', userMetadata: {}, identityId: null } as const
+    return { ...(claim ?? blank), passwordHash }
   }
 
   /** Hashed before the transaction begins; whether it is used is seen inside. */
-  async #newPasswordHash(request: VerifyRequest): Promise<string | null> {
+  async #newPasswordHash({ requirePassword = false, password = '' }: VerifyRequest): Promise<string | null> {
     const { hasher, rules } = this.deps
-    if (request.type === 'invite') return hasher.hash(randomPassword(rules.passwords))
-    const { password = '' } = request
-    if (!request.requirePassword || password === '') return null
+    if (!requirePassword || password === '') return null
     refusePassword(rules.passwords, password)
     return hasher.hash(password)
   }
 
-  async #ensurePassword(
+  async #issueCode(
     tx: Tx,
     user: User,
-    type: VerifyType,
-    request: VerifyRequest,
-    passwordHash: string | null,
-  ): Promise<void> {
-    if (user.passwordHash !== null || (type !== 'signup' && type !== 'invite')) return
-    if (type === 'signup' && !request.requirePassword) return
-    if (passwordHash === null)
-      throw authError('unprocessable', 'validation_failed', 'A password is required to finish the signup')
-    await this.deps.users.update(tx, user.id, { passwordHash }, this.deps.now())
-  }
-
-  async #issueCode(tx: Tx, user: User, type: Exclude<VerifyType, 'email'>): Promise<string> {
+    { challenge }: StoredToken,
+    type: Exclude<VerifyType, 'email'>,
+  ): Promise<string> {
     const code = randomUUID()
     const method = MAIL_METHODS[type]
-    const issued =
-      method !== undefined &&
-      (await this.deps.flows.issueCode(tx, user.id, method, sha256(code), this.deps.now()))
-    if (!issued)
+    if (challenge === null || method === undefined)
       throw authError('invalid', 'flow_state_not_found', 'No sign-in flow is waiting for this link')
+    const flow = { id: randomUUID(), userId: user.id, challenge, method, codeHash: sha256(code) }
+    await this.deps.flows.insertMailCode(tx, flow, this.deps.now())
     return code
   }
 }

@@ -34,7 +34,7 @@ const levels = async (client: Client) => {
 }
 const methodOf = (entry: string | { method: string }) => (typeof entry === 'string' ? entry : entry.method)
 
-describe('the published client uses a second factor (1.20)', () => {
+describe('the published client uses a second factor', () => {
   it('from enrolment over challenge and code to aal2, and back by unenrolment', async () => {
     const { client, session } = await aSignedInClient(server)
     expect(await levels(client)).toEqual({ currentLevel: 'aal1', nextLevel: 'aal1', methods: ['otp'] })
@@ -108,7 +108,7 @@ describe('the published client uses a second factor (1.20)', () => {
   })
 })
 
-describe('the published admin client looks after factors (1.21)', () => {
+describe('the published admin client looks after factors', () => {
   it('lists and deletes them, which lowers the session that used one', async () => {
     const { client, user } = await aSignedInClient(server)
     const admin = anAdmin(server)

@@ -5,11 +5,13 @@ import { anEmail, aPhone } from '../support/api.js'
 import {
   CLIENT_ID,
   comeBack,
+  departTo,
   providerEnv,
   startFakeProvider,
   targetOf,
   type FakeProvider,
 } from '../support/fake-provider.js'
+import { confirmLink } from '../support/provider-site.js'
 import { SITE, type TestServer } from '../support/server.js'
 import { aClient, aSignedInClient, ok, startClientServer } from './support.js'
 
@@ -57,13 +59,13 @@ describe('the published client signs in through providers', () => {
 
   /** From where the client sends the browser to where the browser is in the end. */
   async function consent(url: string | null) {
-    const { host, search, pathname } = new URL(url ?? '')
-    const isOurs = host === new URL(server.url).host
-    const out = isOurs
-      ? (await fetch(`${server.url}${pathname}${search}`, { redirect: 'manual' })).headers.get('location')
-      : url
-    const state = new URL(out ?? '').searchParams.get('state') ?? ''
-    return { out: new URL(out ?? ''), target: targetOf(await comeBack(server, { code: 'c', state })) }
+    const { search, pathname } = new URL(url ?? '')
+    const path = `${pathname.replace('/auth/v1', '')}${search}`
+    // To link an account, a page of the server asks first.
+    const { location, state } = path.startsWith('/authorize/confirm')
+      ? await confirmLink(server, path)
+      : await departTo(server, path)
+    return { out: location, target: targetOf(await comeBack(server, { code: 'c', state })) }
   }
 
   const idToken = (claims: Record<string, unknown>) =>

@@ -1,7 +1,7 @@
 import { AuthAdminApi, AuthClient } from '@supabase/auth-js'
 import { expect } from '@jest/globals'
 import { anEmail, mailTo, PASSWORD } from '../support/api.js'
-import { SITE, startServer, type TestServer } from '../support/server.js'
+import { NO_EMAIL_GAPS, SITE, startServer, type TestServer } from '../support/server.js'
 import { serviceToken } from '../support/tokens.js'
 
 /** Where the client keeps its session: what a browser's local storage is to a tab. */
@@ -38,7 +38,7 @@ export const anAdmin = (server: TestServer) =>
 /** The client compares expiry with the real time, so the server's clock starts there. */
 export async function startClientServer(env: Record<string, string> = {}): Promise<TestServer> {
   const server = await startServer({
-    AUTH_SMTP_MAX_FREQUENCY: '0',
+    ...NO_EMAIL_GAPS,
     AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0',
     ...env,
   })

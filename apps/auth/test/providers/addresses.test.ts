@@ -9,7 +9,7 @@ type Addresses = { authorize: string; token: string; profile: string[] }
 
 const REALM = 'https://id.example.com/realms/main'
 
-/** Contract 8.1, and nothing else: all other tests move these below a server of their own. */
+/** docs/specification.md#providers, and nothing else: all other tests move these below a server of their own. */
 const addresses: Record<Provider, Addresses> = {
   apple: {
     authorize: 'https://appleid.apple.com/auth/authorize',
@@ -113,7 +113,7 @@ const settingsOf = (name: Provider): ProviderSettings => ({
   skipNonceCheck: false,
 })
 
-describe('where providers are when no URL is set (contract 8.1)', () => {
+describe('where providers are when no URL is set (docs/specification.md#providers)', () => {
   it.each(providers)('%s', async (name) => {
     const definition: ProviderDefinition = definitions[name]
     const settings = settingsOf(name)
@@ -150,7 +150,7 @@ describe('where providers are when no URL is set (contract 8.1)', () => {
   })
 })
 
-describe('whose id tokens are a provider (contract 8.1)', () => {
+describe('whose id tokens are a provider (docs/specification.md#providers)', () => {
   it.each<[Provider, string, boolean]>([
     ['apple', 'https://appleid.apple.com', true],
     ['apple', 'https://account.apple.com', true],

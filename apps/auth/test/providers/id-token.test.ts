@@ -1,10 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey } from 'jose'
+import { azure } from '../../src/providers/definitions/azure.js'
 import { anEmail, aUser, expectError, get, post, type Json } from '../support/api.js'
 import {
   CLIENT_ID,
   comeBack,
+  cookieFor,
   depart,
   providerEnv,
   startFakeProvider,
@@ -68,7 +70,16 @@ function idToken(
 }
 const grant = (body: Json, token?: string) => post(server, '/token?grant_type=id_token', body, { token })
 
-describe('id_token grant (contract 1.6)', () => {
+describe('id_token grant (docs/specification.md#tokens)', () => {
+  it.each(['sub', 'name', 'email', 'picture'])(
+    'refuses text that no database stores, as %s',
+    async (claim) => {
+      const id_token = await idToken(issuerOf('google'), { [claim]: 'a\0b@example.com' })
+      const { status } = await grant({ provider: 'google', id_token })
+      expect(status).toBe(400)
+    },
+  )
+
   it.each(['apple', 'google', 'azure', 'facebook', 'keycloak', 'snapchat'] as const)(
     '%s: signs in, by provider or by issuer',
     async (name) => {
@@ -235,7 +246,7 @@ describe('id_token grant (contract 1.6)', () => {
   })
 })
 
-describe('id tokens in the redirect flow (contract 8.1)', () => {
+describe('id tokens in the redirect flow (docs/specification.md#providers)', () => {
   async function comeBackWith(
     name: Name,
     claims: Json,
@@ -249,7 +260,7 @@ describe('id tokens in the redirect flow (contract 8.1)', () => {
     expect(location.searchParams.get('response_mode')).toBe('form_post')
     expect(location.href).toContain('scope=email%20name')
     const body = new URLSearchParams({ code: 'c', state, ...form }).toString()
-    const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded', ...cookieFor(state) }
     return targetOf(await post(server, '/callback', body, { headers }))
   }
 
@@ -274,6 +285,20 @@ describe('id tokens in the redirect flow (contract 8.1)', () => {
       '/oauth2/v2.0/token',
     )
     expect('access_token' in target.fragment).toBe(verified)
+  })
+
+  it.each([
+    [undefined, undefined, false],
+    [undefined, false, false],
+    [undefined, true, true],
+    ['https://login.microsoftonline.com/common', undefined, false],
+    ['https://login.microsoftonline.com/organizations', undefined, false],
+    ['https://login.microsoftonline.com/6babcaad-604b-40ac-a9d7-9fd97c0b779f', undefined, true],
+    ['https://login.microsoftonline.com/6babcaad-604b-40ac-a9d7-9fd97c0b779f', false, false],
+  ])('azure: at %s an address with xms_edov %j counts as verified: %s', (baseUrl, edov, verified) => {
+    const settings = { ...server.context.providers.settingsOf('azure'), baseUrl }
+    const claims = { sub: 'a', email: 'ceo@example.com', ...(edov === undefined ? {} : { xms_edov: edov }) }
+    expect(azure.openId?.profile(claims, settings).emails).toMatchObject([{ verified }])
   })
 
   it('linkedin: claims of the id token', async () => {

@@ -16,8 +16,10 @@ import { userOf } from '../support/fake-provider.js'
 import {
   anId,
   auditOf,
+  confirmLink,
   identitiesOf,
   link,
+  linkAddress,
   startProviderSite,
   type ProviderSite,
 } from '../support/provider-site.js'
@@ -30,6 +32,7 @@ beforeAll(async () => {
   site = await startProviderSite({
     AUTH_MAILER_NOTIFICATIONS_IDENTITY_UNLINKED_ENABLED: 'true',
     AUTH_EXTERNAL_PHONE_ENABLED: 'true',
+    AUTH_JWT_ALLOWED_AUDIENCES: 'elsewhere',
     AUTH_SMS_TEST_OTP: `${TEST_PHONE}:123456`,
   })
 })
@@ -43,19 +46,18 @@ const idOf = (user: Json, provider: string): unknown =>
   (user['identities'] as Json[]).find((entry) => entry['provider'] === provider)?.['identity_id']
 const shown = async (token: unknown) => (await get(site.server, '/user', { token: String(token) })).body
 
-describe('linking by hand (contract 1.19 and 8.3 rule 8)', () => {
-  it('leads to the provider, as JSON for clients that ask for it', async () => {
+describe('linking by hand (docs/specification.md#identities and docs/specification.md#account-linking rule 8)', () => {
+  it('leads to the provider by a page that asks, as JSON for clients that ask for it', async () => {
     const { access_token } = await aUser(site.server)
     const json = await authorize(access_token, 'provider=figma&skip_http_redirect=true')
     expect(json.status).toBe(200)
-    const url = new URL(String(json.body['url']))
-    expect(`${url.origin}${url.pathname}`).toBe(`${site.provider.url}/oauth`)
-    expect(url.searchParams.has('skip_http_redirect')).toBe(false)
+    const own = 'https://auth.example.com/auth/v1/authorize/confirm?link='
+    expect(json.body['url']).toContain(own)
     const redirect = await authorize(access_token, 'provider=figma')
-    expect([redirect.status, redirect.headers.get('location')]).toEqual([
-      302,
-      expect.stringContaining(url.origin),
-    ])
+    expect([redirect.status, redirect.headers.get('location')]).toEqual([302, expect.stringContaining(own)])
+    const { location } = await confirmLink(site.server, await linkAddress(site.server, access_token, 'figma'))
+    expect(`${location.origin}${location.pathname}`).toBe(`${site.provider.url}/oauth`)
+    expect(location.searchParams.has('skip_http_redirect')).toBe(false)
     expectError(await authorize(undefined, 'provider=figma'), 401, 'no_authorization')
   })
 
@@ -110,7 +112,9 @@ describe('linking by hand (contract 1.19 and 8.3 rule 8)', () => {
     const { query } = await link(site.server, String(anonymous['access_token']), 'github')
     expect(query).toMatchObject({ error_code: 'email_not_confirmed' })
     const { token } = await mailTo(site.server, email)
-    const verified = await post(site.server, '/verify', { type: 'signup', token, password: 'a new password' })
+    const own = await shown(String(anonymous['access_token']))
+    expect(own).toMatchObject({ email: '', new_email: email })
+    const verified = await post(site.server, '/verify', { type: 'email_change', token })
     expect(verified.body['user']).toMatchObject({ id: anonymous['id'], email, is_anonymous: false })
   })
 
@@ -143,7 +147,7 @@ describe('linking by hand (contract 1.19 and 8.3 rule 8)', () => {
   })
 })
 
-describe('unlinking (contract 1.19)', () => {
+describe('unlinking (docs/specification.md#identities)', () => {
   async function withFigma(email: string | undefined = anEmail()) {
     const user = await aUser(site.server)
     site.figma(anId(), email)
@@ -189,14 +193,13 @@ describe('unlinking (contract 1.19)', () => {
     expectError(await post(site.server, '/verify', { type: 'recovery', token }), 403, 'otp_expired')
   })
 
-  it('takes the oldest unverified address when none is verified, and the account is unconfirmed then', async () => {
+  it('takes no address that nobody has proved: its owner would come into somebody else’s account', async () => {
     const user = await aUser(site.server)
-    const email = anEmail()
-    site.github(anId(), { email, verified: false })
+    site.github(anId(), { email: anEmail(), verified: false })
     const linked = await userOf(site.server, await link(site.server, user.access_token, 'github'))
     await unlink(user.access_token, idOf(linked, 'email'))
     const after = await shown(user.access_token)
-    expect(after).toMatchObject({ email })
+    expect(after).toMatchObject({ email: '' })
     expect(after['email_confirmed_at']).toBeUndefined()
   })
 

@@ -16,7 +16,7 @@ const NOT_LET_IN = {
   error_description: expect.stringContaining('Unverified email with GitHub.') as unknown,
 }
 
-describe('account linking (contract 8.3)', () => {
+describe('account linking (docs/specification.md#account-linking)', () => {
   let site: ProviderSite
   const server = () => site.server
   beforeAll(async () => {
@@ -249,7 +249,7 @@ describe('account linking (contract 8.3)', () => {
   })
 })
 
-describe('account linking under other settings (contract 8.3)', () => {
+describe('account linking under other settings (docs/specification.md#account-linking)', () => {
   const withSite = async (env: Record<string, string>, test: (site: ProviderSite) => Promise<void>) => {
     const site = await startProviderSite(env)
     try {

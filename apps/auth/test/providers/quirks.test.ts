@@ -12,7 +12,7 @@ import { startServer, type TestServer } from '../support/server.js'
 
 const NAMES = ['bitbucket', 'discord', 'github', 'gitlab', 'slack', 'spotify', 'twitch', 'workos']
 
-describe('quirks of single providers (contract 8.1)', () => {
+describe('quirks of single providers (docs/specification.md#providers)', () => {
   let provider: FakeProvider
   let server: TestServer
   beforeAll(async () => {

@@ -53,7 +53,7 @@ it('there is a row for every provider, or a file where an OpenID Connect server 
     expect(definitions[name as keyof typeof definitions].guide.tests).not.toContain('rows')
 })
 
-describe('OAuth 2 providers (contract 8.1)', () => {
+describe('OAuth 2 providers (docs/specification.md#providers)', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startAll()
@@ -160,7 +160,7 @@ describe('OAuth 2 providers (contract 8.1)', () => {
   })
 })
 
-describe('providers that take the call and never answer (contract 1.18)', () => {
+describe('providers that take the call and never answer (docs/specification.md#providers)', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startAll({ AUTH_API_MAX_REQUEST_DURATION: '3s' })

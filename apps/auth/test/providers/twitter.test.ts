@@ -31,7 +31,7 @@ const oauthOf = ({ headers }: Seen): Record<string, string> =>
     ]),
   ) as Record<string, string>
 
-describe('twitter, OAuth 1.0a (contract 8.1)', () => {
+describe('twitter, OAuth 1.0a (docs/specification.md#providers)', () => {
   let provider: FakeProvider
   let server: TestServer
   const email = anEmail()

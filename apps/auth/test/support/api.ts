@@ -11,14 +11,19 @@ export type CallOptions = {
   /** Ask for the answers of 2024-01-01. */
   versioned?: boolean
   headers?: Record<string, string>
+  /** False to go on before the messages that the request caused have left. */
+  settle?: boolean
 }
 
-/** One request to a server; bodies are JSON, redirects are answers. */
+/** A server under test; one that runs in the test's process can tell when its messages have left. */
+export type Callable = { url: string; settled?: () => Promise<void> }
+
+/** One request to a server, and the messages that it caused; bodies are JSON, redirects are answers. */
 export async function call(
-  server: { url: string },
+  server: Callable,
   method: string,
   path: string,
-  { body, token, versioned = false, headers = {} }: CallOptions = {},
+  { body, token, versioned = false, headers = {}, settle = true }: CallOptions = {},
 ): Promise<ApiAnswer> {
   const response = await fetch(`${server.url}${path}`, {
     method,
@@ -32,6 +37,7 @@ export async function call(
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   const text = await response.text()
+  if (settle) await server.settled?.()
   return { status: response.status, headers: response.headers, text, body: parse(text) }
 }
 
@@ -43,11 +49,11 @@ function parse(text: string): Json {
   }
 }
 
-export const get = (server: { url: string }, path: string, options?: CallOptions) =>
+export const get = (server: Callable, path: string, options?: CallOptions) =>
   call(server, 'GET', path, options)
-export const post = (server: { url: string }, path: string, body?: unknown, options: CallOptions = {}) =>
+export const post = (server: Callable, path: string, body?: unknown, options: CallOptions = {}) =>
   call(server, 'POST', path, { ...options, body })
-export const put = (server: { url: string }, path: string, body?: unknown, options: CallOptions = {}) =>
+export const put = (server: Callable, path: string, body?: unknown, options: CallOptions = {}) =>
   call(server, 'PUT', path, { ...options, body })
 
 /** Expects an error in the form of the initial version, or of 2024-01-01 when the answer says so. */

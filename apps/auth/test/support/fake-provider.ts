@@ -97,21 +97,39 @@ export function providerEnv(
 
 export type Departure = { answer: ApiAnswer; location: URL; state: string }
 
+/** The cookies that an answer gives, as a browser sends them back. */
+export const cookiesOf = ({ headers }: ApiAnswer): string =>
+  headers
+    .getSetCookie()
+    .map((line) => line.split(';', 1)[0])
+    .join('; ')
+
+/** What the browser of the tests keeps: the cookie of each flow that it began. */
+const jar = new Map<string, string>()
+export const keepCookie = (state: string, answer: ApiAnswer) => jar.set(state, cookiesOf(answer))
+export const cookieFor = (state = ''): Record<string, string> => ({ cookie: jar.get(state) ?? '' })
+
 /** Begins a flow and returns where the browser is sent. */
-export async function depart(
+export const depart = (
   server: { url: string },
   provider: string,
   query: Record<string, string> = {},
-): Promise<Departure> {
-  const parameters = new URLSearchParams({ provider, ...query })
-  const answer = await get(server, `/authorize?${String(parameters)}`)
+): Promise<Departure> => departTo(server, `/authorize?${String(new URLSearchParams({ provider, ...query }))}`)
+
+/** The same, for an address that begins a flow. */
+export async function departTo(server: { url: string }, path: string): Promise<Departure> {
+  const answer = await get(server, path)
   const location = new URL(answer.headers.get('location') ?? 'about:blank')
-  return { answer, location, state: location.searchParams.get('state') ?? '' }
+  const state = /signet_flow_([\w-]+)/.exec(cookiesOf(answer))?.[1] ?? ''
+  keepCookie(state, answer)
+  return { answer, location, state }
 }
 
 /** Comes back from the provider as the browser would. */
 export const comeBack = (server: { url: string }, parameters: Record<string, string>): Promise<ApiAnswer> =>
-  get(server, `/callback?${String(new URLSearchParams(parameters))}`)
+  get(server, `/callback?${String(new URLSearchParams(parameters))}`, {
+    headers: cookieFor(parameters['state']),
+  })
 
 export type Target = { base: string; query: Record<string, string>; fragment: Record<string, string> }
 

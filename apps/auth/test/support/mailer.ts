@@ -1,7 +1,7 @@
 import { createLogger } from '@signet/telemetry'
 import { startInbox, type Inbox } from '@signet/testkit'
-import { createMailer, type MailConfig, type Mailer, type SmtpConfig } from '../../src/mail/mailer.js'
-import { noticeKinds, type MailVariables } from '../../src/mail/kinds.js'
+import { createMailTransport, type MailTransport, type SmtpConfig } from '../../src/mail/mail-transport.js'
+import { type MailVariables } from '../../src/mail/kinds.js'
 import { createOutbound } from '../../src/outbound/outbound.js'
 
 export const LINK = 'https://id.example/verify?token=abc&type=signup&redirect_to=https%3A%2F%2Fapp.dev'
@@ -10,6 +10,7 @@ export const LINK = 'https://id.example/verify?token=abc&type=signup&redirect_to
 export const variables: MailVariables = {
   email: 'ann@example.com',
   confirmationUrl: LINK,
+  recoveryUrl: 'https://id.example/ui/forgot',
   token: '123456',
   tokenHash: 'hash-of-link',
   redirectTo: 'https://app.dev/welcome',
@@ -23,18 +24,23 @@ export const variables: MailVariables = {
   data: { name: 'Ann <script>' },
 }
 
-/** Mailers that send to one real SMTP server. */
-export class MailerRig {
+/** What the outbox says of a mail. */
+export const MESSAGE = { id: 'b9c1c1d0-6f0e-4a53-9d2b-0f6f3c0a4b11', requestId: 'request-1' }
+
+type Deps = Parameters<typeof createMailTransport>[0]
+
+/** Ways to one real SMTP server. */
+export class MailRig {
   readonly #outbound = createOutbound({ allowPrivateUrls: true })
-  readonly #mailers: Mailer[] = []
+  readonly #transports: MailTransport[] = []
   /** Everything logged since the last reset. */
   lines: string[] = []
   readonly log = createLogger({ level: 'debug', component: 'test', sink: (line) => this.lines.push(line) })
 
   private constructor(readonly inbox: Inbox) {}
 
-  static async start(): Promise<MailerRig> {
-    return new MailerRig(await startInbox())
+  static async start(): Promise<MailRig> {
+    return new MailRig(await startInbox())
   }
 
   readonly smtp = (overrides: Partial<SmtpConfig> = {}): SmtpConfig => ({
@@ -44,27 +50,22 @@ export class MailerRig {
     ...overrides,
   })
 
-  readonly aMailer = (
-    config: Partial<MailConfig> = {},
-    deps: Partial<Parameters<typeof createMailer>[0]> = {},
-  ): Mailer => {
-    const mailer = createMailer({
+  readonly aTransport = (config: Partial<Deps['config']> = {}, deps: Partial<Deps> = {}): MailTransport => {
+    const transport = createMailTransport({
       config: {
         siteUrl: 'https://app.dev',
         smtp: this.smtp(),
         subjects: {},
         templates: {},
-        notices: new Set(noticeKinds),
-        authorizedAddresses: [],
+        connections: 2,
         ...config,
       },
       outbound: this.#outbound,
       log: this.log,
-      limit: { consume: () => Promise.resolve() },
       ...deps,
     })
-    this.#mailers.push(mailer)
-    return mailer
+    this.#transports.push(transport)
+    return transport
   }
 
   /** Before each test: nothing in the inbox, and a server that takes everything. */
@@ -74,13 +75,13 @@ export class MailerRig {
     this.lines = []
   }
 
-  /** After each test: connections that mailers keep open would hold the inbox up. */
-  async closeMailers(): Promise<void> {
-    await Promise.all(this.#mailers.splice(0).map((mailer) => mailer.close()))
+  /** After each test: connections that are kept open would hold the inbox up. */
+  async closeTransports(): Promise<void> {
+    await Promise.all(this.#transports.splice(0).map((transport) => transport.close()))
   }
 
   async close(): Promise<void> {
-    await this.closeMailers()
+    await this.closeTransports()
     await this.inbox.close()
     await this.#outbound.close()
   }

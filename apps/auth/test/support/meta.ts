@@ -5,5 +5,6 @@ export const META: RequestMeta = {
   requestId: 'request-1',
   route: '/signup',
   ip: '192.0.2.1',
+  client: { key: '192.0.2.1', shared: false },
   userAgent: 'test',
 }

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { get, type Json } from './api.js'
+import { type Ports } from '../../src/context.js'
+import { get, post, type ApiAnswer, type Json } from './api.js'
 import {
   comeBack,
+  cookiesOf,
+  keepCookie,
   providerEnv,
   startFakeProvider,
   targetOf,
@@ -23,19 +26,25 @@ export type ProviderSite = {
   close(): Promise<void>
 }
 
-export async function startProviderSite(env: Record<string, string> = {}): Promise<ProviderSite> {
+export async function startProviderSite(
+  env: Record<string, string> = {},
+  ports: Partial<Ports> = {},
+): Promise<ProviderSite> {
   const tokens = { access_token: 'the-token', refresh_token: 'the-refresh-token' }
   const provider = await startFakeProvider({
     'POST /login/oauth/access_token': { body: tokens },
     'POST /v1/oauth/token': { body: tokens },
   })
-  const server = await startServer({
-    ...providerEnv('github', provider.url),
-    ...providerEnv('figma', provider.url),
-    AUTH_SECURITY_MANUAL_LINKING_ENABLED: 'true',
-    AUTH_EXTERNAL_ANONYMOUS_USERS_ENABLED: 'true',
-    ...env,
-  })
+  const server = await startServer(
+    {
+      ...providerEnv('github', provider.url),
+      ...providerEnv('figma', provider.url),
+      AUTH_SECURITY_MANUAL_LINKING_ENABLED: 'true',
+      AUTH_EXTERNAL_ANONYMOUS_USERS_ENABLED: 'true',
+      ...env,
+    },
+    ports,
+  )
   return {
     provider,
     server,
@@ -57,11 +66,40 @@ export const anId = () => randomUUID()
 export const identitiesOf = (user: Json): unknown[] =>
   (user['identities'] as Json[]).map(({ provider }) => provider).sort()
 
-/** Links an account at a provider to the bearer (contract 1.19), as the client does. */
-export async function link(server: TestServer, token: string, provider: string): Promise<Target> {
+/** Where a browser goes to add a sign-in method, as the client is told; below the address of the server. */
+export async function linkAddress(server: TestServer, token: string, provider: string): Promise<string> {
   const query = `provider=${provider}&skip_http_redirect=true`
   const { body } = await get(server, `/user/identities/authorize?${query}`, { token })
-  const state = new URL(String(body['url'])).searchParams.get('state') ?? ''
+  return String(body['url']).replace(server.context.config.apiExternalUrl, '')
+}
+
+/** The hidden fields of a page. */
+export const formOf = ({ text }: ApiAnswer): URLSearchParams =>
+  new URLSearchParams(
+    [...text.matchAll(/name="(\w+)" value="([^"]*)"/g)].map(([, name = '', value = '']): [string, string] => [
+      name,
+      value,
+    ]),
+  )
+
+/** Says yes on the page that asks, and goes on to the provider. */
+export async function confirmLink(
+  server: TestServer,
+  address: string,
+): Promise<{ location: URL; state: string; cookie: string }> {
+  const page = await get(server, address)
+  const answer = await post(server, '/authorize/confirm', String(formOf(page)), {
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded', cookie: cookiesOf(page) },
+  })
+  const cookie = cookiesOf(answer)
+  const state = /signet_flow_([\w-]+)/.exec(cookie)?.[1] ?? ''
+  keepCookie(state, answer)
+  return { location: new URL(answer.headers.get('location') ?? 'about:blank'), state, cookie }
+}
+
+/** Links an account at a provider to the bearer, as the client does. */
+export async function link(server: TestServer, token: string, provider: string): Promise<Target> {
+  const { state } = await confirmLink(server, await linkAddress(server, token, provider))
   return targetOf(await comeBack(server, { code: 'the-code', state }))
 }
 

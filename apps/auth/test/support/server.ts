@@ -1,10 +1,8 @@
-import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { startInbox, type Inbox } from '@signet/local'
+import { leasePort, startInbox, type Inbox } from '@signet/local'
 import { listen, type Listener } from '@signet/http'
 import { createLogger } from '@signet/telemetry'
 import { createTestDatabase, migrationsKey, TestClock, type TestDatabase } from '@signet/testkit'
@@ -16,6 +14,12 @@ import { createPasswordHasher, type PasswordHasher } from '../../src/passwords/p
 import { serve } from '../../src/serve.js'
 
 export const SITE = 'https://app.example.com'
+/** Emails may follow one another at once. */
+export const NO_EMAIL_GAPS = {
+  AUTH_SMTP_MAX_FREQUENCY: '0',
+  AUTH_MAILER_EMAIL_CHANGE_MAX_FREQUENCY: '0',
+  AUTH_MAILER_REAUTHENTICATION_MAX_FREQUENCY: '0',
+}
 export const JWT_SECRET = 'test-secret-0123456789-abcdefghijklmnopqrstuvwxyz'
 
 type LogLine = Record<string, unknown> & { msg: string }
@@ -28,6 +32,8 @@ export type TestServer = {
   inbox: Inbox
   /** Everything logged so far. */
   lines: LogLine[]
+  /** Resolves when all messages that are due have had an attempt. */
+  settled(): Promise<void>
   close(): Promise<void>
 }
 
@@ -61,6 +67,7 @@ export async function startServer(
     port: Number(env['AUTH_API_PORT'] ?? 0),
     host: '127.0.0.1',
   })
+  const stopSender = context.outboxSender.start()
   return {
     url: `http://127.0.0.1:${listener.port}`,
     context,
@@ -68,7 +75,8 @@ export async function startServer(
     clock,
     inbox,
     lines,
-    close: () => closeAll(listener, context, inbox, database),
+    settled: () => context.outboxSender.settled(),
+    close: () => closeAll(listener, stopSender, context, inbox, database),
   }
 }
 
@@ -79,8 +87,15 @@ function testDatabase(namespace = ''): Promise<TestDatabase> {
   })
 }
 
-async function closeAll(listener: Listener, context: AuthContext, inbox: Inbox, database: TestDatabase) {
+async function closeAll(
+  listener: Listener,
+  stopSender: () => Promise<void>,
+  context: AuthContext,
+  inbox: Inbox,
+  database: TestDatabase,
+) {
   await listener.close(0)
+  await stopSender()
   await context.close()
   await inbox.close()
   await database.drop()
@@ -111,7 +126,7 @@ export async function startServed(env: Record<string, string>): Promise<ServedPr
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as LogLine)
-  const port = await freePort()
+  const port = await leasePort()
   const service = await serve({
     ...environment(database.url, inbox),
     AUTH_API_HOST: '127.0.0.1',
@@ -135,15 +150,6 @@ export async function startServed(env: Record<string, string>): Promise<ServedPr
   }
 }
 
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
 /** A working configuration; the public URL is not where the server listens, so links cannot come from `Host`. */
 const environment = (databaseUrl: string, inbox: Pick<Inbox, 'smtpPort'>): Record<string, string> => ({
   AUTH_SITE_URL: SITE,
@@ -151,10 +157,18 @@ const environment = (databaseUrl: string, inbox: Pick<Inbox, 'smtpPort'>): Recor
   AUTH_DB_DRIVER: 'postgres',
   DATABASE_URL: databaseUrl,
   AUTH_JWT_SECRET: JWT_SECRET,
+  // Each server makes a key, and one of RSA takes a hundred times longer.
+  AUTH_JWT_SIGNING_ALGORITHM: 'ES256',
   AUTH_SMTP_HOST: '127.0.0.1',
   AUTH_SMTP_PORT: String(inbox.smtpPort),
   AUTH_SMTP_ADMIN_EMAIL: 'no-reply@example.com',
+  // Requests may take long beside other tests; those about the limit set their own.
+  AUTH_API_MAX_REQUEST_DURATION: '30s',
   AUTH_RATE_LIMIT_EMAIL_SENT: '100000',
+  AUTH_RATE_LIMIT_EMAIL_SENT_PER_RECIPIENT: '100000',
   AUTH_RATE_LIMIT_SMS_SENT: '100000',
+  // All tests come from one address, and try wrong passwords freely.
+  AUTH_RATE_LIMIT_SHARED_ADDRESS_FACTOR: '100000',
+  AUTH_SECURITY_SIGN_IN_ATTEMPTS: '100000',
   AUTH_URI_ALLOW_LIST: 'https://other.example.com/**',
 })

@@ -1,9 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { createServer } from 'node:http'
-import { once } from 'node:events'
-import { type AddressInfo } from 'node:net'
 import { TOTP } from 'otpauth'
 import { expect } from '@jest/globals'
+import { leasePort } from '@signet/local'
 import { FormBrowser, type Seen } from '@signet/testkit'
 import { type Ports } from '../../src/context.js'
 import { aUser, PASSWORD, post, type Json, type SignedUp } from '../support/api.js'
@@ -17,7 +15,7 @@ export async function startUi(
   env: Record<string, string> = {},
   ports: Partial<Ports> = {},
 ): Promise<TestServer> {
-  const port = await freePort()
+  const port = await leasePort()
   return startServer(
     {
       AUTH_UI_ENABLED: 'true',
@@ -28,15 +26,6 @@ export async function startUi(
     },
     ports,
   )
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 export const aBrowser = (server: TestServer, headers: Record<string, string> = {}) =>

@@ -2,8 +2,8 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { type RequestHandler } from 'express'
 
 /**
- * Lets in whoever has the operator token: as the password of Basic credentials, which is what browsers ask for, or as a
- * Bearer token. Only for reading: a browser sends Basic credentials along with requests that other sites make, too.
+ * Requires the operator token, as a Bearer token or as the password of Basic credentials, which browsers prompt for. Allows
+ * only reads: a browser also attaches Basic credentials to requests that other sites trigger.
  */
 export function readersWithToken(token: string): RequestHandler {
   const expected = digest(token)
@@ -16,7 +16,7 @@ export function readersWithToken(token: string): RequestHandler {
       res.setHeader('Allow', 'GET, HEAD')
       res
         .status(405)
-        .json({ error: { code: 'bad_request', message: 'For changes there is the command ops' } })
+        .json({ error: { code: 'bad_request', message: 'Use the `ops` command to change something' } })
     } else {
       next()
     }
@@ -31,5 +31,5 @@ function tokenOf(header: string): string | undefined {
   return credentials.slice(credentials.indexOf(':') + 1)
 }
 
-/** Of equal length for any input, as the comparison needs. */
+/** The constant-time comparison needs inputs of equal length. */
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()

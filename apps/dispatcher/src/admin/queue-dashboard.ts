@@ -7,8 +7,8 @@ import { type RequestHandler } from 'express'
 export const DASHBOARD_PATH = '/queues'
 
 /**
- * Bull Board over both queues, for looking only (decision 0065). Changes go through the operator command, which writes down
- * who made them. Jobs hold ids only, so there is nothing to hide in them.
+ * Read-only Bull Board over both queues (decision 0065). Changes go through the `ops` command, which records who made them.
+ * Jobs contain only ids, so there is nothing to redact.
  */
 export function queueDashboard({ events, deliveries }: WebhookQueues): RequestHandler {
   const serverAdapter = new ExpressAdapter().setBasePath(DASHBOARD_PATH)
@@ -16,11 +16,11 @@ export function queueDashboard({ events, deliveries }: WebhookQueues): RequestHa
     queues: [
       new BullMQAdapter(events, {
         readOnlyMode: true,
-        description: 'Events whose deliveries are still to be made',
+        description: 'Events waiting for their deliveries',
       }),
       new BullMQAdapter(deliveries, {
         readOnlyMode: true,
-        description: 'Deliveries with an attempt before them',
+        description: 'Deliveries waiting for an attempt',
       }),
     ],
     serverAdapter,

@@ -1,47 +1,47 @@
 import { type Queryable } from '@signet/db'
 import {
   cancelDelivery,
-  decide,
   deliveryHeaders,
   deliveryStatus,
   endpointStatus,
+  holdDelivery,
   type AttemptPlan,
   type AttemptResult,
-  type CancelWord,
+  type CancelReason,
   type DeliveryId,
   type DeliveryJob,
   type EndpointId,
   type RecordedAttempt,
   type RetrySchedule,
-  type SendResult,
 } from '@signet/webhook-core'
-import { type Events } from '../events.js'
-import { type EndpointLanes, type Slot } from '../fairness/endpoint-lanes.js'
+import { type Observer } from '../observers/observer.js'
+import { type RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
+import { type EndpointLimiter } from '../fairness/endpoint-limiter.js'
+import { type SendResult } from '../sending/attempt-failure.js'
 import { type Exchange, type Post } from '../sending/http-sender.js'
 import { type BodyCache } from './body-cache.js'
+import { decide } from './decide.js'
 import { type OpenSecrets } from './open-secrets.js'
+import { PermitLease } from './permit-lease.js'
 import { PlanFreshness } from './plan-freshness.js'
 import { type ResultRecorder } from './result-recorder.js'
 
-/** What becomes of the job: over; put off by the schedule; or put back without anything having happened. */
-export type JobFate =
+/** What to do with the job: it is done, retry it as scheduled, or defer it because nothing was attempted. */
+export type JobOutcome =
   | { kind: 'finished' }
   | { kind: 'retry'; delayMs: number; reason: string }
-  | { kind: 'stepBack'; delayMs: number }
+  | { kind: 'defer'; delayMs: number }
 
 export type JobHistory = {
-  /**
-   * Set when a worker died with this job in its hands, to how many have by now: the attempt that it probably made is reported
-   * first.
-   */
+  /** How many workers have died while running this job, if one just did. The attempt it probably made is recorded first. */
   losses?: number
-  /** It has stepped back before. */
-  again: boolean
+  /** The job has been deferred before. */
+  wasDeferred: boolean
 }
 
 export type AttemptDeps = {
   db: Queryable
-  lanes: EndpointLanes
+  limiter: EndpointLimiter
   /** The row of a delivery as it is now; null when it is gone. */
   findPlan: (id: DeliveryId) => Promise<AttemptPlan | null>
   bodies: BodyCache
@@ -49,92 +49,97 @@ export type AttemptDeps = {
   secrets: OpenSecrets
   schedule: RetrySchedule
   send: (post: Post) => Exchange
-  patiently: <T>(work: () => Promise<T>) => Promise<T>
-  events: Events
+  retryWhileUnavailable: RetryWhileUnavailable
+  observer: Observer
   now: () => Date
 }
 
-const FINISHED: JobFate = { kind: 'finished' }
-/** Clocks of two machines differ; a job that is this early is on time. */
+const FINISHED: JobOutcome = { kind: 'finished' }
+/** Clocks differ between machines. A job that is at most this early counts as on time. */
 const EARLY_MS = 50
-/** When another worker has just reported the same attempt, its row tells after a moment when to go on. */
-const LOOK_AGAIN_MS = 1000
+/** Another worker has just recorded the same attempt. After this time its row says when to continue. */
+const RECHECK_MS = 1000
 
-/** One attempt of one delivery: take a place, read the row, send, record, and say what becomes of it. */
+/** One attempt of one delivery: acquire a permit, read the row, send, record the result, and say what to do with the job. */
 export class AttemptService {
   private readonly freshness = new PlanFreshness()
 
   constructor(private readonly deps: AttemptDeps) {}
 
-  /** What a job of the queue asks for. */
-  run({ deliveryId, endpointId }: DeliveryJob, { losses = 0, again }: JobHistory): Promise<JobFate> {
-    return this.inPlace(endpointId, again, (hold) => this.withPlace(deliveryId, losses, hold))
+  /** Runs a job of the `deliveries` queue. */
+  run({ deliveryId, endpointId }: DeliveryJob, { losses = 0, wasDeferred }: JobHistory): Promise<JobOutcome> {
+    return this.withPermit(endpointId, wasDeferred, (lease) => this.readAndAttempt(deliveryId, losses, lease))
   }
 
   /**
-   * The first attempt of a delivery that was made just now, with the plan that came with it by a statement which began at
-   * `readAt`. `onSent` is called when its place is free again, or when there was none.
+   * The first attempt of a delivery that was just created, with the plan that the dispatch statement returned. `readAt` is
+   * when that statement began. `onSent` is called when the permit is released, or when there was none to get.
    */
-  runFirst(plan: AttemptPlan, readAt: number, onSent?: () => void): Promise<JobFate> {
-    const work = (hold: Hold) =>
-      this.freshness.isFresh(plan.endpoint.id, readAt)
-        ? this.attempt(plan, 1, hold)
-        : this.withPlace(plan.id, 0, hold)
-    return this.inPlace(plan.endpoint.id, false, work, onSent)
+  runFirst(plan: AttemptPlan, readAt: number, onSent?: () => void): Promise<JobOutcome> {
+    const work = (lease: PermitLease) =>
+      this.freshness.isFresh(plan.endpoint.id, readAt) && !plan.endpoint.deleted && !this.isBanned(plan)
+        ? this.attempt(plan, 1, lease)
+        : this.readAndAttempt(plan.id, 0, lease)
+    return this.withPermit(plan.endpoint.id, false, work, onSent)
   }
 
-  private async inPlace(
+  private async withPermit(
     endpointId: EndpointId,
-    again: boolean,
-    work: (hold: Hold) => Promise<JobFate>,
+    wasDeferred: boolean,
+    work: (lease: PermitLease) => Promise<JobOutcome>,
     onSent?: () => void,
-  ): Promise<JobFate> {
-    const { lanes, events } = this.deps
-    const entry = await lanes.enter(endpointId, again)
-    if (!('slot' in entry)) {
+  ): Promise<JobOutcome> {
+    const { limiter, observer } = this.deps
+    const acquired = await limiter.acquire(endpointId, wasDeferred)
+    if (!('permit' in acquired)) {
       onSent?.()
-      events.steppedBack(entry.reason)
-      return { kind: 'stepBack', delayMs: entry.stepBackMs }
+      observer.deferred(acquired.reason)
+      return { kind: 'defer', delayMs: acquired.deferMs }
     }
-    events.inFlight(lanes.size)
-    const hold = new Hold(entry.slot, onSent)
+    observer.inFlight(limiter.size)
+    const lease = new PermitLease(acquired.permit, onSent)
     try {
-      return await work(hold)
+      return await work(lease)
     } finally {
-      hold.end()
-      events.inFlight(lanes.size)
+      lease.release()
+      observer.inFlight(limiter.size)
     }
   }
 
-  private async withPlace(deliveryId: DeliveryId, losses: number, hold: Hold): Promise<JobFate> {
-    const { findPlan, now, events } = this.deps
-    // Read after the place was taken, so that nothing old is sent however long it took.
+  private async readAndAttempt(
+    deliveryId: DeliveryId,
+    losses: number,
+    lease: PermitLease,
+  ): Promise<JobOutcome> {
+    const { findPlan, now, observer } = this.deps
+    // Read only with the permit in hand: nothing stale is sent, however long the wait was.
     const plan = await findPlan(deliveryId)
     if (plan?.status !== deliveryStatus.pending) {
-      events.attemptSkipped(deliveryId, 'not_pending')
+      observer.attemptSkipped(deliveryId, 'not_pending')
       return FINISHED
     }
     const cancelled = reasonToCancel(plan)
     if (cancelled) return this.cancel(deliveryId, cancelled)
+    if (this.isBanned(plan) && (await this.holdBack(plan))) return FINISHED
     const earlyMs = (plan.nextAttemptAt?.getTime() ?? 0) - now().getTime()
-    // The row is the truth about the schedule: a job found again after a lost lock must not jump it.
-    if (earlyMs > EARLY_MS) return { kind: 'stepBack', delayMs: earlyMs }
-    if (losses === 0) return this.attempt(plan, plan.attempts + 1, hold)
+    // The row decides when the next attempt is due. A job that runs again after losing its lock must not jump the schedule.
+    if (earlyMs > EARLY_MS) return { kind: 'defer', delayMs: earlyMs }
+    if (losses === 0) return this.attempt(plan, plan.attempts + 1, lease)
     const reported = await this.reportLost(plan, losses)
-    if (reported?.status !== deliveryStatus.pending || losses > 1) return this.fateOf(reported)
-    return this.attempt(plan, reported.attempts + 1, hold)
+    if (reported?.status !== deliveryStatus.pending || losses > 1) return this.outcomeOf(reported)
+    return this.attempt(plan, reported.attempts + 1, lease)
   }
 
-  private async attempt(plan: AttemptPlan, number: number, hold: Hold): Promise<JobFate> {
-    const { bodies, patiently, now } = this.deps
-    const body = await patiently(() => bodies.get(plan.eventId))
+  private async attempt(plan: AttemptPlan, number: number, lease: PermitLease): Promise<JobOutcome> {
+    const { bodies, retryWhileUnavailable, now } = this.deps
+    const body = await retryWhileUnavailable(() => bodies.get(plan.eventId))
     if (!body) return this.cancel(plan.id, 'recording_deleted')
     const startedAt = now()
-    const sent = await this.send(plan, body, startedAt, hold)
+    const sent = await this.send(plan, body, startedAt, lease)
     return this.conclude(plan, { number, sent, startedAt, finishedAt: now() })
   }
 
-  private async send(plan: AttemptPlan, body: Buffer, at: Date, hold: Hold): Promise<SendResult> {
+  private async send(plan: AttemptPlan, body: Buffer, at: Date, lease: PermitLease): Promise<SendResult> {
     const { secrets, send } = this.deps
     const { endpoint } = plan
     try {
@@ -146,12 +151,12 @@ export class AttemptService {
         eventType: plan.eventType,
       })
       const exchange = send({ url: new URL(endpoint.url), headers: { ...FIXED_HEADERS, ...headers }, body })
-      hold.until(exchange.closed)
+      lease.extendUntil(exchange.closed)
       const sent = await exchange.answered
-      if (isSuccess(sent)) hold.end()
+      if (isSuccess(sent)) lease.release()
       return sent
     } catch (error) {
-      this.deps.events.attemptImpossible(plan.id, error)
+      this.deps.observer.attemptImpossible(plan.id, error)
       return { kind: 'failed', error: 'internal_error' }
     }
   }
@@ -159,7 +164,7 @@ export class AttemptService {
   private async conclude(
     plan: AttemptPlan,
     facts: { number: number; sent: SendResult; startedAt: Date; finishedAt: Date },
-  ): Promise<JobFate> {
+  ): Promise<JobOutcome> {
     const { number, sent, startedAt, finishedAt } = facts
     const outcome = decide(sent, number, this.deps.schedule)
     const httpStatus = sent.kind === 'answered' ? sent.status : undefined
@@ -171,25 +176,39 @@ export class AttemptService {
       httpStatus,
     }
     const recorded = await this.deps.recorder.record(result)
-    if (recorded && isEndpointOut(result, recorded)) this.freshness.endpointIsOut(plan.endpoint.id)
-    this.deps.events.attemptEnded({ plan, result, recorded })
-    return this.fateOf(recorded)
+    if (recorded && isEndpointStopped(result, recorded)) this.freshness.endpointStopped(plan.endpoint.id)
+    this.deps.observer.attemptEnded({ plan, result, recorded })
+    return this.outcomeOf(recorded)
   }
 
-  private fateOf(recorded: RecordedAttempt | null): JobFate {
+  private outcomeOf(recorded: RecordedAttempt | null): JobOutcome {
     if (recorded?.status !== deliveryStatus.pending) return FINISHED
-    if (!recorded.nextAttemptAt) return { kind: 'stepBack', delayMs: LOOK_AGAIN_MS }
+    if (!recorded.nextAttemptAt) return { kind: 'defer', delayMs: RECHECK_MS }
     const delayMs = Math.max(1, recorded.nextAttemptAt.getTime() - this.deps.now().getTime())
     return { kind: 'retry', delayMs, reason: recorded.lastError }
   }
 
+  private isBanned({ endpoint }: AttemptPlan): boolean {
+    return endpoint.heldUntil !== null && endpoint.heldUntil > this.deps.now()
+  }
+
+  /** Without an attempt and without a job: whoever lifts the ban, or the sweeper after its end, adds one. */
+  private async holdBack({ id, endpoint }: AttemptPlan): Promise<boolean> {
+    const { db, retryWhileUnavailable, observer, now } = this.deps
+    const held = await retryWhileUnavailable(() =>
+      holdDelivery(db, { id, accountId: endpoint.accountId, now: now() }),
+    )
+    if (held) observer.attemptSkipped(id, 'account_banned')
+    return held
+  }
+
   /**
-   * A worker died, probably in mid-attempt. So that attempt is in the log and spends a try (one that kills its worker ends
-   * after six), but the next one follows at once: the receiver is not to blame. After a second loss the schedule decides:
-   * workers that die one after the other, whatever of, must not spend within minutes all tries of what they have in hand.
+   * A worker died, probably in the middle of the attempt. The attempt is logged and counts, so that a delivery which kills
+   * its workers ends after six. The next attempt follows at once, because the receiver is not to blame. After a second loss
+   * the schedule applies: workers that keep dying must not use up every attempt of their jobs within minutes.
    */
   private async reportLost(plan: AttemptPlan, losses: number): Promise<RecordedAttempt | null> {
-    const { recorder, schedule, now, events } = this.deps
+    const { recorder, schedule, now, observer } = this.deps
     const number = plan.attempts + 1
     const at = now()
     const delayMs = schedule.delayAfter(number)
@@ -203,7 +222,7 @@ export class AttemptService {
       finishedAt: at,
     }
     const recorded = await recorder.record(result)
-    events.attemptEnded({ plan, result, recorded })
+    observer.attemptEnded({ plan, result, recorded })
     return recorded
   }
 
@@ -216,57 +235,29 @@ export class AttemptService {
     }
   }
 
-  private async cancel(id: DeliveryId, reason: CancelWord): Promise<JobFate> {
-    const { db, patiently, events } = this.deps
-    await patiently(() => cancelDelivery(db, id, reason))
-    events.attemptSkipped(id, reason)
+  private async cancel(id: DeliveryId, reason: CancelReason): Promise<JobOutcome> {
+    const { db, retryWhileUnavailable, observer } = this.deps
+    await retryWhileUnavailable(() => cancelDelivery(db, id, reason))
+    observer.attemptSkipped(id, reason)
     return FINISHED
   }
 }
 
-/** In addition to the documented headers (contract F.5). */
+/** Sent in addition to the signature headers. */
 const FIXED_HEADERS = { 'user-agent': 'Service-Webhooks/1', accept: '*/*' }
 
 const isSuccess = (sent: SendResult) => sent.kind === 'answered' && sent.status >= 200 && sent.status <= 299
 
-/** A delivery with tries left that has failed all the same has an endpoint that is disabled or gone, or no event any more. */
-const isEndpointOut = ({ outcome }: AttemptResult, { status, disabledEndpoint }: RecordedAttempt) =>
+/** A delivery that failed with attempts left was cancelled: its endpoint is disabled or deleted, or its event was purged. */
+const isEndpointStopped = ({ outcome }: AttemptResult, { status, disabledEndpoint }: RecordedAttempt) =>
   disabledEndpoint || (outcome.kind === 'retry' && status === deliveryStatus.failed)
 
 /**
- * Disabling, deleting and purging cancel pending deliveries themselves; this catches the one that was made in the same
- * moment by a dispatch that still saw the endpoint active.
+ * Disabling, deleting and purging cancel pending deliveries themselves. This catches a delivery created at the same moment,
+ * by a dispatch that still saw the endpoint active.
  */
-function reasonToCancel({ endpoint, eventState }: AttemptPlan): CancelWord | null {
+function reasonToCancel({ endpoint, eventState }: AttemptPlan): CancelReason | null {
   if (endpoint.deleted) return 'endpoint_deleted'
   if (endpoint.status === endpointStatus.disabled) return 'endpoint_disabled'
   return eventState === 'purged' ? 'recording_deleted' : null
-}
-
-/**
- * Keeps a place until the connection is free. After a failure also until the result is committed, so that no more attempts
- * than the limit are ever under way towards an endpoint whose 20th failure is just being counted.
- */
-class Hold {
-  private closed = Promise.resolve()
-
-  private isOver = false
-
-  constructor(
-    private readonly slot: Slot,
-    private readonly onSent: () => void = () => undefined,
-  ) {}
-
-  until(closed: Promise<void>): void {
-    this.closed = closed
-  }
-
-  end(): void {
-    if (this.isOver) return
-    this.isOver = true
-    void this.closed.then(() => {
-      this.slot.leave()
-      this.onSent()
-    })
-  }
 }

@@ -1,17 +1,17 @@
 import { DELIVERY_BACKOFF, queueNames, type DeliveryJob } from '@signet/webhook-core'
 import { DelayedError, Worker, type Job } from 'bullmq'
-import { type Events } from '../events.js'
+import { type Observer } from '../observers/observer.js'
 import {
-  ownFailureDelayMs,
-  sharedOut,
+  internalFailureDelayMs,
+  splitConcurrency,
   workerOptions,
   type WorkerConnection,
 } from '../queues/worker-options.js'
 import { type AttemptService } from './attempt-service.js'
 
-/** Thrown to have the job run again when the schedule says so. Its message is stored with the job: a word, no more. */
+/** Thrown to have BullMQ run the job again when the schedule says so. BullMQ stores the message, so it is only the failure reason. */
 class RetryLater extends Error {
-  /** BullMQ would store it with the job; an expected failure has no place in the code worth keeping. */
+  /** BullMQ would store the stack with the job. An expected failure does not need one. */
   override stack = ''
 
   constructor(
@@ -25,48 +25,50 @@ class RetryLater extends Error {
 
 type AttemptWorkerDeps = {
   queue: WorkerConnection
-  /** Jobs taken from the queue at once; how many of them may be on their way to receivers is not decided here. */
-  jobsInHand: number
+  /** Jobs taken from the queue at once. The endpoint limiter decides how many of them may be in flight. */
+  concurrency: number
   attempts: AttemptService
-  events: Events
+  observer: Observer
 }
 
-/** The workers of the `deliveries` queue, which together have so many jobs in hand. */
+/** The workers of the `deliveries` queue. Together they run `concurrency` jobs at a time. */
 export function createAttemptWorkers(deps: AttemptWorkerDeps) {
-  return sharedOut(deps.jobsInHand).map((jobsInHand) => createAttemptWorker({ ...deps, jobsInHand }))
+  return splitConcurrency(deps.concurrency).map((concurrency) =>
+    createAttemptWorker({ ...deps, concurrency }),
+  )
 }
 
-/** Runs jobs of the `deliveries` queue. It knows BullMQ and nothing about deliveries. */
-function createAttemptWorker({ queue, jobsInHand, attempts, events }: AttemptWorkerDeps) {
+/** Translates between BullMQ and `AttemptService`: knows jobs, and nothing about deliveries. */
+function createAttemptWorker({ queue, concurrency, attempts, observer }: AttemptWorkerDeps) {
   const process = async (job: Job<AttemptJob>, token?: string): Promise<void> => {
     const losses = job.stalledCounter > (job.data.lost ?? 0) ? job.stalledCounter : 0
-    // Remembered before anything is reported, so that one loss is not reported twice.
+    // Stored before the attempt is recorded, so that one loss is never recorded twice.
     if (losses > 0) await job.updateData({ ...job.data, lost: losses })
-    // Every start but those that ended in a failure, and this one, was put back.
-    const again = job.attemptsStarted > job.attemptsMade + 1
-    const fate = await attempts.run(job.data, { losses, again })
-    if (fate.kind === 'finished') return
-    if (fate.kind === 'retry') throw new RetryLater(fate.delayMs, fate.reason)
-    await job.moveToDelayed(Date.now() + fate.delayMs, token)
+    // Apart from this start and those that failed, every start of a job ended in a deferral.
+    const wasDeferred = job.attemptsStarted > job.attemptsMade + 1
+    const outcome = await attempts.run(job.data, { losses, wasDeferred })
+    if (outcome.kind === 'finished') return
+    if (outcome.kind === 'retry') throw new RetryLater(outcome.delayMs, outcome.reason)
+    await job.moveToDelayed(Date.now() + outcome.delayMs, token)
     throw new DelayedError()
   }
   const worker = new Worker<AttemptJob, void>(queueNames.deliveries, process, {
-    ...workerOptions(queue, jobsInHand),
+    ...workerOptions(queue, concurrency),
     settings: { backoffStrategy },
   })
-  worker.on('error', (error) => events.queueTrouble(queueNames.deliveries, error))
-  worker.on('stalled', (jobId) => events.jobStalled(queueNames.deliveries, jobId))
+  worker.on('error', (error) => observer.queueError(queueNames.deliveries, error))
+  worker.on('stalled', (jobId) => observer.jobStalled(queueNames.deliveries, jobId))
   worker.on('failed', (job, error) => {
-    if (!(error instanceof RetryLater)) events.jobFailed(queueNames.deliveries, job?.id, error)
+    if (!(error instanceof RetryLater)) observer.jobFailed(queueNames.deliveries, job?.id, error)
   })
   return worker
 }
 
-/** `lost`: how many losses of a worker with this job were already reported. */
+/** `lost`: how many lost workers of this job have been recorded. */
 type AttemptJob = DeliveryJob & { lost?: number }
 
-/** BullMQ asks this for the delay of a failed job; the name is part of the job's options. */
+/** BullMQ calls this for the delay of a failed job. Its name is part of the job's options. */
 function backoffStrategy(attemptsMade: number, type?: string, error?: Error): number {
   if (type !== DELIVERY_BACKOFF) throw new Error(`unknown backoff ${type}`)
-  return error instanceof RetryLater ? error.delayMs : ownFailureDelayMs(attemptsMade)
+  return error instanceof RetryLater ? error.delayMs : internalFailureDelayMs(attemptsMade)
 }

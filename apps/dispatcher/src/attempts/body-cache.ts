@@ -1,7 +1,7 @@
 /**
- * Frozen bodies by event id, the least recently used dropped first, limited in bytes: all endpoints of an account and all
- * retries send the same bytes, and reading 1 MiB from PostgreSQL for each attempt costs more than sending it. A body never
- * changes once frozen, and whether it may still be sent is read fresh from the delivery's row, so nothing is invalidated.
+ * LRU cache of frozen bodies by event id, limited in bytes. All endpoints of an account and all retries send the same bytes,
+ * and reading 1 MiB from PostgreSQL for each attempt costs more than sending it. Nothing is ever invalidated: a frozen body
+ * does not change, and whether it may still be sent is read from the delivery's row each time.
  */
 export class BodyCache {
   private readonly bodies = new Map<string, Buffer>()
@@ -18,7 +18,7 @@ export class BodyCache {
     return this.usedBytes
   }
 
-  /** The body of an event, or null when it was purged. Simultaneous callers share one read. */
+  /** The body of an event, or null if it was purged. Concurrent callers share one read. */
   async get(eventId: string): Promise<Buffer | null> {
     const known = this.bodies.get(eventId)
     this.seen(known ? 'hit' : 'miss')
@@ -39,9 +39,9 @@ export class BodyCache {
     return read
   }
 
-  /** Keeps a body that was just frozen: its first attempt follows in a moment, often in this process. */
+  /** Adds a body that was just frozen: its first attempt follows in a moment, in this process. */
   put(eventId: string, body: Buffer): void {
-    // One giant must not push out everything else.
+    // One huge body must not evict everything else.
     if (body.byteLength > this.maxBytes / 4 || this.bodies.has(eventId)) return
     this.bodies.set(eventId, body)
     this.usedBytes += body.byteLength

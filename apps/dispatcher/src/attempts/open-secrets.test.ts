@@ -31,6 +31,7 @@ function anEndpoint(id: string, secret: string | null = `whsec_${id}`): AttemptP
     urlVersion: 1,
     status: 1,
     deleted: false,
+    heldUntil: null,
     secret: secret === null ? null : box.seal(secret, endpointSecretContext(owner)),
   }
 }

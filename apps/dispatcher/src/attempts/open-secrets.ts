@@ -8,12 +8,12 @@ import {
 
 type Opened = { sealed: SealedSecret; secret: string }
 
-/** Some megabytes at most. */
+/** A few megabytes. */
 const DEFAULT_MAX = 10_000
 
 /**
- * Signing secrets that were opened for earlier attempts, the least recently used dropped first. What is kept counts only for
- * the very ciphertext it came from, and that is read fresh for every attempt.
+ * LRU cache of decrypted signing secrets. An entry is only used for the exact ciphertext it came from, and the ciphertext
+ * is read again for every attempt.
  */
 export class OpenSecrets {
   private readonly opened = new Map<string, Opened>()

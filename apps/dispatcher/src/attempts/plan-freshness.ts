@@ -1,34 +1,34 @@
 import { type EndpointId } from '@signet/webhook-core'
 
 /**
- * A plan this young counts as read just now, counted from before its statement began, so that a dispatch which waited for a
- * lock is not among them. About as long as the statement and a wait for a place take together on a busy day.
+ * Age up to which a plan may be used, counted from before its statement began, so that a dispatch which waited for a lock
+ * does not pass. About as long as the statement and the wait for a permit take together under load.
  */
 const FRESH_MS = 200
 
 /**
- * Tells which plans may be sent by without reading the row once more. One of an endpoint that this process has meanwhile seen
- * disabled or deleted may not, however young it is: nothing more is sent there because it happened to be in hand.
+ * Tells whether a plan may be used without reading the row again. If this process has since seen its endpoint disabled or
+ * deleted, it may not, however young it is.
  */
 export class PlanFreshness {
-  /** When an endpoint was last seen to be out, oldest first; what is older than any fresh plan is dropped. */
-  private readonly outSince = new Map<EndpointId, number>()
+  /** When an endpoint was last seen disabled or deleted, oldest first. Entries older than any fresh plan are dropped. */
+  private readonly stoppedAt = new Map<EndpointId, number>()
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
   /** `readAt`: when the statement that read the plan began, by the clock of this process. */
   isFresh(endpointId: EndpointId, readAt: number): boolean {
-    return this.now() - readAt <= FRESH_MS && readAt > (this.outSince.get(endpointId) ?? -Infinity)
+    return this.now() - readAt <= FRESH_MS && readAt > (this.stoppedAt.get(endpointId) ?? -Infinity)
   }
 
-  endpointIsOut(endpointId: EndpointId): void {
+  endpointStopped(endpointId: EndpointId): void {
     const now = this.now()
-    for (const [id, since] of this.outSince) {
+    for (const [id, since] of this.stoppedAt) {
       if (now - since <= FRESH_MS) break
-      this.outSince.delete(id)
+      this.stoppedAt.delete(id)
     }
-    // Anew at the end, so that the order stays that of the times.
-    this.outSince.delete(endpointId)
-    this.outSince.set(endpointId, now)
+    // Reinserted at the end, so that the map stays in order of time.
+    this.stoppedAt.delete(endpointId)
+    this.stoppedAt.set(endpointId, now)
   }
 }

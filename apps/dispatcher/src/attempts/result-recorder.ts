@@ -1,23 +1,23 @@
 import { type Queryable } from '@signet/db'
 import { recordAttempts, type AttemptResult, type RecordedAttempt } from '@signet/webhook-core'
 import { Batcher } from '../batching/batcher.js'
+import { type RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 
 export type RecorderOptions = {
   db: Queryable
-  /** Runs a statement until the database is there for it. */
-  patiently: <T>(work: () => Promise<T>) => Promise<T>
+  retryWhileUnavailable: RetryWhileUnavailable
   onCommit?: (size: number, durationMs: number) => void
 }
 
 const MAX_BATCH = 400
-/** Below the 20 ms that a result may wait for others (contract F.1); nobody but the job itself waits for it. */
+/** A result may wait up to 20 ms for others. Only its own job waits for it. */
 const LINGER_MS = 15
-/** Two would wait for each other's locks on the endpoints they have in common. */
+/** Two parallel statements would wait for each other's locks on the endpoints they share. */
 const PARALLEL = 1
 
 /**
- * Group commit: the results of many attempts in one statement, each caller waiting for the commit with its own result. The
- * answer is null for a delivery whose row is gone.
+ * Group commit: records the results of many attempts in one statement. Each caller waits for the commit that contains its
+ * own result. Returns null for a delivery whose row is gone.
  */
 export class ResultRecorder {
   private readonly batcher: Batcher<AttemptResult, RecordedAttempt | null>
@@ -47,7 +47,7 @@ export class ResultRecorder {
 
   private async commitRound(results: readonly AttemptResult[]): Promise<RecordedAttempt[]> {
     const startedAt = performance.now()
-    const recorded = await this.options.patiently(() => recordAttempts(this.options.db, results))
+    const recorded = await this.options.retryWhileUnavailable(() => recordAttempts(this.options.db, results))
     this.options.onCommit?.(results.length, performance.now() - startedAt)
     return recorded
   }
@@ -55,7 +55,7 @@ export class ResultRecorder {
 
 type Numbered = { result: AttemptResult; index: number }
 
-/** Two results of one delivery, possible after a lost job lock, go into different statements, in their order. */
+/** After a lost job lock there can be two results for one delivery. They go into separate statements, in order. */
 function roundsOf(results: readonly AttemptResult[]): Numbered[][] {
   const rounds: { taken: Set<string>; items: Numbered[] }[] = []
   results.forEach((result, index) => {

@@ -1,13 +1,11 @@
 export type BatcherOptions<Item, Result> = {
-  /** Does one batch; the results are in the order of the items. */
+  /** Processes one batch. Returns the results in the order of the items. */
   run: (items: readonly Item[]) => Promise<readonly Result[]>
-  /** Items of one batch at most; asked for each batch. */
+  /** Largest batch. Called again for each batch. */
   maxItems: () => number
-  /**
-   * How long the first item of a batch waits for others, in milliseconds; what it waits for the batch before counts.
-   */
+  /** How long the first item of a batch waits for others, in milliseconds, including the wait for the previous batch. */
   lingerMs: number
-  /** Batches under way at once. While all are, items gather, so batches grow with the load by themselves. */
+  /** Batches in progress at once. Items that arrive meanwhile collect, so batches grow with the load. */
   parallel: number
 }
 
@@ -19,8 +17,8 @@ type Waiting<Item, Result> = {
 }
 
 /**
- * Turns many single requests into few statements: one round trip, one parse and one commit for a whole batch. Each caller
- * still waits for the batch with its own item in it, so a result means that it is done.
+ * Combines many single requests into few statements: one round trip and one commit for a whole batch. Each caller waits for
+ * the batch that contains its own item, so a result means that the work is done.
  */
 export class Batcher<Item, Result> {
   private readonly options: BatcherOptions<Item, Result>
@@ -41,12 +39,12 @@ export class Batcher<Item, Result> {
     })
   }
 
-  /** Starts when the first item has waited long enough. */
+  /** Starts a batch when the first item has waited long enough. */
   private schedule(): void {
-    if (this.waiting.length > 0) this.timer ??= setTimeout(() => this.start(), this.restMs())
+    if (this.waiting.length > 0) this.timer ??= setTimeout(() => this.start(), this.remainingMs())
   }
 
-  private restMs(): number {
+  private remainingMs(): number {
     return (this.waiting[0]?.since ?? 0) + this.options.lingerMs - performance.now()
   }
 
@@ -68,7 +66,7 @@ export class Batcher<Item, Result> {
       for (const { reject } of batch) reject(error)
     } finally {
       this.running -= 1
-      if (this.waiting.length >= this.options.maxItems() || this.restMs() <= 0) this.start()
+      if (this.waiting.length >= this.options.maxItems() || this.remainingMs() <= 0) this.start()
       else this.schedule()
     }
   }

@@ -11,39 +11,37 @@ import {
 } from '@signet/webhook-core'
 import { type BodyCache } from '../attempts/body-cache.js'
 import { Batcher } from '../batching/batcher.js'
-import { type Events } from '../events.js'
+import { type RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
+import { type Observer } from '../observers/observer.js'
 
 export type DispatchDeps = {
   db: Queryable
   /** Builds the body of each event; never rejects for missing parts. */
   build: (events: readonly QueuedEvent[]) => Promise<readonly FrozenEvent[]>
   bodies: BodyCache
-  patiently: <T>(work: () => Promise<T>) => Promise<T>
-  events: Events
+  retryWhileUnavailable: RetryWhileUnavailable
+  observer: Observer
   now: () => Date
 }
 
-/** `readAt`: when the statement began that read the plans, by `performance.now()`. */
-export type MadeDeliveries = Dispatched & { readAt: number }
+/** `readAt`: when the statement that read the plans began, by `performance.now()`. */
+export type DispatchResult = Dispatched & { readAt: number }
 
 const MAX_BATCH = 64
-/**
- * Bodies of one batch, by the size of those before: the first of its deliveries waits until the last one's body is read
- * and written.
- */
+/** Target size of a batch: its first delivery has to wait until the body of the last one is read and written. */
 const BATCH_BYTES = 4 * 1024 * 1024
 const LINGER_MS = 2
 const PARALLEL = 1
 
 /**
- * Turns events into deliveries (contract F.1): the body is built once and frozen, and one delivery per matching endpoint is
- * made in the same statement. Doing it twice changes nothing.
+ * Turns events into deliveries: builds the body once, freezes it, and creates one delivery per matching endpoint in the
+ * same statement. Idempotent.
  */
 export class DispatchService {
-  private readonly batcher: Batcher<EventId, MadeDeliveries>
+  private readonly batcher: Batcher<EventId, DispatchResult>
   /**
-   * Of one body, in the latest batch. At first as if all were large: a process that ended for want of memory must not begin
-   * with the very batch that was too large for it.
+   * Mean size of a body in the latest batch. Starts high: a process that ran out of memory must not start again with the
+   * batch that was too large for it.
    */
   private meanBytes = PAYLOAD_TARGET_BYTES
 
@@ -56,32 +54,32 @@ export class DispatchService {
     })
   }
 
-  /** Resolves when the event's deliveries are committed, with what is to be done about them. */
-  run(id: EventId): Promise<MadeDeliveries> {
+  /** Resolves when the event's deliveries are committed. */
+  run(id: EventId): Promise<DispatchResult> {
     return this.batcher.submit(id)
   }
 
-  private async dispatch(ids: readonly EventId[]): Promise<MadeDeliveries[]> {
-    const { db, build, patiently, now } = this.deps
-    const found = await patiently(() => findEvents(db, ids))
+  private async dispatch(ids: readonly EventId[]): Promise<DispatchResult[]> {
+    const { db, build, retryWhileUnavailable, now } = this.deps
+    const found = await retryWhileUnavailable(() => findEvents(db, ids))
     const built = encoded(await build(found.filter(({ state }) => state === 'queued')))
     if (built.length > 0)
       this.meanBytes = built.reduce((sum, { body }) => sum + body.byteLength, 0) / built.length
-    const { created, left, readAt } = await patiently(async () => {
+    const { created, unfinished, readAt } = await retryWhileUnavailable(async () => {
       const readAt = performance.now()
       return { readAt, ...(await dispatchEvents(db, [...built, ...alreadyDispatched(found)], now())) }
     })
     const byEvent = new Map(ids.map((id) => [id, nothing(readAt)]))
     for (const plan of created) byEvent.get(plan.eventId)?.created.push(plan)
-    for (const delivery of left) byEvent.get(delivery.eventId)?.left.push(delivery)
-    this.keepFrozen(built, byEvent)
+    for (const delivery of unfinished) byEvent.get(delivery.eventId)?.unfinished.push(delivery)
+    this.cacheBodies(built, byEvent)
     this.report(found, built, byEvent)
-    // An id that was handed in twice has one result for both.
+    // An id that was submitted twice gets the same result twice.
     return ids.map((id) => byEvent.get(id) ?? nothing(readAt))
   }
 
-  /** Only bodies whose deliveries were made now: another process may have frozen the event first, with other parts in it. */
-  private keepFrozen(
+  /** Only bodies that this statement froze: another process may have been first, with different content. */
+  private cacheBodies(
     built: readonly { id: EventId; body: Buffer }[],
     byEvent: ReadonlyMap<EventId, Dispatched>,
   ): void {
@@ -98,7 +96,7 @@ export class DispatchService {
     for (const { id, body } of built) {
       const event = facts.get(id)
       if (!event) continue
-      this.deps.events.eventDispatched({
+      this.deps.observer.eventDispatched({
         eventId: id,
         eventType: event.type,
         deliveries: byEvent.get(id)?.created.length ?? 0,
@@ -109,11 +107,11 @@ export class DispatchService {
   }
 }
 
-/** Once, for the table, the cache and the receivers. */
+/** Encoded once, for the table, the cache and the receivers. */
 const encoded = (events: readonly FrozenEvent[]): (EncodedEvent & { body: Buffer })[] =>
   events.map(({ id, body }) => ({ id, body: Buffer.from(body) }))
 
-const nothing = (readAt: number): MadeDeliveries => ({ created: [], left: [], readAt })
+const nothing = (readAt: number): DispatchResult => ({ created: [], unfinished: [], readAt })
 
 /**
  * An earlier run got as far as the commit: its body stays, and what is left of its deliveries is named again. Of a purged

@@ -1,59 +1,59 @@
 import { DELIVERY_BACKOFF, queueNames, type EventJob } from '@signet/webhook-core'
 import { Worker, type Job } from 'bullmq'
-import { type FirstAttempts } from '../attempts/first-attempts.js'
-import { type Events } from '../events.js'
+import { type FirstAttempts } from './first-attempts.js'
+import { type Observer } from '../observers/observer.js'
 import {
-  ownFailureDelayMs,
-  sharedOut,
+  internalFailureDelayMs,
+  splitConcurrency,
   workerOptions,
   type WorkerConnection,
 } from '../queues/worker-options.js'
 import { type DispatchService } from './dispatch-service.js'
-import { type RoomInHand } from './room-in-hand.js'
+import { type AdmissionWindow } from './admission-window.js'
 
 type DispatchWorkerDeps = {
   queue: WorkerConnection
-  /** Events in hand at once: dispatched in batches, and kept until their first attempts have ended. */
-  jobsInHand: number
-  room: RoomInHand
+  /** Events taken from the queue at once. A job lasts until the first attempts of its event have ended. */
+  concurrency: number
+  admissionWindow: AdmissionWindow
   dispatch: DispatchService
   firstAttempts: FirstAttempts
-  events: Events
+  observer: Observer
 }
 
 /** The workers of the `events` queue. */
 export const createDispatchWorkers = (deps: DispatchWorkerDeps) =>
-  sharedOut(deps.jobsInHand).map((jobsInHand) => createDispatchWorker({ ...deps, jobsInHand }))
+  splitConcurrency(deps.concurrency).map((concurrency) => createDispatchWorker({ ...deps, concurrency }))
 
 function createDispatchWorker({
   queue,
-  jobsInHand,
-  room,
+  concurrency,
+  admissionWindow,
   dispatch,
   firstAttempts,
-  events,
+  observer,
 }: DispatchWorkerDeps) {
   const process = async ({ data: { eventId } }: Job<EventJob>): Promise<void> => {
-    const place = await room.enter()
+    const admission = await admissionWindow.admit()
     try {
       const dispatched = await dispatch.run(eventId)
-      place.holds(dispatched.created.length)
-      await firstAttempts.run(eventId, dispatched, () => place.sent())
+      admission.resize(dispatched.created.length)
+      await firstAttempts.run(eventId, dispatched, () => admission.sent())
     } finally {
-      place.leave()
+      admission.release()
     }
   }
   const worker = new Worker<EventJob, void>(queueNames.events, process, {
-    ...workerOptions(queue, jobsInHand),
+    ...workerOptions(queue, concurrency),
     settings: { backoffStrategy },
   })
-  worker.on('error', (error) => events.queueTrouble(queueNames.events, error))
-  worker.on('stalled', (jobId) => events.jobStalled(queueNames.events, jobId))
-  worker.on('failed', (job, error) => events.jobFailed(queueNames.events, job?.id, error))
+  worker.on('error', (error) => observer.queueError(queueNames.events, error))
+  worker.on('stalled', (jobId) => observer.jobStalled(queueNames.events, jobId))
+  worker.on('failed', (job, error) => observer.jobFailed(queueNames.events, job?.id, error))
   return worker
 }
 
 function backoffStrategy(attemptsMade: number, type?: string): number {
   if (type !== DELIVERY_BACKOFF) throw new Error(`unknown backoff ${type}`)
-  return ownFailureDelayMs(attemptsMade)
+  return internalFailureDelayMs(attemptsMade)
 }

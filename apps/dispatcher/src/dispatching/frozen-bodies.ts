@@ -1,31 +1,27 @@
 import { isUnavailable, type Db } from '@signet/db'
-import {
-  BodyBuilder,
-  type FrozenEvent,
-  type MarkdownConverter,
-  type MirrorReader,
-  type PayloadProblem,
-  type QueuedEvent,
-} from '@signet/webhook-core'
+import { type FrozenEvent, type QueuedEvent, type RecordingReader } from '@signet/webhook-core'
+import { BodyBuilder, type PayloadProblem } from '../bodies/body-builder.js'
+import { type MarkdownConverter } from '../bodies/markdown-converter.js'
+import { type RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 
 export type FrozenBodiesDeps = {
-  /** For the mirror alone, with the time limit of enrichment on its server. */
+  /** Reads only recordings, with the time limit of enrichment as its `statement_timeout`. */
   db: Pick<Db, 'until'>
   markdown: Pick<MarkdownConverter, 'convert'>
-  patiently: <T>(work: () => Promise<T>) => Promise<T>
+  retryWhileUnavailable: RetryWhileUnavailable
   onProblem: (problem: PayloadProblem) => void
-  /** Replaced in tests to make one part fail. */
-  reader?: MirrorReader
+  /** Tests replace it to make one part fail. */
+  reader?: RecordingReader
 }
 
 /**
- * Builds bodies to be frozen. A part that cannot be read is left out for good (contract F.2), so an outage of the whole
- * database must not look like that: then the build starts again when it is back.
+ * Builds the bodies to freeze. A part that cannot be read is missing for good, so an outage of the whole database must not
+ * count as one: the build starts over when the database is back.
  */
-export function frozenBodies({ db, markdown, patiently, onProblem, reader }: FrozenBodiesDeps) {
+export function frozenBodies({ db, markdown, retryWhileUnavailable, onProblem, reader }: FrozenBodiesDeps) {
   return async (events: readonly QueuedEvent[]): Promise<readonly FrozenEvent[]> => {
     if (events.length === 0) return []
-    return patiently(async () => {
+    return retryWhileUnavailable(async () => {
       const problems: PayloadProblem[] = []
       const builder = new BodyBuilder({
         db,

@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Queryable } from '@signet/db'
 import {
+  countAccountRows,
   countDisabledEndpoints,
   deliveryJobId,
   deliveryStatus,
   enableEndpoint,
   endpointSecretContext,
   eventJobId,
+  findAccountState,
   findBusiestEndpoints,
   findDeliveryReport,
   findReplayable,
@@ -14,13 +16,14 @@ import {
   listAttempts,
   listDisabledEndpoints,
   listOperatorActions,
-  noteAction,
+  recordAction,
   readBacklog,
   readSwitch,
   readUndispatched,
   replaceSealedSecret,
   replayDeliveries,
   setPaused,
+  type AccountState,
   type Attempt,
   type Backlog,
   type BusyEndpoint,
@@ -42,7 +45,7 @@ import { PauseSwitch } from './pause-switch.js'
 export type OperationsDeps = {
   db: Queryable
   queues: WebhookQueues
-  /** Resolves when Redis is connected, or has had its time. */
+  /** Resolves when Redis is connected, or after a time limit. */
   redisReady: Promise<void>
   secretBox: SecretBox
   now: () => Date
@@ -56,22 +59,28 @@ export type Status = {
   undispatched: Undispatched
   busiest: BusyEndpoint[]
   disabledEndpoints: number
-  /** Null when Redis does not answer. */
+  /** Null when Redis does not respond. */
   queues: Record<'events' | 'deliveries', QueueState> | null
   actions: OperatorAction[]
 }
 
-/** `unqueued`: committed while Redis was away; the sweeper queues them. */
+/** `unqueued`: committed while Redis was down. The sweeper queues them. */
 export type Requeued = { deliveries: DeliveryId[]; unqueued: boolean }
+/** `rows`: of every table, also those that have none. `state` is null for an account that nobody was told anything of. */
+export type AccountReport = {
+  accountId: string
+  state: AccountState | null
+  rows: Readonly<Record<string, number>>
+}
 export type Inspected = { delivery: DeliveryReport; attempts: Attempt[]; job: string }
 
-/** A batch is one statement and one row of `operator_actions`, however many deliveries failed. */
+/** One statement and one row of `operator_actions` per batch. */
 const BATCH = 1000
 const POLL_MS = 200
-/** Whoever looks during an outage wants what the database knows, soon. */
-const LOOK_MS = 1000
+/** During an outage, report what the database knows without a long wait for Redis. */
+const QUEUE_STATES_TIMEOUT_MS = 1000
 
-/** What operators can do by hand. Each change is a committed row before the queue hears of it. */
+/** What operators can do. Each change is committed before the queue is updated. */
 export class Operations {
   private readonly pauseSwitch: PauseSwitch
 
@@ -88,12 +97,15 @@ export class Operations {
       findBusiestEndpoints(db, 5),
       countDisabledEndpoints(db),
       listOperatorActions(db, 5),
-      Promise.race([this.queueStates().catch(() => null), sleep(LOOK_MS, null, { ref: false })]),
+      Promise.race([
+        this.queueStates().catch(() => null),
+        sleep(QUEUE_STATES_TIMEOUT_MS, null, { ref: false }),
+      ]),
     ])
     return { switch: decided, backlog, undispatched, busiest, disabledEndpoints, queues, actions }
   }
 
-  /** False when Redis could not be told; then every dispatcher does it as soon as Redis is back. */
+  /** False if Redis could not be updated; every dispatcher does it once Redis is back. */
   async setPaused(paused: boolean, author: Author): Promise<boolean> {
     await setPaused(this.deps.db, paused, author)
     return this.pauseSwitch.apply().then(
@@ -102,7 +114,7 @@ export class Operations {
     )
   }
 
-  /** How many jobs are still in flight when the time is over; 0 is drained. */
+  /** Waits until nothing is in flight, up to `timeoutMs`. Returns the number of jobs still in flight. */
   async drained(timeoutMs: number): Promise<number> {
     const deadline = performance.now() + timeoutMs
     for (;;) {
@@ -135,6 +147,12 @@ export class Operations {
     return { delivery, attempts: await listAttempts(db, id), job: await this.jobState(delivery) }
   }
 
+  async account(accountId: string): Promise<AccountReport> {
+    const { db } = this.deps
+    const state = await findAccountState(db, accountId)
+    return { accountId, state, rows: await countAccountRows(db, accountId) }
+  }
+
   disabled(since: Date, limit: number): Promise<DisabledEndpoint[]> {
     return listDisabledEndpoints(this.deps.db, since, limit)
   }
@@ -143,7 +161,7 @@ export class Operations {
     return enableEndpoint(this.deps.db, id, author)
   }
 
-  /** Answers with how many secrets were sealed anew. Opening comes first, so a missing key changes nothing. */
+  /** Re-encrypts secrets and returns how many. Each is decrypted first, so a missing key changes nothing. */
   async reseal({ operator, reason }: Author): Promise<number> {
     const { db, secretBox } = this.deps
     const keyId = secretBox.sealingKeyId
@@ -159,21 +177,21 @@ export class Operations {
       after = found.at(-1)?.endpointId ?? after
       if (found.length < BATCH) break
     }
-    await noteAction(db, 'reseal', operator, { reason, key: keyId, resealed })
+    await recordAction(db, 'reseal', operator, { reason, key: keyId, resealed })
     return resealed
   }
 
-  /** Of the job that the delivery is waiting for: its own, or its event's during the first attempt. */
+  /** State of the job that runs the delivery: its own, or its event's during the first attempt. */
   private async jobState(delivery: DeliveryReport): Promise<string> {
     const { queues } = this.deps
-    if (!queues.isConnected) return 'unknown, Redis does not answer'
+    if (!queues.isConnected) return 'unknown, Redis does not respond'
     try {
       const state = isInFirstAttempt(delivery)
         ? await queues.events.getJobState(eventJobId(delivery.event.id))
         : await queues.deliveries.getJobState(deliveryJobId(delivery.id))
       return state === 'unknown' ? 'none' : state
     } catch {
-      return 'unknown, Redis does not answer'
+      return 'unknown, Redis does not respond'
     }
   }
 
@@ -193,7 +211,7 @@ export class Operations {
   }
 }
 
-/** Pending and not in the schedule: in the hands of its event's job, or left behind there for the sweeper. */
+/** Pending without a due time: its event's job is working on it, or left it for the sweeper. */
 export const isInFirstAttempt = ({ status, nextAttemptAt }: DeliveryReport): boolean =>
   status === deliveryStatus.pending && nextAttemptAt === null
 

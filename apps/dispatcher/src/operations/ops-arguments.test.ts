@@ -59,24 +59,24 @@ describe('the arguments of ops', () => {
   it.each([
     ['', 'Unknown command: '],
     ['stop', 'Unknown command: stop'],
-    ['pause', 'Say why'],
-    ['pause --why drill now', 'Too much: now'],
+    ['pause', '--why TEXT is required'],
+    ['pause --why drill now', 'Unexpected argument: now'],
     ['status --why drill', 'status does not take --why'],
     ['pause --why drill --endpoint 7', 'pause does not take --endpoint'],
     ['drain --why drill --timeout soon', '--timeout takes'],
-    ['requeue --why drill', 'Which delivery?'],
-    ['requeue 42 --since 1h --why drill', '--since belongs to --endpoint'],
-    ['requeue 42 --endpoint 7 --since 1h --why drill', 'Too much: 42'],
+    ['requeue --why drill', 'A delivery id is required'],
+    ['requeue 42 --since 1h --why drill', '--since requires --endpoint'],
+    ['requeue 42 --endpoint 7 --since 1h --why drill', 'Unexpected argument: 42'],
     ['requeue --endpoint seven --since 1h --why drill', '--endpoint takes'],
-    ['requeue --endpoint 7 --why drill', 'Since when?'],
+    ['requeue --endpoint 7 --why drill', '--endpoint requires --since'],
     ['requeue --endpoint 7 --since yesterday --why drill', '--since takes'],
     ['requeue --endpoint 7 --since 2030-01-02T09:00:00 --why drill', '--since takes'],
     ['requeue --endpoint 7 --since 2030-02-31T09:00:00Z --why drill', '--since'],
-    ['requeue --endpoint 7 --since 2031-01-01T00:00:00Z --why drill', 'lies in the future'],
-    ['inspect', 'Which delivery?'],
+    ['requeue --endpoint 7 --since 2031-01-01T00:00:00Z --why drill', 'must not be in the future'],
+    ['inspect', 'A delivery id is required'],
     ['enable --why drill', '--endpoint takes'],
-    ['disabled now', 'Too much: now'],
-    ['inspect evt_1', 'Which delivery?'],
+    ['disabled now', 'Unexpected argument: now'],
+    ['inspect evt_1', 'A delivery id is required'],
     ['status --force', '--force'],
   ])('refuses "%s"', (line, message) => {
     expect(() => parse(line)).toThrow(OpsError)
@@ -84,7 +84,7 @@ describe('the arguments of ops', () => {
   })
 
   it('wants a name where the environment has none', () => {
-    expect(() => parse('pause --why drill', {})).toThrow('Say who you are')
+    expect(() => parse('pause --why drill', {})).toThrow('--by NAME is required')
     expect(parse('pause --why drill', { LOGNAME: 'root' }).command).toEqual({
       name: 'pause',
       author: { operator: 'root', reason: 'drill' },

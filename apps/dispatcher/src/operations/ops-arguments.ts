@@ -6,9 +6,9 @@ import {
   type EndpointId,
   type ReplayTarget,
 } from '@signet/webhook-core'
-import { wrongUsage } from './ops-error.js'
+import { usageError } from './ops-error.js'
 
-/** Who does it and why: part of every command that changes something. */
+/** Who runs a command and why. Required for every command that changes something. */
 export type Author = { operator: string; reason: string }
 
 export type OpsCommand =
@@ -18,30 +18,32 @@ export type OpsCommand =
   | { name: 'drain'; author: Author; timeoutMs: number }
   | { name: 'requeue'; author: Author; target: ReplayTarget; dryRun: boolean }
   | { name: 'inspect'; deliveryId: DeliveryId }
+  | { name: 'account'; accountId: string }
   | { name: 'disabled'; since: Date }
   | { name: 'enable'; author: Author; endpointId: EndpointId }
 
 export const USAGE = `Usage: node apps/dispatcher/dist/main.js ops <command> [options]
 
-  status                                   what waits, what is paused, who did what last
-  pause    --why TEXT                      start no new work; events are accepted and kept
-  resume   --why TEXT                      go on
-  drain    --why TEXT [--timeout SECONDS]  pause, then wait until nothing is in flight (default 30)
-  requeue  DELIVERY --why TEXT             send the event of one delivery again, as a new delivery
+  status                                   show the backlog, any pause and recent actions
+  pause    --why TEXT                      start no new work; events are still accepted and stored
+  resume   --why TEXT                      end the pause
+  drain    --why TEXT [--timeout SECONDS]  pause and wait until nothing is in flight (default 30)
+  requeue  DELIVERY --why TEXT             send the event of a delivery again, as a new delivery
   requeue  --endpoint ID --since TIME --why TEXT
-                                           the same for all that failed for an endpoint since a time:
+                                           send everything again that failed for an endpoint since a time:
                                            2026-01-31T09:00:00Z, or 30m, 6h, 2d ago
-  inspect  DELIVERY                        one delivery with its attempts
-  disabled [--since TIME]                  endpoints that were disabled since a time (default 1d)
-  enable   --endpoint ID --why TEXT        enable one that was disabled through no fault of its receiver
-  reseal   --why TEXT                      seal every signing secret with the first of WEBHOOKS_SECRET_KEYS
+  inspect  DELIVERY                        show a delivery and its attempts
+  account  ACCOUNT                         count the rows of an account; exit code 0 only when none is left
+  disabled [--since TIME]                  list endpoints disabled since a time (default 1d)
+  enable   --endpoint ID --why TEXT        enable an endpoint that was disabled through our fault
+  reseal   --why TEXT                      re-encrypt every signing secret with the first of WEBHOOKS_SECRET_KEYS
 
-  --by NAME    who does it; default: the variables USER or LOGNAME
-  --dry-run    with requeue: only say what would be sent
-  --json       one JSON object instead of text
+  --by NAME    who runs the command (default: USER or LOGNAME)
+  --dry-run    with requeue: only show what would be sent
+  --json       print one JSON object instead of text
 
-The settings are those of the dispatcher. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing found
-or nothing to do, 4 not drained in time.`
+Uses the dispatcher's settings. Exit codes: 0 done, 1 failed, 2 usage error, 3 nothing found or nothing
+to do, 4 not drained in time.`
 
 type Values = {
   [Name in keyof typeof OPTIONS]?: (typeof OPTIONS)[Name]['type'] extends 'boolean' ? boolean : string
@@ -58,7 +60,7 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
 } as const
 
-/** Which options a command takes besides `--json`; another one is a mistake and not silently dropped. */
+/** The options of each command besides `--json`. Any other option is an error, never ignored. */
 const TAKES: Record<string, readonly (keyof typeof OPTIONS)[]> = {
   help: [],
   status: [],
@@ -67,6 +69,7 @@ const TAKES: Record<string, readonly (keyof typeof OPTIONS)[]> = {
   drain: ['why', 'by', 'timeout'],
   requeue: ['why', 'by', 'endpoint', 'since', 'dry-run'],
   inspect: [],
+  account: [],
   reseal: ['why', 'by'],
   disabled: ['since'],
   enable: ['why', 'by', 'endpoint'],
@@ -74,7 +77,7 @@ const TAKES: Record<string, readonly (keyof typeof OPTIONS)[]> = {
 
 export type OpsArguments = { command: OpsCommand; json: boolean }
 
-/** Reads the words after `ops`. Throws a usage error that names what is wrong. */
+/** Parses the arguments after `ops`. Throws a usage error that says what is wrong. */
 export function parseOps(
   argv: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -84,12 +87,12 @@ export function parseOps(
   const [name, ...operands] = positionals
   const json = values.json === true
   if (values.help || name === 'help') return { command: { name: 'help' }, json }
-  if (name === undefined) throw wrongUsage('Which command?')
+  if (name === undefined) throw usageError('A command is required')
   const allowed = TAKES[name]
-  if (!allowed) throw wrongUsage(`Unknown command: ${name}`)
+  if (!allowed) throw usageError(`Unknown command: ${name}`)
   for (const option of Object.keys(values)) {
     if (option !== 'json' && !allowed.some((item) => item === option))
-      throw wrongUsage(`${name} does not take --${option}`)
+      throw usageError(`${name} does not take --${option}`)
   }
   return { command: toCommand(name, operands, values, () => authorOf(values, env), now), json }
 }
@@ -101,8 +104,9 @@ function toCommand(
   author: () => Author,
   now: Date,
 ): OpsCommand {
-  const takesOne = name === 'inspect' || (name === 'requeue' && values.endpoint === undefined)
-  if (operands.length > (takesOne ? 1 : 0)) throw wrongUsage(`Too much: ${operands.at(-1)}`)
+  const takesOne =
+    name === 'inspect' || name === 'account' || (name === 'requeue' && values.endpoint === undefined)
+  if (operands.length > (takesOne ? 1 : 0)) throw usageError(`Unexpected argument: ${operands.at(-1)}`)
   switch (name) {
     case 'pause':
     case 'resume':
@@ -119,6 +123,8 @@ function toCommand(
       }
     case 'inspect':
       return { name, deliveryId: deliveryOf(operands[0]) }
+    case 'account':
+      return { name, accountId: accountOf(operands[0]) }
     case 'disabled':
       return { name, since: timeOf(values.since ?? '1d', now) }
     case 'enable':
@@ -132,44 +138,55 @@ function parse(argv: readonly string[]) {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true })
   } catch (error) {
-    throw wrongUsage(error instanceof Error ? error.message : String(error))
+    throw usageError(error instanceof Error ? error.message : String(error))
   }
 }
 
 function authorOf(values: Values, env: Readonly<Record<string, string | undefined>>): Author {
   const operator = (values.by ?? env['USER'] ?? env['LOGNAME'] ?? '').trim()
-  if (operator === '' || operator.length > 200) throw wrongUsage('Say who you are: --by NAME')
+  if (operator === '' || operator.length > 200)
+    throw usageError('--by NAME is required: who is running this?')
   const reason = (values.why ?? '').trim()
   if (reason === '' && values['dry-run'] !== true)
-    throw wrongUsage('Say why: --why TEXT. It is kept with what you do.')
-  if (reason.length > 1000) throw wrongUsage('--why takes 1000 characters at most')
+    throw usageError('--why TEXT is required. It is stored with the action.')
+  if (reason.length > 1000) throw usageError('--why takes at most 1000 characters')
   return { operator, reason }
 }
 
 function targetOf(operand: string | undefined, { endpoint, since }: Values, now: Date): ReplayTarget {
   if (endpoint === undefined) {
-    if (since !== undefined) throw wrongUsage('--since belongs to --endpoint')
+    if (since !== undefined) throw usageError('--since requires --endpoint')
     return { deliveryId: deliveryOf(operand) }
   }
   const endpointId = endpointOf(endpoint)
-  if (since === undefined) throw wrongUsage('Since when? --since TIME')
+  if (since === undefined) throw usageError('--endpoint requires --since TIME')
   return { endpointId, failedSince: timeOf(since, now) }
 }
 
 function endpointOf(text: string | undefined): EndpointId {
   const id = text === undefined ? null : parseEndpointId(text)
-  if (!id) throw wrongUsage('--endpoint takes the number of an endpoint')
+  if (!id) throw usageError('--endpoint takes an endpoint id')
   return id
 }
 
 function deliveryOf(text: string | undefined): DeliveryId {
   const id = text === undefined ? null : parseDeliveryId(text)
-  if (!id) throw wrongUsage('Which delivery? Its number is in the delivery log and in X-Service-Delivery.')
+  if (!id)
+    throw usageError(
+      'A delivery id is required. It is in the delivery log and in the X-Service-Delivery header.',
+    )
   return id
 }
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+function accountOf(text: string | undefined): string {
+  if (text === undefined || !UUID.test(text)) throw usageError('Which account? Its id is a UUID.')
+  return text.toLowerCase()
+}
+
 function secondsOf(text: string): number {
-  if (!/^\d{1,5}$/.test(text)) throw wrongUsage('--timeout takes a number of seconds')
+  if (!/^\d{1,5}$/.test(text)) throw usageError('--timeout takes a number of seconds')
   return Number(text)
 }
 
@@ -180,9 +197,9 @@ function timeOf(text: string, now: Date): Date {
   const [, amount, unit] = /^(\d{1,4})([mhd])$/.exec(text) ?? []
   if (amount !== undefined) return new Date(now.getTime() - Number(amount) * (UNIT_MS[unit ?? ''] ?? 0))
   const at = new Date(text)
-  // A time without its zone would mean another moment on every machine.
+  // Without a zone, a time would mean something else on every machine.
   if (!ISO_TIME.test(text) || Number.isNaN(at.getTime()))
-    throw wrongUsage('--since takes 2026-01-31T09:00:00Z, or 30m, 6h, 2d')
-  if (at > now) throw wrongUsage('--since lies in the future')
+    throw usageError('--since takes 2026-01-31T09:00:00Z, or 30m, 6h, 2d')
+  if (at > now) throw usageError('--since must not be in the future')
   return at
 }

@@ -1,7 +1,7 @@
-/** What `ops` ends with. */
+/** Exit codes of `ops`. */
 export const exitCode = { done: 0, failed: 1, usage: 2, nothing: 3, timeout: 4 } as const
 
-/** Ends the command with a message for the operator and a status for scripts. */
+/** Ends the command with a message for the operator and an exit code for scripts. */
 export class OpsError extends Error {
   constructor(
     readonly exitCode: number,
@@ -12,4 +12,4 @@ export class OpsError extends Error {
   }
 }
 
-export const wrongUsage = (message: string) => new OpsError(exitCode.usage, message)
+export const usageError = (message: string) => new OpsError(exitCode.usage, message)

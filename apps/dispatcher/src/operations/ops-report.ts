@@ -5,10 +5,11 @@ import {
   type DisabledEndpoint,
   type Replayable,
 } from '@signet/webhook-core'
-import { isInFirstAttempt, type Inspected, type Status } from './operations.js'
+import { exitCode } from './ops-error.js'
+import { isInFirstAttempt, type AccountReport, type Inspected, type Status } from './operations.js'
 
-/** What a command prints: text for people, the same facts as JSON for scripts. */
-export type Report = { text: string; json: object }
+/** What a command prints: text for people, or the same facts as JSON for scripts. */
+export type Report = { text: string; json: object; exitCode?: number }
 
 export function statusReport(status: Status): Report {
   const { switch: decided, backlog, undispatched, busiest, disabledEndpoints, queues, actions } = status
@@ -16,7 +17,7 @@ export function statusReport(status: Status): Report {
     decided.paused
       ? `Paused since ${iso(decided.since)} by ${decided.operator}: ${decided.reason}`
       : 'Delivering',
-    `Events not yet dispatched: ${capped(undispatched.events)}${oldest(undispatched.oldestAt)}`,
+    `Undispatched events: ${capped(undispatched.events)}${oldest(undispatched.oldestAt)}`,
     `Pending deliveries: ${capped(backlog.pending)}, due now ${capped(backlog.due)}${oldest(backlog.oldestDueAt)}`,
     ...busiest.map(({ endpointId, pending }) => `  endpoint ${endpointId}: ${capped(pending)}`),
     `Disabled endpoints: ${disabledEndpoints}`,
@@ -25,13 +26,35 @@ export function statusReport(status: Status): Report {
           ([name, { waiting, active, delayed, workers }]) =>
             `Queue ${name}: ${waiting} waiting, ${active} in flight, ${delayed} delayed; ${workers} workers`,
         )
-      : ['Queues: Redis does not answer']),
-    ...(actions.length > 0 ? ['', 'Last actions:'] : []),
+      : ['Queues: Redis does not respond']),
+    ...(actions.length > 0 ? ['', 'Recent actions:'] : []),
     ...actions.map(
       ({ at, operator, action, reason }) => `  ${iso(at)}  ${action.padEnd(7)} ${operator}: ${reason}`,
     ),
   ]
   return { text: lines.join('\n'), json: status }
+}
+
+/** Exit code 1 while a row is left: what a script that deletes accounts has to know. */
+export function accountReport({ accountId, state, rows }: AccountReport): Report {
+  const left = Object.values(rows).reduce((sum, count) => sum + count, 0)
+  const lines = [
+    `Account ${accountId}: ${accountState(state)}`,
+    ...Object.entries(rows).map(([table, count]) => `  ${table.padEnd(24)} ${count}`),
+    left === 0 ? 'Nothing of it is left.' : `Rows left: ${left}`,
+  ]
+  return {
+    text: lines.join('\n'),
+    json: { account_id: accountId, state, rows, left },
+    ...(left > 0 ? { exitCode: exitCode.failed } : {}),
+  }
+}
+
+function accountState(state: AccountReport['state']): string {
+  if (state?.deletedAt)
+    return `deleted ${iso(state.deletedAt)}${state.purgedAt ? `, removed ${iso(state.purgedAt)}` : ', being removed'}`
+  if (state?.bannedUntil && state.bannedUntil > new Date()) return `banned until ${iso(state.bannedUntil)}`
+  return 'in use, or unknown here'
 }
 
 export function disabledReport(found: readonly DisabledEndpoint[]): Report {
@@ -62,14 +85,16 @@ export function deliveryReport({ delivery, attempts, job }: Inspected): Report {
   const url = withoutQuery(endpoint.url)
   const lines = [
     `Delivery ${delivery.id}: ${stateOf(delivery)}, ${delivery.attempts} attempts${delivery.lastError && `, last failure ${delivery.lastError}`}`,
-    `  made ${iso(delivery.createdAt)}${delivery.replay > 0 ? `, replay ${delivery.replay}` : ''}`,
+    `  created ${iso(delivery.createdAt)}${delivery.replay > 0 ? `, replay ${delivery.replay}` : ''}`,
     ...(delivery.nextAttemptAt ? [`  next attempt ${iso(delivery.nextAttemptAt)}, job: ${job}`] : []),
-    ...(isInFirstAttempt(delivery) ? [`  first attempt, under the job of its event: ${job}`] : []),
+    ...(isInFirstAttempt(delivery) ? [`  first attempt, under its event's job: ${job}`] : []),
     ...(delivery.deliveredAt ? [`  delivered ${iso(delivery.deliveredAt)}`] : []),
-    `Event ${event.id}: ${event.type}, ${event.state}, ${event.bytes} bytes, made ${iso(event.createdAt)}`,
-    `Endpoint ${endpoint.id} of account ${endpoint.accountId}: ${endpointState(delivery)}, ${endpoint.consecutiveFailures} failures in a row`,
+    `Event ${event.id}: ${event.type}, ${event.state}, ${event.bytes} bytes, created ${iso(event.createdAt)}`,
+    `Endpoint ${endpoint.id} of account ${endpoint.accountId}: ${endpointState(delivery)}, ${endpoint.consecutiveFailures} consecutive failures`,
     `  ${url}`,
-    ...others.map(({ id, replay, status }) => `Also delivery ${id}, replay ${replay}: ${WORDS[status]}`),
+    ...others.map(
+      ({ id, replay, status }) => `Also delivery ${id}, replay ${replay}: ${STATUS_TEXT[status]}`,
+    ),
     ...(attempts.length > 0 ? ['Attempts:'] : []),
     ...attempts.map(
       ({ number, startedAt, durationMs, httpStatus, error }) =>
@@ -82,20 +107,20 @@ export function deliveryReport({ delivery, attempts, job }: Inspected): Report {
   }
 }
 
-const WORDS = {
+const STATUS_TEXT = {
   [deliveryStatus.pending]: 'pending',
   [deliveryStatus.delivered]: 'delivered',
   [deliveryStatus.failed]: 'failed',
 } as const
 
-const stateOf = ({ status }: DeliveryReport) => WORDS[status]
+const stateOf = ({ status }: DeliveryReport) => STATUS_TEXT[status]
 
 export function endpointState({ endpoint }: DeliveryReport): string {
   if (endpoint.deletedAt) return `deleted ${iso(endpoint.deletedAt)}`
   return endpoint.status === endpointStatus.active ? 'active' : `disabled since ${iso(endpoint.disabledAt)}`
 }
 
-/** Customers put tokens into the query. */
+/** Customers put tokens in query strings. */
 const withoutQuery = (url: string) => url.replace(/\?.*$/s, '?…')
 
 const oldest = (at: Date | null) => (at ? `, the oldest since ${iso(at)}` : '')

@@ -1,10 +1,11 @@
 import { Db } from '@signet/db'
 import { connectRedis, WebhookQueues, type DeliveryId, type ReplayTarget } from '@signet/webhook-core'
-import { type DispatcherConfig } from '../config.js'
+import { type DispatcherConfig } from '../config/config.js'
 import { Operations } from './operations.js'
 import { parseOps, USAGE, type Author, type OpsCommand } from './ops-arguments.js'
 import { exitCode, OpsError } from './ops-error.js'
 import {
+  accountReport,
   deliveryReport,
   disabledReport,
   endpointState,
@@ -20,7 +21,7 @@ export type OpsTerminal = {
   err: (text: string) => void
 }
 
-/** Runs one operator command against the dispatchers' database and queues. Answers with the exit code. */
+/** Runs one operator command against the dispatchers' database and queues. Returns the exit code. */
 export async function ops(readConfig: () => DispatcherConfig, terminal: OpsTerminal): Promise<number> {
   const { argv, env, out, err } = terminal
   try {
@@ -29,24 +30,22 @@ export async function ops(readConfig: () => DispatcherConfig, terminal: OpsTermi
       out(USAGE)
       return exitCode.done
     }
-    const looksOnly = command.name === 'status'
-    const { text, json: facts } = await withOperations(readConfig(), { looksOnly }, (operations) =>
-      run(operations, command),
-    )
-    out(json ? JSON.stringify(facts) : text)
-    return exitCode.done
+    const readOnly = command.name === 'status' || command.name === 'account'
+    const report = await withOperations(readConfig(), { readOnly }, (operations) => run(operations, command))
+    out(json ? JSON.stringify(report.json) : report.text)
+    return report.exitCode ?? exitCode.done
   } catch (error) {
     err(error instanceof Error ? error.message : String(error))
     if (!(error instanceof OpsError)) return exitCode.failed
-    if (error.exitCode === exitCode.usage) err('`ops --help` shows what there is.')
+    if (error.exitCode === exitCode.usage) err('Run `ops --help` for usage.')
     return error.exitCode
   }
 }
 
-/** `looksOnly`: begins with the database at once, and lets the operations wait for Redis themselves. */
+/** `readOnly`: starts with the database at once, and lets the operation wait for Redis itself. */
 async function withOperations<T>(
   config: DispatcherConfig,
-  { looksOnly }: { looksOnly: boolean },
+  { readOnly }: { readOnly: boolean },
   work: (operations: Operations) => Promise<T>,
 ) {
   const db = new Db({
@@ -59,12 +58,12 @@ async function withOperations<T>(
     { url: config.redisUrl, sentinels: config.redisSentinels, clusterNodes: config.redisClusterNodes },
     'producer',
   )
-  redis.on('error', () => undefined) // each command says what it could not do
+  redis.on('error', () => undefined) // each command reports what it could not do
   const queues = new WebhookQueues({ connection: redis, prefix: config.queuePrefix })
   const over = new AbortController()
   try {
-    const redisReady = ready(redis, { over: over.signal, atOnce: looksOnly })
-    if (!looksOnly) await redisReady
+    const redisReady = ready(redis, { over: over.signal, firstTryOnly: readOnly })
+    if (!readOnly) await redisReady
     return await work(
       new Operations({ db, queues, redisReady, secretBox: config.secretBox, now: () => new Date() }),
     )
@@ -79,12 +78,12 @@ async function withOperations<T>(
 const CONNECT_MS = 2000
 
 /**
- * Waits for the connection, but not for ever: most commands are worth running without Redis. `atOnce`: not for another try
- * either, after one was refused.
+ * Waits for the connection, up to a limit: most commands are useful without Redis. `firstTryOnly`: stops waiting after the first
+ * failed attempt.
  */
 function ready(
   redis: ReturnType<typeof connectRedis>,
-  { over, atOnce }: { over: AbortSignal; atOnce: boolean },
+  { over, firstTryOnly }: { over: AbortSignal; firstTryOnly: boolean },
 ): Promise<void> {
   return new Promise((resolve) => {
     if (redis.status === 'ready') return resolve()
@@ -94,7 +93,7 @@ function ready(
     }
     const timer = setTimeout(done, CONNECT_MS)
     redis.once('ready', done)
-    if (atOnce) redis.once('close', done)
+    if (firstTryOnly) redis.once('close', done)
     over.addEventListener('abort', done)
   })
 }
@@ -108,7 +107,7 @@ async function run(operations: Operations, command: Exclude<OpsCommand, { name: 
       return flip(operations, command.name === 'pause', command.author)
     case 'reseal': {
       const resealed = await operations.reseal(command.author)
-      return { text: `Sealed ${resealed} secrets with the first key.`, json: { resealed } }
+      return { text: `Re-encrypted ${resealed} secrets with the first key.`, json: { resealed } }
     }
     case 'drain':
       return drain(operations, command.author, command.timeoutMs)
@@ -121,6 +120,8 @@ async function run(operations: Operations, command: Exclude<OpsCommand, { name: 
       if (!found) throw unknown(command.deliveryId)
       return deliveryReport(found)
     }
+    case 'account':
+      return accountReport(await operations.account(command.accountId))
     case 'disabled':
       return disabledReport(await operations.disabled(command.since, LIST_LIMIT))
     case 'enable': {
@@ -137,8 +138,10 @@ async function run(operations: Operations, command: Exclude<OpsCommand, { name: 
 
 async function flip(operations: Operations, paused: boolean, author: Author): Promise<Report> {
   const applied = await operations.setPaused(paused, author)
-  const text = paused ? 'Paused: no new work is started, events are accepted and kept.' : 'Delivering again.'
-  const later = ' Redis could not be told; the dispatchers follow as soon as it takes commands.'
+  const text = paused
+    ? 'Paused: no new work starts. Events are still accepted and stored.'
+    : 'Deliveries resumed.'
+  const later = ' Redis could not be updated; the dispatchers follow once it is available.'
   return { text: applied ? text : text + later, json: { paused, applied } }
 }
 
@@ -147,42 +150,45 @@ async function drain(operations: Operations, author: Author, timeoutMs: number):
   const active = applied ? await operations.drained(timeoutMs) : Number.NaN
   if (active === 0)
     return {
-      text: 'Drained: nothing is in flight, and nothing starts before `ops resume`.',
+      text: 'Drained: nothing is in flight, and nothing starts until `ops resume`.',
       json: { paused: true, active },
     }
   throw applied
     ? new OpsError(
         exitCode.timeout,
-        `Paused, but ${active} jobs are still in flight. Run drain again to wait on.`,
+        `Paused, but ${active} jobs are still in flight. Run drain again to keep waiting.`,
       )
-    : new OpsError(exitCode.failed, 'Paused, but Redis could not be asked what is in flight.')
+    : new OpsError(
+        exitCode.failed,
+        'Paused, but Redis is unavailable, so the number of jobs in flight is unknown.',
+      )
 }
 
 const LIST_LIMIT = 10_000
 
 async function preview(operations: Operations, target: ReplayTarget): Promise<Report> {
   const found = await operations.preview(target, LIST_LIMIT)
-  if (found.length === 0) throw await whyNothing(operations, target)
+  if (found.length === 0) throw await nothingToSend(operations, target)
   return previewReport(found, LIST_LIMIT)
 }
 
 async function requeue(operations: Operations, target: ReplayTarget, author: Author): Promise<Report> {
   const { deliveries, unqueued } = await operations.requeue(target, author)
-  if (deliveries.length === 0) throw await whyNothing(operations, target)
+  if (deliveries.length === 0) throw await nothingToSend(operations, target)
   const [first] = deliveries
   const text =
     deliveries.length === 1
-      ? `Made delivery ${first}.`
-      : `Made ${deliveries.length} deliveries, ${first} to ${deliveries.at(-1)}.`
-  const later = ' Redis could not be told; the sweeper queues them when it takes commands.'
+      ? `Created delivery ${first}.`
+      : `Created ${deliveries.length} deliveries, ${first} to ${deliveries.at(-1)}.`
+  const later = ' Redis could not be updated; the sweeper queues them once it is available.'
   return { text: unqueued ? text + later : text, json: { deliveries, queued: !unqueued } }
 }
 
-async function whyNothing(operations: Operations, target: ReplayTarget): Promise<OpsError> {
+async function nothingToSend(operations: Operations, target: ReplayTarget): Promise<OpsError> {
   if ('endpointId' in target)
     return new OpsError(
       exitCode.nothing,
-      `Nothing to send again: endpoint ${target.endpointId} is unknown, deleted or disabled, or nothing that failed since ${target.failedSince.toISOString()} is still missing.`,
+      `Nothing to send again: endpoint ${target.endpointId} is unknown, deleted or disabled, or has no undelivered failures since ${target.failedSince.toISOString()}.`,
     )
   const found = await operations.inspect(target.deliveryId)
   if (!found) return unknown(target.deliveryId)
@@ -198,10 +204,7 @@ async function whyNothing(operations: Operations, target: ReplayTarget): Promise
         : delivery.event.bytes === 0
           ? 'the body of its event is gone'
           : `its endpoint is ${endpointState(delivery)}`
-  return new OpsError(
-    exitCode.nothing,
-    `Delivery ${target.deliveryId} was not sent again, because ${reason}.`,
-  )
+  return new OpsError(exitCode.nothing, `Delivery ${target.deliveryId} was not sent again: ${reason}.`)
 }
 
 const unknown = (id: DeliveryId) => new OpsError(exitCode.nothing, `There is no delivery ${id}.`)

@@ -2,8 +2,8 @@ import { type Queryable } from '@signet/db'
 import { readSwitch, type Switch, type WebhookQueues } from '@signet/webhook-core'
 
 /**
- * Makes the queues follow the operators' switch. What was decided is a row in PostgreSQL; BullMQ's own pause flag lies in Redis
- * and goes with it, so every dispatcher sets it again at its start, before each sweep, and when Redis comes back.
+ * Applies the operators' pause to the queues. The decision is a row in PostgreSQL. BullMQ keeps its pause flag in Redis and can
+ * lose it, so every dispatcher sets it again at start, before each sweep, and when Redis comes back.
  */
 export class PauseSwitch {
   constructor(

@@ -1,11 +1,11 @@
 import { type Queue } from 'bullmq'
 import { type Cluster, type Redis } from 'ioredis'
 
-/** Which jobs exist. Finished ones are removed at once, so a job that exists still has work before it. */
+/** Checks which jobs exist. Finished jobs are removed at once, so a job that exists has work left. */
 export class JobPresence {
   constructor(private readonly connection: Redis | Cluster) {}
 
-  /** Those of `rows` that have no job in `queue`. */
+  /** Returns the `rows` that have no job in `queue`. */
   async missing<Row>(
     queue: Pick<Queue, 'toKey'>,
     rows: readonly Row[],

@@ -1,22 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withAdvisoryLock, type Db, type Queryable } from '@signet/db'
 import { deleteOldEndpoints, deleteOldEvents } from '@signet/webhook-core'
-import { type Events } from '../events.js'
+import { type Observer } from '../observers/observer.js'
 
 export type RetentionDeps = {
   db: Db
-  events: Events
+  observer: Observer
   now: () => Date
-  /** Waits between batches. */
+  /** Pauses between batches. */
   pause?: (ms: number) => Promise<void>
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** Events with their deliveries and attempts, and endpoints that were deleted (contract E.7, G.2). */
+/** For events with their deliveries and attempts, and for deleted endpoints. */
 const KEEP_DAYS = 30
 const INTERVAL_MS = 60 * 60 * 1000
 const BATCH = 200
-/** For each millisecond of deleting, so many of rest: the database is there for deliveries. */
+/** Milliseconds of pause for each millisecond of deleting: deliveries come first. */
 const REST = 4
 const LOCK = 'dispatcher-retention'
 
@@ -41,16 +41,16 @@ export class Retention {
     await this.running
   }
 
-  /** One whole run; undefined when another process is at it. */
+  /** One complete run; undefined if another process is running it. */
   run(): Promise<{ events: number; endpoints: number } | undefined> {
     return withAdvisoryLock(this.deps.db, LOCK, async () => {
       const before = new Date(this.deps.now().getTime() - KEEP_DAYS * DAY_MS)
       const deleted = {
         events: await this.drain(deleteOldEvents, before),
-        // Afterwards, because an endpoint stays as long as deliveries name it.
+        // Second, because an endpoint stays as long as deliveries refer to it.
         endpoints: await this.drain(deleteOldEndpoints, before),
       }
-      this.deps.events.oldRowsDeleted(deleted)
+      this.deps.observer.oldRowsDeleted(deleted)
       return deleted
     })
   }
@@ -58,7 +58,7 @@ export class Retention {
   private request(): void {
     this.running ??= this.run()
       .then(() => undefined)
-      .catch((error: unknown) => this.deps.events.retentionFailed(error))
+      .catch((error: unknown) => this.deps.observer.retentionFailed(error))
       .finally(() => (this.running = undefined))
   }
 

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { freePort } from '@signet/local'
+import { leasePort } from '@signet/local'
 import { holdsInSomeRun, reply, startReceiver, type Answer, type Receiver } from '@signet/testkit'
-import { AddressGuard, guardedAgent, type SendResult } from '@signet/webhook-core'
+import { AddressGuard, guardedAgent } from '@signet/address-guard'
+import { type SendResult } from './attempt-failure.js'
 import { post } from './http-sender.js'
 
 const TIME_LIMIT_MS = 400
@@ -140,10 +141,10 @@ describe('post', () => {
     expect(tookMs).toBeLessThan(BY_THE_LIMIT_MS)
   })
 
-  it('says what is wrong with a connection in the words of the contract', async () => {
+  it('maps connection errors to failure reasons', async () => {
     const plain = await rawServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
     const closing = await rawServer((socket) => socket.destroy())
-    const unused = await freePort()
+    const unused = await leasePort()
     expect((await send(`https://127.0.0.1:${plain}/`)).result).toEqual(failed('tls_error'))
     expect((await send(`https://127.0.0.1:${closing}/`)).result).toEqual(failed('connection_reset'))
     expect((await send(`https://127.0.0.1:${unused}/`)).result).toEqual(failed('connection_refused'))

@@ -1,5 +1,5 @@
-import { failureWordOf, type SendResult } from '@signet/webhook-core'
 import { type Dispatcher } from 'undici'
+import { attemptFailureOf, type SendResult } from './attempt-failure.js'
 
 export type Post = {
   url: URL
@@ -8,18 +8,18 @@ export type Post = {
 }
 
 export type Exchange = {
-  /** Settles within the time limit, never rejects. */
+  /** Settles within the time limit. Never rejects. */
   answered: Promise<SendResult>
-  /** Settles when the connection is free again or gone; soon after the answer, but not before the body is dealt with. */
+  /** Settles once the body is drained and the connection is reusable or closed, soon after the answer. */
   closed: Promise<void>
 }
 
-/** More of an answer's body than this is not worth a connection: it is closed instead of read (contract F.5). */
+/** Reading more of a response body costs more than a new connection: the connection is closed instead. */
 const MAX_ANSWER_BYTES = 16 * 1024
 
 /**
- * One POST with one time limit over all of it: resolve, connect, TLS, send, status line. The body of the answer is
- * drained, within the same limit and 16 KiB, only so that the connection can be used again; nothing waits for it.
+ * One POST with a single time limit over all of it: resolve, connect, TLS, send, status line. The response body is drained,
+ * within the same limit and 16 KiB, only to make the connection reusable. Nothing waits for it.
  */
 export function post(dispatcher: Dispatcher, { url, headers, body }: Post, timeoutMs: number): Exchange {
   const handler = new ExchangeHandler(timeoutMs)
@@ -34,8 +34,8 @@ export function post(dispatcher: Dispatcher, { url, headers, body }: Post, timeo
   return handler
 }
 
-class TimeIsUp extends Error {}
-class EnoughRead extends Error {}
+class DeadlineExceeded extends Error {}
+class BodyLimitReached extends Error {}
 
 class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
   readonly answered: Promise<SendResult>
@@ -50,25 +50,25 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
   constructor(timeoutMs: number) {
     this.answered = new Promise((resolve) => (this.answer = resolve))
     this.closed = new Promise((resolve) => (this.close = resolve))
-    // One turn later, so that an answer which is already in the socket is not called late because we were busy.
-    this.timer = setTimeout(() => setImmediate(() => this.timeIsUp()), timeoutMs)
+    // One turn of the event loop later: a response that is already in the socket is not late because we were busy.
+    this.timer = setTimeout(() => setImmediate(() => this.onDeadline()), timeoutMs)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller
-    if (this.isTimeUp) controller.abort(new TimeIsUp())
+    if (this.isTimeUp) controller.abort(new DeadlineExceeded())
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
-    // 102 and 103 announce the answer; 101 would be one, had we asked for another protocol.
+    // 102 and 103 precede the final response. 101 is final, but we never ask to switch protocols.
     if (status > 101 && status < 200) return
     this.answer({ kind: 'answered', status })
-    if (status === 101) this.controller?.abort(new EnoughRead())
+    if (status === 101) this.controller?.abort(new BodyLimitReached())
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.bytesRead += chunk.byteLength
-    if (this.bytesRead > MAX_ANSWER_BYTES) controller.abort(new EnoughRead())
+    if (this.bytesRead > MAX_ANSWER_BYTES) controller.abort(new BodyLimitReached())
   }
 
   onResponseEnd(): void {
@@ -80,21 +80,24 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
   }
 
   fail(error: unknown): void {
-    this.answer({ kind: 'failed', error: error instanceof TimeIsUp ? 'timeout' : failureWordOf(error) })
+    this.answer({
+      kind: 'failed',
+      error: error instanceof DeadlineExceeded ? 'timeout' : attemptFailureOf(error),
+    })
     this.end()
   }
 
-  /** Also when there is no connection yet, which nobody could abort. */
-  private timeIsUp(): void {
+  /** Also ends a request that has no connection yet, which cannot be aborted. */
+  private onDeadline(): void {
     this.isTimeUp = true
     this.answer({ kind: 'failed', error: 'timeout' })
-    this.controller?.abort(new TimeIsUp())
+    this.controller?.abort(new DeadlineExceeded())
     this.end()
   }
 
   private end(): void {
     clearTimeout(this.timer)
-    // The pool takes the connection back a moment after it told us that the answer is complete.
+    // The pool takes the connection back just after it reports the end of the response.
     setImmediate(this.close)
   }
 }

@@ -12,7 +12,7 @@ import {
   type OverdueDelivery,
   type WebhookQueues,
 } from '@signet/webhook-core'
-import { type Events } from '../events.js'
+import { type Observer } from '../observers/observer.js'
 import { type PauseSwitch } from '../operations/pause-switch.js'
 import { type JobPresence } from '../queues/job-presence.js'
 
@@ -21,23 +21,22 @@ export type SweeperDeps = {
   queues: WebhookQueues
   presence: JobPresence
   pauseSwitch: Pick<PauseSwitch, 'apply'>
-  events: Events
+  observer: Observer
   now: () => Date
   intervalMs?: number
 }
 
-/** What is younger is probably on its way into the queue by itself, or in the middle of its attempt. */
+/** Anything younger is probably still on its way into the queue, or in the middle of an attempt. */
 const GRACE_MS = 10_000
 const INTERVAL_MS = 30_000
 const PAGE = 1000
-/** Between pages with nothing lost in them, so that a look through a long backlog stays in the background. */
+/** Between pages without lost work, so that scanning a long backlog stays in the background. */
 const PAUSE_MS = 50
 const LOCK = 'dispatcher-sweeper'
 
 /**
- * Makes the queue a schedule that may be lost (contract F.1): puts back every event that is still to be dispatched or has
- * open first attempts, and every delivery that is overdue, when they have no job. It removes nothing, and adding a job that
- * exists changes nothing.
+ * Recovers work that Redis lost: adds a job for every undispatched event, every event with open first attempts and every
+ * overdue delivery that has none. It removes nothing, and adding a job that exists changes nothing.
  */
 export class Sweeper {
   private readonly stopping = new AbortController()
@@ -54,8 +53,8 @@ export class Sweeper {
     this.regularly = setInterval(() => this.request(), this.deps.intervalMs ?? INTERVAL_MS)
   }
 
-  /** Sweeps now, and once more when the grace period of the youngest is over: for the moment Redis is back. */
-  redisIsBack(): void {
+  /** Sweeps now, and once more when the grace period of the most recent work is over. */
+  redisReconnected(): void {
     if (this.stopping.signal.aborted) return
     this.request()
     clearTimeout(this.afterGrace)
@@ -69,7 +68,7 @@ export class Sweeper {
     await this.running
   }
 
-  /** One whole sweep; undefined when another process is at it. */
+  /** One complete sweep; undefined if another process is running it. */
   sweep(): Promise<{ events: number; deliveries: number } | undefined> {
     return withAdvisoryLock(this.deps.db, LOCK, async () => {
       const before = new Date(this.deps.now().getTime() - GRACE_MS)
@@ -77,7 +76,7 @@ export class Sweeper {
         events: (await this.sweepEvents(before)) + (await this.sweepFirstAttempts(before)),
         deliveries: await this.sweepDeliveries(before),
       }
-      this.deps.events.swept(found)
+      this.deps.observer.swept(found)
       return found
     })
   }
@@ -91,11 +90,11 @@ export class Sweeper {
     while (this.again && !this.stopping.signal.aborted) {
       this.again = false
       try {
-        // First, so that an emptied Redis is paused again before it is given any work.
+        // First, so that an emptied Redis is paused again before it gets any work.
         await this.deps.pauseSwitch.apply()
         await this.sweep()
       } catch (error) {
-        this.deps.events.sweepFailed(error)
+        this.deps.observer.sweepFailed(error)
       }
     }
   }
@@ -104,24 +103,24 @@ export class Sweeper {
     const { db } = this.deps
     return this.eachPage<ForgottenEvent>(
       (after) => findForgottenEvents(db, { before, after, limit: PAGE }),
-      (page) => this.announceMissing(page),
+      (page) => this.requeueMissing(page),
     )
   }
 
-  /** Their event's job is the lease of first attempts: without it nobody is at them any more. */
+  /** First attempts run under their event's job. Without that job nobody is working on them. */
   private async sweepFirstAttempts(before: Date): Promise<number> {
     const { db } = this.deps
     const read = (after?: { id: EventId }) => findOpenFirstAttempts(db, { before, after, limit: PAGE })
-    // Those that ended, and whose process was lost before it said so. Another run of their event would find nothing to do.
+    // Some have ended, but their process died before it could say so. Running their event again would find nothing to do.
     await this.eachPage<{ id: EventId }>(read, async (page) => {
       const ids = page.map(({ id }) => id)
       await concludeFirstAttempts(db, ids)
       return 0
     })
-    return this.eachPage<{ id: EventId }>(read, (page) => this.announceMissing(page))
+    return this.eachPage<{ id: EventId }>(read, (page) => this.requeueMissing(page))
   }
 
-  private async announceMissing(page: readonly { id: EventId }[]): Promise<number> {
+  private async requeueMissing(page: readonly { id: EventId }[]): Promise<number> {
     const { queues, presence } = this.deps
     const lost = await presence.missing(queues.events, page, ({ id }) => eventJobId(id))
     await queues.addEvents(lost.map(({ id }) => id))
@@ -142,13 +141,13 @@ export class Sweeper {
 
   private async eachPage<Row>(
     read: (after: Row | undefined) => Promise<Row[]>,
-    mend: (page: Row[]) => Promise<number>,
+    requeueLost: (page: Row[]) => Promise<number>,
   ): Promise<number> {
     let found = 0
     let after: Row | undefined
     while (!this.stopping.signal.aborted) {
       const page = await read(after)
-      const lost = await mend(page)
+      const lost = await requeueLost(page)
       found += lost
       if (page.length < PAGE) break
       after = page.at(-1)

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { type Db } from '@signet/db'
 import { createLogger } from '@signet/telemetry'
-import { testRedis } from '@signet/testkit'
+import { testRedis, waitFor } from '@signet/testkit'
 import { createContext, type Context, type Ports } from '../../src/context.js'
-import { readConfig } from '../../src/read-config.js'
+import { readConfig } from '../../src/config/read-config.js'
 import { webhooksDatabase } from './database.js'
 import { Subscriber } from './subscriber.js'
 
@@ -39,6 +39,8 @@ export async function startDispatcher({
     ports,
     start,
   )
+  // A test that publishes right away must not be faster than the connection. One that brings its own Redis may not have any.
+  if (env['WEBHOOKS_REDIS_URL'] === undefined) await waitFor(() => dispatcher.queues.isConnected)
   return {
     ...dispatcher,
     async stop() {

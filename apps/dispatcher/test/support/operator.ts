@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals'
 import { reply, startReceiver, waitFor, type Receiver } from '@signet/testkit'
 import { ops } from '../../src/operations/ops.js'
-import { readConfig } from '../../src/read-config.js'
+import { readConfig } from '../../src/config/read-config.js'
 import { deliveriesOf, startDispatcher, type TestDispatcher } from './dispatcher.js'
 
 type Outcome = { code: number; out: string; err: string }

@@ -49,7 +49,7 @@ export async function startStepwise({ ports, ...options }: DispatcherOptions = {
       return rowsOf(subscriber, eventId)
     },
     async attempt(...rows) {
-      await Promise.all(rows.map((row) => attempts.run(jobOf(row), { again: false })))
+      await Promise.all(rows.map((row) => attempts.run(jobOf(row), { wasDeferred: false })))
     },
     async row(id) {
       const { rows } = await db.query<DeliveryRow>(

@@ -24,7 +24,7 @@ export class Subscriber {
     readonly accountId: string = randomUUID(),
   ) {}
 
-  /** The same account, seen by an API that cannot reach Redis: events are committed and not announced. */
+  /** The same account, seen by an API that cannot reach Redis: events are committed but not published. */
   withoutQueues(): Subscriber {
     const { db, secretBox } = this.deps
     return new Subscriber({ db, secretBox }, this.accountId)
@@ -43,11 +43,11 @@ export class Subscriber {
         seal: (id) => secretBox.seal(secret, endpointSecretContext({ id, accountId: this.accountId })),
       }),
     )
-    if (!endpoint) throw new Error('the account has no place for an endpoint')
+    if (!endpoint) throw new Error('the account cannot have another endpoint')
     return { id: endpoint.id, secret, url }
   }
 
-  /** Commits an event and announces it, like the API does after its commit. */
+  /** Commits an event and publishes it, as the API does. */
   async summary(overrides: Partial<IngestedSummary> = {}): Promise<EventId> {
     const { eventId = newEventId(new Date()) } = overrides
     await ingestSummary(this.deps.db, {

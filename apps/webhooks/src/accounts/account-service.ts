@@ -1,47 +1,70 @@
-import { type Db, type Tx } from '@signet/db'
+import { type Db } from '@signet/db'
 import { type Logger } from '@signet/telemetry'
-import { type Events } from '../events.js'
+import { moveHeldDeliveries, type WebhookQueues } from '@signet/webhook-core'
+import { type Observer } from '../observers/observer.js'
 import { type IdentityUser } from '../identity/user-jwt.js'
 import {
+  admitsUser,
   deleteSessions,
-  isCutOff,
-  recordCutoff,
+  recordBan,
+  recordSignOut,
   revokeGrants,
   revokePersonalTokens,
 } from './account-store.js'
 
 type Revoked = { sessions: number; grants: number; personalTokens: number }
 
-/** Everything by which an account is used here: browser sessions, grants with their tokens, personal tokens. */
+type Deps = { db: Db; queues: Pick<WebhookQueues, 'addDeliveries'>; observer: Observer; now: () => Date }
+
+/** What the identity server decides about accounts, as far as it takes power away here or gives it back. */
 export class AccountService {
-  constructor(private readonly deps: { db: Db; events: Events }) {}
+  constructor(private readonly deps: Deps) {}
 
   /**
-   * Ends all of it at once (webhooks contract G.1): the user was banned, signed out everywhere, or is gone. `alsoDelete`
-   * runs in the same transaction, for removing an account with all it owns.
+   * Ends every session, grant and personal token that goes back to a sign-in at or before `signedOutAt`. What is made of an
+   * older sign-in later is born dead.
    */
-  async revoke(
-    accountId: string,
-    reason: string,
-    log: Logger,
-    alsoDelete: (tx: Tx) => Promise<void> = () => Promise.resolve(),
-  ): Promise<Revoked> {
+  async signOut(accountId: string, signedOutAt: Date, reason: string, log: Logger): Promise<Revoked> {
     const revoked = await this.deps.db.transaction(async (tx) => {
-      await recordCutoff(tx, accountId)
+      await recordSignOut(tx, accountId, signedOutAt)
       // Sessions first: a decision in flight holds its authorization row, so this waits for the grant it is making, and
       // the next statement sees it.
-      const sessions = await deleteSessions(tx, accountId)
-      const grants = await revokeGrants(tx, accountId, reason)
-      const personalTokens = await revokePersonalTokens(tx, accountId, reason)
-      await alsoDelete(tx)
+      const sessions = await deleteSessions(tx, { accountId, signedOutAt })
+      const grants = await revokeGrants(tx, { accountId, signedOutAt, reason })
+      const personalTokens = await revokePersonalTokens(tx, { accountId, signedOutAt, reason })
       return { sessions, grants, personalTokens }
     })
-    this.deps.events.accountRevoked({ accountId, reason, ...revoked }, log)
+    this.deps.observer.accountRevoked({ accountId, reason, ...revoked }, log)
     return revoked
   }
 
-  /** False for a user whose JWT is older than the last revocation of the account. */
-  async admits({ accountId, issuedAt }: IdentityUser): Promise<boolean> {
-    return !(await isCutOff(this.deps.db, accountId, issuedAt))
+  /**
+   * Bans an account until a time, or lifts the ban with null: credentials rest, deliveries are held. `decidedAt` orders what
+   * arrives in another order than it was decided. Both are ISO 8601, with all the digits they came with.
+   */
+  async ban(
+    accountId: string,
+    { bannedUntil, decidedAt }: { bannedUntil: string | null; decidedAt: string },
+    log: Logger,
+  ): Promise<void> {
+    const { db, queues, observer, now } = this.deps
+    const outcome = await db.transaction(async (tx) => {
+      const change = await recordBan(tx, { accountId, bannedUntil, decidedAt })
+      if (!change?.before || change.before === change.after) return { change, moved: [] }
+      const to = change.after ?? now().toISOString()
+      return { change, moved: await moveHeldDeliveries(tx, { accountId, from: change.before, to }) }
+    })
+    if (!outcome.change) return
+    observer.accountBanned({ accountId, until: outcome.change.after, moved: outcome.moved.length }, log)
+    if (outcome.change.after !== null) return
+    // The rows are due. Should Redis be away, the sweeper finds them.
+    await queues
+      .addDeliveries(outcome.moved)
+      .catch((error: unknown) => observer.releaseMissed(outcome.moved.length, error))
+  }
+
+  /** False for a user who is banned or deleted, or whose JWT is older than the last time everything was signed out. */
+  admits({ accountId, issuedAt }: IdentityUser): Promise<boolean> {
+    return admitsUser(this.deps.db, accountId, issuedAt)
   }
 }

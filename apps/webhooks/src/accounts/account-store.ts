@@ -1,43 +1,94 @@
 import { type Queryable, type Tx } from '@signet/db'
+import { accountAdmits } from '../credentials/account-access.js'
 
-/** Ends the browser sessions of an account, and with them its pending authorizations. */
-export async function deleteSessions(tx: Tx, accountId: string): Promise<number> {
-  return affected(await tx.query('delete from login_sessions where account_id = $1', [accountId]))
+/** Ends what an account has that goes back to a sign-in at or before this time, by the identity server's clock. */
+type Ended = { accountId: string; signedOutAt: Date; reason: string }
+
+/** Ends browser sessions, and with them their pending authorizations. */
+export async function deleteSessions(
+  tx: Tx,
+  { accountId, signedOutAt }: Omit<Ended, 'reason'>,
+): Promise<number> {
+  return affected(
+    await tx.query('delete from login_sessions where account_id = $1 and authenticated_at <= $2', [
+      accountId,
+      signedOutAt,
+    ]),
+  )
 }
 
-export async function revokeGrants(tx: Tx, accountId: string, reason: string): Promise<number> {
+export async function revokeGrants(tx: Tx, { accountId, signedOutAt, reason }: Ended): Promise<number> {
   return affected(
     await tx.query(
-      'update oauth_grants set revoked_at = now(), revoke_reason = $2 where account_id = $1 and revoked_at is null',
-      [accountId, reason],
+      `update oauth_grants set revoked_at = now(), revoke_reason = $3
+        where account_id = $1 and revoked_at is null and authenticated_at <= $2`,
+      [accountId, signedOutAt, reason],
     ),
   )
 }
 
-export async function revokePersonalTokens(tx: Tx, accountId: string, reason: string): Promise<number> {
+export async function revokePersonalTokens(
+  tx: Tx,
+  { accountId, signedOutAt, reason }: Ended,
+): Promise<number> {
   return affected(
     await tx.query(
-      'update personal_tokens set revoked_at = now(), revoke_reason = $2 where account_id = $1 and revoked_at is null',
-      [accountId, reason],
+      `update personal_tokens set revoked_at = now(), revoke_reason = $3
+        where account_id = $1 and revoked_at is null and authenticated_at <= $2`,
+      [accountId, signedOutAt, reason],
     ),
   )
 }
 
-/** From now on user JWTs issued before this moment do not count. */
-export async function recordCutoff(tx: Tx, accountId: string): Promise<void> {
+/** From now on nothing counts that goes back to a sign-in at or before this time, whenever it is made. */
+export async function recordSignOut(tx: Tx, accountId: string, signedOutAt: Date): Promise<void> {
   await tx.query(
-    `insert into account_cutoffs (account_id) values ($1)
-     on conflict (account_id) do update set revoked_at = excluded.revoked_at`,
-    [accountId],
+    `insert into account_states (account_id, signed_out_at) values ($1, $2)
+     on conflict (account_id) do update
+       set signed_out_at = greatest(account_states.signed_out_at, excluded.signed_out_at)`,
+    [accountId, signedOutAt],
   )
 }
 
-export async function isCutOff(db: Queryable, accountId: string, issuedAt: Date): Promise<boolean> {
-  const { rows } = await db.query<{ cut_off: boolean }>(
-    'select exists (select from account_cutoffs where account_id = $1 and revoked_at >= $2) as cut_off',
+/** PostgreSQL's text, with microseconds. */
+export type BanChange = { before: string | null; after: string | null }
+
+/**
+ * Writes until when an account is banned, null for not at all, as decided at `decidedAt`. Null when a newer decision is known
+ * already. Until the commit no delivery of the account can be put off.
+ */
+export async function recordBan(
+  tx: Tx,
+  { accountId, bannedUntil, decidedAt }: { accountId: string; bannedUntil: string | null; decidedAt: string },
+): Promise<BanChange | null> {
+  await tx.query('insert into account_states (account_id) values ($1) on conflict (account_id) do nothing', [
+    accountId,
+  ])
+  const { rows } = await tx.query<BanChange>(
+    `with earlier as (select account_id, banned_until from account_states where account_id = $1 for update)
+     update account_states s set banned_until = $2::timestamptz, ban_decided_at = $3::timestamptz
+       from earlier
+      where s.account_id = earlier.account_id and (s.ban_decided_at is null or s.ban_decided_at <= $3::timestamptz)
+  returning earlier.banned_until::text as before, s.banned_until::text as after`,
+    [accountId, bannedUntil, decidedAt],
+  )
+  return rows[0] ?? null
+}
+
+/** Whether a user may come in by a JWT that was issued at this time. */
+export async function admitsUser(db: Queryable, accountId: string, issuedAt: Date): Promise<boolean> {
+  const { rows } = await db.query<{ admitted: boolean }>(
+    `select ${accountAdmits('$1::uuid', '$2::timestamptz')} as admitted`,
     [accountId, issuedAt],
   )
-  return rows[0]?.cut_off ?? false
+  return rows[0]?.admitted ?? false
+}
+
+/** Deletes what a deleted account could sign in with; codes and tokens go with their grants. */
+export async function deleteCredentials(db: Queryable, accountId: string): Promise<void> {
+  await db.query('delete from login_sessions where account_id = $1', [accountId])
+  await db.query('delete from oauth_grants where account_id = $1', [accountId])
+  await db.query('delete from personal_tokens where account_id = $1', [accountId])
 }
 
 const affected = ({ rowCount }: Awaited<ReturnType<Queryable['query']>>) => rowCount ?? 0

@@ -5,7 +5,7 @@ import { ingestComponents } from '../ingest/ingest-schemas.js'
 import { oauthComponents } from '../oauth/oauth-docs.js'
 import { personalTokenComponents } from '../personal-tokens/personal-token-routes.js'
 import { sampleComponents } from '../samples/sample-schemas.js'
-import { commonComponents } from '../v1/v1-docs.js'
+import { commonComponents } from '../api/v1-docs.js'
 
 const VERSION = '1.0.0'
 

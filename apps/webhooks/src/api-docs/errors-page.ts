@@ -1,5 +1,5 @@
 import { oauthErrorReasons } from '../oauth/oauth-docs.js'
-import { errorReasons } from '../v1/v1-docs.js'
+import { errorReasons } from '../api/v1-docs.js'
 
 /** docs/errors.md: every error code that a caller can meet. */
 export const errorsPage = (): string =>

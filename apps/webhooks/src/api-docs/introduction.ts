@@ -1,4 +1,9 @@
 import { type Html, html } from '@signet/pages'
+import { DEFAULT_RETRY_DELAYS_SECONDS, FAILURES_TO_DISABLE } from '@signet/webhook-core'
+
+/** "1, 5 and 15". */
+const retryMinutes = () =>
+  new Intl.ListFormat('en-GB').format(DEFAULT_RETRY_DELAYS_SECONDS.map((seconds) => String(seconds / 60)))
 
 /** What a reader needs before the first call. */
 export const introduction = (baseUrl: string): Html =>
@@ -55,10 +60,10 @@ curl -X POST ${baseUrl}/v1/webhooks \\
     </div>
     <p>
       Verify the signature over the bytes as they came, before parsing them, in constant time, and refuse old
-      timestamps. Answer 2xx within 5 seconds. Anything else is tried again after about 1, 5, 15, 15 and 15
-      minutes; after 20 failures in a row the subscription is disabled until its url is changed. Delivery is
-      at least once: drop events whose <code>id</code> you have seen. Text of transcripts and summaries is
-      untrusted content of users.
+      timestamps. Respond with 2xx within 5 seconds. Anything else is retried after about ${retryMinutes()}
+      minutes. After ${FAILURES_TO_DISABLE} consecutive failures the subscription is disabled until its url is
+      changed. Delivery is at least once: drop events whose <code>id</code> you have seen. Text of transcripts
+      and summaries is untrusted content of users.
     </p>
     <h3>Errors</h3>
     <p>

@@ -7,8 +7,8 @@ import { authorizeParameters } from '../oauth/oauth-docs.js'
 import { Parameters } from '../oauth/parameters.js'
 import { type SessionCookie } from '../sessions/session-cookie.js'
 import { type OpenSession, type SessionService } from '../sessions/session-service.js'
-import { type FormGuard } from '../sign-in/form-guard.js'
-import { pageDocs, pageForm, type PageForm } from '../sign-in/page-form.js'
+import { type FormGuard } from '../forms/form-guard.js'
+import { pageDocs, pageForm, type PageForm } from '../forms/page-form.js'
 import { type AuthorizationPages, type Visit } from './authorization-pages.js'
 import { type AuthorizationService } from './authorization-service.js'
 
@@ -21,7 +21,7 @@ type Deps = {
   limit: IpLimit
 }
 
-/** The authorization endpoint and the consent page (webhooks contract B.6, B.8). */
+/** The authorization endpoint and the consent page (docs/specification.md#authorization-request). */
 export const authorizationRoutes = (deps: Deps): Route[] => [
   route({
     method: 'get',

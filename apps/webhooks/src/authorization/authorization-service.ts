@@ -3,10 +3,10 @@ import { AppError, isAppError } from '@signet/errors'
 import { type Logger } from '@signet/telemetry'
 import { type Client } from '../clients/client.js'
 import { type ClientService } from '../clients/client-service.js'
-import { type RedirectAllowList } from '../clients/redirect-allow-list.js'
-import { matchesRegistered, withParameters } from '../clients/redirect-uri.js'
+import { type RedirectAllowList } from '../redirects/redirect-allow-list.js'
+import { matchesRegistered, withParameters } from '../redirects/redirect-uri.js'
 import { hasFormOf, newCredential, sha256 } from '../credentials/credential.js'
-import { type Events } from '../events.js'
+import { type Observer } from '../observers/observer.js'
 import { OAuthError } from '../oauth/oauth-error.js'
 import { type Parameters } from '../oauth/parameters.js'
 import { type ResourcePolicy } from '../oauth/resource-policy.js'
@@ -20,7 +20,7 @@ import {
   type PendingAuthorization,
 } from './authorization-store.js'
 
-/** Where an authorization request may be answered: known after phase 1. */
+/** Where an authorization request may be answered: known once client and redirect URI are established. */
 type Target = { client: Client; redirectUri: string; redirectUriSent: boolean; state: string | undefined }
 
 export type Begun =
@@ -35,15 +35,15 @@ type Deps = {
   allowList: RedirectAllowList
   resources: ResourcePolicy
   codeTtlSeconds: number
-  events: Events
+  observer: Observer
 }
 
-/** The authorization endpoint's rules (webhooks contract B.6, B.8). */
+/** The rules of the authorization endpoint (docs/specification.md#authorization-request). */
 export class AuthorizationService {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Checks a request and stores it as pending. Phase 1 throws an OAuthError for an error page: without a trusted redirect
+   * Checks a request and stores it as pending. The first phase throws an OAuthError for an error page: without a trusted redirect
    * URI nothing may be sent anywhere. Everything later becomes a redirect with `error`.
    */
   async begin(parameters: Parameters, sessionId: string | undefined, log: Logger): Promise<Begun> {
@@ -52,7 +52,7 @@ export class AuthorizationService {
       return await this.#store(parameters, target, sessionId)
     } catch (error) {
       const parameters = errorParameters(error)
-      this.deps.events.authorizationRefused(parameters.error, error, log)
+      this.deps.observer.authorizationRefused(parameters.error, error, log)
       return { kind: 'redirect', location: this.#answer(target, parameters) }
     }
   }
@@ -75,14 +75,14 @@ export class AuthorizationService {
     })
     if (!decision) return null
     const { clientId, accountId } = decision
-    this.deps.events.consentDecided({ approved, clientId, accountId }, log)
+    this.deps.observer.consentDecided({ approved, clientId, accountId }, log)
     return this.#answer(
       { redirectUri: decision.redirectUri, state: decision.state ?? undefined },
       approved ? { code } : { error: 'access_denied', error_description: 'The user denied the request' },
     )
   }
 
-  /** Phase 1, rows 1 to 4. */
+  /** The first phase (docs/specification.md#authorization-request): errors here are pages. */
   async #findTarget(parameters: Parameters): Promise<Target> {
     const clientId = parameters.get('client_id')
     if (clientId === undefined || parameters.isRepeated('client_id'))

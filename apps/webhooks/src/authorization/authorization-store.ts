@@ -1,4 +1,5 @@
 import { type Queryable } from '@signet/db'
+import { accountAdmits } from '../credentials/account-access.js'
 
 /** An authorization request that waits for a decision. */
 export type NewAuthorization = {
@@ -111,11 +112,12 @@ export async function decideAuthorization(
           and c.client_id = a.client_id and c.disabled_at is null
           and a.decided_at is null and a.expires_at > now()
           and s.account_id is not null and (not a.fresh_login or s.signed_in_at >= a.created_at)
+          and ${accountAdmits('s.account_id', 's.authenticated_at')}
        returning a.client_id, a.redirect_uri, a.redirect_uri_sent, a.state, a.scope, a.resources, a.code_challenge,
-                 s.account_id, s.email
+                 s.account_id, s.email, s.authenticated_at
      ), granted as (
-       insert into oauth_grants (account_id, client_id, scope, resources, email)
-       select account_id, client_id, scope, resources, coalesce(email, '') from decided where $3::bytea is not null
+       insert into oauth_grants (account_id, client_id, scope, resources, email, authenticated_at)
+       select account_id, client_id, scope, resources, coalesce(email, ''), authenticated_at from decided where $3::bytea is not null
        returning id
      ), coded as (
        insert into oauth_codes

@@ -67,7 +67,7 @@ const resource: Check = ({ parameters, resources }) => {
     refuse('invalid_target', 'resource names a server that this one issues no tokens for')
 }
 
-/** Phase 2 in the order of webhooks contract B.6, rows 5 to 13. */
+/** The second phase (docs/specification.md#authorization-request), in the order of its checks: errors here go to the client. */
 export const phaseTwoChecks: readonly Check[] = [
   noRepetition,
   usableState,

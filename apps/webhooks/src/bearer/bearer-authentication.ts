@@ -1,6 +1,6 @@
 import { type RequestContext } from '@signet/http'
 import { type Request } from 'express'
-import { ChallengeError } from '../http/v1-dialect.js'
+import { ChallengeError } from '../errors/api-errors.js'
 import { type Limits } from '../limits/limits.js'
 import { hasScope, SCOPE_CONNECT } from '../oauth/scope.js'
 import { type BearerService, type Caller } from './bearer-service.js'
@@ -16,7 +16,7 @@ export type Authenticate = (req: Request, context: RequestContext) => Promise<Ca
 const MAX_TOKEN_LENGTH = 512
 
 /**
- * Authentication of /v1 (webhooks contract B.2), for the `authenticate` member of a route: answers the caller, or throws
+ * Authentication of /v1 (docs/specification.md#bearer-authentication), for the `authenticate` member of a route: answers the caller, or throws
  * 401 with the challenge, 403 without the scope, 429 after many invalid tokens from one address.
  */
 export function bearerAuthentication({ baseUrl, bearer, limits }: Deps): Authenticate {

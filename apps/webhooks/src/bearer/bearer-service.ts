@@ -1,10 +1,10 @@
 import { type Db } from '@signet/db'
 import { type Logger } from '@signet/telemetry'
 import { hasFormOf, sha256 } from '../credentials/credential.js'
-import { type Events } from '../events.js'
+import { type Observer } from '../observers/observer.js'
 import { type ResourcePolicy } from '../oauth/resource-policy.js'
 import { SCOPE_CONNECT } from '../oauth/scope.js'
-import { isPersonalToken } from '../personal-tokens/personal-token.js'
+import { isPersonalToken } from '../credentials/personal-token.js'
 import {
   findLiveAccessToken,
   findLivePersonalToken,
@@ -15,13 +15,15 @@ import {
 /** Who calls, by which credential, and what it may do. */
 export type Caller = {
   readonly accountId: string
+  /** When the identity server vouched for the person from whose sign-in the credential comes. */
+  readonly authenticatedAt: Date
   readonly scope: string
   readonly kind: 'access' | 'personal'
   /** Of the personal token; empty for an access token. */
   readonly personalTokenId: string
 }
 
-type Deps = { db: Db; resources: ResourcePolicy; events: Events }
+type Deps = { db: Db; resources: ResourcePolicy; observer: Observer }
 
 /** Resolves Bearer tokens. Each costs one indexed query, and nothing is remembered, so a revocation works at once. */
 export class BearerService {
@@ -37,22 +39,23 @@ export class BearerService {
     const found = await findLiveAccessToken(this.deps.db, sha256(token))
     // A token that was asked for another resource server is not for this one (RFC 8707 section 2).
     if (!found || !this.deps.resources.coversOwn(found.resources)) return null
-    return { accountId: found.accountId, scope: found.scope, kind: 'access', personalTokenId: '' }
+    const { accountId, authenticatedAt, scope } = found
+    return { accountId, authenticatedAt, scope, kind: 'access', personalTokenId: '' }
   }
 
   /** As {@link resolve}, for personal tokens alone. Counts as a use; a token that idled too long ends here. */
   async resolvePersonalToken(token: string, log: Logger): Promise<Caller | null> {
     if (!isPersonalToken(token)) return null
-    const { db, events } = this.deps
+    const { db, observer } = this.deps
     const found = await findLivePersonalToken(db, sha256(token))
     if (!found) return null
-    const { id, accountId } = found
+    const { id, accountId, authenticatedAt } = found
     if (found.idle) {
       if (await revokeIdlePersonalToken(db, id))
-        events.personalTokenRevoked({ id, accountId, reason: 'inactive' }, log)
+        observer.personalTokenRevoked({ id, accountId, reason: 'inactive' }, log)
       return null
     }
     if (found.touch) await touchPersonalToken(db, id)
-    return { accountId, scope: SCOPE_CONNECT, kind: 'personal', personalTokenId: id }
+    return { accountId, authenticatedAt, scope: SCOPE_CONNECT, kind: 'personal', personalTokenId: id }
   }
 }

@@ -1,5 +1,6 @@
 import { type Queryable } from '@signet/db'
-import { IS_IDLE } from '../personal-tokens/idleness.js'
+import { accountAdmits } from '../credentials/account-access.js'
+import { IS_IDLE } from '../credentials/idleness.js'
 
 export type LiveAccessToken = {
   grantId: string
@@ -7,11 +8,13 @@ export type LiveAccessToken = {
   accountId: string
   scope: string
   resources: readonly string[]
+  authenticatedAt: Date
 }
 
 export type LivePersonalToken = {
   id: string
   accountId: string
+  authenticatedAt: Date
   /** Unused for so long that it must not work any more. */
   idle: boolean
   /** The recorded last use is old enough to be moved. */
@@ -22,9 +25,10 @@ export type LivePersonalToken = {
 // works for tokens that are being issued at the same moment.
 const FIND_ACCESS_TOKEN = {
   name: 'find-live-access-token',
-  text: `select t.grant_id, g.client_id, t.account_id, t.scope, g.resources
+  text: `select t.grant_id, g.client_id, t.account_id, t.scope, g.resources, g.authenticated_at
            from oauth_access_tokens t join oauth_grants g on g.id = t.grant_id
-          where t.token_hash = $1 and t.expires_at > now() and t.revoked_at is null and g.revoked_at is null`,
+          where t.token_hash = $1 and t.expires_at > now() and t.revoked_at is null and g.revoked_at is null
+            and ${accountAdmits('g.account_id', 'g.authenticated_at')}`,
 }
 
 export async function findLiveAccessToken(db: Queryable, tokenHash: Buffer): Promise<LiveAccessToken | null> {
@@ -34,6 +38,7 @@ export async function findLiveAccessToken(db: Queryable, tokenHash: Buffer): Pro
     account_id: string
     scope: string
     resources: string[]
+    authenticated_at: Date
   }>(FIND_ACCESS_TOKEN, [tokenHash])
   const row = rows[0]
   if (!row) return null
@@ -43,28 +48,36 @@ export async function findLiveAccessToken(db: Queryable, tokenHash: Buffer): Pro
     accountId: row.account_id,
     scope: row.scope,
     resources: row.resources,
+    authenticatedAt: row.authenticated_at,
   }
 }
 
-// A use is recorded at most every ten minutes, so the idle check allows ten minutes more (webhooks contract D.2).
+// A use is recorded at most every ten minutes, so the idle check allows ten minutes more (docs/specification.md#personal-tokens).
 const FIND_PERSONAL_TOKEN = {
   name: 'find-live-personal-token',
-  text: `select id, account_id,
+  text: `select id, account_id, authenticated_at,
                 ${IS_IDLE} as idle,
                 coalesce(last_used_at < now() - interval '10 minutes', true) as touch
-           from personal_tokens where token_hash = $1 and revoked_at is null and expires_at > now()`,
+           from personal_tokens
+          where token_hash = $1 and revoked_at is null and expires_at > now()
+            and ${accountAdmits('personal_tokens.account_id', 'personal_tokens.authenticated_at')}`,
 }
 
 export async function findLivePersonalToken(
   db: Queryable,
   tokenHash: Buffer,
 ): Promise<LivePersonalToken | null> {
-  const { rows } = await db.query<{ id: string; account_id: string; idle: boolean; touch: boolean }>(
-    FIND_PERSONAL_TOKEN,
-    [tokenHash],
-  )
+  const { rows } = await db.query<{
+    id: string
+    account_id: string
+    authenticated_at: Date
+    idle: boolean
+    touch: boolean
+  }>(FIND_PERSONAL_TOKEN, [tokenHash])
   const row = rows[0]
-  return row ? { id: row.id, accountId: row.account_id, idle: row.idle, touch: row.touch } : null
+  if (!row) return null
+  const { id, account_id: accountId, authenticated_at: authenticatedAt, idle, touch } = row
+  return { id, accountId, authenticatedAt, idle, touch }
 }
 
 export async function touchPersonalToken(db: Queryable, id: string): Promise<void> {

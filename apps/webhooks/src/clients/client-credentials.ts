@@ -5,7 +5,7 @@ import { invalidClient, type ClientCredentials } from './client-service.js'
 type Form = { readonly client_id?: string | undefined; readonly client_secret?: string | undefined }
 
 /**
- * Reads the client's credentials from the Basic header or the form (RFC 6749 section 2.3.1, webhooks contract B.11). Which
+ * Reads the client's credentials from the Basic header or the form (RFC 6749 section 2.3.1, docs/specification.md#token-requests). Which
  * of the two secret methods was registered does not matter: some libraries choose by the server's metadata.
  */
 export function clientCredentials(req: Request, form: Form): ClientCredentials {

@@ -8,13 +8,13 @@ import {
   type ClientMetadata,
   type GrantType,
 } from './client.js'
-import { type RedirectAllowList } from './redirect-allow-list.js'
-import { redirectUriProblem } from './redirect-uri.js'
+import { type RedirectAllowList } from '../redirects/redirect-allow-list.js'
+import { redirectUriProblem } from '../redirects/redirect-uri.js'
 
 type Input = Readonly<Record<string, unknown>>
 
 /**
- * The effective metadata of a registration request (webhooks contract B.4, RFC 7591 section 2): unusable values that the
+ * The effective metadata of a registration request (docs/specification.md#client-registration, RFC 7591 section 2): unusable values that the
  * server may replace are replaced, all others throw `invalid_redirect_uri` or `invalid_client_metadata`.
  */
 export function readClientMetadata(body: Input, allowList: RedirectAllowList): ClientMetadata {

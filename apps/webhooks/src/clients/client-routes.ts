@@ -7,7 +7,7 @@ type Deps = { clients: ClientService; limit: IpLimit }
 
 const MAX_BODY_BYTES = 64 * 1024
 
-/** Dynamic client registration (webhooks contract B.4, RFC 7591). */
+/** Dynamic client registration (docs/specification.md#client-registration, RFC 7591). */
 export const clientRoutes = ({ clients, limit }: Deps): Route[] => [
   route<undefined, Record<string, unknown>>({
     method: 'post',

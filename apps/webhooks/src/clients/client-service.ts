@@ -1,12 +1,12 @@
 import { type Db } from '@signet/db'
 import { type Logger } from '@signet/telemetry'
 import { newCredential, sameDigest, sha256 } from '../credentials/credential.js'
-import { type Events } from '../events.js'
+import { type Observer } from '../observers/observer.js'
 import { OAuthError } from '../oauth/oauth-error.js'
 import { isClientId, type Client, type ClientMetadata } from './client.js'
 import { readClientMetadata } from './client-metadata.js'
 import { findClient, insertClient } from './client-store.js'
-import { type RedirectAllowList } from './redirect-allow-list.js'
+import { type RedirectAllowList } from '../redirects/redirect-allow-list.js'
 
 /** How a request names its client (RFC 6749 section 2.3): the secret is null when none was sent. */
 export type ClientCredentials = { readonly clientId: string; readonly secret: string | null }
@@ -23,7 +23,7 @@ export type AuthenticatedClient = Client & {
   readonly arrivedAt: string
 }
 
-type Deps = { db: Db; allowList: RedirectAllowList; events: Events }
+type Deps = { db: Db; allowList: RedirectAllowList; observer: Observer }
 
 /** Compared with when there is no digest to compare with, so that the answer takes as long. */
 const NO_DIGEST = Buffer.alloc(32)
@@ -41,7 +41,7 @@ export class ClientService {
       clientId,
       secretHash: secret === null ? null : sha256(secret),
     })
-    this.deps.events.clientRegistered({ clientId, authMethod: metadata.authMethod }, log)
+    this.deps.observer.clientRegistered({ clientId, authMethod: metadata.authMethod }, log)
     return { ...metadata, clientId, issuedAt, secret }
   }
 
@@ -50,7 +50,7 @@ export class ClientService {
     return isClientId(clientId) ? ((await findClient(this.deps.db, clientId))?.client ?? null) : null
   }
 
-  /** Client authentication (webhooks contract B.11); every failure is the same `invalid_client`. */
+  /** Client authentication (docs/specification.md#token-requests); every failure is the same `invalid_client`. */
   async authenticate({ clientId, secret }: ClientCredentials): Promise<AuthenticatedClient> {
     const found = isClientId(clientId) ? await findClient(this.deps.db, clientId) : null
     const digest = secret === null ? NO_DIGEST : sha256(secret)

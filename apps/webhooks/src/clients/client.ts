@@ -4,7 +4,7 @@ export type AuthMethod = (typeof authMethods)[number]
 export const grantTypes = ['authorization_code', 'refresh_token'] as const
 export type GrantType = (typeof grantTypes)[number]
 
-/** Members that are echoed at registration and have no effect (webhooks contract B.4). */
+/** Members that are echoed at registration and have no effect (docs/specification.md#client-registration). */
 export type ClientExtra = Readonly<Record<string, string | readonly string[]>>
 
 export type ClientMetadata = {

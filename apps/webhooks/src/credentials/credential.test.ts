@@ -8,7 +8,7 @@ it.each<[CredentialKind, RegExp]>([
   ['accessToken', /^sva_[0-9A-Za-z]{43}$/],
   ['refreshToken', /^svr_[0-9A-Za-z]{43}$/],
   ['sessionId', /^[0-9A-Za-z]{43}$/],
-])('makes a %s of the contract (B.3) and recognises it', (kind, form) => {
+])('makes a %s of the documented form and recognizes it', (kind, form) => {
   const credential = newCredential(kind)
   expect(credential).toMatch(form)
   expect(hasFormOf(kind, credential)).toBe(true)

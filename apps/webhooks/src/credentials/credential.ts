@@ -2,7 +2,7 @@ import { hash, randomInt, timingSafeEqual } from 'node:crypto'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** Prefix and random length of each kind of credential (webhooks contract B.3, D.1). */
+/** Prefix and random length of each kind of credential (docs/specification.md#credentials). */
 const FORMATS = {
   clientId: ['svcl_', 24],
   clientSecret: ['svs_', 43],

@@ -2,13 +2,13 @@ import { route, type Route } from '@signet/http'
 import { type Delivery, type DeliveryPager } from '@signet/webhook-core'
 import { type Caller } from '../bearer/bearer-service.js'
 import { type EndpointService } from '../endpoints/endpoint-service.js'
-import { numberParameter } from '../v1/query.js'
-import { ref, responses } from '../v1/v1-docs.js'
-import { endpointIdOf, type V1Steps } from '../v1/v1-pipeline.js'
+import { numberParameter } from '../api/query.js'
+import { ref, responses } from '../api/v1-docs.js'
+import { endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
 
 type Deps = { steps: V1Steps; endpoints: EndpointService; deliveryLog: DeliveryPager }
 
-/** `GET /v1/webhooks/{endpoint_id}/deliveries` (webhooks contract E.7). */
+/** `GET /v1/webhooks/{endpoint_id}/deliveries` (docs/specification.md#delivery-log). */
 export const deliveryRoutes = ({ steps, endpoints, deliveryLog }: Deps): Route[] => [
   route<Caller>({
     method: 'get',
@@ -52,10 +52,11 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog }: Deps): Route[]
     },
     authenticate: steps.read,
     guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
-    async handle({ req }) {
+    async handle({ caller, req }) {
       const page = numberParameter(req, 'page', { fallback: 1 })
       const pageSize = numberParameter(req, 'page_size', { fallback: 20, max: 100 })
-      const deliveries = await deliveryLog.page(endpointIdOf(req), page, pageSize)
+      const owner = { accountId: caller.accountId, endpointId: endpointIdOf(req) }
+      const deliveries = await deliveryLog.page(owner, { page, pageSize })
       return { body: { items: deliveries.map(view) } }
     },
   }),

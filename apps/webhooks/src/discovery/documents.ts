@@ -4,7 +4,7 @@ type Options = { baseUrl: string; introspection: boolean; serviceDocumentation: 
 
 const SECRET_METHODS = ['client_secret_basic', 'client_secret_post']
 
-/** RFC 8414 metadata (webhooks contract B.1). The first-party scope and OpenID members are left out on purpose. */
+/** RFC 8414 metadata (docs/specification.md#discovery). The first-party scope and OpenID members are left out on purpose. */
 export function authorizationServerDocument({ baseUrl, introspection, serviceDocumentation }: Options) {
   return {
     issuer: baseUrl,

@@ -1,8 +1,8 @@
 import { route, type Route } from '@signet/http'
 import { type Endpoint } from '@signet/webhook-core'
 import { type Caller } from '../bearer/bearer-service.js'
-import { ref, responses } from '../v1/v1-docs.js'
-import { endpointIdOf, type V1Steps } from '../v1/v1-pipeline.js'
+import { ref, responses } from '../api/v1-docs.js'
+import { endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
 import {
   createEndpointSchema,
   updateEndpointSchema,
@@ -17,7 +17,7 @@ type Deps = { steps: V1Steps; endpoints: EndpointService }
 const MAX_BODY_BYTES = 65_536
 const docs = { tag: 'Subscriptions', security: ['bearer'] }
 
-/** `/v1/webhooks` (webhooks contract E.2 to E.5). */
+/** `/v1/webhooks` (docs/specification.md#creating-a-webhook and the sections after it). */
 export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
   route<Caller, CreateEndpointBody>({
     method: 'post',

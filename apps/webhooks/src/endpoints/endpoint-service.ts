@@ -13,14 +13,14 @@ import {
   type EndpointId,
   type EventType,
   type SecretBox,
-  type UrlPolicy,
 } from '@signet/webhook-core'
-import { type WebhookEvents } from '../events/webhook-events.js'
-import { notFound } from '../http/v1-dialect.js'
+import { type WebhookObserver } from '../observers/webhook-observer.js'
+import { notFound } from '../errors/api-errors.js'
+import { type UrlPolicy } from './url-policy.js'
 
-type Deps = { db: Db; urlPolicy: UrlPolicy; secretBox: SecretBox; webhookEvents: WebhookEvents }
+type Deps = { db: Db; urlPolicy: UrlPolicy; secretBox: SecretBox; webhookObserver: WebhookObserver }
 
-/** Webhooks contract A.9: disabled ones count until they are deleted. */
+/** Disabled endpoints count until they are deleted (docs/specification.md#creating-a-webhook). */
 const MAX_PER_ACCOUNT = 5
 
 /** Subscriptions of one account. Every method names the account, so a foreign id is an unknown one. */
@@ -33,7 +33,7 @@ export class EndpointService {
     input: { url: string; events: readonly EventType[] },
     log: Logger,
   ): Promise<{ endpoint: Endpoint; secret: string }> {
-    const { db, urlPolicy, secretBox, webhookEvents } = this.deps
+    const { db, urlPolicy, secretBox, webhookObserver } = this.deps
     // Names are resolved before the account is locked: a slow name server must not hold the lock.
     const { url, href } = await urlPolicy.accept(input.url)
     const secret = newSigningSecret()
@@ -48,7 +48,7 @@ export class EndpointService {
       }),
     )
     if (!endpoint) throw new QuotaExceededError()
-    webhookEvents.endpointCreated({ endpointId: endpoint.id, accountId }, log)
+    webhookObserver.endpointCreated({ endpointId: endpoint.id, accountId }, log)
     return { endpoint, secret }
   }
 
@@ -68,21 +68,21 @@ export class EndpointService {
     input: { url?: string | undefined; events: readonly EventType[] },
     log: Logger,
   ): Promise<Endpoint> {
-    const { db, urlPolicy, webhookEvents } = this.deps
+    const { db, urlPolicy, webhookObserver } = this.deps
     const url = input.url === undefined ? undefined : await urlPolicy.accept(input.url)
     const endpoint = await patchEndpoint(db, accountId, id, { url, events: input.events })
     if (!endpoint) throw notFound()
-    webhookEvents.endpointUpdated({ endpointId: id, accountId }, log)
+    webhookObserver.endpointUpdated({ endpointId: id, accountId }, log)
     return endpoint
   }
 
   async remove(accountId: string, id: EndpointId, log: Logger): Promise<void> {
     if (!(await deleteEndpoint(this.deps.db, accountId, id))) throw notFound()
-    this.deps.webhookEvents.endpointDeleted({ endpointId: id, accountId }, log)
+    this.deps.webhookObserver.endpointDeleted({ endpointId: id, accountId }, log)
   }
 }
 
-/** Has no `Retry-After`, by which callers tell it from a rate limit (webhooks contract B.13). */
+/** Has no `Retry-After`, which tells it apart from a rate limit (docs/specification.md#rate-limits). */
 class QuotaExceededError extends AppError {
   constructor() {
     super('limited', 'too_many_requests', `An account can have ${MAX_PER_ACCOUNT} subscriptions`)

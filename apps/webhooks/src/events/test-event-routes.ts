@@ -2,8 +2,8 @@ import { route, type Route } from '@signet/http'
 import { type Caller } from '../bearer/bearer-service.js'
 import { type EndpointService } from '../endpoints/endpoint-service.js'
 import { type Limits } from '../limits/limits.js'
-import { responses } from '../v1/v1-docs.js'
-import { endpointIdOf, type V1Steps } from '../v1/v1-pipeline.js'
+import { responses } from '../api/v1-docs.js'
+import { endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
 import { type TestEventService } from './test-event-service.js'
 
 type Deps = {
@@ -13,7 +13,7 @@ type Deps = {
   testEvents: TestEventService
 }
 
-/** `POST /v1/webhooks/{endpoint_id}/test` (webhooks contract E.6). */
+/** `POST /v1/webhooks/{endpoint_id}/test` (docs/specification.md#test-events). */
 export const testEventRoutes = ({ steps, limits, endpoints, testEvents }: Deps): Route[] => [
   route<Caller>({
     method: 'post',

@@ -1,13 +1,13 @@
 import { type Db } from '@signet/db'
 import { type Logger } from '@signet/telemetry'
 import { insertPing, newEventId, type EndpointId, type EventId } from '@signet/webhook-core'
-import { notFound } from '../http/v1-dialect.js'
-import { type EventAnnouncer } from './event-announcer.js'
-import { type WebhookEvents } from './webhook-events.js'
+import { notFound } from '../errors/api-errors.js'
+import { type EventPublisher } from './event-publisher.js'
+import { type WebhookObserver } from '../observers/webhook-observer.js'
 
-type Deps = { db: Db; announcer: EventAnnouncer; webhookEvents: WebhookEvents; now: () => Date }
+type Deps = { db: Db; publisher: EventPublisher; webhookObserver: WebhookObserver; now: () => Date }
 
-/** Test events on demand (webhooks contract E.6). */
+/** Test events on demand (docs/specification.md#test-events). */
 export class TestEventService {
   constructor(private readonly deps: Deps) {}
 
@@ -17,13 +17,13 @@ export class TestEventService {
     endpointId: EndpointId,
     log: Logger,
   ): Promise<{ eventId: EventId; queued: boolean }> {
-    const { db, announcer, webhookEvents, now } = this.deps
+    const { db, publisher, webhookObserver, now } = this.deps
     const eventId = newEventId(now())
     const result = await insertPing(db, { eventId, accountId, endpointId })
     if (result === null) throw notFound()
     const queued = result === 'queued'
-    if (queued) announcer.announce(eventId)
-    webhookEvents.testEvent({ eventId, endpointId, accountId, queued }, log)
+    if (queued) publisher.publish(eventId)
+    webhookObserver.testEvent({ eventId, endpointId, accountId, queued }, log)
     return { eventId, queued }
   }
 }

@@ -1,24 +1,23 @@
 import { type Logger } from '@signet/telemetry'
-import { type Events } from '../events.js'
-import { type IdentityClient } from '../identity/identity-client.js'
+import { type Observer } from '../observers/observer.js'
+import { type IdentityClient, type UserState } from '../identity/identity-client.js'
 
 /**
- * Asks the identity server whether an account still exists and is not banned, when there is a credential for it (webhooks
- * contract B.11). Without an answer the account passes: an outage over there must not sign everybody out here.
+ * Asks the identity server whether an account still exists and is not banned, when there is a credential for it (docs/specification.md#token-requests). Without an answer the account passes: an outage over there must not sign everybody out here.
  */
 export class AccountCheck {
   constructor(
     private readonly identity: IdentityClient,
-    private readonly events: Events,
+    private readonly observer: Observer,
   ) {}
 
-  async isUsable(accountId: string, log: Logger): Promise<boolean> {
-    if (!this.identity.canAskAboutUsers) return true
+  async stateOf(accountId: string, log: Logger): Promise<UserState> {
+    if (!this.identity.canAskAboutUsers) return 'active'
     try {
-      return (await this.identity.userState(accountId)) === 'active'
+      return await this.identity.userState(accountId)
     } catch (error) {
-      this.events.identityCallFailed('user state', error, log)
-      return true
+      this.observer.identityCallFailed('user state', error, log)
+      return 'active'
     }
   }
 }

@@ -3,7 +3,7 @@ import { type Logger } from '@signet/telemetry'
 import { type BearerService } from '../bearer/bearer-service.js'
 import { invalidClient, type AuthenticatedClient } from '../clients/client-service.js'
 import { hasFormOf, sha256 } from '../credentials/credential.js'
-import { type Events } from '../events.js'
+import { type Observer } from '../observers/observer.js'
 import { SCOPE_CONNECT } from '../oauth/scope.js'
 import {
   describeAccessToken,
@@ -19,10 +19,10 @@ type Deps = {
   bearer: BearerService
   /** Clients that may introspect. */
   introspectionClients: readonly string[]
-  events: Events
+  observer: Observer
 }
 
-/** Revocation (RFC 7009) and introspection (RFC 7662), webhooks contract B.12. */
+/** Revocation (RFC 7009) and introspection (RFC 7662), docs/specification.md#revocation-and-introspection. */
 export class RevocationService {
   constructor(private readonly deps: Deps) {}
 
@@ -32,7 +32,7 @@ export class RevocationService {
     if (hasFormOf('accessToken', token)) return revokeAccessToken(this.deps.db, owned)
     if (!hasFormOf('refreshToken', token)) return
     const grantId = await revokeGrantOfRefreshToken(this.deps.db, owned)
-    if (grantId !== null) this.deps.events.grantRevoked({ grantId, reason: 'revoked_by_client' }, log)
+    if (grantId !== null) this.deps.observer.grantRevoked({ grantId, reason: 'revoked_by_client' }, log)
   }
 
   /** What a resource server hears about a token; only `active: false` for all that is not live. */

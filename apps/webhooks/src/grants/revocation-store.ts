@@ -1,4 +1,5 @@
 import { type Queryable } from '@signet/db'
+import { accountAdmits } from '../credentials/account-access.js'
 
 type Owned = { tokenHash: Buffer; clientId: string }
 
@@ -51,7 +52,8 @@ export async function describeAccessToken(db: Queryable, tokenHash: Buffer): Pro
             floor(extract(epoch from t.created_at))::float8 as issued_at,
             floor(extract(epoch from t.expires_at))::float8 as expires_at
        from oauth_access_tokens t join oauth_grants g on g.id = t.grant_id
-      where t.token_hash = $1 and t.expires_at > now() and t.revoked_at is null and g.revoked_at is null`,
+      where t.token_hash = $1 and t.expires_at > now() and t.revoked_at is null and g.revoked_at is null
+        and ${accountAdmits('g.account_id', 'g.authenticated_at')}`,
     [tokenHash],
   )
   return rows[0] ? toDetails(rows[0]) : null
@@ -66,7 +68,9 @@ export async function describePersonalToken(
     `select null as client_id, account_id, $2::text as scope, '{}'::text[] as resources,
             floor(extract(epoch from created_at))::float8 as issued_at,
             floor(extract(epoch from expires_at))::float8 as expires_at
-       from personal_tokens where token_hash = $1 and expires_at > now() and revoked_at is null`,
+       from personal_tokens
+      where token_hash = $1 and expires_at > now() and revoked_at is null
+        and ${accountAdmits('personal_tokens.account_id', 'personal_tokens.authenticated_at')}`,
     [tokenHash, scope],
   )
   return rows[0] ? toDetails(rows[0]) : null

@@ -22,7 +22,7 @@ type Form = Record<string, unknown>
 
 const form = { as: 'form', maxBytes: 16 * 1024 } as const
 
-/** The token endpoint (webhooks contract B.11). */
+/** The token endpoint (docs/specification.md#token-requests). */
 export const tokenRoutes = (deps: Deps): Route[] => [
   route<undefined, Form>({
     method: 'post',

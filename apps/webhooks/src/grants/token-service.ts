@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { type Db } from '@signet/db'
+import { AppError } from '@signet/errors'
 import { type Logger } from '@signet/telemetry'
 import { type GrantType } from '../clients/client.js'
 import { type AuthenticatedClient } from '../clients/client-service.js'
 import { hasFormOf, newCredential, sameDigest, sha256 } from '../credentials/credential.js'
-import { type Events } from '../events.js'
+import { type Observer } from '../observers/observer.js'
 import { OAuthError } from '../oauth/oauth-error.js'
 import { type Parameters } from '../oauth/parameters.js'
 import { resourcesWithin, type ResourcePolicy } from '../oauth/resource-policy.js'
@@ -37,7 +38,7 @@ type Deps = {
   accounts: AccountCheck
   refreshReuseGraceSeconds: number
   grantMaxDays: number
-  events: Events
+  observer: Observer
 }
 
 const ACCESS_SECONDS = 3600
@@ -46,7 +47,7 @@ const DAY_SECONDS = 86_400
 
 type Grant = Pick<StoredCode, 'grantId' | 'accountId' | 'email' | 'grantAgeSeconds' | 'scope'>
 
-/** The token endpoint's rules (webhooks contract B.11). */
+/** The token endpoint's rules (docs/specification.md#token-requests). */
 export class TokenService {
   constructor(private readonly deps: Deps) {}
 
@@ -57,6 +58,7 @@ export class TokenService {
     const stored = hasFormOf('code', request.code) ? await findCode(this.deps.db, codeHash) : null
     if (!stored || stored.clientId !== client.clientId) throw invalidGrant()
     if (stored.used) throw await this.#replayed(stored.grantId, 'code_replayed', log)
+    if (stored.accountRefused) throw accountRefused()
     if (stored.redirectUriSent && request.redirectUri === undefined)
       throw new OAuthError('invalid_request', 'redirect_uri is required')
     if (!codeFits(stored, request)) throw invalidGrant()
@@ -65,7 +67,7 @@ export class TokenService {
     // Of several at once one marks the code; for the others it is a replay, so the grant ends.
     if (!(await redeemCode(this.deps.db, codeHash, tokens)))
       throw await this.#replayed(stored.grantId, 'code_replayed', log)
-    this.deps.events.tokensIssued({ grant: 'authorization_code', clientId: client.clientId }, log)
+    this.deps.observer.tokensIssued({ grant: 'authorization_code', clientId: client.clientId }, log)
     return issued
   }
 
@@ -75,19 +77,23 @@ export class TokenService {
     requireGrantType(client, 'refresh_token')
     const tokenHash = sha256(token)
     const stored = hasFormOf('refreshToken', token) ? await this.#find(tokenHash, client) : null
-    if (!stored || stored.clientId !== client.clientId || stored.revoked) throw invalidGrant()
+    if (!stored || stored.clientId !== client.clientId) throw invalidGrant()
+    if (stored.revoked) throw stored.accountRefused ? accountRefused() : invalidGrant()
     if (stored.state === 'replayed') throw await this.#replayed(stored.grantId, 'refresh_token_replayed', log)
+    if (stored.accountRefused) throw accountRefused()
     if (stored.expired) throw invalidGrant()
     const scope = readRefreshScope(parameters, stored)
     this.#checkResources(parameters.all('resource'), stored.resources)
-    if (!(await this.deps.accounts.isUsable(stored.accountId, log))) {
+    const state = await this.deps.accounts.stateOf(stored.accountId, log)
+    if (state === 'gone') {
       await this.#revoke(stored.grantId, 'account_unusable', log)
       throw invalidGrant()
     }
+    if (state === 'banned') throw accountRefused()
     const { tokens, issued } = this.#prepare(client, stored, scope)
     const rotated = stored.state === 'current' && (await rotateRefreshToken(this.deps.db, tokenHash, tokens))
     if (!rotated && !(await issueFurtherTokens(this.deps.db, tokenHash, tokens))) throw invalidGrant()
-    this.deps.events.tokensIssued({ grant: 'refresh_token', clientId: client.clientId }, log)
+    this.deps.observer.tokensIssued({ grant: 'refresh_token', clientId: client.clientId }, log)
     return issued
   }
 
@@ -149,7 +155,7 @@ export class TokenService {
 
   async #revoke(grantId: string, reason: string, log: Logger): Promise<void> {
     if (await revokeGrant(this.deps.db, grantId, reason))
-      this.deps.events.grantRevoked({ grantId, reason }, log)
+      this.deps.observer.grantRevoked({ grantId, reason }, log)
   }
 }
 
@@ -191,6 +197,14 @@ function readRefreshScope(parameters: Parameters, { scope }: StoredRefreshToken)
     throw new OAuthError('invalid_scope', 'scope asks for more than was granted')
   return [...new Set(wanted.split(' '))].join(' ')
 }
+
+/** 401, as for every other credential of such an account (decision 0141). Nothing ends: a ban may be lifted. */
+const accountRefused = () =>
+  new AppError(
+    'unauthenticated',
+    'invalid_grant',
+    'The account is banned, deleted or was signed out everywhere',
+  )
 
 const invalidGrant = () =>
   new OAuthError('invalid_grant', 'The code or token is unknown, expired, used, revoked or of another client')

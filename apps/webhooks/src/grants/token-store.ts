@@ -1,4 +1,5 @@
 import { type Queryable } from '@signet/db'
+import { accountAdmits } from '../credentials/account-access.js'
 
 // Every statement here is a transaction by itself. What is decided under a lock (a code is used once, a refresh token is
 // rotated once) is decided by the one statement that also inserts the new tokens.
@@ -13,6 +14,8 @@ export type StoredCode = {
   expired: boolean
   used: boolean
   grantRevoked: boolean
+  /** The account may not use anything of this grant: banned, signed out everywhere or deleted. */
+  accountRefused: boolean
   scope: string
   resources: readonly string[]
   email: string
@@ -27,6 +30,8 @@ export type StoredRefreshToken = {
   state: 'current' | 'parallel' | 'grace' | 'replayed'
   expired: boolean
   revoked: boolean
+  /** As of codes. */
+  accountRefused: boolean
   scope: string
   resources: readonly string[]
   email: string
@@ -46,11 +51,13 @@ export type NewTokens = {
   refreshSeconds: number
 }
 
+const ADMITTED = accountAdmits('g.account_id', 'g.authenticated_at')
+
 const FIND_CODE = {
   name: 'find-code',
   text: `select k.grant_id, k.client_id, g.account_id, k.redirect_uri, k.redirect_uri_sent, k.code_challenge,
                 k.expires_at <= now() as expired, k.used_at is not null as used,
-                g.revoked_at is not null as grant_revoked, g.scope, g.resources, g.email,
+                g.revoked_at is not null as grant_revoked, not (${ADMITTED}) as account_refused, g.scope, g.resources, g.email,
                 extract(epoch from now() - g.created_at)::float8 as grant_age_seconds
            from oauth_codes k join oauth_grants g on g.id = k.grant_id
           where k.code_hash = $1`,
@@ -67,6 +74,7 @@ export async function findCode(db: Queryable, codeHash: Buffer): Promise<StoredC
     expired: boolean
     used: boolean
     grant_revoked: boolean
+    account_refused: boolean
     scope: string
     resources: string[]
     email: string
@@ -84,6 +92,7 @@ export async function findCode(db: Queryable, codeHash: Buffer): Promise<StoredC
     expired: row.expired,
     used: row.used,
     grantRevoked: row.grant_revoked,
+    accountRefused: row.account_refused,
     scope: row.scope,
     resources: row.resources,
     email: row.email,
@@ -123,6 +132,7 @@ const FIND_REFRESH_TOKEN = {
                      when r.rotated_at > clock_timestamp() - make_interval(secs => $3) then 'grace'
                      else 'replayed' end as state,
                 r.expires_at <= now() as expired, r.revoked_at is not null or g.revoked_at is not null as revoked,
+                not (${ADMITTED}) as account_refused,
                 r.scope, g.resources, g.email, extract(epoch from now() - g.created_at)::float8 as grant_age_seconds
            from oauth_refresh_tokens r join oauth_grants g on g.id = r.grant_id
           where r.token_hash = $1`,
@@ -140,6 +150,7 @@ export async function findRefreshToken(
     state: StoredRefreshToken['state']
     expired: boolean
     revoked: boolean
+    account_refused: boolean
     scope: string
     resources: string[]
     email: string
@@ -154,6 +165,7 @@ export async function findRefreshToken(
     state: row.state,
     expired: row.expired,
     revoked: row.revoked,
+    accountRefused: row.account_refused,
     scope: row.scope,
     resources: row.resources,
     email: row.email,

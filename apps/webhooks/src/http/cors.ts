@@ -8,7 +8,7 @@ const PREFLIGHT = {
 }
 
 /**
- * CORS for browser-based clients (webhooks contract B.10): any origin, never with credentials. Runs before limits and
+ * CORS for browser-based clients (docs/specification.md#cors): any origin, never with credentials. Runs before limits and
  * authentication, so that their errors can be read too.
  */
 export const publicCors: RequestHandler = (req, res, next) => {

@@ -1,14 +1,22 @@
 import { isUnavailable } from '@signet/db'
 import { AppError } from '@signet/errors'
 import { JwksUnavailableError } from '@signet/jwt'
+import { isOfDeletedAccount } from '@signet/webhook-core'
 
 const RETRY_AFTER_SECONDS = 5
 
-/** For error handlers: a database, or signing keys, that cannot be reached become 503 with the code of the API at hand. */
+/**
+ * For error handlers: a database, or signing keys, that cannot be reached become 503 with the code of the API at hand. What was
+ * to be stored for an account that was deleted in the same moment is refused with 410.
+ */
 export const translateOutage =
   (code: string) =>
-  (error: unknown): AppError | undefined =>
-    isUnavailable(error) || error instanceof JwksUnavailableError ? unavailable(code, error) : undefined
+  (error: unknown): AppError | undefined => {
+    if (isOfDeletedAccount(error)) return new AppError('gone', 'account_deleted', 'This account was deleted')
+    return isUnavailable(error) || error instanceof JwksUnavailableError
+      ? unavailable(code, error)
+      : undefined
+  }
 
 const unavailable = (code: string, cause: unknown): AppError =>
   new AppError('unavailable', code, 'A required service is temporarily unavailable', {

@@ -97,7 +97,7 @@ export class IdentityClient {
         ...(captchaToken === undefined ? {} : { captcha_token: captchaToken }),
       },
       clientIp,
-      // In this version create_user means what it says (auth contract 0.2).
+      // create_user only means what it says with this API version; apps/auth keeps the meaning of older clients without it.
       headers: { 'x-supabase-api-version': '2024-01-01' },
     })
   }

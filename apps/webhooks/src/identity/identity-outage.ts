@@ -1,11 +1,11 @@
 import { AppError } from '@signet/errors'
 import { type Logger } from '@signet/telemetry'
-import { type Events } from '../events.js'
+import { type Observer } from '../observers/observer.js'
 import { IdentityBusyError, IdentityUnavailableError } from './identity-client.js'
 
 /** Runs a call to the identity server; when it is busy or away, the error is one for the user to read. */
 export async function askIdentity<T>(
-  events: Pick<Events, 'login'>,
+  observer: Pick<Observer, 'login'>,
   log: Logger,
   call: () => Promise<T>,
 ): Promise<T> {
@@ -13,7 +13,7 @@ export async function askIdentity<T>(
     return await call()
   } catch (error) {
     if (error instanceof IdentityBusyError) {
-      events.login('limited', {}, log)
+      observer.login('limited', {}, log)
       throw new AppError(
         'limited',
         'too_many_requests',
@@ -22,7 +22,7 @@ export async function askIdentity<T>(
       )
     }
     if (error instanceof IdentityUnavailableError) {
-      events.login('unavailable', {}, log)
+      observer.login('unavailable', {}, log)
       throw new AppError(
         'unavailable',
         'temporarily_unavailable',

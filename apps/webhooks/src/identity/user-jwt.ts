@@ -1,6 +1,4 @@
-import { type Logger } from '@signet/telemetry'
-import { JwksClient, JwtError, KeyRing, verifyJwt, type JwtClaims, type KeySource } from '@signet/jwt'
-import { type WebhooksConfig } from '../config.js'
+import { JwtError, verifyJwt, type JwtClaims, type KeySource } from '@signet/jwt'
 
 /** An ordinary signed-in user of the identity server. */
 export type IdentityUser = {
@@ -22,7 +20,7 @@ type Options = {
   now: () => Date
 }
 
-/** Verifies user JWTs of the identity server (webhooks contract B.8). */
+/** Verifies user JWTs of the identity server (docs/specification.md#sign-in-and-consent). */
 export class UserJwtVerifier {
   constructor(private readonly options: Options) {}
 
@@ -57,26 +55,5 @@ export class UserJwtVerifier {
       issuedAt: new Date(iat * 1000),
       secondFactor: claims['aal'] === 'aal2',
     }
-  }
-}
-
-/** HS256 only with the secret, all other algorithms only with published or configured public keys. */
-export function identityKeys(config: WebhooksConfig, log: Logger): KeySource {
-  const { identityJwtSecret, identityJwksUrl, identityJwtPublicKeys } = config
-  const secret = identityJwtSecret === undefined ? null : KeyRing.create({ secret: identityJwtSecret })
-  const published =
-    identityJwksUrl === undefined
-      ? null
-      : new JwksClient({
-          url: identityJwksUrl,
-          onRefreshFailed: (error) => log.warn('signing keys could not be fetched', { error }),
-        })
-  return {
-    findKey(header) {
-      const isConfigured = header.kid !== undefined && identityJwtPublicKeys?.has(header.kid) === true
-      const source = header.alg === 'HS256' ? secret : isConfigured ? identityJwtPublicKeys : published
-      if (!source) throw new JwtError('algorithm')
-      return source.findKey(header)
-    },
   }
 }

@@ -3,7 +3,7 @@ import { type Request, type Response } from 'express'
 
 /** Bodies up to here are parsed at once, in about a millisecond. Larger ones go to a thread. */
 export const SMALL_BODY_BYTES = 65_536
-/** What a body may have at most (webhooks contract G.1). */
+/** What a body may have at most (docs/specification.md#internal-api). */
 export const MAX_BODY_BYTES = 32 * 1024 * 1024
 /** What all large bodies may have that are being read, wait for their thread or are in it. */
 const BUDGET_BYTES = 16 * MAX_BODY_BYTES

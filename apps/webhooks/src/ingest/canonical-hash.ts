@@ -7,7 +7,7 @@ const FLUSH_AT = 65_536
 
 /**
  * SHA-256 of a parsed JSON value that does not depend on the order of members, white space or the spelling of numbers
- * and escapes: the same content gives the same hash (webhooks contract G.1, idempotency).
+ * and escapes: the same content gives the same hash (docs/specification.md#internal-api).
  */
 export function canonicalHash(value: unknown): Buffer {
   const writer = new HashWriter(createHash('sha256'))

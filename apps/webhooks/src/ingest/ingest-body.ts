@@ -4,16 +4,8 @@ import { canonicalHash } from './canonical-hash.js'
 import { recordingSchema, summaryReadySchema } from './ingest-schemas.js'
 import { recordingParts, type RecordingBody, type SummaryReadyBody } from './recording-parts.js'
 import { hasMoreValuesThan } from './json-values.js'
+import { type SummaryReady } from './summary-ready.js'
 import { malformed, RefusedBodyError } from './refused-body-error.js'
-
-/** A summary-ready notice, checked. `hash` covers the whole body, whatever the order of its members. */
-export type SummaryReady = {
-  sourceEventKey: string
-  accountId: string
-  audioId: string
-  hash: Uint8Array
-  parts: EncodedParts
-}
 
 export type IngestJob = { kind: 'summary-ready' | 'recording'; bytes: Uint8Array }
 /** Failures are values, so that they survive the way between threads. */

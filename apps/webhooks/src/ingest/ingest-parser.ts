@@ -1,14 +1,9 @@
 import { type EncodedParts } from '@signet/webhook-core'
 import { Piscina } from 'piscina'
-import { v1Dialect } from '../http/v1-dialect.js'
+import { v1ErrorRenderer } from '../http/v1-error-renderer.js'
 import { SMALL_BODY_BYTES } from './body-admission.js'
-import {
-  readRecording,
-  readSummaryReady,
-  type IngestJob,
-  type IngestResult,
-  type SummaryReady,
-} from './ingest-body.js'
+import { readRecording, readSummaryReady, type IngestJob, type IngestResult } from './ingest-body.js'
+import { type SummaryReady } from './summary-ready.js'
 
 /** Turns bodies of the internal API into checked values, large ones off the event loop. */
 export type IngestParser = {
@@ -42,7 +37,7 @@ export function createIngestParser(): IngestParser {
 }
 
 function valueOf<Value>(result: IngestResult<Value>): Value {
-  if ('problem' in result) throw v1Dialect.bodyError(result.problem)
+  if ('problem' in result) throw v1ErrorRenderer.bodyError(result.problem)
   return result.value
 }
 

@@ -1,14 +1,14 @@
 import { route, type Route } from '@signet/http'
 import { storable } from '@signet/webhook-core'
 import { type Request } from 'express'
-import { notFound } from '../http/v1-dialect.js'
-import { ref, responses } from '../v1/v1-docs.js'
-import { accountIdOf } from './account-id.js'
+import { accountIdOf } from '../api/account-id.js'
+import { notFound } from '../errors/api-errors.js'
+import { ref, responses } from '../api/v1-docs.js'
 import { MAX_BODY_BYTES, type BodyAdmission } from './body-admission.js'
 import { type IngestParser } from './ingest-parser.js'
 import { recordingSchema, summaryReadySchema } from './ingest-schemas.js'
 import { type IngestService } from './ingest-service.js'
-import { type ServiceCaller } from './service-caller.js'
+import { type ServiceCaller } from '../api/service-caller.js'
 
 type Deps = {
   authenticate: (req: Request) => ServiceCaller
@@ -19,7 +19,7 @@ type Deps = {
 
 const docs = { tag: 'Internal', security: ['service'] }
 
-/** `/internal/v1` (webhooks contract G.1), for the internal listener only. */
+/** `/internal/v1` (docs/specification.md#internal-api), for the internal listener only. */
 export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Route[] => [
   route<ServiceCaller, Buffer>({
     method: 'post',
@@ -37,6 +37,7 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
         400,
         401,
         409,
+        410,
         413,
       ),
     },
@@ -54,7 +55,7 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
     docs: {
       ...docs,
       summary: 'Store a recording without an event',
-      responses: responses({ 200: { description: 'Stored', schema: ref('Ok') } }, 400, 401, 413),
+      responses: responses({ 200: { description: 'Stored', schema: ref('Ok') } }, 400, 401, 410, 413),
     },
     authenticate,
     guard({ req, res }) {

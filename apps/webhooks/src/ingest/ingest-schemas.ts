@@ -53,7 +53,7 @@ const SUMMARIES = {
   },
 }
 
-/** `POST /internal/v1/summary-ready` (webhooks contract G.1). A part that is left out stays as it is, null deletes it. */
+/** `POST /internal/v1/summary-ready` (docs/specification.md#internal-api). A part that is left out stays as it is, null deletes it. */
 export const summaryReadySchema: JsonSchema = {
   type: 'object',
   required: ['source_event_key', 'account_id', 'audio_id'],

@@ -11,24 +11,25 @@ import {
   type EventId,
   type RecordingRef,
 } from '@signet/webhook-core'
-import { type EventAnnouncer } from '../events/event-announcer.js'
-import { type WebhookEvents } from '../events/webhook-events.js'
-import { type SummaryReady } from './ingest-body.js'
-import { type ServiceCaller } from './service-caller.js'
+import { type EventPublisher } from '../events/event-publisher.js'
+import { type WebhookObserver } from '../observers/webhook-observer.js'
+import { type SummaryReady } from './summary-ready.js'
 
-type Deps = { db: Db; announcer: EventAnnouncer; webhookEvents: WebhookEvents; now: () => Date }
+/** The service that reports, by its name in the configuration. */
+type Caller = { name: string }
+type Deps = { db: Db; publisher: EventPublisher; webhookObserver: WebhookObserver; now: () => Date }
 
-/** What the recording pipeline tells us (webhooks contract G.1). Account ids are trusted from these callers. */
+/** What the recording pipeline tells us (docs/specification.md#internal-api). Account ids are trusted from these callers. */
 export class IngestService {
   constructor(private readonly deps: Deps) {}
 
   /** Stores recording and event together, once per caller and key. */
   async summaryReady(
-    { name }: ServiceCaller,
+    { name }: Caller,
     { sourceEventKey, accountId, audioId, hash, parts }: SummaryReady,
     log: Logger,
   ): Promise<{ eventId: EventId; duplicate: boolean }> {
-    const { announcer, webhookEvents, now } = this.deps
+    const { publisher, webhookObserver, now } = this.deps
     const result = await this.#inTurn({ accountId, audioId }, (tx) =>
       ingestSummary(tx, {
         eventId: newEventId(now()),
@@ -41,39 +42,51 @@ export class IngestService {
       }),
     )
     if (result.kind === 'conflict') {
-      webhookEvents.summaryConflicted({ source: name, accountId }, log)
+      webhookObserver.summaryConflicted({ source: name, accountId }, log)
       throw new AppError('conflict', 'conflict', 'This source_event_key came with other content before')
     }
     const { eventId } = result
     if (result.kind === 'duplicate') {
-      webhookEvents.summaryRepeated({ eventId, source: name, accountId }, log)
+      webhookObserver.summaryRepeated({ eventId, source: name, accountId }, log)
       return { eventId, duplicate: true }
     }
-    announcer.announce(eventId)
-    webhookEvents.summaryIngested({ eventId, source: name, accountId }, log)
+    publisher.publish(eventId)
+    webhookObserver.summaryIngested({ eventId, source: name, accountId }, log)
     return { eventId, duplicate: false }
   }
 
   async putRecording(
-    { name }: ServiceCaller,
+    { name }: Caller,
     recording: RecordingRef,
     parts: EncodedParts,
     log: Logger,
   ): Promise<void> {
     await this.#inTurn(recording, (tx) => putRecording(tx, { ...recording, ...parts }))
-    this.deps.webhookEvents.recordingStored({ accountId: recording.accountId, source: name }, log)
+    this.deps.webhookObserver.recordingStored({ accountId: recording.accountId, source: name }, log)
   }
 
   /** With what was made of it: the bodies of its events; deliveries still pending end. */
-  async deleteRecording({ name }: ServiceCaller, recording: RecordingRef, log: Logger): Promise<void> {
-    const purged = await this.#inTurn(recording, (tx) => purgeRecording(tx, recording))
-    this.deps.webhookEvents.recordingDeleted({ accountId: recording.accountId, source: name, ...purged }, log)
+  async deleteRecording({ name }: Caller, recording: RecordingRef, log: Logger): Promise<void> {
+    // Of a deleted account there is nothing left to delete.
+    const purged = await this.deps.db.transaction(async (tx) =>
+      (await lockRecording(tx, recording)) ? purgeRecording(tx, recording) : NOTHING_PURGED,
+    )
+    this.deps.webhookObserver.recordingDeleted(
+      { accountId: recording.accountId, source: name, ...purged },
+      log,
+    )
   }
 
+  /** A deleted account is refused in the transaction that would write for it. */
   #inTurn<T>(recording: RecordingRef, write: (tx: Tx) => Promise<T>): Promise<T> {
     return this.deps.db.transaction(async (tx) => {
-      await lockRecording(tx, recording)
+      if (!(await lockRecording(tx, recording))) throw accountDeleted()
       return write(tx)
     })
   }
 }
+
+const NOTHING_PURGED = { purgedEvents: 0, cancelledDeliveries: 0 }
+
+const accountDeleted = () =>
+  new AppError('gone', 'account_deleted', 'This account was deleted, nothing can be stored for it')

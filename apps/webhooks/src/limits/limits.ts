@@ -1,7 +1,7 @@
 import { clientAddress, createRateLimit, type RateLimit, type RequestContext } from '@signet/http'
 import { type Request } from 'express'
 import { type Cluster, type Redis } from 'ioredis'
-import { type WebhooksConfig } from '../config.js'
+import { type WebhooksConfig } from '../config/config.js'
 
 /** A limit on requests by IP address, in the form a route takes it. */
 export type IpLimit = (req: Request, context: RequestContext) => Promise<void>
@@ -9,7 +9,7 @@ export type IpLimit = (req: Request, context: RequestContext) => Promise<void>
 const MINUTE = 60
 const HOUR = 3600
 
-/** Every rate limit of webhooks contract B.13. Counted in Redis, so that replicas share them. */
+/** Every rate limit of docs/specification.md#rate-limits. Counted in Redis, so that replicas share them. */
 export function createLimits(config: WebhooksConfig, redis: Redis | Cluster) {
   const limit = (name: string, points: number, windowSeconds: number): RateLimit =>
     createRateLimit({ name, points: config.limitsEnabled ? points : 0, windowSeconds, redis })

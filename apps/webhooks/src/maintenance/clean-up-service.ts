@@ -1,12 +1,12 @@
 import { withAdvisoryLock, type Db } from '@signet/db'
-import { type Events } from '../events.js'
+import { type Observer } from '../observers/observer.js'
 import { dailySteps, hourlySteps, type CleanUpStep } from './clean-up-store.js'
 
-type Deps = { db: Db; events: Events }
+type Deps = { db: Db; observer: Observer }
 
 const BATCH = 1000
 
-/** Removes what is over (webhooks contract G.2). One instance at a time; a second one does nothing. */
+/** Removes what is over (docs/specification.md#retention). One instance at a time; a second one does nothing. */
 export class CleanUpService {
   constructor(private readonly deps: Deps) {}
 
@@ -19,13 +19,13 @@ export class CleanUpService {
   }
 
   async #run(lock: string, steps: Readonly<Record<string, CleanUpStep>>, stop?: AbortSignal): Promise<void> {
-    const { db, events } = this.deps
+    const { db, observer } = this.deps
     const counts = await withAdvisoryLock(db, lock, async () => {
       const removed: Record<string, number> = {}
       for (const [name, step] of Object.entries(steps)) removed[name] = await this.#drain(step, stop)
       return removed
     })
-    if (counts) events.cleaned(counts)
+    if (counts) observer.cleaned(counts)
   }
 
   /** After a stop the rest is left for the next run: a process that ends should not be held up by old rows. */

@@ -1,5 +1,5 @@
 import { type Queryable } from '@signet/db'
-import { IS_IDLE } from '../personal-tokens/idleness.js'
+import { IS_IDLE } from '../credentials/idleness.js'
 
 /** Deletes or ends at most `limit` rows and answers how many; whoever calls goes on while it is the full number. */
 export type CleanUpStep = (db: Queryable, limit: number) => Promise<number>
@@ -28,7 +28,7 @@ export const hourlySteps: Readonly<Record<string, CleanUpStep>> = {
   access_tokens: deleteWhere('oauth_access_tokens', 'token_hash', 'expires_at < now()'),
 }
 
-/** What expires in days (webhooks contract B.4, D.2, G.2). */
+/** What expires in days (docs/specification.md#retention). */
 export const dailySteps: Readonly<Record<string, CleanUpStep>> = {
   refresh_tokens: deleteWhere('oauth_refresh_tokens', 'token_hash', 'expires_at < now()'),
   // A grant is dead when it was revoked, or when nothing of it can be used or refreshed any more.
@@ -57,5 +57,10 @@ export const dailySteps: Readonly<Record<string, CleanUpStep>> = {
     'id',
     `revoked_at < now() - interval '30 days' or expires_at < now() - interval '30 days'`,
   ),
-  account_cutoffs: deleteWhere('account_cutoffs', 'account_id', `revoked_at < now() - interval '30 days'`),
+  // Nothing that they could still refuse lives that long. Tombstones stay.
+  account_states: deleteWhere(
+    'account_states',
+    'account_id',
+    `deleted_at is null and greatest(signed_out_at, ban_decided_at, banned_until) < now() - interval '30 days'`,
+  ),
 }

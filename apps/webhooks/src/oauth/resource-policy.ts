@@ -1,4 +1,4 @@
-/** Which resource indicators (RFC 8707) this server accepts (webhooks contract B.7). */
+/** Which resource indicators (RFC 8707) this server accepts (docs/specification.md#resource-indicators). */
 export class ResourcePolicy {
   readonly #base: URL
   readonly #basePath: string

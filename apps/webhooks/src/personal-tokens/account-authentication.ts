@@ -6,6 +6,7 @@ import { bearerChallenges, bearerToken, isWellFormed } from '../bearer/bearer-au
 import { type BearerService, type Caller } from '../bearer/bearer-service.js'
 import { type UserJwtVerifier } from '../identity/user-jwt.js'
 import { type Limits } from '../limits/limits.js'
+import { type TokenOwner } from './personal-token-service.js'
 import { hasScope, SCOPE_MANAGE_TOKENS } from '../oauth/scope.js'
 
 type Deps = {
@@ -18,13 +19,13 @@ type Deps = {
 }
 
 /** Who may manage the personal tokens of which account. */
-export type Manager = { readonly accountId: string }
+export type Manager = TokenOwner
 
 const MAX_JWT_AGE_MS = 15 * 60 * 1000
 const MAX_JWT_LENGTH = 8192
 
 /**
- * Authentication of `/account` (webhooks contract D.3). `manager` wants an access token with scope tokens:manage, or a fresh
+ * Authentication of `/account` (docs/specification.md#personal-tokens). `manager` wants an access token with scope tokens:manage, or a fresh
  * user JWT; `owner` wants the personal token itself.
  */
 export function accountAuthentication(deps: Deps) {
@@ -37,8 +38,8 @@ export function accountAuthentication(deps: Deps) {
     manager: async (req: Request, context: RequestContext): Promise<Manager> => {
       const token = bearerToken(req)
       if (token === null) throw challenges.missing()
-      const accountId = isJwt(token) ? await userOf(deps, token) : null
-      if (accountId !== null) return { accountId }
+      const user = isJwt(token) ? await userOf(deps, token) : null
+      if (user !== null) return user
       const caller = await callerOf(deps, token, context.log)
       if (!caller) throw await invalid(req, context)
       if (!hasScope(caller.scope, SCOPE_MANAGE_TOKENS)) throw challenges.insufficientScope()
@@ -60,9 +61,11 @@ const callerOf = ({ bearer }: Deps, token: string, log: Logger) =>
 
 const isJwt = (token: string) => token.length <= MAX_JWT_LENGTH && token.split('.').length === 3
 
-/** The account of a user JWT that is fresh, and not older than a revocation of the account. */
-async function userOf({ users, accounts, now }: Deps, token: string): Promise<string | null> {
+/** The account of a user JWT that is fresh, when the account admits it. */
+async function userOf({ users, accounts, now }: Deps, token: string): Promise<Manager | null> {
   const user = await users.verify(token)
   const isFresh = user !== null && now().getTime() - user.issuedAt.getTime() <= MAX_JWT_AGE_MS
-  return isFresh && (await accounts.admits(user)) ? user.accountId : null
+  return isFresh && (await accounts.admits(user))
+    ? { accountId: user.accountId, authenticatedAt: user.issuedAt }
+    : null
 }

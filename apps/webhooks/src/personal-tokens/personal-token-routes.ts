@@ -1,11 +1,11 @@
 import { route, type JsonSchema, type Route } from '@signet/http'
 import { type Caller } from '../bearer/bearer-service.js'
-import { badRequest, notFound } from '../http/v1-dialect.js'
+import { badRequest, notFound } from '../errors/api-errors.js'
 import { type Limits } from '../limits/limits.js'
 import { SCOPE_CONNECT } from '../oauth/scope.js'
-import { ref, responses } from '../v1/v1-docs.js'
+import { ref, responses } from '../api/v1-docs.js'
 import { type accountAuthentication, type Manager } from './account-authentication.js'
-import { type PersonalToken } from './personal-token.js'
+import { type PersonalToken } from '../credentials/personal-token.js'
 import { type PersonalTokenService } from './personal-token-service.js'
 
 type Deps = {
@@ -27,7 +27,7 @@ const createSchema: JsonSchema = {
 
 const docs = { tag: 'Personal tokens', security: ['tokens', 'user'] }
 
-/** `/account/tokens` (webhooks contract D.3). */
+/** `/account/tokens` (docs/specification.md#personal-tokens). */
 export const personalTokenRoutes = ({
   personalTokens,
   accountAuthentication: { manager, owner },
@@ -54,7 +54,7 @@ export const personalTokenRoutes = ({
     async handle({ caller, body, context: { log } }) {
       const name = readName(body.name)
       await limits.personalTokens.consume(caller.accountId)
-      const created = await personalTokens.create(caller.accountId, { name, days: body.expires_in_days }, log)
+      const created = await personalTokens.create(caller, { name, days: body.expires_in_days }, log)
       return { status: 201, body: { ...view(created), token: created.token } }
     },
   }),

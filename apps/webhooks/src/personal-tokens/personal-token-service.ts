@@ -2,8 +2,8 @@ import { type Db } from '@signet/db'
 import { AppError } from '@signet/errors'
 import { type Logger } from '@signet/telemetry'
 import { sha256 } from '../credentials/credential.js'
-import { type Events } from '../events.js'
-import { hintOf, personalToken, type PersonalToken } from './personal-token.js'
+import { type Observer } from '../observers/observer.js'
+import { hintOf, personalToken, type PersonalToken } from '../credentials/personal-token.js'
 import {
   countUsableForUpdate,
   insertPersonalToken,
@@ -11,26 +11,29 @@ import {
   revokePersonalToken,
 } from './personal-token-store.js'
 
+/** The token inherits the age of the sign-in that made it, and ends with it when that is signed out everywhere. */
+export type TokenOwner = { readonly accountId: string; readonly authenticatedAt: Date }
+
 const MAX_USABLE = 20
 const DEFAULT_DAYS = 90
 
-/** Personal API tokens of an account (webhooks contract D). */
+/** Personal API tokens of an account (docs/specification.md#personal-tokens). */
 export class PersonalTokenService {
-  constructor(private readonly deps: { db: Db; events: Events }) {}
+  constructor(private readonly deps: { db: Db; observer: Observer }) {}
 
   /** The new token in plain text, this once. */
   async create(
-    accountId: string,
+    { accountId, authenticatedAt }: TokenOwner,
     { name, days = DEFAULT_DAYS }: { name: string; days?: number | undefined },
     log: Logger,
   ): Promise<PersonalToken & { token: string }> {
     const token = personalToken()
-    const row = { accountId, name, tokenHash: sha256(token), hint: hintOf(token), days }
+    const row = { accountId, authenticatedAt, name, tokenHash: sha256(token), hint: hintOf(token), days }
     const created = await this.deps.db.transaction(async (tx) => {
       if ((await countUsableForUpdate(tx, accountId)) >= MAX_USABLE) throw tooMany()
       return insertPersonalToken(tx, row)
     })
-    this.deps.events.personalTokenCreated({ id: created.id, accountId }, log)
+    this.deps.observer.personalTokenCreated({ id: created.id, accountId }, log)
     return { ...created, token }
   }
 
@@ -41,7 +44,7 @@ export class PersonalTokenService {
   /** False for an unknown, foreign or already revoked token. */
   async revoke(accountId: string, id: string, log: Logger): Promise<boolean> {
     const revoked = await revokePersonalToken(this.deps.db, { accountId, id })
-    if (revoked) this.deps.events.personalTokenRevoked({ id, accountId, reason: 'revoked_by_user' }, log)
+    if (revoked) this.deps.observer.personalTokenRevoked({ id, accountId, reason: 'revoked_by_user' }, log)
     return revoked
   }
 }

@@ -1,6 +1,6 @@
 import { type Queryable, type Tx } from '@signet/db'
-import { IS_IDLE } from './idleness.js'
-import { type PersonalToken, type PersonalTokenStatus } from './personal-token.js'
+import { IS_IDLE } from '../credentials/idleness.js'
+import { type PersonalToken, type PersonalTokenStatus } from '../credentials/personal-token.js'
 
 type PersonalTokenRow = {
   id: string
@@ -30,13 +30,20 @@ export async function countUsableForUpdate(tx: Tx, accountId: string): Promise<n
 
 export async function insertPersonalToken(
   tx: Tx,
-  token: { accountId: string; name: string; tokenHash: Buffer; hint: string; days: number },
+  token: {
+    accountId: string
+    authenticatedAt: Date
+    name: string
+    tokenHash: Buffer
+    hint: string
+    days: number
+  },
 ): Promise<PersonalToken> {
   const { rows } = await tx.query<PersonalTokenRow>(
-    `insert into personal_tokens (account_id, name, token_hash, hint, expires_at)
-     values ($1, $2, $3, $4, now() + make_interval(days => $5))
+    `insert into personal_tokens (account_id, name, token_hash, hint, expires_at, authenticated_at)
+     values ($1, $2, $3, $4, now() + make_interval(days => $5), $6)
   returning ${COLUMNS}`,
-    [token.accountId, token.name, token.tokenHash, token.hint, token.days],
+    [token.accountId, token.name, token.tokenHash, token.hint, token.days, token.authenticatedAt],
   )
   if (!rows[0]) throw new Error('the insert returned no row')
   return toPersonalToken(rows[0])

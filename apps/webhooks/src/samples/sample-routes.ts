@@ -1,15 +1,15 @@
 import { route, type Route } from '@signet/http'
 import { isEventType } from '@signet/webhook-core'
 import { type Caller } from '../bearer/bearer-service.js'
-import { badRequest } from '../http/v1-dialect.js'
-import { numberParameter, textParameter } from '../v1/query.js'
-import { ref, responses } from '../v1/v1-docs.js'
-import { type V1Steps } from '../v1/v1-pipeline.js'
+import { badRequest } from '../errors/api-errors.js'
+import { numberParameter, textParameter } from '../api/query.js'
+import { ref, responses } from '../api/v1-docs.js'
+import { type V1Steps } from '../api/v1-pipeline.js'
 import { type SampleService } from './sample-service.js'
 
 type Deps = { steps: V1Steps; samples: SampleService }
 
-/** `GET /v1/webhook-events/samples` (webhooks contract E.7). */
+/** `GET /v1/webhook-events/samples` (docs/specification.md#samples). */
 export const sampleRoutes = ({ steps, samples }: Deps): Route[] => [
   route<Caller>({
     method: 'get',

@@ -1,22 +1,24 @@
 import { type Db } from '@signet/db'
-import { findRecentBodies, recordingSamples, type EventType } from '@signet/webhook-core'
-import { syntheticSample } from './synthetic-sample.js'
+import { definitionOf, findRecentBodies, sampleEvent, type EventType } from '@signet/webhook-core'
+import { recordingSamples } from './recording-samples.js'
 
 type Deps = { db: Db; now: () => Date }
 
-/** Events to look at (webhooks contract E.7). Nothing here creates a delivery. */
+/** Example events (docs/specification.md#samples). Nothing here creates a delivery. */
 export class SampleService {
   constructor(private readonly deps: Deps) {}
 
-  /** At least one event as JSON text: the account's own if there are any, else its recordings, else an invented one. */
+  /** At least one event as JSON text: the account's own events if there are any, else its recordings, else an invented one. */
   async list(accountId: string, type: EventType, limit: number): Promise<string[]> {
-    const own = type === 'summary.completed' ? await this.#ownSummaries(accountId, limit) : []
-    return own.length > 0 ? own : [JSON.stringify(syntheticSample(type))]
+    const own = await this.#ownEvents(type, accountId, limit)
+    return own.length > 0 ? own : [sampleEvent(type)]
   }
 
-  async #ownSummaries(accountId: string, limit: number): Promise<string[]> {
+  async #ownEvents(type: EventType, accountId: string, limit: number): Promise<string[]> {
     const { db, now } = this.deps
-    const sent = await findRecentBodies(db, accountId, 'summary.completed', limit)
-    return sent.length > 0 ? sent : recordingSamples(db, accountId, limit, now())
+    const definition = definitionOf(type)
+    if (definition.subject !== 'recording') return []
+    const sent = await findRecentBodies(db, accountId, type, limit)
+    return sent.length > 0 ? sent : recordingSamples(db, definition, { accountId, limit, now: now() })
   }
 }

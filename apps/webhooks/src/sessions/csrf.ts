@@ -5,7 +5,7 @@ import { type Session } from './session-store.js'
 /** The forms that change something; each has a token of its own. */
 export type FormName = 'login' | 'factor' | 'challenge' | 'session' | 'decision' | 'logout'
 
-/** The hidden `csrf` field of one form in one authorization of one session (webhooks contract B.9). */
+/** The hidden `csrf` field of one form in one authorization of one session (docs/specification.md#page-protection). */
 export const csrfToken = (session: Session, txn: string, form: FormName): string =>
   mac(session, txn, form).toString('base64url')
 

@@ -1,6 +1,6 @@
 import { type Request } from 'express'
 
-/** The session cookie (webhooks contract B.9). Lax, because the first visit comes from another site. */
+/** The session cookie (docs/specification.md#page-protection). Lax, because the first visit comes from another site. */
 export class SessionCookie {
   readonly #name: string
   readonly #attributes: string

@@ -8,12 +8,13 @@ import {
   savePendingSignIn,
   touchSession,
   type Session,
+  type SignedInAccount,
 } from './session-store.js'
 
 /** A session and, when it is new or has a new id, that id for the cookie. */
 export type OpenSession = Session & { readonly newId?: string }
 
-/** Browser sessions (webhooks contract B.9): the id is only in the cookie, its hash in the table. */
+/** Browser sessions (docs/specification.md#page-protection): the id is only in the cookie, its hash in the table. */
 export class SessionService {
   constructor(
     private readonly db: Db,
@@ -35,7 +36,7 @@ export class SessionService {
   }
 
   /** Puts the account into the session under a new id (session fixation); null when the session is gone. */
-  signIn(session: Session, account: { id: string; email: string }): Promise<OpenSession | null> {
+  signIn(session: Session, account: SignedInAccount): Promise<OpenSession | null> {
     return this.#renew(session, account)
   }
 
@@ -61,7 +62,7 @@ export class SessionService {
     }
   }
 
-  async #renew(session: Session, account: { id: string; email: string } | null): Promise<OpenSession | null> {
+  async #renew(session: Session, account: SignedInAccount | null): Promise<OpenSession | null> {
     const newId = newCredential('sessionId')
     const renewed = await renewSession(this.db, {
       oldHash: session.idHash,

@@ -1,4 +1,5 @@
 import { type Queryable } from '@signet/db'
+import { accountAdmits } from '../credentials/account-access.js'
 import { type SealedSecret } from '@signet/webhook-core'
 
 /** A browser session; without an account until somebody signs in, so that the sign-in form is protected too. */
@@ -8,6 +9,8 @@ export type Session = {
   readonly email: string
   readonly csrfKey: Buffer
   readonly signedInAt: Date | null
+  /** When the identity server vouched for who signed in, by its clock. */
+  readonly authenticatedAt: Date | null
   /** A sign-in that still wants its second factor, sealed. */
   readonly pending: SealedSecret | null
 }
@@ -18,12 +21,15 @@ type SessionRow = {
   email: string | null
   csrf_key: Buffer
   signed_in_at: Date | null
+  authenticated_at: Date | null
   pending_ciphertext: Buffer | null
   pending_key_id: string | null
 }
 
-const COLUMNS = 'id_hash, account_id, email, csrf_key, signed_in_at, pending_ciphertext, pending_key_id'
-const LIVE = `expires_at > now() and last_seen_at > now() - interval '1 hour'`
+const COLUMNS =
+  'id_hash, account_id, email, csrf_key, signed_in_at, authenticated_at, pending_ciphertext, pending_key_id'
+const LIVE = `expires_at > now() and last_seen_at > now() - interval '1 hour'
+  and ${accountAdmits('login_sessions.account_id', 'login_sessions.authenticated_at')}`
 const ABSOLUTE_LIFE = `interval '12 hours'`
 
 export async function touchSession(db: Queryable, idHash: Buffer): Promise<Session | null> {
@@ -42,14 +48,25 @@ export async function insertSession(
     `insert into login_sessions (id_hash, csrf_key, expires_at) values ($1, $2, now() + ${ABSOLUTE_LIFE})`,
     [idHash, csrfKey],
   )
-  return { idHash, accountId: null, email: '', csrfKey, signedInAt: null, pending: null }
+  return {
+    idHash,
+    accountId: null,
+    email: '',
+    csrfKey,
+    signedInAt: null,
+    authenticatedAt: null,
+    pending: null,
+  }
 }
+
+/** Who signed in. `authenticatedAt` is the time in the user JWT. */
+export type SignedInAccount = { id: string; email: string; authenticatedAt: Date }
 
 type Renewal = {
   oldHash: Buffer
   idHash: Buffer
   csrfKey: Buffer
-  account: { id: string; email: string } | null
+  account: SignedInAccount | null
 }
 
 /**
@@ -63,11 +80,11 @@ export async function renewSession(
   const { rows } = await db.query<SessionRow>(
     `update login_sessions
         set id_hash = $2, csrf_key = $3, account_id = $4, email = $5, created_at = now(), last_seen_at = now(),
-            signed_in_at = case when $4::uuid is null then null else now() end,
+            signed_in_at = case when $4::uuid is null then null else now() end, authenticated_at = $6,
             expires_at = now() + ${ABSOLUTE_LIFE}, pending_ciphertext = null, pending_key_id = null
       where id_hash = $1 and ${LIVE}
   returning ${COLUMNS}`,
-    [oldHash, idHash, csrfKey, account?.id ?? null, account?.email ?? null],
+    [oldHash, idHash, csrfKey, account?.id ?? null, account?.email ?? null, account?.authenticatedAt ?? null],
   )
   return rows[0] ? toSession(rows[0]) : null
 }
@@ -80,7 +97,7 @@ export async function savePendingSignIn(
 ): Promise<boolean> {
   const { rowCount } = await db.query(
     `update login_sessions set pending_ciphertext = $2, pending_key_id = $3, account_id = null, email = null,
-            signed_in_at = null
+            signed_in_at = null, authenticated_at = null
       where id_hash = $1 and ${LIVE}`,
     [idHash, ciphertext, keyId],
   )
@@ -93,6 +110,7 @@ const toSession = (row: SessionRow): Session => ({
   email: row.email ?? '',
   csrfKey: row.csrf_key,
   signedInAt: row.signed_in_at,
+  authenticatedAt: row.authenticated_at,
   pending:
     row.pending_ciphertext && row.pending_key_id !== null
       ? { ciphertext: row.pending_ciphertext, keyId: row.pending_key_id }

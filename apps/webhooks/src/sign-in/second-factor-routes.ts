@@ -7,8 +7,8 @@ import { type Limits } from '../limits/limits.js'
 import { Parameters } from '../oauth/parameters.js'
 import { type SessionCookie } from '../sessions/session-cookie.js'
 import { type SessionService } from '../sessions/session-service.js'
-import { type FormGuard } from './form-guard.js'
-import { pageDocs, pageForm, type PageForm } from './page-form.js'
+import { type FormGuard } from '../forms/form-guard.js'
+import { pageDocs, pageForm, type PageForm } from '../forms/page-form.js'
 import { type SecondFactorService } from './second-factor-service.js'
 
 type Deps = {

@@ -1,28 +1,22 @@
 import { type Logger } from '@signet/telemetry'
-import { type Events } from '../events.js'
+import { type Observer } from '../observers/observer.js'
 import { type Factor, type IdentityClient, type IdentitySession } from '../identity/identity-client.js'
+import { type PendingSignIn } from '../identity/pending-sign-in.js'
 import { askIdentity } from '../identity/identity-outage.js'
 import { type IdentityUser, type UserJwtVerifier } from '../identity/user-jwt.js'
 import { type OpenSession, type SessionService } from '../sessions/session-service.js'
 import { type Session } from '../sessions/session-store.js'
 import { limitFailures, type FailureLimit } from './failure-limit.js'
 
-/** A sign-in between password and second factor. `challengeId` is there once a code was sent to a phone. */
-export type PendingSignIn = IdentitySession & {
-  readonly accountId: string
-  readonly factorId: string
-  readonly challengeId: string | null
-}
-
 type Deps = {
   identity: IdentityClient
   users: UserJwtVerifier
   sessions: SessionService
   failures: FailureLimit
-  events: Events
+  observer: Observer
 }
 
-/** The second step of signing in for accounts with a verified factor (auth contract 1.20). */
+/** The second step of signing in, for accounts with a verified factor. */
 export class SecondFactorService {
   constructor(private readonly deps: Deps) {}
 
@@ -35,7 +29,7 @@ export class SecondFactorService {
   ): Promise<boolean> {
     const factor = factors.find(({ type }) => type === 'totp') ?? factors[0]
     if (!factor) return false
-    this.deps.events.login('second_factor', { accountId }, log)
+    this.deps.observer.login('second_factor', { accountId }, log)
     const pending: PendingSignIn = { accessToken, factors, accountId, factorId: factor.id, challengeId: null }
     return this.deps.sessions.keepPending(session, pending)
   }
@@ -56,7 +50,7 @@ export class SecondFactorService {
 
   /** The signed-in session; null for a wrong or late code. */
   async verify(session: Session, code: string, clientIp: string, log: Logger): Promise<OpenSession | null> {
-    const { sessions, failures, events } = this.deps
+    const { sessions, failures, observer } = this.deps
     const pending = this.pending(session)
     const factor = pending?.factors.find(({ id }) => id === pending.factorId)
     if (!pending || !factor) return null
@@ -66,8 +60,10 @@ export class SecondFactorService {
       () => this.#answer(pending, factor, { code, clientIp, log }),
       (found) => found === null,
     )
-    events.login(user ? 'ok' : 'refused', { accountId }, log)
-    return user && sessions.signIn(session, { id: accountId, email: user.email })
+    observer.login(user ? 'ok' : 'refused', { accountId }, log)
+    return (
+      user && sessions.signIn(session, { id: accountId, email: user.email, authenticatedAt: user.issuedAt })
+    )
   }
 
   /** The user of the raised session; null when the code was refused. */
@@ -76,12 +72,12 @@ export class SecondFactorService {
     factor: Factor,
     { code, clientIp, log }: { code: string; clientIp: string; log: Logger },
   ): Promise<IdentityUser | null> {
-    const { identity, users, events } = this.deps
+    const { identity, users, observer } = this.deps
     // An authenticator has nothing to send, so its challenge is made together with the answer.
     const challengeId = pending.challengeId ?? (await this.#challenge(pending, factor, clientIp, log))
     if (challengeId === null) return null
     const answer = { factorId: factor.id, challengeId, code }
-    const raised = await askIdentity(events, log, () =>
+    const raised = await askIdentity(observer, log, () =>
       identity.verifyFactor(pending.accessToken, answer, clientIp),
     )
     const user = raised && (await users.verify(raised.accessToken))
@@ -94,7 +90,7 @@ export class SecondFactorService {
     clientIp: string,
     log: Logger,
   ): Promise<string | null> {
-    const { identity, events } = this.deps
-    return askIdentity(events, log, () => identity.challengeFactor(accessToken, id, clientIp))
+    const { identity, observer } = this.deps
+    return askIdentity(observer, log, () => identity.challengeFactor(accessToken, id, clientIp))
   }
 }

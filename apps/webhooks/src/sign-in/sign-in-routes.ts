@@ -8,9 +8,9 @@ import { type Limits } from '../limits/limits.js'
 import { Parameters } from '../oauth/parameters.js'
 import { type SessionCookie } from '../sessions/session-cookie.js'
 import { type SessionService } from '../sessions/session-service.js'
-import { type FormGuard } from './form-guard.js'
-import { pageDocs, pageForm, type PageForm } from './page-form.js'
-import { type SignInOptions } from './sign-in-options.js'
+import { type FormGuard } from '../forms/form-guard.js'
+import { pageDocs, pageForm, type PageForm } from '../forms/page-form.js'
+import { type SignInOptions } from '../pages/sign-in-options.js'
 import { type SignInService } from './sign-in-service.js'
 
 type SignInDeps = {
@@ -26,7 +26,7 @@ type SignInDeps = {
 // One text for wrong, unknown, unconfirmed and banned: the page must not tell who has an account.
 const REFUSED = 'This did not work. Check the address and the password, and that your address is confirmed.'
 
-/** Signing in and out on the way to consent (webhooks contract B.8). */
+/** Signing in and out on the way to consent (docs/specification.md#sign-in-and-consent). */
 export const signInRoutes = (deps: SignInDeps): Route[] => [
   route<undefined, PageForm>({
     method: 'post',

@@ -1,7 +1,7 @@
 import { type Logger } from '@signet/telemetry'
 import { type AccountService } from '../accounts/account-service.js'
 import { sha256 } from '../credentials/credential.js'
-import { type Events } from '../events.js'
+import { type Observer } from '../observers/observer.js'
 import {
   type IdentityClient,
   type IdentitySession,
@@ -25,12 +25,12 @@ type Deps = {
   sessions: SessionService
   secondFactor: SecondFactorService
   failures: FailureLimit
-  events: Events
+  observer: Observer
 }
 
 const REFUSED: SignInOutcome = { kind: 'refused' }
 
-/** Signs people in through the identity server (webhooks contract B.8). */
+/** Signs people in through the identity server (docs/specification.md#sign-in-and-consent). */
 export class SignInService {
   constructor(private readonly deps: Deps) {}
 
@@ -40,14 +40,14 @@ export class SignInService {
     clientIp: string,
     log: Logger,
   ): Promise<SignInOutcome> {
-    const { identity, failures, events } = this.deps
+    const { identity, failures, observer } = this.deps
     const key = sha256(input.identifier.trim().toLowerCase()).toString('base64url')
     return limitFailures(
       { limit: failures, key },
       async () =>
         this.#admit(
           session,
-          await askIdentity(events, log, () => identity.signInWithPassword(input, clientIp)),
+          await askIdentity(observer, log, () => identity.signInWithPassword(input, clientIp)),
           log,
         ),
       ({ kind }) => kind === 'refused',
@@ -61,11 +61,11 @@ export class SignInService {
     clientIp: string,
     log: Logger,
   ): Promise<SignInOutcome> {
-    const { identity, events } = this.deps
+    const { identity, observer } = this.deps
     if (!(await this.deps.users.verify(accessToken))) return this.#admit(session, null, log)
     return this.#admit(
       session,
-      await askIdentity(events, log, () => identity.findSession(accessToken, clientIp)),
+      await askIdentity(observer, log, () => identity.findSession(accessToken, clientIp)),
       log,
     )
   }
@@ -77,8 +77,8 @@ export class SignInService {
     clientIp: string,
     log: Logger,
   ): Promise<void> {
-    const { identity, events } = this.deps
-    await askIdentity(events, log, () => identity.sendLink({ email, redirectTo, captchaToken }, clientIp))
+    const { identity, observer } = this.deps
+    await askIdentity(observer, log, () => identity.sendLink({ email, redirectTo, captchaToken }, clientIp))
   }
 
   async #admit(
@@ -86,20 +86,20 @@ export class SignInService {
     identitySession: IdentitySession | null,
     log: Logger,
   ): Promise<SignInOutcome> {
-    const { users, accounts, sessions, secondFactor, events } = this.deps
+    const { users, accounts, sessions, secondFactor, observer } = this.deps
     const user = identitySession && (await users.verify(identitySession.accessToken))
     if (!user || !(await accounts.admits(user))) {
-      events.login('refused', {}, log)
+      observer.login('refused', {}, log)
       return REFUSED
     }
-    const { accountId, email } = user
+    const { accountId, email, issuedAt: authenticatedAt } = user
     if (identitySession.factors.length > 0 && !user.secondFactor) {
       return (await secondFactor.begin(session, accountId, identitySession, log))
         ? { kind: 'second_factor' }
         : REFUSED
     }
-    const renewed = await sessions.signIn(session, { id: accountId, email })
-    events.login('ok', { accountId }, log)
+    const renewed = await sessions.signIn(session, { id: accountId, email, authenticatedAt })
+    observer.login('ok', { accountId }, log)
     return renewed ? { kind: 'signed_in', session: renewed } : REFUSED
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll } from '@jest/globals'
 import { type Db } from '@signet/db'
-import { type Resolver } from '@signet/webhook-core'
+import { type Resolver } from '@signet/address-guard'
 import { internalApiDocument, publicApiDocument } from '../../src/api-docs/api-document.js'
 import { internalRoutes, publicRoutes } from '../../src/routes.js'
 import { type WebhooksService } from '../../src/service.js'

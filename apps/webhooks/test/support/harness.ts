@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { migrate } from '@signet/db'
+import { leasePort } from '@signet/local'
 import { createLogger, createRegistry } from '@signet/telemetry'
 import { createTestDatabase, migrationsKey, testRedis, waitFor, type TestDatabase } from '@signet/testkit'
-import { type Resolver } from '@signet/webhook-core'
-import { readConfig } from '../../src/read-config.js'
+import { type Resolver } from '@signet/address-guard'
+import { readConfig } from '../../src/config/read-config.js'
 import { startService } from '../../src/service.js'
 import { JWT_SECRET, startIdentityDouble } from './identity-double.js'
 
@@ -29,7 +30,7 @@ export async function startHarness({ env = {}, basePath = '', databaseUrl, ...po
   const database = databaseUrl === undefined ? await aCopy() : await itself(databaseUrl)
   const identity = await startIdentityDouble()
   const logLines: string[] = []
-  const port = await freePort()
+  const port = await leasePort()
   const origin = `http://127.0.0.1:${port}`
   const config = readConfig({
     WEBHOOKS_BASE_URL: `${origin}${basePath}`,
@@ -97,13 +98,3 @@ const serviceTokens = (callers: Record<string, string[]>) =>
       tokens.map((token) => `${name}:${createHash('sha256').update(token).digest('hex')}`),
     )
     .join()
-
-async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net')
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
-}

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage } from 'node:http'
-import { KeyRing, signJwt, type JwtClaims } from '@signet/jwt'
+import { type JwtClaims } from '@signet/jwt'
 import { listen } from '@signet/http'
+import { hs256Token } from '@signet/testkit'
 import express, { type Express, type Request, type Response } from 'express'
 
 export const JWT_SECRET = 'a test secret that is longer than 32 bytes'
@@ -22,17 +23,17 @@ export type User = {
 export type Asked = { method: string; path: string; headers: IncomingMessage['headers']; body: unknown }
 
 /**
- * The identity server as this service sees it, over a real socket: the password grant, users, factors, admin look-up of the
- * auth contract sections 1.6, 1.13, 1.20 and 1.21. It can be told to be slow, busy or broken.
+ * The identity server as this service sees it, over a real socket: the password grant, users, factors and the
+ * admin API. It can be told to be slow, busy or broken.
  */
 export async function startIdentityDouble() {
   const users: User[] = []
   const asked: Asked[] = []
   let failure: { status: number; hang?: boolean } | null = null
+  let publicJwks: object[] = []
   let captchaToken: string | null = null
   let providerUser: User | null = null
   let external: Record<string, unknown> = { email: true, phone: false, github: true, google: true }
-  const ring = KeyRing.create({ secret: JWT_SECRET })
 
   const claimsOf = (user: User, extra: JwtClaims = {}): JwtClaims => {
     const now = Math.floor(Date.now() / 1000)
@@ -50,7 +51,7 @@ export async function startIdentityDouble() {
       ...extra,
     }
   }
-  const jwtFor = (user: User, extra: JwtClaims = {}) => signJwt(ring, claimsOf(user, extra))
+  const jwtFor = (user: User, extra: JwtClaims = {}) => hs256Token(JWT_SECRET, claimsOf(user, extra))
   const view = (user: User) => ({
     id: user.id,
     aud: 'authenticated',
@@ -128,6 +129,7 @@ export async function startIdentityDouble() {
     if (typeof target !== 'string' || !providerUser) return error(res, 400, 'validation_failed')
     res.redirect(`${target}#${String(new URLSearchParams({ access_token: jwtFor(providerUser) }))}`)
   })
+  app.get('/.well-known/jwks.json', (_req, res) => void res.json({ keys: publicJwks }))
   app.get('/settings', (_req, res) => void res.json({ external }))
   app.get('/admin/users/:id', (req, res) => {
     if (req.get('authorization') !== 'Bearer admin-jwt') return error(res, 401, 'no_authorization')
@@ -171,6 +173,10 @@ export async function startIdentityDouble() {
     /** What `/settings` says of the providers. */
     setExternal(states: Record<string, unknown>) {
       external = states
+    },
+    /** What the double's JWK Set holds. */
+    publishKeys(...jwks: object[]) {
+      publicJwks = jwks
     },
     requireCaptcha(token: string | null) {
       captchaToken = token

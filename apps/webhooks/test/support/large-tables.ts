@@ -18,15 +18,15 @@ const FILL = [
    select 'svcl_' || lpad(n::text, 8, '0'), 'none', array['http://127.0.0.1/'], array['authorization_code'], array['code'],
      'mcp:connect', 'x', now() - case when n % 1000 = 0 then interval '100 days' else interval '1 hour' end
    from generate_series(1, 2000) n`,
-  `insert into login_sessions (id_hash, account_id, csrf_key, created_at, signed_in_at, expires_at)
-   select ${hash('session')}, ${account}, ${hash('csrf')}, now() - interval '1 day', now(), ${expiry('1 day')}
+  `insert into login_sessions (id_hash, account_id, csrf_key, created_at, signed_in_at, authenticated_at, expires_at)
+   select ${hash('session')}, ${account}, ${hash('csrf')}, now() - interval '1 day', now(), now(), ${expiry('1 day')}
    from generate_series(1, 20000) n`,
   `insert into oauth_authorizations (txn_hash, session_hash, client_id, redirect_uri, redirect_uri_sent, scope, code_challenge, created_at, expires_at)
    select ${hash('txn')}, ${hash('session')}, ${client}, 'http://127.0.0.1/', true, 'mcp:connect', repeat('x', 43),
      now() - interval '1 day', ${expiry('1 day')}
    from generate_series(1, 20000) n`,
-  `insert into oauth_grants (id, account_id, client_id, scope, created_at, revoked_at, revoke_reason)
-   select ${grant}, ${account}, ${client}, 'mcp:connect', now() - interval '1 day',
+  `insert into oauth_grants (id, account_id, client_id, scope, created_at, authenticated_at, revoked_at, revoke_reason)
+   select ${grant}, ${account}, ${client}, 'mcp:connect', now() - interval '1 day', now(),
      case when n % 1000 = 0 then now() - interval '40 days' end, case when n % 1000 = 0 then 'x' end
    from generate_series(1, 20000) n`,
   `insert into oauth_codes (code_hash, grant_id, client_id, redirect_uri, redirect_uri_sent, code_challenge, created_at, expires_at, used_at)
@@ -39,12 +39,13 @@ const FILL = [
   `insert into oauth_refresh_tokens (token_hash, grant_id, scope, created_at, expires_at)
    select ${hash('refresh')}, ${grant}, 'mcp:connect', now() - interval '1 day', ${expiry('90 days')}
    from generate_series(1, 20000) n`,
-  `insert into personal_tokens (account_id, name, token_hash, hint, created_at, expires_at, last_used_at)
-   select ${account}, 'x', ${hash('personal')}, 'x', now() - interval '100 days', now() + interval '100 days',
+  `insert into personal_tokens (account_id, name, token_hash, hint, created_at, authenticated_at, expires_at, last_used_at)
+   select ${account}, 'x', ${hash('personal')}, 'x', now() - interval '100 days', now(), now() + interval '100 days',
      case when n % 1000 <> 0 then now() end
    from generate_series(1, 20000) n`,
-  `insert into account_cutoffs (account_id, revoked_at)
-   select md5('account' || n)::uuid, now() - case when n % 1000 = 0 then interval '40 days' else interval '1 hour' end
+  `insert into account_states (account_id, signed_out_at, deleted_at)
+   select md5('state' || n)::uuid, now() - case when n % 1000 = 0 then interval '40 days' else interval '1 hour' end,
+     case when n % 1000 = 1 then now() end
    from generate_series(1, 20000) n`,
   'vacuum analyze',
 ]

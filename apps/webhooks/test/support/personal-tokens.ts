@@ -7,7 +7,7 @@ type Listed = { items: { id: string; status: string }[] }
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-/** The requests about personal tokens (contract D.3), spelled out so that a test can change any part. */
+/** Requests about personal tokens, spelled out so that a test can change any part. */
 export function personalTokens(harness: Harness, oauth: OAuthTester) {
   const jwt = (user: User, ageSeconds = 0) =>
     harness.identity.jwtFor(user, { iat: Math.floor(Date.now() / 1000) - ageSeconds })

@@ -2,7 +2,15 @@ import { type IncomingMessage, type ServerResponse } from 'node:http'
 
 /** How the receiver treats one request. */
 export type Answer =
-  | { kind: 'reply'; status: number; headers?: Record<string, string>; body?: string; delayMs?: number }
+  | {
+      kind: 'reply'
+      status: number
+      headers?: Record<string, string>
+      body?: string
+      delayMs?: number
+      /** Replies when this resolves, so that a test decides what happens first. */
+      after?: Promise<unknown>
+    }
   /** Takes the request and never says a word. */
   | { kind: 'hang' }
   /** Sends a complete head and then a byte of body now and then, for ever. */
@@ -32,7 +40,8 @@ export function act(answer: Answer, request: IncomingMessage, response: ServerRe
       const send = (): void => {
         response.writeHead(answer.status, answer.headers).end(answer.body)
       }
-      if (answer.delayMs) untilClosed(request, setTimeout(send, answer.delayMs))
+      if (answer.after) void answer.after.then(send)
+      else if (answer.delayMs) untilClosed(request, setTimeout(send, answer.delayMs))
       else send()
       return
     }

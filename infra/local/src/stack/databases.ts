@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import { createDatabase, removePostgresData, startPostgres } from '../postgres.js'
 import { startRedis } from '../redis.js'
-import { nextFreePort } from '../ports.js'
+import { leaseNextPort } from '../ports.js'
 import { DATABASES } from './environment.js'
 import { type Part } from './part.js'
 
@@ -28,7 +28,7 @@ export async function providePostgres(folder: string): Promise<Store> {
   }
   const dataDir = join(folder, 'postgres')
   const logFile = join(folder, 'logs', 'postgres.log')
-  const server = await startPostgres({ dataDir, logFile, port: await nextFreePort(POSTGRES_PORT) })
+  const server = await startPostgres({ dataDir, logFile, port: await leaseNextPort(POSTGRES_PORT) })
   return {
     name: 'PostgreSQL',
     url: server.url('postgres'),
@@ -45,7 +45,7 @@ export async function provideRedis(folder: string): Promise<Store> {
     await expectAnswer('REDIS_URL', () => askRedis(given))
     return { name: 'Redis', url: given, description: 'Redis of REDIS_URL' }
   }
-  const port = await nextFreePort(REDIS_PORT)
+  const port = await leaseNextPort(REDIS_PORT)
   const server = await startRedis({ dir: join(folder, 'redis'), appendOnly: true, port })
   return {
     name: 'Redis',

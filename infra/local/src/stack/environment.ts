@@ -45,6 +45,8 @@ export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName
       AUTH_API_HOST: HOST,
       PORT: portOf(input.authUrl),
       AUTH_API_EXTERNAL_URL: input.authUrl,
+      // Nothing stands in front that would have to look elsewhere first.
+      AUTH_API_DRAIN_DURATION: '0',
       AUTH_SITE_URL: input.siteUrl,
       AUTH_URI_ALLOW_LIST: `${input.webhooksUrl}/oauth/callback*`,
       AUTH_DB_DRIVER: 'postgres',
@@ -56,6 +58,8 @@ export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName
       AUTH_SMTP_SENDER_NAME: 'Signet',
       AUTH_RATE_LIMIT_EMAIL_SENT: PLENTY,
       AUTH_UI_ENABLED: 'true',
+      AUTH_EVENTS_URL: `${input.internalUrl}/internal/v1/account-events`,
+      AUTH_EVENTS_SECRET: secrets.eventsSecret,
     },
     webhooks: {
       ...shared,
@@ -63,8 +67,8 @@ export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName
       WEBHOOKS_PORT: portOf(input.webhooksUrl),
       WEBHOOKS_INTERNAL_PORT: portOf(input.internalUrl),
       WEBHOOKS_IDENTITY_URL: input.authUrl,
-      WEBHOOKS_IDENTITY_JWT_SECRET: secrets.jwtSecret,
       WEBHOOKS_IDENTITY_JWT_AUD: 'authenticated',
+      WEBHOOKS_IDENTITY_EVENTS_SECRETS: secrets.eventsSecret,
       WEBHOOKS_RATE_LIMIT_REGISTER: PLENTY,
       WEBHOOKS_INTERNAL_TOKENS: `recorder:${sha256Hex(secrets.internalToken)}`,
     },

@@ -1,4 +1,4 @@
-import { nextFreePort } from '../ports.js'
+import { leaseNextPort } from '../ports.js'
 
 /** Where things are unless somebody else is there already. */
 const WANTED = {
@@ -22,7 +22,7 @@ export async function choosePorts(): Promise<{ ports: Ports; moved: string[] }> 
     const wanted = WANTED[name]
     // A port that has to move must not take the usual place of another one, or one taken port would move them all.
     const avoid = new Set([...taken, ...Object.values(WANTED).filter((other) => other !== wanted)])
-    const port = await nextFreePort(wanted, avoid)
+    const port = await leaseNextPort(wanted, avoid)
     taken.add(port)
     ports[name] = port
     if (port !== wanted) moved.push(`port ${wanted} (${name}) is taken; using ${port}`)

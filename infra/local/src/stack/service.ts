@@ -31,12 +31,15 @@ export function startService({ name, root, env, logFile, args = [] }: ServiceOpt
   })
 }
 
-/** Waits until the service answers 200 there. When it ends instead, the error carries its last words. */
+/**
+ * Waits until the service says in its log that it listens there, so that what answers is what we started, and until it
+ * answers 200. When it ends instead, the error carries the end of its log.
+ */
 export async function untilHealthy(service: Guarded, url: string, log: LogMark): Promise<void> {
   await waitUntil(
     async () => {
       if (!service.running) throw new Error(`it ended while starting:\n${log.read()}`)
-      return (await answersOk(url)) || undefined
+      return (log.saysPort(new URL(url).port) && (await answersOk(url))) || undefined
     },
     { timeoutMs: READY_TIMEOUT_MS, describe: `answer from ${url}`, seen: () => `it said:\n${log.read()}` },
   )
@@ -60,8 +63,17 @@ export class LogMark {
     this.#start = statSync(file, { throwIfNoEntry: false })?.size ?? 0
   }
 
+  /** The last lines. */
   read(): string {
-    const lines = readFileSync(this.file).subarray(this.#start).toString('utf8').trimEnd().split('\n')
-    return lines.slice(-LOG_TAIL_LINES).join('\n')
+    return this.#text().trimEnd().split('\n').slice(-LOG_TAIL_LINES).join('\n')
+  }
+
+  /** Whether a JSON line names this port, as services do once they listen. */
+  saysPort(port: string): boolean {
+    return new RegExp(`"port":${port}\\b`).test(this.#text())
+  }
+
+  #text(): string {
+    return readFileSync(this.file).subarray(this.#start).toString('utf8')
   }
 }

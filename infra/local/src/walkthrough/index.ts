@@ -2,6 +2,7 @@ import { bold, cyan, green, red, say, seconds } from '../terminal.js'
 import { connectApplication } from './connect.js'
 import { ping } from './ping.js'
 import { retry } from './retry.js'
+import { signOutEverywhere } from './sign-out.js'
 import { signUp } from './sign-up.js'
 import { subscribe } from './subscribe.js'
 import { summaries } from './summaries.js'
@@ -40,7 +41,8 @@ export async function walkThrough(world: World): Promise<WalkthroughResult> {
   await step('f', 'The receiver stumbles, and the event comes again', () =>
     retry(world, person, connection, subscription, summed),
   )
-  say(`\n  ${green(`All six steps passed in ${seconds(performance.now() - startedAt)}.`)}`)
+  await step('g', 'Somebody signs out everywhere', () => signOutEverywhere(world, name.replace('ana', 'ben')))
+  say(`\n  ${green(`All seven steps passed in ${seconds(performance.now() - startedAt)}.`)}`)
   return { person, connection }
 }
 

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { freePort } from '../ports.js'
+import { leasePort } from '../ports.js'
 import { StepFailed, walkThrough, type World } from './index.js'
 import { readRecording } from './recording.js'
 
@@ -53,7 +53,7 @@ describe('the recordings that are shipped', () => {
 })
 
 it('the walk-through names the step that failed', async () => {
-  const nowhere = `http://127.0.0.1:${await freePort()}`
+  const nowhere = `http://127.0.0.1:${await leasePort()}`
   const failure: unknown = await walkThrough({ ...world, authUrl: nowhere }).catch((error: unknown) => error)
   expect(failure).toBeInstanceOf(StepFailed)
   expect((failure as StepFailed).message).toBe(

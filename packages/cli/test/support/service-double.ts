@@ -22,7 +22,7 @@ export type ServiceDouble = DoubleServer & {
   addHook: (url: string, events: string[]) => Hook
   /** Makes a personal token outside of any sign-in. */
   issueToken: (name?: string) => CreatedToken
-  /** Sends an event to a hook, signed as the contract says. */
+  /** Sends a signed event to a webhook. */
   deliver: (hook: Hook, event: unknown, change?: Record<string, string>) => Promise<number>
 }
 
@@ -30,7 +30,7 @@ const unauthorized: Answer = error(401, 'unauthorized', 'The access token is inv
 const notFound: Answer = error(404, 'not_found', 'Not found')
 
 /**
- * Stands for the webhooks service: speaks the contract's forms over a socket, keeps no rule the tool does not depend on.
+ * Stands in for the webhooks service over a real socket. Implements only the rules that the tool depends on.
  * `managers` are the bearers that may manage tokens besides OAuth access tokens, i.e. user JWTs.
  */
 export async function startServiceDouble(managers: Set<string>): Promise<ServiceDouble> {
@@ -173,7 +173,7 @@ export async function startServiceDouble(managers: Set<string>): Promise<Service
       return { body: { ok: true } }
     }
     const change = JSON.parse(body) as { url?: string; events?: string[] }
-    // The trap of the contract: what is left out is cleared.
+    // PATCH clears what is omitted.
     Object.assign(hook, { url: change.url ?? hook.url, events: change.events ?? [] })
     return { body: { item: visible(hook) } }
   }

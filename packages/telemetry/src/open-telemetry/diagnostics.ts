@@ -5,7 +5,7 @@ import { type Logger } from '../logger.js'
 const REPEAT_AFTER_MS = 60_000
 
 /**
- * Sends what the SDK has to say to the process log: with `debug` all of it, else its failures, one kind at most once a
+ * Forwards messages of the SDK to the process log: all of them with `debug`, otherwise only failures, each kind at most once a
  * minute, because a collector that is down fails every few seconds.
  */
 export function useDiagnostics(log: Logger, debug: boolean): void {
@@ -30,7 +30,7 @@ function throttle(): (key: string) => boolean {
   return (key) => {
     const now = performance.now()
     if (now - (last.get(key) ?? -Infinity) < REPEAT_AFTER_MS) return false
-    // The texts carry counts, so their number is bounded here and not by the SDK.
+    // The messages contain counts, so the number of kinds has to be bounded here.
     if (last.size > 100) last.clear()
     last.set(key, now)
     return true

@@ -1,9 +1,9 @@
 import { type Logger } from '../logger.js'
 
-/** Well below the ten seconds that a process has for its stop. */
+/** Well below the ten seconds that a process has to stop. */
 const FLUSH_LIMIT_MS = 3000
 
-/** Waits for the last export, but not long: a collector that is down must not hold a deploy. */
+/** Waits briefly for the last export: a collector that is down must not block a deploy. */
 export async function endWithin(shutdown: Promise<void>, log: Logger): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<void>((resolve) => {

@@ -2,7 +2,7 @@ import { type PushMetricExporter } from '@opentelemetry/sdk-metrics'
 import { type SpanExporter } from '@opentelemetry/sdk-trace'
 import { type OtlpOptions } from '../otlp-options.js'
 
-// Each protocol is loaded only where it is used: gRPC alone is several megabytes of memory.
+// Each protocol is loaded only when used: gRPC alone takes several megabytes of memory.
 
 export async function spanExporter(options: OtlpOptions): Promise<SpanExporter> {
   if (options.protocol === 'grpc') {

@@ -17,7 +17,7 @@ type Sample = { value: number; labels: Labels; metricName?: string }
 type Metric = { name: string; help: string; type: string | number; values: Sample[] }
 type Period = { startTime: HrTime; endTime: HrTime }
 
-/** Reads a Prometheus registry for OpenTelemetry, so that both exporters show the same counters. */
+/** Reads a Prometheus registry for OpenTelemetry, so that both exporters report the same metrics. */
 export class RegistryProducer implements MetricProducer {
   readonly #startTime = timeInputToHrTime(performance.timeOrigin)
 
@@ -53,7 +53,7 @@ function convert(metric: Metric, period: Period): MetricData {
     : { ...common, dataPointType: DataPointType.GAUGE, dataPoints }
 }
 
-/** One series of a histogram is many samples: `le` buckets that each include the smaller ones, a sum and a count. */
+/** A histogram series consists of several samples: cumulative `le` buckets, a sum and a count. */
 function histograms({ name, values }: Metric, period: Period): DataPoint<Histogram>[] {
   const series = new Map<
     string,

@@ -3,6 +3,6 @@ import { defaultResource, resourceFromAttributes, type Resource } from '@opentel
 
 export type ResourceAttributes = Readonly<Record<string, string>>
 
-/** What every span and metric says about the process; `attributes` win over what is found by itself. */
+/** Describes the process in every span and metric. `attributes` override what is detected. */
 export const resourceOf = (attributes: ResourceAttributes): Resource =>
   defaultResource().merge(resourceFromAttributes({ 'service.instance.id': randomUUID(), ...attributes }))

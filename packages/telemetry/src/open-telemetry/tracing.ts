@@ -30,13 +30,13 @@ export type TracingOptions = {
   exporter: OtlpOptions
   resource: ResourceAttributes
   sampler: { name: SamplerName; ratio: number }
-  /** Longest time that a span waits for others before it is sent. */
+  /** Longest time a span waits for others before it is sent. */
   delayMs: number
   debug: boolean
   log: Logger
 }
 
-/** Spans over OTLP. They are sent in the background, and dropped where the collector cannot keep up. */
+/** Sends spans over OTLP in the background, and drops them if the collector cannot keep up. */
 export async function startTracing(options: TracingOptions): Promise<Tracing> {
   const { exporter, resource, sampler, delayMs, debug, log } = options
   useDiagnostics(log, debug)
@@ -54,7 +54,7 @@ export async function startTracing(options: TracingOptions): Promise<Tracing> {
 const KINDS: Record<SpanKind, Kind> = { server: Kind.SERVER, client: Kind.CLIENT, internal: Kind.INTERNAL }
 
 class OpenTelemetryTracing implements Tracing {
-  // Not the library's global one: two services in one process keep their traces apart.
+  // Not the library's global provider: two services in one process keep their traces apart.
   readonly #contexts = new AsyncLocalStorage<Context>()
 
   constructor(
@@ -110,7 +110,7 @@ function continued(traceparent: string | undefined): Context | undefined {
   return remote ? trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true }) : undefined
 }
 
-/** A code such as `57014` or `email_exists` where there is one, else the class: never the message. */
+/** A code such as `57014` or `email_exists` if there is one, otherwise the class. Never the message. */
 function typeOf(error: unknown): string {
   const { code } = (error ?? {}) as { code?: unknown }
   if (typeof code === 'string' && /^\w{1,64}$/.test(code)) return code

@@ -2,23 +2,23 @@ import { Queue, type DefaultJobOptions } from 'bullmq'
 import { type Cluster, type Redis } from 'ioredis'
 import { type DeliveryId, type EndpointId, type EventId } from '../ids.js'
 
-/** Jobs carry ids only: no body, url, secret or token ever enters Redis (contract F.1). */
+/** Jobs contain only ids: no body, URL, secret or token is ever stored in Redis. */
 export type EventJob = { eventId: EventId }
-/** The endpoint is named so that a worker can tell whether it has a place for the attempt without asking the database. */
+/** Includes the endpoint so that a worker can ask for a permit without reading the database. */
 export type DeliveryJob = { deliveryId: DeliveryId; endpointId: EndpointId }
 
-/** `events`: build the body and make the deliveries. `deliveries`: one attempt each. */
+/** `events`: build the body, create the deliveries and make their first attempts. `deliveries`: one later attempt each. */
 export const queueNames = { events: 'events', deliveries: 'deliveries' } as const
 
-/** With a hash tag, so that all keys of a queue lie in one slot of a Redis Cluster. */
+/** The hash tag keeps all keys of a queue in one slot of a Redis Cluster. */
 export const DEFAULT_QUEUE_PREFIX = '{webhooks}'
 
-/** Names the backoff that the dispatcher's workers implement: it reads the delay from the error of the attempt. */
+/** Name of the backoff strategy that the dispatcher's workers implement. It takes the delay from the attempt's error. */
 export const DELIVERY_BACKOFF = 'delivery'
 
 /**
- * Deterministic, so that adding a job twice is harmless. A job id may not contain `:` nor be all digits. The two queues
- * must not keep finished jobs: an id that still exists, even as failed, silently swallows the next add.
+ * Deterministic, so that adding a job twice is harmless. A job id must not contain `:` or consist only of digits. The queues
+ * must not keep finished jobs: BullMQ silently ignores a job whose id still exists, even if it failed.
  */
 export const eventJobId = (id: EventId): string => id
 export const deliveryJobId = (id: DeliveryId): string => `dlv_${id}`
@@ -26,7 +26,7 @@ export const deliveryJobId = (id: DeliveryId): string => `dlv_${id}`
 const jobOptions: DefaultJobOptions = {
   removeOnComplete: true,
   removeOnFail: true,
-  // The table counts the attempts that matter; a job ends when its row does. Failures of our own back off without limit.
+  // The table counts attempts, and a job ends when its row does. Failures on our side are retried without limit.
   attempts: 2 ** 31 - 1,
   backoff: { type: DELIVERY_BACKOFF },
 }
@@ -34,7 +34,7 @@ const jobOptions: DefaultJobOptions = {
 export type QueueSettings = { connection: Redis | Cluster; prefix?: string }
 export type DueDelivery = { id: DeliveryId; endpointId: EndpointId; delayMs?: number }
 
-/** The two queues. Redis is only the schedule: whatever is lost here is found again by the sweeper. */
+/** The two queues. Redis is only the schedule: the sweeper recovers whatever it loses. */
 export class WebhookQueues {
   readonly events: Queue<EventJob, void, typeof queueNames.events>
   readonly deliveries: Queue<DeliveryJob, void, typeof queueNames.deliveries>
@@ -46,12 +46,12 @@ export class WebhookQueues {
     this.#connection = connection
     this.events = new Queue(queueNames.events, options)
     this.deliveries = new Queue(queueNames.deliveries, options)
-    // The maker of the connection hears of its errors; without a listener here BullMQ prints them.
+    // The owner of the connection handles its errors. Without a listener BullMQ prints them.
     this.events.on('error', () => undefined)
     this.deliveries.on('error', () => undefined)
   }
 
-  /** Announces committed events. Rejects when Redis is away; the row is enough, so callers may ignore that. */
+  /** Publishes committed events. Rejects if Redis is unavailable; the row is enough, so callers may ignore that. */
   async addEvents(ids: readonly EventId[]): Promise<void> {
     if (ids.length === 0) return
     this.#requireRedis()
@@ -64,7 +64,7 @@ export class WebhookQueues {
     )
   }
 
-  /** Schedules attempts, at once or after `delayMs`. Rejects when Redis is away. */
+  /** Schedules attempts, at once or after `delayMs`. Rejects if Redis is unavailable. */
   async addDeliveries(due: readonly DueDelivery[]): Promise<void> {
     if (due.length === 0) return
     this.#requireRedis()
@@ -77,7 +77,7 @@ export class WebhookQueues {
     )
   }
 
-  /** Lets no worker take a job, or lets them again. Rejects when Redis is away. */
+  /** Pauses or resumes all workers. Rejects if Redis is unavailable. */
   async setPaused(paused: boolean): Promise<void> {
     this.#requireRedis()
     for (const queue of [this.events, this.deliveries]) {
@@ -90,12 +90,12 @@ export class WebhookQueues {
     return this.#connection.status === 'ready'
   }
 
-  /** BullMQ would wait for the first connection as long as it takes. */
+  /** BullMQ would wait for the first connection without limit. */
   #requireRedis(): void {
     if (!this.isConnected) throw new Error('Redis is not connected')
   }
 
-  /** Closes the queues, not the connection, which its maker closes. */
+  /** Closes the queues, but not the connection, which belongs to the caller. */
   async close(): Promise<void> {
     await Promise.all([this.events.close(), this.deliveries.close()])
   }

@@ -2,23 +2,23 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis'
 
 export type RedisSettings = {
   /**
-   * `redis://` or `rediss://`. With sentinels its host is the name of the master group; with cluster nodes it gives only
-   * credentials and TLS.
+   * `redis://` or `rediss://`. With sentinels, the host is the name of the master group. With cluster nodes, only
+   * credentials and TLS are used.
    */
   url: string
-  /** `host:port` of each sentinel; empty or left out for none. */
+  /** `host:port` of each sentinel. */
   sentinels?: readonly string[]
-  /** `host:port` of some nodes of a cluster; the others are discovered. */
+  /** `host:port` of some nodes of a cluster. The others are discovered. */
   clusterNodes?: readonly string[]
 }
 
 /**
- * `worker`: waits for Redis as long as it takes, as BullMQ's blocking reads need. `producer`: fails within two seconds, so
- * that an API call does not hang on a schedule that the sweeper makes up for.
+ * `worker` waits for Redis without limit, as BullMQ's blocking reads require. `producer` fails within two seconds: an API call
+ * must not hang when the sweeper can catch up later.
  */
 export type RedisRole = 'worker' | 'producer'
 
-/** One connection to a standalone server, through sentinels, or to a cluster, as the settings say (contract G.3). */
+/** Connects to a standalone server, through sentinels, or to a cluster, depending on the settings. */
 export function connectRedis(settings: RedisSettings, role: RedisRole): Redis | Cluster {
   const { clusterNodes = [] } = settings
   if (clusterNodes.length === 0) return new Redis(redisOptions(settings, role))
@@ -30,7 +30,7 @@ export function connectRedis(settings: RedisSettings, role: RedisRole): Redis | 
   })
 }
 
-/** What ioredis is told for one server or sentinels; apart, so that it can be looked at without connecting. */
+/** ioredis options for one server or sentinels. Exported so that tests can check them without connecting. */
 export function redisOptions({ url: text, sentinels = [] }: RedisSettings, role: RedisRole): RedisOptions {
   const url = new URL(text)
   return {
@@ -44,11 +44,11 @@ export function redisOptions({ url: text, sentinels = [] }: RedisSettings, role:
 }
 
 /**
- * A connection that has waited so long for an answer is given up: a server whose machine is gone without a word would
- * otherwise hold it for a quarter of an hour, until TCP notices. BullMQ's blocking reads end after 10 s by themselves, and a
- * producer's commands have failed by then, each by itself, which alone does not end their connection.
+ * Closes Redis connections that stop responding. Otherwise a crashed machine would go unnoticed until TCP gives up, about a
+ * quarter of an hour later. BullMQ's blocking reads end after 10 s on their own. A producer's commands time out earlier, but
+ * that does not close their connection.
  */
-const SILENCE_MS = { worker: 30_000, producer: 5_000 }
+const SOCKET_TIMEOUT_MS = { worker: 30_000, producer: 5_000 }
 
 const reconnectDelayMs = (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 6), 2000)
 
@@ -56,13 +56,13 @@ function sharedOptions(url: URL, role: RedisRole) {
   if (url.protocol !== 'redis:' && url.protocol !== 'rediss:') {
     throw new RangeError('the Redis URL must start with redis:// or rediss://')
   }
-  const patience =
+  const waiting =
     role === 'worker'
       ? { maxRetriesPerRequest: null, enableAutoPipelining: true }
       : { maxRetriesPerRequest: 1, connectTimeout: 2000, commandTimeout: 2000, disconnectTimeout: 200 }
   return {
-    ...patience,
-    socketTimeout: SILENCE_MS[role],
+    ...waiting,
+    socketTimeout: SOCKET_TIMEOUT_MS[role],
     username: decodeURIComponent(url.username) || undefined,
     password: decodeURIComponent(url.password) || undefined,
     db: Number(url.pathname.slice(1) || 0),

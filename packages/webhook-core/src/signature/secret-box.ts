@@ -6,22 +6,22 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const KEY_ENTRY = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/]{43}=)$/
 
-/** A ciphertext (nonce, tag, encrypted bytes) and the id of the key that made it. */
+/** A ciphertext (nonce, tag, encrypted bytes) and the id of its key. */
 export type SealedSecret = { keyId: string; ciphertext: Buffer }
 
-/** The key setting cannot be used. The message names the entry by position and never shows it. */
+/** The key setting is invalid. The message gives the position of the entry, never its value. */
 export class SecretKeysError extends Error {
   override name = 'SecretKeysError'
 }
 
-/** A stored secret cannot be opened: its key is gone, or it belongs to another row, or it was changed. */
+/** A stored secret cannot be decrypted: its key is missing, it belongs to another row, or it was modified. */
 export class SecretUnreadableError extends Error {
   override name = 'SecretUnreadableError'
 }
 
 /**
- * AES-256-GCM for secrets that must be recoverable. The first key seals, all of them open, so keys rotate by putting a
- * new one in front. `context` is authenticated and not stored: a ciphertext copied to another row does not open there.
+ * AES-256-GCM for secrets that must be recoverable. The first key encrypts and all keys decrypt, so keys are rotated by
+ * prepending a new one. `context` is authenticated but not stored: a ciphertext copied to another row does not decrypt there.
  */
 export class SecretBox {
   readonly #keys: ReadonlyMap<string, KeyObject>
@@ -32,7 +32,7 @@ export class SecretBox {
     this.#sealingKeyId = sealingKeyId
   }
 
-  /** Reads a comma-separated list of `keyid:base64(32 bytes)` (contract G.3, `WEBHOOKS_SECRET_KEYS`). */
+  /** Parses `WEBHOOKS_SECRET_KEYS`: a comma-separated list of `keyid:base64(32 bytes)`. */
   static parse(list: string): SecretBox {
     const keys = new Map<string, KeyObject>()
     for (const [index, entry] of list.split(',').entries()) {
@@ -51,7 +51,7 @@ export class SecretBox {
     return new SecretBox(keys, first)
   }
 
-  /** The key that seals now; rows with another one can be sealed again. */
+  /** The key that encrypts now. Rows with another key can be re-encrypted. */
   get sealingKeyId(): string {
     return this.#sealingKeyId
   }
@@ -87,6 +87,6 @@ export class SecretBox {
   }
 }
 
-/** The context of an endpoint's signing secret: it opens for this endpoint of this account only. */
+/** The context of an endpoint's signing secret: it only decrypts for this endpoint of this account. */
 export const endpointSecretContext = (endpoint: { id: string; accountId: string }): string =>
   `webhook-endpoint-secret:${endpoint.accountId}:${endpoint.id}`

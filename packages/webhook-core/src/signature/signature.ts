@@ -2,18 +2,18 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { type DeliveryId } from '../ids.js'
 
 export type SignedContent = {
-  /** The whole subscription secret, `whsec_` included: its UTF-8 bytes are the key (contract F.6). */
+  /** The whole signing secret including `whsec_`. Its UTF-8 bytes are the key (apps/webhooks/docs/specification.md#signature). */
   secret: string
   /** Unix seconds, as sent in X-Service-Timestamp. */
   timestamp: number
-  /** Exactly the bytes of the request body. */
+  /** The exact bytes of the request body. */
   body: Uint8Array | string
 }
 
-/** A fresh signing secret: `whsec_` and 43 base64url characters, 256 bits. Shown once, stored sealed. */
+/** A new signing secret: `whsec_` and 43 base64url characters, 256 bits. Shown once and stored encrypted. */
 export const newSigningSecret = (): string => `whsec_${randomBytes(32).toString('base64url')}`
 
-/** The value of X-Service-Signature: `sha256=` and the hex HMAC of timestamp, dot and body (contract A17). */
+/** The value of X-Service-Signature: `sha256=` and the hex HMAC of timestamp, dot and body. */
 export function sign({ secret, timestamp, body }: SignedContent): string {
   if (!Number.isSafeInteger(timestamp) || timestamp < 0)
     throw new RangeError('timestamp must be whole seconds')
@@ -28,7 +28,7 @@ export type DeliveryHeaders = {
   'x-service-signature': string
 }
 
-/** The documented headers of one attempt (contract A21). Each attempt has a timestamp and signature of its own. */
+/** The headers of one attempt (apps/webhooks/docs/specification.md#delivery-headers). Each attempt has its own timestamp and signature. */
 export function deliveryHeaders(
   content: SignedContent & { eventType: string; deliveryId: DeliveryId },
 ): DeliveryHeaders {

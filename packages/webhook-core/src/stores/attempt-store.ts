@@ -1,11 +1,16 @@
 import { type Queryable } from '@signet/db'
-import { countsAgainstEndpoint, type ErrorWord } from '../delivery/error-words.js'
-import { type Outcome } from '../delivery/outcome.js'
+import { countsAgainstEndpoint, type FailureReason } from '../delivery/failure-reasons.js'
 import { type DeliveryId, type EndpointId } from '../ids.js'
 import { type DeliveryStatus } from './delivery-store.js'
 
-/** So many failed attempts in a row disable an endpoint (contract A25). */
+/** Consecutive failed attempts that disable an endpoint. */
 export const FAILURES_TO_DISABLE = 20
+
+/** What an attempt means for its delivery. `error` is the new `last_error`. */
+export type Outcome =
+  | { kind: 'delivered' }
+  | { kind: 'retry'; error: FailureReason; delayMs: number }
+  | { kind: 'over'; error: FailureReason }
 
 export type AttemptResult = {
   deliveryId: DeliveryId
@@ -13,18 +18,18 @@ export type AttemptResult = {
   /** 1 for the first attempt: `AttemptPlan.attempts` plus one. */
   number: number
   outcome: Outcome
-  /** The url version that was tried; a failure of an older one does not count against the endpoint. */
+  /** Version of the URL that was tried. A failure of an older version does not count against the endpoint. */
   urlVersion: number
   startedAt: Date
   finishedAt: Date
-  /** Left out when no answer came. */
+  /** Undefined if there was no response. */
   httpStatus?: number
 }
 
 export type RecordedAttempt = {
   deliveryId: DeliveryId
   status: DeliveryStatus
-  /** When to try again; null when the delivery has ended. */
+  /** When to retry; null when the delivery has ended. */
   nextAttemptAt: Date | null
   lastError: string
   attempts: number
@@ -32,17 +37,17 @@ export type RecordedAttempt = {
   disabledEndpoint: boolean
 }
 
-// How it reads: lock the endpoints, then the deliveries, each by ascending id (every other writer keeps that order); judge
-// the results one after the other, in the order given, as if each had come alone; write. One statement, because a process
-// that freezes between two would hold the locks of a busy endpoint for as long as it sleeps.
+// Locks the endpoints, then the deliveries, each by ascending id (every other writer keeps that order). Evaluates the
+// results one after the other in the given order, as if each had arrived alone, and writes. It is one statement because a
+// process that froze between two would keep a busy endpoint locked.
 //
-// cancelled begins with a condition that names no row, so a batch that disables nobody, which is nearly every one, does not
-// look at the pending deliveries at all.
+// cancelled starts with a condition that depends on no row: a batch that disables no endpoint, which is nearly every batch,
+// never looks at pending deliveries.
 //
-// strike: this failure counts toward the 20. A success starts a new streak. reported: after a lost job
-// lock two workers may report the same attempt; only the first moves the schedule and the count.
+// strike: this failure counts toward disabling the endpoint. A success starts a new streak. reported: after a lost job lock
+// two workers may report the same attempt; only the first changes the schedule and the count.
 //
-// Named, so that each connection parses and plans it once.
+// Named, so that each connection parses and plans it only once.
 const RECORD = {
   name: 'record-attempts',
   text: `
@@ -65,7 +70,7 @@ const RECORD = {
     where id = any ($1::bigint[]) and (select count(*) from endpoint) > 0
     order by id for no key update
   ),
-  judged as (
+  evaluated as (
     select r.*, d.status as status_before, d.attempts as attempts_before, d.last_error as error_before,
       d.next_attempt_at as due_before,
       d.attempts >= r.number as reported,
@@ -78,7 +83,7 @@ const RECORD = {
     select *,
       case when streak = 0 then consecutive_failures else 0 end
         + count(*) filter (where strike) over (partition by endpoint_id, streak order by ord) as failures
-    from judged
+    from evaluated
   ),
   verdict as materialized (
     select *,
@@ -147,8 +152,8 @@ const RECORD = {
 const MAX_INTEGER = 2 ** 31 - 1
 
 /**
- * Not in the statement: subtracting times there costs more than writing the row. An interrupted attempt counts from its due
- * time, which may be weeks ago.
+ * Computed here because subtracting timestamps in the statement costs more than writing the row. An interrupted attempt
+ * counts from its due time, which may be weeks ago.
  */
 const durationMs = ({ startedAt, finishedAt }: AttemptResult): number =>
   Math.min(MAX_INTEGER, Math.max(0, finishedAt.getTime() - startedAt.getTime()))
@@ -163,9 +168,9 @@ type RecordedRow = {
 }
 
 /**
- * Commits the results of many attempts in one statement: delivery rows, counters of their endpoints, disabling at the 20th
- * failure in a row with everything else of that endpoint cancelled, and the attempts log (contract F.5). Answers in no
- * particular order; a delivery that is gone has no answer. At most one result per delivery in a call.
+ * Commits the results of many attempts in one statement: deliveries, the failure counts of their endpoints, disabling an
+ * endpoint at its 20th consecutive failure and cancelling its other deliveries, and the attempt log. Returns results in no
+ * particular order, and none for a delivery that is gone. Takes at most one result per delivery.
  */
 export async function recordAttempts(
   db: Queryable,
@@ -206,7 +211,7 @@ export type Attempt = {
   startedAt: Date
   durationMs: number
   httpStatus: number | null
-  error: ErrorWord | ''
+  error: FailureReason | ''
   urlVersion: number
 }
 
@@ -215,11 +220,11 @@ type AttemptRow = {
   started_at: Date
   duration_ms: number
   http_status: number | null
-  error: ErrorWord | ''
+  error: FailureReason | ''
   url_version: number
 }
 
-/** The attempts of one delivery, first one first. */
+/** The attempts of one delivery, oldest first. */
 export async function listAttempts(db: Queryable, deliveryId: DeliveryId): Promise<Attempt[]> {
   const { rows } = await db.query<AttemptRow>(
     `select number, started_at, duration_ms, http_status, error, url_version

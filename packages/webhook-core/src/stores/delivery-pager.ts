@@ -1,9 +1,9 @@
 import { type Queryable } from '@signet/db'
-import { type EventType } from '../event-types.js'
+import { type EventType } from '../events/catalogue.js'
 import { type DeliveryId, type EndpointId, type EventId } from '../ids.js'
 import { type DeliveryStatus } from './delivery-store.js'
 
-/** One line of the delivery log. */
+/** One row of the delivery log. */
 export type Delivery = {
   id: DeliveryId
   endpointId: EndpointId
@@ -28,28 +28,31 @@ type DeliveryRow = {
   created_at: Date
 }
 
-/** A place in an endpoint's log. The time is PostgreSQL's text, with microseconds. */
+/** Whose log it is. Like every finder of tenant data, the pager needs the account: an endpoint id alone reads nothing. */
+export type LogOwner = { accountId: string; endpointId: EndpointId }
+
+/** A position in an endpoint's log. The time is PostgreSQL's text, with microseconds. */
 type Key = { createdAt: string; id: DeliveryId }
-/** `rank` rows of the log are newer than this key and not newer than the first mark. */
+/** A known position: `rank` rows lie between the first mark and this one. */
 type Mark = Key & { rank: number }
 type Marks = {
-  /** By ascending rank; the first has rank 0. */
+  /** By ascending rank. The first has rank 0. */
   list: Mark[]
-  /** Once the oldest row was seen: no row has this rank or a higher one. */
+  /** Set once the oldest row was seen: no row has this rank or a higher one. */
   endRank: number
 }
 
 const LOG_ORDER = 'created_at desc, id desc'
-/** Rows between two marks: what a page costs at most, in index entries. */
+/** Rows between two marks: the most index entries that one page has to skip. */
 const STRIDE = 5000
-/** Rows this old have no neighbours that are still to be committed, so their rank below a mark is final. */
+/** No transaction can still commit rows this old, so their rank is final. */
 const SETTLED = '1 minute'
 const MAX_ENDPOINTS = 500
 
 /**
- * Pages of an endpoint's delivery log, newest first. Callers count pages; inside, each page is read from the nearest of the
- * marks that this object remembers every 5,000 rows, so going through a log of any length costs the same for every page.
- * Only the first jump far down walks the index once, in short statements, and leaves marks for the next one.
+ * Pages of an endpoint's delivery log, newest first. Callers use page numbers; internally each page is read from the nearest
+ * mark. Marks are kept every 5,000 rows, so every page of a log of any length costs the same. Only the first jump to a far page
+ * walks the index once, in short statements, and leaves marks for the next one.
  */
 export class DeliveryPager {
   readonly #db: Queryable
@@ -61,19 +64,20 @@ export class DeliveryPager {
     this.#stride = stride
   }
 
-  /** Page 1 has the newest deliveries; beyond the end there are none. */
-  async page(endpointId: EndpointId, page: number, pageSize: number): Promise<Delivery[]> {
+  /** Page 1 has the newest deliveries. Pages beyond the end are empty, and so is the log of another account's endpoint. */
+  async page(
+    { accountId, endpointId }: LogOwner,
+    { page, pageSize }: { page: number; pageSize: number },
+  ): Promise<Delivery[]> {
     const offset = (page - 1) * pageSize
-    if (offset <= this.#stride) return this.#read(endpointId, null, offset, pageSize)
-    return this.#deepPage(endpointId, offset, pageSize)
+    const place =
+      offset <= this.#stride
+        ? { mark: null, skip: offset }
+        : await this.#inTurn(endpointId, (marks) => this.#locate(endpointId, marks, offset))
+    return place ? this.#read({ accountId, endpointId }, place.mark, place.skip, pageSize) : []
   }
 
-  async #deepPage(endpointId: EndpointId, offset: number, limit: number): Promise<Delivery[]> {
-    const place = await this.#inTurn(endpointId, (marks) => this.#locate(endpointId, marks, offset))
-    return place ? this.#read(endpointId, place.mark, place.skip, limit) : []
-  }
-
-  /** Runs `work` on the marks of an endpoint, one caller after the other, so that a long way is walked once. */
+  /** Runs `work` on an endpoint's marks, one caller at a time, so that a long log is walked only once. */
   #inTurn<T>(endpointId: EndpointId, work: (marks: Marks) => Promise<T>): Promise<T> {
     const entry = this.#marks.get(endpointId) ?? {
       marks: { list: [], endRank: Infinity },
@@ -81,14 +85,14 @@ export class DeliveryPager {
     }
     const result = entry.turn.then(() => work(entry.marks))
     entry.turn = result.catch(() => undefined)
-    this.#marks.delete(endpointId) // to the end of the map: the first entry is the one used least recently
+    this.#marks.delete(endpointId) // to the end of the map: the first entry is the least recently used
     this.#marks.set(endpointId, entry)
     const [oldest] = this.#marks.keys()
     if (this.#marks.size > MAX_ENDPOINTS && oldest) this.#marks.delete(oldest)
     return result
   }
 
-  /** Where the row at `offset` is: so many rows after a mark, or after the newest row. Null beyond the end. */
+  /** Finds the row at `offset` as a number of rows after a mark, or after the newest row. Null beyond the end. */
   async #locate(
     endpointId: EndpointId,
     marks: Marks,
@@ -101,7 +105,7 @@ export class DeliveryPager {
     return mark && { mark, skip: rank - mark.rank }
   }
 
-  /** The last mark at or above `rank`, made on the way when missing; null when the log ends before. */
+  /** The last mark at or before `rank`, created if missing; null if the log ends before it. */
   async #walkTo(endpointId: EndpointId, marks: Marks, rank: number): Promise<Mark | null> {
     let mark = marks.list.findLast((candidate) => candidate.rank <= rank)
     while (mark && rank < marks.endRank && rank - mark.rank >= this.#stride) {
@@ -118,8 +122,8 @@ export class DeliveryPager {
   }
 
   /**
-   * How many rows are newer than the first mark. Once a stride of them has come in, a new first mark is put on top. Without
-   * any mark, because no row is settled, everything is above.
+   * Counts the rows newer than the first mark. Once there is a stride of them, adds a new first mark. Without any mark, because
+   * no row is old enough, all rows are newer.
    */
   async #countAbove(endpointId: EndpointId, marks: Marks): Promise<number> {
     const [first] = marks.list
@@ -146,7 +150,7 @@ export class DeliveryPager {
 
   async #keyAfter(endpointId: EndpointId, from: Key, distance: number): Promise<Key | null> {
     const { rows } = await this.#db.query<{ created: string; id: DeliveryId }>(
-      // The text is made outside, or it would be made for every row that is skipped.
+      // Converted to text outside, or it would be converted for every skipped row.
       `select created_at::text as created, id from (
          select created_at, id from webhook_deliveries
          where endpoint_id = $1 and (created_at, id) < ($2, $3)
@@ -175,18 +179,31 @@ export class DeliveryPager {
     return rows[0]?.count ?? 0
   }
 
-  /** Skips in the index alone; only the rows of the page are fetched. `from` itself is the row at offset 0. */
-  async #read(endpointId: EndpointId, from: Key | null, offset: number, limit: number): Promise<Delivery[]> {
+  /** Skips rows in the index and fetches only those of the page. `from` itself is at offset 0. */
+  async #read(
+    { accountId, endpointId }: LogOwner,
+    from: Key | null,
+    offset: number,
+    limit: number,
+  ): Promise<Delivery[]> {
     const { rows } = await this.#db.query<DeliveryRow>(
       `with page as materialized (
          select id from webhook_deliveries
-         where endpoint_id = $1 and (created_at, id) <= ($2, $3)
+         where endpoint_id = (select id from webhook_endpoints where id = $1 and account_id = $6)
+           and (created_at, id) <= ($2, $3)
          order by ${LOG_ORDER} offset $4 limit $5
        )
        select id, endpoint_id, event_id, event_type, status, attempts, last_error, delivered_at, created_at
        from webhook_deliveries where id = any (array(select id from page))
        order by ${LOG_ORDER}`,
-      [endpointId, from?.createdAt ?? 'infinity', from?.id ?? '9223372036854775807', offset, limit],
+      [
+        endpointId,
+        from?.createdAt ?? 'infinity',
+        from?.id ?? '9223372036854775807',
+        offset,
+        limit,
+        accountId,
+      ],
     )
     return rows.map(toDelivery)
   }

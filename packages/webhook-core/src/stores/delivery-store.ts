@@ -1,6 +1,6 @@
 import { type Queryable } from '@signet/db'
-import { type CancelWord } from '../delivery/error-words.js'
-import { type EventType } from '../event-types.js'
+import { type CancelReason } from '../delivery/failure-reasons.js'
+import { type EventType } from '../events/catalogue.js'
 import { type DeliveryId, type EndpointId, type EventId } from '../ids.js'
 import { type SealedSecret } from '../signature/secret-box.js'
 import { type EndpointStatus } from './endpoint-store.js'
@@ -9,15 +9,15 @@ import { type EventState } from './event-store.js'
 export const deliveryStatus = { pending: 0, delivered: 1, failed: 2 } as const
 export type DeliveryStatus = (typeof deliveryStatus)[keyof typeof deliveryStatus]
 
-/** All that one attempt needs, the body excepted: that is read once per event and kept by the caller. */
+/** Everything that one attempt needs except the body, which the caller reads once per event and caches. */
 export type AttemptPlan = {
   id: DeliveryId
   eventId: EventId
   eventType: EventType
   status: DeliveryStatus
-  /** Attempts so far; the next one has this number plus one. */
+  /** Attempts so far. The next one has this number plus one. */
   attempts: number
-  /** When it is due; null when it has ended, and while its first attempt is in the hands of the event's job. */
+  /** When it is due; null when it has ended, and while the event's job makes its first attempt. */
   nextAttemptAt: Date | null
   createdAt: Date
   eventState: EventState
@@ -27,7 +27,10 @@ export type AttemptPlan = {
     url: string
     urlVersion: number
     status: EndpointStatus
+    /** Also when its account is. */
     deleted: boolean
+    /** While the account is banned, when the ban ends; a time that is over means nothing. */
+    heldUntil: Date | null
     /** Null for a deleted endpoint. */
     secret: SealedSecret | null
   }
@@ -48,20 +51,28 @@ export type PlanRow = {
   url_version: number
   endpoint_status: EndpointStatus
   deleted: boolean
+  held_until: Date | null
   secret_ciphertext: Buffer | null
   secret_key_id: string | null
 }
 
+/** The state of the account of endpoint `e` as `a`: one lookup by key, whatever the planner thinks of the tables' sizes. */
+export const ACCOUNT_STATE = `left join lateral (
+    select s.banned_until, s.deleted_at from account_states s where s.account_id = e.account_id offset 0
+  ) a on true`
+
 const PLANS = `
   select d.id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, d.created_at, v.state as event_state,
     e.id as endpoint_id, e.account_id, e.url, e.url_version, e.status as endpoint_status,
-    e.deleted_at is not null as deleted, e.secret_ciphertext, e.secret_key_id
+    e.deleted_at is not null or a.deleted_at is not null as deleted, a.banned_until as held_until,
+    e.secret_ciphertext, e.secret_key_id
   from webhook_deliveries d
   join webhook_endpoints e on e.id = d.endpoint_id
   join webhook_events v on v.id = d.event_id
+  ${ACCOUNT_STATE}
   where d.id = any ($1)`
 
-/** Reads what these deliveries need for an attempt, in no particular order; ids without a row are left out. */
+/** The plans of these deliveries, in no particular order. Ids without a row are skipped. */
 export async function findAttemptPlans(db: Queryable, ids: readonly DeliveryId[]): Promise<AttemptPlan[]> {
   const { rows } = await db.query<PlanRow>({ name: 'find-attempt-plans', text: PLANS }, [ids])
   return rows.map(toPlan)
@@ -83,6 +94,7 @@ export const toPlan = (row: PlanRow): AttemptPlan => ({
     urlVersion: row.url_version,
     status: row.endpoint_status,
     deleted: row.deleted,
+    heldUntil: row.held_until,
     secret:
       row.secret_ciphertext && row.secret_key_id
         ? { ciphertext: row.secret_ciphertext, keyId: row.secret_key_id }
@@ -90,8 +102,8 @@ export const toPlan = (row: PlanRow): AttemptPlan => ({
   },
 })
 
-/** Ends a pending delivery without an attempt; false when it was no longer pending. */
-export async function cancelDelivery(db: Queryable, id: DeliveryId, reason: CancelWord): Promise<boolean> {
+/** Ends a pending delivery without an attempt; false if it was no longer pending. */
+export async function cancelDelivery(db: Queryable, id: DeliveryId, reason: CancelReason): Promise<boolean> {
   const { rowCount } = await db.query(
     `update webhook_deliveries set status = 2, last_error = $2, next_attempt_at = null
      where id = $1 and status = 0`,
@@ -100,12 +112,12 @@ export async function cancelDelivery(db: Queryable, id: DeliveryId, reason: Canc
   return rowCount === 1
 }
 
-/** `dueAt` is PostgreSQL's text with microseconds: as a Date it might not find its own place again. */
+/** `dueAt` is PostgreSQL's text, because a Date would lose the microseconds that paging needs. */
 export type OverdueDelivery = { id: DeliveryId; endpointId: EndpointId; dueAt: string }
 
 /**
- * The sweeper's question: pending deliveries that were due before `before`, longest due first, from behind `after` on.
- * Many of them may only wait for their turn, so the sweeper has to page through all.
+ * For the sweeper: pending deliveries that were due before `before`, longest overdue first, starting after `after`. Many may
+ * only be waiting for their turn, so the sweeper has to page through all of them.
  */
 export async function findOverdueDeliveries(
   db: Queryable,
@@ -123,19 +135,19 @@ export async function findOverdueDeliveries(
 export type Backlog = {
   /** Pending deliveries, counted up to 100,000. */
   pending: number
-  /** Those of them that are due at `now`, first attempts that their process seems to have left behind included. */
+  /** Pending deliveries that are due, including first attempts that their process seems to have abandoned. */
   due: number
-  /** When the one that waits longest became due. */
+  /** When the oldest of them became due. */
   oldestDueAt: Date | null
 }
 
-/** A first attempt takes some seconds. One that is open for longer has no time of its own by which it could be called late. */
-const LEFT_BEHIND_SECONDS = 15
+/** First attempts have no due time and take a few seconds. One that is open for longer counts as abandoned. */
+const ABANDONED_SECONDS = 15
 
-/** What waits in the table, for gauges. Counting stops at 100,000, so that an outage does not make scraping slow. */
+/** The backlog in the table, for gauges. Counting stops at 100,000 so that scrapes stay fast during an outage. */
 export async function readBacklog(db: Queryable, now: Date): Promise<Backlog> {
   const { rows } = await db.query<{ pending: number; due: number; oldest_due_at: Date | null }>(
-    `with left_behind as (
+    `with abandoned as (
        select f.since from webhook_first_attempts f
        join webhook_deliveries d on d.event_id = f.event_id and d.status = 0 and d.next_attempt_at is null
        where f.since < $1::timestamptz - make_interval(secs => $2)
@@ -147,13 +159,13 @@ export async function readBacklog(db: Queryable, now: Date): Promise<Backlog> {
        (select count(*)::integer from (
          select from webhook_deliveries where next_attempt_at <= $1
          union all
-         select from left_behind
+         select from abandoned
          limit 100000) as d) as due,
        least(
          (select next_attempt_at from webhook_deliveries
           where next_attempt_at <= $1 order by next_attempt_at limit 1),
-         (select min(since) from left_behind)) as oldest_due_at`,
-    [now, LEFT_BEHIND_SECONDS],
+         (select min(since) from abandoned)) as oldest_due_at`,
+    [now, ABANDONED_SECONDS],
   )
   const [row] = rows
   return { pending: row?.pending ?? 0, due: row?.due ?? 0, oldestDueAt: row?.oldest_due_at ?? null }

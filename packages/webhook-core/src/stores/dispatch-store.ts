@@ -1,36 +1,40 @@
 import { type Queryable } from '@signet/db'
 import { type DeliveryId, type EndpointId, type EventId } from '../ids.js'
-import { toPlan, type AttemptPlan, type PlanRow } from './delivery-store.js'
+import { ACCOUNT_STATE, toPlan, type AttemptPlan, type PlanRow } from './delivery-store.js'
 import { type FrozenEvent } from './event-store.js'
 
-/** The same with the body in UTF-8, as it is stored and sent. */
+/** A frozen event whose body is already UTF-8, as it is stored and sent. */
 export type EncodedEvent = { id: EventId; body: Uint8Array }
 
-/** What an earlier run left pending. `dueAt` is null while nobody has put it into the schedule. */
-export type LeftDelivery = { id: DeliveryId; endpointId: EndpointId; eventId: EventId; dueAt: Date | null }
+/** A delivery that an earlier run left pending. `dueAt` is null until it is scheduled. */
+export type UnfinishedDelivery = {
+  id: DeliveryId
+  endpointId: EndpointId
+  eventId: EventId
+  dueAt: Date | null
+}
 
 export type Dispatched = {
-  /** The deliveries made just now, ready for their first attempt. */
+  /** New deliveries, ready for their first attempt. */
   created: AttemptPlan[]
-  /** Those that an earlier run of the same event made, as far as they have not ended. */
-  left: LeftDelivery[]
+  /** Deliveries of the same event that an earlier run created and that have not ended. */
+  unfinished: UnfinishedDelivery[]
 }
 
 type DispatchedRow = PlanRow & { is_new: boolean }
 
 /**
- * Freezes the bodies and makes one pending delivery per matching active endpoint, in one statement for many events. The
- * first attempts are the caller's: until it says `concludeFirstAttempts`, the events stand in `webhook_first_attempts`,
- * noted with `now`. Running it twice changes nothing: an event that is no longer queued keeps its body, and the answer
- * names what is left of its deliveries.
+ * Freezes the bodies of many events and creates one pending delivery per matching active endpoint, in one statement. The
+ * caller makes the first attempts: until it calls `concludeFirstAttempts`, the events are in `webhook_first_attempts`.
+ * Idempotent: an event that is no longer queued keeps its body, and the result lists its unfinished deliveries.
  */
 export async function dispatchEvents(
   db: Queryable,
   events: readonly (FrozenEvent | EncodedEvent)[],
   now: Date,
 ): Promise<Dispatched> {
-  if (events.length === 0) return { created: [], left: [] }
-  // A statement for each power of two, filled up with nothing: one for each size would be planned anew all the time.
+  if (events.length === 0) return { created: [], unfinished: [] }
+  // One statement for each power of two, padded with nulls. One for each size would have to be planned all the time.
   const size = 2 ** Math.ceil(Math.log2(events.length))
   const { rows } = await db.query<DispatchedRow>(
     { name: `dispatch-events-${size}`, text: dispatchStatement(size) },
@@ -43,7 +47,7 @@ export async function dispatchEvents(
   )
   return {
     created: rows.filter(({ is_new }) => is_new).map(toPlan),
-    left: rows
+    unfinished: rows
       .filter(({ is_new }) => !is_new)
       .map(({ id, endpoint_id, event_id, next_attempt_at }) => ({
         id,
@@ -55,12 +59,12 @@ export async function dispatchEvents(
 }
 
 function dispatchStatement(size: number): string {
-  // Scalars and not an array: bodies of a mebibyte would be escaped and parsed again as array elements. The ids stand once
-  // more in an array: a second mention of frozen would write all bodies into a temporary file first.
+  // Scalar parameters, because array elements would have to be escaped and parsed again, a mebibyte each. The ids are passed
+  // again as an array: referring to frozen twice would write all bodies to a temporary file.
   const frozen = Array.from({ length: size }, (_, i) => `($${2 * i + 3}::text, $${2 * i + 4}::text)`)
   return `
     with frozen (id, body) as (values ${frozen.join(', ')}),
-    -- Not "state = 'queued'": that would let the planner read everything that is queued, which is cheap until it is not.
+    -- Not "state = 'queued'": the planner might then scan the whole backlog, which is cheap only while it is short.
     queued as materialized (
       select id from webhook_events
       where id = any ($2::text[]) and state not in ('dispatched', 'purged')
@@ -92,23 +96,25 @@ function dispatchStatement(size: number): string {
       select distinct event_id, $1::timestamptz from created
       on conflict (event_id) do nothing
     )
-    -- One lookup by key for each row, as in created (its "offset 0" keeps the planner from turning that around). A join of
-    -- two of the parts above would compare all with all, since the planner knows of neither how large it is.
+    -- One lookup by key per row, as in created, where "offset 0" keeps the planner from reordering it. The planner cannot
+    -- estimate the parts above, so a join of two of them would compare every row with every other.
     select true as is_new, d.id, d.event_id, d.event_type, 0::smallint as status, 0 as attempts,
       null::timestamptz as next_attempt_at, d.created_at, 'dispatched' as event_state, e.id as endpoint_id, e.account_id,
-      e.url, e.url_version, e.status as endpoint_status, false as deleted, e.secret_ciphertext, e.secret_key_id
+      e.url, e.url_version, e.status as endpoint_status, a.deleted_at is not null as deleted, a.banned_until as held_until,
+      e.secret_ciphertext, e.secret_key_id
     from created d join webhook_endpoints e on e.id = d.endpoint_id
+    ${ACCOUNT_STATE}
     union all
     select false, d.id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, d.created_at, 'dispatched', d.endpoint_id,
-      null, null, null, null, null, null, null
+      null, null, null, null, null, null, null, null
     from webhook_deliveries d
-    -- Nothing is left of events that were dispatched just now, which is nearly always all of them.
+    -- Skipped when every event was dispatched just now, which is nearly always the case.
     where (select count(*) from event) < cardinality($2::text[]) and d.event_id = any ($2::text[]) and d.status = 0`
 }
 
 /**
- * Puts pending deliveries into the schedule, due at `now`, because their first attempt is not made under the event's job;
- * what is in it already keeps its time. Only then may `concludeFirstAttempts` be said for their events.
+ * Schedules pending deliveries whose first attempt was not made under the event's job, due at `now`. Deliveries that are
+ * already scheduled keep their time. Call it before `concludeFirstAttempts`.
  */
 export async function scheduleDeliveries(
   db: Queryable,
@@ -116,7 +122,7 @@ export async function scheduleDeliveries(
   now: Date,
 ): Promise<void> {
   await db.query(
-    // Endpoints before deliveries, each by ascending id, as everywhere.
+    // Lock order: endpoints before deliveries, each by ascending id.
     `with endpoint as materialized (
        select id from webhook_endpoints where id = any ($2::bigint[]) order by id for no key update
      ),
@@ -133,14 +139,14 @@ export async function scheduleDeliveries(
 }
 
 /**
- * To be said when every delivery of these events has ended or stands in the schedule. An event of which that is not true
- * stays open.
+ * Marks the first attempts of these events as over. Events with a delivery that has neither ended nor been scheduled stay
+ * open.
  */
 export async function concludeFirstAttempts(db: Queryable, ids: readonly EventId[]): Promise<void> {
   await db.query(
     {
       name: 'conclude-first-attempts',
-      // Whoever holds one of them says the same at the same moment.
+      // A locked row is being deleted by another caller of this function.
       text: `delete from webhook_first_attempts where event_id = any (array(
         select f.event_id from webhook_first_attempts f
         where f.event_id = any ($1) and not exists (
@@ -155,8 +161,8 @@ export async function concludeFirstAttempts(db: Queryable, ids: readonly EventId
 }
 
 /**
- * The sweeper's question: events whose first attempts began before `before`, by ascending id from behind `after` on. Most
- * of them are under way; those whose event has no job any more were left behind.
+ * For the sweeper: events whose first attempts began before `before`, by ascending id, starting after `after`. Most are in
+ * progress. Those without a job were abandoned.
  */
 export async function findOpenFirstAttempts(
   db: Queryable,

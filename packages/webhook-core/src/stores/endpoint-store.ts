@@ -5,7 +5,7 @@ import { type SealedSecret } from '../signature/secret-box.js'
 export const endpointStatus = { active: 1, disabled: 2 } as const
 export type EndpointStatus = (typeof endpointStatus)[keyof typeof endpointStatus]
 
-/** A subscription, without its secret: that is only read together with a delivery to be attempted. */
+/** A webhook without its signing secret, which is only read together with a delivery to attempt. */
 export type Endpoint = {
   id: EndpointId
   accountId: string
@@ -47,36 +47,36 @@ const toEndpoint = (row: EndpointRow): Endpoint => ({
 export type NewEndpoint = {
   accountId: string
   url: string
-  /** The parsed spelling of `url`, as `UrlPolicy.accept` gives it. */
+  /** The normalized form of `url`, from `UrlPolicy.accept`. */
   href: string
   events: readonly string[]
-  /** Endpoints of the account at most, disabled ones included. */
+  /** Maximum endpoints of the account, including disabled ones. */
   maxPerAccount: number
-  /** Seals the signing secret for the id that the endpoint is going to have. Must not wait for anything. */
+  /** Encrypts the signing secret for the endpoint's new id. Synchronous, because locks are held. */
   seal: (id: EndpointId) => SealedSecret
 }
 
 /**
- * Adds an endpoint, or returns null when the account has no place left. Counting happens under a lock on the account: in
- * READ COMMITTED two simultaneous callers would otherwise both see the last free place (contract E.2).
+ * Inserts an endpoint, or returns null if the account has reached its limit. Counts under a lock on the account: in READ
+ * COMMITTED two concurrent callers could otherwise both create the last one.
  */
 export async function insertEndpoint(tx: Tx, endpoint: NewEndpoint): Promise<Endpoint | null> {
   await tx.query(`select pg_advisory_xact_lock(hashtextextended('webhook-quota:' || $1, 0))`, [
     endpoint.accountId,
   ])
-  const { rows: places } = await tx.query<{ used: number; id: EndpointId }>(
+  const { rows: counts } = await tx.query<{ used: number; id: EndpointId }>(
     `select count(*)::integer as used, nextval(pg_get_serial_sequence('webhook_endpoints', 'id')) as id
      from webhook_endpoints where account_id = $1 and deleted_at is null`,
     [endpoint.accountId],
   )
-  const [place] = places
-  if (place === undefined || place.used >= endpoint.maxPerAccount) return null
-  const { keyId, ciphertext } = endpoint.seal(place.id)
+  const [count] = counts
+  if (count === undefined || count.used >= endpoint.maxPerAccount) return null
+  const { keyId, ciphertext } = endpoint.seal(count.id)
   const { rows } = await tx.query<EndpointRow>(
     `insert into webhook_endpoints (id, account_id, url, url_href, events, secret_ciphertext, secret_key_id)
      overriding system value values ($1, $2, $3, $4, $5, $6, $7)
      returning ${COLUMNS}`,
-    [place.id, endpoint.accountId, endpoint.url, endpoint.href, endpoint.events, ciphertext, keyId],
+    [count.id, endpoint.accountId, endpoint.url, endpoint.href, endpoint.events, ciphertext, keyId],
   )
   return rows.map(toEndpoint)[0] ?? null
 }
@@ -90,7 +90,7 @@ export async function listEndpoints(db: Queryable, accountId: string): Promise<E
   return rows.map(toEndpoint)
 }
 
-/** Every finder names the account: another tenant's row cannot be asked for by id alone. */
+/** Takes the account id like every finder of tenant data: an id alone is never enough to read a row. */
 export async function findEndpoint(
   db: Queryable,
   accountId: string,
@@ -104,14 +104,14 @@ export async function findEndpoint(
 }
 
 export type EndpointPatch = {
-  /** Left out to keep the current one. */
+  /** Undefined keeps the current one. */
   url?: { url: string; href: string }
   events: readonly string[]
 }
 
 /**
- * Replaces events and, when given, the url; null when there is no such endpoint. A url that parses to the same address is
- * no change; a real change starts the receiver afresh: active, no failures, another url version (contract E.4).
+ * Replaces events and, if given, the URL; null if there is no such endpoint. A URL with the same normalized form is no change.
+ * A real change resets the endpoint: active, no failures, a new URL version (apps/webhooks/docs/specification.md#updating-a-webhook).
  */
 export async function patchEndpoint(
   db: Queryable,
@@ -138,7 +138,7 @@ export async function patchEndpoint(
 }
 
 /**
- * Deletes an endpoint, erases its secret and cancels what is pending for it, in one statement; null when there is no such
+ * Deletes an endpoint, erases its secret and cancels its pending deliveries, in one statement; null if there is no such
  * endpoint. An attempt in flight still records its result.
  */
 export async function deleteEndpoint(
@@ -166,7 +166,7 @@ export async function deleteEndpoint(
   return row?.found ? { cancelledDeliveries: row.cancelled } : null
 }
 
-/** How many endpoints are disabled now, for the gauge. */
+/** The number of disabled endpoints, for the gauge. */
 export async function countDisabledEndpoints(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
     `select count(*)::integer as count from webhook_endpoints where status = 2 and deleted_at is null`,

@@ -1,23 +1,23 @@
 import { type Queryable } from '@signet/db'
-import { type EventType } from '../event-types.js'
+import { type EventType } from '../events/catalogue.js'
 import { type EndpointId, type EventId } from '../ids.js'
-import { SAMPLES_TARGET_BYTES } from '../payload/target-size.js'
+import { SAMPLES_TARGET_BYTES } from '../events/target-size.js'
 import { MIRROR_PARAMETERS, mirrorValues, mirrorWrites, type MirrorChange } from './recording-store.js'
 
 export type IngestedSummary = MirrorChange & {
-  /** Proposed id; the answer has the id that counts. */
+  /** Id for a new event. The result has the id that was stored. */
   eventId: EventId
-  /** Name of the calling service; keys are unique within it. */
+  /** Name of the calling service. Keys are unique per service. */
   source: string
   sourceEventKey: string
-  /** SHA-256 of the canonical request body: the same key with other content is a conflict. */
+  /** SHA-256 of the canonical request body: the same key with different content is a conflict. */
   sourceHash: Buffer
 }
 
 export type IngestResult =
   { kind: 'created'; eventId: EventId } | { kind: 'duplicate'; eventId: EventId } | { kind: 'conflict' }
 
-// Named, so that each connection parses and plans it once: that was half of its cost.
+// Named, so that each connection parses and plans it once. Planning was half of its cost.
 const INGEST = {
   name: 'ingest-summary',
   text: `
@@ -33,13 +33,13 @@ const INGEST = {
 }
 
 /**
- * Stores an event and its recording in one statement: both or neither, and of many simultaneous calls with one key exactly
- * one creates. The row in state queued is at the same time the notice to the dispatcher.
+ * Stores an event and its recording in one statement: both or neither. Of many concurrent calls with one key exactly one
+ * creates the event. The row in state `queued` also tells the dispatcher about it.
  */
 export async function ingestSummary(db: Queryable, summary: IngestedSummary): Promise<IngestResult> {
   const { eventId, source, sourceEventKey, sourceHash } = summary
   const values = [...mirrorValues(summary), eventId, source, sourceEventKey, sourceHash]
-  // A second round only when retention removed the earlier event between the two statements.
+  // Loops only if retention deleted the earlier event between the two statements.
   for (;;) {
     const { rows: created } = await db.query(INGEST, values)
     if (created.length > 0) return { kind: 'created', eventId }
@@ -54,8 +54,8 @@ export async function ingestSummary(db: Queryable, summary: IngestedSummary): Pr
 }
 
 /**
- * Queues a ping for one endpoint: `queued`, or `disabled` and nothing stored, or null when the account has no such
- * endpoint. Whether it is still active is asked again when the event is dispatched.
+ * Queues a ping for one endpoint. Returns `queued`, or `disabled` with nothing stored, or null if the account has no such
+ * endpoint. Dispatching checks again whether the endpoint is active.
  */
 export async function insertPing(
   db: Queryable,
@@ -79,7 +79,7 @@ export async function insertPing(
 
 export type EventState = 'queued' | 'dispatched' | 'purged'
 
-/** What is needed to build an event's body. */
+/** What it takes to build an event's body. */
 export type QueuedEvent = {
   id: EventId
   accountId: string
@@ -100,7 +100,7 @@ type EventRow = {
   state: EventState
 }
 
-/** The events of these ids, in no particular order; unknown ids are left out. */
+/** The events with these ids, in no particular order. Unknown ids are skipped. */
 export async function findEvents(db: Queryable, ids: readonly EventId[]): Promise<QueuedEvent[]> {
   const { rows } = await db.query<EventRow>(
     {
@@ -123,7 +123,7 @@ export async function findEvents(db: Queryable, ids: readonly EventId[]): Promis
 
 export type FrozenEvent = { id: EventId; body: string }
 
-/** The frozen bodies of these events. Left out: unknown, still queued and purged ones. */
+/** The frozen bodies of these events. Unknown, queued and purged events are skipped. */
 export async function findBodies(db: Queryable, ids: readonly EventId[]): Promise<FrozenEvent[]> {
   const { rows } = await db.query<FrozenEvent>(
     `select id, body from webhook_events where id = any ($1) and body is not null`,
@@ -132,12 +132,12 @@ export async function findBodies(db: Queryable, ids: readonly EventId[]): Promis
   return rows
 }
 
-/** `createdAt` is PostgreSQL's text with microseconds: as a Date it would not find its own place again. */
+/** `createdAt` is PostgreSQL's text, because a Date would lose the microseconds that paging needs. */
 export type ForgottenEvent = { id: EventId; createdAt: string }
 
 /**
- * The sweeper's question: events that were made before `before` and that nobody dispatched, oldest first, from behind
- * `after` on. Many of them may only wait for their turn, so the sweeper has to page through all.
+ * For the sweeper: undispatched events created before `before`, oldest first, starting after `after`. Many may only be
+ * waiting for their turn, so the sweeper has to page through all of them.
  */
 export async function findForgottenEvents(
   db: Queryable,
@@ -153,8 +153,8 @@ export async function findForgottenEvents(
 }
 
 /**
- * The newest frozen bodies of an account, for samples (contract E.7); fewer than `limit` when they are huge, but always the
- * newest. Pings are not among them.
+ * The newest frozen bodies of an account, for samples (apps/webhooks/docs/specification.md#samples). Fewer than `limit` if they are huge, but always the newest.
+ * Pings are excluded.
  */
 export async function findRecentBodies(
   db: Queryable,
@@ -163,7 +163,7 @@ export async function findRecentBodies(
   limit: number,
 ): Promise<string[]> {
   const { rows } = await db.query<{ body: string }>(
-    // The length in octets is known without reading the text.
+    // octet_length does not have to read the text.
     `select body from (
        select body, created_at, id,
          sum(octet_length(body)) over (order by created_at desc, id desc) - octet_length(body) as bytes_before

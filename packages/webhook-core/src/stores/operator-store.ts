@@ -1,21 +1,21 @@
 import { type Queryable } from '@signet/db'
-import { type ErrorWord } from '../delivery/error-words.js'
+import { type FailureReason } from '../delivery/failure-reasons.js'
 import { type DeliveryId, type EndpointId, type EventId } from '../ids.js'
 import { type SealedSecret } from '../signature/secret-box.js'
 import { type DeliveryStatus } from './delivery-store.js'
 import { type EndpointStatus } from './endpoint-store.js'
 import { type EventState } from './event-store.js'
 
-/** Whether deliveries are made at all, as the last operator decided. */
+/** Whether an operator has paused deliveries. */
 export type Switch = { paused: boolean; since: Date | null; operator: string; reason: string }
 
-/** Turns delivering off or on and writes down who did it. Every dispatcher follows what is written here. */
+/** Pauses or resumes deliveries and records who did it. Every dispatcher follows this record. */
 export async function setPaused(
   db: Queryable,
   paused: boolean,
   { operator, reason }: { operator: string; reason: string },
 ): Promise<void> {
-  await noteAction(db, paused ? 'pause' : 'resume', operator, { reason })
+  await recordAction(db, paused ? 'pause' : 'resume', operator, { reason })
 }
 
 export async function readSwitch(db: Queryable): Promise<Switch> {
@@ -30,7 +30,7 @@ export async function readSwitch(db: Queryable): Promise<Switch> {
 
 export type OperatorAction = { at: Date; operator: string; action: string; reason: string }
 
-/** What operators did last, newest first. */
+/** Recent operator actions, newest first. */
 export async function listOperatorActions(db: Queryable, limit: number): Promise<OperatorAction[]> {
   const { rows } = await db.query<{
     created_at: Date
@@ -52,7 +52,7 @@ export async function listOperatorActions(db: Queryable, limit: number): Promise
 
 export type Undispatched = { events: number; oldestAt: Date | null }
 
-/** Accepted events that have no deliveries yet, counted up to 100,000: the backlog of the step before deliveries. */
+/** Accepted events that are not dispatched yet, counted up to 100,000. */
 export async function readUndispatched(db: Queryable): Promise<Undispatched> {
   const { rows } = await db.query<{ events: number; oldest_at: Date | null }>(
     `select
@@ -65,7 +65,7 @@ export async function readUndispatched(db: Queryable): Promise<Undispatched> {
 
 export type BusyEndpoint = { endpointId: EndpointId; pending: number }
 
-/** Whose deliveries wait, most first; of at most 100,000 pending ones. */
+/** Endpoints by number of pending deliveries, most first. Counts at most 100,000 deliveries. */
 export async function findBusiestEndpoints(db: Queryable, limit: number): Promise<BusyEndpoint[]> {
   const { rows } = await db.query<{ endpoint_id: EndpointId; pending: number }>(
     `select endpoint_id, count(*)::integer as pending
@@ -78,7 +78,7 @@ export async function findBusiestEndpoints(db: Queryable, limit: number): Promis
 
 export type DisabledEndpoint = { endpointId: EndpointId; accountId: string; at: Date; lastError: string }
 
-/** Endpoints that were disabled since a time and still are, with the failure that came last. */
+/** Endpoints that were disabled since a time and still are, with their last failure reason. */
 export async function listDisabledEndpoints(
   db: Queryable,
   since: Date,
@@ -102,7 +102,7 @@ export async function listDisabledEndpoints(
   }))
 }
 
-/** Enables a disabled endpoint with a clean count and writes down who did it. False when there was nothing to enable. */
+/** Enables a disabled endpoint, resets its failure count and records who did it. False if there was nothing to enable. */
 export async function enableEndpoint(
   db: Queryable,
   id: EndpointId,
@@ -122,12 +122,12 @@ export async function enableEndpoint(
   return rowCount === 1
 }
 
-/** One delivery with all that an operator asks about it, the payload and the secret excepted. */
+/** One delivery with everything an operator needs, except the payload and the secret. */
 export type DeliveryReport = {
   id: DeliveryId
   status: DeliveryStatus
   attempts: number
-  lastError: ErrorWord | ''
+  lastError: FailureReason | ''
   replay: number
   createdAt: Date
   nextAttemptAt: Date | null
@@ -142,7 +142,7 @@ export type DeliveryReport = {
     disabledAt: Date | null
     deletedAt: Date | null
   }
-  /** The other deliveries of the same event to the same endpoint: the first one and its replays. */
+  /** Other deliveries of the same event to the same endpoint: the original and its replays. */
   others: { id: DeliveryId; status: DeliveryStatus; replay: number }[]
 }
 
@@ -150,7 +150,7 @@ type ReportRow = {
   id: DeliveryId
   status: DeliveryStatus
   attempts: number
-  last_error: ErrorWord | ''
+  last_error: FailureReason | ''
   replay: number
   created_at: Date
   next_attempt_at: Date | null
@@ -219,7 +219,7 @@ const toReport = (row: ReportRow): DeliveryReport => ({
 
 export type StoredSecret = { endpointId: EndpointId; accountId: string; sealed: SealedSecret }
 
-/** Signing secrets that another key than `keyId` seals, by ascending endpoint from behind `after` on. */
+/** Signing secrets that are not encrypted with `keyId`, by ascending endpoint, starting after `after`. */
 export async function findSecretsOfOtherKeys(
   db: Queryable,
   { keyId, after, limit }: { keyId: string; after: string; limit: number },
@@ -236,7 +236,7 @@ export async function findSecretsOfOtherKeys(
   }))
 }
 
-/** Seals a secret anew; false when the endpoint was deleted, or sealed by somebody else, in the meantime. */
+/** Stores a re-encrypted secret; false if the endpoint was deleted or its secret replaced in the meantime. */
 export async function replaceSealedSecret(
   db: Queryable,
   { endpointId, sealed }: StoredSecret,
@@ -250,8 +250,8 @@ export async function replaceSealedSecret(
   return rowCount === 1
 }
 
-/** Writes down what is spread over many statements. */
-export async function noteAction(
+/** Records an action that takes many statements. */
+export async function recordAction(
   db: Queryable,
   action: string,
   operator: string,

@@ -3,9 +3,9 @@ import { firstEventIdAt } from '../ids.js'
 import { type RecordingRef } from './recording-store.js'
 
 /**
- * Forgets a recording: its mirror rows, the bodies of its events, and what is pending of them (contract G.1). One statement;
- * an attempt in flight still records its result. A dispatch at the same moment either finds the event purged, or its new
- * deliveries find no body and end the same way.
+ * Deletes a recording, the bodies of its events, and cancels their pending deliveries, in one statement. An attempt in flight
+ * still records its result. A concurrent dispatch either finds the event purged, or its new deliveries find no body and end
+ * the same way.
  */
 export async function purgeRecording(
   db: Queryable,
@@ -17,14 +17,14 @@ export async function purgeRecording(
      summary as (delete from summaries where account_id = $1 and audio_id = $2),
      event as (
        update webhook_events set state = 'purged', body = null
-       -- By ascending id, as dispatch locks them.
+       -- Lock order: by ascending id, like dispatch.
        where id = any (array(
          select id from webhook_events where account_id = $1 and audio_id = $2 and state <> 'purged'
          order by id for update
        ))
        returning id
      ),
-     -- Endpoints before deliveries, as everywhere: a batch of results holds its locks in this order.
+     -- Lock order: endpoints before deliveries, like a batch of results.
      endpoint as materialized (
        select id from webhook_endpoints where account_id = $1 and deleted_at is null order by id for no key update
      ),
@@ -42,9 +42,8 @@ export async function purgeRecording(
 }
 
 /**
- * Stops an account at once, before its rows are deleted: endpoints are deleted, pending deliveries cancelled, bodies that
- * are still to be built are not built any more, and the mirror is empty. While recordings may be written, under
- * `lockAccount`.
+ * Stops an account before its rows are deleted: deletes its endpoints and recordings, cancels pending deliveries and purges
+ * undispatched events. Call it after `buryAccount`, so that nothing can be added later.
  */
 export async function closeAccount(db: Queryable, accountId: string): Promise<void> {
   await db.query(
@@ -74,25 +73,26 @@ export async function closeAccount(db: Queryable, accountId: string): Promise<vo
 }
 
 /**
- * Deletes up to `limit` events of a closed account with their deliveries and attempts; call again until it gives 0, then
- * `deleteAccountEndpoints`. In batches, because an account may have millions.
+ * Deletes up to `limit` events of a closed account with their deliveries and attempts. Repeat until it returns 0, then call
+ * `deleteAccountEndpoints`. Works in batches because an account may have millions. Waits for a dispatch that holds one of
+ * them: skipped, the event would stay.
  */
 export async function deleteAccountEvents(db: Queryable, accountId: string, limit: number): Promise<number> {
   const { rowCount } = await db.query(
-    // Results of attempts in flight may still come in: endpoints before deliveries, as everywhere.
+    // Results of attempts in flight may still arrive. Lock order: endpoints before deliveries.
     `with endpoint as materialized (
        select id from webhook_endpoints where account_id = $1 and deleted_at is not null
        order by id for no key update
      )
      delete from webhook_events where id in (
-       select id from webhook_events where account_id = $1 limit $2 for update skip locked
+       select id from webhook_events where account_id = $1 order by id limit $2 for update
      ) and (select count(*) from endpoint) >= 0`,
     [accountId, limit],
   )
   return rowCount ?? 0
 }
 
-/** Deletes the endpoints of a closed account for good, once its events are gone. */
+/** Deletes the endpoints of a closed account, once its events are gone. */
 export async function deleteAccountEndpoints(db: Queryable, accountId: string): Promise<void> {
   await db.query(`delete from webhook_endpoints where account_id = $1 and deleted_at is not null`, [
     accountId,

@@ -1,8 +1,8 @@
 import { type Queryable, type Tx } from '@signet/db'
-import { PAYLOAD_TARGET_BYTES } from '../payload/target-size.js'
+import { PAYLOAD_TARGET_BYTES } from '../events/target-size.js'
 import { storable, storableOrNull } from './text.js'
 
-/** Names a recording; audio ids are unique within an account. */
+/** Identifies a recording. Audio ids are unique per account. */
 export type RecordingRef = { accountId: string; audioId: string }
 
 export type RecordingFields = {
@@ -18,46 +18,37 @@ export type TranscriptSegment = { speaker: string; start: number; end: number; t
 export type TranscriptFields = { language?: string; text: string; segments?: TranscriptSegment[] }
 export type SummaryFields = { label: string; content: string; format: string; templateName?: string }
 
-/** A process that is frozen between lock and commit loses its connection, and with it the lock. */
+/** A process that freezes between lock and commit loses its connection, and with it the lock. */
 const END_WHEN_FROZEN = `set_config('idle_in_transaction_session_timeout', '10s', true)`
 
 /**
- * Makes the writers of one recording take turns until they commit. Summaries are several rows: two statements at the same
- * moment would leave some of each, because neither sees what the other has not committed, and may lock them crosswise.
- * Beside writers of the account's other recordings, but not beside who holds `lockAccount`.
+ * Serializes the writers of one recording until they commit. Summaries are several rows: two concurrent statements would each
+ * leave some of theirs, because neither sees the other's uncommitted rows, and they could deadlock. Writers of the account's
+ * other recordings are not blocked. False if the account is deleted: then nothing may be written.
  */
-export async function lockRecording(tx: Tx, { accountId, audioId }: RecordingRef): Promise<void> {
-  await tx.query(
-    `select ${END_WHEN_FROZEN},
-       pg_advisory_xact_lock_shared(hashtextextended('recordings:' || $1, 0)),
-       pg_advisory_xact_lock(hashtextextended('recording:' || $1 || ':' || $2, 0))`,
+export async function lockRecording(tx: Tx, { accountId, audioId }: RecordingRef): Promise<boolean> {
+  const { rows } = await tx.query<{ begun: boolean }>(
+    `select ${END_WHEN_FROZEN}, begin_writing_recording($1, $2) as begun`,
     [accountId, audioId],
   )
+  return rows[0]?.begun === true
 }
 
-/** Waits for the writers of all recordings of an account, and holds up those that come, until the transaction ends. */
-export async function lockAccount(tx: Tx, accountId: string): Promise<void> {
-  await tx.query(
-    `select ${END_WHEN_FROZEN}, pg_advisory_xact_lock(hashtextextended('recordings:' || $1, 0))`,
-    [accountId],
-  )
-}
-
-/** What a caller of the internal API says about a recording: a part left out stays, `null` deletes it (contract G.1). */
+/** An update of a recording through the internal API: an omitted part stays, `null` deletes it. */
 export type RecordingParts = {
   recording?: RecordingFields | null
   transcript?: TranscriptFields | null
   summaries?: SummaryFields[] | null
 }
 
-/** Parts as they go to PostgreSQL. Survives the way between threads, so that megabytes can be encoded in another one. */
+/** Parts encoded for PostgreSQL. Can be transferred between threads, so that a worker thread can encode large ones. */
 export type EncodedParts = { readonly encoded: readonly unknown[] }
 
 export type MirrorChange = RecordingRef & (RecordingParts | EncodedParts)
 
 /**
- * The writes of a MirrorChange as common table expressions over `$1` to `$14`, to be put into a larger statement: one
- * statement is one round trip, and a process that freezes half way holds no locks. `guard` is a condition for all of them.
+ * The writes of a MirrorChange as common table expressions over `$1` to `$14`, for use in a larger statement: one statement is
+ * one round trip, and a process that freezes halfway holds no locks. `guard` is a condition for all of them.
  */
 export const mirrorWrites = (guard: string): string => `
   recording_put as (
@@ -95,7 +86,7 @@ export const mirrorWrites = (guard: string): string => `
       and $13 <> 'keep' and ${guard}
   )`
 
-/** The types of `$1` to `$14`; an insert … select cannot infer them. */
+/** The types of `$1` to `$14`, which an insert … select cannot infer. */
 export const MIRROR_PARAMETERS = `
   mirror_parameters as (
     select $1::uuid, $2::text, $3::text, $4::text, $5::integer, $6::text, $7::bigint, $8::timestamptz,
@@ -110,8 +101,8 @@ export const mirrorValues = (change: MirrorChange): unknown[] => [
 ]
 
 /**
- * Prepares parts for `ingestSummary` and `putRecording`, which otherwise do it themselves: replaces text that cannot be
- * stored and writes what may be long as UTF-8. Takes a second for 32 MiB, so large ones belong in a worker thread.
+ * Encodes parts for `ingestSummary` and `putRecording`, which otherwise do it themselves: replaces characters that cannot be
+ * stored and converts long text to UTF-8. Takes a second for 32 MiB, so large parts belong in a worker thread.
  */
 export function encodeParts({ recording, transcript, summaries }: RecordingParts): EncodedParts {
   return {
@@ -135,10 +126,10 @@ export function encodeParts({ recording, transcript, summaries }: RecordingParts
 const actionOn = (part: object | null | undefined) =>
   part === undefined ? 'keep' : part === null ? 'delete' : 'put'
 
-// The driver sends bytes as they are, and the binary form of text and json is their UTF-8.
+// The driver sends bytes unchanged, and the binary form of text and json is UTF-8.
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-/** In the documented member order, so that the stored text is what the payload will hold. */
+/** In the documented member order, so that the payload can use the stored text as is. */
 const segmentsJson = (segments: readonly TranscriptSegment[]): Uint8Array =>
   utf8(
     JSON.stringify(
@@ -165,7 +156,7 @@ const summariesJson = (summaries: readonly SummaryFields[]): Uint8Array =>
 
 const PUT_MIRROR = `with ${MIRROR_PARAMETERS}, ${mirrorWrites('true')} select`
 
-/** Writes the parts that are given into the mirror, without an event. */
+/** Stores the given parts of a recording, without an event. */
 export async function putRecording(db: Queryable, change: MirrorChange): Promise<void> {
   await db.query(PUT_MIRROR, mirrorValues(change))
 }
@@ -179,7 +170,7 @@ type RecordingRow = {
   recorded_at: Date | null
 }
 
-/** The recording rows of several references, in their order; null where there is none. */
+/** The recordings of several references, in order; null where there is none. */
 export async function findRecordings(
   db: Queryable,
   refs: readonly RecordingRef[],
@@ -210,8 +201,8 @@ type TranscriptRow = {
 }
 
 /**
- * The transcripts of several references, in their order; null where there is none. Segments and text are read only as far
- * as a payload can hold them: what is longer is dropped or cut by the size rule (contract F.4) in any case.
+ * The transcripts of several references, in order; null where there is none. Reads only as much of segments and text as fits
+ * into a payload: the size limit would drop or cut the rest anyway.
  */
 export async function findTranscripts(
   db: Queryable,
@@ -220,7 +211,7 @@ export async function findTranscripts(
   const { rows } = await db.query<TranscriptRow>(
     {
       name: 'find-transcripts',
-      // left() counts the characters of all it keeps, the length in octets is known without reading any.
+      // left() has to count characters; octet_length does not have to read the text.
       text: `select wanted.ord, t.language,
        case when octet_length(t.text) <= $3 then t.text else left(t.text, $3 + 1) end as text,
        case when octet_length(t.segments::text) <= $3 then t.segments end as segments
@@ -244,7 +235,7 @@ type SummaryRow = {
   template_name: string | null
 }
 
-/** The summaries of several references, in their order and position; an empty list where there are none. */
+/** The summaries of several references, in order and by position; an empty list where there are none. */
 export async function findSummaries(
   db: Queryable,
   refs: readonly RecordingRef[],
@@ -266,7 +257,7 @@ export async function findSummaries(
   return found
 }
 
-/** The audio ids of an account's newest recordings that have summaries, for samples (contract E.7). */
+/** The audio ids of an account's newest recordings that have summaries, for samples. */
 export async function findRecentlySummarised(
   db: Queryable,
   accountId: string,
@@ -287,7 +278,7 @@ const refColumns = (refs: readonly RecordingRef[]): [string[], string[]] => [
   refs.map(({ audioId }) => audioId),
 ]
 
-/** Places rows that carry their `ord` (counted from 1) beside what they were asked for. */
+/** Puts rows in the order in which they were asked for, by their `ord`, which starts at 1. */
 function inOrder<Row extends { ord: string }, T>(
   asked: readonly unknown[],
   rows: readonly Row[],

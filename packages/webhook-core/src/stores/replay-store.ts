@@ -2,27 +2,27 @@ import { type Queryable } from '@signet/db'
 import { type DeliveryId, type EndpointId, type EventId } from '../ids.js'
 import { type DueDelivery } from '../queue/queues.js'
 
-/** What to send again: one delivery, or what failed for an endpoint since a time. */
+/** What to send again: one delivery, or everything that failed for an endpoint since a time. */
 export type ReplayTarget = { deliveryId: DeliveryId } | { endpointId: EndpointId; failedSince: Date }
 
 export type ReplayRequest = ReplayTarget & {
-  /** Who asks, and why; kept with the action. */
+  /** Who asked and why, stored with the action. */
   operator: string
   reason: string
   now: Date
-  /** Deliveries at most; call again for more. */
+  /** Maximum deliveries per call. */
   limit: number
 }
 
 /**
- * Makes new deliveries of the same events and writes down who asked, in one statement (an operator's command, never part of
- * the API). Left out: events without a body, endpoints that are not active, and events that are pending for the endpoint or
- * have been delivered to it since. Returns the new deliveries, to be put into the queue.
+ * Creates new deliveries of the same events and records who asked, in one statement. For operators only, never for the API.
+ * Skips events without a body, inactive endpoints, and events that are pending for the endpoint or have been delivered to it
+ * since. Returns the new deliveries, which the caller puts into the queue.
  */
 export async function replayDeliveries(db: Queryable, request: ReplayRequest): Promise<DueDelivery[]> {
   const { rows } = await db.query<{ id: DeliveryId; endpoint_id: EndpointId }>(
     `with chosen as materialized (${chosenBy(request)} limit $3),
-     -- Retention waits until the new deliveries are there, or has been here before and leaves nothing to repeat.
+     -- Retention either waits for the new deliveries, or has deleted the events and leaves nothing to replay.
      held as materialized (
        select id from webhook_events where id = any (array(select event_id from chosen)) order by id for key share
      ),
@@ -51,7 +51,7 @@ export async function replayDeliveries(db: Queryable, request: ReplayRequest): P
 
 export type Replayable = { deliveryId: DeliveryId; endpointId: EndpointId; eventId: EventId }
 
-/** What `replayDeliveries` would send again, without doing it. */
+/** What `replayDeliveries` would send again. Changes nothing. */
 export async function findReplayable(
   db: Queryable,
   target: ReplayTarget,
@@ -76,7 +76,7 @@ const chosenBy = (target: ReplayTarget): string => `
   join webhook_endpoints e on e.id = d.endpoint_id and e.status = 1 and e.deleted_at is null
   where ${
     'deliveryId' in target
-      ? // A success of its own may be repeated; one of a later replay means that somebody was here before.
+      ? // A delivered one may be repeated, unless a later replay of it was already delivered.
         `d.id = $1 and $2::timestamptz is null and not exists (
            select from webhook_deliveries other
            where other.event_id = d.event_id and other.endpoint_id = d.endpoint_id

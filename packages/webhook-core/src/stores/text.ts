@@ -1,7 +1,7 @@
 const UNSTORABLE = /[\0\p{Surrogate}]/u
 const UNSTORABLE_ALL = /[\0\p{Surrogate}]/gu
 
-/** The text with NUL and lone surrogates replaced by U+FFFD: PostgreSQL and UTF-8 have no place for them (contract F.2). */
+/** Replaces NUL and lone surrogates by U+FFFD: PostgreSQL cannot store them. */
 export const storable = (text: string): string =>
   UNSTORABLE.test(text) ? text.replace(UNSTORABLE_ALL, '\uFFFD') : text
 

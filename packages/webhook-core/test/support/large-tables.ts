@@ -33,6 +33,8 @@ const FILL = [
    select md5('account' || n % 2500)::uuid, 'rec_' || n, 'x' from generate_series(1, 30000) n`,
   `insert into summaries (account_id, audio_id, position, label, content, format)
    select md5('account' || n % 2500)::uuid, 'rec_' || n, 0, 'a', 'x', 'markdown' from generate_series(1, 30000) n`,
+  `insert into account_states (account_id, signed_out_at)
+   select md5('account' || n)::uuid, now() from generate_series(1, 2500) n`,
   'vacuum analyze',
 ]
 

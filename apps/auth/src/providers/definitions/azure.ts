@@ -10,6 +10,8 @@ import {
 const DEFAULT_BASE = 'https://login.microsoftonline.com/common'
 const TENANT_ISSUER =
   /^https:\/\/(login\.microsoftonline\.com\/[A-Za-z0-9.-]+|[a-z0-9-]+\.ciamlogin\.com\/[A-Za-z0-9.-]+)\/v2\.0$/
+/** These stand for all tenants there are. */
+const MANY_TENANTS = /\/(common|organizations|consumers)$/i
 const MAPPED = [
   ...['iss', 'sub', 'aud', 'exp', 'iat', 'nbf', 'nonce', 'at_hash', 'c_hash', 'aio', 'rh', 'uti', 'ver'],
   ...['email', 'email_verified', 'name', 'preferred_username'],
@@ -27,7 +29,7 @@ export const azure: ProviderDefinition = {
     tests: ['open-id', 'id-token'],
     quirks: [
       'Without a URL every tenant may sign in, each as an issuer of its own. With `https://login.microsoftonline.com/<tenant>` only that one.',
-      'An address counts as verified unless `xms_edov` says no. A foreign tenant can claim any address, so have the claim sent, or name one tenant.',
+      'An address counts as verified only where the URL names one tenant, or `xms_edov` says so: a foreign tenant can claim any address. Have the claim sent, or name the tenant.',
     ],
   },
   scopes: ['openid', 'email', 'profile'],
@@ -41,18 +43,18 @@ export const azure: ProviderDefinition = {
       baseUrl === undefined ? TENANT_ISSUER.test(issuer) : issuer === `${baseUrl}/v2.0`,
     profile: profileOf,
   },
-  async profile({ idToken }) {
+  async profile({ idToken, settings }) {
     const claims = await idToken()
     if (!claims) throw new ProviderError('the token answer has no id token')
-    return profileOf(claims)
+    return profileOf(claims, settings)
   },
 }
 
-function profileOf(claims: JwtClaims): ProviderProfile {
+function profileOf(claims: JwtClaims, settings: ProviderSettings): ProviderProfile {
   const name = textAt(claims, 'name')
   return {
     subject: subjectAt(claims, 'sub'),
-    emails: oneEmail(textAt(claims, 'email'), isDomainVerified(claims)),
+    emails: oneEmail(textAt(claims, 'email'), isDomainVerified(claims, settings)),
     data: {
       iss: textAt(claims, 'iss'),
       name,
@@ -63,8 +65,9 @@ function profileOf(claims: JwtClaims): ProviderProfile {
   }
 }
 
-/** `xms_edov`: whether the tenant's owner proved that the address's domain is theirs. */
-function isDomainVerified(claims: JwtClaims): boolean {
+/** `xms_edov`: whether the owner of the tenant has proved that the domain of the address is theirs. */
+function isDomainVerified(claims: JwtClaims, { baseUrl }: ProviderSettings): boolean {
   const edov = at(claims, 'xms_edov')
-  return edov === undefined || edov === true || edov === '1' || edov === 'true'
+  if (edov === undefined) return baseUrl !== undefined && !MANY_TENANTS.test(baseUrl)
+  return edov === true || edov === '1' || edov === 'true'
 }

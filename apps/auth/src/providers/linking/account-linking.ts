@@ -7,7 +7,7 @@ import { authError, userBanned } from '../../errors/auth-error.js'
 import { type Confirmations } from '../../users/confirmations.js'
 import { type IdentityStore } from '../../users/identity-store.js'
 import { type UserStore } from '../../users/user-store.js'
-import { isBanned, type User } from '../../users/user.js'
+import { isBanned, isProven, type User } from '../../users/user.js'
 import { candidateEmail } from '../identity-data.js'
 import { type ConfirmationRequests, type PendingConfirmation } from './confirmation-requests.js'
 import { type External, type ExternalIdentities } from './external-identities.js'
@@ -42,7 +42,7 @@ type Deps = {
 /** Somebody inserted the same user or identity in the same moment; the whole transaction is to be run again. */
 export class RacedError extends Error {}
 
-/** How an account at a provider finds its user (contract 8.3 rules 1 to 7). */
+/** How an account at a provider finds its user. */
 export class AccountLinking {
   constructor(private readonly deps: Deps) {}
 
@@ -55,7 +55,7 @@ export class AccountLinking {
       if (user === null) throw new RacedError('the user was deleted meanwhile')
       return this.#returnTo(tx, audit, user, known.id, external)
     }
-    const owners = await this.#owners(tx, external, aud)
+    const owners = await this.#owners(tx, external)
     if (owners.length > 1)
       throw authError('internal', 'unexpected_failure', 'Multiple accounts with the same email address exist')
     const [owner] = owners
@@ -74,10 +74,7 @@ export class AccountLinking {
   ): Promise<Entered> {
     this.#refuseBanned(user)
     const updated = await this.deps.externals.update(tx, user, identityId, external)
-    // A phone that was proved makes the account somebody's, even if the address is still open.
-    const isOpen = isUnconfirmed(user) && user.phoneConfirmedAt === null
-    const settled = isOpen ? await this.deps.externals.keepOnly(tx, updated, identityId, external) : updated
-    return this.#admit(tx, audit, settled, external, { isNew: false, linked: false })
+    return this.#admit(tx, audit, updated, external, { identityId, isNew: false, linked: false })
   }
 
   /** Rules 4 and 5. */
@@ -88,8 +85,7 @@ export class AccountLinking {
     this.#refuseBanned(owner)
     const { user, identityId } = await externals.add(tx, owner, external)
     audit('identity_linked', user, { provider: external.provider, identity_id: identityId })
-    const settled = isUnconfirmed(owner) ? await externals.keepOnly(tx, user, identityId, external) : user
-    return this.#admit(tx, audit, settled, external, { isNew: false, linked: true })
+    return this.#admit(tx, audit, user, external, { identityId, isNew: false, linked: true })
   }
 
   /** Rules 3 and 4, nobody found. */
@@ -98,7 +94,7 @@ export class AccountLinking {
     if (rules.disableSignup)
       throw authError('unprocessable', 'signup_disabled', 'Signups not allowed for this instance')
     const candidate = candidateEmail(external.profile)?.email ?? null
-    const isTaken = candidate !== null && (await users.findByEmail(tx, candidate, aud)) !== null
+    const isTaken = candidate !== null && (await users.findByEmail(tx, candidate)) !== null
     const id = randomUUID()
     const inserted = await users.insert(
       tx,
@@ -117,8 +113,8 @@ export class AccountLinking {
     )
     const fresh = inserted ? await users.lockById(tx, id) : null
     if (fresh === null) throw new RacedError('the address was taken meanwhile')
-    const { user } = await externals.add(tx, fresh, external)
-    return this.#admit(tx, audit, user, external, { isNew: true, linked: false })
+    const { user, identityId } = await externals.add(tx, fresh, external)
+    return this.#admit(tx, audit, user, external, { identityId, isNew: true, linked: false })
   }
 
   /** Rules 5 and 6: confirms the address when the provider did, else asks the user to. */
@@ -127,16 +123,19 @@ export class AccountLinking {
     audit: Audit,
     user: User,
     external: External,
-    { isNew, linked }: { isNew: boolean; linked: boolean },
+    { identityId, isNew, linked }: { identityId: string; isNew: boolean; linked: boolean },
   ): Promise<Entered> {
-    const { confirmations, requests, rules } = this.deps
+    const { confirmations, externals, requests, rules } = this.deps
     const { provider } = external
     const verified = this.#verifiedEmails(external)
     if (isUnconfirmed(user) && verified.includes(user.email ?? '')) {
       audit('user_signedup', user, { provider })
-      const confirmed = await confirmations.confirmEmail(tx, user)
+      const confirmed = await (isNew || isProven(user)
+        ? confirmations.confirmEmail(tx, user)
+        : externals.takeOver(tx, user, identityId, external))
       return { user: confirmed, linked, refusal: null, confirmation: null }
     }
+    // A phone that was proved makes the account somebody's, even if the address is still open.
     const isOpen = isUnconfirmed(user) && user.phoneConfirmedAt === null
     const hidesAddress =
       user.email === null && user.phoneConfirmedAt === null && hasOnlyUnverified(external, verified)
@@ -144,16 +143,14 @@ export class AccountLinking {
       if (isNew) audit('user_signedup', user, { provider })
       return { user, linked, refusal: null, confirmation: null }
     }
-    const confirmation = await requests.issue(tx, audit, user, provider)
+    const confirmation = await requests.issue(tx, audit, user, { provider, identityId })
     const refusal = rules.allowUnverified ? null : needsVerification(provider)
     return { user, linked, refusal, confirmation }
   }
 
-  #owners(tx: Tx, external: External, aud: string): Promise<string[]> {
+  #owners(tx: Tx, external: External): Promise<string[]> {
     const verified = this.#verifiedEmails(external)
-    return verified.length === 0
-      ? Promise.resolve([])
-      : this.deps.identities.usersWithEmail(tx, verified, aud)
+    return verified.length === 0 ? Promise.resolve([]) : this.deps.identities.usersWithEmail(tx, verified)
   }
 
   /** Rule 2. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { type Tx } from '@signet/db'
 import { isAppError } from '@signet/errors'
 import { type Audit } from '../../audit/audit-log.js'
@@ -5,24 +6,56 @@ import { type Issued } from '../../one-time-tokens/one-time-tokens.js'
 import { type SecretMessages } from '../../one-time-tokens/secret-messages.js'
 import { type TokenIssuer } from '../../one-time-tokens/token-issuer.js'
 import { type RequestMeta } from '../../requests/request-meta.js'
+import { type PendingSignUpStore } from '../../sign-up/pending-sign-up-store.js'
+import { type UserStore } from '../../users/user-store.js'
 import { type User } from '../../users/user.js'
 
-/** A mail to send once the transaction is committed. */
+/** A mail to send with the transaction. */
 export type PendingConfirmation = { user: User; issued: Issued }
 
-type Deps = { issuer: TokenIssuer; messages: SecretMessages; intervalMs: number }
+type Deps = {
+  issuer: TokenIssuer
+  signUps: PendingSignUpStore
+  users: UserStore
+  messages: SecretMessages
+  intervalMs: number
+  now: () => Date
+}
 
 /** Asks users whose provider did not verify their address to confirm it. */
 export class ConfirmationRequests {
   constructor(private readonly deps: Deps) {}
 
-  /** Null when the last mail is too recent: the refusal that follows is the same. */
-  async issue(tx: Tx, audit: Audit, user: User, provider: string): Promise<PendingConfirmation | null> {
+  /**
+   * The identity is what this sign-up brought: another proof of the address ends it. Null when the last mail is too
+   * recent: the refusal that follows is the same.
+   */
+  async issue(
+    tx: Tx,
+    audit: Audit,
+    user: User,
+    { provider, identityId }: { provider: string; identityId: string },
+  ): Promise<PendingConfirmation | null> {
+    const { issuer, signUps, intervalMs, now } = this.deps
     if (user.email === null) return null
     const address = { kind: 'email', value: user.email } as const
     try {
-      const request = { slot: 'confirmation', address, intervalMs: this.deps.intervalMs } as const
-      const issued = await this.deps.issuer.issue(tx, user, request)
+      const known = await signUps.findByIdentity(tx, identityId)
+      const signUp = { id: known ?? randomUUID(), isNew: known === null }
+      if (known === null)
+        await signUps.insert(
+          tx,
+          {
+            id: signUp.id,
+            userId: user.id,
+            origin: 'self',
+            passwordHash: null,
+            userMetadata: {},
+            identityId,
+          },
+          now(),
+        )
+      const issued = await issuer.issue(tx, user, { slot: 'confirmation', address, intervalMs, signUp })
       audit('user_confirmation_requested', user, { provider })
       return { user, issued }
     } catch (error) {
@@ -31,8 +64,38 @@ export class ConfirmationRequests {
     }
   }
 
-  async send(pending: PendingConfirmation | null, redirectTo: string, meta: RequestMeta): Promise<void> {
+  /** For an account that is somebody's: the address becomes theirs once its owner has confirmed it. */
+  async issueChange(
+    tx: Tx,
+    audit: Audit,
+    user: User,
+    { provider, email }: { provider: string; email: string },
+  ): Promise<PendingConfirmation | null> {
+    const { issuer, users, intervalMs, now } = this.deps
+    const address = { kind: 'email', value: email } as const
+    try {
+      const issued = await issuer.issue(tx, user, { slot: 'email_change_new', address, intervalMs })
+      await users.update(tx, user.id, { newEmail: email, emailChangeConfirmStatus: 0 }, now())
+      audit('user_confirmation_requested', user, { provider })
+      return { user: { ...user, newEmail: email }, issued }
+    } catch (error) {
+      if (isAppError(error) && error.kind === 'limited') return null
+      throw error
+    }
+  }
+
+  async send(
+    tx: Tx,
+    pending: PendingConfirmation | null,
+    redirectTo: string,
+    meta: RequestMeta,
+  ): Promise<void> {
     if (!pending) return
-    await this.deps.messages.mailLink('confirmation', pending.user, pending.issued, redirectTo, meta)
+    const { messages } = this.deps
+    const kind = pending.issued.slot === 'email_change_new' ? 'email_change' : 'confirmation'
+    // The provider's account decides inside the transaction whether there is anything to send.
+    await messages.counted(pending.issued.address, 'confirmation', meta, () =>
+      messages.mailLink(tx, { kind, ...pending, redirectTo }, meta),
+    )
   }
 }

@@ -1,8 +1,9 @@
 import { type Tx } from '@signet/db'
-import { type OneTimeTokenStore } from '../../one-time-tokens/one-time-token-store.js'
-import { type SessionStore } from '../../sessions/session-store.js'
+import { type AddressProofs } from '../../proofs/address-proofs.js'
+import { type Confirmations } from '../../users/confirmations.js'
 import { type IdentityStore } from '../../users/identity-store.js'
 import { withFitting } from '../../users/metadata-limit.js'
+import { refuseUnstorable } from '../../users/storable-text.js'
 import { type UserStore } from '../../users/user-store.js'
 import { providersOf, type JsonObject, type User } from '../../users/user.js'
 import { normaliseEmail } from '../../addresses/email.js'
@@ -15,8 +16,8 @@ export type External = { provider: string; profile: ProviderProfile }
 type Deps = {
   users: UserStore
   identities: IdentityStore
-  tokens: OneTimeTokenStore
-  sessions: SessionStore
+  proofs: AddressProofs
+  confirmations: Confirmations
   now: () => Date
 }
 
@@ -44,27 +45,15 @@ export class ExternalIdentities {
   }
 
   /**
-   * Takes an account out of the hands of whoever made it with an address that they never proved: everything that could
-   * still let them in goes, and so does what they wrote into it (contract 8.3 rule 5), apart from `trusted`.
+   * The provider vouches for the address of an account that nobody has proved: everything that could let others in
+   * goes, and so does what they wrote into it.
    */
-  async keepOnly(
-    tx: Tx,
-    user: User,
-    identityId: string,
-    { profile }: External,
-    trusted: JsonObject = {},
-  ): Promise<User> {
-    const { users, identities, tokens, sessions, now } = this.deps
-    const isShared = user.passwordHash !== null || user.identities.some(({ id }) => id !== identityId)
-    if (isShared) {
-      await identities.removeOthers(tx, user.id, identityId)
-      await tokens.removeAll(tx, user.id)
-      await sessions.removeAll(tx, user.id)
-      await users.removeFactors(tx, user.id)
-      await users.update(tx, user.id, { passwordHash: null, phone: null, phoneConfirmedAt: null }, now())
-    }
-    const kept = { userMetadata: trusted, appMetadata: user.appMetadata }
-    return this.#refresh(tx, user, withFitting(kept, identityData(profile)))
+  async takeOver(tx: Tx, user: User, identityId: string, { profile }: External): Promise<User> {
+    const { proofs, confirmations } = this.deps
+    const { user: alone, passwordHash, trusted } = await proofs.takeOver(tx, user, identityId)
+    const kept = { userMetadata: trusted, appMetadata: alone.appMetadata }
+    const settled = await this.#refresh(tx, alone, withFitting(kept, identityData(profile)))
+    return confirmations.confirmEmail(tx, settled, { passwordHash })
   }
 
   async #refresh(tx: Tx, user: User, userMetadata: JsonObject): Promise<User> {
@@ -76,8 +65,12 @@ export class ExternalIdentities {
   }
 }
 
-/** The profile with addresses in the form that is stored and compared; what can be no address here is left out. */
+/**
+ * The profile with addresses in the form that is stored and compared; what can be no address here is left out. Throws
+ * `validation_failed` for text that no database stores.
+ */
 export function withUsableEmails(profile: ProviderProfile): ProviderProfile {
+  refuseUnstorable(profile)
   const emails = profile.emails.flatMap((entry) => {
     try {
       return [{ ...entry, email: normaliseEmail(entry.email) }]

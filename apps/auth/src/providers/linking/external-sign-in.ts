@@ -11,7 +11,8 @@ import { type TargetedLinking } from './targeted-linking.js'
 /** What somebody who proved an account at a provider wants with it. */
 export type Purpose =
   | { kind: 'sign_in'; aud: string }
-  | { kind: 'link'; userId: string }
+  /** The session must still be open, and strong enough, when the identity is added. */
+  | { kind: 'link'; userId: string; sessionId: string }
   | { kind: 'accept_invite'; tokenHash: Buffer }
 
 type Deps = {
@@ -24,7 +25,7 @@ type Deps = {
 
 const MAX_RACES = 3
 
-/** The one way in for accounts at providers, whether a redirect or an id token proved them (contract 8.3). */
+/** The one way in for accounts at providers, whether a redirect or an id token proved them (docs/specification.md#account-linking). */
 export class ExternalSignIn {
   constructor(private readonly deps: Deps) {}
 
@@ -34,9 +35,11 @@ export class ExternalSignIn {
     meta: RequestMeta,
     finish: (tx: Tx, audit: Audit, user: User) => Promise<T>,
   ): Promise<T> {
-    const { entered, value } = await this.#enter(external, purpose, meta, finish)
-    await this.deps.requests.send(entered.confirmation, redirectTo, meta)
-    if (entered.linked) await this.#tellLinked(entered.user, external, meta)
+    const { entered, value } = await this.#enter(external, purpose, meta, async (tx, audit, result) => {
+      await this.deps.requests.send(tx, result.confirmation, redirectTo, meta)
+      if (result.linked) await this.#tellLinked(tx, result.user, external, meta)
+      return result.refusal ? undefined : finish(tx, audit, result.user)
+    })
     // Thrown only now: the user is kept, and the mail is on its way.
     if (entered.refusal) throw entered.refusal
     return value as T
@@ -47,13 +50,13 @@ export class ExternalSignIn {
     external: External,
     purpose: Purpose,
     meta: RequestMeta,
-    finish: (tx: Tx, audit: Audit, user: User) => Promise<T>,
-  ): Promise<{ entered: Entered; value: T | undefined }> {
+    finish: (tx: Tx, audit: Audit, entered: Entered) => Promise<T>,
+  ): Promise<{ entered: Entered; value: T }> {
     for (let race = 1; ; race += 1) {
       try {
         return await this.deps.audit.transaction(meta, async (tx, audit) => {
           const entered = await this.#decide(tx, audit, external, purpose)
-          return { entered, value: entered.refusal ? undefined : await finish(tx, audit, entered.user) }
+          return { entered, value: await finish(tx, audit, entered) }
         })
       } catch (error) {
         const isRace = error instanceof RacedError || isUniqueViolation(error)
@@ -68,15 +71,15 @@ export class ExternalSignIn {
       case 'sign_in':
         return linking.enter(tx, audit, external, purpose.aud)
       case 'link':
-        return targeted.link(tx, audit, external, purpose.userId)
+        return targeted.link(tx, audit, external, purpose)
       case 'accept_invite':
         return targeted.acceptInvite(tx, audit, external, purpose.tokenHash)
     }
   }
 
-  #tellLinked(user: User, { provider }: External, meta: RequestMeta): Promise<void> {
+  #tellLinked(tx: Tx, user: User, { provider }: External, meta: RequestMeta): Promise<void> {
     const email = user.email ?? ''
     const variables = { email, provider, data: user.userMetadata }
-    return this.deps.mailer.notify('identity_linked_notification', email, variables, meta)
+    return this.deps.mailer.notify(tx, 'identity_linked_notification', email, variables, meta)
   }
 }

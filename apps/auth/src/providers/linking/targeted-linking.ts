@@ -3,10 +3,12 @@ import { providerLabel } from '@signet/pages'
 import { type Audit } from '../../audit/audit-log.js'
 import { authError, invalid, userBanned } from '../../errors/auth-error.js'
 import { type OneTimeTokenStore } from '../../one-time-tokens/one-time-token-store.js'
+import { requireStrong, type SessionGate } from '../../sessions/session-gate.js'
+import { type AddressProofs } from '../../proofs/address-proofs.js'
 import { type Confirmations } from '../../users/confirmations.js'
 import { type IdentityStore } from '../../users/identity-store.js'
 import { type UserStore } from '../../users/user-store.js'
-import { isBanned, type User } from '../../users/user.js'
+import { isBanned, isProven, type User } from '../../users/user.js'
 import { candidateEmail } from '../identity-data.js'
 import { type Entered } from './account-linking.js'
 import { type ConfirmationRequests } from './confirmation-requests.js'
@@ -14,33 +16,47 @@ import { type External, type ExternalIdentities } from './external-identities.js
 import { type Invitations } from './invitations.js'
 
 type Deps = {
+  gate: SessionGate
   users: UserStore
   identities: IdentityStore
   tokens: OneTimeTokenStore
   externals: ExternalIdentities
+  proofs: AddressProofs
   invitations: Invitations
   confirmations: Confirmations
   requests: ConfirmationRequests
   now: () => Date
 }
 
-/** Accounts at a provider for a user who is known beforehand (contract 8.3 rules 8 and 9). */
+/** Accounts at a provider for a user who is known beforehand (docs/specification.md#account-linking rules 8 and 9). */
 export class TargetedLinking {
   constructor(private readonly deps: Deps) {}
 
   /** Rule 8: a signed-in user adds a way to sign in. */
-  async link(tx: Tx, audit: Audit, external: External, userId: string): Promise<Entered> {
-    const { users, externals } = this.deps
-    const target = await users.lockById(tx, userId)
-    if (target === null) throw authError('forbidden', 'user_not_found', 'The user to link to does not exist')
-    if (isBanned(target, this.deps.now())) throw userBanned('forbidden')
+  async link(
+    tx: Tx,
+    audit: Audit,
+    external: External,
+    who: { userId: string; sessionId: string },
+  ): Promise<Entered> {
+    const { gate, externals } = this.deps
+    const held = await gate.hold(tx, who)
+    requireStrong(held)
+    const { user: target } = held
     await this.#refuseKnown(tx, external, target.id)
     const { user, identityId } = await externals.add(tx, target, external)
     audit('identity_linked', user, { provider: external.provider, identity_id: identityId })
     const email = candidateEmail(external.profile)
     if (user.email !== null || email === undefined)
       return { user: await this.#settle(tx, user), linked: true, refusal: null, confirmation: null }
-    return this.#adoptEmail(tx, audit, user, external, email)
+    return email.verified
+      ? {
+          user: await this.#adoptEmail(tx, user, email.email),
+          linked: true,
+          refusal: null,
+          confirmation: null,
+        }
+      : this.#askForEmail(tx, audit, user, external, email.email)
   }
 
   /** Rule 9: the link of an invitation led to a provider. */
@@ -50,19 +66,20 @@ export class TargetedLinking {
     const invited = found && (await users.lockById(tx, found.userId))
     // Looked up again under the lock: an invitation is accepted once.
     const token = found && (await tokens.find(tx, found.id))
-    if (!invited || !token) throw authError('not_found', 'invite_not_found', 'Invite not found')
+    if (!invited || token?.sentTo.value !== invited.email)
+      throw authError('not_found', 'invite_not_found', 'Invite not found')
     if (isBanned(invited, this.deps.now())) throw userBanned('forbidden')
     if (!external.profile.emails.some(({ email }) => email === invited.email))
       throw invalid('Invited email does not match emails from external provider')
     await this.#refuseKnown(tx, external, invited.id)
     const { user, identityId } = await externals.add(tx, invited, external)
-    // Without a password nobody but the administrator can have written what is there.
-    const trusted = invited.passwordHash === null ? invited.userMetadata : {}
-    const alone = await externals.keepOnly(tx, user, identityId, external, trusted)
-    await tokens.removeAll(tx, user.id)
     audit('invite_accepted', user, { provider: external.provider })
+    const accepted = await (isProven(invited)
+      ? confirmations.confirmEmail(tx, user)
+      : externals.takeOver(tx, user, identityId, external))
+    await tokens.removeAll(tx, user.id)
     return {
-      user: await confirmations.confirmEmail(tx, alone),
+      user: accepted,
       linked: false,
       refusal: null,
       confirmation: null,
@@ -79,38 +96,36 @@ export class TargetedLinking {
     )
   }
 
-  async #adoptEmail(
+  async #adoptEmail(tx: Tx, user: User, email: string): Promise<User> {
+    const { users, proofs, confirmations, now } = this.deps
+    await proofs.release(tx, { kind: 'email', value: email })
+    await users.update(tx, user.id, { email, emailConfirmedAt: now() }, now()).catch((error: unknown) => {
+      throw isUniqueViolation(error) ? emailExists() : error
+    })
+    return confirmations.confirmEmail(tx, { ...user, email, emailConfirmedAt: now() })
+  }
+
+  /**
+   * An address that the provider does not vouch for waits as a change until it is confirmed: in the account it would
+   * keep its real owner out, or lead them into somebody else's account.
+   */
+  async #askForEmail(
     tx: Tx,
     audit: Audit,
     user: User,
     { provider }: External,
-    { email, verified }: { email: string; verified: boolean },
+    email: string,
   ): Promise<Entered> {
-    const { users, confirmations, requests, now } = this.deps
-    await users.update(tx, user.id, { email }, now()).catch((error: unknown) => {
-      if (!isUniqueViolation(error)) throw error
-      throw authError(
-        'unprocessable',
-        'email_exists',
-        'A user with this email address has already been registered',
-      )
-    })
-    const adopted = { ...user, email }
-    if (verified)
-      return {
-        user: await confirmations.confirmEmail(tx, adopted),
-        linked: true,
-        refusal: null,
-        confirmation: null,
-      }
-    const confirmation = await requests.issue(tx, audit, adopted, provider)
+    const { proofs, requests } = this.deps
+    if (await proofs.isTaken(tx, { kind: 'email', value: email })) throw emailExists()
+    const confirmation = await requests.issueChange(tx, audit, user, { provider, email })
     const name = providerLabel(provider)
     const refusal = authError(
       'unprocessable',
       'email_not_confirmed',
       `Unverified email with ${name}. A confirmation email has been sent to your ${name} email`,
     )
-    return { user: adopted, linked: true, refusal, confirmation }
+    return { user, linked: true, refusal, confirmation }
   }
 
   /** With a way to sign in again, nobody is anonymous any more. */
@@ -120,3 +135,6 @@ export class TargetedLinking {
     return { ...user, isAnonymous: false }
   }
 }
+
+const emailExists = () =>
+  authError('unprocessable', 'email_exists', 'A user with this email address has already been registered')

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { JwksClient, JwksUnavailableError, JwtError, verifyJwt, type JwtClaims } from '@signet/jwt'
+import { LRUCache } from 'lru-cache'
 import { type Outbound } from '../../outbound/outbound.js'
 import { textAt } from '../foreign-json.js'
 import { ProviderError } from '../provider.js'
@@ -24,7 +25,7 @@ const CLOCK_SKEW_SECONDS = 30
 
 /** Verifies id tokens of other parties (OpenID Connect Core section 3.1.3.7). */
 export class IdTokenVerifier {
-  readonly #clients = new Map<string, JwksClient>()
+  readonly #clients = new LRUCache<string, JwksClient>({ max: MAX_ISSUERS })
 
   constructor(private readonly deps: Deps) {}
 
@@ -62,14 +63,14 @@ export class IdTokenVerifier {
     // A document that speaks for another issuer would let that one sign for this one.
     if (textAt(document, 'issuer') !== issuer || url === undefined)
       throw new ProviderError('the discovery document is of another issuer, or has no keys')
-    remember(this.#keysUrls, issuer, url)
+    this.#keysUrls.set(issuer, url)
     return url
   }
-  readonly #keysUrls = new Map<string, string>()
+  readonly #keysUrls = new LRUCache<string, string>({ max: MAX_ISSUERS })
 
   #clientOf(url: string): JwksClient {
     const client = this.#clients.get(url) ?? new JwksClient({ url, fetch: this.#fetch })
-    remember(this.#clients, url, client)
+    this.#clients.set(url, client)
     return client
   }
 
@@ -98,11 +99,3 @@ function parseJson(text: string): unknown {
 /** Left half of the hash, base64url (OpenID Connect Core section 3.1.3.6), for the 256-bit algorithms. */
 const hashOf = (accessToken: string) =>
   createHash('sha256').update(accessToken).digest().subarray(0, 16).toString('base64url')
-
-/** Puts an entry last and drops the one that was not used for longest. */
-function remember<V>(map: Map<string, V>, key: string, value: V): void {
-  map.delete(key)
-  map.set(key, value)
-  const [oldest] = map.keys()
-  if (map.size > MAX_ISSUERS && oldest !== undefined) map.delete(oldest)
-}

@@ -21,7 +21,7 @@ type Replaceable = {
   authorizationParams: (options: StrategyOptions) => object
 }
 
-/** State lives in the flow's row: no session, no cookie (contract 1.17). */
+/** State lives in the row of the flow, not in a session. */
 const flowStates = {
   store({ flow }: StrategyRequest, _state: unknown, _meta: unknown, done: Done<string>): void {
     flow.save(null).then(

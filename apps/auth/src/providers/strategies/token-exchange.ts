@@ -6,7 +6,7 @@ import { ProviderError, type ProviderSettings } from '../provider.js'
 type Exchange = {
   url: string
   settings: ProviderSettings
-  /** Tried first; on 401 the other way (contract 8.1). */
+  /** Tried first; on 401 the other way (docs/specification.md#providers). */
   authentication: 'post' | 'basic'
   parameters: Readonly<Record<string, string>>
 }

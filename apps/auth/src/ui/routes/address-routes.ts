@@ -36,7 +36,7 @@ export const forgotRoutes = (deps: UiDeps): Route[] =>
     addressOf: (sent) => sent.text('email').trim(),
     send(sent, email, meta) {
       const { challenge, redirectTo } = ownFlow(deps, sent, { ...sent.visit, next: 'password' })
-      return deps.recoveries.recover({ email, ...challenge }, { aud: deps.aud, redirectTo }, meta)
+      return deps.recoveries.recover({ email, ...challenge }, { redirectTo }, meta)
     },
   })
 

@@ -32,7 +32,7 @@ export const codeRoutes = (deps: UiDeps): Route[] => [
           const to = kind === 'sms' ? { phone: address } : { email: address }
           const { type, proof } = parseVerifyBody({ type: kind, token: code, ...to })
           const verified = await deps.verifications.verify(
-            { type, proof, aud: deps.aud, answer: 'session' },
+            { type, proof, answer: 'session' },
             deps.guard.metaOf(req),
           )
           if (verified.kind !== 'signed_in') throw invalid('This code does not sign in.')

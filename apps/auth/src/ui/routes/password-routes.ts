@@ -36,9 +36,8 @@ export const passwordRoutes = (deps: UiDeps): Route[] => [
       return orShow(
         context,
         async () => {
-          const { user, session } = person
           await deps.userUpdates.update(
-            { user, session, isAdmin: false, aud: deps.aud, redirectTo: deps.returnUrl },
+            { ...person, aud: deps.aud, redirectTo: deps.returnUrl },
             {
               password: sent.text('password'),
               nonce: sent.text('nonce'),

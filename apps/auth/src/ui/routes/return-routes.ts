@@ -13,16 +13,16 @@ export const returnRoutes = (deps: UiDeps): Route[] => [
     path: '/ui/provider',
     docs: pageDocs('Sign in through a provider'),
     body: pageForm,
-    handle({ req, body, context }) {
+    handle({ req, res, body, context }) {
       const sent = deps.desk.sent(req, 'provider', body)
       return orShow(
         context,
         async () => {
           const { challenge, redirectTo } = ownFlow(deps, sent, sent.visit)
           const query = { provider: sent.text('provider'), ...challenge }
-          return deps.desk.redirect(
-            await deps.authorizations.begin({ query, redirectTo, linkingTargetId: null }),
-          )
+          const departure = await deps.authorizations.begin({ query, redirectTo, linkingTarget: null })
+          deps.flowCookies.give(res, departure)
+          return deps.desk.redirect(departure.url)
         },
         (refusal) => showSignIn(deps, sent, refusal),
       )

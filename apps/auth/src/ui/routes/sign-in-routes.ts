@@ -41,7 +41,7 @@ export const signInRoutes = (deps: UiDeps): Route[] => [
         async () => {
           await deps.guard.captcha(req, captchaAnswer(sent))
           const credentials = { ...addressOf(deps.ways, identifier), password: sent.text('password') }
-          const { signedIn } = await deps.passwords.signIn(credentials, deps.aud, deps.guard.metaOf(req))
+          const { signedIn } = await deps.passwords.signIn(credentials, deps.guard.metaOf(req))
           return deps.progress.signedIn(res, sent.browser, sent.visit, signedIn)
         },
         (refusal) => showSignIn(deps, sent, { ...refusal, identifier }),
@@ -68,8 +68,7 @@ export const signInRoutes = (deps: UiDeps): Route[] => [
     async handle({ req, res, body }) {
       const sent = deps.desk.sent(req, 'account', body)
       const person = await deps.progress.personOf(sent.browser)
-      if (person !== null)
-        await deps.sessions.logout(person.user, person.session, 'local', deps.guard.metaOf(req))
+      if (person !== null) await deps.sessions.logout(person, 'local', deps.guard.metaOf(req))
       return toSignIn(deps, res, sent)
     },
   }),

@@ -1,0 +1,75 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { HttpClient } from './http-client.js'
+import { compare, measure, type Measured, type Shoot } from './load.js'
+import { atLeast, report } from './report.js'
+import * as seed from './seed.js'
+import { startBareHttp, startService, type Running } from './servers.js'
+import { newKeys } from './signing.js'
+
+const PACE = { lanes: 16, seconds: 3 }
+
+/** What the bench of a checkout seeds its database with; its tables and tokens may be others. */
+type Seed = Pick<typeof seed, 'refreshTokenOf' | 'seedDatabase'>
+
+/** Each lane keeps to sessions of its own, from `first` on, and goes along their chains. */
+export function refresh(
+  client: HttpClient,
+  first: number,
+  { refreshTokenOf }: Pick<Seed, 'refreshTokenOf'> = seed,
+): Shoot {
+  const current = new Map<number, string>()
+  return async (lane) => {
+    const body = { refresh_token: current.get(lane) ?? refreshTokenOf(first + lane) }
+    const answer = await client.ask({ method: 'POST', path: '/token?grant_type=refresh_token', body })
+    current.set(lane, refreshTokenIn(answer))
+  }
+}
+
+/** Without reading the rest, which would be work of the load. */
+export function refreshTokenIn(answer: string): string {
+  const [, token] = /"refresh_token":"([^"]+)"/.exec(answer) ?? []
+  if (token === undefined) throw new Error(`no refresh token in ${answer}`)
+  return token
+}
+
+type Options = { adminUrl: string; databaseUrl: string; users: number; beside: string | undefined }
+
+/** With both kinds of asymmetric signatures; the bare server and the checkout beside sign with ES256. */
+export async function benchRefresh({ adminUrl, databaseUrl, users, beside }: Options): Promise<void> {
+  const running: Running[] = []
+  const load = async (server: Promise<Running>, shootOf: (client: HttpClient) => Shoot) => {
+    const { base } = running[running.push(await server) - 1] ?? { base: '' }
+    const shoot = shootOf(new HttpClient(base))
+    return () => measure(shoot, PACE)
+  }
+  const es256 = newKeys('ES256')
+  const loads: (() => Promise<Measured>)[] = [
+    await load(startService(databaseUrl, { keys: es256 }), (client) => refresh(client, 1)),
+    await load(startService(databaseUrl, { keys: newKeys('RS256') }), (client) => refresh(client, 101)),
+    await load(startBareHttp(databaseUrl), bareRefresh),
+  ]
+  if (beside !== undefined) {
+    const app = join(beside, 'apps/auth')
+    const other = (await import(pathToFileURL(join(app, 'bench/seed.ts')).href)) as Seed
+    const url = await other.seedDatabase(adminUrl, 'bench_beside', users)
+    loads.push(await load(startService(url, { app, keys: es256 }), (client) => refresh(client, 1, other)))
+  }
+  const [ours, withRsa, bare, before] = await compare(...loads)
+  if (ours === undefined || withRsa === undefined || bare === undefined) throw new Error('nothing measured')
+  const perSecond = (name: string, measured: Measured, goal?: ReturnType<typeof atLeast>) =>
+    report(name, measured.perSecond, 'refreshes/s', goal)
+  perSecond('bare node:http, update and ES256', bare)
+  perSecond('refresh, ES256', ours, atLeast(ours.perSecond / bare.perSecond, 0.6))
+  perSecond('refresh, RS256', withRsa, atLeast(withRsa.perSecond / ours.perSecond, 0.9))
+  if (before)
+    perSecond('refresh of the checkout beside', before, atLeast(ours.perSecond / before.perSecond, 1.8))
+  for (const server of running) await server.stop()
+}
+
+const bareRefresh =
+  (client: HttpClient): Shoot =>
+  async (lane) => {
+    const body = { session: seed.sessionIdOf(201 + lane) }
+    await client.ask({ method: 'POST', path: '/refresh', body })
+  }

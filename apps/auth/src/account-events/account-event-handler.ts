@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Outbound } from '../outbound/outbound.js'
+import { exponentialDelay, type OutboxHandler } from '../outbox/outbox-handler.js'
+import { signedHeaders } from './standard-webhooks.js'
+
+/** Where account events go, and the key that signs them. */
+export type EventTarget = { url: string; key: Buffer }
+
+type Deps = {
+  /** Attempts at the same time. */
+  concurrency: number
+  outbound: Pick<Outbound, 'request'>
+  target: EventTarget | null
+  now: () => Date
+}
+
+const KIND = 'account_event'
+const TIMEOUT_MS = 3000
+const FIRST_RETRY_MS = 250
+/** A receiver that comes back hears everything within five seconds: this, a poll of the outbox, and the pause below. */
+const MAX_RETRY_MS = 2000
+/** After a failure the next attempt waits so long, whichever event it is of: thousands may be pending. */
+const PAUSE_MS = 500
+
+/** An account event is never given up: as long as it is not taken, somebody has power elsewhere that was taken away here. */
+export function accountEventHandler({ concurrency, outbound, target, now }: Deps): OutboxHandler<object> {
+  let failedAt = -Infinity
+  return {
+    kind: KIND,
+    plain: true,
+    concurrency,
+    ordered: true,
+    attemptMs: TIMEOUT_MS + PAUSE_MS,
+    retryDelayMs: exponentialDelay(FIRST_RETRY_MS, MAX_RETRY_MS),
+    async send(payload, { id }) {
+      // Nobody is to be told; the row must not stay.
+      if (target === null) return
+      await sleep(Math.max(0, failedAt + PAUSE_MS - performance.now()))
+      try {
+        await post(outbound, target, { id, body: JSON.stringify(payload), at: now() })
+        failedAt = -Infinity
+      } catch (error) {
+        failedAt = performance.now()
+        throw error
+      }
+    },
+  }
+}
+
+async function post(
+  outbound: Deps['outbound'],
+  { url, key }: EventTarget,
+  message: { id: string; body: string; at: Date },
+): Promise<void> {
+  const { status } = await outbound.request({
+    method: 'POST',
+    url,
+    headers: { 'content-type': 'application/json', ...signedHeaders(key, message) },
+    body: message.body,
+    timeoutMs: TIMEOUT_MS,
+  })
+  if (status < 200 || status > 299) throw new Error(`the receiver of account events answered ${status}`)
+}

@@ -1,0 +1,48 @@
+import { type Db } from '@signet/db'
+import { type MessageRequest, type MessageRequests } from '../one-time-tokens/message-requests.js'
+import { type SecretMessages } from '../one-time-tokens/secret-messages.js'
+import { type Outbox } from '../outbox/outbox.js'
+import { type MailPurpose } from '../quotas/send-quotas.js'
+import { type RequestMeta } from '../requests/request-meta.js'
+import { type AccountWork } from './account-work.js'
+
+/** The outbox's kind of it. */
+export const ACCOUNT_REQUEST = 'account_request'
+
+type Deps = {
+  db: Db
+  outbox: Outbox
+  messages: SecretMessages
+  requests: MessageRequests
+  /** A request that could not be worked on for so long is dropped. */
+  lifeMs: number
+  now: () => Date
+}
+
+/**
+ * Requests that anybody may make about any address: to recover, to sign in by link or code, to send again. While such a
+ * request is answered nobody looks for an account. It takes its quota and its interval, both kept for the address, and
+ * goes into the outbox; so answer and time are the same for every address, because there is only one way to make them.
+ */
+export class AccountRequests {
+  constructor(private readonly deps: Deps) {}
+
+  async accept(
+    work: AccountWork,
+    request: MessageRequest & { purpose: MailPurpose },
+    meta: RequestMeta,
+  ): Promise<void> {
+    const { db, outbox, messages, requests, lifeMs, now } = this.deps
+    const { address, via, purpose } = request
+    if (via === address.kind) messages.refuseAddress(address)
+    const expiresAt = new Date(now().getTime() + lifeMs)
+    const message = { kind: ACCOUNT_REQUEST, recipient: address.value, payload: work, expiresAt }
+    await messages.counted(address, purpose, meta, () =>
+      db.transaction(async (tx) => {
+        const refusal = await requests.refusal(tx, request)
+        if (refusal !== null) throw refusal
+        await outbox.add(tx, message, meta)
+      }),
+    )
+  }
+}

@@ -1,0 +1,38 @@
+import { choice, duration, type ConfigOf } from '@signet/config'
+
+/** How access tokens are signed when AUTH_JWT_KEYS gives no keys. */
+export const keySettings = {
+  jwtSigningAlgorithm: choice({
+    env: 'AUTH_JWT_SIGNING_ALGORITHM',
+    choices: ['RS256', 'ES256', 'EdDSA', 'HS256'],
+    fallback: 'RS256',
+    doc: 'Algorithm of the keys this server makes itself; `HS256` signs with AUTH_JWT_SECRET. Without effect when AUTH_JWT_KEYS is set.',
+  }),
+  jwtJwksMaxAge: duration({
+    env: 'AUTH_JWT_JWKS_MAX_AGE',
+    fallback: 600_000,
+    doc: 'How long others may keep a copy of `/.well-known/jwks.json` (its `Cache-Control: max-age`).',
+  }),
+  jwtKeyActivationDelay: duration({
+    env: 'AUTH_JWT_KEY_ACTIVATION_DELAY',
+    fallback: 720_000,
+    doc: 'Time between publishing a new key and signing with it, so that every copy of the JWK Set has it by then.',
+  }),
+  jwtKeysRefreshInterval: duration({
+    env: 'AUTH_JWT_KEYS_REFRESH_INTERVAL',
+    fallback: 5_000,
+    maxMs: 60_000,
+    doc: 'How often a server looks for keys that were added or retired.',
+  }),
+}
+
+/** Steps of the refresh interval that the activation delay must leave beyond the life of a copy of the JWK Set. */
+const INTERVALS_IN_DELAY = 8
+
+export function keyTimingProblems(config: ConfigOf<typeof keySettings>): string[] {
+  const leastMs = config.jwtJwksMaxAge + INTERVALS_IN_DELAY * config.jwtKeysRefreshInterval
+  if (config.jwtKeyActivationDelay >= leastMs) return []
+  return [
+    `AUTH_JWT_KEY_ACTIVATION_DELAY must be at least ${leastMs / 1000}s: AUTH_JWT_JWKS_MAX_AGE and ${INTERVALS_IN_DELAY} times AUTH_JWT_KEYS_REFRESH_INTERVAL`,
+  ]
+}

@@ -1,0 +1,78 @@
+import { type Tx } from '@signet/db'
+import { authError } from '../errors/auth-error.js'
+import { type Events } from '../events.js'
+import { type MessageOrigin, type OutboxHandler } from '../outbox/outbox-handler.js'
+import { type Outbox } from '../outbox/outbox.js'
+import { smsRetryDelayMs } from '../sms/sms-handler.js'
+import { type SmsChannel, type SmsSender } from '../sms/sms-sender.js'
+import { type ChallengeStore } from './challenge-store.js'
+import { type FactorStore } from './factor-store.js'
+
+const FACTOR_SMS = 'factor_sms'
+
+/** The code of a challenge, and what its challenge changed. */
+export type FactorCode = {
+  phone: string
+  code: string
+  channel: SmsChannel
+  userId: string
+  challengeId: string
+  factorId: string
+  /** As RFC 3339: the stamp of the challenge, and the one that it replaced. */
+  challengedAt: string
+  challengedBefore: string | null
+}
+
+type Deps = { sender: Pick<SmsSender, 'isReady'>; outbox: Outbox; now: () => Date }
+
+/** Codes of second factors on their way to a phone. */
+export class FactorCodes {
+  constructor(private readonly deps: Deps) {}
+
+  /** Throws `unexpected_failure` where no gateway is configured. */
+  refuse(): void {
+    if (this.deps.sender.isReady) return
+    throw authError('internal', 'unexpected_failure', 'The code could not be sent', {
+      cause: new Error('AUTH_SMS_PROVIDER is not configured'),
+    })
+  }
+
+  async add(tx: Tx, payload: FactorCode, expiresAt: Date, meta: MessageOrigin): Promise<void> {
+    await this.deps.outbox.add(tx, { kind: FACTOR_SMS, recipient: payload.phone, payload, expiresAt }, meta)
+  }
+}
+
+type HandlerDeps = {
+  sender: SmsSender
+  challenges: ChallengeStore
+  factors: FactorStore
+  events: Events
+  concurrency: number
+  attemptMs: number
+}
+
+export const factorCodeHandler = ({
+  sender,
+  challenges,
+  factors,
+  events,
+  concurrency,
+  attemptMs,
+}: HandlerDeps): OutboxHandler<FactorCode> => ({
+  kind: FACTOR_SMS,
+  ordered: false,
+  concurrency,
+  attemptMs,
+  retryDelayMs: smsRetryDelayMs,
+  async send({ phone, code, channel }, { id, meta }) {
+    const { messageId } = await sender.send(phone, code, channel)
+    events.smsTaken(id, messageId, meta.requestId)
+  },
+  /** Nobody can answer the challenge, and the next one need not wait for it. */
+  async givenUp(tx, { userId, challengeId, factorId, challengedAt, challengedBefore }) {
+    await challenges.remove(tx, challengeId)
+    const before = challengedBefore === null ? null : new Date(challengedBefore)
+    await factors.restoreStamp(tx, factorId, new Date(challengedAt), before)
+    return { user_id: userId, factor_id: factorId }
+  },
+})

@@ -1,0 +1,65 @@
+import { Db } from '@signet/db'
+import { type AuthConfig } from '../config.js'
+import { tablesOf } from '../tables.js'
+import { createKeyService } from './create-keys.js'
+import { KeyRefusal } from './key-refusal.js'
+import { KEYS_USAGE, KeysUsageError, parseKeysArguments, type KeysCommand } from './keys-arguments.js'
+import { listReport, retiredReport, rotatedReport, type KeysReport } from './keys-report.js'
+import { type SigningKeyService } from './signing-key-service.js'
+import { SigningKeyStore } from './signing-key-store.js'
+
+type Action = Exclude<KeysCommand, { name: 'help' }>
+type Terminal = { out: (text: string) => void; err: (text: string) => void }
+
+/** Lists and changes the signing keys of the servers with these settings. Resolves to the exit code. */
+export async function runKeysCommand(
+  readConfig: () => AuthConfig,
+  argv: readonly string[],
+  { out, err }: Terminal,
+): Promise<number> {
+  try {
+    const { command, json } = parseKeysArguments(argv)
+    if (command.name === 'help') {
+      out(KEYS_USAGE)
+      return 0
+    }
+    const report = await withService(readConfig(), command)
+    out(json ? JSON.stringify(report.json) : report.text)
+    return 0
+  } catch (error) {
+    if (error instanceof KeysUsageError) {
+      err(`${error.message}\n\n${KEYS_USAGE}`)
+      return 2
+    }
+    if (!(error instanceof KeyRefusal)) throw error
+    err(error.message)
+    return 1
+  }
+}
+
+async function withService(config: AuthConfig, command: Action): Promise<KeysReport> {
+  const db = new Db({ connectionString: config.databaseUrl, max: 2, applicationName: 'signet-auth-keys' })
+  try {
+    const store = new SigningKeyStore(tablesOf(config.dbNamespace))
+    return await run(createKeyService({ config, db, store, events: SILENT, now: () => new Date() }), command)
+  } finally {
+    await db.close()
+  }
+}
+
+/** What servers log is in the report. */
+const SILENT = { signingKeyCreated: () => undefined, signingKeyUnreadable: () => undefined }
+
+async function run(service: SigningKeyService, command: Action): Promise<KeysReport> {
+  switch (command.name) {
+    case 'list':
+      return listReport(await service.list(), service.rules)
+    case 'rotate': {
+      const { alg = service.rules.algorithm, now } = command
+      return rotatedReport(await service.rotate(alg, now ? 'at_once' : 'after_delay'))
+    }
+    case 'retire':
+      await service.retire(command.kid, { force: command.force })
+      return retiredReport(command.kid)
+  }
+}

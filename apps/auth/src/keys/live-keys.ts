@@ -1,0 +1,105 @@
+import { type KeyRing } from '@signet/jwt'
+import { type Events } from '../events.js'
+import { type SigningKeyService } from './signing-key-service.js'
+import { signerOf, stateOf } from './signing-key.js'
+
+type Deps = {
+  /** The keys that settings give. */
+  configured: KeyRing
+  service: SigningKeyService
+  /** AUTH_JWT_KEYS_REFRESH_INTERVAL. */
+  intervalMs: number
+  events: Events
+  now: () => Date
+  /** Milliseconds that never go back, for the age of the copy. */
+  monotonicMs?: () => number
+}
+
+/** Least time between two looks that tokens with unknown keys cause. */
+const UNKNOWN_KEY_PAUSE_MS = 1000
+
+/**
+ * The keys of this moment, as a copy of the table that is read again when it is used and older than the refresh
+ * interval: in the background at first, and waited for when it is twice as old. So a process that was idle, or asleep,
+ * signs with nothing that others have dropped.
+ */
+export class LiveKeys {
+  #ring: KeyRing | undefined
+  #shape = ''
+  #readAt = -Infinity
+  #failedAt = -Infinity
+  #reading: Promise<KeyRing> | undefined
+
+  constructor(private readonly deps: Deps) {}
+
+  /** Never older than twice the interval; fails while the database does. */
+  async forSigning(): Promise<KeyRing> {
+    const age = this.#now() - this.#readAt
+    if (this.#ring === undefined || age > 2 * this.deps.intervalMs) return this.#read()
+    if (age > this.deps.intervalMs) this.#readBeside()
+    return this.#ring
+  }
+
+  /** For verifying and publishing, which go on with the last copy while the database is away. */
+  async forVerifying(): Promise<KeyRing> {
+    const hasJustFailed = this.#now() - this.#failedAt < this.deps.intervalMs
+    if (this.#ring !== undefined && hasJustFailed) return this.#ring
+    return this.forSigning().catch((error: unknown) => {
+      if (this.#ring === undefined) throw error
+      return this.#ring
+    })
+  }
+
+  /** The keys to try next for a token whose key is not in `ring`; the same ones when there is nothing new. */
+  async newerThan(ring: KeyRing): Promise<KeyRing> {
+    if (this.#ring !== undefined && this.#ring !== ring) return this.#ring
+    const pauseMs = Math.min(UNKNOWN_KEY_PAUSE_MS, this.deps.intervalMs)
+    if (this.#now() - Math.max(this.#readAt, this.#failedAt) < pauseMs) return ring
+    return this.#read().catch(() => ring)
+  }
+
+  readonly #now = (): number => this.deps.monotonicMs?.() ?? performance.now()
+
+  #readBeside(): void {
+    if (this.#now() - this.#failedAt >= this.deps.intervalMs) this.#read().catch(() => undefined)
+  }
+
+  #read(): Promise<KeyRing> {
+    this.#reading ??= this.#readOnce().finally(() => {
+      this.#reading = undefined
+    })
+    return this.#reading
+  }
+
+  async #readOnce(): Promise<KeyRing> {
+    const startedAt = this.#now()
+    try {
+      this.#ring =
+        this.deps.service.rules.signsWith === 'configured_keys' ? this.deps.configured : await this.#current()
+      this.#readAt = startedAt
+      return this.#ring
+    } catch (error) {
+      this.#failedAt = this.#now()
+      this.deps.events.signingKeysUnavailable(error)
+      throw error
+    }
+  }
+
+  /** The ring of the table as it is now; the same object while nothing has changed. */
+  async #current(): Promise<KeyRing> {
+    const { configured, service, events, now } = this.deps
+    const { rules } = service
+    const usable = await service.ensure()
+    const signer = rules.signsWith === 'own_keys' ? signerOf(usable, now()) : undefined
+    const published = usable.filter((key) => stateOf(key, now(), rules.delayMs) !== 'expired')
+    const kids = published.map(({ kid }) => kid)
+    const shape = JSON.stringify([signer?.kid, kids])
+    if (this.#ring !== undefined && shape === this.#shape) return this.#ring
+    this.#shape = shape
+    events.signingKeysChanged(signer?.kid, kids)
+    return configured.withKeys(
+      published.map(({ material }) => material),
+      signer?.material,
+    )
+  }
+}

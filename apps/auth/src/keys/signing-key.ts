@@ -1,0 +1,47 @@
+import { type AsymmetricAlgorithm } from '@signet/jwt'
+
+/** A signing key that the service made, as it is stored. */
+export type SigningKey = {
+  readonly kid: string
+  readonly alg: AsymmetricAlgorithm
+  /** The private JWK, sealed; null once the key is retired. */
+  readonly sealedKey: string | null
+  /** The longest life of a token that a process may have signed with it, in seconds. */
+  readonly tokenSeconds: number
+  readonly createdAt: Date
+  readonly activatesAt: Date
+  /** When the next key takes over. */
+  readonly supersededAt: Date | null
+  readonly retiredAt: Date | null
+}
+
+/** `next` is published and signs later; `previous` signs no more, and verifies until its last token has expired. */
+export type KeyState = 'next' | 'signing' | 'previous' | 'expired' | 'retired'
+
+export function stateOf(key: SigningKey, now: Date, delayMs: number): KeyState {
+  if (key.retiredAt !== null) return 'retired'
+  if (key.activatesAt > now) return 'next'
+  if (key.supersededAt === null || key.supersededAt > now) return 'signing'
+  return endOf(key.supersededAt, key, delayMs) > now ? 'previous' : 'expired'
+}
+
+/**
+ * When the last token of a key has expired. The delay is added for replicas that learn late that another key signs, and
+ * for clocks that differ.
+ */
+export function endOf(supersededAt: Date, { tokenSeconds }: SigningKey, delayMs: number): Date {
+  return new Date(supersededAt.getTime() + tokenSeconds * 1000 + delayMs)
+}
+
+/**
+ * The key that signs now: the newest active one. Where none is active, because this clock is behind the one of the
+ * process that made the key, the first that will be.
+ */
+export function signerOf<K extends SigningKey>(keys: readonly K[], now: Date): K | undefined {
+  const usable = keys
+    .filter(({ retiredAt }) => retiredAt === null)
+    .sort((a, b) => a.activatesAt.getTime() - b.activatesAt.getTime())
+  const active = usable.filter(({ activatesAt }) => activatesAt <= now)
+  const current = active.findLast(({ supersededAt }) => supersededAt === null || supersededAt > now)
+  return current ?? active.at(-1) ?? usable[0]
+}

@@ -1,0 +1,131 @@
+import { type Logger, type Tracing } from '@signet/telemetry'
+import { createTransport } from 'nodemailer'
+import { UndeliverableError } from '../outbox/outbox-handler.js'
+import { type Outbound } from '../outbound/outbound.js'
+import { type MailKind, type MailVariables, type NoticeKind } from './kinds.js'
+import { MailRenderer, type RenderConfig } from './mail-renderer.js'
+
+/** The way to the mail server. */
+export type MailTransport = {
+  /**
+   * Resolves when the SMTP server took the mail. Throws `UndeliverableError` when it refused the recipient or the mail for
+   * good, and other errors when a later attempt may succeed.
+   */
+  send(kind: MailKind | NoticeKind, to: string, variables: MailVariables, message: Message): Promise<void>
+  close(): Promise<void>
+}
+
+type Message = {
+  /** Makes the Message-ID, by which mailboxes drop what they get twice. */
+  id: string
+  requestId: string
+}
+
+/** Everything about mails that operators set. */
+export type MailConfig = RenderConfig & {
+  /** Undefined where email is disabled: mails are then skipped and logged. */
+  smtp: SmtpConfig | undefined
+  /** Notices that are switched on. */
+  notices: ReadonlySet<NoticeKind>
+  /** When not empty, mail goes to these addresses only (labels `+x` ignored). */
+  authorizedAddresses: readonly string[]
+  /** To the mail server, at the same time. */
+  connections: number
+  /** How long a mail is worth sending: one with a secret, and a notice. */
+  lifeMs: { secret: number; notice: number }
+}
+
+export type SmtpConfig = {
+  host: string
+  port: number
+  user?: string | undefined
+  pass?: string | undefined
+  adminEmail: string
+  senderName?: string | undefined
+}
+
+type Deps = {
+  config: Pick<MailConfig, keyof RenderConfig | 'smtp' | 'connections'>
+  outbound: Outbound
+  log: Logger
+  /** Told about each mail that was tried, for the counters. */
+  observe?: (kind: MailKind | NoticeKind, outcome: 'sent' | 'failed') => void
+  tracing?: Tracing | undefined
+  now?: () => Date
+  /** Certificate authority of an SMTP server in tests. */
+  smtpCa?: string
+}
+
+const IMPLICIT_TLS_PORT = 465
+const CONNECT_TIMEOUT_MS = 4000
+const SILENCE_TIMEOUT_MS = 5000
+
+export function createMailTransport(deps: Deps): MailTransport {
+  const { config, outbound, log, observe, tracing, now, smtpCa } = deps
+  const renderer = new MailRenderer({ config, outbound, log, now })
+  const transport = config.smtp && openTransport(config.smtp, config.connections, smtpCa)
+  const domain = config.smtp?.adminEmail.split('@').at(-1)
+  return {
+    async send(kind, to, variables, { id, requestId }) {
+      if (!transport) throw new Error('email is not configured')
+      try {
+        const mail = await renderer.render(kind, variables, requestId)
+        const envelope = { to: { name: '', address: to }, messageId: `<${id}@${domain}>` }
+        const submit = () => transport.sendMail({ ...mail, ...envelope })
+        if (!tracing) await submit()
+        else await tracing.span('smtp', { kind: 'client', attributes: { 'auth.mail.kind': kind } }, submit)
+        observe?.(kind, 'sent')
+      } catch (error) {
+        observe?.(kind, 'failed')
+        throw asRefusal(error)
+      }
+    },
+    close() {
+      transport?.close()
+      return Promise.resolve()
+    },
+  }
+}
+
+/** What an SMTP server says of this recipient or this mail, as opposed to what it says of itself or of us. */
+const JUDGING_COMMANDS = new Set(['RCPT TO', 'DATA'])
+
+/** RFC 5321 section 4.2.1: a reply of 5yz is not to be tried again in the same form. */
+function asRefusal(error: unknown): unknown {
+  if (!(error instanceof Error) || !('responseCode' in error) || !('command' in error)) return error
+  const { responseCode, command } = error
+  if (typeof responseCode !== 'number' || responseCode < 500 || responseCode > 599) return error
+  if (typeof command !== 'string' || !JUDGING_COMMANDS.has(command)) return error
+  return new UndeliverableError(`the mail server answered ${responseCode} to ${command}`)
+}
+
+function openTransport(smtp: SmtpConfig, connections: number, ca?: string) {
+  const { adminEmail, senderName } = smtp
+  return createTransport(
+    {
+      ...connectionOptions(smtp),
+      ...(ca === undefined ? {} : { tls: { ca } }),
+      pool: true,
+      maxConnections: connections,
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      greetingTimeout: CONNECT_TIMEOUT_MS,
+      dnsTimeout: CONNECT_TIMEOUT_MS,
+      socketTimeout: SILENCE_TIMEOUT_MS,
+      // Values of users end up in mails: they must never be read as files or URLs.
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    },
+    {
+      from: { name: senderName || adminEmail, address: adminEmail },
+      headers: { 'Auto-Submitted': 'auto-generated' },
+    },
+  )
+}
+
+/** TLS from the start on port 465, else STARTTLS when it is offered; credentials only with a user. */
+export const connectionOptions = ({ host, port, user, pass }: SmtpConfig) => ({
+  host,
+  port,
+  secure: port === IMPLICIT_TLS_PORT,
+  ...(user ? { auth: { user, pass: pass ?? '' } } : {}),
+})

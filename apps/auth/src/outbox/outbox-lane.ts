@@ -1,0 +1,167 @@
+import { type Db } from '@signet/db'
+import { type AuditLog } from '../audit/audit-log.js'
+import { type Events } from '../events.js'
+import {
+  type GivenUpReason,
+  type MessageOrigin,
+  type OutboxHandler,
+  UndeliverableError,
+} from './outbox-handler.js'
+import { type ClaimedRow, type OutboxStore } from './outbox-store.js'
+import { type Outbox } from './outbox.js'
+
+export type LaneDeps = {
+  db: Db
+  store: OutboxStore
+  outbox: Outbox
+  audit: AuditLog
+  events: Events
+  now: () => Date
+}
+
+/** For the outcome to be written down after the longest attempt. */
+const LEASE_MARGIN_MS = 5000
+const UNKNOWN_ORIGIN: MessageOrigin = { requestId: '', route: '', ip: '' }
+
+/** Sends the messages of one kind, some at a time and one per recipient, so that none waits for another's receiver. */
+export class OutboxLane {
+  readonly #inHand = new Map<string, { recipient: Buffer; done: Promise<void> }>()
+  #pumping: Promise<void> | undefined
+  #again = false
+  #stopped = false
+
+  constructor(
+    private readonly handler: OutboxHandler<object>,
+    private readonly deps: LaneDeps,
+  ) {}
+
+  get kind(): string {
+    return this.handler.kind
+  }
+
+  /** Looks for due messages. Called while it looks, it looks once more. */
+  wake(): void {
+    this.#again = true
+    this.#pumping ??= this.#pump().finally(() => {
+      this.#pumping = undefined
+      if (this.#again && !this.#stopped && this.#hasRoom) this.wake()
+    })
+  }
+
+  get isBusy(): boolean {
+    return this.#pumping !== undefined || this.#inHand.size > 0
+  }
+
+  /** Resolves when everything that was due has had its attempt. */
+  async settled(): Promise<void> {
+    while (this.isBusy) {
+      await this.#pumping
+      await Promise.all([...this.#inHand.values()].map(({ done }) => done))
+    }
+  }
+
+  /** Takes nothing more, and resolves when what is in hand is over. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await this.settled()
+  }
+
+  get #hasRoom(): boolean {
+    return this.#inHand.size < this.handler.concurrency
+  }
+
+  async #pump(): Promise<void> {
+    while (this.#again && !this.#stopped && this.#hasRoom) {
+      this.#again = false
+      try {
+        while (this.#hasRoom && !this.#stopped && (await this.#takeOne()));
+      } catch (error) {
+        // The database is away; the next poll tries again.
+        this.deps.events.outboxUnreachable(this.kind, error)
+        return
+      }
+    }
+  }
+
+  async #takeOne(): Promise<boolean> {
+    const { store, db, now } = this.deps
+    const { kind, ordered, attemptMs } = this.handler
+    const at = now()
+    const row = await store.claim(db, {
+      kind,
+      ordered,
+      busy: [...this.#inHand.values()].map(({ recipient }) => recipient),
+      now: at,
+      until: new Date(at.getTime() + attemptMs + LEASE_MARGIN_MS),
+    })
+    if (row === null) return false
+    const done = this.#attempt(row)
+      .catch((error: unknown) => this.deps.events.outboxUnreachable(kind, error))
+      .finally(() => {
+        this.#inHand.delete(row.id)
+        this.wake()
+      })
+    this.#inHand.set(row.id, { recipient: row.recipient, done })
+    return true
+  }
+
+  async #attempt(row: ClaimedRow): Promise<void> {
+    const { outbox, store, db, events, now } = this.deps
+    const { id, attempts, createdAt, expiresAt } = row
+    const opened = this.handler.plain ? openPlain(row) : outbox.open(row)
+    if (opened === null) return this.#giveUp(row, null, 'unreadable')
+    if (isOver(expiresAt, now())) return this.#giveUp(row, opened, 'expired')
+    try {
+      const attempt = { id, attempt: attempts, createdAt, meta: opened.meta }
+      await within(this.handler.attemptMs, this.handler.send(opened.payload, attempt))
+    } catch (error) {
+      events.messageAttemptFailed(this.kind, row, opened.meta.requestId, error)
+      if (error instanceof UndeliverableError) return this.#giveUp(row, opened, 'refused')
+      const next = new Date(now().getTime() + this.handler.retryDelayMs(attempts))
+      if (isOver(expiresAt, next)) return this.#giveUp(row, opened, 'expired')
+      return store.defer(db, row, next)
+    }
+    await store.remove(db, row)
+    events.messageSent(this.kind)
+  }
+
+  /** The row, what relied on it and the entry in the audit log have one fate. */
+  async #giveUp(
+    row: ClaimedRow,
+    opened: { meta: MessageOrigin; payload: object } | null,
+    reason: GivenUpReason,
+  ): Promise<void> {
+    const { store, audit, events } = this.deps
+    const isOurs = await audit.transaction(opened?.meta ?? UNKNOWN_ORIGIN, async (tx, record) => {
+      if (!(await store.remove(tx, row))) return false
+      const named = opened === null ? {} : await this.handler.givenUp?.(tx, opened.payload, reason)
+      const traits = { kind: this.kind, message_id: row.id, attempts: row.attempts, reason, ...named }
+      record('message_given_up', { service: 'outbox' }, traits)
+      return true
+    })
+    if (isOurs) events.messageGivenUp(this.kind, reason)
+  }
+}
+
+function openPlain({ payload }: ClaimedRow): ReturnType<Outbox['open']> {
+  try {
+    return { meta: UNKNOWN_ORIGIN, payload: JSON.parse(payload) as object }
+  } catch {
+    return null
+  }
+}
+
+const isOver = (expiresAt: Date | null, now: Date): boolean => expiresAt !== null && expiresAt <= now
+
+/** A receiver that never answers must not keep its place. What it is still told afterwards is told twice. */
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no outcome in ${ms} ms`)), ms)
+  })
+  try {
+    await Promise.race([work, limit])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,60 @@
+import { AsyncResource } from 'node:async_hooks'
+import { type OutboxHandler } from './outbox-handler.js'
+import { OutboxLane, type LaneDeps } from './outbox-lane.js'
+
+type Deps = LaneDeps & { pollMs: number; handlers: readonly OutboxHandler<object>[] }
+
+/**
+ * Sends what is in the outbox, in the process that answers requests. Each kind has a lane of its own, so that a slow
+ * mail server holds up no SMS. Any number of replicas may run one: a message is claimed by one of them at a time.
+ */
+export class OutboxSender {
+  readonly #lanes: ReadonlyMap<string, OutboxLane>
+  #polling: Promise<void> | undefined
+
+  constructor(private readonly deps: Deps) {
+    this.#lanes = new Map(deps.handlers.map((handler) => [handler.kind, new OutboxLane(handler, deps)]))
+  }
+
+  /**
+   * Sends each message when it is committed, and looks every `pollMs` for what is due for another attempt or was left by
+   * a process that died. The returned function finishes what is in hand and leaves the rest to the next process.
+   */
+  start(): () => Promise<void> {
+    const { outbox, pollMs } = this.deps
+    // Not as a part of the request that was just committed: its trace and its limits end with its answer.
+    outbox.onCommitted = AsyncResource.bind((kind: string) => this.#lanes.get(kind)?.wake())
+    const timer = setInterval(() => void this.poll(), pollMs)
+    timer.unref()
+    void this.poll()
+    return async () => {
+      clearInterval(timer)
+      outbox.onCommitted = () => undefined
+      await this.#polling
+      await Promise.all([...this.#lanes.values()].map((lane) => lane.stop()))
+    }
+  }
+
+  /** Wakes the lanes that have something due. */
+  poll(): Promise<void> {
+    this.#polling ??= this.#poll().finally(() => (this.#polling = undefined))
+    return this.#polling
+  }
+
+  /** Resolves when everything that is due has had its attempt. */
+  async settled(): Promise<void> {
+    const lanes = [...this.#lanes.values()]
+    // What is sent in one lane may add to another.
+    while (lanes.some((lane) => lane.isBusy)) await Promise.all(lanes.map((lane) => lane.settled()))
+  }
+
+  async #poll(): Promise<void> {
+    const { db, store, events, now } = this.deps
+    try {
+      for (const kind of await store.dueKinds(db, [...this.#lanes.keys()], now()))
+        this.#lanes.get(kind)?.wake()
+    } catch (error) {
+      events.outboxUnreachable('all', error)
+    }
+  }
+}

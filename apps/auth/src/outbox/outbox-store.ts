@@ -1,0 +1,125 @@
+import { type Queryable, type Tx } from '@signet/db'
+import { type Tables } from '../tables.js'
+
+export type NewRow = {
+  id: string
+  kind: string
+  recipient: Buffer
+  payload: string
+  expiresAt: Date | null
+}
+
+/** A row that this process may send until `next_attempt_at`. */
+export type ClaimedRow = {
+  id: string
+  recipient: Buffer
+  payload: string
+  attempts: number
+  expiresAt: Date | null
+  createdAt: Date
+}
+
+type Row = {
+  id: string
+  recipient: Buffer
+  payload: string
+  attempts: number
+  expires_at: Date | null
+  created_at: Date
+}
+
+export type Claim = {
+  kind: string
+  ordered: boolean
+  /** Recipients to leave alone. */
+  busy: readonly Buffer[]
+  now: Date
+  /** When the row is due again, should this process say no more of it. */
+  until: Date
+}
+
+/** How many messages of a kind wait, and since when the oldest of them. */
+export type Waiting = { kind: string; rows: number; since: Date }
+
+export class OutboxStore {
+  constructor(private readonly t: Tables) {}
+
+  async insert(tx: Tx, { id, kind, recipient, payload, expiresAt }: NewRow, now: Date): Promise<void> {
+    await tx.query(
+      {
+        name: 'outbox_insert',
+        text: `insert into ${this.t.outbox} (id, kind, recipient, payload, next_attempt_at, expires_at, created_at)
+          values ($1, $2, $3, $4, $6, $5, $6)`,
+      },
+      [id, kind, recipient, payload, expiresAt, now],
+    )
+  }
+
+  /** The due row that waited longest, for this caller alone. */
+  async claim(db: Queryable, { kind, ordered, busy, now, until }: Claim): Promise<ClaimedRow | null> {
+    const head = `and not exists (select from ${this.t.outbox} e
+      where e.kind = o.kind and e.recipient = o.recipient and e.position < o.position)`
+    const { rows } = await db.query<Row>(
+      {
+        name: ordered ? 'outbox_claim_ordered' : 'outbox_claim',
+        text: `update ${this.t.outbox} set attempts = attempts + 1, next_attempt_at = $4 where id = (
+            select o.id from ${this.t.outbox} o
+            where o.kind = $1 and o.next_attempt_at <= $2 and o.recipient <> all($3::bytea[]) ${ordered ? head : ''}
+            order by o.next_attempt_at, o.position limit 1 for update skip locked)
+          returning id, recipient, payload, attempts, expires_at, created_at`,
+      },
+      [kind, now, busy, until],
+    )
+    return rows[0] ? toClaimed(rows[0]) : null
+  }
+
+  /** Kinds of which something is due. */
+  async dueKinds(db: Queryable, kinds: readonly string[], now: Date): Promise<string[]> {
+    const { rows } = await db.query<{ kind: string }>(
+      {
+        name: 'outbox_due',
+        text: `select kind from unnest($1::text[]) as kind
+          where exists (select from ${this.t.outbox} o where o.kind = kind and o.next_attempt_at <= $2)`,
+      },
+      [kinds, now],
+    )
+    return rows.map(({ kind }) => kind)
+  }
+
+  /** False when somebody else has claimed the row since: then it is theirs. */
+  async remove(db: Queryable, { id, attempts }: Pick<ClaimedRow, 'id' | 'attempts'>): Promise<boolean> {
+    const { rowCount } = await db.query(
+      { name: 'outbox_remove', text: `delete from ${this.t.outbox} where id = $1 and attempts = $2` },
+      [id, attempts],
+    )
+    return rowCount === 1
+  }
+
+  async defer(
+    db: Queryable,
+    { id, attempts }: Pick<ClaimedRow, 'id' | 'attempts'>,
+    until: Date,
+  ): Promise<void> {
+    await db.query(`update ${this.t.outbox} set next_attempt_at = $3 where id = $1 and attempts = $2`, [
+      id,
+      attempts,
+      until,
+    ])
+  }
+
+  async waiting(db: Queryable): Promise<Waiting[]> {
+    const { rows } = await db.query<{ kind: string; waiting: number; since: Date }>(
+      `select kind, count(*)::int as waiting, min(created_at) as since from ${this.t.outbox} group by kind`,
+    )
+    return rows.map(({ kind, waiting, since }) => ({ kind, rows: waiting, since }))
+  }
+}
+
+const toClaimed = (row: Row): ClaimedRow => ({
+  id: row.id,
+  recipient: row.recipient,
+  payload: row.payload,
+  attempts: row.attempts,
+  expiresAt: row.expires_at,
+  createdAt: row.created_at,
+})

@@ -1,0 +1,55 @@
+import { randomUUID, type KeyObject } from 'node:crypto'
+import { type Tx } from '@signet/db'
+import { keyedHash } from '../secrets/derived-keys.js'
+import { seal, unseal } from '../secrets/sealed-box.js'
+import { type MessageOrigin } from './outbox-handler.js'
+import { type ClaimedRow, type OutboxStore } from './outbox-store.js'
+
+export type OutboxMessage = {
+  /** The kind of a registered handler. */
+  kind: string
+  /** Whom it goes to: an address, or the account an event is about. */
+  recipient: string
+  /** What the handler's `send` gets. Encrypted in the database. */
+  payload: object
+  /** When sending it makes no sense any more; null for never. */
+  expiresAt: Date | null
+}
+
+type Envelope = { meta: MessageOrigin; payload: object }
+type Deps = { store: OutboxStore; keys: { encryption: KeyObject; recipients: KeyObject }; now: () => Date }
+
+/** Messages that leave once the transaction that decided on them is committed, and not otherwise. */
+export class Outbox {
+  #onCommitted: (kind: string) => void = () => undefined
+
+  constructor(private readonly deps: Deps) {}
+
+  /** Called for each message that was committed by this process. */
+  set onCommitted(listener: (kind: string) => void) {
+    this.#onCommitted = listener
+  }
+
+  /** Returns the message's id. It leaves right after the commit. */
+  async add(tx: Tx, message: OutboxMessage, meta: MessageOrigin): Promise<string> {
+    const { store, keys, now } = this.deps
+    const id = randomUUID()
+    const { kind, payload, expiresAt } = message
+    const { requestId, route, ip } = meta
+    const envelope: Envelope = { meta: { requestId, route, ip }, payload }
+    const recipient = keyedHash(keys.recipients, 'outbox', kind, message.recipient)
+    const sealed = seal(keys.encryption, `outbox:${id}`, JSON.stringify(envelope))
+    await store.insert(tx, { id, kind, recipient, payload: sealed, expiresAt }, now())
+    tx.afterCommit(() => this.#onCommitted(kind))
+    return id
+  }
+
+  /** What `add` was given; null when it was written with another key. */
+  open({ id, payload }: ClaimedRow): Envelope | null {
+    try {
+      return JSON.parse(unseal(this.deps.keys.encryption, `outbox:${id}`, payload)) as Envelope
+    } catch {
+      return null
+    }
+  }
+}

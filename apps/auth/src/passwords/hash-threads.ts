@@ -1,0 +1,113 @@
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import { type BcryptChoice } from './bcrypt.js'
+import { type HashAnswer, type HashJob } from './hash-job.js'
+
+type Result = string | boolean
+type Task = { job: HashJob; resolve: (result: Result) => void; reject: (reason: unknown) => void }
+type Thread = { worker: Worker | undefined; tasks: Task[] }
+
+/** One runs and one waits in the thread, so that it goes on while this side is busy with something else. */
+const TASKS_PER_THREAD = 2
+
+/**
+ * Threads that hash, one job after the other, and the jobs that wait for them. A job whose signal is aborted while it
+ * waits is dropped; one that a thread has got is finished.
+ */
+export class HashThreads {
+  readonly #threads: Thread[]
+  readonly #waiting = new Set<Task>()
+  #closed = false
+
+  constructor(
+    threads: number,
+    private readonly bcrypt: BcryptChoice,
+  ) {
+    this.#threads = Array.from({ length: threads }, () => ({ worker: undefined, tasks: [] }))
+    for (const thread of this.#threads) thread.worker = this.#start(thread)
+  }
+
+  /** Jobs that are not done yet. */
+  get pending(): number {
+    return this.#threads.reduce((sum, { tasks }) => sum + tasks.length, this.#waiting.size)
+  }
+
+  run(job: HashJob, signal?: AbortSignal): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason as Error)
+      const giveUp = () => {
+        if (this.#waiting.delete(task)) reject(signal?.reason as Error)
+      }
+      const task: Task = {
+        job,
+        resolve(result) {
+          signal?.removeEventListener('abort', giveUp)
+          resolve(result)
+        },
+        reject,
+      }
+      signal?.addEventListener('abort', giveUp, { once: true })
+      this.#waiting.add(task)
+      this.#assign()
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all(this.#threads.map(async ({ worker }) => worker?.terminate()))
+    for (const task of this.#waiting) task.reject(new Error('the threads are closed'))
+    this.#waiting.clear()
+  }
+
+  #assign(): void {
+    for (const task of this.#waiting) {
+      const [thread] = this.#threads.toSorted((one, other) => one.tasks.length - other.tasks.length)
+      if (!thread || thread.tasks.length >= TASKS_PER_THREAD) return
+      this.#waiting.delete(task)
+      thread.tasks.push(task)
+      // Only now, so that one that cannot start is not started over and over.
+      thread.worker ??= this.#start(thread)
+      thread.worker.ref()
+      thread.worker.postMessage(task.job)
+    }
+  }
+
+  #start(thread: Thread): Worker {
+    const worker = startWorker({ bcrypt: this.bcrypt })
+    // A thread with nothing to do keeps no process alive.
+    worker.unref()
+    worker.on('message', (answer: HashAnswer) => {
+      const task = thread.tasks.shift()
+      if (thread.tasks.length === 0) worker.unref()
+      if ('error' in answer) task?.reject(answer.error)
+      else task?.resolve(answer.result)
+      this.#assign()
+    })
+    let failure: unknown = new Error('the thread ended')
+    worker.on('error', (error) => (failure = error))
+    worker.on('exit', () => {
+      thread.worker = undefined
+      for (const task of thread.tasks.splice(0)) task.reject(failure)
+      if (!this.#closed) this.#assign()
+    })
+    return worker
+  }
+}
+
+function startWorker(workerData: { bcrypt: BcryptChoice }): Worker {
+  // Imported, not required: Node aborts the process when a thread is ended while it requires an ES module.
+  if (!import.meta.url.endsWith('.ts'))
+    return new Worker(new URL('./hash-worker.js', import.meta.url), {
+      execArgv: ['--no-experimental-require-module'],
+      workerData,
+    })
+  // From source (tests, development) the worker is TypeScript too, and needs a loader of its own.
+  const { resolve } = createRequire(import.meta.url)
+  const files = [resolve('tsx/cjs'), fileURLToPath(new URL('./hash-worker.ts', import.meta.url))]
+  return new Worker(files.map((file) => `require(${JSON.stringify(file)})`).join('\n'), {
+    eval: true,
+    execArgv: [],
+    workerData,
+  })
+}

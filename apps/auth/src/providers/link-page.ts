@@ -1,0 +1,23 @@
+import { hidden, html, providerLabel, type Page } from '@signet/pages'
+
+export type LinkView = {
+  provider: string
+  account: string
+  action: string
+  fields: Readonly<Record<string, string>>
+}
+
+/** Asks before a sign-in method is added, and names the account that gets it. */
+export const linkPage = ({ provider, account, action, fields }: LinkView): Page => {
+  const label = providerLabel(provider)
+  return {
+    title: `Sign in with ${label}`,
+    body: html`<h1>Sign in with ${label} from now on?</h1>
+      <p>Your ${label} account becomes a way to sign in to the account of <strong>${account}</strong>.</p>
+      <p>If that is not your account, or if you did not begin this yourself, close this page.</p>
+      <form method="post" action="${action}">
+        ${hidden(fields)}
+        <button type="submit">Go on to ${label}</button>
+      </form>`,
+  }
+}

@@ -1,0 +1,79 @@
+import { route, type Route } from '@signet/http'
+import { pageAnswer } from '@signet/pages'
+import { authError, invalid } from '../errors/auth-error.js'
+import { type Cookies } from '../requests/cookies.js'
+import { docs, query } from '../requests/docs.js'
+import { isSameOrigin } from '../requests/same-origin.js'
+import { redirect } from './callback-answer.js'
+import { type FlowCookies } from './flow-cookies.js'
+import { CONFIRM_PATH, type LinkConfirmation, type PendingLink } from './link-confirmation.js'
+import { linkPage } from './link-page.js'
+import { textsOf } from './provider-routes.js'
+
+type Deps = {
+  linkConfirmation: LinkConfirmation
+  flowCookies: FlowCookies
+  cookies: Cookies
+  config: { apiExternalUrl: string }
+}
+
+const MAX_FORM_BYTES = 16 * 1024
+
+/** The page between asking for a sign-in method and the provider. */
+export function linkRoutes({ linkConfirmation, flowCookies, cookies, config }: Deps): Route[] {
+  const { pathname, origin, protocol } = new URL(`${config.apiExternalUrl}${CONFIRM_PATH}`)
+  const linkOf = (values: Readonly<Record<string, string>>): PendingLink => {
+    const link = linkConfirmation.read(values['link'] ?? '')
+    if (link === null) throw invalid('This link does not work any more. Begin again in the application.')
+    return link
+  }
+  return [
+    route({
+      method: 'get',
+      path: CONFIRM_PATH,
+      docs: docs('Ask whether a sign-in method may be added', {
+        tag: 'Account',
+        parameters: [query('link', 'From `GET /user/identities/authorize`.', true)],
+        answer: { description: 'An HTML page' },
+        errors: [400],
+      }),
+      handle({ req, res }) {
+        const values = textsOf(req.query)
+        const link = linkOf(values)
+        const browserId = linkConfirmation.newBrowserId()
+        cookies.set(res, cookieOf(link), browserId)
+        const fields = { link: values['link'] ?? '', csrf: linkConfirmation.formToken(browserId, link) }
+        return pageAnswer(linkPage({ ...link, action: pathname, fields }), { secure: protocol === 'https:' })
+      },
+    }),
+    route<undefined, Record<string, unknown>>({
+      method: 'post',
+      path: CONFIRM_PATH,
+      docs: docs('Go on to the provider whose account is added', {
+        tag: 'Account',
+        answer: { status: 303, description: 'To the provider' },
+        errors: [400, 403],
+      }),
+      body: { as: 'form', maxBytes: MAX_FORM_BYTES, optional: true },
+      handle({ req, res, body }) {
+        const values = textsOf(body)
+        const link = linkOf(values)
+        const browserId = cookies.read(req, cookieOf(link)) ?? ''
+        const isOurs = linkConfirmation.isFormToken(values['csrf'] ?? '', browserId, link)
+        if (!isOurs || !isSameOrigin(req, origin)) throw foreignForm()
+        cookies.clear(res, cookieOf(link))
+        flowCookies.give(res, link)
+        return redirect(303, link.url)
+      },
+    }),
+  ]
+}
+
+const cookieOf = ({ state }: PendingLink): string => `signet_link_${state}`
+
+const foreignForm = () =>
+  authError(
+    'forbidden',
+    'validation_failed',
+    'It did not come from a page that is still open in this browser. Go back, reload the page and try again.',
+  )

@@ -1,0 +1,118 @@
+import { authError } from '../errors/auth-error.js'
+import { type RequestMeta } from '../requests/request-meta.js'
+import { HOUR_MS, type Meter, type Meters } from './meters.js'
+
+/** `n` an hour, or (`n/d`) a bucket of n that gains one each d. */
+export type SendQuota = { amount: number; everyMs?: number | undefined }
+
+/**
+ * Why a mail is asked for, as the request says: never as the account does, which strangers must not learn of.
+ * `invitation` is what an administrator sends.
+ */
+export type MailPurpose = 'recovery' | 'confirmation' | 'invitation' | 'other'
+
+export type MailRequest = { purpose: MailPurpose; to: string }
+
+export type SendQuotaConfig = {
+  /** Undefined while nothing is counted (AUTH_MAILER_AUTOCONFIRM, AUTH_SMS_AUTOCONFIRM). */
+  mail: MailQuotas | undefined
+  sms: SendQuota | undefined
+}
+
+export type MailQuotas = {
+  total: SendQuota
+  perRecipient: SendQuota
+  perClient: SendQuota
+  /** Percent of the total that is kept for recoveries, and as much again for confirmations. */
+  reservePercent: number
+}
+
+export type SendQuotas = {
+  /**
+   * Counts one mail and runs `work`; when that fails, no mail was asked for. Throws `over_email_send_rate_limit` when
+   * recipient, client or server have used up their quota.
+   */
+  mail<T>(request: MailRequest, meta: RequestMeta, work: () => Promise<T>): Promise<T>
+  /** The same for an SMS, with `over_sms_send_rate_limit`. */
+  sms<T>(meta: RequestMeta, work: () => Promise<T>): Promise<T>
+}
+
+type Deps = {
+  meters: Meters
+  /** Told about each mail that a quota refuses. */
+  onMailRefused?: ((meta: RequestMeta) => void) | undefined
+}
+
+/** Those with a reserve may use it when what all share is gone. */
+type Reserved = 'recovery' | 'confirmation'
+const isReserved = (purpose: MailPurpose): purpose is Reserved =>
+  purpose === 'recovery' || purpose === 'confirmation'
+
+export function createSendQuotas(config: SendQuotaConfig, { meters, onMailRefused }: Deps): SendQuotas {
+  const pools = config.mail && splitPools(config.mail)
+
+  async function counted<T>(
+    { all, from }: { all: Meter[]; from: Meter[] },
+    work: () => Promise<T>,
+    refuse: (waitMs: number) => Error,
+  ): Promise<T> {
+    const { waitMs, taken } = await meters.take(all, from)
+    if (waitMs > 0) throw refuse(waitMs)
+    try {
+      return await work()
+    } catch (error) {
+      // What was refused, because it came too soon after the last one, must not use up what others need.
+      await meters.putBack(taken)
+      throw error
+    }
+  }
+
+  return {
+    mail(request, meta, work) {
+      if (!config.mail || !pools) return work()
+      const { perRecipient, perClient } = config.mail
+      const all = [meterOf(`mail:to:${request.to}`, perRecipient)]
+      // An administrator's server asks for everybody, and so does a proxy that hides its clients.
+      const { key, shared } = meta.client
+      if (request.purpose !== 'invitation' && !shared) all.push(meterOf(`mail:by:${key}`, perClient))
+      const from = isReserved(request.purpose) ? [pools.shared, pools[request.purpose]] : [pools.shared]
+      return counted({ all, from }, work, (waitMs) => {
+        onMailRefused?.(meta)
+        return refusal('over_email_send_rate_limit', 'Email rate limit exceeded', waitMs)
+      })
+    },
+    sms(_meta, work) {
+      if (!config.sms) return work()
+      return counted({ all: [meterOf('sms', config.sms)], from: [] }, work, (waitMs) =>
+        refusal('over_sms_send_rate_limit', 'SMS rate limit exceeded', waitMs),
+      )
+    },
+  }
+}
+
+/** The parts add up to the whole, and so do their paces. */
+function splitPools({ total, reservePercent }: MailQuotas): Record<Reserved | 'shared', Meter> {
+  const reserve = Math.floor((total.amount * reservePercent) / 100)
+  const shared = total.amount - 2 * reserve
+  const part = (name: string, amount: number) =>
+    meterOf(`mail:all:${name}`, {
+      amount,
+      everyMs: total.everyMs === undefined ? undefined : (total.everyMs * total.amount) / Math.max(amount, 1),
+    })
+  return {
+    shared: part('shared', shared),
+    recovery: part('recovery', reserve),
+    confirmation: part('confirmation', reserve),
+  }
+}
+
+const meterOf = (key: string, { amount, everyMs }: SendQuota): Meter => ({ key, amount, everyMs })
+
+const refusal = (
+  code: 'over_email_send_rate_limit' | 'over_sms_send_rate_limit',
+  message: string,
+  waitMs: number,
+) =>
+  authError('limited', code, message, {
+    retryAfterSeconds: Math.max(1, Math.ceil(Math.min(waitMs, HOUR_MS * 24) / 1000)),
+  })

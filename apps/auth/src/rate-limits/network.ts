@@ -1,0 +1,62 @@
+import { BlockList, isIP } from 'node:net'
+
+/** A mapped address (RFC 4291 section 2.5.5.2) or one behind NAT64 (RFC 6052): an IPv4 client in the last 32 bits. */
+const IPV4_INSIDE = /^(?:::ffff|64:ff9b:):(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/
+
+/**
+ * The one spelling of an IP address: two texts name the same address exactly when this makes them equal. Undefined for
+ * what is no address.
+ */
+export function canonicalAddress(text: string): string | undefined {
+  const [address = ''] = text.split('%', 1)
+  switch (isIP(address)) {
+    case 4:
+      return address
+    case 6: {
+      const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1)
+      return ipv4Inside(canonical) ?? canonical
+    }
+    default:
+      return undefined
+  }
+}
+
+function ipv4Inside(canonical: string): string | undefined {
+  const match = IPV4_INSIDE.exec(canonical)
+  if (!match) return undefined
+  const [high, low] = [match[1] ?? '0', match[2] ?? '0'].map((group) => parseInt(group, 16)) as [
+    number,
+    number,
+  ]
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+}
+
+/** What one client has: an IPv4 address, or a /64 of IPv6, in which a client picks addresses as it likes. */
+export function networkOf(canonical: string): string {
+  if (!canonical.includes(':')) return canonical
+  const [head = '', tail] = canonical.split('::')
+  const [left, right] = [head, tail ?? ''].map((half) => (half === '' ? [] : half.split(':'))) as [
+    string[],
+    string[],
+  ]
+  const gap = Array<string>(tail === undefined ? 0 : 8 - left.length - right.length).fill('0')
+  return `${[...left, ...gap, ...right].slice(0, 4).join(':')}::/64`
+}
+
+const PRIVATE = new BlockList()
+for (const [network, prefix] of [
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+] as const)
+  PRIVATE.addSubnet(network, prefix, 'ipv4')
+PRIVATE.addAddress('::1', 'ipv6')
+PRIVATE.addSubnet('fc00::', 7, 'ipv6')
+PRIVATE.addSubnet('fe80::', 10, 'ipv6')
+
+/** Whether an address says nothing about who is behind it on the internet: loopback, private and link-local ones. */
+export const isPrivateAddress = (canonical: string): boolean =>
+  PRIVATE.check(canonical, canonical.includes(':') ? 'ipv6' : 'ipv4')

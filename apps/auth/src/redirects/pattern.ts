@@ -1,0 +1,111 @@
+import { domainToASCII } from 'node:url'
+import {
+  hasHiddenSeparator,
+  hasNetworkHost,
+  isAddress,
+  isForbiddenScheme,
+  isLoopbackAddress,
+  pathOfApplication,
+  type Target,
+} from './target.js'
+import { matches, wildcards, type Wildcards } from './wildcards.js'
+
+/** One entry of the redirect allow-list, in the same parts as a target. */
+export type Pattern = {
+  readonly scheme: string
+  /** The labels of a host name, or an address as the only one; null for schemes of applications. */
+  readonly host: readonly Wildcards[] | string | null
+  readonly port: string
+  readonly path: Wildcards
+  /** Null when anything may follow. */
+  readonly query: Wildcards | null
+}
+
+const FORM = /^(?<scheme>[a-z][a-z0-9+.-]*):(?:\/\/(?<authority>[^/?]*))?(?<path>[^?]*)(?:\?(?<query>.*))?$/i
+const AUTHORITY = /^(?<host>\[[^\]]*\]|[^:]*)(?::(?<port>\d{1,5}|\*))?$/
+const ANY_PORT = '*'
+
+/**
+ * Parses a pattern such as `https://*.example.com/app/**`. `*` stands for a run within one label of the host, within
+ * one part of the path (`/` and `.` separate), or for the port; `**` for any run in the path. Both stand for any run
+ * in the query. Without a `?` the target has no query, unless the path ends in a wildcard. Throws an Error that says
+ * what is wrong.
+ */
+export function parsePattern(text: string): Pattern {
+  if (/[\p{Cc}\s\\]/u.test(text)) throw new Error('must have no blanks, control characters and backslashes')
+  if (text.includes('#')) throw new Error('must have no fragment, which no server gets to see')
+  const { scheme: sentScheme, authority, path = '', query } = FORM.exec(text)?.groups ?? {}
+  if (sentScheme === undefined) throw new Error('must begin with a scheme, as in https://example.com/**')
+  const scheme = sentScheme.toLowerCase()
+  if (isForbiddenScheme(scheme)) throw new Error('must not have a scheme that runs code or opens files')
+  if (authority?.includes('@')) throw new Error('must have no user name')
+  if (hasHiddenSeparator(path)) throw new Error('must have no encoded separators in the path')
+  if (/[[\]{}]/.test(path)) throw new Error('must have no wildcards but * and **')
+  const place = hasNetworkHost(scheme)
+    ? networkPlace(scheme, authority, path)
+    : { host: null, port: '', path: applicationPath(scheme, authority, path) }
+  return {
+    ...place,
+    scheme,
+    path: wildcards(place.path, './'),
+    query: query === undefined && place.path.endsWith('*') ? null : wildcards(searchOf(query)),
+  }
+}
+
+/** Whether a target is one that the pattern names; each part by itself, so nothing reaches across. */
+export function matchesPattern(pattern: Pattern, target: Target): boolean {
+  return (
+    pattern.scheme === target.scheme &&
+    matchesHost(pattern.host, target.host) &&
+    (pattern.port === ANY_PORT || pattern.port === target.port) &&
+    matches(pattern.path, target.path) &&
+    (pattern.query === null || matches(pattern.query, target.query))
+  )
+}
+
+function matchesHost(pattern: Pattern['host'], host: string | null): boolean {
+  if (pattern === null || host === null) return pattern === host
+  if (typeof pattern === 'string') return pattern === host
+  const labels = host.split('.')
+  if (isAddress(host) || labels.length !== pattern.length) return false
+  return pattern.every((label, index) => matches(label, labels[index] ?? ''))
+}
+
+function networkPlace(scheme: string, authority: string | undefined, path: string) {
+  const { host = '', port = '' } = AUTHORITY.exec(authority ?? '')?.groups ?? {}
+  if (host === '') throw new Error('must name a host, and may name a port, as in http://localhost:3000/*')
+  const base = `${scheme}://host${port === '' || port === ANY_PORT ? '' : `:${port}`}`
+  if (!URL.canParse(base)) throw new Error('must have a port of at most 65535')
+  const url = new URL(`${base}${path}`)
+  return { host: hostOf(host), port: port === ANY_PORT ? ANY_PORT : url.port, path: url.pathname }
+}
+
+function hostOf(host: string): Wildcards[] | string {
+  const address = URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : ''
+  if (isAddress(address)) {
+    if (address !== host.toLowerCase() || !isLoopbackAddress(address))
+      throw new Error('must have no IP address but 127.0.0.1, another of that network, or [::1]')
+    return address
+  }
+  const labels = host.split('.').map(labelOf)
+  // The last one decides whether it is a name at all, and whose.
+  if (!/^[a-z0-9-]*[a-z][a-z0-9-]*$/.test(labels.at(-1) ?? ''))
+    throw new Error('must end its host in a name without wildcard, such as .com or localhost')
+  return labels.map((label) => wildcards(label))
+}
+
+function labelOf(label: string): string {
+  if (label.includes('**')) throw new Error('must have ** in its path only: * stands for one label of a host')
+  const ascii = label.includes('*') ? label.toLowerCase() : domainToASCII(label)
+  if (!/^[a-z0-9*]([a-z0-9*-]*[a-z0-9*])?$/.test(ascii)) throw new Error('must name a host that can exist')
+  return ascii
+}
+
+function applicationPath(scheme: string, authority: string | undefined, path: string): string {
+  const text = `${scheme}:${authority === undefined ? '' : `//${authority}`}${path}`
+  if (!URL.canParse(text)) throw new Error('must be a URL')
+  return pathOfApplication(new URL(text))
+}
+
+/** In the spelling of browsers. */
+const searchOf = (query = ''): string => new URL(`https://host/?${query}`).search.slice(1)

@@ -1,0 +1,70 @@
+import { isIP } from 'node:net'
+
+/** A URL in the parts that redirects are judged by, as browsers read it (WHATWG URL). */
+export type Target = {
+  readonly scheme: string
+  /** Lower case; null for schemes of applications, which have no host that a network knows. */
+  readonly host: string | null
+  /** Empty for the default port of the scheme. */
+  readonly port: string
+  /** For schemes of applications all between the colon and the query. */
+  readonly path: string
+  /** Without the question mark. */
+  readonly query: string
+}
+
+/** Schemes whose URLs have hosts. */
+const NETWORK = new Set(['http', 'https', 'ws', 'wss', 'ftp'])
+/** Run code or open what is on the device, in place of telling an application. */
+const NEVER = new Set([
+  'javascript',
+  'data',
+  'vbscript',
+  'file',
+  'blob',
+  'about',
+  'filesystem',
+  'view-source',
+])
+/** Slashes, backslashes and control characters that only a server further on would see. */
+const HIDDEN_SEPARATOR = /%(2f|5c|[01][0-9a-f]|7f)/i
+const PLAIN_HOST = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i
+
+export const hasNetworkHost = (scheme: string): boolean => NETWORK.has(scheme)
+export const isForbiddenScheme = (scheme: string): boolean => NEVER.has(scheme)
+export const hasHiddenSeparator = (path: string): boolean => HIDDEN_SEPARATOR.test(path)
+
+/**
+ * Takes a target apart. Null for one that parsers read differently, or that hides where it leads: such a disagreement
+ * about the host is the attack. `alsoHost` is a further spelling of a host that is taken as it is.
+ */
+export function readTarget(raw: string, alsoHost?: string): Target | null {
+  if (/[\p{Cc}\s\\]/u.test(raw) || !URL.canParse(raw)) return null
+  const url = new URL(raw)
+  const scheme = url.protocol.slice(0, -1)
+  const sent = /^[^:/?#]+:(?:\/\/(?<authority>[^/?#]*))?(?<path>[^?#]*)/.exec(raw)
+  const { authority, path = '' } = sent?.groups ?? {}
+  if (NEVER.has(scheme) || hasHiddenSeparator(`${authority ?? ''}${path}`) || authority?.includes('@'))
+    return null
+  const query = url.search.slice(1)
+  if (!NETWORK.has(scheme)) return { scheme, host: null, port: '', path: pathOfApplication(url), query }
+  const host = authority?.replace(/:\d*$/, '')
+  if (host === undefined || !isPlain(host, url.hostname, alsoHost)) return null
+  return { scheme, host: url.hostname, port: url.port, path: url.pathname, query }
+}
+
+/** All of it counts: `myapp:a`, `myapp://a` and `myapp:///a` are three places. */
+export const pathOfApplication = ({ href, search, hash, protocol }: URL): string =>
+  href.slice(protocol.length, href.length - search.length - hash.length).replace(/[?#]+$/, '')
+
+/** The parser makes one host of many spellings: numbers in any base, wide letters, percent signs. Only plain ones count. */
+function isPlain(sent: string, hostname: string, alsoHost: string | undefined): boolean {
+  if (isAddress(hostname)) return sent === hostname
+  return PLAIN_HOST.test(sent) || (alsoHost !== undefined && sent.toLowerCase() === alsoHost.toLowerCase())
+}
+
+/** Whether a host is an IP address, in brackets if it is one of version 6. */
+export const isAddress = (host: string): boolean => isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0
+
+const LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\])$/
+export const isLoopbackAddress = (host: string): boolean => LOOPBACK.test(host)

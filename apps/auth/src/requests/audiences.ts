@@ -1,0 +1,41 @@
+import { type JwtClaims } from '@signet/jwt'
+import { type Request, type RequestHandler } from 'express'
+import { invalid } from '../errors/auth-error.js'
+
+/** The audiences of AUTH_JWT_AUD and AUTH_JWT_ALLOWED_AUDIENCES: the only ones that requests may name and tokens may have. */
+export class Audiences {
+  constructor(
+    /** Of requests and users that name no other. */
+    readonly standard: string,
+    private readonly allowed: readonly string[],
+  ) {}
+
+  /** The audience that a request names itself; throws unless it is allowed. */
+  requested(req: Request): string | undefined {
+    const named = req.get('x-jwt-aud') ?? ''
+    if (named === '') return undefined
+    if (!this.allowed.includes(named)) throw invalid('X-JWT-AUD names an audience that is not served here')
+    return named
+  }
+
+  /** The first allowed audience of a token; undefined when it has none. */
+  of(claims: JwtClaims): string | undefined {
+    return listOf(claims).find((audience) => this.allowed.includes(audience))
+  }
+
+  /** Whether a token was made for others only. One without any audience, as service tokens are minted, was not. */
+  isForOthers(claims: JwtClaims): boolean {
+    return listOf(claims).length > 0 && this.of(claims) === undefined
+  }
+
+  /** Before all routes, so that no request names an audience in vain, or by mistake. */
+  readonly check: RequestHandler = (req, _res, next) => {
+    this.requested(req)
+    next()
+  }
+}
+
+/** Whether a token is meant for an audience; one without `aud` is for none. */
+export const isMeantFor = (claims: JwtClaims, wanted: string): boolean => listOf(claims).includes(wanted)
+
+const listOf = ({ aud }: JwtClaims): readonly string[] => (typeof aud === 'string' ? [aud] : (aud ?? []))

@@ -1,0 +1,60 @@
+import { type Request, type Response } from 'express'
+
+export type CookieOptions = {
+  /** Until the browser is closed when left out. */
+  maxAgeSeconds?: number
+  /** Sent along with forms that other sites post, too. Browsers allow that over TLS only. */
+  crossSite?: boolean
+}
+
+/** Cookies of this server: for this host alone, and not for scripts. Lax, because people come from elsewhere. */
+export class Cookies {
+  readonly #secure: boolean
+  readonly #prefix: string
+
+  constructor(externalUrl: string) {
+    // Decided by the public URL, not by the socket: TLS ends in front of us.
+    this.#secure = externalUrl.startsWith('https://')
+    this.#prefix = this.#secure ? '__Host-' : ''
+  }
+
+  read(req: Request, name: string): string | undefined {
+    for (const pair of (req.get('cookie') ?? '').split(';')) {
+      const separator = pair.indexOf('=')
+      if (pair.slice(0, separator).trim() === `${this.#prefix}${name}`)
+        return pair.slice(separator + 1).trim()
+    }
+    return undefined
+  }
+
+  set(res: Response, name: string, value: string, options: CookieOptions = {}): void {
+    this.#put(res, `${this.#prefix}${name}`, `${value}${this.#attributes(options)}`)
+  }
+
+  clear(res: Response, name: string): void {
+    this.#put(res, `${this.#prefix}${name}`, this.#attributes({ maxAgeSeconds: 0 }))
+  }
+
+  #attributes({ maxAgeSeconds, crossSite = false }: CookieOptions): string {
+    return [
+      '; Path=/',
+      this.#secure ? '; Secure' : '',
+      '; HttpOnly',
+      this.#sameSite(crossSite),
+      maxAgeSeconds === undefined ? '' : `; Max-Age=${maxAgeSeconds}`,
+    ].join('')
+  }
+
+  /** Without TLS, None is refused; saying nothing is the most that is left. */
+  #sameSite(crossSite: boolean): string {
+    if (!crossSite) return '; SameSite=Lax'
+    return this.#secure ? '; SameSite=None' : ''
+  }
+
+  /** The last word about a cookie is the only one (RFC 6265 section 4.1.1). */
+  #put(res: Response, name: string, rest: string): void {
+    const others = [res.getHeader('Set-Cookie') ?? []].flat().map(String)
+    const kept = others.filter((line) => !line.startsWith(`${name}=`))
+    res.setHeader('Set-Cookie', [...kept, `${name}=${rest}`])
+  }
+}

@@ -1,0 +1,38 @@
+import { type Tx } from '@signet/db'
+import { type AccountEventStore } from '../account-events/account-event-store.js'
+import { type SessionStore } from './session-store.js'
+import { type EndReason } from './session.js'
+
+/** Every end of sessions, apart from the one of a session whose refresh token was stolen. */
+export class SessionEnds {
+  constructor(
+    private readonly deps: { sessions: SessionStore; accountEvents: AccountEventStore; now: () => Date },
+  ) {}
+
+  /** All sessions of a user, and with them what other services gave on the strength of them. */
+  async all(tx: Tx, userId: string, reason: EndReason): Promise<void> {
+    const { sessions, accountEvents, now } = this.deps
+    // Nothing elsewhere goes back to a user who never signed in; and the first sign-in follows within the same second.
+    const knownElsewhere = reason !== 'address_proved' || (await sessions.hasAny(tx, userId))
+    await sessions.end(tx, userId, reason, {}, now())
+    // The time after the update: it waits for refreshes under way, and what they issue is to be covered.
+    if (!TOLD_BY_THE_USER.has(reason) && knownElsewhere) await accountEvents.signedOut(tx, userId, now())
+  }
+
+  one(tx: Tx, userId: string, sessionId: string, reason: EndReason): Promise<void> {
+    return this.deps.sessions.end(tx, userId, reason, { only: sessionId }, this.deps.now())
+  }
+
+  /** All sessions of a user but one. */
+  others(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
+    return this.deps.sessions.end(tx, userId, reason, { except: keptId }, this.deps.now())
+  }
+
+  /** The other sessions of a user that never showed a second factor. */
+  weaker(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
+    return this.deps.sessions.end(tx, userId, reason, { except: keptId, aal: 'aal1' }, this.deps.now())
+  }
+}
+
+/** The table of users tells of these by itself, and a ban gives back what it took. */
+const TOLD_BY_THE_USER: ReadonlySet<EndReason> = new Set(['ban', 'deletion'])

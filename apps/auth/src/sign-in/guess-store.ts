@@ -1,0 +1,152 @@
+import { type Queryable } from '@signet/db'
+import { type Tables } from '../tables.js'
+import { accountColumn, signInHash, toUser, type AccountRow } from '../users/user-rows.js'
+import { type User } from '../users/user.js'
+
+/** Failures beyond the free ones that are remembered; the longest wait is reached earlier. */
+const REMEMBERED = 20
+/** After this long one failure is forgotten. */
+const FORGET_SECONDS = 3600
+
+/** When nothing is left of an account's failures. */
+export const forgottenAfterMs = (freeAttempts: number): number =>
+  (freeAttempts + REMEMBERED) * FORGET_SECONDS * 1000
+
+/** Whose password is tried, and by whom. */
+export type Guess = {
+  by: 'email' | 'phone'
+  address: string
+  network: string
+  /** Rows that count it: that of this network, where the account knows it, or the one of all strangers. */
+  ids: { known: Buffer; strangers: Buffer }
+}
+export type GuessLimits = {
+  freeAttempts: number
+  maxDelaySeconds: number
+  /** Networks that were last seen before are strange again. */
+  knownSince: Date
+  /** False to let nobody but the account's own networks try. */
+  strangersAllowed: boolean
+}
+export type Counted = {
+  user: User | null
+  passwordHash: string | null
+  /** The row that counted the guess; null when it may not be tried. */
+  countedIn: Buffer | null
+  /** When the next try is allowed, as far as is known. */
+  nextAt: Date | null
+}
+
+type Row = {
+  account: AccountRow['account'] | null
+  password_hash: string | null
+  counted_in: Buffer | null
+  next_at: Date | null
+}
+
+/** Whose password is guessed how often. */
+export class GuessStore {
+  readonly #begin: Readonly<Record<Guess['by'], string>>
+  readonly #count: string
+
+  constructor(private readonly t: Tables) {
+    this.#begin = {
+      email: this.#beginFor('lower(u.email) = $1 and not u.is_sso_user'),
+      phone: this.#beginFor('u.phone = $1'),
+    }
+    const { counted, wait } = counting({ freeAttempts: '$2', maxDelaySeconds: '$3', now: '$4' })
+    this.#count = `
+      with counted as (
+        insert into ${t.signInAttempts} as a (id, failures, last_at) values ($1, 1, $4::timestamptz) ${counted}
+      )
+      select exists (select from counted) as counted,
+        (select a.last_at + ${wait} from ${t.signInAttempts} a where a.id = $1) as next_at`
+  }
+
+  /**
+   * Finds the user and counts a wrong password in advance, in one statement: parallel guesses wait for each other's row
+   * and see what it counts. Nothing is counted, and nothing may be tried, before the wait after the last guess is over.
+   */
+  async begin(db: Queryable, guess: Guess, limits: GuessLimits, now: Date): Promise<Counted> {
+    const { rows } = await db.query<Row>({ name: `guess_begin_${guess.by}`, text: this.#begin[guess.by] }, [
+      guess.address,
+      guess.network,
+      guess.ids.known,
+      guess.ids.strangers,
+      limits.freeAttempts,
+      limits.maxDelaySeconds,
+      limits.knownSince,
+      limits.strangersAllowed,
+      now,
+    ])
+    const [row] = rows
+    return {
+      user: row?.account ? toUser({ account: row.account }) : null,
+      passwordHash: row?.password_hash ?? null,
+      countedIn: row?.counted_in ?? null,
+      nextAt: row?.next_at ?? null,
+    }
+  }
+
+  /** The same for what is guessed of somebody who is known already. False when it may not be tried yet. */
+  async count(
+    db: Queryable,
+    id: Buffer,
+    limits: Pick<GuessLimits, 'freeAttempts' | 'maxDelaySeconds'>,
+    now: Date,
+  ): Promise<{ counted: boolean; nextAt: Date | null }> {
+    const { rows } = await db.query<{ counted: boolean; next_at: Date | null }>(
+      { name: 'guess_count', text: this.#count },
+      [id, limits.freeAttempts, limits.maxDelaySeconds, now],
+    )
+    return { counted: rows[0]?.counted ?? false, nextAt: rows[0]?.next_at ?? null }
+  }
+
+  /** Takes one back that was not wrong. */
+  async takeBack(db: Queryable, id: Buffer): Promise<void> {
+    await db.query(
+      {
+        name: 'guess_take_back',
+        text: `update ${this.t.signInAttempts} set failures = failures - 1 where id = $1 and failures > 0`,
+      },
+      [id],
+    )
+  }
+
+  #beginFor(account: string): string {
+    const { t } = this
+    const { counted, wait } = counting({ freeAttempts: '$5', maxDelaySeconds: '$6', now: '$9' })
+    return `
+      with account as materialized (
+        select u.id, ${signInHash(t)} as password_hash, ${accountColumn(t)} from ${t.users} u where ${account}
+      ), budget as materialized (
+        select case when exists (
+          select from ${t.knownNetworks} k
+          where k.user_id = (select id from account) and k.network = $2 and k.last_seen_at > $7::timestamptz
+        ) then $3::bytea else $4::bytea end as id
+      ), counted as (
+        insert into ${t.signInAttempts} as a (id, failures, last_at)
+        select id, 1, $9::timestamptz from budget where $8::boolean or id = $3::bytea
+        ${counted}
+      )
+      select (select account from account) as account, (select password_hash from account) as password_hash,
+        (select id from counted) as counted_in,
+        (select a.last_at + ${wait} from ${t.signInAttempts} a where a.id = (select id from budget)) as next_at`
+  }
+}
+
+/** SQL over row `a`, with the names of the parameters that it needs. */
+function counting({
+  freeAttempts,
+  maxDelaySeconds,
+  now,
+}: Record<'freeAttempts' | 'maxDelaySeconds' | 'now', string>) {
+  const left = `greatest(0, a.failures - floor(extract(epoch from ${now}::timestamptz - a.last_at) / ${FORGET_SECONDS}))::int`
+  const wait = `make_interval(secs => case when ${left} < ${freeAttempts}::int then 0
+    else least(${maxDelaySeconds}::float8, 2 ^ least(${left} - ${freeAttempts}::int, ${REMEMBERED})) end)`
+  const counted = `on conflict (id) do update
+    set failures = least(${left} + 1, ${freeAttempts}::int + ${REMEMBERED}), last_at = excluded.last_at
+    where a.last_at + ${wait} <= ${now}::timestamptz
+    returning a.id`
+  return { counted, wait }
+}

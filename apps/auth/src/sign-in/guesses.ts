@@ -1,0 +1,113 @@
+import { type KeyObject } from 'node:crypto'
+import { type Db, type Tx } from '@signet/db'
+import { type AppError } from '@signet/errors'
+import { type Address } from '../addresses/address.js'
+import { authError } from '../errors/auth-error.js'
+import { type FailureLimit } from '../rate-limits/rate-limits.js'
+import { type RequestMeta } from '../requests/request-meta.js'
+import { keyedHash } from '../secrets/derived-keys.js'
+import { type User } from '../users/user.js'
+import { type GuessStore } from './guess-store.js'
+
+export type GuessRules = { freeAttempts: number; maxDelayMs: number; knownNetworkMs: number }
+
+/** A password that may be tried. It counts as wrong until `takeBack` says otherwise. */
+export type Attempt = {
+  readonly user: User | null
+  /** What the password is compared with: that of a sign-up, while nobody has proved the address. */
+  readonly passwordHash: string | null
+  /** Compares; what could not be compared, because the server is busy or nobody waits any more, was no guess. */
+  check(compare: () => Promise<boolean>): Promise<boolean>
+  takeBack(): Promise<void>
+}
+
+type Deps = {
+  db: Db
+  store: GuessStore
+  failures: FailureLimit
+  key: KeyObject
+  rules: GuessRules
+  now: () => Date
+}
+
+/**
+ * How often passwords may be guessed. Strangers to an account share one allowance, so that any number of addresses gets
+ * no further than one; each network that the account signed in from has another, so that strangers cannot use up the
+ * owner's. An account that does not exist has the allowance of strangers, so that nothing tells it apart.
+ */
+export class Guesses {
+  constructor(private readonly deps: Deps) {}
+
+  /** Before any password is looked at. Throws `limited` when it is too early. */
+  async begin(address: Address, { client }: RequestMeta): Promise<Attempt> {
+    const { db, store, failures, rules, now } = this.deps
+    const networkWaitMs = await failures.take(client)
+    const at = now()
+    const limits = {
+      ...this.#limits,
+      knownSince: new Date(at.getTime() - rules.knownNetworkMs),
+      strangersAllowed: networkWaitMs === 0,
+    }
+    const guess = {
+      by: address.kind,
+      address: address.value,
+      network: client.key,
+      ids: this.#idsOf(address, client.key),
+    }
+    const putBack = () => (networkWaitMs === 0 ? failures.putBack(client) : Promise.resolve())
+    const { user, passwordHash, countedIn, nextAt } = await store.begin(db, guess, limits, at)
+    if (countedIn === null) {
+      await putBack()
+      throw tooMany(Math.max(networkWaitMs, (nextAt?.getTime() ?? 0) - at.getTime()))
+    }
+    const takeBack = async () => {
+      await Promise.all([store.takeBack(db, countedIn), putBack()])
+    }
+    return {
+      user,
+      passwordHash,
+      check: (compare) =>
+        compare().catch(async (error: unknown) => {
+          await takeBack()
+          throw error
+        }),
+      takeBack,
+    }
+  }
+
+  /**
+   * Before a code of a second factor is looked at, in the transaction that does. Who gets this far has the password, so no
+   * network is spared: six digits stay unguessable over months only while all guesses count together.
+   */
+  async beginFactor(tx: Tx, factorId: string): Promise<Pick<Attempt, 'takeBack'>> {
+    const { store, key, now } = this.deps
+    const id = keyedHash(key, 'factor', factorId)
+    const at = now()
+    const { counted, nextAt } = await store.count(tx, id, this.#limits, at)
+    if (!counted) throw tooMany((nextAt?.getTime() ?? 0) - at.getTime())
+    return { takeBack: () => store.takeBack(tx, id) }
+  }
+
+  get #limits() {
+    const { freeAttempts, maxDelayMs } = this.deps.rules
+    return { freeAttempts, maxDelaySeconds: maxDelayMs / 1000 }
+  }
+
+  #idsOf({ kind, value }: Address, network: string) {
+    const { key } = this.deps
+    return { strangers: keyedHash(key, kind, value), known: keyedHash(key, kind, value, network) }
+  }
+}
+
+/** The same whether the account, or the network, tried too often. */
+function tooMany(waitMs: number): AppError {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000))
+  return authError(
+    'limited',
+    'over_request_rate_limit',
+    `Too many attempts, try again in ${seconds} seconds`,
+    {
+      retryAfterSeconds: seconds,
+    },
+  )
+}

@@ -1,0 +1,76 @@
+import { type KeyObject } from 'node:crypto'
+import { type Address } from '../addresses/address.js'
+import { keyedHash } from '../secrets/derived-keys.js'
+import { identityClaims } from '../users/identity-claims.js'
+import { type JsonObject, type User } from '../users/user.js'
+
+/** What a sign-up that is to be confirmed is answered with, apart from what the request itself says. */
+export type SignUpIds = { userId: string; identityId: string }
+
+export type SignUpSubject = { address: Address; aud: string; role: string; data: JsonObject }
+
+/**
+ * The user of a sign-up that is to be confirmed. It is made of the request and two ids alone, whoever has the address:
+ * so it looks the same for an address that is new, waits for its confirmation, or is somebody's.
+ */
+export function signUpAnswer(ids: SignUpIds, subject: SignUpSubject, now: Date): User {
+  const { address, aud, role, data } = subject
+  const { kind, value } = address
+  const addresses = { email: kind === 'email' ? value : null, phone: kind === 'phone' ? value : null }
+  const claims = identityClaims({ id: ids.userId, ...addresses }, kind)
+  return {
+    id: ids.userId,
+    aud,
+    role,
+    ...addresses,
+    passwordHash: null,
+    emailConfirmedAt: null,
+    phoneConfirmedAt: null,
+    invitedAt: null,
+    confirmationSentAt: now,
+    recoverySentAt: null,
+    newEmail: null,
+    emailChangeSentAt: null,
+    emailChangeConfirmStatus: 0,
+    newPhone: null,
+    phoneChangeSentAt: null,
+    reauthenticationSentAt: null,
+    lastSignInAt: null,
+    appMetadata: { provider: kind, providers: [kind] },
+    userMetadata: { ...data, ...claims },
+    isAnonymous: false,
+    isSsoUser: false,
+    bannedUntil: null,
+    deletedAt: null,
+    createdAt: now,
+    updatedAt: now,
+    identities: [
+      {
+        id: ids.identityId,
+        userId: ids.userId,
+        provider: kind,
+        providerId: ids.userId,
+        identityData: claims,
+        email: addresses.email,
+        lastSignInAt: now,
+        createdAt: now,
+        updatedAt: now,
+      },
+    ],
+    factors: [],
+  }
+}
+
+/** Ids for an address that is somebody's: nobody has them, and they are the same each time. */
+export function madeUpIds(key: KeyObject, address: Address): SignUpIds {
+  const idOf = (what: string) => uuidOf(keyedHash(key, 'sign-up', what, address.kind, address.value))
+  return { userId: idOf('user'), identityId: idOf('identity') }
+}
+
+/** The form of RFC 9562 section 5.4, with bits that look as random as those of real ids. */
+function uuidOf(bytes: Buffer): string {
+  const id = Buffer.from(bytes.subarray(0, 16))
+  id[6] = ((id[6] ?? 0) & 0x0f) | 0x40
+  id[8] = ((id[8] ?? 0) & 0x3f) | 0x80
+  return id.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}

@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto'
+import { type Tx } from '@signet/db'
+import { type Address } from '../addresses/address.js'
+import { authError } from '../errors/auth-error.js'
+import { type Issued } from '../one-time-tokens/one-time-tokens.js'
+import { type TokenIssuer } from '../one-time-tokens/token-issuer.js'
+import { withoutClaims } from '../users/identity-claims.js'
+import { refuseLargeMetadata } from '../users/metadata-limit.js'
+import { type UserStore } from '../users/user-store.js'
+import { mergeMetadata, type JsonObject, type User } from '../users/user.js'
+import { type PendingSignUpStore } from './pending-sign-up-store.js'
+import { type UserFactory } from './user-factory.js'
+
+type Deps = {
+  users: UserStore
+  factory: UserFactory
+  signUps: PendingSignUpStore
+  issuer: TokenIssuer
+  now: () => Date
+}
+
+/** The account, locked, and what an administrator says about it this time. */
+export type Target = { user: User; data: JsonObject }
+
+/** Accounts that administrators make for addresses. What they say about them is true whoever signs up meanwhile. */
+export class VouchedSignUps {
+  constructor(private readonly deps: Deps) {}
+
+  /** The user of an address that nobody has proved, locked, with the given data; a repetition merges its own. */
+  async target(
+    tx: Tx,
+    { address, aud, data }: { address: Address; aud: string; data: JsonObject },
+  ): Promise<Target> {
+    const { users, factory, now } = this.deps
+    const given = withoutClaims(data)
+    const { user, isNew } = await factory.findOrInsert(tx, { address, aud, data: {} })
+    if (user.emailConfirmedAt !== null)
+      throw authError(
+        'unprocessable',
+        'email_exists',
+        'A user with this email address has already been registered',
+      )
+    const userMetadata = mergeMetadata(user.userMetadata, given)
+    refuseLargeMetadata({ userMetadata }, isNew ? {} : user)
+    await users.update(tx, user.id, { userMetadata }, now())
+    return { user: { ...user, userMetadata }, data: given }
+  }
+
+  /** An invitation has a place of its own: no sign-up takes it away. */
+  async invite(tx: Tx, { user, data }: Target, address: Address): Promise<Issued> {
+    const { users, issuer, now } = this.deps
+    const issued = await issuer.issue(tx, user, {
+      slot: 'invite',
+      address,
+      intervalMs: 0,
+      signUp: await this.#vouch(tx, user, null, data),
+    })
+    await users.update(tx, user.id, { invitedAt: now() }, now())
+    return issued
+  }
+
+  /** The link of a sign-up with an administrator's password, which counts however the address is proved. */
+  async signUp(tx: Tx, { user, data }: Target, address: Address, passwordHash: string | null) {
+    const signUp = await this.#vouch(tx, user, passwordHash, data)
+    return this.deps.issuer.issue(tx, user, { slot: 'confirmation', address, intervalMs: 0, signUp })
+  }
+
+  /** An account that an administrator has made, with or without a password. */
+  async vouch(tx: Tx, user: Pick<User, 'id'>, passwordHash: string | null): Promise<void> {
+    await this.#vouch(tx, user, passwordHash, {})
+  }
+
+  /** One word for each account: what is said again is added to it. */
+  async #vouch(tx: Tx, { id: userId }: Pick<User, 'id'>, passwordHash: string | null, data: JsonObject) {
+    const { signUps, now } = this.deps
+    const said = await signUps.findAdministrators(tx, userId)
+    if (said === null) {
+      const id = randomUUID()
+      const word = {
+        id,
+        userId,
+        origin: 'administrator',
+        passwordHash,
+        userMetadata: data,
+        identityId: null,
+      } as const
+      await signUps.insert(tx, word, now())
+      return { id, isNew: true }
+    }
+    await signUps.updateAdministrators(tx, userId, {
+      passwordHash: passwordHash ?? said.passwordHash,
+      userMetadata: mergeMetadata(said.userMetadata, data),
+    })
+    return { id: said.id, isNew: false }
+  }
+}

@@ -1,0 +1,48 @@
+import { type Events } from '../events.js'
+import { type OneTimeTokens, type Withdrawable } from '../one-time-tokens/one-time-tokens.js'
+import { exponentialDelay, type OutboxHandler } from '../outbox/outbox-handler.js'
+import { type SmsChannel, type SmsSender } from './sms-sender.js'
+
+export const SMS = 'sms'
+
+/** A code on its way to a phone. */
+export type SmsPayload = {
+  phone: string
+  code: string
+  channel: SmsChannel
+  /** What the code is of; taken back when it never arrives. */
+  secret: Withdrawable
+}
+
+type Deps = {
+  sender: SmsSender
+  tokens: Pick<OneTimeTokens, 'withdraw'>
+  events: Events
+  concurrency: number
+  attemptMs: number
+}
+
+/** Codes by SMS live for a minute or so. */
+export const smsRetryDelayMs = exponentialDelay(1000, 15_000)
+
+export const smsHandler = ({
+  sender,
+  tokens,
+  events,
+  concurrency,
+  attemptMs,
+}: Deps): OutboxHandler<SmsPayload> => ({
+  kind: SMS,
+  ordered: false,
+  concurrency,
+  attemptMs,
+  retryDelayMs: smsRetryDelayMs,
+  async send({ phone, code, channel }, { id, meta }) {
+    const { messageId } = await sender.send(phone, code, channel)
+    events.smsTaken(id, messageId, meta.requestId)
+  },
+  async givenUp(tx, { secret }) {
+    await tokens.withdraw(tx, secret)
+    return { user_id: secret.userId }
+  },
+})

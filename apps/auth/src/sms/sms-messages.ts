@@ -1,0 +1,36 @@
+import { type Tx } from '@signet/db'
+import { authError } from '../errors/auth-error.js'
+import { type Withdrawable } from '../one-time-tokens/one-time-tokens.js'
+import { type MessageOrigin } from '../outbox/outbox-handler.js'
+import { type Outbox } from '../outbox/outbox.js'
+import { SMS, type SmsPayload } from './sms-handler.js'
+import { type SmsSender } from './sms-sender.js'
+
+type Deps = {
+  sender: Pick<SmsSender, 'isReady'>
+  outbox: Outbox
+  /** How long a code is worth sending. */
+  lifeMs: number
+  now: () => Date
+}
+
+export type SecretSms = Omit<SmsPayload, 'secret'> & { secret: Withdrawable }
+
+/** Puts codes by SMS into the outbox, in the transaction that makes them. */
+export class SmsMessages {
+  constructor(private readonly deps: Deps) {}
+
+  /** Throws `unexpected_failure` where no gateway is configured, so that nobody waits for a code in vain. */
+  refuse(): void {
+    if (this.deps.sender.isReady) return
+    throw authError('internal', 'unexpected_failure', 'SMS cannot be sent', {
+      cause: new Error('AUTH_SMS_PROVIDER is not configured'),
+    })
+  }
+
+  async add(tx: Tx, payload: SecretSms, meta: MessageOrigin): Promise<void> {
+    const { outbox, lifeMs, now } = this.deps
+    const expiresAt = new Date(now().getTime() + lifeMs)
+    await outbox.add(tx, { kind: SMS, recipient: payload.phone, payload, expiresAt }, meta)
+  }
+}

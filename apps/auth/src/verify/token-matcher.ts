@@ -1,0 +1,82 @@
+import { type Tx } from '@signet/db'
+import { type CodeAttempts } from '../one-time-tokens/code-attempts.js'
+import { isPkceLink, type Slot, type TokenHashes } from '../one-time-tokens/one-time-token.js'
+import { type OneTimeTokenStore, type StoredToken } from '../one-time-tokens/one-time-token-store.js'
+import { type UserStore } from '../users/user-store.js'
+import { type User } from '../users/user.js'
+import { channelOf, slotsOf, type Proof, type VerifyType } from './verify-request.js'
+
+export type Match = { user: User; token: StoredToken }
+
+type Search = { type: VerifyType; proof: Proof; followed?: boolean }
+
+type Deps = {
+  users: UserStore
+  tokens: OneTimeTokenStore
+  attempts: CodeAttempts
+  hashes: TokenHashes
+  rules: { mailTokenMs: number; smsTokenMs: number }
+  now: () => Date
+}
+
+/** Finds the token that a secret is of, and locks its user: of many requests with one secret, one finds it. */
+export class TokenMatcher {
+  constructor(private readonly deps: Deps) {}
+
+  /** Null for whatever is wrong, used, expired or unknown. Counts codes, so the transaction must be committed. */
+  async find(tx: Tx, search: Search): Promise<Match | null> {
+    const found = await this.#search(tx, search)
+    if (found === null || found.sentTo.kind !== channelOf(search.type)) return null
+    const { users, tokens } = this.deps
+    const user = await users.lockById(tx, found.userId)
+    // Looked up again under the lock: of two requests with the same secret one finds nothing any more.
+    const token = await tokens.find(tx, found.id)
+    if (user === null || token === null || this.#isExpired(token) || !isCurrent(user, token)) return null
+    return { user, token }
+  }
+
+  /** The secret does not work again. */
+  async spend(tx: Tx, { token }: Match): Promise<void> {
+    await this.deps.tokens.remove(tx, token.id)
+  }
+
+  /** Neither does any other that was sent to the user, and whoever guessed codes does not count any more. */
+  async spendAll(tx: Tx, { user, token }: Match): Promise<void> {
+    await this.deps.tokens.removeAll(tx, user.id)
+    await this.deps.attempts.forget(tx, { address: token.sentTo })
+  }
+
+  #search(tx: Tx, { type, proof, followed = false }: Search): Promise<StoredToken | null> {
+    return proof.kind === 'link'
+      ? this.#findLink(tx, proof.token, slotsOf[type], followed)
+      : this.#findCode(tx, proof, slotsOf[type])
+  }
+
+  async #findLink(tx: Tx, text: string, slots: readonly Slot[], followed: boolean) {
+    const { tokens, hashes } = this.deps
+    const token = await tokens.findByLink(tx, hashes.ofLink(text), slots)
+    // Cutting the prefix off a PKCE link must not turn it into one that hands out a session.
+    if (followed && isPkceLink(text) !== (token !== null && token.challenge !== null)) return null
+    return token
+  }
+
+  async #findCode(tx: Tx, { address, otp }: Extract<Proof, { kind: 'otp' }>, slots: readonly Slot[]) {
+    const { tokens, attempts, hashes } = this.deps
+    if (!(await attempts.mayTry(tx, { address }))) return null
+    const candidates = slots.map((slot) => hashes.ofOtp(slot, address.value, otp))
+    return tokens.findByCode(tx, { hashes: candidates, sentTo: address })
+  }
+
+  #isExpired({ sentTo, createdAt }: StoredToken): boolean {
+    const { rules, now } = this.deps
+    const lifeMs = sentTo.kind === 'phone' ? rules.smsTokenMs : rules.mailTokenMs
+    return createdAt.getTime() + lifeMs <= now().getTime()
+  }
+}
+
+/** Secrets of an address that is not the account's any more prove nothing; those of a change are of another one. */
+function isCurrent(user: User, { slot, sentTo }: StoredToken): boolean {
+  if (slot === 'email_change_new') return user.newEmail === sentTo.value
+  if (slot === 'phone_change') return user.newPhone === sentTo.value
+  return user[sentTo.kind] === sentTo.value
+}

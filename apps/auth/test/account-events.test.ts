@@ -1,0 +1,219 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { listen, type Listener } from '@signet/http'
+import { waitFor } from '@signet/testkit'
+import { loadAuthConfig } from '../src/config.js'
+import { aUser, call, post, put } from './support/api.js'
+import { startServer, type TestServer } from './support/server.js'
+import { serviceToken } from './support/tokens.js'
+
+type Told = {
+  id: string
+  signedRight: boolean
+  event: { type: string; timestamp: string; data: { user_id: string; banned_until?: string } }
+}
+
+const KEY = randomBytes(32)
+const SECRET = `whsec_${KEY.toString('base64')}`
+
+/** Another service over a real socket, which may refuse. */
+async function startReceiver() {
+  const told: Told[] = []
+  let status = 204
+  let attempts = 0
+  const listener: Listener = await listen(
+    (req, res) => {
+      const chunks: Buffer[] = []
+      req.on('data', (chunk: Buffer) => chunks.push(chunk))
+      req.on('end', () => {
+        attempts += 1
+        const body = Buffer.concat(chunks).toString()
+        const header = (name: string) => String(req.headers[name])
+        const signed = `${header('webhook-id')}.${header('webhook-timestamp')}.${body}`
+        const mac = createHmac('sha256', KEY).update(signed).digest('base64')
+        if (status === 204)
+          told.push({
+            id: header('webhook-id'),
+            signedRight: header('webhook-signature') === `v1,${mac}`,
+            event: JSON.parse(body) as Told['event'],
+          })
+        res.writeHead(status).end()
+      })
+    },
+    { port: 0, host: '127.0.0.1' },
+  )
+  return {
+    url: `http://127.0.0.1:${listener.port}/internal/v1/account-events`,
+    answerWith: (next: number) => (status = next),
+    attempts: () => attempts,
+    about: (userId: string) => told.filter(({ event }) => event.data.user_id === userId),
+    close: () => listener.close(0),
+  }
+}
+
+let server: TestServer
+let receiver: Awaited<ReturnType<typeof startReceiver>>
+beforeAll(async () => {
+  receiver = await startReceiver()
+  server = await startServer(
+    { AUTH_MAILER_AUTOCONFIRM: 'true', AUTH_EVENTS_URL: receiver.url, AUTH_EVENTS_SECRET: SECRET },
+    { now: () => new Date() },
+  )
+})
+afterAll(async () => {
+  await server.close()
+  await receiver.close()
+})
+
+const admin = () => ({ token: serviceToken() })
+const ban = (id: string, duration: string) =>
+  put(server, `/admin/users/${id}`, { ban_duration: duration }, admin())
+const typesOf = (userId: string) => receiver.about(userId).map(({ event }) => event.type)
+const untilTold = (userId: string, count: number) =>
+  waitFor(() => receiver.about(userId).length >= count && receiver.about(userId))
+const waiting = async () => {
+  const { rows } = await server.context.db.query<{ n: number }>(
+    `select count(*)::int as n from outbox where kind = 'account_event'`,
+  )
+  return rows[0]?.n
+}
+
+describe('account events', () => {
+  it('tell of a ban and its end, signed as Standard Webhooks', async () => {
+    const { user } = await aUser(server)
+    await ban(user.id, '24h')
+    await ban(user.id, 'none')
+    const told = await untilTold(user.id, 2)
+    expect(told.map(({ event, signedRight }) => [event.type, signedRight])).toEqual([
+      ['user.banned', true],
+      ['user.unbanned', true],
+    ])
+    const until = Date.parse(told[0]?.event.data.banned_until ?? '')
+    expect(until - Date.parse(told[0]?.event.timestamp ?? '')).toBeGreaterThan(23.9 * 3_600_000)
+    expect(new Set(told.map(({ id }) => id)).size).toBe(2)
+  })
+
+  it.each([
+    ['softly', { should_soft_delete: true }],
+    ['for good', {}],
+  ])('tell of a user who was deleted %s, once', async (_how, body) => {
+    const { user } = await aUser(server)
+    await call(server, 'DELETE', `/admin/users/${user.id}`, { ...admin(), body })
+    await untilTold(user.id, 1)
+    await call(server, 'DELETE', `/admin/users/${user.id}`, admin())
+    await waitFor(async () => (await waiting()) === 0)
+    expect(typesOf(user.id)).toEqual(['user.deleted'])
+  })
+
+  it('tell of what nobody asked the server for: a clean-up, an operator at the database', async () => {
+    const { db } = server.context
+    const [forgotten, banned] = [await aUser(server), await aUser(server)]
+    await db.query('update users set banned_until = $2 where id = $1', [banned.user.id, 'infinity'])
+    await db.query('delete from users where id = any ($1)', [[forgotten.user.id]])
+    await untilTold(forgotten.user.id, 1)
+    await untilTold(banned.user.id, 1)
+    expect(typesOf(forgotten.user.id)).toEqual(['user.deleted'])
+    expect(receiver.about(banned.user.id)).toMatchObject([
+      { event: { type: 'user.banned', data: { banned_until: '9999-12-31T00:00:00.000000Z' } } },
+    ])
+    await db.query('update users set banned_until = null where id = $1', [banned.user.id])
+  })
+
+  it('tell of a sign-out everywhere, and not of one here', async () => {
+    const { user, access_token: token, email, password } = await aUser(server)
+    await post(server, '/logout?scope=local', {}, { token })
+    const signedIn = await post(server, '/token?grant_type=password', { email, password })
+    const before = Date.now()
+    await post(server, '/logout?scope=global', {}, { token: String(signedIn.body['access_token']) })
+    const [told] = await untilTold(user.id, 1)
+    expect(typesOf(user.id)).toEqual(['user.signed_out'])
+    expect(Date.parse(told?.event.timestamp ?? '')).toBeGreaterThanOrEqual(before)
+  })
+
+  it('tell of sessions that all end with an administrator’s new password', async () => {
+    const { user } = await aUser(server)
+    await put(
+      server,
+      `/admin/users/${user.id}`,
+      { password: 'another correct horse' },
+      { ...admin(), versioned: true },
+    )
+    await untilTold(user.id, 1)
+    expect(typesOf(user.id)).toEqual(['user.signed_out'])
+  })
+
+  it('say nothing of a change that is rolled back', async () => {
+    const { user } = await aUser(server)
+    const { db } = server.context
+    await db
+      .transaction(async (tx) => {
+        await tx.query(`update users set banned_until = now() + interval '1 day' where id = $1`, [user.id])
+        throw new Error('no')
+      })
+      .catch(() => undefined)
+    await ban(user.id, '1h')
+    await untilTold(user.id, 1)
+    expect(typesOf(user.id)).toEqual(['user.banned'])
+  })
+
+  it('are repeated until they are taken, in the order of the decisions', async () => {
+    const { user } = await aUser(server)
+    receiver.answerWith(503)
+    const before = receiver.attempts()
+    await ban(user.id, '24h')
+    await ban(user.id, 'none')
+    await ban(user.id, '48h')
+    await waitFor(() => receiver.attempts() > before + 2)
+    expect(await waiting()).toBe(3)
+    receiver.answerWith(204)
+    await untilTold(user.id, 3)
+    expect(typesOf(user.id)).toEqual(['user.banned', 'user.unbanned', 'user.banned'])
+    await waitFor(async () => (await waiting()) === 0)
+  })
+})
+
+it('leave no row behind where nobody is to be told', async () => {
+  const quiet = await startServer({ AUTH_MAILER_AUTOCONFIRM: 'true' }, { now: () => new Date() })
+  try {
+    const { user } = await aUser(quiet)
+    await put(quiet, `/admin/users/${user.id}`, { ban_duration: '24h' }, admin())
+    await waitFor(async () => {
+      const { rows } = await quiet.context.db.query('select from outbox')
+      return rows.length === 0
+    })
+  } finally {
+    await quiet.close()
+  }
+})
+
+it.each([
+  [{ AUTH_EVENTS_URL: 'http://webhooks:8083/' }, /AUTH_EVENTS_URL and AUTH_EVENTS_SECRET go together/],
+  [{ AUTH_EVENTS_SECRET: SECRET }, /AUTH_EVENTS_URL and AUTH_EVENTS_SECRET go together/],
+  [
+    { AUTH_EVENTS_URL: 'http://webhooks:8083/', AUTH_EVENTS_SECRET: 'short' },
+    /AUTH_EVENTS_SECRET must be whsec_/,
+  ],
+])('stop the start with settings that cannot work: %p', (env, problem) => {
+  const complete = {
+    AUTH_SITE_URL: 'https://app.example.com',
+    AUTH_API_EXTERNAL_URL: 'https://auth.example.com',
+    AUTH_DB_DRIVER: 'postgres',
+    DATABASE_URL: 'postgres://localhost/x',
+    AUTH_JWT_SECRET: 'test-secret-0123456789-abcdefghijklmnopqrstuvwxyz',
+    AUTH_EXTERNAL_EMAIL_ENABLED: 'false',
+  }
+  expect(() => loadAuthConfig({ ...complete, ...env })).toThrow(problem)
+})
+
+it('do not end at other services what the first proof of an address begins', async () => {
+  const own = await startServer({ AUTH_EVENTS_URL: receiver.url, AUTH_EVENTS_SECRET: SECRET })
+  try {
+    const { user } = await aUser(own)
+    await put(own, `/admin/users/${user.id}`, { ban_duration: '1h' }, admin())
+    await untilTold(user.id, 1)
+    // In order for each user: a sign-out would have come before.
+    expect(typesOf(user.id)).toEqual(['user.banned'])
+  } finally {
+    await own.close()
+  }
+})

@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { authRoutes } from '../src/app.js'
+import { anEmail, aUser, call, get, mailTo, PASSWORD, post, type ApiAnswer } from './support/api.js'
+import { UUID } from './support/bad-input.js'
+import { depart } from './support/fake-provider.js'
+import { anId, startProviderSite, type ProviderSite } from './support/provider-site.js'
+import { startServer } from './support/server.js'
+import { serviceToken } from './support/tokens.js'
+
+/** What may be kept: the same for everybody, and public. */
+const KEPT = new Set(['/.well-known/jwks.json', '/openapi.json'])
+
+let site: ProviderSite
+beforeAll(async () => {
+  site = await startProviderSite({ AUTH_UI_ENABLED: 'true', AUTH_RATE_LIMIT_VERIFY: '100000' })
+})
+afterAll(() => site.close())
+
+const shown = ({ headers }: ApiAnswer) => ({
+  caching: headers.get('cache-control'),
+  sniffing: headers.get('x-content-type-options'),
+})
+const GUARDED = { caching: 'no-store', sniffing: 'nosniff' }
+
+describe('every answer', () => {
+  it('of every route is kept by nobody, and is taken for what it says it is, whatever its status', async () => {
+    const { access_token: token } = await aUser(site.server)
+    for (const { method, path } of authRoutes(site.server.context)) {
+      if (KEPT.has(path)) continue
+      for (const bearer of [undefined, token, serviceToken()]) {
+        const options = { token: bearer, ...(method === 'get' ? {} : { body: {} }) }
+        const answer = await call(site.server, method.toUpperCase(), path.replace(/:\w+/g, UUID), options)
+        expect({ path, ...shown(answer) }).toEqual({ path, ...GUARDED })
+      }
+    }
+    for (const path of ['/nowhere', '/ui', '/ui/nowhere', '/%ff'])
+      expect({ path, ...shown(await get(site.server, path)) }).toEqual({ path, ...GUARDED })
+    expect(shown(await get(site.server, '/.well-known/jwks.json')).sniffing).toBe('nosniff')
+  })
+
+  it('with a token in it, too', async () => {
+    const { server } = site
+    const user = await aUser(server)
+    const mail = async (path: string, body: object, after?: { id: number }) => {
+      await post(server, path, body)
+      return mailTo(server, user.email, after)
+    }
+    site.figma(anId(), anEmail())
+    const { state, answer: out } = await depart(server, 'figma')
+    const first = await mailTo(server, user.email)
+    const answers = [
+      await post(server, '/signup', { data: {} }),
+      await post(server, '/token?grant_type=password', { email: user.email, password: PASSWORD }),
+      await post(server, '/token?grant_type=refresh_token', { refresh_token: user.refresh_token }),
+      await get(server, `/callback?code=c&state=${state}`, {
+        headers: { cookie: out.headers.getSetCookie()[0]?.split(';')[0] ?? '' },
+      }),
+      await get(server, linkPath((await mail('/recover', { email: user.email }, first.mail)).link)),
+      await post(
+        server,
+        '/admin/generate_link',
+        { type: 'magiclink', email: user.email },
+        { token: serviceToken() },
+      ),
+    ]
+    for (const answer of answers) {
+      expect(`${answer.text}${answer.headers.get('location') ?? ''}`).toMatch(/access_token=|_token"/)
+      expect(shown(answer)).toEqual(GUARDED)
+    }
+  })
+})
+
+const linkPath = (link = ''): string => link.replace(/^.*\/auth\/v1/, '')
+
+describe('where a browser stands, an error is a page', () => {
+  const inBrowser = (path: string, server = site.server) =>
+    get(server, path, {
+      headers: { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' },
+    })
+  const expectPage = (answer: ApiAnswer, status: number) => {
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'text/html; charset=utf-8'])
+    expect(answer.text).toContain('<h1>')
+    expect(shown(answer)).toEqual(GUARDED)
+  }
+
+  it('for a link that is not whole, and for a provider that is off', async () => {
+    expectPage(await inBrowser('/verify?type=signup'), 400)
+    expectPage(await inBrowser('/authorize?provider=pigeon'), 400)
+  })
+
+  it('when a provider cannot be reached', async () => {
+    const away = await startProviderSite({
+      AUTH_EXTERNAL_TWITTER_ENABLED: 'true',
+      AUTH_EXTERNAL_TWITTER_CLIENT_ID: 'id',
+      AUTH_EXTERNAL_TWITTER_SECRET: 'secret',
+      AUTH_EXTERNAL_TWITTER_REDIRECT_URI: 'https://auth.example.com/auth/v1/callback',
+      AUTH_EXTERNAL_TWITTER_URL: 'http://127.0.0.1:1',
+    })
+    try {
+      expectPage(await inBrowser('/authorize?provider=twitter', away.server), 500)
+    } finally {
+      await away.close()
+    }
+  })
+
+  it('when it has asked too often', async () => {
+    const strict = await startServer({
+      AUTH_RATE_LIMIT_VERIFY: '1',
+      AUTH_RATE_LIMIT_HEADER: 'x-client',
+    })
+    try {
+      const headers = { accept: 'text/html', 'x-client': 'a' }
+      let answer = await get(strict, '/verify?type=signup&token=x', { headers })
+      for (let tries = 0; answer.status !== 429 && tries < 100; tries += 1)
+        answer = await get(strict, '/verify?type=signup&token=x', { headers })
+      expectPage(answer, 429)
+      expect(answer.headers.get('retry-after')).not.toBeNull()
+    } finally {
+      await strict.close()
+    }
+  })
+
+  it('when the database is away', async () => {
+    const cut = await startServer()
+    try {
+      await cut.context.db.close()
+      expect((await inBrowser(`/callback?state=${UUID}&code=c`, cut)).status).toBe(303)
+      const answer = await inBrowser('/verify?type=signup&token=x', cut)
+      expect(answer.status).toBeGreaterThanOrEqual(500)
+      expectPage(answer, answer.status)
+    } finally {
+      await cut.close().catch(() => undefined)
+    }
+  })
+
+  it('and JSON everywhere else', async () => {
+    const answer = await get(site.server, '/verify?type=signup')
+    expect(answer.headers.get('content-type')).toContain('application/json')
+    const posted = await call(site.server, 'POST', '/verify', { body: {}, headers: { accept: 'text/html' } })
+    expect(posted.headers.get('content-type')).toContain('application/json')
+  })
+})

@@ -1,0 +1,94 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { Agent, request } from 'node:http'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, it } from '@jest/globals'
+import { leasePort } from '@signet/local'
+import { createTestDatabase, waitFor } from '@signet/testkit'
+import { JWT_SECRET, SITE, startServer } from './support/server.js'
+import { get } from './support/api.js'
+
+const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+const cleanups: (() => unknown)[] = []
+afterAll(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup()
+})
+
+async function startProcess(env: Record<string, string>) {
+  const database = await createTestDatabase({ key: 'auth:empty', migrate: () => Promise.resolve() })
+  cleanups.push(() => database.drop())
+  const port = await leasePort()
+  const child = spawn(process.execPath, [MAIN], {
+    env: {
+      PATH: process.env['PATH'],
+      AUTH_SITE_URL: SITE,
+      AUTH_API_EXTERNAL_URL: 'https://auth.example.com',
+      AUTH_DB_DRIVER: 'postgres',
+      DATABASE_URL: database.url,
+      AUTH_JWT_SECRET: JWT_SECRET,
+      AUTH_EXTERNAL_EMAIL_ENABLED: 'false',
+      AUTH_API_HOST: '127.0.0.1',
+      PORT: String(port),
+      ...env,
+    },
+    stdio: 'ignore',
+  })
+  cleanups.push(() => child.kill('SIGKILL'))
+  const exit = once(child, 'exit') as Promise<[number | null]>
+  const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status
+  await waitFor(async () => (await ready()) === 200, { timeoutMs: 60_000 })
+  return { port, child, exit, ready }
+}
+
+describe('a process that SIGTERM asks to go', () => {
+  it('breaks no request, before or after the signal, while readiness sends everybody elsewhere', async () => {
+    const { port, child, exit, ready } = await startProcess({ AUTH_API_DRAIN_DURATION: '20s' })
+    const agent = new Agent({ keepAlive: true })
+    const answers: string[] = []
+    let goOn = true
+    const ask = () =>
+      new Promise<void>((resolve) => {
+        const sent = request({ port, host: '127.0.0.1', path: '/settings', agent }, (answer) => {
+          answer.resume()
+          answer.once('end', () => resolve(void answers.push(String(answer.statusCode))))
+        })
+        sent.once('error', (error) => resolve(void answers.push(error.message)))
+        sent.end()
+      })
+    const load = Promise.all(
+      Array.from({ length: 8 }, async () => {
+        while (goOn) await ask()
+      }),
+    )
+    await waitFor(() => answers.length > 200)
+    child.kill('SIGTERM')
+    await waitFor(async () => (await ready()) === 503)
+    const before = answers.length
+    await waitFor(() => answers.length > before + 200)
+    goOn = false
+    await load
+    expect(new Set(answers)).toEqual(new Set(['200']))
+    // A second signal ends the wait.
+    child.kill('SIGTERM')
+    expect(await exit).toEqual([0, null])
+    agent.destroy()
+  }, 120_000)
+
+  it('goes after the time that is set', async () => {
+    const { child, exit } = await startProcess({ AUTH_API_DRAIN_DURATION: '0' })
+    child.kill('SIGTERM')
+    expect(await exit).toEqual([0, null])
+  }, 120_000)
+})
+
+describe('readiness', () => {
+  it('needs the database, and Redis where limits are counted there', async () => {
+    const server = await startServer({ AUTH_RATE_LIMIT_REDIS_URL: 'redis://127.0.0.1:1' })
+    cleanups.push(() => server.close().catch(() => undefined))
+    const answer = await get(server, '/readyz')
+    expect([answer.status, answer.body['failed']]).toEqual([503, ['redis']])
+    await server.context.db.close()
+    expect((await get(server, '/readyz')).body['failed']).toEqual(['database', 'redis'])
+    expect((await get(server, '/health')).status).toBe(200)
+  })
+})

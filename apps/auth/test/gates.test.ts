@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { authRoutes } from '../src/app.js'
+import { gateOf } from '../src/requests/gates.js'
+import { startServer, type TestServer } from './support/server.js'
+
+/** All that a bearer may do without passing the gate of changes. */
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  // Changes nothing, and is answered for a token of a session that was signed out.
+  'get /user': 'read',
+  // A session that is over may be signed out again; it ends no other one.
+  'post /logout': 'sign_out',
+}
+
+describe('the routes that want a bearer token', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer()
+  })
+  afterAll(() => server.close())
+  const routes = () =>
+    authRoutes(server.context).map((route) => ({
+      name: `${route.method} ${route.path}`,
+      security: route.docs.security?.[0],
+      gate: gateOf(route),
+      authenticates: route.authenticate !== undefined,
+    }))
+
+  it('each declare a gate: the one of changes, or the one of administrators', () => {
+    const secured = routes().filter(({ security }) => security !== undefined)
+    expect(secured.length).toBeGreaterThanOrEqual(20)
+    for (const { name, security, gate } of secured) {
+      const expected =
+        security === 'admin' ? ['admin'] : [EXCEPTIONS[name] ?? ['change', 'change_strongly']].flat()
+      expect([name, gate]).toEqual([name, expected.includes(gate ?? '') ? gate : expected.join(' or ')])
+    }
+  })
+
+  it('want a second factor for ways to sign in, and there are no other ones', () => {
+    const all = routes()
+    const named = (gate: string) => all.filter((route) => route.gate === gate).map(({ name }) => name)
+    expect(named('change_strongly')).toEqual([
+      'get /user/identities/authorize',
+      'delete /user/identities/:identity_id',
+    ])
+    expect(all.filter(({ authenticates, gate }) => authenticates && gate === undefined)).toEqual([])
+    expect(all.filter(({ security, gate }) => (security === undefined) !== (gate === undefined))).toEqual([])
+  })
+})

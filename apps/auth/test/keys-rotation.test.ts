@@ -1,0 +1,157 @@
+import { execFile, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { createTestDatabase, waitFor, type TestDatabase } from '@signet/testkit'
+import { createRemoteJWKSet, decodeProtectedHeader, errors, jwtVerify } from 'jose'
+import { anEmail, get, PASSWORD, post } from './support/api.js'
+import { JWT_SECRET, SITE } from './support/server.js'
+
+const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+
+let database: TestDatabase
+let folder: string
+let environment: Record<string, string>
+const children: ReturnType<typeof spawn>[] = []
+beforeAll(async () => {
+  database = await createTestDatabase({ key: 'auth:empty', migrate: () => Promise.resolve() })
+  folder = mkdtempSync(join(tmpdir(), 'signet-auth-keys-'))
+  environment = {
+    PATH: process.env['PATH'] ?? '',
+    AUTH_SITE_URL: SITE,
+    AUTH_API_EXTERNAL_URL: 'https://auth.example.com',
+    AUTH_DB_DRIVER: 'postgres',
+    DATABASE_URL: database.url,
+    AUTH_JWT_SECRET: JWT_SECRET,
+    AUTH_SMTP_HOST: '127.0.0.1',
+    AUTH_SMTP_PORT: '1',
+    AUTH_SMTP_ADMIN_EMAIL: 'a@example.com',
+    AUTH_MAILER_AUTOCONFIRM: 'true',
+    AUTH_API_HOST: '127.0.0.1',
+    PORT: '0',
+    // The defaults, a few hundred times faster.
+    AUTH_JWT_EXP: '3s',
+    AUTH_JWT_JWKS_MAX_AGE: '1s',
+    AUTH_JWT_KEY_ACTIVATION_DELAY: '3s',
+    AUTH_JWT_KEYS_REFRESH_INTERVAL: '200ms',
+  }
+})
+afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL')
+  rmSync(folder, { recursive: true })
+  await database.drop()
+})
+
+type Server = { url: string }
+
+/** A server process; its port is in its log, because it picks a free one. */
+async function startProcess(): Promise<Server> {
+  const child = spawn(process.execPath, [MAIN], {
+    cwd: folder,
+    env: environment,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  children.push(child)
+  let log = ''
+  child.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()))
+  const port = await waitFor(() => /"msg":"listening".*"port":(\d+)/.exec(log)?.[1], { timeoutMs: 60_000 })
+  return { url: `http://127.0.0.1:${port}` }
+}
+
+/** The command line of an operator. */
+function keys(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [MAIN, 'keys', ...args],
+      { cwd: folder, env: environment },
+      (error, stdout, stderr) =>
+        resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr }),
+    )
+  })
+}
+type Listed = { keys: { kid: string; alg: string; state: string }[] }
+const listed = async () => (JSON.parse((await keys('list', '--json')).stdout) as Listed).keys
+
+describe('auth keys', () => {
+  it('rotates and retires under two running servers without a failing token', async () => {
+    const [one, two] = [await startProcess(), await startProcess()]
+    const email = anEmail()
+    expect((await post(one, '/signup', { email, password: PASSWORD })).status).toBe(200)
+    // As another service verifies: with the JWK Set of one replica, kept for as long as its header allows.
+    const jwks = createRemoteJWKSet(new URL(`${two.url}/.well-known/jwks.json`), { cacheMaxAge: 1000 })
+    const verifiedPerKey = new Map<string | undefined, number>()
+    const failures: unknown[] = []
+    let on = true
+
+    type Session = { access_token: string; refresh_token: string; expires_at: number }
+    const signIn = async (server: Server): Promise<Session | undefined> => {
+      const { status, body } = await post(server, '/token?grant_type=password', { email, password: PASSWORD })
+      return status === 200 ? (body as Session) : undefined
+    }
+    const verify = async ({ access_token: token, expires_at: expiresAt }: Session, server: Server) => {
+      const answer = await get(server, '/user', { token })
+      // A busy machine may take longer than the token lives, or give up: neither says anything about keys.
+      if (answer.status === 403 && Date.now() / 1000 < expiresAt) failures.push(answer.body)
+      const payload = await jwtVerify(token, jwks).catch((error: unknown) => {
+        if (!(error instanceof errors.JWTExpired)) failures.push(error)
+      })
+      const { kid } = decodeProtectedHeader(token)
+      if (payload) verifiedPerKey.set(kid, (verifiedPerKey.get(kid) ?? 0) + 1)
+    }
+    const loop = async (signer: Server, verifier: Server) => {
+      let session = await signIn(signer)
+      while (on) {
+        if (session) await verify(session, verifier)
+        const grant = { refresh_token: session?.refresh_token ?? '' }
+        const { status, body } = await post(signer, '/token?grant_type=refresh_token', grant)
+        session = status === 200 ? (body as Session) : await signIn(signer)
+      }
+    }
+    const loops = [loop(one, two), loop(two, one)]
+    const untilVerified = (kid: string | undefined, times: number) =>
+      waitFor(() => (verifiedPerKey.get(kid) ?? 0) >= times || failures.length > 0, { timeoutMs: 120_000 })
+    try {
+      const [first] = await listed()
+      expect(first).toMatchObject({ alg: 'RS256', state: 'signing' })
+      await untilVerified(first?.kid, 5)
+
+      const rotated = await keys('rotate', '--alg', 'es256', '--json')
+      expect(rotated).toMatchObject({ code: 0, stderr: '' })
+      const { kid: next } = JSON.parse(rotated.stdout) as { kid: string }
+      await untilVerified(next, 5)
+
+      await waitFor(async () => (await listed())[0]?.state === 'expired', { timeoutMs: 120_000 })
+      expect(await keys('retire', first?.kid ?? '')).toMatchObject({ code: 0, stderr: '' })
+      const before = verifiedPerKey.get(next) ?? 0
+      await untilVerified(next, before + 10)
+      expect((await listed()).map(({ kid, alg, state }) => [kid, alg, state])).toEqual([
+        [first?.kid, 'RS256', 'retired'],
+        [next, 'ES256', 'signing'],
+      ])
+    } finally {
+      on = false
+      await Promise.all(loops)
+    }
+    expect(failures).toEqual([])
+  }, 300_000)
+
+  it('says what it did, what it refuses, and how it is used', async () => {
+    const list = await keys('list')
+    expect(list.stdout).toMatch(/^KID +ALG +STATE\n/)
+    expect(list.stdout).toContain('retired since')
+    const signing = (await listed()).find(({ state }) => state === 'signing')?.kid ?? ''
+    expect(await keys('retire', signing, '--force')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${signing} signs. Rotate first, so that another key does.\n`,
+    })
+    expect((await keys('rotate', '--now')).stdout).toMatch(
+      /^[\w-]{43} \(RS256\) is published and signs from now on\./,
+    )
+    const usage = expect.stringContaining('Usage:') as unknown
+    expect(await keys('shred')).toEqual({ code: 2, stdout: '', stderr: usage })
+  }, 300_000)
+})

@@ -1,0 +1,168 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { leasePort } from '@signet/local'
+import { createTestDatabase, startInbox, waitFor } from '@signet/testkit'
+import { anEmail, aUser, mailTo, PASSWORD, post, put } from './support/api.js'
+import { NO_EMAIL_GAPS, JWT_SECRET, SITE, startServer, type TestServer } from './support/server.js'
+
+const givenUp = async (server: TestServer) => {
+  const { rows } = await server.context.db.query<{ traits: Record<string, unknown> }>(
+    `select payload -> 'traits' as traits from audit_log_entries where payload ->> 'action' = 'message_given_up'`,
+  )
+  return rows.map(({ traits }) => traits)
+}
+
+describe('mails of requests', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer({
+      ...NO_EMAIL_GAPS,
+      AUTH_OUTBOX_POLL_INTERVAL: '20ms',
+      AUTH_MAILER_NOTIFICATIONS_PASSWORD_CHANGED_ENABLED: 'true',
+    })
+  })
+  afterEach(() => server.inbox.fail(null))
+  afterAll(() => server.close())
+  const tokensOf = async (email: string) => {
+    const { rows } = await server.context.db.query('select 1 from one_time_tokens where relates_to = $1', [
+      email,
+    ])
+    return rows.length
+  }
+
+  it('leave after the answer: a mail server that hangs holds up neither the answer nor other mails', async () => {
+    const slow = anEmail()
+    server.inbox.fail({ at: 'hang', to: (address) => address === slow })
+    const answer = await post(server, '/signup', { email: slow, password: PASSWORD }, { settle: false })
+    expect(answer.status).toBe(200)
+    const email = anEmail()
+    await post(server, '/signup', { email, password: PASSWORD }, { settle: false })
+    // Nine seconds are what the hanging one takes.
+    await server.inbox.waitForMail({ to: email, timeoutMs: 4000 })
+    expect(server.inbox.messages({ to: slow })).toEqual([])
+  })
+
+  it('arrive once the mail server is back, with the same link, and once', async () => {
+    const user = await aUser(server)
+    server.inbox.fail({ at: 'recipient', code: 451 })
+    expect((await post(server, '/recover', { email: user.email })).status).toBe(200)
+    expect(await tokensOf(user.email)).toBe(1)
+    server.inbox.fail(null)
+    server.clock.advance(2000)
+    const { token } = await mailTo(server, user.email, server.inbox.messages({ to: user.email }).at(-1))
+    expect((await post(server, '/verify', { type: 'recovery', token })).status).toBe(200)
+    const subject = 'Reset your password'
+    expect(server.inbox.messages({ to: user.email, subject })).toHaveLength(1)
+  })
+
+  it('to an address that the mail server refuses are no fault of the request, and are given up visibly', async () => {
+    const user = await aUser(server)
+    server.inbox.fail({ at: 'recipient', to: (address) => address === user.email })
+    expect((await post(server, '/recover', { email: user.email })).status).toBe(200)
+    expect(await givenUp(server)).toContainEqual(
+      expect.objectContaining({ mail: 'recovery', reason: 'refused', attempts: 1, user_id: user.user.id }),
+    )
+    expect(await tokensOf(user.email)).toBe(0)
+    const metrics = await server.context.registry.metrics()
+    expect(metrics).toMatch(/auth_outbox_given_up_total\{kind="email",reason="refused"\} [1-9]/)
+  })
+
+  it('are given up when the token in them is too old, which then does not work', async () => {
+    const user = await aUser(server)
+    server.inbox.fail({ at: 'recipient', code: 451, to: (address) => address === user.email })
+    await post(server, '/recover', { email: user.email })
+    server.clock.advance(86_400_000)
+    await waitFor(async () =>
+      (await givenUp(server)).some(({ reason, user_id: id }) => reason === 'expired' && id === user.user.id),
+    )
+    expect(await tokensOf(user.email)).toBe(0)
+  })
+
+  it('tell of a changed password even when the quota is used up: a stranger cannot silence them', async () => {
+    const small = await startServer({
+      AUTH_RATE_LIMIT_EMAIL_SENT: '1',
+      AUTH_MAILER_NOTIFICATIONS_PASSWORD_CHANGED_ENABLED: 'true',
+    })
+    try {
+      const user = await aUser(small)
+      expect((await post(small, '/recover', { email: anEmail() })).status).toBe(429)
+      const asUser = { token: user.access_token }
+      expect((await put(small, '/user', { password: 'another password' }, asUser)).status).toBe(200)
+      await small.inbox.waitForMail({ to: user.email, subject: 'Your password was changed' })
+    } finally {
+      await small.close()
+    }
+  })
+})
+
+describe('a process that is killed between the commit and the mail', () => {
+  const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+  const cleanups: (() => unknown)[] = []
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+  })
+
+  it('leaves the mail to the next one, which sends it once', async () => {
+    const database = await createTestDatabase({ key: 'auth:empty', migrate: () => Promise.resolve() })
+    cleanups.push(() => database.drop())
+    const inbox = await startInbox()
+    cleanups.push(() => inbox.close())
+    const folder = mkdtempSync(join(tmpdir(), 'signet-auth-killed-'))
+    cleanups.push(() => rmSync(folder, { recursive: true }))
+    // Takes connections and never says a word, so that the first process dies while it sends.
+    const sockets: { destroy(): void }[] = []
+    const silent = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    cleanups.push(() => (sockets.forEach((socket) => socket.destroy()), silent.close()))
+
+    const start = async (smtpPort: number): Promise<{ url: string; child: ChildProcess }> => {
+      const port = await leasePort()
+      const child = spawn(process.execPath, [MAIN], {
+        cwd: folder,
+        env: {
+          PATH: process.env['PATH'],
+          AUTH_SITE_URL: SITE,
+          AUTH_API_EXTERNAL_URL: 'https://auth.example.com',
+          AUTH_DB_DRIVER: 'postgres',
+          DATABASE_URL: database.url,
+          AUTH_JWT_SECRET: JWT_SECRET,
+          AUTH_SMTP_HOST: '127.0.0.1',
+          AUTH_SMTP_PORT: String(smtpPort),
+          AUTH_SMTP_ADMIN_EMAIL: 'no-reply@example.com',
+          AUTH_OUTBOX_ATTEMPT_TIMEOUT: '1s',
+          AUTH_OUTBOX_POLL_INTERVAL: '50ms',
+          AUTH_API_HOST: '127.0.0.1',
+          PORT: String(port),
+        },
+        stdio: 'ignore',
+      })
+      cleanups.push(() => child.kill('SIGKILL'))
+      const url = `http://127.0.0.1:${port}`
+      await waitFor(async () => (await fetch(`${url}/health`)).ok, { timeoutMs: 60_000 })
+      return { url, child }
+    }
+
+    const email = anEmail()
+    const first = await start((silent.address() as AddressInfo).port)
+    expect((await post(first, '/signup', { email, password: PASSWORD })).status).toBe(200)
+    await waitFor(() => sockets.length > 0)
+    first.child.kill('SIGKILL')
+    await once(first.child, 'exit')
+    expect(inbox.messages()).toEqual([])
+
+    const second = await start(inbox.smtpPort)
+    const { token } = await mailTo(
+      { inbox: { ...inbox, waitForMail: (filter) => inbox.waitForMail({ ...filter, timeoutMs: 60_000 }) } },
+      email,
+    )
+    expect((await post(second, '/verify', { type: 'signup', token })).status).toBe(200)
+    expect(inbox.messages({ to: email })).toHaveLength(1)
+    // Two processes start, which takes its time on a busy machine.
+  }, 180_000)
+})

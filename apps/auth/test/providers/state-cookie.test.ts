@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { anEmail, aUser, call, get, type ApiAnswer } from '../support/api.js'
+import { cookiesOf, depart, providerEnv, targetOf } from '../support/fake-provider.js'
+import {
+  anId,
+  confirmLink,
+  formOf,
+  identitiesOf,
+  linkAddress,
+  startProviderSite,
+  type ProviderSite,
+} from '../support/provider-site.js'
+import { startServer } from '../support/server.js'
+
+let site: ProviderSite
+beforeAll(async () => {
+  site = await startProviderSite()
+})
+afterAll(() => site.close())
+
+/** The way back from the provider, in a browser that has these cookies. */
+const callback = (state: string, cookie = ''): Promise<ApiAnswer> =>
+  get(site.server, `/callback?code=the-code&state=${state}`, { headers: { cookie } })
+
+const shownTo = async (token: string) => identitiesOf((await get(site.server, '/user', { token })).body)
+
+describe('a sign-in through a provider ends in the browser that began it', () => {
+  it('and a stranger who sends somebody the end of their own gets nobody signed in', async () => {
+    site.figma(anId(), anEmail())
+    const { state, answer } = await depart(site.server, 'figma')
+    const victim = targetOf(await callback(state))
+    expect(victim.fragment).not.toHaveProperty('access_token')
+    expect(victim.query['error_code']).toBe('bad_oauth_state')
+    // Nor could anybody end the sign-in of somebody else by trying.
+    const own = await callback(state, cookiesOf(answer))
+    expect(targetOf(own).fragment).toHaveProperty('access_token')
+  })
+
+  it('also when that browser is in the middle of another one', async () => {
+    const mine = await depart(site.server, 'figma')
+    const foreign = await depart(site.server, 'figma')
+    const target = targetOf(await callback(foreign.state, cookiesOf(mine.answer)))
+    expect(target.query['error_code']).toBe('bad_oauth_state')
+  })
+
+  it('in each of several tabs', async () => {
+    site.figma(anId(), anEmail())
+    const tabs = [await depart(site.server, 'figma'), await depart(site.server, 'figma')]
+    const cookie = tabs.map(({ answer }) => cookiesOf(answer)).join('; ')
+    for (const { state } of tabs.reverse()) {
+      const answer = await callback(state, cookie)
+      expect(targetOf(answer).fragment).toHaveProperty('access_token')
+      expect(answer.headers.get('set-cookie')).toContain('Max-Age=0')
+    }
+  })
+
+  it('by a cookie that scripts, other hosts and plain connections do not see', async () => {
+    const { answer, state } = await depart(site.server, 'figma')
+    expect(answer.headers.get('set-cookie')).toMatch(
+      new RegExp(
+        `^__Host-signet_flow_${state}=[\\w-]{43}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=300$`,
+      ),
+    )
+  })
+
+  it('by one that a posted form of another site brings along, where a provider comes back like that', async () => {
+    const server = await startServer(providerEnv('apple', 'https://apple.example.com'))
+    try {
+      const { answer } = await depart(server, 'apple')
+      expect(answer.headers.get('set-cookie')).toContain('; Secure; HttpOnly; SameSite=None;')
+    } finally {
+      await server.close()
+    }
+  })
+
+  it('by one that works without TLS while developing', async () => {
+    const server = await startServer({
+      ...providerEnv('github', 'http://127.0.0.1:1'),
+      AUTH_API_EXTERNAL_URL: 'http://localhost:9999',
+    })
+    try {
+      const { answer, state } = await depart(server, 'github')
+      const cookie = answer.headers.get('set-cookie')
+      expect(cookie).toContain(`signet_flow_${state}=`)
+      expect(cookie).not.toMatch(/Secure|__Host/)
+    } finally {
+      await server.close()
+    }
+  })
+})
+
+describe('a sign-in method is added by nobody but the person in front of the browser', () => {
+  it('not by somebody who follows all that an attacker can send them', async () => {
+    const attacker = await aUser(site.server)
+    site.figma(anId(), anEmail())
+    const link = await linkAddress(site.server, attacker.access_token, 'figma')
+    // The attacker goes on alone, and sends the rest to a victim who is signed in at the provider.
+    const { state } = await confirmLink(site.server, link)
+    expect(targetOf(await callback(state)).query['error_code']).toBe('bad_oauth_state')
+    // Or sends the whole address: it is a question, which names the account.
+    const seen = await get(site.server, link)
+    expect([seen.status, seen.headers.get('location')]).toEqual([200, null])
+    expect(seen.text).toContain(attacker.email)
+    expect(seen.headers.get('x-frame-options')).toBe('DENY')
+    expect(await shownTo(attacker.access_token)).toEqual(['email'])
+  })
+
+  it('not by a form that another site sends', async () => {
+    const attacker = await aUser(site.server)
+    const link = await linkAddress(site.server, attacker.access_token, 'figma')
+    const page = await get(site.server, link)
+    const form = formOf(page)
+    const send = (headers: Record<string, string>) =>
+      call(site.server, 'POST', '/authorize/confirm', {
+        body: String(form),
+        headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
+      })
+    const cookie = cookiesOf(page)
+    const foreign = cookiesOf(await get(site.server, link))
+    const attempts: Record<string, string>[] = [
+      {},
+      { cookie: foreign },
+      { cookie, origin: 'https://evil.com' },
+      { cookie, 'sec-fetch-site': 'cross-site' },
+    ]
+    for (const headers of attempts) {
+      const answer = await send(headers)
+      expect([answer.status, answer.headers.get('location')]).toEqual([403, null])
+    }
+    expect((await send({ cookie })).status).toBe(303)
+  })
+
+  it('and by a person who says so on the page', async () => {
+    const user = await aUser(site.server)
+    site.figma(anId(), anEmail())
+    const { state, cookie } = await confirmLink(
+      site.server,
+      await linkAddress(site.server, user.access_token, 'figma'),
+    )
+    expect(targetOf(await callback(state, cookie)).fragment).toHaveProperty('access_token')
+    expect(await shownTo(user.access_token)).toEqual(['email', 'figma'])
+  })
+
+  it.each(['', '?link=x', '?link=v1.AAAA'])('and is asked nothing at /authorize/confirm%s', async (query) => {
+    const answer = await get(site.server, `/authorize/confirm${query}`)
+    expect(answer.status).toBe(400)
+    expect(answer.headers.get('content-type')).toContain('text/html')
+  })
+})

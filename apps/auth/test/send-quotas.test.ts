@@ -1,0 +1,94 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { anEmail, aUser, expectError, PASSWORD, post } from './support/api.js'
+import { startServer, type TestServer } from './support/server.js'
+import { serviceToken } from './support/tokens.js'
+
+const servers: TestServer[] = []
+afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())))
+
+/** With the quotas that operators get who set none, and limits on requests that are in no test's way. */
+async function aServer(env: Record<string, string> = {}): Promise<TestServer> {
+  const server = await startServer({
+    AUTH_RATE_LIMIT_HEADER: 'X-Client',
+    AUTH_RATE_LIMIT_OTP: '100000',
+    AUTH_RATE_LIMIT_EMAIL_SENT: '30',
+    AUTH_RATE_LIMIT_EMAIL_SENT_PER_RECIPIENT: '10',
+    ...env,
+  })
+  servers.push(server)
+  return server
+}
+
+let clients = 0
+const aClient = () => ({ headers: { 'X-Client': `client-${(clients += 1)}` } })
+const signUp = (server: TestServer, from = aClient(), email = anEmail()) =>
+  post(server, '/signup', { email, password: PASSWORD }, from)
+const statuses = async (answers: ReturnType<typeof signUp>[]) =>
+  (await Promise.all(answers)).map(({ status }) => status)
+const count = (of: readonly number[], status: number) => of.filter((each) => each === status).length
+const times = <T>(n: number, make: () => T): T[] => Array.from({ length: n }, make)
+
+describe('quotas of mails', () => {
+  it("keep thirty strangers' sign-ups from stopping everybody's recovery", async () => {
+    const server = await aServer()
+    const { email } = await aUser(server)
+    const seen = await statuses(times(30, () => signUp(server)))
+    expect(count(seen, 429)).toBeGreaterThan(0)
+    expectError(await signUp(server), 429, 'over_email_send_rate_limit', 'Email rate limit exceeded')
+    expect((await post(server, '/recover', { email }, aClient())).status).toBe(200)
+    await server.inbox.waitForMail({ to: email, subject: 'Reset your password' })
+  })
+
+  it('keep recoveries from stopping confirmations', async () => {
+    const server = await aServer()
+    const recover = () => post(server, '/recover', { email: anEmail() }, aClient())
+    expect(count(await statuses(times(30, recover)), 200)).toBe(24)
+    expect((await signUp(server)).status).toBe(200)
+  })
+
+  it('let one client ask for two thirds of them, and other clients for the rest', async () => {
+    const server = await aServer()
+    const one = aClient()
+    expect(count(await statuses(times(30, () => signUp(server, one))), 200)).toBe(20)
+    expect((await signUp(server)).status).toBe(200)
+  })
+
+  it('let one address get ten an hour, whoever asks', async () => {
+    const server = await aServer({ AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0' })
+    const { email } = await aUser(server)
+    const ask = () => post(server, '/magiclink', { email }, aClient())
+    // One was the confirmation.
+    expect(count(await statuses(times(12, ask)), 200)).toBe(9)
+    expect((await post(server, '/magiclink', { email: anEmail() }, aClient())).status).toBe(200)
+    server.clock.advance(3_600_000)
+    expect((await ask()).status).toBe(200)
+  })
+
+  it('are exact for parallel requests', async () => {
+    const server = await aServer({ AUTH_RATE_LIMIT_EMAIL_SENT: '5' })
+    // Four fifths: the last fifth is for recoveries.
+    expect(count(await statuses(times(20, () => signUp(server))), 200)).toBe(4)
+  })
+
+  it('do not count what was refused because it came too soon', async () => {
+    const all = { AUTH_RATE_LIMIT_EMAIL_SENT: '5', AUTH_RATE_LIMIT_EMAIL_SENT_PER_CLIENT: '5' }
+    const server = await aServer(all)
+    const email = anEmail()
+    for (let round = 0; round < 10; round += 1) await post(server, '/recover', { email }, aClient())
+    // Of the four that all but confirmations may use, the recovery took one.
+    expect(count(await statuses(times(10, () => signUp(server))), 200)).toBe(3)
+  })
+
+  it('of one client do not count what an administrator sends', async () => {
+    const server = await aServer({ AUTH_RATE_LIMIT_EMAIL_SENT_PER_CLIENT: '1' })
+    const from = { ...aClient(), token: serviceToken() }
+    const invite = () => post(server, '/invite', { email: anEmail() }, from)
+    expect(await statuses(times(3, invite))).toEqual([200, 200, 200])
+  })
+
+  it('are none under autoconfirm', async () => {
+    const server = await aServer({ AUTH_RATE_LIMIT_EMAIL_SENT: '0', AUTH_MAILER_AUTOCONFIRM: 'true' })
+    const { email } = await aUser(server)
+    expect((await post(server, '/recover', { email })).status).toBe(200)
+  })
+})

@@ -1,0 +1,304 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { waitFor } from '@signet/testkit'
+import {
+  anEmail,
+  aUser,
+  call,
+  expectError,
+  get,
+  PASSWORD,
+  post,
+  put,
+  type ApiAnswer,
+  type Session,
+} from './support/api.js'
+import { FACTOR_ENVIRONMENT, factorSteps } from './support/factors.js'
+import { JWT_SECRET, startServer, type TestServer } from './support/server.js'
+import { claimsOf, serviceToken, tokenOf } from './support/tokens.js'
+
+const HOUR_MS = 3_600_000
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer({
+    ...FACTOR_ENVIRONMENT,
+    AUTH_JWT_EXP: '48h',
+    AUTH_JWT_ADMIN_ROLES: 'supervisor,service_role',
+  })
+})
+afterAll(() => server.close())
+
+const steps = factorSteps(() => server)
+const refresh = (token: unknown, on: { url: string } = server): Promise<ApiAnswer> =>
+  post(on, '/token?grant_type=refresh_token', { refresh_token: token })
+const childOf = async (token: unknown): Promise<string> => {
+  const answer = await refresh(token)
+  expect(answer.status).toBe(200)
+  return String(answer.body['refresh_token'])
+}
+const signIn = (email: string, password = PASSWORD) =>
+  post(server, '/token?grant_type=password', { email, password })
+const endOf = async (token: string): Promise<string | null> => {
+  const { rows } = await server.context.db.query<{ reason: string | null }>(
+    'select revoked_reason as reason from sessions where id = $1 and revoked_at is not null',
+    [claimsOf(token)['session_id']],
+  )
+  return rows[0]?.reason ?? null
+}
+const administer = (userId: string, body: object) =>
+  put(server, `/admin/users/${userId}`, body, { token: serviceToken(), versioned: true })
+/** Until as many statements as given stand in line for a lock in the database of the server. */
+const waitForLocks = (count: number) =>
+  waitFor(async () => {
+    const { rows } = await server.context.db.query<{ waiting: number }>(
+      `select count(*)::int as waiting from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    return rows[0]?.waiting === count
+  })
+
+describe('a stolen refresh token', () => {
+  it('ends the session of whoever used it first, however late the other one comes back', async () => {
+    const victim = await aUser(server)
+    let thiefs = victim.refresh_token
+    for (let hours = 0; hours < 25; hours += 5) {
+      thiefs = await childOf(thiefs)
+      server.clock.advance(5 * HOUR_MS)
+      await server.context.cleanup.run()
+    }
+    server.clock.advance(60 * 24 * HOUR_MS)
+    await server.context.cleanup.run()
+    expectError(await refresh(victim.refresh_token), 400, 'refresh_token_already_used')
+    expectError(await refresh(thiefs), 400, 'refresh_token_already_used')
+    expect(await endOf(victim.access_token)).toBe('reuse')
+  })
+
+  it('leaves nothing to a chain whose session the clean-up has deleted', async () => {
+    const victim = await aUser(server)
+    const newest = await childOf(await childOf(victim.refresh_token))
+    expectError(await refresh(victim.refresh_token), 400, 'refresh_token_already_used')
+    server.clock.advance(400 * 24 * HOUR_MS)
+    await server.context.cleanup.run()
+    expect(await endOf(victim.access_token)).toBeNull()
+    for (const token of [victim.refresh_token, newest])
+      expectError(await refresh(token), 400, 'refresh_token_not_found')
+  })
+
+  it('cannot be made for a session whose id is known from an access token', async () => {
+    const victim = await aUser(server)
+    const sessionId = String(claimsOf(victim.access_token)['session_id'])
+    const newest = await childOf(await childOf(victim.refresh_token))
+    const [genuine, before] = [newest, victim.refresh_token].map((token) => Buffer.from(token, 'base64url'))
+    const id = Buffer.from(sessionId.replaceAll('-', ''), 'hex')
+    for (let counter = 0; counter < 4; counter += 1) {
+      for (const mac of [randomBytes(32), Buffer.alloc(32), genuine?.subarray(22), before?.subarray(22)]) {
+        const forged = Buffer.concat([id, Buffer.from([0, 0, 0, 0, 0, counter]), mac ?? Buffer.alloc(0)])
+        const token = forged.toString('base64url')
+        if (token === newest || token === victim.refresh_token) continue
+        expectError(await refresh(token), 400, 'refresh_token_not_found')
+      }
+    }
+    expect(await endOf(victim.access_token)).toBeNull()
+    expect((await refresh(newest)).status).toBe(200)
+  })
+
+  it('is worth nothing once AUTH_JWT_SECRET is another (decision 0033)', async () => {
+    const user = await aUser(server)
+    const other = await startServer({
+      AUTH_JWT_SECRET: `another-${JWT_SECRET}`,
+      DATABASE_URL: server.databaseUrl,
+    })
+    try {
+      expectError(await refresh(user.refresh_token, other), 400, 'refresh_token_not_found')
+    } finally {
+      await other.close()
+    }
+    expect((await refresh(user.refresh_token)).status).toBe(200)
+  })
+
+  it('gives a session that was ended for reuse no second life through a factor', async () => {
+    const victim = await aUser(server)
+    const other = (await signIn(victim.email)).body as Session
+    const factor = await steps.enroll(victim)
+    const challenge = await steps.challenge(victim, factor.id)
+    await childOf(await childOf(victim.refresh_token))
+    expectError(await refresh(victim.refresh_token), 400, 'refresh_token_already_used')
+    const thief = { token: victim.access_token }
+    expectError(await post(server, '/factors', { factor_type: 'totp' }, thief), 403, 'session_not_found')
+    expectError(await post(server, `/factors/${factor.id}/challenge`, {}, thief), 403, 'session_not_found')
+    const answer = { challenge_id: challenge, code: steps.codeOf(factor) }
+    expectError(await steps.verify(victim, factor.id, answer), 403, 'session_not_found')
+    expect((await refresh(other.refresh_token)).status).toBe(200)
+  })
+
+  it('leaves an audit entry and ends the session once, however many come back at a time', async () => {
+    const victim = await aUser(server)
+    await childOf(await childOf(victim.refresh_token))
+    const answers = await Promise.all(Array.from({ length: 8 }, () => refresh(victim.refresh_token)))
+    for (const answer of answers) expectError(answer, 400, 'refresh_token_already_used')
+    const { rows } = await server.context.db.query(
+      `select payload -> 'traits' as traits from audit_log_entries
+       where payload ->> 'actor_id' = $1 and payload ->> 'action' = 'session_revoked'`,
+      [victim.user.id],
+    )
+    const sessionId = claimsOf(victim.access_token)['session_id']
+    expect(rows).toEqual([{ traits: { session_id: sessionId, reason: 'reuse' } }])
+  })
+})
+
+describe('a session that is over', () => {
+  it('answers refresh_token_not_found after an ordinary logout', async () => {
+    const user = await aUser(server)
+    const next = await childOf(user.refresh_token)
+    await post(server, '/logout?scope=local', undefined, { token: user.access_token })
+    for (const token of [user.refresh_token, next])
+      expectError(await refresh(token), 400, 'refresh_token_not_found')
+    expect(await endOf(user.access_token)).toBe('logout')
+  })
+
+  it('signs nobody else out', async () => {
+    const user = await aUser(server)
+    await post(server, '/logout?scope=local', undefined, { token: user.access_token })
+    const later = (await signIn(user.email)).body as Session
+    for (const scope of ['global', 'others'])
+      expectError(
+        await post(server, `/logout?scope=${scope}`, undefined, { token: user.access_token }),
+        403,
+        'session_not_found',
+      )
+    const again = await post(server, '/logout?scope=local', undefined, { token: user.access_token })
+    expect(again.status).toBe(204)
+    expect((await refresh(later.refresh_token)).status).toBe(200)
+  })
+
+  it('stays over when a ban is lifted', async () => {
+    const user = await aUser(server)
+    await administer(user.user.id, { ban_duration: '1h' })
+    expectError(await refresh(user.refresh_token), 400, 'user_banned')
+    expect(await endOf(user.access_token)).toBe('ban')
+    await administer(user.user.id, { ban_duration: 'none' })
+    expectError(await refresh(user.refresh_token), 400, 'refresh_token_not_found')
+    expectError(await get(server, '/user', { token: user.access_token }), 403, 'session_not_found')
+    expect((await signIn(user.email)).status).toBe(200)
+  })
+
+  it('reads nothing any more unless its user signed out', async () => {
+    const user = await aUser(server)
+    await childOf(await childOf(user.refresh_token))
+    expect((await get(server, '/user', { token: user.access_token })).status).toBe(200)
+    expectError(await refresh(user.refresh_token), 400, 'refresh_token_already_used')
+    expectError(await get(server, '/user', { token: user.access_token }), 403, 'session_not_found')
+  })
+
+  it('changes nothing with a request that was on its way when it ended', async () => {
+    const user = await aUser(server)
+    const change = await server.context.db.transaction(async (tx) => {
+      await tx.query('select 1 from users where id = $1 for update', [user.user.id])
+      const answer = put(server, '/user', { password: 'a new password' }, { token: user.access_token })
+      await waitForLocks(1)
+      await tx.query('update sessions set revoked_at = now(), revoked_reason = $2 where user_id = $1', [
+        user.user.id,
+        'logout',
+      ])
+      return { answer }
+    })
+    expectError(await change.answer, 403, 'session_not_found')
+    expect((await signIn(user.email)).status).toBe(200)
+  })
+})
+
+describe('a sign-in that was on its way', () => {
+  it.each<[string, string, string]>([
+    [
+      'the password was changed',
+      `update users set encrypted_password = 'x' where id = $1`,
+      'invalid_credentials',
+    ],
+    ['the user was banned', `update users set banned_until = 'infinity' where id = $1`, 'user_banned'],
+    [
+      'the user was deleted softly',
+      'update users set deleted_at = now() where id = $1',
+      'invalid_credentials',
+    ],
+    ['the user was deleted', 'delete from users where id = $1', 'invalid_credentials'],
+  ])('opens no session after %s', async (_, statement, code) => {
+    const user = await aUser(server)
+    const late = await server.context.db.transaction(async (tx) => {
+      await tx.query('select 1 from users where id = $1 for update', [user.user.id])
+      const answer = signIn(user.email)
+      await waitForLocks(1)
+      await tx.query(statement, [user.user.id])
+      return { answer }
+    })
+    expectError(await late.answer, 400, code)
+    const { rows } = await server.context.db.query('select 1 from sessions where user_id = $1', [
+      user.user.id,
+    ])
+    expect(rows.length).toBeLessThanOrEqual(1)
+  })
+})
+
+describe('a second factor', () => {
+  it('gives the upgraded session to a tab that comes with the token of before, inside the interval', async () => {
+    const user = await aUser(server)
+    const raised = await steps.raise(user, await steps.enroll(user))
+    server.clock.set(new Date(server.clock.now().getTime() - 25_000))
+    const answer = await refresh(user.refresh_token)
+    expect(answer.body).toMatchObject({ refresh_token: raised.refresh_token })
+    expect(claimsOf(answer.body['access_token'])['aal']).toBe('aal2')
+    server.clock.advance(25_000)
+    expectError(await refresh(user.refresh_token), 400, 'refresh_token_already_used')
+    expectError(await refresh(raised.refresh_token), 400, 'refresh_token_already_used')
+  })
+})
+
+describe('an administrator', () => {
+  const anAdministrator = async () => {
+    const chief = await aUser(server)
+    await administer(chief.user.id, { role: 'supervisor' })
+    const { body } = await refresh(chief.refresh_token)
+    return { ...chief, ...(body as Session) }
+  }
+  const list = (token: string) => get(server, '/admin/users', { token })
+
+  it('who was demoted is refused at once', async () => {
+    const chief = await anAdministrator()
+    expect((await list(chief.access_token)).status).toBe(200)
+    await administer(chief.user.id, { role: 'authenticated' })
+    expectError(await list(chief.access_token), 403, 'not_admin')
+    expectError(
+      await post(server, '/invite', { email: anEmail() }, { token: chief.access_token }),
+      403,
+      'not_admin',
+    )
+    expectError(
+      await put(server, '/user', { app_metadata: { plan: 'gold' } }, { token: chief.access_token }),
+      403,
+      'not_admin',
+    )
+  })
+
+  it('has the role that the database says, not the one of an old token', async () => {
+    const user = await aUser(server)
+    const { session_id: sessionId, ...claims } = claimsOf(user.access_token)
+    const role = 'supervisor'
+    expectError(await list(tokenOf({ ...claims, session_id: sessionId, role })), 403, 'not_admin')
+    expectError(await list(tokenOf({ ...claims, role })), 403, 'session_not_found')
+  })
+
+  it('with a second factor must have used it', async () => {
+    const chief = await anAdministrator()
+    const factor = await steps.enroll(chief)
+    await steps.raise(chief, factor)
+    const low = (await signIn(chief.email)).body as Session
+    expectError(await list(low.access_token), 401, 'insufficient_aal')
+    expectError(
+      await call(server, 'DELETE', `/admin/users/${chief.user.id}/factors/${factor.id}`, {
+        token: low.access_token,
+      }),
+      401,
+      'insufficient_aal',
+    )
+  })
+})

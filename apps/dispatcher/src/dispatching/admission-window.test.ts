@@ -1,0 +1,105 @@
+import { describe, expect, it } from '@jest/globals'
+import { setImmediate as turn } from 'node:timers/promises'
+import { AdmissionWindow, type Admission } from './admission-window.js'
+
+/** A window of a fixed size, however fast deliveries are sent. */
+const windowOf = (deliveries: number) => new AdmissionWindow({ min: deliveries, max: deliveries })
+
+/** Asks for admission so many times. The list grows as they are admitted. */
+function admitted(window: AdmissionWindow, times: number): Admission[] {
+  const admissions: Admission[] = []
+  for (let i = 0; i < times; i += 1) void window.admit().then((admission) => admissions.push(admission))
+  return admissions
+}
+
+describe('AdmissionWindow', () => {
+  it('admits as many events as fit, and the next one when one is released', async () => {
+    const admissions = admitted(windowOf(3), 5)
+    await turn()
+    expect(admissions).toHaveLength(3)
+    admissions[0]?.release()
+    await turn()
+    expect(admissions).toHaveLength(4)
+    admissions[0]?.release()
+    await turn()
+    expect(admissions).toHaveLength(4)
+  })
+
+  it('counts the deliveries an event turned into, and frees what it does not need', async () => {
+    const window = windowOf(4)
+    const big = await window.admit()
+    big.resize(4)
+    const admissions = admitted(window, 1)
+    await turn()
+    expect(admissions).toHaveLength(0)
+    big.resize(0)
+    await turn()
+    expect(admissions).toHaveLength(1)
+  })
+
+  it('frees one share for each delivery that was sent, and never more than the event had', async () => {
+    const window = windowOf(2)
+    const admission = await window.admit()
+    admission.resize(2)
+    const next = admitted(window, 3)
+    admission.sent()
+    await turn()
+    expect(next).toHaveLength(1)
+    for (let i = 0; i < 5; i += 1) admission.sent()
+    admission.release()
+    await turn()
+    expect(next).toHaveLength(2)
+  })
+
+  it('expects a new event to be as large as recent ones', async () => {
+    const window = windowOf(100)
+    for (let i = 0; i < 100; i += 1) {
+      const admission = await window.admit()
+      admission.resize(10)
+      admission.release()
+    }
+    const admissions = admitted(window, 100)
+    await turn()
+    expect(admissions.length).toBeGreaterThanOrEqual(10)
+    expect(admissions.length).toBeLessThanOrEqual(11)
+  })
+
+  it('admits an event that is larger than the whole window', async () => {
+    const window = windowOf(1)
+    const admission = await window.admit()
+    admission.resize(50)
+    const next = admitted(window, 1)
+    await turn()
+    expect(next).toHaveLength(0)
+    admission.release()
+    await turn()
+    expect(next).toHaveLength(1)
+  })
+
+  it('is as large as what is sent within 80 ms, between its minimum and maximum', async () => {
+    let nowMs = 0
+    const window = new AdmissionWindow({ min: 10, max: 50, now: () => nowMs })
+    /** How many are admitted after a while at this rate, in deliveries per second. */
+    const admittedAt = async (perSecond: number) => {
+      for (let sent = 0; sent < perSecond / 5; sent += 1) {
+        nowMs += 1000 / perSecond
+        const admission = await window.admit()
+        admission.resize(1)
+        admission.sent()
+        admission.release()
+      }
+      const admissions = admitted(window, 100)
+      await turn()
+      const count = admissions.length
+      // Releasing one admits the next, which is then released as well.
+      for (let released = 0; released < admissions.length; released += 1) {
+        admissions[released]?.release()
+        await turn()
+      }
+      return count
+    }
+    expect(await admittedAt(375)).toBe(30)
+    expect(await admittedAt(50)).toBe(10)
+    expect(await admittedAt(10_000)).toBe(50)
+  })
+})

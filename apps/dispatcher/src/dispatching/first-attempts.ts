@@ -1,0 +1,114 @@
+import { type Queryable } from '@signet/db'
+import {
+  concludeFirstAttempts,
+  scheduleDeliveries,
+  type AttemptPlan,
+  type DeliveryId,
+  type EndpointId,
+  type EventId,
+  type WebhookQueues,
+} from '@signet/webhook-core'
+import { Batcher } from '../batching/batcher.js'
+import { type RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
+import { type DispatchResult } from './dispatch-service.js'
+import { type AttemptService } from '../attempts/attempt-service.js'
+
+export type FirstAttemptsDeps = {
+  db: Queryable
+  attempts: Pick<AttemptService, 'runFirst'>
+  queues: Pick<WebhookQueues, 'addDeliveries'>
+  retryWhileUnavailable: RetryWhileUnavailable
+  now: () => Date
+}
+
+/** A delivery that continues under a job of its own. `isScheduled`: its row already says when it is due. */
+type Continuation = { id: DeliveryId; endpointId: EndpointId; delayMs: number; isScheduled: boolean }
+
+const MAX_BATCH = 200
+const ENQUEUE_LINGER_MS = 2
+/** Nothing waits for it, and if it gets lost the sweeper does it. */
+const CONCLUDE_LINGER_MS = 50
+
+/**
+ * The first attempts of an event, made under the event's own job: its lock protects them, and a delivery that succeeds at
+ * once never needs a job. Deliveries that fail or cannot get a permit continue in the `deliveries` queue.
+ */
+export class FirstAttempts {
+  private readonly continuations: Batcher<Continuation, undefined>
+  private readonly conclusions: Batcher<EventId, undefined>
+  private lastConclusion: Promise<unknown> = Promise.resolve()
+
+  constructor(private readonly deps: FirstAttemptsDeps) {
+    const { db, retryWhileUnavailable } = deps
+    this.continuations = new Batcher({
+      run: async (batch) => {
+        await this.enqueue(batch)
+        return batch.map(() => undefined)
+      },
+      maxItems: () => MAX_BATCH,
+      lingerMs: ENQUEUE_LINGER_MS,
+      parallel: 1,
+    })
+    this.conclusions = new Batcher({
+      run: async (ids) => {
+        await retryWhileUnavailable(() => concludeFirstAttempts(db, ids))
+        return ids.map(() => undefined)
+      },
+      maxItems: () => MAX_BATCH,
+      lingerMs: CONCLUDE_LINGER_MS,
+      parallel: 1,
+    })
+  }
+
+  /**
+   * Resolves when each delivery of the event has ended or has a job of its own. `onSent` is called for each new delivery
+   * when its permit is released, or when it could not get one.
+   */
+  async run(
+    eventId: EventId,
+    { created, unfinished, readAt }: DispatchResult,
+    onSent?: () => void,
+  ): Promise<void> {
+    if (created.length + unfinished.length === 0) return
+    const settled = await Promise.allSettled([
+      ...created.map((plan) => this.attempt(plan, readAt, onSent)),
+      ...unfinished.map(({ id, endpointId, dueAt }) =>
+        this.continuations.submit({
+          id,
+          endpointId,
+          delayMs: this.until(dueAt),
+          isScheduled: dueAt !== null,
+        }),
+      ),
+    ])
+    const failed = settled.find(({ status }) => status === 'rejected')
+    if (failed?.status === 'rejected') throw failed.reason
+    // Not awaited: the job is done, and the next event should not have to wait for this.
+    this.lastConclusion = this.conclusions.submit(eventId).catch(() => undefined)
+  }
+
+  /** Resolves when the events that have ended until now are also marked as such. */
+  async concluded(): Promise<void> {
+    await this.lastConclusion
+  }
+
+  private async attempt(plan: AttemptPlan, readAt: number, onSent?: () => void): Promise<void> {
+    const outcome = await this.deps.attempts.runFirst(plan, readAt, onSent)
+    if (outcome.kind === 'finished') return
+    const { id, endpoint } = plan
+    const isScheduled = outcome.kind === 'retry'
+    await this.continuations.submit({ id, endpointId: endpoint.id, delayMs: outcome.delayMs, isScheduled })
+  }
+
+  /** Updates the rows first. A delivery lost between the two steps is then overdue, and the sweeper finds it. */
+  private async enqueue(batch: readonly Continuation[]): Promise<void> {
+    const { db, queues, retryWhileUnavailable, now } = this.deps
+    const unscheduled = batch.filter(({ isScheduled }) => !isScheduled)
+    if (unscheduled.length > 0) await retryWhileUnavailable(() => scheduleDeliveries(db, unscheduled, now()))
+    await queues.addDeliveries(batch)
+  }
+
+  private until(dueAt: Date | null): number {
+    return dueAt ? Math.max(0, dueAt.getTime() - this.deps.now().getTime()) : 0
+  }
+}

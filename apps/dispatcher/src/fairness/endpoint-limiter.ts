@@ -1,0 +1,217 @@
+export type LimiterOptions = {
+  /** Attempts in flight in this process. */
+  concurrency: number
+  /** Attempts in flight for one endpoint in this process. */
+  perEndpoint: number
+  /** Milliseconds of a steady clock. */
+  now?: () => number
+  random?: () => number
+}
+
+/** Allows one attempt to be in flight. Releasing it twice is harmless. */
+export type Permit = { release(): void }
+export type Acquisition = { permit: Permit } | { deferMs: number; reason: DeferReason }
+export type DeferReason = 'endpoint_full' | 'slow_endpoints_full' | 'closing'
+
+/** An endpoint whose attempts take longer than this is slow. */
+const SLOW_MS = 1000
+/** If a permit is expected within this time, the caller waits in the process. */
+const LOCAL_WAIT_MS = 500
+/**
+ * An endpoint that frees a permit this often works through its waiters faster than they could be deferred and come back,
+ * which costs each two trips to Redis and a row update. Nobody is deferred there.
+ */
+const FAST_TURNAROUND_MS = 3
+/** Upper bound on the wait in the process, whatever was expected. */
+const MAX_LOCAL_WAIT_MS = 1000
+const MIN_DEFER_MS = 50
+const MAX_DEFER_MS = 30_000
+/** Assumed duration of an attempt until one has been measured. */
+const INITIAL_ESTIMATE_MS = 100
+/** Idle endpoints to remember. */
+const MAX_REMEMBERED = 20_000
+
+type Waiter = { admit: () => void; defer: () => void }
+type QueuedCaller = { endpoint: EndpointState; resolve: (acquired: Acquisition) => void }
+
+class EndpointState {
+  /** Permits that are in use or promised: attempts in flight, and callers queued for the process limit. */
+  reserved = 0
+  /** Start times of the attempts in flight, oldest first. */
+  readonly started = new Set<{ at: number }>()
+  waiters: Waiter[] = []
+  /** Moving average of recent attempts; undefined until one has ended. */
+  averageMs: number | undefined
+  lastMs = 0
+  /** When the next deferred job should come back. Each deferred job gets a later time than the one before. */
+  nextTurnAt = 0
+}
+
+/**
+ * Keeps one receiver from delaying the others. Three rules:
+ *
+ * 1. At most `perEndpoint` attempts are in flight for one endpoint.
+ * 2. Slow endpoints (an attempt in flight, or the last one, took over a second) share a quarter of the process's
+ *    concurrency; together with endpoints not measured yet they share half of it. Receivers that hang, however many there
+ *    are, can never use up the process.
+ * 3. At most `concurrency` attempts are in flight. A process takes more jobs than that: callers that are within their
+ *    endpoint's limit queue for the process limit, first come, first served.
+ *
+ * A caller over its endpoint's limit waits in the process if a permit is expected soon; otherwise its job is deferred.
+ */
+export class EndpointLimiter {
+  private readonly endpoints = new Map<string, EndpointState>()
+  private readonly now: () => number
+  private readonly random: () => number
+  private readonly busy = new Set<EndpointState>()
+  private queue: QueuedCaller[] = []
+  private inFlight = 0
+  private closed = false
+
+  constructor(private readonly options: LimiterOptions) {
+    this.now = options.now ?? (() => performance.now())
+    this.random = options.random ?? Math.random
+  }
+
+  /** Attempts in flight. */
+  get size(): number {
+    return this.inFlight
+  }
+
+  /** A permit for one attempt, or how long to defer the job. `wasDeferred`: this job has been deferred before. */
+  acquire(id: string, wasDeferred = false): Acquisition | Promise<Acquisition> {
+    if (this.closed) return { deferMs: MIN_DEFER_MS, reason: 'closing' }
+    const endpoint = this.stateOf(id)
+    if (!this.hasCapacityFor(endpoint)) return this.defer(endpoint, 'slow_endpoints_full', wasDeferred)
+    if (endpoint.reserved < this.options.perEndpoint) return this.reserve(endpoint)
+    return this.isSlow(endpoint) || !this.isPermitExpectedSoon(endpoint)
+      ? this.defer(endpoint, 'endpoint_full', wasDeferred)
+      : this.waitLocally(endpoint)
+  }
+
+  /** Defers everybody who waits, and every later caller. */
+  close(): void {
+    this.closed = true
+    for (const { waiters } of this.endpoints.values()) for (const waiter of [...waiters]) waiter.defer()
+    for (const { endpoint, resolve } of this.queue.splice(0)) {
+      this.unreserve(endpoint)
+      resolve(this.defer(endpoint, 'closing', true))
+    }
+  }
+
+  private stateOf(id: string): EndpointState {
+    const state = this.endpoints.get(id) ?? new EndpointState()
+    // Moves it to the end of the map, so that the first entries are the least recently used.
+    this.endpoints.delete(id)
+    this.endpoints.set(id, state)
+    if (this.endpoints.size > MAX_REMEMBERED) this.forgetIdle()
+    return state
+  }
+
+  private forgetIdle(): void {
+    for (const [id, { reserved, waiters }] of this.endpoints) {
+      if (this.endpoints.size <= MAX_REMEMBERED) return
+      if (reserved === 0 && waiters.length === 0) this.endpoints.delete(id)
+    }
+  }
+
+  private isSlow(endpoint: EndpointState): boolean {
+    const [oldest] = endpoint.started
+    return endpoint.lastMs > SLOW_MS || (oldest !== undefined && this.now() - oldest.at > SLOW_MS)
+  }
+
+  private isPermitExpectedSoon(endpoint: EndpointState): boolean {
+    const turnaroundMs = this.turnaroundMs(endpoint)
+    return turnaroundMs <= FAST_TURNAROUND_MS || turnaroundMs * (endpoint.waiters.length + 1) <= LOCAL_WAIT_MS
+  }
+
+  /** Whether slow and unmeasured endpoints leave room for another attempt to this one. */
+  private hasCapacityFor(endpoint: EndpointState): boolean {
+    const slow = this.isSlow(endpoint)
+    if (!slow && endpoint.averageMs !== undefined) return true
+    let slowReserved = 0
+    let unmeasuredReserved = 0
+    for (const other of this.busy) {
+      if (this.isSlow(other)) slowReserved += other.reserved
+      else if (other.averageMs === undefined) unmeasuredReserved += other.reserved
+    }
+    const { concurrency } = this.options
+    if (slow && slowReserved >= Math.max(1, Math.floor(concurrency / 4))) return false
+    return slowReserved + unmeasuredReserved < Math.max(1, Math.floor(concurrency / 2))
+  }
+
+  /** Counts toward the endpoint's limit at once; the permit follows when the process limit allows it. */
+  private reserve(endpoint: EndpointState): Acquisition | Promise<Acquisition> {
+    endpoint.reserved += 1
+    this.busy.add(endpoint)
+    if (this.inFlight < this.options.concurrency) return { permit: this.grant(endpoint) }
+    return new Promise((resolve) => this.queue.push({ endpoint, resolve }))
+  }
+
+  private grant(endpoint: EndpointState): Permit {
+    const start = { at: this.now() }
+    endpoint.started.add(start)
+    this.inFlight += 1
+    return {
+      release: () => {
+        if (!endpoint.started.delete(start)) return
+        const tookMs = this.now() - start.at
+        endpoint.lastMs = tookMs
+        endpoint.averageMs = 0.8 * (endpoint.averageMs ?? tookMs) + 0.2 * tookMs
+        this.inFlight -= 1
+        this.unreserve(endpoint)
+        const next = this.queue.shift()
+        next?.resolve({ permit: this.grant(next.endpoint) })
+        endpoint.waiters[0]?.admit()
+      },
+    }
+  }
+
+  private unreserve(endpoint: EndpointState): void {
+    endpoint.reserved -= 1
+    if (endpoint.reserved === 0) this.busy.delete(endpoint)
+  }
+
+  /** Average time until this endpoint frees its next permit. */
+  private turnaroundMs(endpoint: EndpointState): number {
+    return (endpoint.averageMs ?? INITIAL_ESTIMATE_MS) / this.options.perEndpoint
+  }
+
+  private waitLocally(endpoint: EndpointState): Promise<Acquisition> {
+    return new Promise((resolve) => {
+      const settle = (acquire: () => Acquisition | Promise<Acquisition>) => {
+        clearTimeout(timer)
+        endpoint.waiters.splice(endpoint.waiters.indexOf(waiter), 1)
+        resolve(acquire())
+      }
+      const waiter: Waiter = {
+        admit: () => settle(() => this.reserve(endpoint)),
+        defer: () => settle(() => this.defer(endpoint, this.closed ? 'closing' : 'endpoint_full', true)),
+      }
+      const timer = setTimeout(waiter.defer, MAX_LOCAL_WAIT_MS)
+      endpoint.waiters.push(waiter)
+    })
+  }
+
+  private defer(endpoint: EndpointState, reason: DeferReason, wasDeferred: boolean): Acquisition {
+    if (reason === 'closing') return { deferMs: MIN_DEFER_MS, reason }
+    const waitMs = wasDeferred ? this.retryWaitMs(endpoint) : this.nextTurnMs(endpoint)
+    const jitter = 0.9 + 0.2 * this.random()
+    return { deferMs: Math.round(Math.max(MIN_DEFER_MS, waitMs * jitter)), reason }
+  }
+
+  /** Spaces newly deferred jobs as far apart as the endpoint frees permits. */
+  private nextTurnMs(endpoint: EndpointState): number {
+    const now = this.now()
+    const turnaroundMs = this.isSlow(endpoint)
+      ? Math.max(this.turnaroundMs(endpoint), SLOW_MS / 8)
+      : this.turnaroundMs(endpoint)
+    endpoint.nextTurnAt = Math.min(Math.max(endpoint.nextTurnAt, now) + turnaroundMs, now + MAX_DEFER_MS)
+    return endpoint.nextTurnAt - now
+  }
+
+  /** A job whose turn has come retries soon. Sent behind the newcomers every time, it would starve. */
+  private retryWaitMs(endpoint: EndpointState): number {
+    return Math.min(4 * (endpoint.averageMs ?? INITIAL_ESTIMATE_MS), MAX_DEFER_MS)
+  }
+}

@@ -1,0 +1,192 @@
+import { type Logger } from '@signet/telemetry'
+import {
+  type AttemptPlan,
+  type AttemptResult,
+  type DeliveryId,
+  type EventId,
+  type RecordedAttempt,
+} from '@signet/webhook-core'
+import { type PayloadProblem } from '../bodies/body-builder.js'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+
+export type AttemptFacts = { plan: AttemptPlan; result: AttemptResult; recorded: RecordedAttempt | null }
+
+/** One function for each thing worth reporting: log line and metrics together, so that they cannot drift apart. */
+export type Observer = ReturnType<typeof createObserver>
+
+export function createObserver(log: Logger, registry: Registry) {
+  const metrics = createMetrics(registry)
+  return {
+    attemptEnded({ plan, result, recorded }: AttemptFacts): void {
+      const { outcome, startedAt, finishedAt, number } = result
+      const label = outcome.kind === 'delivered' ? 'delivered' : outcome.error
+      const durationMs = finishedAt.getTime() - startedAt.getTime()
+      const waitedMs = Math.max(0, startedAt.getTime() - (plan.nextAttemptAt ?? plan.createdAt).getTime())
+      metrics.attempts.inc({ result: resultLabel(label) })
+      metrics.attemptSeconds.observe({ outcome: durationLabel(label) }, durationMs / 1000)
+      metrics.waitSeconds.observe(waitedMs / 1000)
+      if (recorded?.nextAttemptAt) metrics.retries.inc({ step: String(number) })
+      log.info('attempt', {
+        delivery_id: plan.id,
+        event_id: plan.eventId,
+        event_type: plan.eventType,
+        endpoint_id: plan.endpoint.id,
+        attempt: number,
+        result: label,
+        status: recorded?.status,
+        http_status: result.httpStatus,
+        duration_ms: durationMs,
+        waited_ms: waitedMs,
+        next_attempt_at: recorded?.nextAttemptAt ?? undefined,
+      })
+      if (!recorded?.disabledEndpoint) return
+      metrics.endpointsDisabled.inc()
+      log.warn('endpoint disabled', { endpoint_id: plan.endpoint.id, delivery_id: plan.id, result: label })
+    },
+
+    attemptImpossible(deliveryId: DeliveryId, error: unknown): void {
+      log.error('attempt failed on our side', { delivery_id: deliveryId, error })
+    },
+
+    attemptSkipped(deliveryId: DeliveryId, reason: string): void {
+      metrics.skipped.inc({ reason })
+      log.info('attempt skipped', { delivery_id: deliveryId, reason })
+    },
+
+    deferred(reason: string): void {
+      metrics.deferred.inc({ reason })
+    },
+
+    inFlight(count: number): void {
+      metrics.inFlight.set(count)
+    },
+
+    eventDispatched(facts: {
+      eventId: EventId
+      eventType: string
+      deliveries: number
+      bytes: number
+      ageMs: number
+    }): void {
+      metrics.dispatched.inc({ type: facts.eventType })
+      metrics.dispatchSeconds.observe(Math.max(0, facts.ageMs) / 1000)
+      log.info('event dispatched', {
+        event_id: facts.eventId,
+        event_type: facts.eventType,
+        deliveries: facts.deliveries,
+        bytes: facts.bytes,
+        age_ms: Math.round(facts.ageMs),
+      })
+    },
+
+    enrichmentFailed({ part, ref, error }: PayloadProblem): void {
+      metrics.enrichmentFailures.inc({ part })
+      // The error's message may quote a user's transcript or summary.
+      const reason = typeof error === 'string' ? error : nameOf(error)
+      log.error('enrichment failed', { part, audio_id: ref.audioId, reason })
+    },
+
+    committed(size: number, durationMs: number): void {
+      metrics.commitSize.observe(size)
+      metrics.commitSeconds.observe(durationMs / 1000)
+    },
+
+    swept(found: { events: number; deliveries: number }): void {
+      metrics.swept.inc({ kind: 'event' }, found.events)
+      metrics.swept.inc({ kind: 'delivery' }, found.deliveries)
+      if (found.events + found.deliveries > 0) log.warn('sweeper requeued lost work', found)
+    },
+
+    sweepFailed(error: unknown): void {
+      metrics.sweepFailures.inc()
+      log.warn('sweep failed; the next one will catch up', { error })
+    },
+
+    oldRowsDeleted(counts: { events: number; endpoints: number }): void {
+      metrics.deleted.inc({ kind: 'event' }, counts.events)
+      metrics.deleted.inc({ kind: 'endpoint' }, counts.endpoints)
+      if (counts.events + counts.endpoints > 0) log.info('old rows deleted', counts)
+    },
+
+    retentionFailed(error: unknown): void {
+      log.warn('deleting old rows failed; the next run will catch up', { error })
+    },
+
+    bodyRead(result: 'hit' | 'miss'): void {
+      metrics.bodyReads.inc({ result })
+    },
+
+    databaseUnavailable(error: unknown, attempt: number): void {
+      metrics.databaseWaits.inc()
+      // Retries settle at one per second. The cause may change: a lost connection first, then a standby.
+      if (attempt === 1 || attempt % 60 === 0)
+        log.warn('database unavailable; retrying', { tries: attempt, error })
+    },
+
+    jobFailed(queue: string, jobId: string | undefined, error: unknown): void {
+      metrics.jobFailures.inc({ queue })
+      log.error('job failed on our side; retrying', { queue, job_id: jobId, error })
+    },
+
+    queueError(queue: string, error: unknown): void {
+      metrics.queueErrors.inc({ queue })
+      log.warn('queue error', { queue, error_name: nameOf(error), error_message: messageOf(error) })
+    },
+
+    jobStalled(queue: string, jobId: string): void {
+      metrics.stalled.inc({ queue })
+      log.warn('a worker died; its job runs again', { queue, job_id: jobId })
+    },
+  }
+}
+
+function createMetrics(registry: Registry) {
+  const registers = [registry]
+  const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+  const counter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+    new Counter({ name: `signet_delivery_${name}`, help, labelNames, registers })
+  const histogram = <L extends string>(name: string, help: string, buckets: number[], ...labelNames: L[]) =>
+    new Histogram({ name: `signet_delivery_${name}`, help, buckets, labelNames, registers })
+  return {
+    attempts: counter('attempts_total', 'Attempts by result', 'result'),
+    attemptSeconds: histogram('attempt_seconds', 'Duration of an attempt', seconds, 'outcome'),
+    waitSeconds: histogram('wait_seconds', 'Time from when an attempt was due until it started', [
+      ...seconds,
+      30,
+      60,
+      300,
+    ]),
+    inFlight: new Gauge({ name: 'signet_delivery_in_flight', help: 'Attempts in flight', registers }),
+    retries: counter('retries_total', 'Retries scheduled, by the number of the failed attempt', 'step'),
+    skipped: counter('skipped_total', 'Jobs that ended without an attempt', 'reason'),
+    deferred: counter('deferred_total', 'Jobs deferred because their endpoint had no permit', 'reason'),
+    endpointsDisabled: counter('endpoints_disabled_total', 'Endpoints disabled after consecutive failures'),
+    dispatched: counter('events_dispatched_total', 'Events turned into deliveries', 'type'),
+    dispatchSeconds: histogram('dispatch_seconds', 'Time from event to deliveries', [
+      ...seconds,
+      30,
+      60,
+      300,
+    ]),
+    enrichmentFailures: counter('enrichment_failures_total', 'Parts missing from payloads', 'part'),
+    commitSize: histogram('commit_size', 'Results in one commit', [1, 2, 5, 10, 20, 50, 100, 200]),
+    commitSeconds: histogram('commit_seconds', 'Duration of one commit of results', seconds),
+    swept: counter('swept_total', 'Lost work requeued by the sweeper', 'kind'),
+    sweepFailures: counter('sweep_failures_total', 'Sweeps that failed'),
+    deleted: counter('old_rows_deleted_total', 'Rows deleted after their retention', 'kind'),
+    bodyReads: counter('body_reads_total', 'Reads of the body cache', 'result'),
+    databaseWaits: counter('database_waits_total', 'Statements retried because the database was unavailable'),
+    jobFailures: counter('job_failures_total', 'Jobs that failed on our side', 'queue'),
+    queueErrors: counter('queue_errors_total', 'Errors from Redis and BullMQ', 'queue'),
+    stalled: counter('stalled_jobs_total', 'Jobs taken over from workers that died', 'queue'),
+  }
+}
+
+/** Receivers choose their status codes. Only standard ones become labels. */
+const resultLabel = (result: string): string => (/^http_(?![1-5]\d\d$)/.test(result) ? 'http_other' : result)
+
+const durationLabel = (result: string) =>
+  result === 'delivered' || result === 'timeout' ? result : result.startsWith('http_') ? 'refused' : 'failed'
+
+const nameOf = (error: unknown) => (error instanceof Error ? error.name : typeof error)
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : '')

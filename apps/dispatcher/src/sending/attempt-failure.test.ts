@@ -1,0 +1,39 @@
+import { describe, expect, it } from '@jest/globals'
+import { BlockedAddressError, NameNotResolvedError } from '@signet/address-guard'
+import { errors } from 'undici'
+import { attemptFailureOf } from './attempt-failure.js'
+
+const withCode = (code: string) => Object.assign(new Error('secret.example.com said no'), { code })
+
+describe('attemptFailureOf', () => {
+  it.each([
+    [new BlockedAddressError('x'), 'blocked_address'],
+    [new NameNotResolvedError('x'), 'dns_error'],
+    [new DOMException('x', 'TimeoutError'), 'timeout'],
+    [new DOMException('x', 'AbortError'), 'timeout'],
+    [new errors.ConnectTimeoutError(), 'timeout'],
+    [new errors.HeadersTimeoutError(), 'timeout'],
+    [new errors.SocketError('other side closed'), 'connection_reset'],
+    [new errors.SocketError('bad upgrade'), 'http_101'],
+    [new errors.SocketError('bad response'), 'invalid_response'],
+    [new errors.HeadersOverflowError(), 'invalid_response'],
+    [withCode('HPE_INVALID_CONSTANT'), 'invalid_response'],
+    [withCode('ECONNREFUSED'), 'connection_refused'],
+    [withCode('ECONNRESET'), 'connection_reset'],
+    [withCode('EHOSTUNREACH'), 'connection_error'],
+    [withCode('ENETUNREACH'), 'connection_error'],
+    [withCode('ETIMEDOUT'), 'timeout'],
+    [withCode('CERT_HAS_EXPIRED'), 'tls_error'],
+    [withCode('DEPTH_ZERO_SELF_SIGNED_CERT'), 'tls_error'],
+    [withCode('UNABLE_TO_VERIFY_LEAF_SIGNATURE'), 'tls_error'],
+    [withCode('ERR_TLS_CERT_ALTNAME_INVALID'), 'tls_error'],
+    [withCode('ERR_SSL_WRONG_VERSION_NUMBER'), 'tls_error'],
+    [withCode('EPROTO'), 'tls_error'],
+    [new AggregateError([withCode('ECONNREFUSED'), withCode('ENETUNREACH')]), 'connection_refused'],
+    [new Error('wrapped', { cause: withCode('ECONNRESET') }), 'connection_reset'],
+    [new TypeError('x is not a function'), 'internal_error'],
+    ['thrown text', 'internal_error'],
+  ])('%p is %s', (error, reason) => {
+    expect(attemptFailureOf(error)).toBe(reason)
+  })
+})

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { type Db } from '@signet/db'
+import { startReceiver, waitFor, type Receiver } from '@signet/testkit'
+import { buryAccount, closeAccount, moveHeldDeliveries } from '@signet/webhook-core'
+import { deliveriesOf } from './support/dispatcher.js'
+import { startStepwise, type Stepwise } from './support/stepwise.js'
+
+const DAY = 86_400_000
+const AT_ONCE = '1970-01-01T00:00:00Z'
+
+/** As the webhooks API does when the identity server says so. */
+async function ban(db: Db, accountId: string, until: Date | null): Promise<void> {
+  await db.query(
+    `insert into account_states (account_id, banned_until, ban_decided_at) values ($1, $2, now())
+     on conflict (account_id) do update set banned_until = excluded.banned_until`,
+    [accountId, until],
+  )
+}
+
+describe('deliveries of an account', () => {
+  let receiver: Receiver
+  let dispatcher: Stepwise
+  beforeAll(async () => {
+    receiver = await startReceiver()
+    dispatcher = await startStepwise({ ports: { ca: receiver.authorityCert } })
+  })
+  afterAll(async () => {
+    await dispatcher.stop()
+    await receiver.close()
+  })
+
+  const anAccount = async (path: string) => {
+    const subscriber = dispatcher.subscriber()
+    await subscriber.endpoint(receiver.url(path))
+    return subscriber
+  }
+  const received = (path: string) => receiver.deliveries({ path }).length
+  const firstAttempts = async (eventId: Awaited<ReturnType<typeof made>>) =>
+    dispatcher.firstAttempts.run(eventId, await dispatcher.dispatch.run(eventId))
+  const made = (subscriber: ReturnType<Stepwise['subscriber']>) => subscriber.summary()
+
+  it('that is banned are held without an attempt, and go on when the ban is lifted', async () => {
+    const subscriber = await anAccount('/held')
+    const until = new Date(dispatcher.clock.now().getTime() + 30 * DAY)
+    const rows = await dispatcher.scheduled(subscriber)
+    await ban(dispatcher.db, subscriber.accountId, until)
+    await dispatcher.attempt(...rows)
+    await firstAttempts(await made(subscriber))
+    const held = await deliveriesOf(dispatcher.db, subscriber.accountId)
+    expect(held).toMatchObject([
+      { status: 0, attempts: 0, last_error: '', next_attempt_at: until },
+      { status: 0, attempts: 0, last_error: '', next_attempt_at: until },
+    ])
+    expect(received('/held')).toBe(0)
+    await dispatcher.db.transaction(async (tx) => {
+      await tx.query('update account_states set banned_until = null where account_id = $1', [
+        subscriber.accountId,
+      ])
+      await moveHeldDeliveries(tx, {
+        accountId: subscriber.accountId,
+        from: until.toISOString(),
+        to: AT_ONCE,
+      })
+    })
+    await dispatcher.attempt(...held)
+    expect(await deliveriesOf(dispatcher.db, subscriber.accountId)).toMatchObject([
+      { status: 1, attempts: 1 },
+      { status: 1, attempts: 1 },
+    ])
+    expect(received('/held')).toBe(2)
+  })
+
+  it('that was banned for a time become due by themselves when it is over', async () => {
+    const subscriber = await anAccount('/ended')
+    await ban(dispatcher.db, subscriber.accountId, new Date(dispatcher.clock.now().getTime() + DAY))
+    await firstAttempts(await made(subscriber))
+    expect(received('/ended')).toBe(0)
+    dispatcher.clock.advance(DAY + 60_000)
+    // What the sweeper finds overdue.
+    await dispatcher.attempt(...(await deliveriesOf(dispatcher.db, subscriber.accountId)))
+    expect(received('/ended')).toBe(1)
+  })
+
+  it('are not put off by a plan that was read before the ban was lifted', async () => {
+    const subscriber = await anAccount('/race')
+    const rows = await dispatcher.scheduled(subscriber)
+    const until = new Date(dispatcher.clock.now().getTime() + DAY)
+    await ban(dispatcher.db, subscriber.accountId, until)
+    const { attempt } = await dispatcher.db.transaction(async (tx) => {
+      await tx.query('update account_states set banned_until = null where account_id = $1', [
+        subscriber.accountId,
+      ])
+      const attempt = dispatcher.attempt(...rows)
+      // It has read the ban and waits for the row that this transaction holds.
+      await lockWaiter()
+      await moveHeldDeliveries(tx, {
+        accountId: subscriber.accountId,
+        from: until.toISOString(),
+        to: AT_ONCE,
+      })
+      return { attempt }
+    })
+    await attempt
+    expect(received('/race')).toBe(1)
+  })
+
+  it('that is deleted end without an attempt', async () => {
+    const subscriber = await anAccount('/deleted')
+    const rows = await dispatcher.scheduled(subscriber)
+    await dispatcher.db.transaction((tx) => buryAccount(tx, subscriber.accountId, new Date()))
+    await dispatcher.attempt(...rows)
+    expect(await deliveriesOf(dispatcher.db, subscriber.accountId)).toMatchObject([
+      { status: 2, last_error: 'endpoint_deleted' },
+    ])
+    await closeAccount(dispatcher.db, subscriber.accountId)
+    expect(received('/deleted')).toBe(0)
+  })
+
+  const lockWaiter = () =>
+    waitFor(async () => {
+      const { rows } = await dispatcher.db.query(
+        `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+      )
+      return rows.length > 0
+    })
+})

@@ -1,0 +1,65 @@
+import { compileSchema, type JsonSchema } from '@signet/http'
+import { type AccountEvent } from './account-event.js'
+
+const ISO_TIME = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,6})?Z$'
+const time = { type: 'string', pattern: ISO_TIME }
+
+export const accountEventSchema: JsonSchema = {
+  type: 'object',
+  required: ['type', 'timestamp', 'data'],
+  properties: {
+    type: {
+      type: 'string',
+      description:
+        '`user.banned`, `user.unbanned`, `user.signed_out` or `user.deleted`; others are taken and ignored',
+    },
+    timestamp: { ...time, description: 'When it was decided' },
+    data: {
+      type: 'object',
+      required: ['user_id'],
+      properties: {
+        user_id: { type: 'string', pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' },
+        banned_until: { ...time, description: 'Of `user.banned`' },
+      },
+    },
+  },
+}
+
+type Body = {
+  type: string
+  timestamp: string
+  data: { user_id: string; banned_until?: string }
+}
+
+const check = compileSchema(accountEventSchema)
+
+/** The event in a body; `unknown` for a type of a later version, `malformed` for what is none at all. */
+export function readAccountEvent(bytes: Uint8Array): AccountEvent | 'unknown' | 'malformed' {
+  const value = parseJson(bytes)
+  if (typeof value !== 'object' || value === null || check(value)) return 'malformed'
+  const { type, timestamp, data } = value as Body
+  const common = { accountId: data.user_id.toLowerCase(), decidedAt: timestamp }
+  if (!isTime(timestamp)) return 'malformed'
+  switch (type) {
+    case 'user.banned':
+      return data.banned_until !== undefined && isTime(data.banned_until)
+        ? { ...common, type, bannedUntil: data.banned_until }
+        : 'malformed'
+    case 'user.unbanned':
+    case 'user.signed_out':
+    case 'user.deleted':
+      return { ...common, type }
+    default:
+      return 'unknown'
+  }
+}
+
+const isTime = (text: string) => !Number.isNaN(Date.parse(text))
+
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    return null
+  }
+}

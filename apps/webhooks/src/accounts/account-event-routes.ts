@@ -1,0 +1,46 @@
+import { route, type Route } from '@signet/http'
+import { badRequest, ChallengeError } from '../errors/api-errors.js'
+import { responses } from '../api/v1-docs.js'
+import { accountEventSchema, readAccountEvent } from './account-event-body.js'
+import { type AccountEventService } from './account-event-service.js'
+import { isSigned } from '../signatures/standard-webhooks.js'
+
+type Deps = { keys: readonly Buffer[]; accountEvents: AccountEventService; now: () => Date }
+
+const MAX_BYTES = 16 * 1024
+
+/** Where the identity server says what happened to accounts, for the internal listener only. */
+export const accountEventRoutes = ({ keys, accountEvents, now }: Deps): Route[] => [
+  route<undefined, Buffer>({
+    method: 'post',
+    path: '/internal/v1/account-events',
+    docs: {
+      tag: 'Accounts',
+      summary: 'Hear of a ban, its end, a sign-out everywhere or a deletion',
+      description:
+        'From the identity server, signed as Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`. May be repeated and come in any order.',
+      responses: responses({ 204: { description: 'Applied' } }, 400, 401, 413),
+    },
+    body: { as: 'json-bytes', maxBytes: MAX_BYTES, schema: accountEventSchema },
+    async handle({ req, body, context: { log } }) {
+      const headers = {
+        id: req.get('webhook-id'),
+        timestamp: req.get('webhook-timestamp'),
+        signature: req.get('webhook-signature'),
+      }
+      if (!isSigned(body, headers, { keys, now: now() })) throw unsigned()
+      const event = readAccountEvent(body)
+      if (event === 'malformed') throw badRequest('The body is not an account event')
+      if (event === 'unknown') log.warn('account event of an unknown type ignored')
+      else await accountEvents.apply(event, log)
+      return { status: 204 }
+    },
+  }),
+]
+
+const unsigned = () =>
+  new ChallengeError(
+    'unauthenticated',
+    'The signature is missing, wrong or too old',
+    'StandardWebhooks realm="internal"',
+  )

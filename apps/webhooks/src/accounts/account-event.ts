@@ -1,0 +1,5 @@
+/** What happened to an account at the identity server. Times are ISO 8601, with all the digits they came with. */
+export type AccountEvent = { accountId: string; decidedAt: string } & (
+  | { type: 'user.banned'; bannedUntil: string }
+  | { type: 'user.unbanned' | 'user.signed_out' | 'user.deleted' }
+)

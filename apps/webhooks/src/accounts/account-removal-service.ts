@@ -1,0 +1,81 @@
+import { withAdvisoryLock, type Db } from '@signet/db'
+import { type Logger } from '@signet/telemetry'
+import {
+  buryAccount,
+  closeAccount,
+  countAccountRows,
+  deleteAccountEndpoints,
+  deleteAccountEvents,
+  findUnpurgedAccounts,
+  markPurged,
+} from '@signet/webhook-core'
+import { type WebhookObserver } from '../observers/webhook-observer.js'
+import { deleteCredentials } from './account-store.js'
+
+type Deps = { db: Db; webhookObserver: WebhookObserver }
+
+const BATCH = 1000
+const ACCOUNTS = 100
+
+/** Removes accounts with all they own, for good. */
+export class AccountRemovalService {
+  readonly #stop = new AbortController()
+  #purging: Promise<void> | undefined
+  #again = false
+
+  constructor(private readonly deps: Deps) {}
+
+  /**
+   * From the tombstone on nothing of the account works, and nothing can be written for it. Endpoints and pending deliveries
+   * end with it; the rows are removed by {@link purge}.
+   */
+  async bury(source: string, accountId: string, deletedAt: Date, log: Logger): Promise<void> {
+    const { db, webhookObserver } = this.deps
+    await db.transaction((tx) => buryAccount(tx, accountId, deletedAt))
+    await closeAccount(db, accountId)
+    webhookObserver.accountDeleted({ accountId, source }, log)
+  }
+
+  /** Removes the rows of one deleted account, in batches; a repeated call finishes what was interrupted. */
+  async purge(accountId: string): Promise<void> {
+    const { db } = this.deps
+    await closeAccount(db, accountId)
+    await deleteCredentials(db, accountId)
+    while ((await deleteAccountEvents(db, accountId, BATCH)) > 0);
+    await deleteAccountEndpoints(db, accountId)
+    const left = Object.values(await countAccountRows(db, accountId)).reduce((sum, rows) => sum + rows, 0)
+    if (left === 0) await markPurged(db, accountId)
+  }
+
+  /** Purges what there is to purge, after the answer. What fails is left to the next run. */
+  purgeSoon(): void {
+    this.#again = true
+    this.#purging ??= this.#purgeWhileAsked().finally(() => (this.#purging = undefined))
+  }
+
+  /** Resolves when no purge is under way any more. */
+  async close(): Promise<void> {
+    this.#stop.abort()
+    await this.#purging
+  }
+
+  async #purgeWhileAsked(): Promise<void> {
+    while (this.#again && !this.#stop.signal.aborted) {
+      this.#again = false
+      await this.purgeAll(this.#stop.signal).catch((error: unknown) =>
+        this.deps.webhookObserver.purgeFailed(error),
+      )
+    }
+  }
+
+  /** Purges what an interrupted process left, one instance at a time. */
+  async purgeAll(stop?: AbortSignal): Promise<void> {
+    const { db } = this.deps
+    await withAdvisoryLock(db, 'account-purge', async () => {
+      for (const accountId of await findUnpurgedAccounts(db, ACCOUNTS)) {
+        if (stop?.aborted) return
+        await this.purge(accountId)
+      }
+    })
+  }
+}

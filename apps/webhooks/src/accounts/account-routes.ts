@@ -1,0 +1,58 @@
+import { route, type Route } from '@signet/http'
+import { storable } from '@signet/webhook-core'
+import { type Request } from 'express'
+import { ref, responses } from '../api/v1-docs.js'
+import { accountIdOf } from '../api/account-id.js'
+import { type AccountRemovalService } from './account-removal-service.js'
+import { revokeAccountSchema } from '../ingest/ingest-schemas.js'
+import { type ServiceCaller } from '../api/service-caller.js'
+import { type AccountService } from './account-service.js'
+
+type Deps = {
+  authenticate: (req: Request) => ServiceCaller
+  accounts: AccountService
+  accountRemoval: AccountRemovalService
+  now: () => Date
+}
+
+const docs = { tag: 'Accounts', security: ['service'] }
+const DEFAULT_REASON = 'account_revoked'
+
+/** What happens to accounts elsewhere (docs/specification.md#internal-api), for the internal listener only. */
+export const accountRoutes = ({ authenticate, accounts, accountRemoval, now }: Deps): Route[] => [
+  route<ServiceCaller, { reason?: string }>({
+    method: 'post',
+    path: '/internal/v1/accounts/:account_id/revoke',
+    docs: {
+      ...docs,
+      summary: 'End all access of an account',
+      description: 'Grants, personal tokens and sessions, at once.',
+      responses: responses({ 200: { description: 'Revoked', schema: ref('Ok') } }, 400, 401),
+    },
+    authenticate,
+    guard: ({ req }) => void accountIdOf(req),
+    body: { as: 'json', maxBytes: 4096, schema: revokeAccountSchema, optional: true },
+    async handle({ body, req, context }) {
+      await accounts.signOut(accountIdOf(req), now(), storable(body.reason ?? DEFAULT_REASON), context.log)
+      return { body: { ok: true } }
+    },
+  }),
+  route<ServiceCaller>({
+    method: 'delete',
+    path: '/internal/v1/accounts/:account_id',
+    docs: {
+      ...docs,
+      summary: 'Delete everything of an account',
+      description:
+        'Ends all access, then deletes subscriptions, events, deliveries and recordings. Final: nothing can be stored for the account any more.',
+      responses: responses({ 200: { description: 'Deleted', schema: ref('Ok') } }, 401),
+    },
+    authenticate,
+    async handle({ caller, req, context }) {
+      const accountId = accountIdOf(req)
+      await accountRemoval.bury(caller.name, accountId, now(), context.log)
+      await accountRemoval.purge(accountId)
+      return { body: { ok: true } }
+    },
+  }),
+]

@@ -1,0 +1,28 @@
+import { parseEndpointId, type EndpointId } from '@signet/webhook-core'
+import { type Request } from 'express'
+import { type Authenticate } from '../bearer/bearer-authentication.js'
+import { notFound } from '../errors/api-errors.js'
+import { type Limits } from '../limits/limits.js'
+
+/** The first steps of every /v1 route: who is it, and may they go on so fast (docs/specification.md#common-rules). */
+export function v1Steps(bearer: Authenticate, limits: Pick<Limits, 'v1' | 'v1Writes'>) {
+  const read: Authenticate = async (req, context) => {
+    const caller = await bearer(req, context)
+    await limits.v1.consume(caller.accountId)
+    return caller
+  }
+  const write: Authenticate = async (req, context) => {
+    const caller = await read(req, context)
+    await limits.v1Writes.consume(caller.accountId)
+    return caller
+  }
+  return { read, write }
+}
+export type V1Steps = ReturnType<typeof v1Steps>
+
+/** The id in the path. What cannot be one does not exist: 404, never 400 (docs/specification.md#common-rules). */
+export function endpointIdOf(req: Request): EndpointId {
+  const id = parseEndpointId(String(req.params['endpoint_id']))
+  if (id === null) throw notFound()
+  return id
+}

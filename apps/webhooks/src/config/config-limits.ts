@@ -1,0 +1,33 @@
+import { boolean, integer } from '@signet/config'
+
+const limit = (name: string, fallback: number, doc: string) =>
+  integer({ env: `WEBHOOKS_RATE_LIMIT_${name}`, fallback, max: 1_000_000, doc: `${doc} 0 is no limit.` })
+
+/** Rate limits (docs/specification.md#rate-limits). */
+export const limitSettings = {
+  limitsEnabled: boolean({
+    env: 'WEBHOOKS_RATE_LIMITS_ENABLED',
+    fallback: true,
+    doc: 'Rate limits on or off, all of them.',
+  }),
+  limitRegister: limit('REGISTER', 20, 'Client registrations per IP and hour.'),
+  limitAuthorize: limit('AUTHORIZE', 100, 'Authorization requests per IP and 15 minutes.'),
+  limitToken: limit('TOKEN', 300, 'Token requests per IP and 15 minutes.'),
+  limitRevoke: limit('REVOKE', 300, 'Revocations and introspections per IP and 15 minutes.'),
+  limitClientFailures: limit(
+    'CLIENT_FAILURES',
+    10,
+    'Failed client authentications per client, IP and minute.',
+  ),
+  limitLogin: limit('LOGIN', 20, 'Sign-in attempts per IP and 15 minutes.'),
+  limitLoginFailures: limit('LOGIN_FAILURES', 5, 'Failed sign-ins per identifier and 15 minutes.'),
+  limitV1: limit('V1', 600, '/v1 requests per account and minute.'),
+  limitV1Writes: limit('V1_WRITES', 60, '/v1 writes per account and minute.'),
+  limitTestEvents: limit('TEST_EVENTS', 10, 'Test events per endpoint and minute.'),
+  limitPersonalTokens: limit('PERSONAL_TOKENS', 10, 'Personal tokens created per account and hour.'),
+  limitBearerFailures: limit(
+    'BEARER_FAILURES',
+    60,
+    'Requests with an invalid Bearer token per IP and minute.',
+  ),
+}

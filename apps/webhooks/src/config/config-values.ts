@@ -1,0 +1,61 @@
+import { parseSigningKey } from '../signatures/standard-webhooks.js'
+import { parseAllowListEntry } from '../redirects/redirect-allow-list.js'
+
+/** A caller of the internal API: the SHA-256 of its token, never the token. */
+export type ServiceToken = { readonly name: string; readonly digest: Buffer }
+
+// Messages never repeat the value: some of these are secrets.
+
+export function parseServiceTokens(raw: string): readonly ServiceToken[] {
+  const tokens = items(raw).map((item) => {
+    const [, name = '', hex = ''] = /^([\w-]{1,64}):([0-9a-f]{64})$/i.exec(item) ?? []
+    if (name === '') throw new Error('must be name:hex of the SHA-256 of the token')
+    return { name, digest: Buffer.from(hex, 'hex') }
+  })
+  if (tokens.length === 0) throw new Error('must name at least one caller')
+  return tokens
+}
+
+export function allowListEntry(entry: string): string {
+  parseAllowListEntry(entry)
+  return entry
+}
+
+export function resourceIdentifier(value: string): string {
+  if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol) || value.includes('#'))
+    throw new Error('must be absolute http or https URLs without fragment')
+  return value
+}
+
+export function origin(value: string): string {
+  if (!URL.canParse(value) || new URL(value).origin !== value)
+    throw new Error('must be origins such as https://app.example')
+  return value
+}
+
+export function hostAndPort(value: string): string {
+  if (!/^[\w.-]+:\d{1,5}$/.test(value)) throw new Error('must be host:port')
+  return value
+}
+
+export function providerName(value: string): string {
+  if (!/^[a-z]{1,32}$/.test(value)) throw new Error('must be provider names such as github')
+  return value
+}
+
+export function clientId(value: string): string {
+  if (!/^svcl_[0-9A-Za-z]+$/.test(value)) throw new Error('must be client ids')
+  return value
+}
+
+export function parseSigningKeys(raw: string): readonly Buffer[] {
+  const keys = items(raw).map(parseSigningKey)
+  if (keys.length === 0) throw new Error('must name at least one secret')
+  return keys
+}
+
+const items = (raw: string) =>
+  raw
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')

@@ -1,0 +1,279 @@
+import {
+  boolean,
+  choice,
+  defineSettings,
+  httpUrl,
+  integer,
+  list,
+  parsed,
+  text,
+  type ConfigOf,
+} from '@signet/config'
+import { PublicKeySet } from '@signet/jwt'
+import { logLevels } from '@signet/telemetry'
+import { SecretBox } from '@signet/webhook-core'
+import { parsePortRanges } from './port-ranges.js'
+import {
+  allowListEntry,
+  clientId,
+  hostAndPort,
+  origin,
+  providerName,
+  parseServiceTokens,
+  parseSigningKeys,
+  resourceIdentifier,
+} from './config-values.js'
+import { captchaProviders } from '@signet/pages'
+import { limitSettings } from './config-limits.js'
+
+/** Every setting of the API (docs/specification.md#settings), in the order of the generated documentation. */
+export const settings = defineSettings({
+  nodeEnv: choice({
+    env: 'NODE_ENV',
+    choices: ['production', 'development', 'test'],
+    fallback: 'development',
+    doc: '`production` refuses http, private targets and development secrets.',
+  }),
+  baseUrl: httpUrl({
+    env: 'WEBHOOKS_BASE_URL',
+    doc: 'Public URL of this service, also the OAuth issuer; https in production.',
+  }),
+  databaseUrl: text({
+    env: ['WEBHOOKS_DATABASE_URL', 'DATABASE_URL'],
+    secret: true,
+    pattern: /^postgres(ql)?:\/\//,
+    expected: 'a postgres:// URL',
+    doc: 'PostgreSQL connection string.',
+  }),
+  databasePoolSize: integer({
+    env: 'WEBHOOKS_DATABASE_POOL_SIZE',
+    fallback: 10,
+    min: 1,
+    max: 500,
+    doc: 'Database connections of one process at most.',
+  }),
+  redisUrl: text({
+    env: 'WEBHOOKS_REDIS_URL',
+    secret: true,
+    pattern: /^rediss?:\/\//,
+    expected: 'a redis:// or rediss:// URL',
+    doc: 'Redis for the queue and the rate limits.',
+  }),
+  redisSentinels: list({
+    env: 'WEBHOOKS_REDIS_SENTINELS',
+    fallback: [],
+    item: hostAndPort,
+    doc: 'Sentinels as `host:port`; the host of the Redis URL is then the name of the master.',
+  }),
+  redisClusterNodes: list({
+    env: 'WEBHOOKS_REDIS_CLUSTER_NODES',
+    fallback: [],
+    item: hostAndPort,
+    doc: 'Nodes of a Redis Cluster as `host:port`.',
+  }),
+  queuePrefix: text({
+    env: 'WEBHOOKS_QUEUE_PREFIX',
+    fallback: '{webhooks}',
+    pattern: /^[\w{}-]{1,64}$/,
+    expected: 'letters, digits, -, _ and braces',
+    doc: 'Prefix of the queue keys; the braces keep them on one node of a cluster.',
+  }),
+  port: integer({
+    env: ['WEBHOOKS_PORT', 'PORT'],
+    fallback: 8082,
+    max: 65_535,
+    doc: 'Port of the public API; 0 picks a free one.',
+  }),
+  internalPort: integer({
+    env: 'WEBHOOKS_INTERNAL_PORT',
+    fallback: 8083,
+    max: 65_535,
+    doc: 'Port of the internal API and the metrics; for the private network only.',
+  }),
+  host: text({
+    env: 'WEBHOOKS_HOST',
+    optional: true,
+    doc: 'Address to listen on; all interfaces by default.',
+  }),
+  logLevel: choice({
+    env: ['WEBHOOKS_LOG_LEVEL', 'LOG_LEVEL'],
+    choices: logLevels,
+    fallback: 'info',
+    doc: 'Least severe level that is logged.',
+  }),
+  requestIdHeader: text({
+    env: ['WEBHOOKS_REQUEST_ID_HEADER', 'REQUEST_ID_HEADER'],
+    optional: true,
+    doc: 'Take the request id from this header instead of making one.',
+  }),
+  trustProxyHops: integer({
+    env: 'WEBHOOKS_TRUST_PROXY_HOPS',
+    fallback: 0,
+    max: 10,
+    doc: 'Proxies of our own in front, each of which appends to X-Forwarded-For.',
+  }),
+  identityUrl: httpUrl({ env: 'WEBHOOKS_IDENTITY_URL', doc: 'Identity server, as this service reaches it.' }),
+  identityPublicUrl: httpUrl({
+    env: 'WEBHOOKS_IDENTITY_PUBLIC_URL',
+    optional: true,
+    doc: 'Identity server, as browsers reach it; by default the same.',
+  }),
+  identityJwtSecret: text({
+    env: 'WEBHOOKS_IDENTITY_JWT_SECRET',
+    optional: true,
+    secret: true,
+    minBytes: 32,
+    doc: 'Also verifies user JWTs made with HS256, for an identity server that signs with its AUTH_JWT_SECRET.',
+  }),
+  identityJwksUrl: httpUrl({
+    env: 'WEBHOOKS_IDENTITY_JWKS_URL',
+    optional: true,
+    fallbackDoc:
+      '`/.well-known/jwks.json` of WEBHOOKS_IDENTITY_URL, unless WEBHOOKS_IDENTITY_JWT_PUBLIC_KEYS is set',
+    doc: 'JWK Set that verifies user JWTs made with RS256, ES256 or EdDSA.',
+  }),
+  identityJwtPublicKeys: parsed<PublicKeySet, { optional: true; env: string; doc: string }>({
+    env: 'WEBHOOKS_IDENTITY_JWT_PUBLIC_KEYS',
+    optional: true,
+    kind: 'JSON',
+    parse: (raw) => PublicKeySet.fromSettings(raw),
+    doc: 'Public keys that verify user JWTs, as a JSON array of JWKs or a JWK Set, in place of asking for them.',
+  }),
+  identityJwtAudience: text({
+    env: 'WEBHOOKS_IDENTITY_JWT_AUD',
+    fallback: 'authenticated',
+    doc: 'Audience a user JWT must have.',
+  }),
+  identityJwtIssuer: text({
+    env: 'WEBHOOKS_IDENTITY_JWT_ISSUER',
+    optional: true,
+    doc: 'Issuer a user JWT must have; unchecked when unset.',
+  }),
+  identityJwtRoles: list({
+    env: 'WEBHOOKS_IDENTITY_JWT_ROLES',
+    fallback: ['authenticated'],
+    doc: 'Roles of ordinary users; a user JWT with another role is refused.',
+  }),
+  identityClientIpHeader: text({
+    env: 'WEBHOOKS_IDENTITY_CLIENT_IP_HEADER',
+    optional: true,
+    pattern: /^[A-Za-z0-9-]{1,64}$/,
+    expected: 'a header name',
+    doc: 'Header in which the identity server expects the address of the browser, so that not all users share one limit.',
+  }),
+  identityServiceToken: text({
+    env: 'WEBHOOKS_IDENTITY_SERVICE_TOKEN',
+    optional: true,
+    secret: true,
+    doc: 'Admin JWT for the identity server: every refresh then asks whether the user still exists and is not banned.',
+  }),
+  identityEventsSecrets: parsed({
+    env: 'WEBHOOKS_IDENTITY_EVENTS_SECRETS',
+    secret: true,
+    kind: 'list of `whsec_` secrets',
+    fallback: [] as readonly Buffer[],
+    fallbackDoc: 'account events are refused',
+    parse: parseSigningKeys,
+    doc: 'Secrets of the identity server’s account events (AUTH_EVENTS_SECRET), sent to `/internal/v1/account-events`: bans, sign-outs everywhere and deletions. Several for rotation.',
+  }),
+  signInMagicLink: boolean({
+    env: 'WEBHOOKS_SIGN_IN_MAGIC_LINK',
+    fallback: false,
+    doc: 'Offer a sign-in link by mail. The identity server must allow `{base_url}/oauth/callback?**` as a redirect.',
+  }),
+  signInProviders: list({
+    env: 'WEBHOOKS_SIGN_IN_PROVIDERS',
+    fallback: [],
+    item: providerName,
+    doc: 'External providers of the identity server to offer, e.g. `github,google`; those that it has switched off are not shown. The redirect must be allowed as above.',
+  }),
+  signInCaptchaProvider: choice({
+    env: 'WEBHOOKS_SIGN_IN_CAPTCHA_PROVIDER',
+    choices: captchaProviders,
+    optional: true,
+    doc: 'CAPTCHA of the sign-in page, when the identity server demands one; the only thing a page loads from elsewhere.',
+  }),
+  signInCaptchaSiteKey: text({
+    env: 'WEBHOOKS_SIGN_IN_CAPTCHA_SITE_KEY',
+    optional: true,
+    doc: 'Site key of that CAPTCHA.',
+  }),
+  redirectAllowList: list({
+    env: 'WEBHOOKS_OAUTH_REDIRECT_ALLOW_LIST',
+    fallback: [],
+    item: allowListEntry,
+    doc: 'https redirect URIs that clients may register: exact, or ending in `/*`. Empty allows none.',
+  }),
+  oauthResources: list({
+    env: 'WEBHOOKS_OAUTH_RESOURCES',
+    fallback: [],
+    item: resourceIdentifier,
+    doc: 'Further resource servers that tokens may be asked for (RFC 8707).',
+  }),
+  codeTtlSeconds: integer({
+    env: 'WEBHOOKS_OAUTH_CODE_TTL_SECONDS',
+    fallback: 300,
+    min: 30,
+    max: 600,
+    doc: 'Life of an authorization code.',
+  }),
+  refreshReuseGraceSeconds: integer({
+    env: 'WEBHOOKS_OAUTH_REFRESH_REUSE_GRACE_SECONDS',
+    fallback: 10,
+    max: 300,
+    doc: 'A rotated refresh token may be used again for so long; 0 is strict.',
+  }),
+  grantMaxDays: integer({
+    env: 'WEBHOOKS_OAUTH_GRANT_MAX_DAYS',
+    fallback: 0,
+    max: 3650,
+    doc: 'Refreshing ends so many days after the consent; 0 is never.',
+  }),
+  introspectionClients: list({
+    env: 'WEBHOOKS_OAUTH_INTROSPECTION_CLIENTS',
+    fallback: [],
+    item: clientId,
+    doc: 'Confidential clients that may introspect tokens; empty switches introspection off.',
+  }),
+  serviceDocumentation: httpUrl({
+    env: 'WEBHOOKS_SERVICE_DOCUMENTATION',
+    optional: true,
+    doc: 'Page for developers, named in the discovery document.',
+  }),
+  secretBox: parsed({
+    env: 'WEBHOOKS_SECRET_KEYS',
+    secret: true,
+    kind: 'list of `keyid:base64(32 bytes)`',
+    parse: (raw) => SecretBox.parse(raw),
+    doc: 'Keys that encrypt webhook secrets: the first encrypts, all decrypt.',
+  }),
+  allowedPorts: parsed({
+    env: 'WEBHOOKS_ALLOWED_PORTS',
+    kind: 'list of ports and ranges',
+    fallback: parsePortRanges('443,1024-65535'),
+    fallbackDoc: '`443,1024-65535`',
+    parse: parsePortRanges,
+    doc: 'Ports a subscription URL may have.',
+  }),
+  allowPrivateTargets: boolean({
+    env: 'WEBHOOKS_ALLOW_PRIVATE_TARGETS',
+    fallback: false,
+    doc: 'Allow http and private addresses as receivers; refused in production.',
+  }),
+  internalTokens: parsed({
+    env: 'WEBHOOKS_INTERNAL_TOKENS',
+    secret: true,
+    kind: 'list of `name:sha256hex`',
+    parse: parseServiceTokens,
+    doc: 'Callers of the internal API; a name may appear twice for rotation.',
+  }),
+  v1CorsOrigins: list({
+    env: 'WEBHOOKS_V1_CORS_ORIGINS',
+    fallback: [],
+    item: origin,
+    doc: 'Origins of browser applications that may call /v1.',
+  }),
+  ...limitSettings,
+})
+
+export type WebhooksConfig = ConfigOf<typeof settings>

@@ -1,0 +1,116 @@
+import { isIP } from 'node:net'
+import { AppError } from '@signet/errors'
+import { BlockedAddressError, NameNotResolvedError, type AddressGuard } from '@signet/address-guard'
+import { type PortRange } from '../config/port-ranges.js'
+
+/** A webhook URL that the policy rejects. The message is for the caller: it names the rule and reveals nothing about our network. */
+export class UrlRefusedError extends AppError {
+  constructor(reason: string, cause?: unknown) {
+    super('invalid', 'bad_request', `url ${reason}`, { cause })
+  }
+}
+
+export type UrlPolicyOptions = {
+  guard: AddressGuard
+  /** Ports a receiver may use. `parsePortRanges` parses the setting. */
+  allowedPorts: readonly PortRange[]
+  /** Hosts of this service and of the identity server, in any spelling. Deliveries to ourselves are rejected. */
+  ownHosts?: readonly string[]
+}
+
+/** A URL as given, and in the normalized form by which URLs are compared. */
+export type AcceptedUrl = { url: string; href: string }
+
+const MAX_LENGTH = 2048
+const RESERVED_SUFFIXES = [
+  'localhost',
+  'local',
+  'internal',
+  'intranet',
+  'lan',
+  'home',
+  'corp',
+  'home.arpa',
+  'test',
+  'invalid',
+  'onion',
+]
+
+/** Decides which URLs may be registered (docs/specification.md#url-policy). Applies when a webhook is created or its URL changes. */
+export class UrlPolicy {
+  readonly #guard: AddressGuard
+  readonly #allowedPorts: readonly PortRange[]
+  readonly #ownHosts: ReadonlySet<string>
+
+  constructor({ guard, allowedPorts, ownHosts = [] }: UrlPolicyOptions) {
+    this.#guard = guard
+    this.#allowedPorts = allowedPorts
+    this.#ownHosts = new Set(ownHosts.map(comparableHost))
+  }
+
+  /** Resolves the host, which can take 3 seconds: call it before taking locks. Throws `UrlRefusedError`. */
+  async accept(raw: string): Promise<AcceptedUrl> {
+    const url = this.#parse(raw)
+    this.#checkPort(url)
+    this.#checkHost(url)
+    await this.#checkAddresses(url)
+    return { url: raw, href: url.href }
+  }
+
+  #parse(raw: string): URL {
+    if (raw.length === 0 || raw.length > MAX_LENGTH)
+      throw new UrlRefusedError('must have 1 to 2048 characters')
+    // Checked on the raw text: the parser accepts `https:example.com`, drops tabs and converts backslashes.
+    const scheme = this.#guard.allowsPrivateTargets ? /^https?:\/\//i : /^https:\/\//i
+    if (!scheme.test(raw)) throw new UrlRefusedError('must start with https://')
+    // Cs: a lone surrogate, which cannot be stored as sent.
+    if (/[\p{Cc}\p{Cs}\s\\]/u.test(raw))
+      throw new UrlRefusedError('must not contain spaces, control characters or backslashes')
+    if (!URL.canParse(raw)) throw new UrlRefusedError('is not a valid URL')
+    const url = new URL(raw)
+    if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(raw)) {
+      throw new UrlRefusedError('must not contain credentials')
+    }
+    if (raw.includes('#')) throw new UrlRefusedError('must not contain a fragment')
+    return url
+  }
+
+  #checkPort(url: URL): void {
+    // http is only allowed together with private targets, and then also on its default port.
+    if (url.protocol === 'http:' && url.port === '') return
+    const port = Number(url.port || 443)
+    if (!this.#allowedPorts.some(({ from, to }) => port >= from && port <= to)) {
+      throw new UrlRefusedError(`has port ${port}, which is not allowed`)
+    }
+  }
+
+  #checkHost(url: URL): void {
+    if (this.#guard.allowsPrivateTargets) return
+    const host = comparableHost(url.hostname)
+    if (this.#ownHosts.has(host)) throw new UrlRefusedError('must not point to this service')
+    if (isIP(host) !== 0) return // checked with the resolved addresses
+    const reserved = RESERVED_SUFFIXES.some((suffix) => host === suffix || host.endsWith(`.${suffix}`))
+    if (!host.includes('.') || host.includes('..') || reserved)
+      throw new UrlRefusedError('must have a public host name')
+  }
+
+  async #checkAddresses(url: URL): Promise<void> {
+    try {
+      await this.#guard.addressesOf(comparableHost(url.hostname))
+    } catch (error) {
+      if (error instanceof NameNotResolvedError)
+        throw new UrlRefusedError('has a host that does not resolve', error)
+      if (error instanceof BlockedAddressError)
+        throw new UrlRefusedError('must resolve to public addresses only', error)
+      throw error
+    }
+  }
+}
+
+/** Lower case, without the brackets of an IPv6 literal and without a trailing dot, which names the same host. */
+function comparableHost(hostname: string): string {
+  return hostname
+    .toLowerCase()
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.$/, '')
+}

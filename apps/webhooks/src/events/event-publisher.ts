@@ -1,0 +1,49 @@
+import { type EventId, type WebhookQueues } from '@signet/webhook-core'
+
+type Deps = {
+  queues: Pick<WebhookQueues, 'addEvents'>
+  /** Told about events that the sweeper has to find instead. */
+  onMissed: (count: number, error: unknown) => void
+}
+
+const BATCH = 500
+/** While Redis hangs events are remembered up to here; the rows of the others are enough (docs/specification.md#delivery-pipeline). */
+const MAX_WAITING = 10_000
+
+/**
+ * Hands committed events to the queue, after the answer and not before it: no caller waits for Redis. Events that arrive
+ * while a batch is on its way go together in the next one.
+ */
+export class EventPublisher {
+  readonly #deps: Deps
+  #waiting: EventId[] = []
+  #sending: Promise<void> | undefined
+
+  constructor(deps: Deps) {
+    this.#deps = deps
+  }
+
+  publish(id: EventId): void {
+    if (this.#waiting.length >= MAX_WAITING)
+      return this.#deps.onMissed(1, new Error('too many events wait for Redis'))
+    this.#waiting.push(id)
+    this.#sending ??= this.#sendAll()
+  }
+
+  /** Resolves when everything announced so far was sent or given up. */
+  async close(): Promise<void> {
+    await this.#sending
+  }
+
+  async #sendAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, BATCH)
+      try {
+        await this.#deps.queues.addEvents(batch)
+      } catch (error) {
+        this.#deps.onMissed(batch.length, error)
+      }
+    }
+    this.#sending = undefined
+  }
+}

@@ -1,0 +1,21 @@
+import { AppError } from '@signet/errors'
+import { type ErrorRenderer } from '@signet/http'
+import { ChallengeError, notFound } from '../errors/api-errors.js'
+
+/** Errors of /v1, /account and the internal API: `{"error": {"code", "message"}}` (docs/specification.md#common-rules). */
+export const v1ErrorRenderer: ErrorRenderer = {
+  bodyError: ({ kind, message }) =>
+    new AppError(kind === 'too_large' ? 'too_large' : 'invalid', 'bad_request', message),
+  notFound: () => notFound(),
+  methodNotAllowed: () =>
+    new AppError('method_not_allowed', 'bad_request', 'This method is not allowed for this path'),
+  unexpected: (cause) => new AppError('internal', 'internal', 'Something went wrong on our side', { cause }),
+  render: (error) => ({
+    headers: {
+      'Cache-Control': 'no-store',
+      ...(error instanceof ChallengeError ? { 'WWW-Authenticate': error.challenge } : {}),
+    },
+    // Callers know one word for all that is our fault, a request that took too long included.
+    body: { error: { code: error.kind === 'timeout' ? 'internal' : error.code, message: error.message } },
+  }),
+}

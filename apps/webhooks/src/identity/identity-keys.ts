@@ -1,0 +1,27 @@
+import { JwksClient, JwtError, KeyRing, type KeySource } from '@signet/jwt'
+import { type Logger } from '@signet/telemetry'
+import { type WebhooksConfig } from '../config/config.js'
+
+/** HS256 only with the secret, all other algorithms only with published or configured public keys. */
+export function identityKeys(config: WebhooksConfig, log: Logger): KeySource {
+  const { identityJwtSecret, identityJwksUrl, identityJwtPublicKeys } = config
+  const secret = identityJwtSecret === undefined ? null : KeyRing.create({ secret: identityJwtSecret })
+  const jwksUrl = identityJwksUrl ?? (identityJwtPublicKeys ? undefined : jwksUrlOf(config.identityUrl))
+  const published =
+    jwksUrl === undefined
+      ? null
+      : new JwksClient({
+          url: jwksUrl,
+          onRefreshFailed: (error) => log.warn('signing keys could not be fetched', { error }),
+        })
+  return {
+    findKey(header) {
+      const isConfigured = header.kid !== undefined && identityJwtPublicKeys?.has(header.kid) === true
+      const source = header.alg === 'HS256' ? secret : isConfigured ? identityJwtPublicKeys : published
+      if (!source) throw new JwtError('algorithm')
+      return source.findKey(header)
+    },
+  }
+}
+
+const jwksUrlOf = (identityUrl: string): string => `${identityUrl.replace(/\/+$/, '')}/.well-known/jwks.json`

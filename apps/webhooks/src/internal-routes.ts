@@ -1,0 +1,31 @@
+import { type Route } from '@signet/http'
+import { accountEventRoutes } from './accounts/account-event-routes.js'
+import { AccountEventService } from './accounts/account-event-service.js'
+import { accountRoutes } from './accounts/account-routes.js'
+import { type AccountService } from './accounts/account-service.js'
+import { type ServiceToken } from './config/config-values.js'
+import { type WebhookServices } from './webhook-services.js'
+import { bodyAdmission } from './ingest/body-admission.js'
+import { ingestRoutes } from './ingest/ingest-routes.js'
+import { serviceAuthenticator } from './api/service-caller.js'
+
+type Deps = {
+  tokens: readonly ServiceToken[]
+  accounts: AccountService
+  services: WebhookServices
+  now: () => Date
+  /** Of the identity server's events; without one none is believed. */
+  eventKeys: readonly Buffer[]
+}
+
+/** The internal API (docs/specification.md#internal-api). Never mount it on the public listener. */
+export function internalApiRoutes({ tokens, accounts, services, now, eventKeys }: Deps): Route[] {
+  const authenticate = serviceAuthenticator(tokens)
+  const admit = bodyAdmission()
+  const accountEvents = new AccountEventService({ accounts, accountRemoval: services.accountRemoval })
+  return [
+    ...ingestRoutes({ authenticate, admit, ...services }),
+    ...accountEventRoutes({ keys: eventKeys, now, accountEvents }),
+    ...accountRoutes({ authenticate, accounts, now, ...services }),
+  ]
+}

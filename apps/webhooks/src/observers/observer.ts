@@ -1,0 +1,106 @@
+import { type Logger } from '@signet/telemetry'
+import { Counter, type Registry } from 'prom-client'
+
+type Grant = 'authorization_code' | 'refresh_token'
+type LoginResult = 'ok' | 'refused' | 'second_factor' | 'unavailable' | 'limited'
+
+/**
+ * The business events of OAuth and personal tokens: one function each, log line and counter together. Labels have few
+ * values: never an account, a client, a URL or a token. What happens in a request goes to the request's own log.
+ */
+export function createObserver(processLog: Logger, registry: Registry) {
+  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
+    new Counter({ name, help, labelNames, registers: [registry] })
+  const registered = counter('oauth_clients_registered_total', 'Clients registered', ['auth_method'])
+  const decisions = counter('oauth_decisions_total', 'Decisions on the consent page', ['decision'])
+  const issued = counter('oauth_tokens_issued_total', 'Access tokens issued, by grant', ['grant_type'])
+  const errors = counter('oauth_errors_total', 'OAuth errors answered, by code', ['code'])
+  const revoked = counter('oauth_grants_revoked_total', 'Grants revoked, by reason', ['reason'])
+  const logins = counter('login_results_total', 'Sign-ins by result', ['result'])
+  const personal = counter('personal_tokens_total', 'Personal tokens by what happened to them', ['event'])
+
+  return {
+    clientRegistered({ clientId, authMethod }: { clientId: string; authMethod: string }, log: Logger) {
+      registered.inc({ auth_method: authMethod })
+      log.info('client registered', { client_id: clientId, auth_method: authMethod })
+    },
+    consentDecided(fields: { approved: boolean; clientId: string; accountId: string }, log: Logger) {
+      const decision = fields.approved ? 'approve' : 'deny'
+      decisions.inc({ decision })
+      log.info('consent decided', { decision, client_id: fields.clientId, account_id: fields.accountId })
+    },
+    tokensIssued({ grant, clientId }: { grant: Grant; clientId: string }, log: Logger) {
+      issued.inc({ grant_type: grant })
+      log.debug('tokens issued', { grant_type: grant, client_id: clientId })
+    },
+    oauthError(code: string) {
+      errors.inc({ code })
+    },
+    /** An error that the user's browser carries to the client instead of an answer of ours. */
+    authorizationRefused(code: string, cause: unknown, log: Logger) {
+      errors.inc({ code })
+      if (code === 'server_error' || code === 'temporarily_unavailable')
+        log.error('authorization failed', { error: cause })
+    },
+    grantRevoked(fields: { grantId: string; reason: string }, log: Logger) {
+      revoked.inc({ reason: fields.reason })
+      log.info('grant revoked', { grant_id: fields.grantId, reason: fields.reason })
+    },
+    accountRevoked(
+      fields: {
+        accountId: string
+        reason: string
+        grants: number
+        personalTokens: number
+        sessions: number
+      },
+      log: Logger,
+    ) {
+      log.info('account revoked', {
+        account_id: fields.accountId,
+        reason: fields.reason,
+        grants: fields.grants,
+        personal_access: fields.personalTokens,
+        sessions: fields.sessions,
+      })
+    },
+    accountBanned(fields: { accountId: string; until: string | null; moved: number }, log: Logger) {
+      log.info(fields.until === null ? 'ban lifted' : 'account banned', {
+        account_id: fields.accountId,
+        until: fields.until ?? undefined,
+        deliveries: fields.moved,
+      })
+    },
+    releaseMissed(count: number, error: unknown) {
+      processLog.warn('released deliveries left to the sweeper', { count, error })
+    },
+    login(result: LoginResult, fields: { accountId?: string; reason?: string }, log: Logger) {
+      logins.inc({ result })
+      log.info('sign-in', { result, account_id: fields.accountId, reason: fields.reason })
+    },
+    identityCallFailed(operation: string, cause: unknown, log: Logger) {
+      log.warn('identity server call failed', { operation, error: cause })
+    },
+    personalTokenCreated(fields: { id: string; accountId: string }, log: Logger) {
+      personal.inc({ event: 'created' })
+      log.info('personal token created', { id: fields.id, account_id: fields.accountId })
+    },
+    personalTokenRevoked(fields: { id: string; accountId: string; reason: string }, log: Logger) {
+      personal.inc({ event: fields.reason })
+      log.info('personal token revoked', {
+        id: fields.id,
+        account_id: fields.accountId,
+        reason: fields.reason,
+      })
+    },
+    cleaned(fields: Readonly<Record<string, number>>) {
+      // A count named access_tokens would be redacted like a token.
+      processLog.info(
+        'expired rows removed',
+        Object.fromEntries(Object.entries(fields).map(([table, count]) => [`${table}_rows`, count])),
+      )
+    },
+  }
+}
+
+export type Observer = ReturnType<typeof createObserver>

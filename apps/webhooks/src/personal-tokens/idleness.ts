@@ -1,5 +1,0 @@
-/**
- * Whether a personal token went unused for too long, in SQL (webhooks contract D.2): 90 days, and ten minutes more because a
- * use is recorded at most that often.
- */
-export const IS_IDLE = `coalesce(last_used_at, created_at) < now() - interval '90 days 10 minutes'`

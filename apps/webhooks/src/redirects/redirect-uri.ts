@@ -1,0 +1,57 @@
+// Redirect URI rules (docs/specification.md#redirect-uris). All checks look at the raw string: URL parsers turn http://0x7f.1/ or
+// http://2130706433/ into 127.0.0.1, and what is matched must be what is sent.
+
+const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]))(:[0-9]{1,5})?(\/|\?|$)/i
+const HTTPS = /^https:\/\/([^/?]+)/i
+const RESPONSE_PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description']
+
+export const isLoopback = (uri: string): boolean => LOOPBACK.test(uri)
+
+/** What is wrong with the syntax of a redirect URI, as the end of a sentence; null when nothing is. */
+export function redirectUriProblem(uri: string): string | null {
+  if (uri.length > 2048) return 'is longer than 2048 characters'
+  if (!/^[\x21-\x7e]+$/.test(uri)) return 'must consist of printable ASCII characters'
+  if (/[\\#*]/.test(uri)) return 'must not contain a backslash, a fragment or a wildcard'
+  const authority = /^[a-z][a-z0-9+.-]*:\/\/([^/?]*)/i.exec(uri)?.[1]
+  if (authority?.includes('@')) return 'must not contain user information'
+  if (!isLoopback(uri) && !isHttps(uri)) return 'must be https, or http on 127.0.0.1, localhost or [::1]'
+  if (!URL.canParse(uri)) return 'is not a URL'
+  const query = new URL(uri).searchParams
+  const taken = RESPONSE_PARAMETERS.find((name) => query.has(name))
+  return taken === undefined ? null : `must not have the query parameter ${taken}`
+}
+
+const isHttps = (uri: string): boolean => HTTPS.test(uri)
+
+/** True when `requested` is the registered URI; a loopback URI may have any port (RFC 8252 section 7.3). */
+export function matchesRegistered(requested: string, registered: string): boolean {
+  if (requested === registered) return true
+  const asked = loopbackParts(requested)
+  const known = loopbackParts(registered)
+  return asked !== null && known !== null && asked.origin === known.origin && asked.rest === known.rest
+}
+
+function loopbackParts(uri: string): { origin: string; rest: string } | null {
+  const match = LOOPBACK.exec(uri)
+  if (!match || redirectUriProblem(uri) !== null) return null
+  const [, origin = '', port = ''] = match
+  return { origin: origin.toLowerCase(), rest: uri.slice(origin.length + port.length) }
+}
+
+/** Appends response parameters to the raw string: an existing query must survive byte for byte. */
+export function withParameters(
+  uri: string,
+  parameters: Readonly<Record<string, string | undefined>>,
+): string {
+  const query = Object.entries(parameters)
+    .filter((entry): entry is [string, string] => entry[1] !== undefined)
+    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+    .join('&')
+  const separator = !uri.includes('?') ? '?' : /[?&]$/.test(uri) ? '' : '&'
+  return `${uri}${separator}${query}`
+}
+
+/** Where the browser goes after the decision, in words for the consent page. */
+export function describeRedirect(uri: string): string {
+  return isLoopback(uri) ? 'an application on this computer' : new URL(uri).host
+}

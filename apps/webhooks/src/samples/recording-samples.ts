@@ -1,0 +1,50 @@
+import { type Db, type Queryable } from '@signet/db'
+import {
+  ENRICHMENT_TIMEOUT_MS,
+  findRecentlySummarised,
+  readRecordings,
+  recordingReader,
+  SAMPLES_TARGET_BYTES,
+  type EventDefinition,
+} from '@signet/webhook-core'
+
+/**
+ * Samples as JSON text, built from an account's newest recordings with summaries, for accounts without stored events
+ * (docs/specification.md#samples). HTML is not converted, and a part that cannot be read is omitted. Fewer than `limit` if they are huge, but
+ * always the newest.
+ */
+export async function recordingSamples(
+  db: Db,
+  definition: Extract<EventDefinition, { subject: 'recording' }>,
+  { accountId, limit, now }: { accountId: string; limit: number; now: Date },
+): Promise<string[]> {
+  const audioIds = await findRecentlySummarised(db, accountId, limit)
+  const samples: string[] = []
+  let bytes = 0
+  const reader = recordingReader({ until: (signal) => endedByServer(db, signal) })
+  // One at a time: the size of the next one is unknown until it is read.
+  for (const audioId of audioIds) {
+    if (bytes >= SAMPLES_TARGET_BYTES) break
+    const ref = { accountId, audioId }
+    const [content] = await readRecordings([ref], {
+      reader,
+      timeoutMs: ENRICHMENT_TIMEOUT_MS,
+      onFailure: () => undefined,
+    })
+    if (!content) continue
+    const sample = definition.build({ id: `evt_sample_${audioId}`, createdAt: now }, { audioId, ...content })
+    samples.push(sample)
+    bytes += Buffer.byteLength(sample)
+  }
+  return samples
+}
+
+/** This pool has no statement timeout, so each read sets its own in a transaction. */
+const endedByServer = (db: Db, signal: AbortSignal): Queryable => ({
+  query: (text, values) =>
+    db.transaction(async (tx) => {
+      signal.throwIfAborted()
+      await tx.query(`select set_config('statement_timeout', $1, true)`, [String(ENRICHMENT_TIMEOUT_MS)])
+      return tx.query(text, values)
+    }),
+})

@@ -1,0 +1,50 @@
+import { type Db } from '@signet/db'
+import { type Logger } from '@signet/telemetry'
+import { DeliveryPager, type SecretBox, type WebhookQueues } from '@signet/webhook-core'
+import { type Registry } from 'prom-client'
+import { AccountRemovalService } from './accounts/account-removal-service.js'
+import { EndpointService } from './endpoints/endpoint-service.js'
+import { type UrlPolicy } from './endpoints/url-policy.js'
+import { EventPublisher } from './events/event-publisher.js'
+import { TestEventService } from './events/test-event-service.js'
+import { createWebhookObserver } from './observers/webhook-observer.js'
+import { createIngestParser } from './ingest/ingest-parser.js'
+import { IngestService } from './ingest/ingest-service.js'
+import { SampleService } from './samples/sample-service.js'
+
+type Deps = {
+  db: Db
+  queues: WebhookQueues
+  urlPolicy: UrlPolicy
+  secretBox: SecretBox
+  log: Logger
+  registry: Registry
+  now: () => Date
+}
+
+/** The services behind /v1 and ingest. */
+export function createWebhookServices(deps: Deps) {
+  const { db, queues, urlPolicy, secretBox, log, registry, now } = deps
+  const webhookObserver = createWebhookObserver(log, registry)
+  const publisher = new EventPublisher({
+    queues,
+    onMissed: (count, error) => webhookObserver.publishMissed(count, error),
+  })
+  const parser = createIngestParser()
+  const accountRemoval = new AccountRemovalService({ db, webhookObserver })
+  return {
+    endpoints: new EndpointService({ db, urlPolicy, secretBox, webhookObserver }),
+    testEvents: new TestEventService({ db, publisher, webhookObserver, now }),
+    deliveryLog: new DeliveryPager(db),
+    samples: new SampleService({ db, now }),
+    ingest: new IngestService({ db, publisher, webhookObserver, now }),
+    accountRemoval,
+    parser,
+    /** After the listeners: hands over what was committed meanwhile and ends the threads. */
+    async close(): Promise<void> {
+      await Promise.all([publisher.close(), parser.close(), accountRemoval.close()])
+    },
+  }
+}
+
+export type WebhookServices = ReturnType<typeof createWebhookServices>

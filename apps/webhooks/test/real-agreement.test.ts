@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Db } from '@signet/db'
+import { countAccountRows } from '@signet/webhook-core'
+import { startStack, waitFor, type Stack } from '@signet/testkit'
+import { aNotice } from './support/api-data.js'
+
+// Three statements of one promise, each with both services as processes of their own: they agree while both run, after the
+// identity server was killed with something to tell, and after this service was away.
+
+let stack: Stack
+let db: Db
+beforeAll(async () => {
+  stack = await startStack({ apps: ['auth', 'webhooks'] })
+  db = new Db({ connectionString: stack.webhooksDatabaseUrl, max: 2 })
+}, 180_000)
+afterAll(async () => {
+  await db.close()
+  await stack.close()
+})
+
+const PASSWORD = 'correct horse battery staple'
+
+async function ask<T = Record<string, unknown>>(
+  method: string,
+  url: string,
+  { token, body }: { token?: string; body?: unknown } = {},
+): Promise<{ status: number; body: T }> {
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  return { status: response.status, body: (text === '' ? {} : JSON.parse(text)) as T }
+}
+
+type SignedIn = { access_token: string; user: { id: string } }
+
+/** Somebody with a personal token, which has nothing to do with the identity server's own sessions. */
+async function aPerson() {
+  const email = `${randomBytes(6).toString('hex')}@example.test`
+  const signedUp = await ask<SignedIn>('POST', `${stack.authUrl}/signup`, {
+    body: { email, password: PASSWORD },
+  })
+  const { access_token: jwt, user } = signedUp.body
+  const made = await ask<{ token: string }>('POST', `${stack.webhooksUrl}/account/tokens`, {
+    token: jwt,
+    body: { name: 'script' },
+  })
+  expect(made.status).toBe(201)
+  const answer = async () =>
+    (await ask('GET', `${stack.webhooksUrl}/v1/webhooks`, { token: made.body.token })).status
+  expect(await answer()).toBe(200)
+  return { id: user.id, jwt, answer }
+}
+
+const admin = (method: string, id: string, body?: unknown) =>
+  ask(method, `${stack.authUrl}/admin/users/${id}`, { token: stack.adminToken, body })
+const ban = (id: string, duration: string) => admin('PUT', id, { ban_duration: duration })
+const until = (status: number, { answer }: { answer: () => Promise<number> }) =>
+  waitFor(async () => (await answer()) === status, { timeoutMs: 60_000, describe: `answer ${status}` })
+const isKnown = (id: string) =>
+  waitFor(
+    async () => {
+      const { rows } = await db.query('select from account_states where account_id = $1', [id])
+      return rows.length === 1
+    },
+    { timeoutMs: 60_000 },
+  )
+const notice = (accountId: string) =>
+  ask('POST', `${stack.internalUrl}/internal/v1/summary-ready`, {
+    token: stack.internalToken,
+    body: aNotice(accountId),
+  })
+
+describe('identity server and webhooks API', () => {
+  it('agree on who is banned, freed, signed out everywhere and deleted', async () => {
+    const [banned, signedOut, deleted] = [await aPerson(), await aPerson(), await aPerson()]
+    await ban(banned.id, '24h')
+    await ask('POST', `${stack.authUrl}/logout?scope=global`, { token: signedOut.jwt })
+    await notice(deleted.id)
+    await admin('DELETE', deleted.id)
+    await Promise.all([banned, signedOut, deleted].map((person) => until(401, person)))
+    await ban(banned.id, 'none')
+    await until(200, banned)
+    expect([await signedOut.answer(), await deleted.answer()]).toEqual([401, 401])
+    expect((await notice(deleted.id)).status).toBe(410)
+    await waitFor(async () =>
+      Object.values(await countAccountRows(db, deleted.id)).every((rows) => rows === 0),
+    )
+  })
+
+  it('agree after the identity server was killed with something to tell', async () => {
+    const person = await aPerson()
+    await stack.kill('webhooks')
+    await ban(person.id, '24h')
+    await stack.kill('auth')
+    await stack.restart('webhooks')
+    expect(await person.answer()).toBe(200)
+    await stack.restart('auth')
+    await until(401, person)
+  }, 180_000)
+
+  it('agree after the webhooks API was away, whatever was decided meanwhile', async () => {
+    const [banned, freed, deleted] = [await aPerson(), await aPerson(), await aPerson()]
+    await ban(freed.id, '24h')
+    await until(401, freed)
+    await stack.kill('webhooks')
+    await ban(banned.id, '24h')
+    await ban(freed.id, 'none')
+    await admin('DELETE', deleted.id)
+    await stack.restart('webhooks')
+    await Promise.all([until(401, banned), until(200, freed), until(401, deleted)])
+    await isKnown(deleted.id)
+    expect((await notice(deleted.id)).status).toBe(410)
+  }, 180_000)
+})
+
+it('refuses whoever tells of accounts without the secret', async () => {
+  const person = await aPerson()
+  const body = {
+    type: 'user.deleted',
+    timestamp: new Date().toISOString(),
+    data: { user_id: person.id },
+  }
+  expect((await ask('POST', `${stack.internalUrl}/internal/v1/account-events`, { body })).status).toBe(401)
+  expect(await person.answer()).toBe(200)
+})

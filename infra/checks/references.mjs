@@ -1,0 +1,103 @@
+// References that a reader can follow: anchors of specifications, decision records and relative links in Markdown must
+// exist, and nothing may cite a document that is not in the repository.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { root, run } from '../local/bootstrap.mjs'
+
+const TEXT = /\.(ts|mjs|cjs|js|sql|md|json|jsonc|ya?ml|example|conf|toml)$|(^|\/)Dockerfile$/
+const SPECIFICATION = /(?:apps\/([a-z]+)\/)?docs\/specification\.md#([\w-]+)/g
+const RECORD = /\bdecisions? (\d{4})\b|decisions\/(\d{4})-/g
+const LINK = /\]\(([^)\s#]*)(?:#([\w-]+))?\)/g
+const CITATION = /\bcontracts?\b|\b[A-H]\.\d{1,2},? rows? \d/i
+
+/** The rest of the world may use the word: licences, and what people say in a sample recording. */
+const NO_CITATIONS =
+  /(^|\/)LICENSE$|^infra\/local\/recordings\/|^infra\/checks\/references\.mjs$|(^|\/)CHANGELOG\.md$/
+
+const anchors = new Map()
+const files = (await trackedFiles()).filter((path) => TEXT.test(path) && existsSync(join(root, path)))
+const records = readdirSync(join(root, 'infra/decisions')).filter((name) => /^\d{4}-.*\.md$/.test(name))
+const problems = [...files.flatMap(problemsOf), ...indexProblems()]
+for (const problem of problems) console.log(problem)
+process.exitCode = problems.length > 0 ? 1 : 0
+
+async function trackedFiles() {
+  const { output } = await run('git', ['ls-files', '--cached', '--others', '--exclude-standard'])
+  return output.split('\n').filter(Boolean)
+}
+
+function problemsOf(path) {
+  const found = []
+  readFileSync(join(root, path), 'utf8')
+    .split('\n')
+    .forEach((line, index) => {
+      const report = (problem) => found.push(`${path}:${index + 1}  ${problem}`)
+      checkSpecification(path, line, report)
+      checkRecords(path, line, report)
+      if (path.endsWith('.md')) checkLinks(path, line, report)
+      if (!NO_CITATIONS.test(path) && CITATION.test(line))
+        report(
+          'cites a document that is not here: refer to an anchor of a specification, an RFC section or a record',
+        )
+    })
+  return found
+}
+
+function checkSpecification(path, line, report) {
+  for (const [reference, app = /^apps\/([^/]+)\//.exec(path)?.[1], anchor] of line.matchAll(SPECIFICATION)) {
+    if (!anchorsOf(`apps/${app}/docs/specification.md`).has(anchor)) report(`${reference} leads nowhere`)
+  }
+}
+
+function checkRecords(_path, line, report) {
+  for (const [reference, ...numbers] of line.matchAll(RECORD)) {
+    const number = numbers.find(Boolean)
+    if (!records.some((name) => name.startsWith(`${number}-`))) report(`${reference} leads to no record`)
+  }
+}
+
+function checkLinks(path, line, report) {
+  for (const [, target, anchor] of line.replaceAll(/`[^`]*`/g, '').matchAll(LINK)) {
+    if (/^[a-z]+:/.test(target)) continue
+    const to = target === '' ? path : normalize(join(dirname(path), decodeURIComponent(target)))
+    if (!existsSync(join(root, to))) report(`the link to ${target} leads nowhere`)
+    else if (anchor && to.endsWith('.md') && !anchorsOf(to).has(anchor))
+      report(`${to} has no section #${anchor}`)
+  }
+}
+
+/** Every record is in the index under its own title, and the index lists nothing else. */
+function indexProblems() {
+  const path = 'infra/decisions/README.md'
+  const index = readFileSync(join(root, path), 'utf8')
+  return records.flatMap((name) => {
+    const [heading] = readFileSync(join(root, 'infra/decisions', name), 'utf8').split('\n')
+    const title = /^# \d{4} (.+)$/.exec(heading)?.[1]
+    if (title === undefined)
+      return [`infra/decisions/${name}:1  the heading must have the form "# 0000 Title"`]
+    const listed =
+      index.includes(`[${title.replaceAll('`', '')}](${name})`) || index.includes(`[${title}](${name})`)
+    return listed ? [] : [`${path}  does not list ${name} as [${title}](${name})`]
+  })
+}
+
+/** The anchors GitHub gives the headings of a Markdown file. */
+function anchorsOf(path) {
+  if (!anchors.has(path)) anchors.set(path, readAnchors(path))
+  return anchors.get(path)
+}
+
+function readAnchors(path) {
+  if (!existsSync(join(root, path))) return new Set()
+  const headings = readFileSync(join(root, path), 'utf8').matchAll(/^#{1,6} (.+)$/gm)
+  return new Set([...headings].map(([, text]) => slug(text)))
+}
+
+function slug(heading) {
+  return heading
+    .trim()
+    .toLowerCase()
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(/\s/g, '-')
+}

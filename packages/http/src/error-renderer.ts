@@ -1,0 +1,38 @@
+import { type AppError, type ErrorKind } from '@signet/errors'
+import { type Request } from 'express'
+
+/** The one table from kind of error to HTTP status. */
+const STATUS: Record<ErrorKind, number> = {
+  invalid: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  gone: 410,
+  too_large: 413,
+  unprocessable: 422,
+  limited: 429,
+  internal: 500,
+  unavailable: 503,
+  timeout: 504,
+}
+
+export const statusOf = (error: AppError): number => STATUS[error.kind]
+
+/** Why a request body cannot be used, before any API gives it its own code. */
+export type BodyProblem =
+  | { kind: 'missing' | 'malformed' | 'content_type' | 'too_large'; message: string }
+  | { kind: 'schema'; message: string; field: string; keyword: string }
+
+export type ErrorAnswer = { headers?: Record<string, string>; body: unknown }
+
+/** How one API words its errors. Status, `Retry-After` and logging are the same for all of them. */
+export type ErrorRenderer = {
+  bodyError(problem: BodyProblem): AppError
+  notFound(): AppError
+  methodNotAllowed(): AppError
+  /** Wraps what no code expected; `cause` goes to the log only. */
+  unexpected(cause: unknown): AppError
+  render(error: AppError, req: Request): ErrorAnswer
+}

@@ -1,0 +1,31 @@
+/** Redis responds within a millisecond. A call that takes this long hangs. */
+const TIMEOUT_MS = 1000
+/** How long to leave a source alone after a timeout. */
+const PAUSE_MS = 5000
+
+const LATE = Symbol('late')
+const pausedUntil = new WeakMap<object, number>()
+
+/**
+ * Returns the result of `ask`, or of `fallback` if `ask` takes longer than a second. Then nobody asks `source` again for five
+ * seconds: a source that hangs delays one request every five seconds, not every request.
+ */
+export async function fallBackWhenSlow<T>(
+  source: object,
+  ask: () => Promise<T>,
+  fallback: () => Promise<T>,
+): Promise<T> {
+  if ((pausedUntil.get(source) ?? 0) > performance.now()) return fallback()
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<typeof LATE>((resolve) => {
+    timer = setTimeout(() => resolve(LATE), TIMEOUT_MS)
+  })
+  try {
+    const answer = await Promise.race([ask(), late])
+    if (answer !== LATE) return answer
+  } finally {
+    clearTimeout(timer)
+  }
+  pausedUntil.set(source, performance.now() + PAUSE_MS)
+  return fallback()
+}

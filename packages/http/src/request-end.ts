@@ -1,0 +1,29 @@
+import { type Response } from 'express'
+
+/** The abort signal of a request, created on first use: it is not cheap, and most handlers never need it. */
+export class RequestEnd {
+  #controller: AbortController | undefined
+  #aborted = false
+
+  constructor(private readonly res: Response) {}
+
+  get signal(): AbortSignal {
+    if (this.#controller) return this.#controller.signal
+    const controller = new AbortController()
+    this.#controller = controller
+    const { res } = this
+    const onClose = () => {
+      // After a complete response nobody listens any more.
+      if (!res.writableFinished) controller.abort()
+    }
+    if (this.#aborted) controller.abort()
+    else if (res.closed) onClose()
+    else res.once('close', onClose)
+    return controller.signal
+  }
+
+  abort(): void {
+    this.#aborted = true
+    this.#controller?.abort()
+  }
+}

@@ -1,0 +1,51 @@
+import { envelopeOf, type EventDefinition } from './event-definition.js'
+import { summaryCompleted } from './summary-completed.js'
+import { webhookPing } from './webhook-ping.js'
+
+/** Every event type. A new one is a file beside this one, its test, and a line here. */
+export const catalogue = {
+  'summary.completed': summaryCompleted,
+  'webhook.ping': webhookPing,
+} as const satisfies EventCatalogue
+
+/** Definitions by type. Tests pass catalogues of their own. */
+export type EventCatalogue = Readonly<Record<string, EventDefinition>>
+export type EventType = keyof typeof catalogue
+
+export const eventTypes = Object.keys(catalogue) as EventType[]
+
+export const isEventType = (value: unknown): value is EventType =>
+  typeof value === 'string' && Object.hasOwn(catalogue, value)
+
+/** Throws for a type without a definition: an event of a newer version waits until this process is updated. */
+export function definitionOf(type: string, definitions: EventCatalogue = catalogue): EventDefinition {
+  const definition = Object.hasOwn(definitions, type) ? definitions[type] : undefined
+  if (!definition) throw new Error(`there is no definition of the event type ${type}`)
+  return definition
+}
+
+const SAMPLE_TIME = new Date('2026-01-01T09:31:02.000Z')
+
+/** An invented event of a type, as JSON text. */
+export function sampleEvent(type: string, definitions: EventCatalogue = catalogue): string {
+  const header = { id: `evt_sample_${type.replaceAll('.', '_')}`, createdAt: SAMPLE_TIME } as const
+  return JSON.stringify(envelopeOf(type, header, definitionOf(type, definitions).sample))
+}
+
+/** JSON Schema of `data`: the members of all types. */
+export function dataSchema(definitions: EventCatalogue = catalogue): object {
+  const sentences = Object.entries(definitions).map(
+    ([type, { description, properties }]) =>
+      `\`${type}\`, sent when ${description}: ${Object.keys(properties)
+        .map((name) => `\`${name}\``)
+        .join(', ')}.`,
+  )
+  return {
+    type: 'object',
+    description: ['Depends on the type.', ...sentences].join(' '),
+    properties: Object.assign(
+      {},
+      ...Object.values(definitions).map(({ properties }) => properties),
+    ) as object,
+  }
+}

@@ -1,0 +1,13 @@
+import { envelopeOf, type EventDefinition } from './event-definition.js'
+
+const MESSAGE = 'This is a test event.'
+
+/** Sent to one endpoint, whatever it subscribed to (apps/webhooks/docs/specification.md#webhookping). */
+export const webhookPing: EventDefinition = {
+  description: 'you send a test event to a webhook',
+  properties: { endpoint_id: { type: 'string' }, message: { type: 'string' } },
+  sample: { endpoint_id: '42', message: MESSAGE },
+  subject: 'endpoint',
+  build: (header, { endpointId }) =>
+    JSON.stringify(envelopeOf('webhook.ping', header, { endpoint_id: endpointId, message: MESSAGE })),
+}

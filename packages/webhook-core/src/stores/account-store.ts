@@ -1,0 +1,160 @@
+import { isCheckViolation, type Queryable, type Tx } from '@signet/db'
+import { type DeliveryId, type EndpointId } from '../ids.js'
+
+/** What the identity server told about an account. */
+export type AccountState = {
+  bannedUntil: Date | null
+  signedOutAt: Date | null
+  deletedAt: Date | null
+  purgedAt: Date | null
+}
+
+export async function findAccountState(db: Queryable, accountId: string): Promise<AccountState | null> {
+  const { rows } = await db.query<{
+    banned_until: Date | null
+    signed_out_at: Date | null
+    deleted_at: Date | null
+    purged_at: Date | null
+  }>('select banned_until, signed_out_at, deleted_at, purged_at from account_states where account_id = $1', [
+    accountId,
+  ])
+  const [row] = rows
+  return row
+    ? {
+        bannedUntil: row.banned_until,
+        signedOutAt: row.signed_out_at,
+        deletedAt: row.deleted_at,
+        purgedAt: row.purged_at,
+      }
+    : null
+}
+
+/** True for the error of a statement that was to write a row of a deleted account. */
+export const isOfDeletedAccount = (error: unknown): boolean =>
+  isCheckViolation(error, 'account_is_not_deleted')
+
+/**
+ * Writes the tombstone, once and for good. Waits for those who are writing rows of the account; who comes later is refused.
+ * Commit soon: they wait for it.
+ */
+export async function buryAccount(tx: Tx, accountId: string, deletedAt: Date): Promise<void> {
+  await tx.query(
+    `select set_config('idle_in_transaction_session_timeout', '10s', true), pg_advisory_xact_lock(1, account_lock($1))`,
+    [accountId],
+  )
+  await tx.query(
+    `insert into account_states (account_id, deleted_at) values ($1, $2)
+     on conflict (account_id) do update set deleted_at = coalesce(account_states.deleted_at, excluded.deleted_at)`,
+    [accountId, deletedAt],
+  )
+}
+
+/** Deleted accounts of which rows may be left, longest deleted first. */
+export async function findUnpurgedAccounts(db: Queryable, limit: number): Promise<string[]> {
+  const { rows } = await db.query<{ account_id: string }>(
+    `select account_id from account_states
+     where deleted_at is not null and purged_at is null order by deleted_at limit $1`,
+    [limit],
+  )
+  return rows.map(({ account_id }) => account_id)
+}
+
+export async function markPurged(db: Queryable, accountId: string): Promise<void> {
+  await db.query(
+    'update account_states set purged_at = now() where account_id = $1 and deleted_at is not null and purged_at is null',
+    [accountId],
+  )
+}
+
+/**
+ * Puts a pending delivery off until the ban of its account ends. False when the account is not banned at `now` any more:
+ * the lock keeps the end of a ban from passing a delivery that is just being put off.
+ */
+export async function holdDelivery(
+  db: Queryable,
+  { id, accountId, now }: { id: DeliveryId; accountId: string; now: Date },
+): Promise<boolean> {
+  const { rows } = await db.query(
+    `with ban as materialized (
+       select banned_until from account_states where account_id = $2 and banned_until > $3 for share
+     ), held as (
+       update webhook_deliveries set next_attempt_at = (select banned_until from ban)
+       where id = $1 and status = 0 and exists (select from ban)
+     )
+     select from ban`,
+    [id, accountId, now],
+  )
+  return rows.length > 0
+}
+
+/**
+ * Moves what was held until `from` to another time: the ban was lifted, or got another end. In the transaction that changes
+ * the ban, after it. Answers what was moved.
+ */
+export async function moveHeldDeliveries(
+  tx: Tx,
+  { accountId, from, to }: { accountId: string; from: string; to: string },
+): Promise<{ id: DeliveryId; endpointId: EndpointId }[]> {
+  const { rows } = await tx.query<{ id: DeliveryId; endpoint_id: EndpointId }>(
+    // Endpoints before deliveries, each by ascending id, as everywhere.
+    `with endpoint as materialized (
+       select id from webhook_endpoints where account_id = $1 and deleted_at is null order by id for no key update
+     ), delivery as materialized (
+       select id from webhook_deliveries
+       where endpoint_id = any (array(select id from endpoint)) and next_attempt_at = $2::timestamptz
+       order by id for no key update
+     )
+     update webhook_deliveries set next_attempt_at = $3::timestamptz
+     where id = any (array(select id from delivery)) and status = 0
+     returning id, endpoint_id`,
+    [accountId, from, to],
+  )
+  return rows.map(({ id, endpoint_id }) => ({ id, endpointId: endpoint_id }))
+}
+
+/** Tables without a column for the account, by how their rows lead to one. */
+const DERIVED: Readonly<Record<string, string>> = {
+  oauth_authorizations: `select count(*) from oauth_authorizations a join login_sessions s on s.id_hash = a.session_hash
+    where s.account_id = $1`,
+  oauth_codes:
+    'select count(*) from oauth_codes c join oauth_grants g on g.id = c.grant_id where g.account_id = $1',
+  oauth_refresh_tokens: `select count(*) from oauth_refresh_tokens r join oauth_grants g on g.id = r.grant_id
+    where g.account_id = $1`,
+  webhook_deliveries: `select count(*) from webhook_deliveries d
+    where d.endpoint_id in (select id from webhook_endpoints where account_id = $1)
+       or d.event_id in (select id from webhook_events where account_id = $1)`,
+  webhook_attempts: `select count(*) from webhook_attempts a join webhook_deliveries d on d.id = a.delivery_id
+    where d.endpoint_id in (select id from webhook_endpoints where account_id = $1)
+       or d.event_id in (select id from webhook_events where account_id = $1)`,
+  webhook_first_attempts: `select count(*) from webhook_first_attempts f join webhook_events e on e.id = f.event_id
+    where e.account_id = $1`,
+}
+
+/**
+ * How many rows every table has of an account. Tables are looked up by their column `account_id`, so that a new one is not
+ * forgotten; `account_states` is not among them, because the memory of a deletion stays.
+ */
+export async function countAccountRows(
+  db: Queryable,
+  accountId: string,
+): Promise<Readonly<Record<string, number>>> {
+  const { rows: tables } = await db.query<{ name: string }>(
+    `select c.table_name as name from information_schema.columns c
+     join information_schema.tables t using (table_schema, table_name)
+     where c.table_schema = current_schema() and c.column_name = 'account_id' and t.table_type = 'BASE TABLE'
+       and c.table_name <> 'account_states'`,
+  )
+  const queries = [
+    ...tables.map(({ name }): [string, string] => [
+      name,
+      `select count(*) from ${name} where account_id = $1`,
+    ]),
+    ...Object.entries(DERIVED),
+  ].sort(([one], [other]) => (one < other ? -1 : 1))
+  const counts: Record<string, number> = {}
+  for (const [name, text] of queries) {
+    const { rows } = await db.query<{ count: string }>(text, [accountId])
+    counts[name] = Number(rows[0]?.count ?? 0)
+  }
+  return counts
+}
