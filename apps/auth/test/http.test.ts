@@ -3,6 +3,7 @@ import { createTestDatabase } from '@signet/testkit'
 import { anEmail, aUser, call, expectError, get, PASSWORD, post } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 import { createPasswordHasher } from '../src/passwords/password-hasher.js'
+import { providers } from '../src/providers/definitions/index.js'
 
 describe('ground rules of every endpoint', () => {
   let server: TestServer
@@ -161,19 +162,7 @@ describe('ground rules of every endpoint', () => {
       saml_enabled: false,
     })
     expect(Object.keys(settings.body['external'] as object)).toEqual([
-      ...[
-        'apple',
-        'azure',
-        'bitbucket',
-        'discord',
-        'facebook',
-        'figma',
-        'github',
-        'gitlab',
-        'google',
-        'keycloak',
-      ],
-      ...['linkedin', 'notion', 'slack', 'snapchat', 'spotify', 'twitch', 'twitter', 'workos'],
+      ...providers,
       ...['email', 'phone', 'anonymous_users'],
     ])
   })

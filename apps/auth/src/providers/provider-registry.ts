@@ -12,8 +12,9 @@ import {
   type ProviderSettings,
   type ProviderTokens,
 } from './provider.js'
-import { oauth1Strategy, type SignedGet } from './strategies/oauth1.js'
-import { oauth2Strategy } from './strategies/oauth2.js'
+import { oauth1 } from './strategies/oauth1.js'
+import { oauth2 } from './strategies/oauth2.js'
+import { profileJson } from './strategies/profile-call.js'
 import { ProviderPassport, type StrategyOutcome } from './strategies/provider-passport.js'
 import { type StrategyOptions, type StrategyRequest } from './strategies/strategy.js'
 
@@ -83,11 +84,11 @@ export class ProviderRegistry {
     const { outbound } = this.deps
     const endpoint = endpointBelow(settings.baseUrl)
     const urls = definition.endpoints(endpoint, settings)
-    const oauth1 =
+    const protocol =
       definition.protocol === 'oauth1'
-        ? oauth1Strategy(settings, { ...urls, request: urls.request ?? urls.token }, outbound)
-        : undefined
-    this.#passport.use(name, oauth1?.strategy ?? oauth2Strategy(name, definition, settings, urls, outbound))
+        ? oauth1(settings, { ...urls, request: urls.request ?? urls.token }, outbound)
+        : oauth2(name, definition, settings, urls, outbound)
+    this.#passport.use(name, protocol.strategy)
     return {
       name,
       definition,
@@ -98,28 +99,11 @@ export class ProviderRegistry {
           settings,
           tokens,
           endpoint,
-          get: this.#getter(tokens, oauth1?.signedGet),
+          account: async () => protocol.account?.(tokens),
+          get: async (url, headers) => profileJson(await protocol.get(tokens, url, headers)),
           idToken: () => this.#idToken(definition, settings, tokens),
           callback,
         }),
-    }
-  }
-
-  #getter(tokens: ProviderTokens, signedGet: SignedGet | undefined) {
-    return async (url: string, headers: Readonly<Record<string, string>> = {}): Promise<unknown> => {
-      if (signedGet)
-        return parse(await signedGet(url, tokens.accessToken, String(tokens.response['token_secret'])))
-      const { status, text } = await this.deps.outbound.request({
-        url,
-        headers: {
-          accept: 'application/json',
-          authorization: `Bearer ${tokens.accessToken}`,
-          'user-agent': 'signet-auth',
-          ...headers,
-        },
-      })
-      if (status < 200 || status > 299) throw new ProviderError(`the profile call has status ${status}`)
-      return parse(text)
     }
   }
 
@@ -147,11 +131,3 @@ export const endpointBelow =
     const { pathname, search } = new URL(url)
     return `${baseUrl}${pathname}${search}`
   }
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw new ProviderError('the profile is not JSON', { cause })
-  }
-}

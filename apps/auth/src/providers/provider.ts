@@ -55,6 +55,8 @@ export type ProfileCall = {
   settings: ProviderSettings
   tokens: ProviderTokens
   endpoint: Endpoint
+  /** The profile as a library's strategy fetches it from the account URL and parses it. */
+  account: () => Promise<unknown>
   /** GET with the access token; rejects unless the answer is a 2xx with JSON. */
   get: (url: string, headers?: Readonly<Record<string, string>>) => Promise<unknown>
   /** Claims of the id token in the token answer, verified; undefined when there is none. */
@@ -89,11 +91,11 @@ export type ProviderDefinition = {
   /** Further names under which clients know it. */
   readonly aliases?: readonly string[]
   readonly scopes: readonly string[]
-  /** Authorize and token URL; a missing base URL, where there is no default, makes the provider unusable. */
+  /** Authorize and token URL, and the profile's where a library's strategy asks for it; a missing base URL, where there is no default, makes the provider unusable. */
   endpoints(
     endpoint: Endpoint,
     settings: ProviderSettings,
-  ): { authorize: string; token: string; request?: string }
+  ): { authorize: string; token: string; request?: string; account?: string }
   /** How the client proves itself to the token URL; by default with its secret in the form. */
   readonly clientAuthentication?: 'basic'
   /** Signed requests of OAuth 1.0a in place of OAuth 2. */

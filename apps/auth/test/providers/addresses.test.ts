@@ -54,7 +54,7 @@ const addresses: Record<Provider, Addresses> = {
   google: {
     authorize: 'https://accounts.google.com/o/oauth2/v2/auth',
     token: 'https://oauth2.googleapis.com/token',
-    profile: ['https://www.googleapis.com/userinfo/v2/me'],
+    profile: ['https://www.googleapis.com/oauth2/v3/userinfo'],
   },
   keycloak: {
     authorize: `${REALM}/protocol/openid-connect/auth`,
@@ -118,11 +118,16 @@ describe('where providers are when no URL is set (docs/specification.md#provider
     const definition: ProviderDefinition = definitions[name]
     const settings = settingsOf(name)
     const endpoint = endpointBelow(undefined)
+    const { authorize, token, account } = definition.endpoints(endpoint, settings)
     const asked: string[] = []
     const call = {
       settings,
       endpoint,
       tokens: { accessToken: 't', refreshToken: undefined, response: {} },
+      account: () => {
+        asked.push(String(account))
+        return Promise.resolve({})
+      },
       // An empty answer names nobody, which ends the profile once every call is made.
       get: (url: string) => {
         asked.push(String(url.split('?')[0]))
@@ -132,7 +137,6 @@ describe('where providers are when no URL is set (docs/specification.md#provider
       callback: {},
     }
     await expect((async () => definition.profile(call))()).rejects.toThrow(/no subject|no id token/)
-    const { authorize, token } = definition.endpoints(endpoint, settings)
     expect({ authorize, token, profile: asked }).toEqual(addresses[name])
   })
 

@@ -92,6 +92,17 @@ describe('quirks of single providers (docs/specification.md#providers)', () => {
     expect((await signInWith(server, 'gitlab')).query['error_code']).toBe('provider_email_needs_verification')
   })
 
+  it.each(['null', '"text"', '[]', '{"id":null,"login":"x"}', '{"id":""}'])(
+    'github: the user %s is nobody, whatever the library makes of it',
+    async (body) => {
+      provider.answer('GET /github/api/v3/user', { body })
+      provider.answer('GET /github/api/v3/user/emails', {
+        body: [{ email: 'nobody@gh.example', verified: true, primary: true }],
+      })
+      expect((await signInWith(server, 'github')).query['error_code']).toBe('unexpected_failure')
+    },
+  )
+
   it('github: without a primary address the last one counts', async () => {
     provider.answer('GET /github/api/v3/user', { body: { id: 77, login: 'x' } })
     provider.answer('GET /github/api/v3/user/emails', {

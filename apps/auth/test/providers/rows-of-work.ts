@@ -124,10 +124,10 @@ export const rowsOfWork: Row[] = [
     token: '/token',
     scope: 'email profile',
     profile: {
-      'GET /userinfo/v2/me': json({
-        id: '108',
+      'GET /oauth2/v3/userinfo': json({
+        sub: '108',
         email: 'go@google.example',
-        verified_email: true,
+        email_verified: true,
         name: 'Goo Gle',
         given_name: 'Goo',
         family_name: 'Gle',

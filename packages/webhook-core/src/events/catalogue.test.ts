@@ -16,7 +16,7 @@ const extended = { ...catalogue, 'recording.deleted': recordingDeleted }
 
 describe('the event catalogue', () => {
   it('knows its types, and nothing that an object has by itself', () => {
-    expect(eventTypes).toEqual(['summary.completed', 'webhook.ping'])
+    expect(eventTypes).toEqual(expect.arrayContaining(['summary.completed', 'webhook.ping']))
     expect(['webhook.ping', 'toString', 'recording.deleted', 7].map(isEventType)).toEqual([
       true,
       false,

@@ -12,22 +12,25 @@ export const github: ProviderDefinition = {
     ],
   },
   scopes: ['user:email'],
-  endpoints: (endpoint) => ({
+  endpoints: (endpoint, settings) => ({
     authorize: endpoint('https://github.com/login/oauth/authorize'),
     token: endpoint('https://github.com/login/oauth/access_token'),
+    account: `${apiOf(settings)}/user`,
   }),
-  async profile({ get, settings }) {
-    const user = await get(`${apiOf(settings)}/user`)
+  async profile({ account, get, settings }) {
+    const user = await account()
+    // The strategy could ask for them too, and would take an account without any for a failure.
     const emails = await get(`${apiOf(settings)}/user/emails`)
-    const login = textAt(user, 'login')
+    const login = textAt(user, 'username')
     return {
-      subject: subjectAt(user, 'id'),
+      // As GitHub sent it: the strategy makes the text "undefined" of an id that is missing.
+      subject: subjectAt(user, '_json', 'id'),
       emails: (Array.isArray(emails) ? (emails as unknown[]) : []).flatMap(toEmail),
       data: {
-        name: textAt(user, 'name'),
+        name: textAt(user, 'displayName'),
         preferred_username: login,
         user_name: login,
-        picture: textAt(user, 'avatar_url'),
+        picture: textAt(user, 'photos', 0, 'value'),
       },
     }
   },

@@ -1,5 +1,5 @@
 import { type JwtClaims } from '@signet/jwt'
-import { flagAt, oneEmail, subjectAt, textAt } from '../foreign-json.js'
+import { at, flagAt, oneEmail, subjectAt, textAt } from '../foreign-json.js'
 import { type ProviderData, type ProviderDefinition, type ProviderProfile } from '../provider.js'
 
 const ISSUER = 'https://accounts.google.com'
@@ -18,20 +18,18 @@ export const google: ProviderDefinition = {
   endpoints: (endpoint) => ({
     authorize: endpoint('https://accounts.google.com/o/oauth2/v2/auth'),
     token: endpoint('https://oauth2.googleapis.com/token'),
+    account: endpoint('https://www.googleapis.com/oauth2/v3/userinfo'),
   }),
   openId: { isIssuer: (issuer, { baseUrl = ISSUER }) => issuer === baseUrl, profile: profileOf },
-  async profile({ idToken, get, endpoint }) {
+  async profile({ idToken, account }) {
     const claims = await idToken()
     if (claims) return profileOf(claims)
     // Without the scope openid there is no id token.
-    const user = await get(endpoint('https://www.googleapis.com/userinfo/v2/me'))
+    const user = await account()
     return {
       subject: subjectAt(user, 'id'),
-      emails: oneEmail(
-        textAt(user, 'email'),
-        flagAt(user, 'verified_email') || flagAt(user, 'email_verified'),
-      ),
-      data: dataOf(user),
+      emails: oneEmail(textAt(user, 'emails', 0, 'value'), flagAt(user, 'emails', 0, 'verified')),
+      data: dataOf(at(user, '_json')),
     }
   },
 }

@@ -1,35 +1,11 @@
+import { OAuth, type dataCallback, type oauth1tokenCallback } from 'oauth'
 import OAuth1Strategy from 'passport-oauth1'
 import { type Outbound } from '../../outbound/outbound.js'
 import { ProviderError, type ProviderSettings } from '../provider.js'
-import { type Strategy, type StrategyRequest } from './strategy.js'
+import { failureOf, type Protocol, type Strategy, type StrategyRequest } from './strategy.js'
 
 type Urls = { request: string; authorize: string; token: string }
 type Done<T> = (error: unknown, value?: T) => void
-type Signed = (error: unknown, data?: string) => void
-
-/** The signing half of the library, which does no I/O, and the one method that does and is replaced. */
-type OAuth1Client = {
-  _prepareParameters(
-    token: string | null,
-    secret: string | null,
-    method: string,
-    url: string,
-    extra: Record<string, string> | null,
-  ): unknown
-  _buildAuthorizationHeaders(parameters: unknown): string
-  _performSecureRequest: (
-    token: string | null,
-    secret: string | null,
-    method: string,
-    url: string,
-    extra: Record<string, string> | null,
-    body: unknown,
-    contentType: unknown,
-    done: Signed,
-  ) => void
-}
-
-export type SignedGet = (url: string, token: string, secret: string) => Promise<string>
 
 /** The secret of a request token, kept in the flow's row while the user is at the provider. */
 const requestTokens = {
@@ -57,13 +33,68 @@ const requestTokens = {
   },
 }
 
+/** Signs as the library does and sends by our own client, which knows the address guard and limits. */
+class OutboundOAuth1 extends OAuth {
+  constructor(
+    settings: ProviderSettings,
+    urls: Urls,
+    private readonly outbound: Outbound,
+  ) {
+    super(urls.request, urls.token, settings.clientIds[0] ?? '', settings.secret, '1.0', null, 'HMAC-SHA1')
+  }
+
+  /** RFC 5849 section 2.1: a server that does not confirm the callback may send the user to another one. */
+  override getOAuthRequestToken(parameters: unknown, done?: oauth1tokenCallback): void {
+    super.getOAuthRequestToken(
+      parameters,
+      (error, token, secret, answer: Record<string, unknown> | undefined) => {
+        const isConfirmed = answer?.['oauth_callback_confirmed'] === 'true'
+        const refusal = isConfirmed ? null : new ProviderError('the callback was not confirmed')
+        done?.(error ?? (refusal as never), token, secret, answer)
+      },
+    )
+  }
+
+  // Our calls carry OAuth parameters only, which all go into the header.
+  protected override _performSecureRequest(
+    token: string,
+    secret: string,
+    method: 'GET' | 'POST',
+    url: string,
+    extra: unknown,
+    _body: unknown,
+    _contentType: unknown,
+    done?: dataCallback,
+  ): never {
+    const signed = this._prepareParameters(token, secret, method, url, extra)
+    const headers = { authorization: this._buildAuthorizationHeaders(signed) }
+    this.outbound
+      .request({ method, url, headers })
+      .then(({ status, text }) => {
+        if (status >= 200 && status <= 299) return text
+        throw Object.assign(new Error('signed request refused'), { statusCode: status })
+      })
+      .then(
+        (text) => void done?.(null as never, text),
+        (error: unknown) => void done?.(error as never),
+      )
+    // Nobody reads the request that the library's method gives back.
+    return undefined as never
+  }
+}
+
+class OutboundOAuth1Strategy extends OAuth1Strategy {
+  constructor(client: OAuth, ...given: ConstructorParameters<typeof OAuth1Strategy>) {
+    super(...given)
+    this._oauth = client
+  }
+}
+
 /** Passport's OAuth 1.0a strategy, and GET requests signed the same way for the profile. */
-export function oauth1Strategy(
-  settings: ProviderSettings,
-  urls: Urls,
-  outbound: Outbound,
-): { strategy: Strategy; signedGet: SignedGet } {
-  const strategy = new OAuth1Strategy(
+export function oauth1(settings: ProviderSettings, urls: Urls, outbound: Outbound): Protocol {
+  const client = new OutboundOAuth1(settings, urls, outbound)
+  const strategy = new OutboundOAuth1Strategy(
+    client,
     {
       requestTokenURL: urls.request,
       accessTokenURL: urls.token,
@@ -77,41 +108,13 @@ export function oauth1Strategy(
     (accessToken, tokenSecret, _parameters, _profile, done) =>
       done(null, { accessToken, refreshToken: undefined, response: { token_secret: tokenSecret } }),
   )
-  const client = (strategy as unknown as { _oauth: OAuth1Client })._oauth
-  const send = async (
-    method: 'GET' | 'POST',
-    url: string,
-    {
-      token,
-      secret,
-      extra,
-    }: { token: string | null; secret: string | null; extra: Record<string, string> | null },
-  ): Promise<string> => {
-    const authorization = client._buildAuthorizationHeaders(
-      client._prepareParameters(token, secret, method, url, extra),
-    )
-    const { status, text } = await outbound.request({ method, url, headers: { authorization } })
-    if (status < 200 || status > 299)
-      throw Object.assign(new Error('signed request refused'), { statusCode: status })
-    return text
-  }
-  // The library's own client does not know our address guard. Its calls carry OAuth parameters only, no body.
-  client._performSecureRequest = (token, secret, method, url, extra, _body, _contentType, done) => {
-    send(method === 'GET' ? 'GET' : 'POST', url, { token, secret, extra })
-      .then((data) => (url === urls.request ? confirmed(data) : data))
-      .then(
-        (data) => done(null, data),
-        (error: unknown) => done(error),
-      )
-  }
   return {
     strategy: strategy as unknown as Strategy,
-    signedGet: (url, token, secret) => send('GET', url, { token, secret, extra: null }),
+    get: ({ accessToken, response }, url) =>
+      new Promise((resolve, reject) => {
+        client.get(url, accessToken, String(response['token_secret']), (error: unknown, data) =>
+          error ? reject(failureOf(error)) : resolve(String(data)),
+        )
+      }),
   }
-}
-
-/** RFC 5849 section 2.1: a server that does not say this may send the user to another callback. */
-function confirmed(answer: string): string {
-  if (new URLSearchParams(answer).get('oauth_callback_confirmed') === 'true') return answer
-  throw new ProviderError('the callback was not confirmed')
 }

@@ -1,25 +1,17 @@
+import { OAuth2, type dataCallback, type oauth2tokenCallback } from 'oauth'
 import { Strategy as GitHubStrategy } from 'passport-github2'
 import { Strategy as GoogleStrategy } from 'passport-google-oauth20'
 import OAuth2Strategy from 'passport-oauth2'
 import { type Outbound } from '../../outbound/outbound.js'
 import { type JsonObject } from '../../users/user.js'
-import { type Provider } from '../definitions/index.js'
 import { textAt } from '../foreign-json.js'
 import { type ProviderDefinition, type ProviderSettings } from '../provider.js'
+import { jsonObject, profileText } from './profile-call.js'
 import { exchangeCode } from './token-exchange.js'
-import { type Strategy, type StrategyOptions, type StrategyRequest } from './strategy.js'
+import { failureOf, type Protocol, type StrategyOptions, type StrategyRequest } from './strategy.js'
 
-type Urls = { authorize: string; token: string }
+type Urls = { authorize: string; token: string; account?: string }
 type Done<T> = (error: unknown, value?: T) => void
-type TokensDone = (error: unknown, accessToken?: string, refreshToken?: string, response?: JsonObject) => void
-
-/** The parts of Passport's OAuth 2 strategies that subclasses may replace. */
-type Replaceable = {
-  _oauth2: {
-    getOAuthAccessToken: (code: string, parameters: Record<string, string>, done: TokensDone) => void
-  }
-  authorizationParams: (options: StrategyOptions) => object
-}
 
 /** State lives in the row of the flow, not in a session. */
 const flowStates = {
@@ -35,57 +27,104 @@ const flowStates = {
   },
 }
 
-type StrategyClass = new (
-  options: Readonly<Record<string, unknown>>,
-  verify: (
-    accessToken: string,
-    refreshToken: string | undefined,
-    response: JsonObject,
-    profile: unknown,
-    done: Done<unknown>,
-  ) => void,
-) => Strategy & Replaceable
+type ClientOptions = {
+  outbound: Outbound
+  settings: ProviderSettings
+  urls: Urls
+  authentication: 'post' | 'basic'
+}
 
-const CLASSES = { github: GitHubStrategy, google: GoogleStrategy } as unknown as Partial<
-  Record<Provider, StrategyClass>
+/** The strategies' own HTTP client knows neither the address guard nor limits, Basic authentication or tracing. */
+class OutboundOAuth2 extends OAuth2 {
+  constructor(private readonly options: ClientOptions) {
+    const { settings, urls } = options
+    super(settings.clientIds[0] ?? '', settings.secret, '', urls.authorize, urls.token)
+  }
+
+  override getOAuthAccessToken(code: string, given: unknown, done?: oauth2tokenCallback): void {
+    const { outbound, settings, urls, authentication } = this.options
+    const parameters = { ...(given as Record<string, string>), code }
+    exchangeCode(outbound, { url: urls.token, settings, authentication, parameters }).then(
+      (answer) =>
+        void done?.(null as never, textAt(answer, 'access_token'), textAt(answer, 'refresh_token'), answer),
+      (error: Error) => void done?.(error),
+    )
+  }
+
+  override get(url: string, accessToken: string, done: dataCallback): void {
+    profileText(this.options.outbound, url, accessToken)
+      // Strategies parse without a guard of their own: what is no object would end the process.
+      .then((text) => (jsonObject(text), text))
+      .then(
+        (text) => void done(null as never, text),
+        (error: unknown) => void done(error as never),
+      )
+  }
+}
+
+/** The strategies of libraries, by provider; all others are plain OAuth 2. */
+const LIBRARIES = { github: GitHubStrategy, google: GoogleStrategy } as unknown as Readonly<
+  Record<string, typeof OAuth2Strategy>
 >
 
-/** Passport's strategy for a provider: it builds the authorize URL and redeems the code; the profile is read elsewhere. */
-export function oauth2Strategy(
-  name: Provider,
+function strategyClass(Base: typeof OAuth2Strategy) {
+  return class extends Base {
+    constructor(
+      client: OAuth2,
+      options: OAuth2Strategy.StrategyOptions,
+      verify: OAuth2Strategy.VerifyFunction,
+    ) {
+      super(options, verify)
+      this._oauth2 = client
+    }
+
+    override authorizationParams(options: StrategyOptions): object {
+      return { ...super.authorizationParams(options), ...options.parameters }
+    }
+  }
+}
+
+/** Passport's strategy for a provider. */
+export function oauth2(
+  name: string,
   definition: ProviderDefinition,
   settings: ProviderSettings,
   urls: Urls,
   outbound: Outbound,
-): Strategy {
-  const Class = CLASSES[name] ?? (OAuth2Strategy as unknown as StrategyClass)
-  const strategy = new Class(
-    {
-      authorizationURL: urls.authorize,
-      tokenURL: urls.token,
-      clientID: settings.clientIds[0],
-      clientSecret: settings.secret,
-      callbackURL: settings.redirectUri,
-      scopeSeparator: ' ',
-      store: flowStates,
-      skipUserProfile: true,
-    },
-    (accessToken, refreshToken, response, _profile, done) =>
-      done(null, { accessToken, refreshToken, response }),
-  )
-  strategy.authorizationParams = ({ parameters = {} }) => ({ ...parameters })
-  // The library's own client knows neither our address guard nor Basic authentication.
-  strategy._oauth2.getOAuthAccessToken = (code, parameters, done) => {
-    const authentication = definition.clientAuthentication ?? 'post'
-    exchangeCode(outbound, {
-      url: urls.token,
-      settings,
-      authentication,
-      parameters: { ...parameters, code },
-    }).then(
-      (answer) => done(null, textAt(answer, 'access_token'), textAt(answer, 'refresh_token'), answer),
-      (error: unknown) => done(error),
-    )
+): Protocol {
+  const authentication = definition.clientAuthentication ?? 'post'
+  const options = {
+    authorizationURL: urls.authorize,
+    tokenURL: urls.token,
+    userProfileURL: urls.account,
+    clientID: settings.clientIds[0] ?? '',
+    clientSecret: settings.secret,
+    callbackURL: settings.redirectUri,
+    scopeSeparator: ' ',
+    store: flowStates as unknown as OAuth2Strategy.StateStore,
+    // Asked for afterwards, and only where no id token says it already.
+    skipUserProfile: true,
   }
-  return strategy
+  const Class = strategyClass(LIBRARIES[name] ?? OAuth2Strategy)
+  const strategy = new Class(
+    new OutboundOAuth2({ outbound, settings, urls, authentication }),
+    options,
+    (
+      accessToken: string,
+      refreshToken: string | undefined,
+      response: JsonObject,
+      _profile: unknown,
+      done: OAuth2Strategy.VerifyCallback,
+    ) => done(null, { accessToken, refreshToken, response }),
+  )
+  return {
+    strategy,
+    get: ({ accessToken }, url, headers) => profileText(outbound, url, accessToken, headers),
+    account: ({ accessToken }) =>
+      new Promise((resolve, reject) => {
+        strategy.userProfile(accessToken, (error, profile: unknown) =>
+          error ? reject(failureOf(error)) : resolve(profile),
+        )
+      }),
+  }
 }

@@ -1,6 +1,10 @@
 /** The package has no types of its own; these are the parts that are used. */
 declare module 'passport-oauth1' {
+  import { type OAuth } from 'oauth'
+
   export default class OAuth1Strategy {
+    /** Subclasses may use it. */
+    protected _oauth: OAuth
     constructor(
       options: {
         requestTokenURL: string

@@ -1,6 +1,6 @@
 import passport from 'passport'
 import { type ProviderTokens } from '../provider.js'
-import { type Strategy, type StrategyOptions, type StrategyRequest } from './strategy.js'
+import { failureOf, type Strategy, type StrategyOptions, type StrategyRequest } from './strategy.js'
 
 export type StrategyOutcome = { kind: 'redirect'; url: string } | { kind: 'tokens'; tokens: ProviderTokens }
 
@@ -25,7 +25,7 @@ export class ProviderPassport {
   authenticate(name: string, req: StrategyRequest, options: StrategyOptions = {}): Promise<StrategyOutcome> {
     return new Promise((resolve, reject) => {
       const done: passport.AuthenticateCallback = (error: unknown, tokens, challenge) => {
-        if (error) reject(error instanceof Error ? error : new Error('the strategy failed', { cause: error }))
+        if (error) reject(failureOf(error))
         else if (tokens) resolve({ kind: 'tokens', tokens: tokens as ProviderTokens })
         else reject(new Error('the strategy refused', { cause: challenge }))
       }

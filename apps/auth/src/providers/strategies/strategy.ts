@@ -1,3 +1,5 @@
+import { type ProviderTokens } from '../provider.js'
+
 /** The request as strategies see it: only what they are to read, and the flow it belongs to. */
 export type StrategyRequest = {
   query: Readonly<Record<string, string>>
@@ -24,3 +26,19 @@ export type StrategyOptions = {
 
 /** The part of a Passport strategy that is used here. */
 export type Strategy = { authenticate(this: unknown, req: never, options: StrategyOptions): unknown }
+
+/** A way to speak to a provider: who signs in comes from the strategy, about whom is asked with what it brought. */
+export type Protocol = {
+  readonly strategy: Strategy
+  /** GET in the name of the user; rejects unless the answer is a 2xx. */
+  get(tokens: ProviderTokens, url: string, headers?: Readonly<Record<string, string>>): Promise<string>
+  /** The profile, where the strategy of a library fetches and parses it. */
+  account?(tokens: ProviderTokens): Promise<unknown>
+}
+
+/** What went wrong, out of the wrapping that the libraries put around it. */
+export function failureOf(error: unknown): Error {
+  const inner: unknown =
+    typeof error === 'object' && error !== null && 'oauthError' in error ? error.oauthError : error
+  return inner instanceof Error ? inner : new Error('the strategy failed', { cause: inner })
+}
