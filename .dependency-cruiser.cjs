@@ -67,8 +67,8 @@ module.exports = {
     {
       name: 'test-code-stays-in-tests',
       severity: 'error',
-      from: { path: '^(apps|packages)/[^/]+/src/', pathNot: '\\.test\\.ts$|^packages/testkit/' },
-      to: { path: '^packages/testkit/|^infra/local/' },
+      from: { path: '^(apps|packages)/[^/]+/src/', pathNot: '\\.test\\.ts$|^packages/(webhook-)?testkit/' },
+      to: { path: '^packages/(webhook-)?testkit/|^infra/local/' },
     },
   ],
   options: {

@@ -39,7 +39,7 @@ export default tseslint.config(
     files: [
       '**/main.ts',
       'infra/local/**/*.ts',
-      'packages/{testkit,cli}/**/*.ts',
+      'packages/{testkit,webhook-testkit,cli}/**/*.ts',
       '**/*.test.ts',
       '**/{test,bench,chaos}/**/*.ts',
     ],

@@ -6,6 +6,7 @@ import { root, run } from '../local/bootstrap.mjs'
 
 const TEXT = /\.(ts|mjs|cjs|js|sql|md|json|jsonc|ya?ml|example|conf|toml)$|(^|\/)Dockerfile$/
 const SPECIFICATION = /(?:apps\/([a-z]+)\/)?docs\/specification\.md#([\w-]+)/g
+const README = /\b((?:apps|packages|infra)\/[\w/-]+\/README\.md)#([\w-]+)/g
 const RECORD = /\bdecisions? (\d{4})\b|decisions\/(\d{4})-/g
 const LINK = /\]\(([^)\s#]*)(?:#([\w-]+))?\)/g
 const CITATION = /\bcontracts?\b|\b[A-H]\.\d{1,2},? rows? \d/i
@@ -33,6 +34,7 @@ function problemsOf(path) {
     .forEach((line, index) => {
       const report = (problem) => found.push(`${path}:${index + 1}  ${problem}`)
       checkSpecification(path, line, report)
+      checkReadmes(line, report)
       checkRecords(path, line, report)
       if (path.endsWith('.md')) checkLinks(path, line, report)
       if (!NO_CITATIONS.test(path) && CITATION.test(line))
@@ -46,6 +48,12 @@ function problemsOf(path) {
 function checkSpecification(path, line, report) {
   for (const [reference, app = /^apps\/([^/]+)\//.exec(path)?.[1], anchor] of line.matchAll(SPECIFICATION)) {
     if (!anchorsOf(`apps/${app}/docs/specification.md`).has(anchor)) report(`${reference} leads nowhere`)
+  }
+}
+
+function checkReadmes(line, report) {
+  for (const [reference, path, anchor] of line.matchAll(README)) {
+    if (!existsSync(join(root, path)) || !anchorsOf(path).has(anchor)) report(`${reference} leads nowhere`)
   }
 }
 

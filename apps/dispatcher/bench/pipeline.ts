@@ -5,8 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createDatabase, leasePort } from '@signet/local'
 import { Db } from '@signet/db'
-import { connectRedis, SecretBox, setPaused, WebhookQueues } from '@signet/webhook-core'
-import { migrateWebhooks } from '../test/support/database.js'
+import { SecretBox } from '@signet/webhook-core'
+import { connectRedis, WebhookQueues } from '@signet/webhook-core/queue'
+import { setPaused } from '../src/operations/operator-store.js'
+import { migrateWebhooks } from '@signet/webhook-testkit'
 import { Subscriber } from '../test/support/subscriber.js'
 
 export type Pipeline = {

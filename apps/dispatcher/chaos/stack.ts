@@ -16,7 +16,7 @@ import {
 } from '@signet/local'
 import { SecretBox, type EndpointId } from '@signet/webhook-core'
 import { Subscriber } from '../test/support/subscriber.js'
-import { migrateWebhooks } from '../test/support/database.js'
+import { migrateWebhooks } from '@signet/webhook-testkit'
 import { startFaultyReceiver, type FaultyReceiver } from './faulty-receiver.js'
 import { startRedisProxy, type RedisProxy } from './redis-proxy.js'
 

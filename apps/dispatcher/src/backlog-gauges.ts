@@ -1,11 +1,7 @@
 import { type Queryable } from '@signet/db'
-import {
-  countDisabledEndpoints,
-  readBacklog,
-  readSwitch,
-  readUndispatched,
-  type WebhookQueues,
-} from '@signet/webhook-core'
+import { type WebhookQueues } from '@signet/webhook-core/queue'
+import { countDisabledEndpoints, readBacklog, readUndispatched } from './backlog/backlog-store.js'
+import { readSwitch } from './operations/operator-store.js'
 import { Gauge, type Registry } from 'prom-client'
 
 export type BacklogGaugesDeps = {

@@ -1,15 +1,10 @@
 import { AddressGuard, guardedAgent, type Resolver } from '@signet/address-guard'
 import { Db } from '@signet/db'
 import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
-import {
-  connectRedis,
-  ENRICHMENT_TIMEOUT_MS,
-  findBodies,
-  RetrySchedule,
-  WebhookQueues,
-  type EventId,
-  type RecordingReader,
-} from '@signet/webhook-core'
+import { RetrySchedule, type EventId } from '@signet/webhook-core'
+import { connectRedis, WebhookQueues } from '@signet/webhook-core/queue'
+import { ENRICHMENT_TIMEOUT_MS, type RecordingReader } from '@signet/webhook-core/stores'
+import { findBodies } from './events/event-store.js'
 import { ProxyAgent, type Dispatcher } from 'undici'
 import { AttemptService } from './attempts/attempt-service.js'
 import { createAttemptWorkers } from './attempts/attempt-worker.js'

@@ -2,20 +2,13 @@ import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Db } from '@signet/db'
 import { type TestDatabase } from '@signet/testkit'
-import {
-  findEvents,
-  ingestSummary,
-  insertEndpoint,
-  insertPing,
-  newEventId,
-  recordingReader,
-  type EventId,
-  type IngestedSummary,
-  type RecordingReader,
-} from '@signet/webhook-core'
+import { newEventId, type EventId } from '@signet/webhook-core'
+import { queueSummary, queuePing, type TestSummary } from '@signet/webhook-testkit'
+import { insertEndpoint, recordingReader, type RecordingReader } from '@signet/webhook-core/stores'
+import { findEvents } from '../src/events/event-store.js'
 import { BodyBuilder, type PayloadProblem } from '../src/bodies/body-builder.js'
 import { MarkdownConverter } from '../src/bodies/markdown-converter.js'
-import { webhooksDatabase } from './support/database.js'
+import { webhooksDatabase } from '@signet/webhook-testkit'
 
 const NOW = new Date('2030-01-01T10:00:00.000Z')
 const markdown = new MarkdownConverter()
@@ -33,7 +26,7 @@ afterAll(async () => {
 
 const anAccount = () => randomUUID()
 
-const aSummary = (given: Partial<IngestedSummary> & { accountId: string }): IngestedSummary => ({
+const aSummary = (given: Partial<TestSummary> & { accountId: string }): TestSummary => ({
   eventId: newEventId(new Date()),
   audioId: 'rec_1001',
   source: 'pipeline',
@@ -42,7 +35,7 @@ const aSummary = (given: Partial<IngestedSummary> & { accountId: string }): Inge
   ...given,
 })
 
-const full = (accountId: string): IngestedSummary =>
+const full = (accountId: string): TestSummary =>
   aSummary({
     accountId,
     recording: {
@@ -81,8 +74,8 @@ async function build(bodies: BodyBuilder, ids: EventId[]): Promise<Record<string
   return built.map(({ body }) => JSON.parse(body) as Record<string, unknown>)
 }
 
-async function dataOf(bodies: BodyBuilder, summary: IngestedSummary): Promise<Record<string, unknown>> {
-  await ingestSummary(database.db, summary)
+async function dataOf(bodies: BodyBuilder, summary: TestSummary): Promise<Record<string, unknown>> {
+  await queueSummary(database.db, summary)
   const [body] = await build(bodies, [summary.eventId])
   return body?.data as Record<string, unknown>
 }
@@ -90,7 +83,7 @@ async function dataOf(bodies: BodyBuilder, summary: IngestedSummary): Promise<Re
 describe('BodyBuilder', () => {
   it('builds the documented payload, members in the documented order', async () => {
     const summary = full(anAccount())
-    await ingestSummary(database.db, summary)
+    await queueSummary(database.db, summary)
     const [event] = await findEvents(database.db, [summary.eventId])
     if (!event) throw new Error('an event')
     const { bodies, problems } = builder()
@@ -138,7 +131,7 @@ describe('BodyBuilder', () => {
   it('lets one unreadable recording cost no other event its part', async () => {
     const { db } = database
     const summaries = [full(anAccount()), full(anAccount()), full(anAccount())]
-    for (const summary of summaries) await ingestSummary(db, summary)
+    for (const summary of summaries) await queueSummary(db, summary)
     const bad = summaries[1]?.accountId
     const { bodies, problems } = builder({
       transcript: (refs, signal) =>
@@ -177,8 +170,8 @@ describe('BodyBuilder', () => {
     if (!endpoint) throw new Error('an endpoint')
     const summary = full(endpoint.accountId)
     const eventId = newEventId(NOW)
-    await ingestSummary(db, summary)
-    await insertPing(db, { eventId, accountId: endpoint.accountId, endpointId: endpoint.id })
+    await queueSummary(db, summary)
+    await queuePing(db, { eventId, accountId: endpoint.accountId, endpointId: endpoint.id })
     const built = await build(builder().bodies, [eventId, summary.eventId, eventId])
     expect(built.map(({ type }) => type)).toEqual(['webhook.ping', 'summary.completed', 'webhook.ping'])
     expect(built[0]).toMatchObject({

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { reply, startReceiver, type Receiver } from '@signet/testkit'
-import { deleteEndpoint, patchEndpoint, purgeRecording, type EndpointId } from '@signet/webhook-core'
+import { type EndpointId } from '@signet/webhook-core'
+import { deleteEndpoint, patchEndpoint, purgeRecording } from '@signet/webhook-core/stores'
 import { deliveriesOf, type DeliveryRow } from './support/dispatcher.js'
 import { gate } from './support/gate.js'
 import { startStepwise, type Stepwise } from './support/stepwise.js'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { reply, startReceiver, waitFor, type Receiver } from '@signet/testkit'
-import { type TranscriptFields } from '@signet/webhook-core'
+import { type TranscriptFields } from '@signet/webhook-core/stores'
 import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 
 const ADMIN_TOKEN = 'operator-token-of-at-least-32-bytes!'

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it } from '@jest/globals'
+import { type EventId } from '@signet/webhook-core'
 import {
   buryAccount,
   closeAccount,
   deleteAccountEndpoints,
   deleteAccountEvents,
-  type EventId,
-} from '@signet/webhook-core'
+} from '@signet/webhook-core/stores'
 import { useOperator } from './support/operator.js'
 
 const operator = useOperator()

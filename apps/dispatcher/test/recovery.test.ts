@@ -10,7 +10,7 @@ import {
   type PrivateRedis,
   type Receiver,
 } from '@signet/testkit'
-import { migrateWebhooks } from './support/database.js'
+import { migrateWebhooks } from '@signet/webhook-testkit'
 import { deliveriesOf, startAnother, type TestDispatcher } from './support/dispatcher.js'
 import { gate } from './support/gate.js'
 import { type Subscriber } from './support/subscriber.js'

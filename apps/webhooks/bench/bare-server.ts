@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { Db } from '@signet/db'
 import { listen, runService } from '@signet/http'
-import { listEndpoints } from '@signet/webhook-core'
+import { listEndpoints } from '@signet/webhook-core/stores'
 import express from 'express'
 import { findLiveAccessToken } from '../src/bearer/bearer-store.js'
 import { findClient } from '../src/clients/client-store.js'

@@ -1,7 +1,7 @@
 import { Db } from '@signet/db'
 import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
 import { AddressGuard, type Resolver } from '@signet/address-guard'
-import { connectRedis, WebhookQueues } from '@signet/webhook-core'
+import { connectRedis, WebhookQueues } from '@signet/webhook-core/queue'
 import { UrlPolicy } from './endpoints/url-policy.js'
 import { type Registry } from 'prom-client'
 import { AccountService } from './accounts/account-service.js'

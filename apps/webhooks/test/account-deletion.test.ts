@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { buryAccount } from '@signet/webhook-core'
+import { buryAccount } from '@signet/webhook-core/stores'
 import { aPersonalToken } from './support/access-token.js'
 import { aNotice, subscribe } from './support/api-data.js'
 import { useApi } from './support/api.js'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Db } from '@signet/db'
-import { countAccountRows } from '@signet/webhook-core'
+import { countAccountRows } from '@signet/webhook-core/stores'
 import { startStack, waitFor, type Stack } from '@signet/testkit'
 import { aNotice } from './support/api-data.js'
 

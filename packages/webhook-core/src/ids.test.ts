@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { firstEventIdAt, newEventId, parseDeliveryId, parseEndpointId, parseEventId } from './ids.js'
+import { firstEventIdAt, newEventId, parseDeliveryId, parseEndpointId } from './ids.js'
 
 describe('ids', () => {
   it.each(['1', '42', '9223372036854775807'])('takes %s as a row id', (text) => {
@@ -28,10 +28,9 @@ describe('ids', () => {
   it('event ids have the documented form, differ, and sort by time', () => {
     const times = [0, 1, 1_767_225_600_000, 1_767_225_600_001, 4_102_444_800_000].map((ms) => new Date(ms))
     const ids = times.map(newEventId)
-    for (const id of ids) expect(parseEventId(id)).toBe(id)
+    for (const id of ids) expect(id).toMatch(/^evt_[0-9a-f]{32}$/)
     expect([...ids].sort()).toEqual(ids)
     expect(new Set(Array.from({ length: 1000 }, () => newEventId(new Date(0)))).size).toBe(1000)
-    expect(parseEventId('evt_sample_1')).toBeNull()
   })
 
   it('splits events by time with the first id of a moment', () => {

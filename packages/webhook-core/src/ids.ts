@@ -11,7 +11,6 @@ export type EventId = `evt_${string}`
 
 const DECIMAL = /^[1-9][0-9]{0,18}$/
 const MAX_BIGINT = 9223372036854775807n
-const EVENT_ID = /^evt_[0-9a-f]{32}$/
 
 const isBigintText = (text: string) => DECIMAL.test(text) && BigInt(text) <= MAX_BIGINT
 
@@ -22,9 +21,6 @@ export const parseEndpointId = (text: string): EndpointId | null =>
 /** Parses a delivery id; null if the text cannot be one. */
 export const parseDeliveryId = (text: string): DeliveryId | null =>
   isBigintText(text) ? (text as DeliveryId) : null
-
-/** Parses an event id; null if the text cannot be one. */
-export const parseEventId = (text: string): EventId | null => (EVENT_ID.test(text) ? (text as EventId) : null)
 
 /**
  * A new event id. It starts with the time, so that new rows go to the right edge of every index on event ids and the oldest

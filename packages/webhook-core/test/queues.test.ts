@@ -8,18 +8,20 @@ import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { holdsInSomeRun, startRedisCluster, testRedis, waitFor, type RedisCluster } from '@signet/testkit'
 import {
-  connectRedis,
-  deliveryJobId,
-  eventJobId,
   newEventId,
   parseDeliveryId,
   parseEndpointId,
-  queueNames,
-  WebhookQueues,
   type DeliveryId,
   type EndpointId,
-  type RedisSettings,
 } from '../src/index.js'
+import {
+  connectRedis,
+  deliveryJobId,
+  eventJobId,
+  queueNames,
+  WebhookQueues,
+  type RedisSettings,
+} from '../src/queue/index.js'
 import { redisOptions } from '../src/queue/redis-connection.js'
 
 const deliveryId = (text: string) => parseDeliveryId(text) as DeliveryId
@@ -196,7 +198,7 @@ describe('connectRedis', () => {
 
   it('lets a producer that gave up end: nothing of its connection outlives it by long', async () => {
     const program = `
-      import { connectRedis } from '@signet/webhook-core'
+      import { connectRedis } from '@signet/webhook-core/queue'
       const redis = connectRedis({ url: 'redis://127.0.0.1:1' }, 'producer')
       redis.on('error', () => undefined)
       redis.once('reconnecting', () => {

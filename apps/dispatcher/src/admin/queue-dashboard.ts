@@ -1,7 +1,7 @@
 import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { ExpressAdapter } from '@bull-board/express'
-import { type WebhookQueues } from '@signet/webhook-core'
+import { type WebhookQueues } from '@signet/webhook-core/queue'
 import { type RequestHandler } from 'express'
 
 export const DASHBOARD_PATH = '/queues'

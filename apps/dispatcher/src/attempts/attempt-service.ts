@@ -1,19 +1,16 @@
 import { type Queryable } from '@signet/db'
 import {
-  cancelDelivery,
   deliveryHeaders,
   deliveryStatus,
   endpointStatus,
-  holdDelivery,
-  type AttemptPlan,
-  type AttemptResult,
   type CancelReason,
   type DeliveryId,
-  type DeliveryJob,
   type EndpointId,
-  type RecordedAttempt,
   type RetrySchedule,
 } from '@signet/webhook-core'
+import { type DeliveryJob } from '@signet/webhook-core/queue'
+import { type AttemptResult, type RecordedAttempt } from '../deliveries/attempt-store.js'
+import { cancelDelivery, holdDelivery, type AttemptPlan } from '../deliveries/delivery-store.js'
 import { type Observer } from '../observers/observer.js'
 import { type RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 import { type EndpointLimiter } from '../fairness/endpoint-limiter.js'

@@ -1,4 +1,4 @@
-import { DELIVERY_BACKOFF, queueNames, type DeliveryJob } from '@signet/webhook-core'
+import { DELIVERY_BACKOFF, queueNames, type DeliveryJob } from '@signet/webhook-core/queue'
 import { DelayedError, Worker, type Job } from 'bullmq'
 import { type Observer } from '../observers/observer.js'
 import {

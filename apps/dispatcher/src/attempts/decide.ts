@@ -1,4 +1,5 @@
-import { type FailureReason, type Outcome, type RetrySchedule } from '@signet/webhook-core'
+import { type FailureReason, type RetrySchedule } from '@signet/webhook-core'
+import { type Outcome } from '../deliveries/attempt-store.js'
 import { type SendResult } from '../sending/attempt-failure.js'
 
 /** A 2xx in time is success. Anything else, including a redirect, is a failure and is retried while attempts are left. */

@@ -4,10 +4,10 @@ import {
   endpointSecretContext,
   SecretBox,
   SecretUnreadableError,
-  type AttemptPlan,
   type EndpointId,
   type SealedSecret,
 } from '@signet/webhook-core'
+import { type AttemptPlan } from '../deliveries/delivery-store.js'
 import { OpenSecrets } from './open-secrets.js'
 
 const box = SecretBox.parse(`k1:${randomBytes(32).toString('base64')}`)

@@ -1,10 +1,10 @@
 import {
   endpointSecretContext,
   SecretUnreadableError,
-  type AttemptPlan,
   type SealedSecret,
   type SecretBox,
 } from '@signet/webhook-core'
+import { type AttemptPlan } from '../deliveries/delivery-store.js'
 
 type Opened = { sealed: SealedSecret; secret: string }
 

@@ -1,5 +1,6 @@
 import { type Queryable } from '@signet/db'
-import { findAttemptPlans, type AttemptPlan, type DeliveryId } from '@signet/webhook-core'
+import { type DeliveryId } from '@signet/webhook-core'
+import { findAttemptPlans, type AttemptPlan } from '../deliveries/delivery-store.js'
 import { Batcher } from '../batching/batcher.js'
 import { type RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 

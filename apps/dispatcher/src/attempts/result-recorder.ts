@@ -1,5 +1,5 @@
 import { type Queryable } from '@signet/db'
-import { recordAttempts, type AttemptResult, type RecordedAttempt } from '@signet/webhook-core'
+import { recordAttempts, type AttemptResult, type RecordedAttempt } from '../deliveries/attempt-store.js'
 import { Batcher } from '../batching/batcher.js'
 import { type RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 

@@ -1,17 +1,16 @@
 import { type Db } from '@signet/db'
+import { definitionOf } from '@signet/webhook-core'
 import {
-  definitionOf,
   ENRICHMENT_TIMEOUT_MS,
   readRecordings,
   recordingReader,
-  type FrozenEvent,
-  type QueuedEvent,
   type RecordingContent,
   type RecordingPart,
   type RecordingReader,
   type RecordingRef,
   type SummaryFields,
-} from '@signet/webhook-core'
+} from '@signet/webhook-core/stores'
+import { type FrozenEvent, type QueuedEvent } from '../events/event-store.js'
 import { type MarkdownFailure, type MarkdownOutcome } from './markdown-converter.js'
 
 /** A part missing from a payload, or HTML that could not be converted. Never contains text of the recording. */

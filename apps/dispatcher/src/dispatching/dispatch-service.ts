@@ -1,14 +1,7 @@
 import { type Queryable } from '@signet/db'
-import {
-  dispatchEvents,
-  findEvents,
-  PAYLOAD_TARGET_BYTES,
-  type Dispatched,
-  type EncodedEvent,
-  type EventId,
-  type FrozenEvent,
-  type QueuedEvent,
-} from '@signet/webhook-core'
+import { PAYLOAD_TARGET_BYTES, type EventId } from '@signet/webhook-core'
+import { findEvents, type FrozenEvent, type QueuedEvent } from '../events/event-store.js'
+import { dispatchEvents, type Dispatched, type EncodedEvent } from './dispatch-store.js'
 import { type BodyCache } from '../attempts/body-cache.js'
 import { Batcher } from '../batching/batcher.js'
 import { type RetryWhileUnavailable } from '../database/retry-while-unavailable.js'

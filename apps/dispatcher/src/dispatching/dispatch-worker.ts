@@ -1,4 +1,4 @@
-import { DELIVERY_BACKOFF, queueNames, type EventJob } from '@signet/webhook-core'
+import { DELIVERY_BACKOFF, queueNames, type EventJob } from '@signet/webhook-core/queue'
 import { Worker, type Job } from 'bullmq'
 import { type FirstAttempts } from './first-attempts.js'
 import { type Observer } from '../observers/observer.js'

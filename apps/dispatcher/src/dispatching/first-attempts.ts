@@ -1,13 +1,8 @@
 import { type Queryable } from '@signet/db'
-import {
-  concludeFirstAttempts,
-  scheduleDeliveries,
-  type AttemptPlan,
-  type DeliveryId,
-  type EndpointId,
-  type EventId,
-  type WebhookQueues,
-} from '@signet/webhook-core'
+import { type DeliveryId, type EndpointId, type EventId } from '@signet/webhook-core'
+import { type WebhookQueues } from '@signet/webhook-core/queue'
+import { type AttemptPlan } from '../deliveries/delivery-store.js'
+import { concludeFirstAttempts, scheduleDeliveries } from './dispatch-store.js'
 import { Batcher } from '../batching/batcher.js'
 import { type RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 import { type DispatchResult } from './dispatch-service.js'

@@ -1,5 +1,6 @@
 import { isUnavailable, type Db } from '@signet/db'
-import { type FrozenEvent, type QueuedEvent, type RecordingReader } from '@signet/webhook-core'
+import { type RecordingReader } from '@signet/webhook-core/stores'
+import { type FrozenEvent, type QueuedEvent } from '../events/event-store.js'
 import { BodyBuilder, type PayloadProblem } from '../bodies/body-builder.js'
 import { type MarkdownConverter } from '../bodies/markdown-converter.js'
 import { type RetryWhileUnavailable } from '../database/retry-while-unavailable.js'

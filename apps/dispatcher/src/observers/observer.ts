@@ -1,11 +1,7 @@
 import { type Logger } from '@signet/telemetry'
-import {
-  type AttemptPlan,
-  type AttemptResult,
-  type DeliveryId,
-  type EventId,
-  type RecordedAttempt,
-} from '@signet/webhook-core'
+import { type DeliveryId, type EventId } from '@signet/webhook-core'
+import { type AttemptResult, type RecordedAttempt } from '../deliveries/attempt-store.js'
+import { type AttemptPlan } from '../deliveries/delivery-store.js'
 import { type PayloadProblem } from '../bodies/body-builder.js'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 

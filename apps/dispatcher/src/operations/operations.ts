@@ -1,44 +1,41 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Queryable } from '@signet/db'
 import {
-  countAccountRows,
-  countDisabledEndpoints,
-  deliveryJobId,
   deliveryStatus,
-  enableEndpoint,
   endpointSecretContext,
-  eventJobId,
-  findAccountState,
+  type DeliveryId,
+  type EndpointId,
+  type SecretBox,
+} from '@signet/webhook-core'
+import { deliveryJobId, eventJobId, type WebhookQueues } from '@signet/webhook-core/queue'
+import { countAccountRows } from '@signet/webhook-core/stores'
+import {
+  countDisabledEndpoints,
+  readBacklog,
+  readUndispatched,
+  type Backlog,
+  type Undispatched,
+} from '../backlog/backlog-store.js'
+import { listAttempts, type Attempt } from '../deliveries/attempt-store.js'
+import { findAccountState, type AccountState } from './account-store.js'
+import {
+  enableEndpoint,
   findBusiestEndpoints,
   findDeliveryReport,
-  findReplayable,
   findSecretsOfOtherKeys,
-  listAttempts,
   listDisabledEndpoints,
   listOperatorActions,
   recordAction,
-  readBacklog,
   readSwitch,
-  readUndispatched,
   replaceSealedSecret,
-  replayDeliveries,
   setPaused,
-  type AccountState,
-  type Attempt,
-  type Backlog,
   type BusyEndpoint,
-  type DeliveryId,
   type DeliveryReport,
   type DisabledEndpoint,
-  type EndpointId,
   type OperatorAction,
-  type Replayable,
-  type ReplayTarget,
-  type SecretBox,
   type Switch,
-  type Undispatched,
-  type WebhookQueues,
-} from '@signet/webhook-core'
+} from './operator-store.js'
+import { findReplayable, replayDeliveries, type Replayable, type ReplayTarget } from './replay-store.js'
 import { type Author } from './ops-arguments.js'
 import { PauseSwitch } from './pause-switch.js'
 

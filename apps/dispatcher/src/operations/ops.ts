@@ -1,5 +1,7 @@
 import { Db } from '@signet/db'
-import { connectRedis, WebhookQueues, type DeliveryId, type ReplayTarget } from '@signet/webhook-core'
+import { type DeliveryId } from '@signet/webhook-core'
+import { connectRedis, WebhookQueues } from '@signet/webhook-core/queue'
+import { type ReplayTarget } from './replay-store.js'
 import { type DispatcherConfig } from '../config/config.js'
 import { Operations } from './operations.js'
 import { parseOps, USAGE, type Author, type OpsCommand } from './ops-arguments.js'

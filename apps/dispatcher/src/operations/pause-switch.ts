@@ -1,5 +1,6 @@
 import { type Queryable } from '@signet/db'
-import { readSwitch, type Switch, type WebhookQueues } from '@signet/webhook-core'
+import { type WebhookQueues } from '@signet/webhook-core/queue'
+import { readSwitch, type Switch } from './operator-store.js'
 
 /**
  * Applies the operators' pause to the queues. The decision is a row in PostgreSQL. BullMQ keeps its pause flag in Redis and can

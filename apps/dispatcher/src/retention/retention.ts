@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withAdvisoryLock, type Db, type Queryable } from '@signet/db'
-import { deleteOldEndpoints, deleteOldEvents } from '@signet/webhook-core'
+import { deleteOldEndpoints, deleteOldEvents } from './retention-store.js'
 import { type Observer } from '../observers/observer.js'
 
 export type RetentionDeps = {

@@ -4,7 +4,7 @@ import { createLogger } from '@signet/telemetry'
 import { testRedis, waitFor } from '@signet/testkit'
 import { createContext, type Context, type Ports } from '../../src/context.js'
 import { readConfig } from '../../src/config/read-config.js'
-import { webhooksDatabase } from './database.js'
+import { webhooksDatabase } from '@signet/webhook-testkit'
 import { Subscriber } from './subscriber.js'
 
 export type TestDispatcher = Context & {

@@ -1,4 +1,5 @@
-import { type DeliveryJob, type EventId } from '@signet/webhook-core'
+import { type EventId } from '@signet/webhook-core'
+import { type DeliveryJob } from '@signet/webhook-core/queue'
 import { TestClock } from '@signet/testkit'
 import {
   deliveriesOf,

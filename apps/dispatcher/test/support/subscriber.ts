@@ -2,17 +2,15 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { type Db } from '@signet/db'
 import {
   endpointSecretContext,
-  ingestSummary,
-  insertEndpoint,
-  insertPing,
   newEventId,
   newSigningSecret,
   type EndpointId,
   type EventId,
-  type IngestedSummary,
   type SecretBox,
-  type WebhookQueues,
 } from '@signet/webhook-core'
+import { queueSummary, queuePing, type TestSummary } from '@signet/webhook-testkit'
+import { type WebhookQueues } from '@signet/webhook-core/queue'
+import { insertEndpoint } from '@signet/webhook-core/stores'
 
 export type SubscriberDeps = { db: Db; secretBox: SecretBox; queues?: WebhookQueues }
 export type TestEndpoint = { id: EndpointId; secret: string; url: string }
@@ -48,9 +46,9 @@ export class Subscriber {
   }
 
   /** Commits an event and publishes it, as the API does. */
-  async summary(overrides: Partial<IngestedSummary> = {}): Promise<EventId> {
+  async summary(overrides: Partial<TestSummary> = {}): Promise<EventId> {
     const { eventId = newEventId(new Date()) } = overrides
-    await ingestSummary(this.deps.db, {
+    await queueSummary(this.deps.db, {
       accountId: this.accountId,
       audioId: `rec_${eventId.slice(4, 20)}`,
       recording: { title: 'Weekly sync' },
@@ -67,7 +65,7 @@ export class Subscriber {
 
   async ping(endpointId: EndpointId): Promise<EventId> {
     const eventId = newEventId(new Date())
-    await insertPing(this.deps.db, { eventId, accountId: this.accountId, endpointId })
+    await queuePing(this.deps.db, { eventId, accountId: this.accountId, endpointId })
     await this.deps.queues?.addEvents([eventId])
     return eventId
   }

@@ -6,9 +6,8 @@ import {
   countAccountRows,
   deleteAccountEndpoints,
   deleteAccountEvents,
-  findUnpurgedAccounts,
-  markPurged,
-} from '@signet/webhook-core'
+} from '@signet/webhook-core/stores'
+import { findUnpurgedAccounts, markPurged } from './account-removal-store.js'
 import { type WebhookObserver } from '../observers/webhook-observer.js'
 import { deleteCredentials } from './account-store.js'
 

@@ -1,6 +1,7 @@
 import { type Db } from '@signet/db'
 import { type Logger } from '@signet/telemetry'
-import { moveHeldDeliveries, type WebhookQueues } from '@signet/webhook-core'
+import { type WebhookQueues } from '@signet/webhook-core/queue'
+import { moveHeldDeliveries } from '@signet/webhook-core/stores'
 import { type Observer } from '../observers/observer.js'
 import { type IdentityUser } from '../identity/user-jwt.js'
 import {

@@ -1,5 +1,5 @@
 import { route, type Route } from '@signet/http'
-import { type Delivery, type DeliveryPager } from '@signet/webhook-core'
+import { type Delivery, type DeliveryPager } from './delivery-pager.js'
 import { type Caller } from '../bearer/bearer-service.js'
 import { type EndpointService } from '../endpoints/endpoint-service.js'
 import { numberParameter } from '../api/query.js'

@@ -1,5 +1,5 @@
 import { route, type Route } from '@signet/http'
-import { type Endpoint } from '@signet/webhook-core'
+import { type Endpoint } from '@signet/webhook-core/stores'
 import { type Caller } from '../bearer/bearer-service.js'
 import { ref, responses } from '../api/v1-docs.js'
 import { endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'

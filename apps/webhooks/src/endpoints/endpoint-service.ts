@@ -2,18 +2,20 @@ import { type Db } from '@signet/db'
 import { AppError } from '@signet/errors'
 import { type Logger } from '@signet/telemetry'
 import {
-  deleteEndpoint,
   endpointSecretContext,
-  findEndpoint,
-  insertEndpoint,
-  listEndpoints,
   newSigningSecret,
-  patchEndpoint,
-  type Endpoint,
   type EndpointId,
   type EventType,
   type SecretBox,
 } from '@signet/webhook-core'
+import {
+  deleteEndpoint,
+  findEndpoint,
+  insertEndpoint,
+  listEndpoints,
+  patchEndpoint,
+  type Endpoint,
+} from '@signet/webhook-core/stores'
 import { type WebhookObserver } from '../observers/webhook-observer.js'
 import { notFound } from '../errors/api-errors.js'
 import { type UrlPolicy } from './url-policy.js'

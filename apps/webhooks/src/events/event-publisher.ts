@@ -1,4 +1,5 @@
-import { type EventId, type WebhookQueues } from '@signet/webhook-core'
+import { type EventId } from '@signet/webhook-core'
+import { type WebhookQueues } from '@signet/webhook-core/queue'
 
 type Deps = {
   queues: Pick<WebhookQueues, 'addEvents'>

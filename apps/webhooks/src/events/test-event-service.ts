@@ -1,6 +1,7 @@
 import { type Db } from '@signet/db'
 import { type Logger } from '@signet/telemetry'
-import { insertPing, newEventId, type EndpointId, type EventId } from '@signet/webhook-core'
+import { newEventId, type EndpointId, type EventId } from '@signet/webhook-core'
+import { insertPing } from './ping-store.js'
 import { notFound } from '../errors/api-errors.js'
 import { type EventPublisher } from './event-publisher.js'
 import { type WebhookObserver } from '../observers/webhook-observer.js'

@@ -1,7 +1,7 @@
 import { isUnavailable } from '@signet/db'
 import { AppError } from '@signet/errors'
 import { JwksUnavailableError } from '@signet/jwt'
-import { isOfDeletedAccount } from '@signet/webhook-core'
+import { isOfDeletedAccount } from '@signet/webhook-core/stores'
 
 const RETRY_AFTER_SECONDS = 5
 

@@ -1,5 +1,6 @@
 import { compileSchema, type BodyProblem } from '@signet/http'
-import { encodeParts, storable, type EncodedParts } from '@signet/webhook-core/recording-text'
+import { storable } from '../text/storable.js'
+import { encodeParts, type EncodedParts } from './encoded-parts.js'
 import { canonicalHash } from './canonical-hash.js'
 import { recordingSchema, summaryReadySchema } from './ingest-schemas.js'
 import { recordingParts, type RecordingBody, type SummaryReadyBody } from './recording-parts.js'

@@ -1,4 +1,4 @@
-import { type EncodedParts } from '@signet/webhook-core'
+import { type EncodedParts } from './encoded-parts.js'
 import { Piscina } from 'piscina'
 import { v1ErrorRenderer } from '../http/v1-error-renderer.js'
 import { SMALL_BODY_BYTES } from './body-admission.js'

@@ -1,5 +1,5 @@
 import { route, type Route } from '@signet/http'
-import { storable } from '@signet/webhook-core'
+import { storable } from '../text/storable.js'
 import { type Request } from 'express'
 import { accountIdOf } from '../api/account-id.js'
 import { notFound } from '../errors/api-errors.js'

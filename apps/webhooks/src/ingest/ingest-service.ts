@@ -1,16 +1,11 @@
 import { type Db, type Tx } from '@signet/db'
 import { AppError } from '@signet/errors'
 import { type Logger } from '@signet/telemetry'
-import {
-  ingestSummary,
-  lockRecording,
-  newEventId,
-  purgeRecording,
-  putRecording,
-  type EncodedParts,
-  type EventId,
-  type RecordingRef,
-} from '@signet/webhook-core'
+import { newEventId, type EventId } from '@signet/webhook-core'
+import { purgeRecording, type RecordingRef } from '@signet/webhook-core/stores'
+import { type EncodedParts } from './encoded-parts.js'
+import { ingestSummary } from './ingest-store.js'
+import { lockRecording, putRecording } from './recording-store.js'
 import { type EventPublisher } from '../events/event-publisher.js'
 import { type WebhookObserver } from '../observers/webhook-observer.js'
 import { type SummaryReady } from './summary-ready.js'

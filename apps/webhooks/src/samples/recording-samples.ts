@@ -1,12 +1,7 @@
 import { type Db, type Queryable } from '@signet/db'
-import {
-  ENRICHMENT_TIMEOUT_MS,
-  findRecentlySummarised,
-  readRecordings,
-  recordingReader,
-  SAMPLES_TARGET_BYTES,
-  type EventDefinition,
-} from '@signet/webhook-core'
+import { SAMPLES_TARGET_BYTES, type EventDefinition } from '@signet/webhook-core'
+import { ENRICHMENT_TIMEOUT_MS, readRecordings, recordingReader } from '@signet/webhook-core/stores'
+import { findRecentlySummarised } from './sample-store.js'
 
 /**
  * Samples as JSON text, built from an account's newest recordings with summaries, for accounts without stored events

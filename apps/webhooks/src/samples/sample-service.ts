@@ -1,5 +1,6 @@
 import { type Db } from '@signet/db'
-import { definitionOf, findRecentBodies, sampleEvent, type EventType } from '@signet/webhook-core'
+import { definitionOf, sampleEvent, type EventType } from '@signet/webhook-core'
+import { findRecentBodies } from './sample-store.js'
 import { recordingSamples } from './recording-samples.js'
 
 type Deps = { db: Db; now: () => Date }

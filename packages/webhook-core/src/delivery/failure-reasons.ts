@@ -20,3 +20,6 @@ export type FailureReason = AttemptFailure | CancelReason | `http_${number}`
 /** Failures on our side say nothing about the receiver and do not count toward disabling it. */
 export const countsAgainstEndpoint = (reason: FailureReason): boolean =>
   reason !== 'internal_error' && reason !== 'interrupted'
+
+/** Consecutive failed attempts that disable an endpoint. */
+export const FAILURES_TO_DISABLE = 20

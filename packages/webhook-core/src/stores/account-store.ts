@@ -1,34 +1,6 @@
 import { isCheckViolation, type Queryable, type Tx } from '@signet/db'
 import { type DeliveryId, type EndpointId } from '../ids.js'
 
-/** What the identity server told about an account. */
-export type AccountState = {
-  bannedUntil: Date | null
-  signedOutAt: Date | null
-  deletedAt: Date | null
-  purgedAt: Date | null
-}
-
-export async function findAccountState(db: Queryable, accountId: string): Promise<AccountState | null> {
-  const { rows } = await db.query<{
-    banned_until: Date | null
-    signed_out_at: Date | null
-    deleted_at: Date | null
-    purged_at: Date | null
-  }>('select banned_until, signed_out_at, deleted_at, purged_at from account_states where account_id = $1', [
-    accountId,
-  ])
-  const [row] = rows
-  return row
-    ? {
-        bannedUntil: row.banned_until,
-        signedOutAt: row.signed_out_at,
-        deletedAt: row.deleted_at,
-        purgedAt: row.purged_at,
-      }
-    : null
-}
-
 /** True for the error of a statement that was to write a row of a deleted account. */
 export const isOfDeletedAccount = (error: unknown): boolean =>
   isCheckViolation(error, 'account_is_not_deleted')
@@ -49,44 +21,6 @@ export async function buryAccount(tx: Tx, accountId: string, deletedAt: Date): P
   )
 }
 
-/** Deleted accounts of which rows may be left, longest deleted first. */
-export async function findUnpurgedAccounts(db: Queryable, limit: number): Promise<string[]> {
-  const { rows } = await db.query<{ account_id: string }>(
-    `select account_id from account_states
-     where deleted_at is not null and purged_at is null order by deleted_at limit $1`,
-    [limit],
-  )
-  return rows.map(({ account_id }) => account_id)
-}
-
-export async function markPurged(db: Queryable, accountId: string): Promise<void> {
-  await db.query(
-    'update account_states set purged_at = now() where account_id = $1 and deleted_at is not null and purged_at is null',
-    [accountId],
-  )
-}
-
-/**
- * Puts a pending delivery off until the ban of its account ends. False when the account is not banned at `now` any more:
- * the lock keeps the end of a ban from passing a delivery that is just being put off.
- */
-export async function holdDelivery(
-  db: Queryable,
-  { id, accountId, now }: { id: DeliveryId; accountId: string; now: Date },
-): Promise<boolean> {
-  const { rows } = await db.query(
-    `with ban as materialized (
-       select banned_until from account_states where account_id = $2 and banned_until > $3 for share
-     ), held as (
-       update webhook_deliveries set next_attempt_at = (select banned_until from ban)
-       where id = $1 and status = 0 and exists (select from ban)
-     )
-     select from ban`,
-    [id, accountId, now],
-  )
-  return rows.length > 0
-}
-
 /**
  * Moves what was held until `from` to another time: the ban was lifted, or got another end. In the transaction that changes
  * the ban, after it. Answers what was moved.
@@ -96,7 +30,7 @@ export async function moveHeldDeliveries(
   { accountId, from, to }: { accountId: string; from: string; to: string },
 ): Promise<{ id: DeliveryId; endpointId: EndpointId }[]> {
   const { rows } = await tx.query<{ id: DeliveryId; endpoint_id: EndpointId }>(
-    // Endpoints before deliveries, each by ascending id, as everywhere.
+    // Endpoints before deliveries, each by ascending id (packages/webhook-core/README.md#lock-order).
     `with endpoint as materialized (
        select id from webhook_endpoints where account_id = $1 and deleted_at is null order by id for no key update
      ), delivery as materialized (

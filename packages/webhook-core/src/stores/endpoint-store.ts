@@ -1,9 +1,7 @@
 import { type Queryable, type Tx } from '@signet/db'
+import { endpointStatus, type EndpointStatus } from '../delivery/states.js'
 import { type EndpointId } from '../ids.js'
 import { type SealedSecret } from '../signature/secret-box.js'
-
-export const endpointStatus = { active: 1, disabled: 2 } as const
-export type EndpointStatus = (typeof endpointStatus)[keyof typeof endpointStatus]
 
 /** A webhook without its signing secret, which is only read together with a delivery to attempt. */
 export type Endpoint = {
@@ -164,12 +162,4 @@ export async function deleteEndpoint(
   )
   const [row] = rows
   return row?.found ? { cancelledDeliveries: row.cancelled } : null
-}
-
-/** The number of disabled endpoints, for the gauge. */
-export async function countDisabledEndpoints(db: Queryable): Promise<number> {
-  const { rows } = await db.query<{ count: number }>(
-    `select count(*)::integer as count from webhook_endpoints where status = 2 and deleted_at is null`,
-  )
-  return rows[0]?.count ?? 0
 }

@@ -1,5 +1,4 @@
 import { type Queryable } from '@signet/db'
-import { firstEventIdAt } from '../ids.js'
 import { type RecordingRef } from './recording-store.js'
 
 /**
@@ -17,14 +16,14 @@ export async function purgeRecording(
      summary as (delete from summaries where account_id = $1 and audio_id = $2),
      event as (
        update webhook_events set state = 'purged', body = null
-       -- Lock order: by ascending id, like dispatch.
+       -- By ascending id (packages/webhook-core/README.md#lock-order).
        where id = any (array(
          select id from webhook_events where account_id = $1 and audio_id = $2 and state <> 'purged'
          order by id for update
        ))
        returning id
      ),
-     -- Lock order: endpoints before deliveries, like a batch of results.
+     -- Endpoints before deliveries, for the same reason.
      endpoint as materialized (
        select id from webhook_endpoints where account_id = $1 and deleted_at is null order by id for no key update
      ),
@@ -79,7 +78,7 @@ export async function closeAccount(db: Queryable, accountId: string): Promise<vo
  */
 export async function deleteAccountEvents(db: Queryable, accountId: string, limit: number): Promise<number> {
   const { rowCount } = await db.query(
-    // Results of attempts in flight may still arrive. Lock order: endpoints before deliveries.
+    // Results of attempts in flight may still arrive. Endpoints come first (packages/webhook-core/README.md#lock-order).
     `with endpoint as materialized (
        select id from webhook_endpoints where account_id = $1 and deleted_at is not null
        order by id for no key update
@@ -97,46 +96,4 @@ export async function deleteAccountEndpoints(db: Queryable, accountId: string): 
   await db.query(`delete from webhook_endpoints where account_id = $1 and deleted_at is not null`, [
     accountId,
   ])
-}
-
-/**
- * Retention: deletes up to `limit` of the oldest events made before `before`, with their deliveries and attempts, and says
- * how many. Ids carry their time, so the oldest are the first of the primary key. An event that was accepted stays until it
- * is dispatched and nothing of it is pending any more, and then as long as one of its deliveries is young, so that how it
- * ended can be seen. Rows in use are left for the next run: a batch and the result of an attempt never wait for each other.
- */
-export async function deleteOldEvents(db: Queryable, before: Date, limit: number): Promise<number> {
-  const { rowCount } = await db.query(
-    // Neither "in" nor "not exists": those may become joins that read all events and deliveries there are.
-    `delete from webhook_events where id = any (array(
-       select e.id from webhook_events e
-       where e.id < $1 and e.state <> 'queued'
-         and (
-           select d.id from webhook_deliveries d
-           where d.event_id = e.id and (d.status = 0 or d.created_at >= $2) limit 1
-         ) is null
-       order by e.id limit $3 for update of e skip locked
-     ))`,
-    [firstEventIdAt(before), before, limit],
-  )
-  return rowCount ?? 0
-}
-
-/** Retention: deletes up to `limit` endpoints that were deleted before `before` and have no deliveries left. */
-export async function deleteOldEndpoints(db: Queryable, before: Date, limit: number): Promise<number> {
-  const { rowCount } = await db.query(
-    `delete from webhook_endpoints where id in (
-       select e.id from webhook_endpoints e
-       where e.deleted_at < $1
-         -- Not "not exists": that may become a join, which reads all deliveries there are. The order is that of their index.
-         and (
-           select d.id from webhook_deliveries d where d.endpoint_id = e.id
-           order by d.created_at desc, d.id desc limit 1
-         ) is null
-         and not exists (select from webhook_events v where v.target_endpoint_id = e.id)
-       order by e.deleted_at limit $2 for update skip locked
-     )`,
-    [before, limit],
-  )
-  return rowCount ?? 0
 }

@@ -1,0 +1,244 @@
+import { type Queryable } from '@signet/db'
+import {
+  countsAgainstEndpoint,
+  FAILURES_TO_DISABLE,
+  type DeliveryId,
+  type DeliveryStatus,
+  type EndpointId,
+  type FailureReason,
+} from '@signet/webhook-core'
+
+/** What an attempt means for its delivery. `error` is the new `last_error`. */
+export type Outcome =
+  | { kind: 'delivered' }
+  | { kind: 'retry'; error: FailureReason; delayMs: number }
+  | { kind: 'over'; error: FailureReason }
+
+export type AttemptResult = {
+  deliveryId: DeliveryId
+  endpointId: EndpointId
+  /** 1 for the first attempt: `AttemptPlan.attempts` plus one. */
+  number: number
+  outcome: Outcome
+  /** Version of the URL that was tried. A failure of an older version does not count against the endpoint. */
+  urlVersion: number
+  startedAt: Date
+  finishedAt: Date
+  /** Undefined if there was no response. */
+  httpStatus?: number
+}
+
+export type RecordedAttempt = {
+  deliveryId: DeliveryId
+  status: DeliveryStatus
+  /** When to retry; null when the delivery has ended. */
+  nextAttemptAt: Date | null
+  lastError: string
+  attempts: number
+  /** True when this batch disabled the endpoint. */
+  disabledEndpoint: boolean
+}
+
+// Locks the endpoints, then the deliveries, each by ascending id (packages/webhook-core/README.md#lock-order). Evaluates the
+// results one after the other in the given order, as if each had arrived alone, and writes. It is one statement because a
+// process that froze between two would keep a busy endpoint locked.
+//
+// cancelled starts with a condition that depends on no row: a batch that disables no endpoint, which is nearly every batch,
+// never looks at pending deliveries.
+//
+// strike: this failure counts toward disabling the endpoint. A success starts a new streak. reported: after a lost job lock
+// two workers may report the same attempt; only the first changes the schedule and the count.
+//
+// Named, so that each connection parses and plans it only once.
+const RECORD = {
+  name: 'record-attempts',
+  text: `
+  with result as materialized (
+    select * from unnest(
+      $1::bigint[], $2::bigint[], $3::integer[], $4::boolean[], $5::boolean[], $6::text[], $7::timestamptz[],
+      $8::integer[], $9::timestamptz[], $10::timestamptz[], $11::integer[], $12::smallint[]
+    ) with ordinality as r (
+      delivery_id, endpoint_id, number, delivered, counts, error, retry_at,
+      url_version, started_at, finished_at, duration_ms, http_status, ord
+    )
+  ),
+  endpoint as materialized (
+    select id, status, consecutive_failures, url_version, deleted_at from webhook_endpoints
+    where id = any ($2::bigint[])
+    order by id for no key update
+  ),
+  delivery as materialized (
+    select id, status, attempts, last_error, next_attempt_at from webhook_deliveries
+    where id = any ($1::bigint[]) and (select count(*) from endpoint) > 0
+    order by id for no key update
+  ),
+  evaluated as (
+    select r.*, d.status as status_before, d.attempts as attempts_before, d.last_error as error_before,
+      d.next_attempt_at as due_before,
+      d.attempts >= r.number as reported,
+      e.status = 2 as disabled_before, e.deleted_at is not null as deleted, e.consecutive_failures,
+      not r.delivered and r.counts and r.url_version = e.url_version and d.attempts < r.number as strike,
+      count(*) filter (where r.delivered) over (partition by r.endpoint_id order by r.ord) as streak
+    from result r join delivery d on d.id = r.delivery_id join endpoint e on e.id = r.endpoint_id
+  ),
+  counted as (
+    select *,
+      case when streak = 0 then consecutive_failures else 0 end
+        + count(*) filter (where strike) over (partition by endpoint_id, streak order by ord) as failures
+    from evaluated
+  ),
+  verdict as materialized (
+    select *,
+      disabled_before or deleted
+        or bool_or(strike and failures >= ${FAILURES_TO_DISABLE}) over (partition by endpoint_id order by ord) as dead
+    from counted
+  ),
+  tally as materialized (
+    select distinct on (endpoint_id) endpoint_id, failures::integer as failures,
+      dead and not disabled_before and not deleted as disables
+    from verdict order by endpoint_id, ord desc
+  ),
+  next as materialized (
+    select v.delivery_id, v.endpoint_id, v.finished_at, v.retry_at, v.due_before, t.disables,
+      greatest(v.attempts_before, v.number) as attempts,
+      case
+        when v.delivered then 1
+        when v.status_before <> 0 or v.reported then v.status_before
+        when v.retry_at is null or v.dead or t.disables then 2
+        else 0
+      end as status,
+      case
+        when v.delivered or v.status_before = 1 or v.reported then v.error_before
+        when v.status_before = 2 and v.error_before <> 'endpoint_disabled' then v.error_before
+        when v.status_before = 0 and t.disables and not v.dead and v.retry_at is not null then 'endpoint_disabled'
+        else v.error
+      end as last_error,
+      case when v.delivered then v.status_before <> 1 else v.status_before <> 1 and not v.reported end as changes
+    from verdict v join tally t using (endpoint_id)
+  ),
+  endpoint_counters as (
+    update webhook_endpoints e set
+      consecutive_failures = t.failures,
+      status = case when t.disables then 2 else e.status end,
+      disabled_at = case when t.disables then clock_timestamp() else e.disabled_at end,
+      updated_at = greatest(clock_timestamp(), e.updated_at)
+    from tally t where e.id = t.endpoint_id and e.id = any ($2::bigint[])
+  ),
+  delivery_states as (
+    update webhook_deliveries d set
+      status = n.status, attempts = n.attempts, last_error = n.last_error,
+      next_attempt_at = case when n.status = 0 then n.retry_at end,
+      delivered_at = case when n.status = 1 then n.finished_at end
+    from next n where d.id = n.delivery_id and n.changes and d.id = any ($1::bigint[])
+  ),
+  cancelled as (
+    update webhook_deliveries set status = 2, last_error = 'endpoint_disabled', next_attempt_at = null
+    where (select bool_or(disables) from tally)
+      and status = 0 and id <> all ($1::bigint[])
+      and id = any (array(
+        select id from webhook_pending_deliveries
+        where endpoint_id = any (array(select endpoint_id from tally where disables))
+      ))
+  ),
+  attempt_log as (
+    insert into webhook_attempts (delivery_id, number, started_at, duration_ms, http_status, error, url_version)
+    select delivery_id, number, started_at, duration_ms, http_status, coalesce(error, ''), url_version
+    from verdict
+    on conflict (delivery_id, number) do nothing
+  )
+  select n.delivery_id, n.status, n.last_error, n.attempts, n.disables,
+    case when n.status = 0 then case when n.changes then n.retry_at else n.due_before end end as next_attempt_at
+  from next n`,
+}
+
+const MAX_INTEGER = 2 ** 31 - 1
+
+/**
+ * Computed here because subtracting timestamps in the statement costs more than writing the row. An interrupted attempt
+ * counts from its due time, which may be weeks ago.
+ */
+const durationMs = ({ startedAt, finishedAt }: AttemptResult): number =>
+  Math.min(MAX_INTEGER, Math.max(0, finishedAt.getTime() - startedAt.getTime()))
+
+type RecordedRow = {
+  delivery_id: DeliveryId
+  status: DeliveryStatus
+  last_error: string
+  attempts: number
+  disables: boolean
+  next_attempt_at: Date | null
+}
+
+/**
+ * Commits the results of many attempts in one statement: deliveries, the failure counts of their endpoints, disabling an
+ * endpoint at its 20th consecutive failure and cancelling its other deliveries, and the attempt log. Returns results in no
+ * particular order, and none for a delivery that is gone. Takes at most one result per delivery.
+ */
+export async function recordAttempts(
+  db: Queryable,
+  results: readonly AttemptResult[],
+): Promise<RecordedAttempt[]> {
+  if (new Set(results.map(({ deliveryId }) => deliveryId)).size !== results.length) {
+    throw new RangeError('one result per delivery')
+  }
+  if (results.length === 0) return []
+  const { rows } = await db.query<RecordedRow>(RECORD, [
+    results.map(({ deliveryId }) => deliveryId),
+    results.map(({ endpointId }) => endpointId),
+    results.map(({ number }) => number),
+    results.map(({ outcome }) => outcome.kind === 'delivered'),
+    results.map(({ outcome }) => outcome.kind !== 'delivered' && countsAgainstEndpoint(outcome.error)),
+    results.map(({ outcome }) => (outcome.kind === 'delivered' ? null : outcome.error)),
+    results.map(({ outcome, finishedAt }) =>
+      outcome.kind === 'retry' ? new Date(finishedAt.getTime() + outcome.delayMs) : null,
+    ),
+    results.map(({ urlVersion }) => urlVersion),
+    results.map(({ startedAt }) => startedAt),
+    results.map(({ finishedAt }) => finishedAt),
+    results.map(durationMs),
+    results.map(({ httpStatus }) => httpStatus ?? null),
+  ])
+  return rows.map((row) => ({
+    deliveryId: row.delivery_id,
+    status: row.status,
+    nextAttemptAt: row.next_attempt_at,
+    lastError: row.last_error,
+    attempts: row.attempts,
+    disabledEndpoint: row.disables,
+  }))
+}
+
+export type Attempt = {
+  number: number
+  startedAt: Date
+  durationMs: number
+  httpStatus: number | null
+  error: FailureReason | ''
+  urlVersion: number
+}
+
+type AttemptRow = {
+  number: number
+  started_at: Date
+  duration_ms: number
+  http_status: number | null
+  error: FailureReason | ''
+  url_version: number
+}
+
+/** The attempts of one delivery, oldest first. */
+export async function listAttempts(db: Queryable, deliveryId: DeliveryId): Promise<Attempt[]> {
+  const { rows } = await db.query<AttemptRow>(
+    `select number, started_at, duration_ms, http_status, error, url_version
+     from webhook_attempts where delivery_id = $1 order by number`,
+    [deliveryId],
+  )
+  return rows.map((row) => ({
+    number: row.number,
+    startedAt: row.started_at,
+    durationMs: row.duration_ms,
+    httpStatus: row.http_status,
+    error: row.error,
+    urlVersion: row.url_version,
+  }))
+}

@@ -1,0 +1,156 @@
+import { type Queryable } from '@signet/db'
+import {
+  type CancelReason,
+  type DeliveryId,
+  type DeliveryStatus,
+  type EndpointId,
+  type EndpointStatus,
+  type EventId,
+  type EventState,
+  type EventType,
+  type SealedSecret,
+} from '@signet/webhook-core'
+
+/** Everything that one attempt needs except the body, which the caller reads once per event and caches. */
+export type AttemptPlan = {
+  id: DeliveryId
+  eventId: EventId
+  eventType: EventType
+  status: DeliveryStatus
+  /** Attempts so far. The next one has this number plus one. */
+  attempts: number
+  /** When it is due; null when it has ended, and while the event's job makes its first attempt. */
+  nextAttemptAt: Date | null
+  createdAt: Date
+  eventState: EventState
+  endpoint: {
+    id: EndpointId
+    accountId: string
+    url: string
+    urlVersion: number
+    status: EndpointStatus
+    /** Also when its account is. */
+    deleted: boolean
+    /** While the account is banned, when the ban ends; a time that is over means nothing. */
+    heldUntil: Date | null
+    /** Null for a deleted endpoint. */
+    secret: SealedSecret | null
+  }
+}
+
+export type PlanRow = {
+  id: DeliveryId
+  event_id: EventId
+  event_type: EventType
+  status: DeliveryStatus
+  attempts: number
+  next_attempt_at: Date | null
+  created_at: Date
+  event_state: EventState
+  endpoint_id: EndpointId
+  account_id: string
+  url: string
+  url_version: number
+  endpoint_status: EndpointStatus
+  deleted: boolean
+  held_until: Date | null
+  secret_ciphertext: Buffer | null
+  secret_key_id: string | null
+}
+
+/** The state of the account of endpoint `e` as `a`: one lookup by key, whatever the planner thinks of the tables' sizes. */
+export const ACCOUNT_STATE = `left join lateral (
+    select s.banned_until, s.deleted_at from account_states s where s.account_id = e.account_id offset 0
+  ) a on true`
+
+const PLANS = `
+  select d.id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, d.created_at, v.state as event_state,
+    e.id as endpoint_id, e.account_id, e.url, e.url_version, e.status as endpoint_status,
+    e.deleted_at is not null or a.deleted_at is not null as deleted, a.banned_until as held_until,
+    e.secret_ciphertext, e.secret_key_id
+  from webhook_deliveries d
+  join webhook_endpoints e on e.id = d.endpoint_id
+  join webhook_events v on v.id = d.event_id
+  ${ACCOUNT_STATE}
+  where d.id = any ($1)`
+
+/** The plans of these deliveries, in no particular order. Ids without a row are skipped. */
+export async function findAttemptPlans(db: Queryable, ids: readonly DeliveryId[]): Promise<AttemptPlan[]> {
+  const { rows } = await db.query<PlanRow>({ name: 'find-attempt-plans', text: PLANS }, [ids])
+  return rows.map(toPlan)
+}
+
+export const toPlan = (row: PlanRow): AttemptPlan => ({
+  id: row.id,
+  eventId: row.event_id,
+  eventType: row.event_type,
+  status: row.status,
+  attempts: row.attempts,
+  nextAttemptAt: row.next_attempt_at,
+  createdAt: row.created_at,
+  eventState: row.event_state,
+  endpoint: {
+    id: row.endpoint_id,
+    accountId: row.account_id,
+    url: row.url,
+    urlVersion: row.url_version,
+    status: row.endpoint_status,
+    deleted: row.deleted,
+    heldUntil: row.held_until,
+    secret:
+      row.secret_ciphertext && row.secret_key_id
+        ? { ciphertext: row.secret_ciphertext, keyId: row.secret_key_id }
+        : null,
+  },
+})
+
+/** Ends a pending delivery without an attempt; false if it was no longer pending. */
+export async function cancelDelivery(db: Queryable, id: DeliveryId, reason: CancelReason): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update webhook_deliveries set status = 2, last_error = $2, next_attempt_at = null
+     where id = $1 and status = 0`,
+    [id, reason],
+  )
+  return rowCount === 1
+}
+
+/**
+ * Puts a pending delivery off until the ban of its account ends. False when the account is not banned at `now` any more:
+ * the lock keeps the end of a ban from passing a delivery that is just being put off.
+ */
+export async function holdDelivery(
+  db: Queryable,
+  { id, accountId, now }: { id: DeliveryId; accountId: string; now: Date },
+): Promise<boolean> {
+  const { rows } = await db.query(
+    `with ban as materialized (
+       select banned_until from account_states where account_id = $2 and banned_until > $3 for share
+     ), held as (
+       update webhook_deliveries set next_attempt_at = (select banned_until from ban)
+       where id = $1 and status = 0 and exists (select from ban)
+     )
+     select from ban`,
+    [id, accountId, now],
+  )
+  return rows.length > 0
+}
+
+/** `dueAt` is PostgreSQL's text, because a Date would lose the microseconds that paging needs. */
+export type OverdueDelivery = { id: DeliveryId; endpointId: EndpointId; dueAt: string }
+
+/**
+ * For the sweeper: pending deliveries that were due before `before`, longest overdue first, starting after `after`. Many may
+ * only be waiting for their turn, so the sweeper has to page through all of them.
+ */
+export async function findOverdueDeliveries(
+  db: Queryable,
+  { before, after, limit }: { before: Date; after?: OverdueDelivery; limit: number },
+): Promise<OverdueDelivery[]> {
+  const { rows } = await db.query<{ id: DeliveryId; endpoint_id: EndpointId; due_at: string }>(
+    `select id, endpoint_id, next_attempt_at::text as due_at from webhook_deliveries
+     where next_attempt_at < $1 and (next_attempt_at, id) > ($2, $3)
+     order by next_attempt_at, id limit $4`,
+    [before, after?.dueAt ?? '-infinity', after?.id ?? '0', limit],
+  )
+  return rows.map(({ id, endpoint_id, due_at }) => ({ id, endpointId: endpoint_id, dueAt: due_at }))
+}

@@ -1,0 +1,146 @@
+import { describe, expect, it } from '@jest/globals'
+import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
+import {
+  queueSummary,
+  behindLock,
+  anAccount,
+  anEndpoint,
+  aSummary,
+  deliveryState,
+  NOW,
+} from '@signet/webhook-testkit'
+import { newEventId } from '@signet/webhook-core'
+import { deleteEndpoint } from '@signet/webhook-core/stores'
+import { findAttemptPlans } from '../../src/deliveries/delivery-store.js'
+import { dispatchEvents } from '../../src/dispatching/dispatch-store.js'
+import { findBodies, findEvents } from '../../src/events/event-store.js'
+import { deliveriesIn } from '../support/deliveries.js'
+
+const database = useWebhooksDatabase()
+
+describe('dispatchEvents', () => {
+  it('makes a delivery for every active endpoint of the account that wants the type', async () => {
+    const { db } = database
+    const accountId = anAccount()
+    const wants = await anEndpoint(db, { accountId })
+    const alsoWants = await anEndpoint(db, { accountId, events: ['webhook.ping', 'summary.completed'] })
+    await anEndpoint(db, { accountId, events: [] })
+    await anEndpoint(db)
+    const disabled = await anEndpoint(db, { accountId })
+    await db.query(`update webhook_endpoints set status = 2, disabled_at = now() where id = $1`, [
+      disabled.id,
+    ])
+    const deleted = await anEndpoint(db, { accountId })
+    await deleteEndpoint(db, accountId, deleted.id)
+
+    const summary = aSummary({ accountId })
+    await queueSummary(db, summary)
+    const made = await dispatchEvents(db, [{ id: summary.eventId, body: '{"a":"é"}' }], NOW)
+    expect(
+      deliveriesIn(made)
+        .map(({ endpointId }) => endpointId)
+        .sort(),
+    ).toEqual([wants.id, alsoWants.id].sort())
+    expect(await findBodies(db, [summary.eventId])).toEqual([{ id: summary.eventId, body: '{"a":"é"}' }])
+    for (const { id } of made.created) {
+      expect(await deliveryState(db, id)).toEqual({
+        status: 0,
+        attempts: 0,
+        last_error: '',
+        next_attempt_at: null,
+        delivered_at: null,
+      })
+    }
+  })
+
+  it('answers with all that a first attempt needs', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const summary = aSummary({ accountId: endpoint.accountId })
+    await queueSummary(db, summary)
+    const { created } = await dispatchEvents(db, [{ id: summary.eventId, body: '{}' }], NOW)
+    expect(created).toEqual(
+      await findAttemptPlans(
+        db,
+        created.map(({ id }) => id),
+      ),
+    )
+    expect(created).toMatchObject([{ endpoint: { id: endpoint.id, url: endpoint.url, status: 1 } }])
+  })
+
+  it('changes nothing the second time, and names what is left of the deliveries', async () => {
+    const { db } = database
+    const { accountId } = await anEndpoint(db)
+    const summary = aSummary({ accountId })
+    await queueSummary(db, summary)
+    const first = await dispatchEvents(db, [{ id: summary.eventId, body: 'first' }], NOW)
+    await anEndpoint(db, { accountId })
+    const again = await dispatchEvents(db, [{ id: summary.eventId, body: 'second' }], NOW)
+    expect(again).toEqual({
+      created: [],
+      unfinished: deliveriesIn(first).map((left) => ({ ...left, dueAt: null })),
+    })
+    expect(await findBodies(db, [summary.eventId])).toEqual([{ id: summary.eventId, body: 'first' }])
+  })
+
+  it('freezes each body once and makes one delivery per endpoint when many processes dispatch at once', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const summaries = Array.from({ length: 10 }, () => aSummary({ accountId: endpoint.accountId }))
+    for (const summary of summaries) await queueSummary(db, summary)
+    const ids = summaries.map(({ eventId }) => eventId)
+    const dispatch = async (process: number) => {
+      const bodies = ids.map((id) => ({ id, body: `by ${process}` }))
+      // In opposite orders, so that locks taken in the order given would deadlock.
+      await dispatchEvents(db, process % 2 ? bodies : bodies.reverse(), NOW)
+      return (await findBodies(db, ids)).map(({ id, body }) => `${id} ${body}`).sort()
+    }
+    const seen = await behindLock(
+      db,
+      (tx) => tx.query(`select id from webhook_events where id = any ($1) for update`, [ids]),
+      8,
+      () => Promise.all(Array.from({ length: 8 }, (_, process) => dispatch(process))),
+    )
+    // Whoever looked, and whenever: the bodies were the same.
+    for (const bodies of seen) expect(bodies).toEqual(seen[0])
+    const { rows } = await db.query(`select id from webhook_deliveries where endpoint_id = $1`, [endpoint.id])
+    expect(rows).toHaveLength(10)
+  })
+
+  it('makes no second delivery for an event that an operator queued again', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const summary = aSummary({ accountId: endpoint.accountId })
+    await queueSummary(db, summary)
+    const first = await dispatchEvents(db, [{ id: summary.eventId, body: 'a' }], NOW)
+    await db.query(`update webhook_events set state = 'queued', body = null where id = $1`, [summary.eventId])
+    const again = await dispatchEvents(db, [{ id: summary.eventId, body: 'b' }], NOW)
+    expect(again.created).toEqual([])
+    expect(await findBodies(db, [summary.eventId])).toEqual([{ id: summary.eventId, body: 'b' }])
+    expect(deliveriesIn(first)).toHaveLength(1)
+    const { rows } = await db.query(`select id from webhook_deliveries where event_id = $1`, [
+      summary.eventId,
+    ])
+    expect(rows).toHaveLength(1)
+  })
+
+  it('gives an event without a subscription a body and no delivery', async () => {
+    const { db } = database
+    const summary = aSummary({ accountId: anAccount() })
+    await queueSummary(db, summary)
+    expect(await dispatchEvents(db, [{ id: summary.eventId, body: '{}' }], NOW)).toEqual({
+      created: [],
+      unfinished: [],
+    })
+    expect(await findEvents(db, [summary.eventId])).toMatchObject([{ state: 'dispatched' }])
+    expect(await findBodies(db, [summary.eventId])).toEqual([{ id: summary.eventId, body: '{}' }])
+  })
+
+  it('ignores ids it does not know', async () => {
+    expect(await dispatchEvents(database.db, [{ id: newEventId(NOW), body: '{}' }], NOW)).toEqual({
+      created: [],
+      unfinished: [],
+    })
+    expect(await dispatchEvents(database.db, [], NOW)).toEqual({ created: [], unfinished: [] })
+  })
+})

@@ -1,0 +1,145 @@
+import { beforeAll, describe, expect, it } from '@jest/globals'
+import { plansOf } from '@signet/testkit'
+import { itReadsByIndexes, useWebhooksDatabase } from '@signet/webhook-testkit/jest'
+import { fillTables, isLarge, NOW } from '@signet/webhook-testkit'
+import { type DeliveryId, type EndpointId, type EventId } from '@signet/webhook-core'
+import { countDisabledEndpoints, readBacklog, readUndispatched } from '../../src/backlog/backlog-store.js'
+import { listAttempts, recordAttempts } from '../../src/deliveries/attempt-store.js'
+import { findAttemptPlans, findOverdueDeliveries } from '../../src/deliveries/delivery-store.js'
+import {
+  concludeFirstAttempts,
+  dispatchEvents,
+  scheduleDeliveries,
+} from '../../src/dispatching/dispatch-store.js'
+import { findBodies, findEvents, findForgottenEvents } from '../../src/events/event-store.js'
+import { findDeliveryReport, listDisabledEndpoints } from '../../src/operations/operator-store.js'
+import { findReplayable, replayDeliveries } from '../../src/operations/replay-store.js'
+import { deleteOldEndpoints, deleteOldEvents } from '../../src/retention/retention-store.js'
+import { aResult, retry } from '../support/deliveries.js'
+
+const database = useWebhooksDatabase()
+let endpointId: EndpointId
+let eventIds: EventId[]
+let deliveryIds: DeliveryId[]
+beforeAll(async () => {
+  ;({ endpointId, eventIds, deliveryIds } = await fillTables(database.db))
+})
+
+describe('hot queries use their index and read no table in full', () => {
+  itReadsByIndexes(database, [
+    ['counting disabled endpoints', countDisabledEndpoints, ['webhook_endpoints_disabled_idx']],
+    ['reading events', (db) => findEvents(db, eventIds), ['webhook_events_pkey']],
+    ['reading bodies', (db) => findBodies(db, eventIds), ['webhook_events_pkey']],
+    [
+      'dispatching events',
+      (db) =>
+        dispatchEvents(
+          db,
+          eventIds.slice(0, 20).map((id) => ({ id, body: '{}' })),
+          NOW,
+        ),
+      ['webhook_deliveries_event_endpoint_idx', 'webhook_endpoints_account_idx', 'webhook_events_pkey'],
+    ],
+    [
+      'planning attempts',
+      (db) => findAttemptPlans(db, deliveryIds),
+      ['webhook_deliveries_pkey', 'webhook_endpoints_pkey', 'webhook_events_pkey'],
+    ],
+    [
+      'recording attempts, disabling included',
+      (db) =>
+        recordAttempts(
+          db,
+          deliveryIds.map((id, i) => aResult({ id, endpointId, eventId: eventIds[i] as EventId }, retry())),
+        ),
+      ['webhook_deliveries_pending_idx', 'webhook_deliveries_pkey', 'webhook_endpoints_pkey'],
+    ],
+    ['listing attempts', (db) => listAttempts(db, deliveryIds[0] as DeliveryId), ['webhook_attempts_pkey']],
+    [
+      'scheduling deliveries',
+      (db) =>
+        scheduleDeliveries(
+          db,
+          deliveryIds.map((id) => ({ id, endpointId })),
+          NOW,
+        ),
+      ['webhook_deliveries_pkey', 'webhook_endpoints_pkey'],
+    ],
+    [
+      'concluding first attempts',
+      (db) => concludeFirstAttempts(db, eventIds),
+      ['webhook_deliveries_event_endpoint_idx'],
+    ],
+    [
+      'sweeping events',
+      (db) => findForgottenEvents(db, { before: new Date(), limit: 100 }),
+      ['webhook_events_queued_idx'],
+    ],
+    [
+      'sweeping deliveries',
+      (db) => findOverdueDeliveries(db, { before: new Date(), limit: 100 }),
+      ['webhook_deliveries_due_idx'],
+    ],
+    [
+      'replaying a delivery',
+      (db) =>
+        replayDeliveries(db, {
+          operator: 'sre',
+          reason: 'a test',
+          now: NOW,
+          limit: 1,
+          deliveryId: deliveryIds[0] as DeliveryId,
+        }),
+      ['webhook_deliveries_event_endpoint_idx', 'webhook_deliveries_pkey'],
+    ],
+    [
+      'replaying what failed for an endpoint',
+      (db) => findReplayable(db, { endpointId, failedSince: new Date() }, 100),
+      ['webhook_deliveries_event_endpoint_idx', 'webhook_deliveries_log_idx'],
+    ],
+    [
+      'inspecting a delivery',
+      (db) => findDeliveryReport(db, deliveryIds[0] as DeliveryId),
+      [
+        'webhook_deliveries_event_endpoint_idx',
+        'webhook_deliveries_pkey',
+        'webhook_endpoints_pkey',
+        'webhook_events_pkey',
+      ],
+    ],
+    [
+      'listing disabled endpoints',
+      (db) => listDisabledEndpoints(db, new Date(0), 100),
+      ['webhook_deliveries_log_idx', 'webhook_endpoints_disabled_idx'],
+    ],
+    ['the gauge of undispatched events', readUndispatched, ['webhook_events_queued_idx']],
+    [
+      'retention of events',
+      (db) => deleteOldEvents(db, new Date(20), 10),
+      ['webhook_deliveries_event_endpoint_idx', 'webhook_events_pkey'],
+    ],
+    [
+      'retention of endpoints',
+      (db) => deleteOldEndpoints(db, new Date(), 10),
+      ['webhook_deliveries_log_idx', 'webhook_endpoints_deleted_at_idx', 'webhook_events_target_idx'],
+    ],
+  ])
+
+  // An outage of a receiver makes the pending deliveries millions; every batch of results would read them all.
+  it('recording results that disable nobody looks at no pending delivery', async () => {
+    const delivered = deliveryIds.map((id, i) =>
+      aResult({ id, endpointId, eventId: eventIds[i] as EventId }, { kind: 'delivered' }),
+    )
+    const { indexes } = await plansOf(database.db, (db) => recordAttempts(db, delivered), { analyze: true })
+    expect(indexes).toContain('webhook_deliveries_pkey')
+    expect(indexes).not.toContain('webhook_deliveries_pending_idx')
+    expect(indexes).not.toContain('webhook_deliveries_due_idx')
+  })
+
+  it('the gauges', async () => {
+    for (const generic of [false, true]) {
+      const plans = await plansOf(database.db, (db) => readBacklog(db, new Date()), { generic })
+      expect(plans.fullScans.filter(isLarge)).toEqual([])
+    }
+  })
+})

@@ -1,0 +1,60 @@
+import { type Db } from '@signet/db'
+import { aSummary, later, NOW, queueSummary } from '@signet/webhook-testkit'
+import { type DeliveryId, type EndpointId, type EventId } from '@signet/webhook-core'
+import { type Endpoint } from '@signet/webhook-core/stores'
+import { type AttemptResult, type Outcome } from '../../src/deliveries/attempt-store.js'
+import {
+  type Dispatched,
+  concludeFirstAttempts,
+  dispatchEvents,
+  scheduleDeliveries,
+} from '../../src/dispatching/dispatch-store.js'
+
+export type TestDelivery = { id: DeliveryId; endpointId: EndpointId; eventId: EventId }
+
+export const deliveriesIn = ({ created }: Dispatched): TestDelivery[] =>
+  created.map(({ id, endpoint, eventId }) => ({ id, endpointId: endpoint.id, eventId }))
+
+/** So many events of the endpoint's account, dispatched: one delivery each, whose first attempt is under way. */
+export async function openDeliveries(db: Db, endpoint: Endpoint, count: number): Promise<TestDelivery[]> {
+  const summaries = Array.from({ length: count }, () => aSummary({ accountId: endpoint.accountId }))
+  for (const summary of summaries) await queueSummary(db, summary)
+  const made = await dispatchEvents(
+    db,
+    summaries.map(({ eventId }) => ({ id: eventId, body: `{"id":"${eventId}"}` })),
+    NOW,
+  )
+  return deliveriesIn(made).filter(({ endpointId }) => endpointId === endpoint.id)
+}
+
+/** The same, due at `NOW` in the schedule. */
+export async function pendingDeliveries(db: Db, endpoint: Endpoint, count: number): Promise<TestDelivery[]> {
+  const deliveries = await openDeliveries(db, endpoint, count)
+  await scheduleDeliveries(db, deliveries, NOW)
+  await concludeFirstAttempts(
+    db,
+    deliveries.map(({ eventId }) => eventId),
+  )
+  return deliveries
+}
+
+export const retry = (error: Extract<Outcome, { kind: 'retry' }>['error'] = 'http_500'): Outcome => ({
+  kind: 'retry',
+  error,
+  delayMs: 60_000,
+})
+
+export const aResult = (
+  delivery: TestDelivery,
+  outcome: Outcome,
+  overrides: Partial<AttemptResult> = {},
+): AttemptResult => ({
+  deliveryId: delivery.id,
+  endpointId: delivery.endpointId,
+  number: 1,
+  outcome,
+  urlVersion: 1,
+  startedAt: NOW,
+  finishedAt: later(40),
+  ...overrides,
+})

@@ -1,0 +1,18 @@
+import { type Queryable } from '@signet/db'
+
+/** Deleted accounts of which rows may be left, longest deleted first. */
+export async function findUnpurgedAccounts(db: Queryable, limit: number): Promise<string[]> {
+  const { rows } = await db.query<{ account_id: string }>(
+    `select account_id from account_states
+     where deleted_at is not null and purged_at is null order by deleted_at limit $1`,
+    [limit],
+  )
+  return rows.map(({ account_id }) => account_id)
+}
+
+export async function markPurged(db: Queryable, accountId: string): Promise<void> {
+  await db.query(
+    'update account_states set purged_at = now() where account_id = $1 and deleted_at is not null and purged_at is null',
+    [accountId],
+  )
+}

@@ -1,0 +1,46 @@
+import { type Queryable } from '@signet/db'
+import { SAMPLES_TARGET_BYTES, type EventType } from '@signet/webhook-core'
+
+/**
+ * The newest frozen bodies of an account, for samples (apps/webhooks/docs/specification.md#samples). Fewer than `limit` if they are huge, but always the newest.
+ * Pings are excluded.
+ */
+export async function findRecentBodies(
+  db: Queryable,
+  accountId: string,
+  type: EventType,
+  limit: number,
+): Promise<string[]> {
+  const { rows } = await db.query<{ body: string }>(
+    // octet_length does not have to read the text.
+    `select body from (
+       select body, created_at, id,
+         sum(octet_length(body)) over (order by created_at desc, id desc) - octet_length(body) as bytes_before
+       from (
+         select body, created_at, id from webhook_events
+         where account_id = $1 and type = $2 and state = 'dispatched' and target_endpoint_id is null
+         order by created_at desc, id desc limit $3
+       ) as newest
+     ) as measured
+     where bytes_before < $4
+     order by created_at desc, id desc`,
+    [accountId, type, limit, SAMPLES_TARGET_BYTES],
+  )
+  return rows.map(({ body }) => body)
+}
+
+/** The audio ids of an account's newest recordings that have summaries, for samples. */
+export async function findRecentlySummarised(
+  db: Queryable,
+  accountId: string,
+  limit: number,
+): Promise<string[]> {
+  const { rows } = await db.query<{ audio_id: string }>(
+    `select audio_id from summaries
+     where account_id = $1 and position = 0
+     order by created_at desc, audio_id
+     limit $2`,
+    [accountId, limit],
+  )
+  return rows.map(({ audio_id }) => audio_id)
+}

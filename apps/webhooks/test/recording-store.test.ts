@@ -1,0 +1,82 @@
+import { describe, expect, it } from '@jest/globals'
+import { type Tx } from '@signet/db'
+import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
+import { behindLock, anAccount, aSummary } from '@signet/webhook-testkit'
+import { findRecordings, findSummaries, purgeRecording, type RecordingRef } from '@signet/webhook-core/stores'
+import { type RecordingParts } from '../src/ingest/encoded-parts.js'
+import { ingestSummary } from '../src/ingest/ingest-store.js'
+import { lockRecording, putRecording } from '../src/ingest/recording-store.js'
+
+const database = useWebhooksDatabase()
+
+const aRecording = (): RecordingRef => ({ accountId: anAccount(), audioId: 'rec_1' })
+const summaries = (writer: string, count: number): NonNullable<RecordingParts['summaries']> =>
+  Array.from({ length: count }, () => ({ label: writer, content: 'x', format: 'markdown' }))
+const labels = async (ref: RecordingRef) =>
+  (await findSummaries(database.db, [ref]))[0]?.map(({ label }) => label)
+
+const inTurn = <T>(ref: RecordingRef, write: (tx: Tx) => Promise<T>): Promise<T> =>
+  database.db.transaction(async (tx) => {
+    await lockRecording(tx, ref)
+    return write(tx)
+  })
+
+/** Puts so many summaries and does not commit before `work` waits for them. */
+const whilePutting = <T>(ref: RecordingRef, count: number, work: () => Promise<T>): Promise<T> =>
+  behindLock(
+    database.db,
+    async (tx) => {
+      await lockRecording(tx, ref)
+      await putRecording(tx, { ...ref, summaries: summaries('first', count) })
+    },
+    1,
+    work,
+  )
+
+describe('writers of one recording', () => {
+  it.each([0, 2])(
+    'take turns: %d summaries replace those that were not committed yet when they came',
+    async (count) => {
+      const ref = aRecording()
+      const second = { ...ref, summaries: summaries('second', count) }
+      await whilePutting(ref, 5, () => inTurn(ref, (tx) => putRecording(tx, second)))
+      expect(await labels(ref)).toEqual(Array<string>(count).fill('second'))
+    },
+  )
+
+  it('take turns with the deletion of the recording, which leaves nothing of the earlier one', async () => {
+    const ref = aRecording()
+    await whilePutting(ref, 5, () => inTurn(ref, (tx) => purgeRecording(tx, ref)))
+    expect(await labels(ref)).toEqual([])
+  })
+
+  it('do not wait for writers of other recordings', async () => {
+    const [one, other] = [aRecording(), aRecording()]
+    await inTurn(one, async (tx) => {
+      await putRecording(tx, { ...one, recording: { title: 'one' } })
+      await inTurn(other, (tx) => putRecording(tx, { ...other, recording: { title: 'other' } }))
+    })
+    expect(await findRecordings(database.db, [one, other])).toMatchObject([
+      { title: 'one' },
+      { title: 'other' },
+    ])
+  })
+
+  it('leave what one of them wrote, and never end in a deadlock, however many there are', async () => {
+    const ref = aRecording()
+    const sizeOf = (writer: number) => 1 + (writer % 7)
+    const write = (writer: number) =>
+      inTurn(ref, async (tx) => {
+        const parts = { summaries: summaries(String(writer), sizeOf(writer)), transcript: { text: 'x' } }
+        if (writer % 10 === 0) await purgeRecording(tx, ref)
+        else if (writer % 2 === 0) await putRecording(tx, { ...ref, ...parts })
+        else await ingestSummary(tx, aSummary({ ...ref, ...parts }))
+      })
+    await Promise.all(Array.from({ length: 100 }, (_, writer) => write(writer)))
+    await write(3)
+    expect(await labels(ref)).toEqual(['3', '3', '3', '3'])
+    await Promise.all(Array.from({ length: 100 }, (_, writer) => write(writer)))
+    const left = (await labels(ref)) ?? []
+    expect(left).toEqual(left[0] === undefined ? [] : Array<string>(sizeOf(Number(left[0]))).fill(left[0]))
+  })
+})

@@ -1,0 +1,126 @@
+import { beforeAll, describe } from '@jest/globals'
+import { type Tx } from '@signet/db'
+import { itReadsByIndexes, useWebhooksDatabase } from '@signet/webhook-testkit/jest'
+import { aSummary, fillTables } from '@signet/webhook-testkit'
+import { newEventId, type EndpointId } from '@signet/webhook-core'
+import {
+  closeAccount,
+  deleteAccountEndpoints,
+  deleteAccountEvents,
+  deleteEndpoint,
+  findEndpoint,
+  findRecordings,
+  findSummaries,
+  findTranscripts,
+  insertEndpoint,
+  listEndpoints,
+  patchEndpoint,
+  purgeRecording,
+} from '@signet/webhook-core/stores'
+import { DeliveryPager } from '../src/deliveries/delivery-pager.js'
+import { insertPing } from '../src/events/ping-store.js'
+import { ingestSummary } from '../src/ingest/ingest-store.js'
+import { findRecentBodies, findRecentlySummarised } from '../src/samples/sample-store.js'
+
+const database = useWebhooksDatabase()
+let accountId: string
+let endpointId: EndpointId
+beforeAll(async () => {
+  ;({ accountId, endpointId } = await fillTables(database.db))
+})
+
+const refs = () => Array.from({ length: 50 }, (_, i) => ({ accountId, audioId: `rec_${i}` }))
+
+describe('hot queries use their index and read no table in full', () => {
+  itReadsByIndexes(database, [
+    ['listing endpoints', (db) => listEndpoints(db, accountId), ['webhook_endpoints_account_idx']],
+    [
+      'counting endpoints for the quota',
+      (db) =>
+        insertEndpoint(db as Tx, {
+          accountId,
+          url: 'https://example.com/',
+          href: 'https://example.com/',
+          events: [],
+          maxPerAccount: 0,
+          seal: () => ({ keyId: 'k1', ciphertext: Buffer.of() }),
+        }),
+      ['webhook_endpoints_account_idx'],
+    ],
+    [
+      'finding an endpoint',
+      (db) => findEndpoint(db, accountId, endpointId),
+      ['webhook_endpoints_account_idx'],
+    ],
+    [
+      'patching an endpoint',
+      (db) => patchEndpoint(db, accountId, endpointId, { events: ['summary.completed'] }),
+      ['webhook_endpoints_account_idx'],
+    ],
+    ['reading recordings', (db) => findRecordings(db, refs()), ['recordings_pkey']],
+    ['reading transcripts', (db) => findTranscripts(db, refs()), ['transcripts_pkey']],
+    ['reading summaries', (db) => findSummaries(db, refs()), ['summaries_pkey']],
+    [
+      'deleting an endpoint',
+      (db) => deleteEndpoint(db, accountId, endpointId),
+      ['webhook_deliveries_pending_idx', 'webhook_endpoints_account_idx'],
+    ],
+    [
+      'purging a recording',
+      (db) => purgeRecording(db, { accountId, audioId: 'rec_1' }),
+      [
+        'recordings_pkey',
+        'summaries_pkey',
+        'transcripts_pkey',
+        'webhook_deliveries_event_endpoint_idx',
+        'webhook_endpoints_account_idx',
+        'webhook_events_account_idx',
+      ],
+    ],
+    [
+      'deleting the events of an account',
+      (db) => deleteAccountEvents(db, accountId, 10),
+      ['webhook_events_account_idx'],
+    ],
+    [
+      'deleting the endpoints of an account',
+      (db) => deleteAccountEndpoints(db, accountId),
+      ['webhook_endpoints_deleted_idx'],
+    ],
+    [
+      'closing an account',
+      (db) => closeAccount(db, accountId),
+      ['webhook_deliveries_pending_idx', 'webhook_endpoints_account_idx', 'webhook_events_account_idx'],
+    ],
+    [
+      'queueing a ping',
+      (db) => insertPing(db, { eventId: newEventId(new Date()), accountId, endpointId }),
+      ['webhook_endpoints_account_idx'],
+    ],
+    [
+      'recognising a repeated ingest',
+      (db) =>
+        ingestSummary(db, {
+          ...aSummary({ accountId, sourceEventKey: 'key:7', summaries: [], recording: {} }),
+          transcript: null,
+        }),
+      ['summaries_pkey', 'transcripts_pkey', 'webhook_events_source_key_idx'],
+    ],
+    ['samples from the mirror', (db) => findRecentlySummarised(db, accountId, 3), ['summaries_recent_idx']],
+    [
+      'samples from events',
+      (db) => findRecentBodies(db, accountId, 'summary.completed', 3),
+      ['webhook_events_samples_idx'],
+    ],
+    [
+      'the first pages of the log',
+      (db) => new DeliveryPager(db).page({ accountId, endpointId }, { page: 3, pageSize: 20 }),
+      ['webhook_deliveries_log_idx', 'webhook_deliveries_pkey'],
+    ],
+    [
+      'deep pages of the log',
+      (db) => new DeliveryPager(db, { stride: 2 }).page({ accountId, endpointId }, { page: 5, pageSize: 2 }),
+      ['webhook_deliveries_log_idx', 'webhook_deliveries_pkey'],
+    ],
+  ])
+})

@@ -1,0 +1,14 @@
+/** The two queues and their connections. Redis is only the schedule. */
+export { connectRedis, type RedisRole, type RedisSettings } from './redis-connection.js'
+export {
+  DEFAULT_QUEUE_PREFIX,
+  DELIVERY_BACKOFF,
+  deliveryJobId,
+  eventJobId,
+  queueNames,
+  WebhookQueues,
+  type DeliveryJob,
+  type DueDelivery,
+  type EventJob,
+  type QueueSettings,
+} from './queues.js'

@@ -1,0 +1,35 @@
+/**
+ * The SQL that both apps need, and that of the API which locks what a dispatcher works on
+ * (packages/webhook-core/README.md#lock-order). PostgreSQL is the source of truth for events, deliveries and endpoints; the
+ * queue is a schedule that may be lost.
+ */
+export { buryAccount, countAccountRows, isOfDeletedAccount, moveHeldDeliveries } from './account-store.js'
+export {
+  deleteEndpoint,
+  findEndpoint,
+  insertEndpoint,
+  listEndpoints,
+  patchEndpoint,
+  type Endpoint,
+  type EndpointPatch,
+  type NewEndpoint,
+} from './endpoint-store.js'
+export { closeAccount, deleteAccountEndpoints, deleteAccountEvents, purgeRecording } from './purge-store.js'
+export {
+  ENRICHMENT_TIMEOUT_MS,
+  readRecordings,
+  recordingReader,
+  type RecordingContent,
+  type RecordingPart,
+  type RecordingReader,
+} from './recording-reader.js'
+export {
+  findRecordings,
+  findSummaries,
+  findTranscripts,
+  type RecordingFields,
+  type RecordingRef,
+  type SummaryFields,
+  type TranscriptFields,
+  type TranscriptSegment,
+} from './recording-store.js'

@@ -1,0 +1,102 @@
+import { type Db } from '@signet/db'
+import {
+  findRecordings,
+  findSummaries,
+  findTranscripts,
+  type RecordingFields,
+  type RecordingRef,
+  type SummaryFields,
+  type TranscriptFields,
+} from './recording-store.js'
+
+/** The three parts of a payload that come from stored recordings. Each is read, and can fail, independently. */
+export type RecordingPart = 'recording' | 'transcript' | 'summaries'
+
+export type RecordingContent = {
+  recording: RecordingFields | null
+  transcript: TranscriptFields | null
+  summaries: SummaryFields[]
+}
+
+/**
+ * Reads the parts of several recordings, in order. Once the signal is aborted, nobody waits for the result. Tests replace it
+ * to make one part fail.
+ */
+export type RecordingReader = {
+  [Part in RecordingPart]: (
+    refs: readonly RecordingRef[],
+    signal: AbortSignal,
+  ) => Promise<RecordingContent[Part][]>
+}
+
+/** Set the `statement_timeout` of this `db` to the same time: a caller that stops waiting cannot end a statement. */
+export const recordingReader = (db: Pick<Db, 'until'>): RecordingReader => ({
+  recording: (refs, signal) => findRecordings(db.until(signal), refs),
+  transcript: (refs, signal) => findTranscripts(db.until(signal), refs),
+  summaries: (refs, signal) => findSummaries(db.until(signal), refs),
+})
+
+/** Time limit for reading one part. */
+export const ENRICHMENT_TIMEOUT_MS = 2000
+
+export type EnrichmentOptions = {
+  reader: RecordingReader
+  timeoutMs: number
+  onFailure: (part: RecordingPart, ref: RecordingRef, error: unknown) => void
+}
+
+/**
+ * The parts of several recordings. Each part is one query for all of them. If it fails, each recording is read on its own, so
+ * that one unreadable recording does not cost the others their part. What still fails is reported and omitted.
+ */
+export async function readRecordings(
+  refs: readonly RecordingRef[],
+  options: EnrichmentOptions,
+): Promise<RecordingContent[]> {
+  const [recordings, transcripts, summaries] = await Promise.all([
+    readPart('recording', refs, options),
+    readPart('transcript', refs, options),
+    readPart('summaries', refs, options),
+  ])
+  return refs.map((_, i) => ({
+    recording: recordings[i] ?? null,
+    transcript: transcripts[i] ?? null,
+    summaries: summaries[i] ?? [],
+  }))
+}
+
+async function readPart<Part extends RecordingPart>(
+  part: Part,
+  refs: readonly RecordingRef[],
+  options: EnrichmentOptions,
+): Promise<(RecordingContent[Part] | undefined)[]> {
+  if (refs.length === 0) return []
+  try {
+    return await inTime((signal) => options.reader[part](refs, signal), options.timeoutMs)
+  } catch (error) {
+    const [only, ...others] = refs
+    if (only && others.length === 0) {
+      options.onFailure(part, only, error)
+      return [undefined]
+    }
+    const alone = await Promise.all(refs.map((ref) => readPart(part, [ref], options)))
+    return alone.flat()
+  }
+}
+
+async function inTime<T>(work: (signal: AbortSignal) => Promise<T>, timeoutMs: number): Promise<T> {
+  const over = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const error = new Error(`not read in ${timeoutMs} ms`)
+      over.abort(error)
+      reject(error)
+    }, timeoutMs)
+  })
+  try {
+    return await Promise.race([work(over.signal), limit])
+  } finally {
+    clearTimeout(timer)
+  }
+}

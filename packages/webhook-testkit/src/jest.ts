@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { Db } from '@signet/db'
+import { type TestDatabase } from '@signet/testkit'
+import { plansOf } from '@signet/testkit'
+import { webhooksDatabase } from './database.js'
+import { isLarge, type HotQuery } from './large-tables.js'
+
+/** The webhooks schema in a database of this file's own. The object is usable from the first `beforeAll` on. */
+export function useWebhooksDatabase({ connections = 25 } = {}): { readonly db: Db } {
+  let database: TestDatabase | undefined
+  let db: Db | undefined
+  beforeAll(async () => {
+    database = await webhooksDatabase()
+    db = new Db({ connectionString: database.url, max: connections })
+  })
+  afterAll(async () => {
+    await db?.close()
+    await database?.drop()
+  })
+  return {
+    get db() {
+      if (db === undefined) throw new Error('the database is there from beforeAll on')
+      return db
+    },
+  }
+}
+
+/** Tests of queries over the tables of `fillTables`, with the plan for their parameters and with the plan for all. */
+export function itReadsByIndexes(database: { readonly db: Db }, queries: readonly HotQuery[]): void {
+  it.each(queries)('%s', async (_name, run, indexes) => {
+    const plans = await plansOf(database.db, run)
+    expect(plans.indexes).toEqual(expect.arrayContaining(indexes))
+    expect(plans.fullScans.filter(isLarge)).toEqual([])
+  })
+
+  // Connections of the dispatcher plan each statement once, for any parameters.
+  it.each(queries)('%s, planned once for all', async (_name, run, indexes) => {
+    const plans = await plansOf(database.db, run, { generic: true })
+    expect(plans.indexes).toEqual(expect.arrayContaining(indexes))
+    expect([...plans.fullScans, ...plans.fullIndexScans].filter(isLarge)).toEqual([])
+  })
+}
