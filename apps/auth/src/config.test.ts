@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { describe, expect, it } from '@jest/globals'
-import { ConfigError } from '@signet/config'
+import { ConfigError, renderEnvExample } from '@signet/config'
 import { createKeyRing, loadAuthConfig, settings, unsupportedVariables } from './config.js'
 
 const SECRET = 'test-secret-0123456789-abcdefghijklmnopqrstuvwxyz'
@@ -26,6 +26,15 @@ function problemsOf(env: Record<string, string>): readonly string[] {
   return []
 }
 const namesOf = (env: Record<string, string>) => problemsOf(env).map((problem) => problem.split(' ')[0])
+
+describe('the example file', () => {
+  it('gives each default as it would be set', () => {
+    const lines = renderEnvExample(settings).matchAll(/^# ([A-Z][A-Z0-9_]*)=(.+)$/gm)
+    const given = Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]))
+    expect(given).toMatchObject({ AUTH_RATE_LIMIT_EMAIL_SENT: '30', AUTH_API_MAX_REQUEST_DURATION: '10s' })
+    expect(loadAuthConfig({ ...required, ...given })).toEqual(loadAuthConfig(required))
+  })
+})
 
 describe('the settings', () => {
   it('have their documented defaults', () => {

@@ -91,6 +91,12 @@ export function createEvents(log: Logger, registry: MetricsRegistry) {
     unsupportedVariable(name: string) {
       log.warn('a variable is set that this server does not support', { variable: name })
     },
+    strayRedirectUri(name: string) {
+      log.warn(
+        'sign-ins through a provider cannot be completed: its callback URL has another scheme or host than AUTH_API_EXTERNAL_URL, and browsers do not send the cookie of the sign-in there',
+        { variable: name },
+      )
+    },
     smsUnavailable() {
       log.warn('codes by SMS cannot be sent: AUTH_SMS_PROVIDER or its credentials are missing')
     },

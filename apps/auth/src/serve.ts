@@ -1,6 +1,7 @@
 import { listen, type Service } from '@signet/http'
 import { createApp } from './app.js'
 import { smsConfig } from './config/parts.js'
+import { strayRedirectUris } from './config/provider-settings.js'
 import { loadAuthConfig, unsupportedVariables } from './config.js'
 import { createAuthLogger, createContext, type AuthContext } from './context.js'
 import { startMetrics, startTracing } from './telemetry/exporters.js'
@@ -46,5 +47,6 @@ export async function serve(env: Environment): Promise<Service> {
 /** What is probably not meant, and no reason to stay down. */
 function tellDoubts({ config, events }: AuthContext, env: Environment): void {
   for (const name of unsupportedVariables(env)) events.unsupportedVariable(name)
+  for (const name of strayRedirectUris(config)) events.strayRedirectUri(name)
   if (config.phoneEnabled && smsConfig(config, '').gateway === undefined) events.smsUnavailable()
 }

@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { startServed, type ServedProcess } from './support/server.js'
 
+const aProvider = (name: string, redirectUri: string) => ({
+  [`AUTH_EXTERNAL_${name}_ENABLED`]: 'true',
+  [`AUTH_EXTERNAL_${name}_CLIENT_ID`]: 'client',
+  [`AUTH_EXTERNAL_${name}_SECRET`]: 'provider-secret',
+  [`AUTH_EXTERNAL_${name}_REDIRECT_URI`]: redirectUri,
+})
+
 let server: ServedProcess
 beforeAll(async () => {
   server = await startServed({
@@ -8,6 +15,10 @@ beforeAll(async () => {
     AUTH_EXTERNAL_PHONE_ENABLED: 'true',
     AUTH_SMS_PROVIDER: 'vonage',
     AUTH_SMS_VONAGE_API_KEY: 'vonage-key',
+    AUTH_API_EXTERNAL_URL: 'https://auth.example.com',
+    ...aProvider('GITHUB', 'https://auth.example.com:8443/callback'),
+    ...aProvider('GITLAB', 'https://login.example.com/callback'),
+    ...aProvider('SLACK', 'http://auth.example.com/callback'),
     OPERATOR_TOKEN: 'operator-token',
   })
 })
@@ -18,7 +29,9 @@ it('what is probably not meant is told at the start, by the names of the variabl
   const warnings = server.lines().filter(({ level }) => level === 'warning')
   expect(warnings).toEqual([
     expect.objectContaining({ variable: 'OPERATOR_TOKEN' }),
+    expect.objectContaining({ variable: 'AUTH_EXTERNAL_GITLAB_REDIRECT_URI' }),
+    expect.objectContaining({ variable: 'AUTH_EXTERNAL_SLACK_REDIRECT_URI' }),
     expect.objectContaining({ msg: expect.stringContaining('AUTH_SMS_PROVIDER') as unknown }),
   ])
-  expect(JSON.stringify(server.lines())).not.toMatch(/vonage-key|operator-token/)
+  expect(JSON.stringify(server.lines())).not.toMatch(/vonage-key|operator-token|provider-secret/)
 })

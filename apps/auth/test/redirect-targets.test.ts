@@ -54,6 +54,7 @@ describe('where a browser is sent with a session', () => {
     'https://a.evil.example.com?.example.net/',
     'https://a.b.c.example.net/',
     'https://b.example.net/',
+    'https://a..example.net/',
     'https://user:secret@a.b.example.net/',
     'https://a.b.example.net:8443/',
     'http://a.b.example.net/',

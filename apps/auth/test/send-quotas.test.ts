@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { anEmail, aUser, expectError, PASSWORD, post } from './support/api.js'
+import { anEmail, aPhone, aUser, expectError, PASSWORD, post } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
+import { startSmsServer } from './support/sms-gateway.js'
 import { serviceToken } from './support/tokens.js'
 
 const servers: TestServer[] = []
@@ -90,5 +91,64 @@ describe('quotas of mails', () => {
     const server = await aServer({ AUTH_RATE_LIMIT_EMAIL_SENT: '0', AUTH_MAILER_AUTOCONFIRM: 'true' })
     const { email } = await aUser(server)
     expect((await post(server, '/recover', { email })).status).toBe(200)
+  })
+})
+
+describe('quotas of SMS', () => {
+  /** With the quotas that operators get who set none. */
+  const anSmsServer = async (env: Record<string, string> = {}) => {
+    const { server } = await startSmsServer({
+      AUTH_RATE_LIMIT_HEADER: 'X-Client',
+      AUTH_RATE_LIMIT_OTP: '100000',
+      AUTH_RATE_LIMIT_SMS_SENT: '30',
+      AUTH_RATE_LIMIT_SMS_SENT_PER_RECIPIENT: '10',
+      ...env,
+    })
+    servers.push(server)
+    return server
+  }
+  const askFor = (server: TestServer, phone: string, from = aClient()) =>
+    post(server, '/otp', { phone }, from)
+
+  it('let one client ask for two thirds of them, and other clients for the rest', async () => {
+    const server = await anSmsServer()
+    const one = aClient()
+    expect(count(await statuses(times(25, () => askFor(server, aPhone(), one))), 200)).toBe(20)
+    expectError(
+      await askFor(server, aPhone(), one),
+      429,
+      'over_sms_send_rate_limit',
+      'SMS rate limit exceeded',
+    )
+    expect(count(await statuses(times(15, () => askFor(server, aPhone()))), 200)).toBe(10)
+  })
+
+  it('let one number get ten an hour, whoever asks', async () => {
+    const server = await anSmsServer({ AUTH_SMS_MAX_FREQUENCY: '0' })
+    const phone = aPhone()
+    const seen: number[] = []
+    for (let round = 0; round < 12; round += 1) seen.push((await askFor(server, phone)).status)
+    expect(count(seen, 200)).toBe(10)
+    expect((await askFor(server, aPhone())).status).toBe(200)
+    server.clock.advance(3_600_000)
+    expect((await askFor(server, phone)).status).toBe(200)
+  })
+
+  it('count the codes of second factors with the others', async () => {
+    const server = await anSmsServer({
+      AUTH_RATE_LIMIT_SMS_SENT_PER_RECIPIENT: '2',
+      AUTH_SMS_MAX_FREQUENCY: '0',
+      AUTH_MFA_PHONE_MAX_FREQUENCY: '0',
+      AUTH_MFA_PHONE_ENROLL_ENABLED: 'true',
+      AUTH_MFA_PHONE_VERIFY_ENABLED: 'true',
+    })
+    const { access_token: token } = await aUser(server)
+    const phone = aPhone()
+    const factor = await post(server, '/factors', { factor_type: 'phone', phone }, { token })
+    const challenge = () =>
+      post(server, `/factors/${String(factor.body['id'])}/challenge`, {}, { token, ...aClient() })
+    expect((await askFor(server, phone)).status).toBe(200)
+    expect((await challenge()).status).toBe(200)
+    expectError(await challenge(), 429, 'over_sms_send_rate_limit', 'SMS rate limit exceeded')
   })
 })

@@ -36,11 +36,15 @@ function defaultOf(setting: Setting<unknown>): string {
   return value === '' ? '–' : `\`${value}\``
 }
 
-function plain({ fallback, kind }: Setting<unknown>): string {
+/** As it would be set. What parses to more than a word says so itself, in its documentation. */
+function plain({ fallback, fallbackDoc, kind }: Setting<unknown>): string {
   if (fallback === undefined || fallback === null) return ''
+  if (isRecord(fallback)) return /^`([^`]+)`$/.exec(fallbackDoc ?? '')?.[1] ?? ''
   if (kind === 'duration') return `${Number(fallback) / 1000}s`
   if (Array.isArray(fallback)) return fallback.join(',')
   return typeof fallback === 'string' ? fallback : JSON.stringify(fallback)
 }
+
+const isRecord = (value: unknown) => typeof value === 'object' && !Array.isArray(value)
 
 const cell = (value: string) => value.replaceAll('|', '\\|').replaceAll('\n', ' ')

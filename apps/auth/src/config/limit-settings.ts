@@ -16,6 +16,15 @@ const quota = (env: string, amount: number, what: string) =>
     doc: `${what}: ${FORMS}`,
   })
 
+const quotaPerClient = (total: string, what: string) =>
+  parsed<SendQuota, DerivedQuotaOptions>({
+    ...QUOTA,
+    env: `${total}_PER_CLIENT`,
+    optional: true,
+    fallbackDoc: `two thirds of \`${total}\``,
+    doc: `${what}: ${FORMS} Private addresses that no header tells apart are not counted.`,
+  })
+
 /** Limits on requests and messages, and who is asking (docs/specification.md#captcha and docs/specification.md#rate-limits). */
 export const limitSettings = {
   captchaEnabled: boolean({
@@ -128,20 +137,26 @@ export const limitSettings = {
     10,
     'Emails asked for to one address',
   ),
-  rateLimitEmailSentPerClient: parsed<SendQuota, DerivedQuotaOptions>({
-    ...QUOTA,
-    env: 'AUTH_RATE_LIMIT_EMAIL_SENT_PER_CLIENT',
-    optional: true,
-    fallbackDoc: 'two thirds of `AUTH_RATE_LIMIT_EMAIL_SENT`',
-    doc: `Emails that one client network asks for, invitations aside: ${FORMS} Private addresses that no header tells apart are not counted.`,
-  }),
+  rateLimitEmailSentPerClient: quotaPerClient(
+    'AUTH_RATE_LIMIT_EMAIL_SENT',
+    'Emails that one client network asks for, invitations aside',
+  ),
   rateLimitEmailSentReserve: integer({
     env: 'AUTH_RATE_LIMIT_EMAIL_SENT_RESERVE',
     fallback: 20,
     max: 50,
     doc: 'Percent of `AUTH_RATE_LIMIT_EMAIL_SENT` that is kept for password recoveries, and as much again for confirmations of an address, so that neither uses up what the other needs.',
   }),
-  rateLimitSmsSent: quota('AUTH_RATE_LIMIT_SMS_SENT', 30, 'SMS of the whole server'),
+  rateLimitSmsSent: quota('AUTH_RATE_LIMIT_SMS_SENT', 30, 'SMS that the whole server is asked for'),
+  rateLimitSmsSentPerRecipient: quota(
+    'AUTH_RATE_LIMIT_SMS_SENT_PER_RECIPIENT',
+    10,
+    'SMS asked for to one number',
+  ),
+  rateLimitSmsSentPerClient: quotaPerClient(
+    'AUTH_RATE_LIMIT_SMS_SENT',
+    'SMS that one client network asks for',
+  ),
 }
 
 function parseQuota(raw: string): SendQuota {

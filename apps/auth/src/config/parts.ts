@@ -17,7 +17,7 @@ import { providers, type Provider } from '../providers/definitions/index.js'
 import { type ProviderSettings } from '../providers/provider.js'
 import { type LinkingRules } from '../providers/linking/account-linking.js'
 import { type IdTokenRules } from '../providers/id-token-service.js'
-import { type MailQuotas, type SendQuotaConfig } from '../quotas/send-quotas.js'
+import { type MailQuotas, type Quotas, type SendQuota, type SendQuotaConfig } from '../quotas/send-quotas.js'
 import { type RateLimitConfig } from '../rate-limits/rate-limits.js'
 import { forgottenAfterMs } from '../sign-in/guess-store.js'
 import { type GuessRules } from '../sign-in/guesses.js'
@@ -137,22 +137,32 @@ export const rateLimitConfig = (config: AuthConfig): RateLimitConfig => ({
 
 export const sendQuotaConfig = (config: AuthConfig): SendQuotaConfig => ({
   mail: config.mailerAutoconfirm ? undefined : mailQuotas(config),
-  sms: config.smsAutoconfirm ? undefined : config.rateLimitSmsSent,
+  sms: config.smsAutoconfirm ? undefined : smsQuotas(config),
 })
 
 function mailQuotas(config: AuthConfig): MailQuotas {
-  const { amount, everyMs } = config.rateLimitEmailSent
-  const twoThirds = {
-    amount: Math.ceil((amount * 2) / 3),
-    everyMs: everyMs === undefined ? undefined : everyMs * 1.5,
-  }
+  const total = config.rateLimitEmailSent
   return {
-    total: config.rateLimitEmailSent,
+    total,
     perRecipient: config.rateLimitEmailSentPerRecipient,
-    perClient: config.rateLimitEmailSentPerClient ?? twoThirds,
+    perClient: config.rateLimitEmailSentPerClient ?? twoThirdsOf(total),
     reservePercent: config.rateLimitEmailSentReserve,
   }
 }
+
+function smsQuotas(config: AuthConfig): Quotas {
+  const total = config.rateLimitSmsSent
+  return {
+    total,
+    perRecipient: config.rateLimitSmsSentPerRecipient,
+    perClient: config.rateLimitSmsSentPerClient ?? twoThirdsOf(total),
+  }
+}
+
+const twoThirdsOf = ({ amount, everyMs }: SendQuota): SendQuota => ({
+  amount: Math.ceil((amount * 2) / 3),
+  everyMs: everyMs === undefined ? undefined : everyMs * 1.5,
+})
 
 export const guessRules = (config: AuthConfig): GuessRules => ({
   freeAttempts: config.signInAttempts,

@@ -78,6 +78,24 @@ export const providerSettings = {
   }),
 }
 
+/**
+ * Variables of callback URLs that no sign-in can come back to: the cookie that binds it to its browser is given by, and
+ * sent to, the host of AUTH_API_EXTERNAL_URL. Cookies know no ports.
+ */
+export function strayRedirectUris(
+  config: ConfigOf<typeof providerSettings> & { readonly apiExternalUrl: string },
+): string[] {
+  const own = new URL(config.apiExternalUrl)
+  const isOurs = (uri: string) => {
+    if (!URL.canParse(uri)) return false
+    const { protocol, hostname } = new URL(uri)
+    return protocol === own.protocol && hostname === own.hostname
+  }
+  return providers
+    .filter((name) => config[`${name}_enabled`] && !isOurs(config[`${name}_redirectUri`] ?? ''))
+    .map((name) => `AUTH_EXTERNAL_${name.toUpperCase()}_REDIRECT_URI`)
+}
+
 /** What each provider that is switched on cannot work without. */
 export function providerProblems(config: ConfigOf<typeof providerSettings>): string[] {
   return providers

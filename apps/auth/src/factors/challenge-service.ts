@@ -82,7 +82,7 @@ export class ChallengeService {
       challengedAt: at.toISOString(),
       challengedBefore: factor.lastChallengedAt?.toISOString() ?? null,
     }
-    const id = await quotas.sms(meta, () =>
+    const id = await quotas.sms(message.phone, meta, () =>
       insert((tx, challengeId) => codes.add(tx, { ...message, challengeId }, expiresAt, meta)),
     )
     return { id, type: factor.factorType, expiresAt }

@@ -43,7 +43,7 @@ export class SecretMessages {
   counted<T>(address: Address, purpose: MailPurpose, meta: RequestMeta, work: () => Promise<T>): Promise<T> {
     const { quotas } = this.deps
     if (address.kind === 'email') return quotas.mail({ purpose, to: address.value }, meta, work)
-    return this.#isTestNumber(address) ? work() : quotas.sms(meta, work)
+    return this.#isTestNumber(address) ? work() : quotas.sms(address.value, meta, work)
   }
 
   async mailLink(

@@ -1,4 +1,5 @@
 import { authError } from '../errors/auth-error.js'
+import { type Client } from '../rate-limits/client-address.js'
 import { type RequestMeta } from '../requests/request-meta.js'
 import { HOUR_MS, type Meter, type Meters } from './meters.js'
 
@@ -16,13 +17,16 @@ export type MailRequest = { purpose: MailPurpose; to: string }
 export type SendQuotaConfig = {
   /** Undefined while nothing is counted (AUTH_MAILER_AUTOCONFIRM, AUTH_SMS_AUTOCONFIRM). */
   mail: MailQuotas | undefined
-  sms: SendQuota | undefined
+  sms: Quotas | undefined
 }
 
-export type MailQuotas = {
+export type Quotas = {
   total: SendQuota
   perRecipient: SendQuota
   perClient: SendQuota
+}
+
+export type MailQuotas = Quotas & {
   /** Percent of the total that is kept for recoveries, and as much again for confirmations. */
   reservePercent: number
 }
@@ -33,8 +37,8 @@ export type SendQuotas = {
    * recipient, client or server have used up their quota.
    */
   mail<T>(request: MailRequest, meta: RequestMeta, work: () => Promise<T>): Promise<T>
-  /** The same for an SMS, with `over_sms_send_rate_limit`. */
-  sms<T>(meta: RequestMeta, work: () => Promise<T>): Promise<T>
+  /** The same for an SMS to a number, with `over_sms_send_rate_limit`. */
+  sms<T>(to: string, meta: RequestMeta, work: () => Promise<T>): Promise<T>
 }
 
 type Deps = {
@@ -70,24 +74,35 @@ export function createSendQuotas(config: SendQuotaConfig, { meters, onMailRefuse
   return {
     mail(request, meta, work) {
       if (!config.mail || !pools) return work()
-      const { perRecipient, perClient } = config.mail
-      const all = [meterOf(`mail:to:${request.to}`, perRecipient)]
-      // An administrator's server asks for everybody, and so does a proxy that hides its clients.
-      const { key, shared } = meta.client
-      if (request.purpose !== 'invitation' && !shared) all.push(meterOf(`mail:by:${key}`, perClient))
+      // An administrator's server asks for everybody.
+      const client = request.purpose === 'invitation' ? undefined : meta.client
+      const all = metersOf('mail', config.mail, request.to, client)
       const from = isReserved(request.purpose) ? [pools.shared, pools[request.purpose]] : [pools.shared]
       return counted({ all, from }, work, (waitMs) => {
         onMailRefused?.(meta)
         return refusal('over_email_send_rate_limit', 'Email rate limit exceeded', waitMs)
       })
     },
-    sms(_meta, work) {
+    sms(to, meta, work) {
       if (!config.sms) return work()
-      return counted({ all: [meterOf('sms', config.sms)], from: [] }, work, (waitMs) =>
+      const all = [meterOf('sms:all', config.sms.total), ...metersOf('sms', config.sms, to, meta.client)]
+      return counted({ all, from: [] }, work, (waitMs) =>
         refusal('over_sms_send_rate_limit', 'SMS rate limit exceeded', waitMs),
       )
     },
   }
+}
+
+/** Of the recipient, and of the client unless a proxy hides who that is. */
+function metersOf(
+  what: 'mail' | 'sms',
+  { perRecipient, perClient }: Quotas,
+  to: string,
+  client: Client | undefined,
+): Meter[] {
+  const all = [meterOf(`${what}:to:${to}`, perRecipient)]
+  if (client && !client.shared) all.push(meterOf(`${what}:by:${client.key}`, perClient))
+  return all
 }
 
 /** The parts add up to the whole, and so do their paces. */

@@ -28,7 +28,8 @@ const NEVER = new Set([
 ])
 /** Slashes, backslashes and control characters that only a server further on would see. */
 const HIDDEN_SEPARATOR = /%(2f|5c|[01][0-9a-f]|7f)/i
-const PLAIN_HOST = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i
+/** Of labels, none of which is empty. */
+const PLAIN_HOST = /^(?!.*\.\.)[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i
 
 export const hasNetworkHost = (scheme: string): boolean => NETWORK.has(scheme)
 export const isForbiddenScheme = (scheme: string): boolean => NEVER.has(scheme)

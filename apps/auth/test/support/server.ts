@@ -167,6 +167,7 @@ const environment = (databaseUrl: string, inbox: Pick<Inbox, 'smtpPort'>): Recor
   AUTH_RATE_LIMIT_EMAIL_SENT: '100000',
   AUTH_RATE_LIMIT_EMAIL_SENT_PER_RECIPIENT: '100000',
   AUTH_RATE_LIMIT_SMS_SENT: '100000',
+  AUTH_RATE_LIMIT_SMS_SENT_PER_RECIPIENT: '100000',
   // All tests come from one address, and try wrong passwords freely.
   AUTH_RATE_LIMIT_SHARED_ADDRESS_FACTOR: '100000',
   AUTH_SECURITY_SIGN_IN_ATTEMPTS: '100000',
