@@ -1,5 +1,6 @@
 import { AddressGuard, guardedAgent, type Resolver } from '@signet/address-guard'
 import { Db } from '@signet/db'
+import { Drain } from '@signet/http'
 import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
 import { RetrySchedule, type EventId } from '@signet/webhook-core'
 import { connectRedis, WebhookQueues } from '@signet/webhook-core/queue'
@@ -195,6 +196,8 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     sweeper,
     engine,
     isRedisReady: () => producerRedis.ping(),
+    /** Nobody sends requests here but operators, who need no time to look elsewhere. */
+    drain: new Drain(0),
     async close() {
       await agent.destroy()
       await queues.close()

@@ -11,10 +11,12 @@ export async function serve(config: DispatcherConfig): Promise<Service> {
     port: config.port,
     host: config.host,
     setting: 'DISPATCHER_PORT',
+    drain: context.drain,
   })
   context.engine.start()
   context.log.info('ready', { version: service.version, port: listener.port })
   return {
+    drain: context.drain,
     async close() {
       context.log.info('draining', { in_flight: context.limiter.size })
       await context.engine.stop()

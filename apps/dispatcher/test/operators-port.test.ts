@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Drain } from '@signet/http'
 import { reply, startReceiver, waitFor, type Receiver } from '@signet/testkit'
 import request from 'supertest'
 import { createApp } from '../src/app.js'
@@ -21,6 +22,12 @@ describe("the operators' port", () => {
     await request(app).get('/healthz').expect(200, { status: 'ok' })
     await request(app).get('/readyz').expect(200, { status: 'ok' })
     await request(app).get('/v1/webhooks').expect(404)
+  })
+
+  it('is not ready any more once it stops', async () => {
+    const stopping = { ...dispatcher, drain: new Drain(0) }
+    stopping.drain.begin()
+    await request(createApp(stopping)).get('/readyz').expect(503, { status: 'stopping' })
   })
 
   it('shows results, retries, backlog and queues as metrics, without an id or a url in any label', async () => {

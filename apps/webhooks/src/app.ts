@@ -119,8 +119,8 @@ function createApp({ config, log, registry }: Context): Express {
 
 const QUIET: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 
-function mountHealth(app: Express, { db }: Context): void {
-  const health = healthHandlers({ database: () => db.ping() })
+function mountHealth(app: Express, { db, drain }: Context): void {
+  const health = healthHandlers({ database: () => db.ping() }, drain)
   app.get('/healthz', health.live)
   app.get('/readyz', health.ready)
 }

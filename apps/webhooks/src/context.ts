@@ -1,4 +1,5 @@
 import { Db } from '@signet/db'
+import { Drain } from '@signet/http'
 import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
 import { AddressGuard, type Resolver } from '@signet/address-guard'
 import { connectRedis, WebhookQueues } from '@signet/webhook-core/queue'
@@ -83,6 +84,7 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
     cleanUp: new CleanUpService({ db, observer }),
     queues,
     webhooks,
+    drain: new Drain(config.drainSeconds * 1000),
     ...oauth,
     /** Reverse order of creation. */
     async close() {

@@ -22,6 +22,7 @@ export async function startService(
   ctx.log.info('listening', { port: main.port, internal_port: internal.port, base_url: config.baseUrl })
   return {
     ctx,
+    drain: ctx.drain,
     port: main.port,
     internalPort: internal.port,
     async close() {
@@ -33,10 +34,11 @@ export async function startService(
 
 /** Both or neither. */
 async function openListeners(ctx: Context): Promise<{ main: Listener; internal: Listener }> {
+  const { drain } = ctx
   const { host, port, internalPort } = ctx.config
-  const main = await listen(createPublicApp(ctx), { port, host, setting: 'WEBHOOKS_PORT' })
+  const main = await listen(createPublicApp(ctx), { port, host, setting: 'WEBHOOKS_PORT', drain })
   try {
-    const options = { port: internalPort, host, setting: 'WEBHOOKS_INTERNAL_PORT' }
+    const options = { port: internalPort, host, setting: 'WEBHOOKS_INTERNAL_PORT', drain }
     return { main, internal: await listen(createInternalApp(ctx), options) }
   } catch (error) {
     await main.close()

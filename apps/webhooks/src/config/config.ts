@@ -95,6 +95,12 @@ export const settings = defineSettings({
     optional: true,
     doc: 'Address to listen on; all interfaces by default.',
   }),
+  drainSeconds: integer({
+    env: 'WEBHOOKS_DRAIN_SECONDS',
+    fallback: 5,
+    max: 300,
+    doc: 'After SIGTERM, how long requests are still taken while `/readyz` says no, so that load balancers can look elsewhere first.',
+  }),
   logLevel: choice({
     env: ['WEBHOOKS_LOG_LEVEL', 'LOG_LEVEL'],
     choices: logLevels,

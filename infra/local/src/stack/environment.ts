@@ -65,6 +65,7 @@ export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName
       ...shared,
       WEBHOOKS_HOST: HOST,
       WEBHOOKS_PORT: portOf(input.webhooksUrl),
+      WEBHOOKS_DRAIN_SECONDS: '0',
       WEBHOOKS_INTERNAL_PORT: portOf(input.internalUrl),
       WEBHOOKS_IDENTITY_URL: input.authUrl,
       WEBHOOKS_IDENTITY_JWT_AUD: 'authenticated',

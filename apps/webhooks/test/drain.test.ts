@@ -1,0 +1,35 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { startHarness, type Harness } from './support/harness.js'
+
+let harness: Harness
+beforeAll(async () => {
+  harness = await startHarness({ env: { WEBHOOKS_DRAIN_SECONDS: '7' } })
+})
+afterAll(() => harness.close())
+
+it('a service that SIGTERM asks to go takes readiness away first, and goes on answering on both ports', async () => {
+  const ask = async (url: string) => {
+    const answer = await fetch(url)
+    await answer.arrayBuffer()
+    return [answer.status, answer.headers.get('connection')]
+  }
+  const all = () =>
+    Promise.all(
+      [
+        `${harness.origin}/readyz`,
+        `${harness.internal}/readyz`,
+        `${harness.base}/.well-known/oauth-authorization-server`,
+        `${harness.internal}/metrics`,
+      ].map(ask),
+    )
+  const open = [200, 'keep-alive']
+  expect(await all()).toEqual([open, open, open, open])
+  const { drain } = harness.service
+  drain?.begin()
+  const [gone, last] = [
+    [503, 'close'],
+    [200, 'close'],
+  ]
+  expect(await all()).toEqual([gone, gone, last, last])
+  expect(drain?.durationMs).toBe(7000)
+})
