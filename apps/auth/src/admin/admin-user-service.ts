@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { isUniqueViolation, type Db, type Tx } from '@signet/db'
 import { type AuditLog } from '../audit/audit-log.js'
 import { authError, invalid } from '../errors/auth-error.js'
+import { type OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import { isUsableHash } from '../passwords/hash-formats.js'
 import { type PasswordHasher } from '../passwords/password-hasher.js'
 import { type PasswordRules } from '../passwords/password-rules.js'
@@ -30,6 +31,7 @@ type Deps = {
   lists: UserListStore
   identities: IdentityStore
   ends: SessionEnds
+  tokens: OneTimeTokenStore
   signUps: PendingSignUpStore
   vouched: VouchedSignUps
   proofs: AddressProofs
@@ -74,7 +76,7 @@ export class AdminUserService {
       throw invalid('aud must be an audience of AUTH_JWT_AUD or AUTH_JWT_ALLOWED_AUDIENCES')
     if (email === null && phone === null)
       throw invalid('Cannot create a user without either an email or phone')
-    const passwordHash = await this.#hashOfNew(attributes)
+    const passwordHash = await this.#hashOfNew(attributes, meta.signal)
     const providers = [...(email === null ? [] : ['email']), ...(phone === null ? [] : ['phone'])]
     return audit.transaction(meta, async (tx, record) => {
       const inserted = await users.insert(
@@ -131,12 +133,16 @@ export class AdminUserService {
     })
   }
 
-  /** Of an address that nobody has proved, the password waits for the proof, as everybody's. */
+  /**
+   * Links in the mailbox are void then, as after a change by the user. Of an address that nobody has proved, the password
+   * waits for the proof, as everybody's.
+   */
   async #setPassword(tx: Tx, user: User, passwordHash: string): Promise<void> {
-    const { users, vouched, now } = this.deps
-    if (isProven(user) || (user.email === null && user.phone === null))
-      await users.update(tx, user.id, { passwordHash }, now())
-    else await vouched.vouch(tx, user, passwordHash)
+    const { users, tokens, vouched, now } = this.deps
+    if (!isProven(user) && (user.email !== null || user.phone !== null))
+      return vouched.vouch(tx, user, passwordHash)
+    await users.update(tx, user.id, { passwordHash }, now())
+    await tokens.removeAll(tx, user.id)
   }
 
   /** Applied at once, together with the identity that belongs to the address. */
@@ -184,7 +190,10 @@ export class AdminUserService {
   }
 
   /** Strength is the administrator's business; only what bcrypt would cut off is refused. Null for none. */
-  async #hashOfNew({ password = '', password_hash: hash = '' }: UserAttributes): Promise<string | null> {
+  async #hashOfNew(
+    { password = '', password_hash: hash = '' }: UserAttributes,
+    signal: AbortSignal | undefined,
+  ): Promise<string | null> {
     const { hasher, rules } = this.deps
     if (password !== '' && hash !== '') throw invalid('Only a password or a password hash should be provided')
     if (hash !== '') {
@@ -192,7 +201,7 @@ export class AdminUserService {
       return hash
     }
     refuseTooLong(rules.passwords, password)
-    return password === '' ? null : hasher.hash(password)
+    return password === '' ? null : hasher.hash(password, signal)
   }
 
   async #whyNotInserted(

@@ -81,7 +81,7 @@ export class LinkService {
     const known = await users.findByEmail(db, email)
     const type = requested === 'magiclink' && known === null ? 'signup' : requested
     const newEmail = await this.#newEmail(type, request)
-    const passwordHash = await this.#passwordHash(type, requested, known === null, request)
+    const passwordHash = await this.#passwordHash(type, requested, known === null, request, meta)
     const { user, issued } = await audit.transaction(meta, (tx, record) =>
       type === 'signup' || type === 'invite'
         ? this.#issueSignUp(tx, record, admin, { type, email, passwordHash, data: request.data ?? {} })
@@ -110,13 +110,14 @@ export class LinkService {
     requested: GeneratedType,
     isNew: boolean,
     { password = '' }: LinkRequest,
+    { signal }: RequestMeta,
   ): Promise<string | null> {
     const { hasher, rules } = this.deps
     if (type !== 'signup' || requested === 'magiclink') return null
     if (password === '' && !isNew) return null
     if (password === '') throw invalid('Signup requires a valid password')
     refusePassword(rules.passwords, password)
-    return hasher.hash(password)
+    return hasher.hash(password, signal)
   }
 
   async #issueSignUp(

@@ -47,10 +47,9 @@ export class FlowService {
     const outcome = await this.deps.audit.transaction(
       meta,
       async (tx, audit): Promise<Exchanged | 'bad_verifier'> => {
-        const flow = await this.#redeem(tx, code)
+        const { user, flow } = await this.#redeem(tx, code)
         if (!verifierMatches(flow.challenge, verifier)) return 'bad_verifier'
-        const user = flow.userId === null ? null : await this.deps.users.lockById(tx, flow.userId)
-        if (user === null || user.deletedAt !== null) throw flowNotFound()
+        if (user.deletedAt !== null) throw flowNotFound()
         if (isBanned(user, this.deps.now())) throw userBanned('invalid')
         const signedIn = await this.#signIn(tx, audit, user, flow, meta)
         return {
@@ -81,6 +80,9 @@ export class FlowService {
 
   async #signIn(tx: Tx, audit: Audit, user: User, flow: FlowState, meta: RequestMeta): Promise<SignedIn> {
     const { sessions, gate } = this.deps
+    // What was linked by a session that is over must not be a way back in.
+    if (flow.linkingSessionId !== null)
+      await gate.hold(tx, { userId: user.id, sessionId: flow.linkingSessionId })
     if (flow.sessionId === null) {
       audit('login', user, { provider: flow.providerType })
       return sessions.open(tx, user, flow.method, meta)
@@ -88,15 +90,17 @@ export class FlowService {
     return sessions.resume(tx, await gate.hold(tx, { userId: user.id, sessionId: flow.sessionId }))
   }
 
-  async #redeem(tx: Tx, code: string): Promise<FlowState & { challenge: Challenge }> {
-    const { flows, codeLifeMs, now } = this.deps
+  async #redeem(tx: Tx, code: string): Promise<{ user: User; flow: FlowState & { challenge: Challenge } }> {
+    const { flows, users, codeLifeMs, now } = this.deps
     const flow = await flows.findByCode(tx, sha256(code))
     if (flow === null || flow.challenge === null || flow.authCodeIssuedAt === null) throw flowNotFound()
     if (flow.authCodeIssuedAt.getTime() + codeLifeMs <= now().getTime())
       throw authError('unprocessable', 'flow_state_expired', 'The code has expired')
+    // Before the code, in the order of whatever ends the user's sessions and takes the codes along.
+    const user = flow.userId === null ? null : await users.lockById(tx, flow.userId)
     // Deleting is what redeems it: of two requests at once one deletes nothing.
-    if (!(await flows.remove(tx, flow.id))) throw flowNotFound()
-    return { ...flow, challenge: flow.challenge }
+    if (user === null || !(await flows.remove(tx, flow.id))) throw flowNotFound()
+    return { user, flow: { ...flow, challenge: flow.challenge } }
   }
 
   #unsealed(flow: FlowState, sealed: string | null): string | undefined {

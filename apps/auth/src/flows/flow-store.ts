@@ -28,6 +28,8 @@ export type FlowState = {
   userId: string | null
   /** The session that the code stands for; null when the exchange is what opens one. */
   sessionId: string | null
+  /** The session that asked to link a sign-in method, where that is what the flow did. */
+  linkingSessionId: string | null
   challenge: Challenge | null
   method: string
   providerType: string
@@ -40,6 +42,7 @@ type Row = {
   id: string
   user_id: string | null
   session_id: string | null
+  linking_session_id: string | null
   code_challenge: string | null
   code_challenge_method: 's256' | 'plain' | null
   authentication_method: string
@@ -75,12 +78,21 @@ export class FlowStore {
 
   async findByCode(db: Queryable, codeHash: Buffer): Promise<FlowState | null> {
     const { rows } = await db.query<Row>(
-      `select id, user_id, session_id, code_challenge, code_challenge_method, authentication_method, provider_type,
-         provider_access_token, provider_refresh_token, auth_code_issued_at
+      `select id, user_id, session_id, linking_session_id, code_challenge, code_challenge_method,
+         authentication_method, provider_type, provider_access_token, provider_refresh_token, auth_code_issued_at
        from ${this.t.flowState} where auth_code_hash = $1`,
       [codeHash],
     )
     return rows[0] ? toFlow(rows[0]) : null
+  }
+
+  /** Codes of a user that wait to be exchanged, apart from those for a session that is kept. */
+  async removeCodes(tx: Tx, userId: string, keptSessionId: string | null): Promise<void> {
+    await tx.query(
+      `delete from ${this.t.flowState}
+       where user_id = $1 and ($2::uuid is null or session_id is distinct from $2)`,
+      [userId, keptSessionId],
+    )
   }
 
   /** Ends the flow; false when another request was first. */
@@ -96,6 +108,7 @@ function toFlow(row: Row): FlowState {
     id: row.id,
     userId: row.user_id,
     sessionId: row.session_id,
+    linkingSessionId: row.linking_session_id,
     challenge: challenge === null || method === null ? null : { challenge, method },
     method: row.authentication_method,
     providerType: row.provider_type,

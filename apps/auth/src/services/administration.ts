@@ -21,6 +21,7 @@ export function createAdministrationServices(parts: Parts, foundation: Foundatio
       lists: stores.userLists,
       identities,
       ends,
+      tokens: stores.tokens,
       signUps: stores.pendingSignUps,
       vouched,
       proofs,

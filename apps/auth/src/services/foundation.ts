@@ -80,6 +80,7 @@ export function createFoundation(parts: Parts) {
   const refreshTokens = new RefreshTokens(derived.refreshTokens)
   const ends = new SessionEnds({
     sessions: stores.sessions,
+    flows: stores.flows,
     accountEvents: stores.accountEvents,
     now,
   })

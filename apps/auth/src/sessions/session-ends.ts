@@ -1,20 +1,27 @@
 import { type Tx } from '@signet/db'
 import { type AccountEventStore } from '../account-events/account-event-store.js'
+import { type FlowStore } from '../flows/flow-store.js'
 import { type SessionStore } from './session-store.js'
 import { type EndReason } from './session.js'
 
+type Deps = {
+  sessions: SessionStore
+  flows: FlowStore
+  accountEvents: AccountEventStore
+  now: () => Date
+}
+
 /** Every end of sessions, apart from the one of a session whose refresh token was stolen. */
 export class SessionEnds {
-  constructor(
-    private readonly deps: { sessions: SessionStore; accountEvents: AccountEventStore; now: () => Date },
-  ) {}
+  constructor(private readonly deps: Deps) {}
 
   /** All sessions of a user, and with them what other services gave on the strength of them. */
   async all(tx: Tx, userId: string, reason: EndReason): Promise<void> {
-    const { sessions, accountEvents, now } = this.deps
+    const { sessions, flows, accountEvents, now } = this.deps
     // Nothing elsewhere goes back to a user who never signed in; and the first sign-in follows within the same second.
     const knownElsewhere = reason !== 'address_proved' || (await sessions.hasAny(tx, userId))
     await sessions.end(tx, userId, reason, {}, now())
+    await flows.removeCodes(tx, userId, null)
     // The time after the update: it waits for refreshes under way, and what they issue is to be covered.
     if (!TOLD_BY_THE_USER.has(reason) && knownElsewhere) await accountEvents.signedOut(tx, userId, now())
   }
@@ -23,9 +30,12 @@ export class SessionEnds {
     return this.deps.sessions.end(tx, userId, reason, { only: sessionId }, this.deps.now())
   }
 
-  /** All sessions of a user but one. */
-  others(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
-    return this.deps.sessions.end(tx, userId, reason, { except: keptId }, this.deps.now())
+  /** All sessions of a user but one. The user's row is to be locked before, as for {@link all}. */
+  async others(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
+    const { sessions, flows, now } = this.deps
+    await sessions.end(tx, userId, reason, { except: keptId }, now())
+    // A code is a session that waits to be opened. A newer sign-in only wants to be the last one of those that are.
+    if (reason !== 'single_session') await flows.removeCodes(tx, userId, keptId)
   }
 
   /** The other sessions of a user that never showed a second factor. */

@@ -60,7 +60,7 @@ export class VerifyService {
   constructor(private readonly deps: Deps) {}
 
   async verify(request: VerifyRequest, meta: RequestMeta): Promise<Verified> {
-    const passwordHash = await this.#newPasswordHash(request)
+    const passwordHash = await this.#newPasswordHash(request, meta)
     // What was wrong is counted or spent, so its transaction commits; the refusal comes afterwards.
     const outcome = await this.deps.audit.transaction(meta, (tx, audit): Promise<Outcome> =>
       this.#attempt(tx, audit, request, passwordHash, meta),
@@ -134,11 +134,14 @@ export class VerifyService {
   }
 
   /** Hashed before the transaction begins; whether it is used is seen inside. */
-  async #newPasswordHash({ requirePassword = false, password = '' }: VerifyRequest): Promise<string | null> {
+  async #newPasswordHash(
+    { requirePassword = false, password = '' }: VerifyRequest,
+    { signal }: RequestMeta,
+  ): Promise<string | null> {
     const { hasher, rules } = this.deps
     if (!requirePassword || password === '') return null
     refusePassword(rules.passwords, password)
-    return hasher.hash(password)
+    return hasher.hash(password, signal)
   }
 
   async #issueCode(

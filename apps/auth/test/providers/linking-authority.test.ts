@@ -83,4 +83,17 @@ describe('ways to sign in of an account with a second factor', () => {
     expect(target.fragment).not.toHaveProperty('access_token')
     expect(identitiesOf(await identities(other))).toEqual(['email'])
   })
+
+  it('open no session with the code of a flow whose session ended before the exchange', async () => {
+    const user = await aUser(site.server)
+    const verifier = anId().padEnd(43, 'x')
+    const challenge = { code_challenge: verifier, code_challenge_method: 'plain' }
+    const address = await linkAddress(site.server, user.access_token, 'figma', challenge)
+    const { state } = await confirmLink(site.server, address)
+    site.figma(anId(), anEmail())
+    const { query } = targetOf(await comeBack(site.server, { code: 'the-code', state }))
+    await post(site.server, '/logout?scope=local', undefined, { token: user.access_token })
+    const exchange = { auth_code: query['code'], code_verifier: verifier }
+    expectError(await post(site.server, '/token?grant_type=pkce', exchange), 403, 'session_not_found')
+  })
 })

@@ -67,8 +67,13 @@ export const identitiesOf = (user: Json): unknown[] =>
   (user['identities'] as Json[]).map(({ provider }) => provider).sort()
 
 /** Where a browser goes to add a sign-in method, as the client is told; below the address of the server. */
-export async function linkAddress(server: TestServer, token: string, provider: string): Promise<string> {
-  const query = `provider=${provider}&skip_http_redirect=true`
+export async function linkAddress(
+  server: TestServer,
+  token: string,
+  provider: string,
+  parameters: Record<string, string> = {},
+): Promise<string> {
+  const query = String(new URLSearchParams({ provider, skip_http_redirect: 'true', ...parameters }))
   const { body } = await get(server, `/user/identities/authorize?${query}`, { token })
   return String(body['url']).replace(server.context.config.apiExternalUrl, '')
 }

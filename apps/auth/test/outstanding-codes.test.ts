@@ -1,0 +1,112 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { waitFor } from '@signet/testkit'
+import { aUser, expectError, get, mailTo, PASSWORD, post, put, type SignedUp } from './support/api.js'
+import { NO_EMAIL_GAPS, startServer, type TestServer } from './support/server.js'
+import { serviceToken } from './support/tokens.js'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer({ ...NO_EMAIL_GAPS, AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0' })
+})
+afterAll(() => server.close())
+
+const NEW_PASSWORD = 'another correct horse'
+
+const linkTo = async ({ email }: SignedUp, path: '/magiclink' | '/recover', request: object = {}) => {
+  const after = (await mailTo(server, email)).mail
+  await post(server, path, { email, ...request })
+  return String((await mailTo(server, email, after)).token)
+}
+const follow = async (token: string) =>
+  new URL((await get(server, `/verify?type=recovery&token=${token}`)).headers.get('location') ?? '')
+/** What a flow leaves in the address bar of a browser, and the verifier that belongs to it. */
+const aCode = async (user: SignedUp) => {
+  const verifier = randomBytes(32).toString('hex')
+  const request = { code_challenge: createHash('sha256').update(verifier).digest('base64url') }
+  const token = await linkTo(user, '/magiclink', { ...request, code_challenge_method: 's256' })
+  return { auth_code: (await follow(token)).searchParams.get('code'), code_verifier: verifier }
+}
+const exchange = (code: object) => post(server, '/token?grant_type=pkce', code)
+const administer = async (user: SignedUp, body: object) => {
+  const answer = await put(server, `/admin/users/${user.user.id}`, body, {
+    token: serviceToken(),
+    versioned: true,
+  })
+  expect(answer.status).toBe(200)
+}
+const signOut = (scope: string) => async (user: SignedUp) => {
+  const answer = await post(server, `/logout?scope=${scope}`, undefined, { token: user.access_token })
+  expect(answer.status).toBe(204)
+}
+const changePassword = async ({ access_token: token }: SignedUp) => {
+  expect((await put(server, '/user', { password: NEW_PASSWORD }, { token })).status).toBe(200)
+}
+
+describe('a code that waits to be exchanged', () => {
+  it.each<[string, (user: SignedUp) => Promise<unknown>]>([
+    ['the user signed out everywhere', signOut('global')],
+    ['the user signed out everywhere else', signOut('others')],
+    ['the user changed the password', changePassword],
+    ['an administrator set a password', (user) => administer(user, { password: NEW_PASSWORD })],
+    [
+      'a ban was lifted',
+      async (user) => {
+        await administer(user, { ban_duration: '1h' })
+        await administer(user, { ban_duration: 'none' })
+      },
+    ],
+  ])('opens no session once %s', async (_, end) => {
+    const user = await aUser(server)
+    const code = await aCode(user)
+    await end(user)
+    expectError(await exchange(code), 404, 'flow_state_not_found')
+  })
+
+  it('opens no session when the password changes in the moment of its exchange', async () => {
+    const user = await aUser(server)
+    const code = await aCode(user)
+    const late = await server.context.db.transaction(async (tx) => {
+      await tx.query('select 1 from users where id = $1 for update', [user.user.id])
+      const change = changePassword(user)
+      const exchanged = exchange(code)
+      await waitFor(async () => {
+        const { rows } = await server.context.db.query<{ waiting: number }>(
+          `select count(*)::int as waiting from pg_stat_activity
+           where datname = current_database() and wait_event_type = 'Lock'`,
+        )
+        return rows[0]?.waiting === 2
+      })
+      return { change, exchanged }
+    })
+    await late.change
+    const answer = await late.exchanged
+    // Whichever was first: no session of before the change is left, and nobody had to wait for the other for ever.
+    expect([200, 404]).toContain(answer.status)
+    const refreshed = await post(server, '/token?grant_type=refresh_token', {
+      refresh_token: String(answer.body['refresh_token']),
+    })
+    expect(refreshed.status).toBe(400)
+  })
+
+  it('stays good when one session ends, and for another user', async () => {
+    const [user, other] = [await aUser(server), await aUser(server)]
+    const code = await aCode(user)
+    await signOut('local')(user)
+    await signOut('global')(other)
+    expect((await exchange(code)).status).toBe(200)
+  })
+})
+
+describe('a link that waits in a mailbox', () => {
+  it('is spent by a password that an administrator sets', async () => {
+    const user = await aUser(server)
+    const token = await linkTo(user, '/recover')
+    await administer(user, { password: NEW_PASSWORD })
+    expect((await follow(token)).hash).toContain('otp_expired')
+    const signIn = (password: string) =>
+      post(server, '/token?grant_type=password', { email: user.email, password })
+    expect((await signIn(NEW_PASSWORD)).status).toBe(200)
+    expectError(await signIn(PASSWORD), 400, 'invalid_credentials')
+  })
+})
