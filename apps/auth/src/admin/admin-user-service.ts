@@ -79,6 +79,7 @@ export class AdminUserService {
     const passwordHash = await this.#hashOfNew(attributes, meta.signal)
     const providers = [...(email === null ? [] : ['email']), ...(phone === null ? [] : ['phone'])]
     return audit.transaction(meta, async (tx, record) => {
+      await this.#release(tx, { email, phone })
       const inserted = await users.insert(
         tx,
         {
@@ -153,6 +154,7 @@ export class AdminUserService {
       const verified = kind === 'email' ? checked.emailConfirm : checked.phoneConfirm
       // They were for another address.
       await this.deps.signUps.removeUnvouched(tx, user.id)
+      await this.deps.proofs.release(tx, { kind, value })
       await this.deps.confirmations
         .replaceAddress(tx, user, { kind, value }, verified)
         .catch((error: unknown) => {
@@ -178,6 +180,13 @@ export class AdminUserService {
         ? proofs.prove(tx, user, 'phone', null)
         : confirmations.confirmPhone(tx, user))
     return user
+  }
+
+  /** What an administrator says of an address counts, and a sign-up that nobody has proved does not. */
+  async #release(tx: Tx, { email, phone }: { email: string | null; phone: string | null }): Promise<void> {
+    const { proofs } = this.deps
+    if (email !== null) await proofs.release(tx, { kind: 'email', value: email })
+    if (phone !== null) await proofs.release(tx, { kind: 'phone', value: phone })
   }
 
   async #insertIdentities(tx: Tx, userId: string, email: string | null, phone: string | null): Promise<void> {

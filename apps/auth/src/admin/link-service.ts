@@ -8,6 +8,7 @@ import { type LinkKind, type SecretMessages } from '../one-time-tokens/secret-me
 import { type TokenIssuer } from '../one-time-tokens/token-issuer.js'
 import { type PasswordHasher } from '../passwords/password-hasher.js'
 import { type PasswordRules } from '../passwords/password-rules.js'
+import { type AddressProofs } from '../proofs/address-proofs.js'
 import { type RequestMeta } from '../requests/request-meta.js'
 import { type VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
 import { refusePassword } from '../users/new-password.js'
@@ -44,6 +45,7 @@ export type GeneratedLink = {
 type Deps = {
   db: Db
   users: UserStore
+  proofs: AddressProofs
   vouched: VouchedSignUps
   issuer: TokenIssuer
   messages: SecretMessages
@@ -99,8 +101,8 @@ export class LinkService {
   async #newEmail(type: GeneratedType, request: LinkRequest): Promise<string | null> {
     if (type !== 'email_change_current' && type !== 'email_change_new') return null
     const newEmail = normaliseEmail(request.new_email ?? '')
-    const { db, users } = this.deps
-    if ((await users.findByEmail(db, newEmail)) !== null) throw emailExists()
+    const { db, proofs } = this.deps
+    if (await proofs.isTaken(db, { kind: 'email', value: newEmail })) throw emailExists()
     return newEmail
   }
 

@@ -49,6 +49,7 @@ export function createAdministrationServices(parts: Parts, foundation: Foundatio
     links: new LinkService({
       db,
       users,
+      proofs,
       vouched,
       issuer,
       messages,
