@@ -27,7 +27,10 @@ module.exports = {
     {
       name: 'leaf-packages-import-no-package',
       severity: 'error',
-      from: { path: '^packages/(address-guard|errors|config|telemetry)/src/', pathNot: '\\.test\\.ts$' },
+      from: {
+        path: '^packages/(address-guard|errors|config|standard-webhooks|telemetry)/src/',
+        pathNot: '\\.test\\.ts$',
+      },
       to: { path: '^packages/', pathNot: '^packages/$1/' },
     },
     {

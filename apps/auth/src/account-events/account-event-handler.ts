@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { signedHeaders } from '@signet/standard-webhooks'
 import { type Outbound } from '../outbound/outbound.js'
 import { exponentialDelay, type OutboxHandler } from '../outbox/outbox-handler.js'
-import { signedHeaders } from './standard-webhooks.js'
 
 /** Where account events go, and the key that signs them. */
 export type EventTarget = { url: string; key: Buffer }

@@ -1,8 +1,8 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { parseSigningKey } from '../account-events/standard-webhooks.js'
 import { boolean, choice, duration, httpUrl, integer, list, parsed, text } from '@signet/config'
 import { logLevels } from '@signet/telemetry'
+import { parseSigningKey } from '@signet/standard-webhooks'
 
 type LogFileOptions = { env: string; optional: true; doc: string }
 type SecretOptions = LogFileOptions & { secret: true }

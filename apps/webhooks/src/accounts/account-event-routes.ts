@@ -1,9 +1,9 @@
 import { route, type Route } from '@signet/http'
+import { isSigned } from '@signet/standard-webhooks'
 import { badRequest, ChallengeError } from '../errors/api-errors.js'
 import { responses } from '../api/v1-docs.js'
 import { accountEventSchema, readAccountEvent } from './account-event-body.js'
 import { type AccountEventService } from './account-event-service.js'
-import { isSigned } from '../signatures/standard-webhooks.js'
 
 type Deps = { keys: readonly Buffer[]; accountEvents: AccountEventService; now: () => Date }
 
@@ -24,9 +24,9 @@ export const accountEventRoutes = ({ keys, accountEvents, now }: Deps): Route[] 
     body: { as: 'json-bytes', maxBytes: MAX_BYTES, schema: accountEventSchema },
     async handle({ req, body, context: { log } }) {
       const headers = {
-        id: req.get('webhook-id'),
-        timestamp: req.get('webhook-timestamp'),
-        signature: req.get('webhook-signature'),
+        'webhook-id': req.get('webhook-id'),
+        'webhook-timestamp': req.get('webhook-timestamp'),
+        'webhook-signature': req.get('webhook-signature'),
       }
       if (!isSigned(body, headers, { keys, now: now() })) throw unsigned()
       const event = readAccountEvent(body)

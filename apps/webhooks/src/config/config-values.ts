@@ -1,4 +1,4 @@
-import { parseSigningKey } from '../signatures/standard-webhooks.js'
+import { parseSigningKey } from '@signet/standard-webhooks'
 import { parseAllowListEntry } from '../redirects/redirect-allow-list.js'
 
 /** A caller of the internal API: the SHA-256 of its token, never the token. */

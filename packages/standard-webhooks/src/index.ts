@@ -1,11 +1,15 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Headers of the Standard Webhooks specification. */
+/** A message of the Standard Webhooks specification, as it is sent. */
 export type SignedHeaders = {
-  id: string | undefined
-  timestamp: string | undefined
-  signature: string | undefined
+  'webhook-id': string
+  'webhook-timestamp': string
+  'webhook-signature': string
 }
+
+const MIN_KEY_BYTES = 24
+const MAX_KEY_BYTES = 64
+const TOLERANCE_SECONDS = 300
 
 /** The key of a secret as Standard Webhooks writes them: `whsec_` and the base64 of 24 to 64 bytes. */
 export function parseSigningKey(secret: string): Buffer {
@@ -16,9 +20,15 @@ export function parseSigningKey(secret: string): Buffer {
   return key
 }
 
-const MIN_KEY_BYTES = 24
-const MAX_KEY_BYTES = 64
-const TOLERANCE_SECONDS = 300
+/** The headers of one attempt: the id stays the same in each, the time and with it the signature do not. */
+export function signedHeaders(key: Buffer, message: { id: string; body: string; at: Date }): SignedHeaders {
+  const timestamp = String(Math.floor(message.at.getTime() / 1000))
+  return {
+    'webhook-id': message.id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${macOf(key, message.id, timestamp, message.body).toString('base64')}`,
+  }
+}
 
 /**
  * Whether a message was signed with one of the keys, over its id, its time and exactly these bytes, within five minutes of
@@ -26,15 +36,14 @@ const TOLERANCE_SECONDS = 300
  */
 export function isSigned(
   body: Uint8Array,
-  { id, timestamp, signature }: SignedHeaders,
+  headers: Readonly<Record<keyof SignedHeaders, string | undefined>>,
   { keys, now }: { keys: readonly Buffer[]; now: Date },
 ): boolean {
+  const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = headers
   if (id === undefined || timestamp === undefined || signature === undefined) return false
   if (!/^[0-9]{1,12}$/.test(timestamp)) return false
   if (Math.abs(now.getTime() / 1000 - Number(timestamp)) > TOLERANCE_SECONDS) return false
-  const expected = keys.map((key) =>
-    createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest(),
-  )
+  const expected = keys.map((key) => macOf(key, id, timestamp, body))
   const claimed = signature
     .split(' ')
     .filter((one) => one.startsWith('v1,'))
@@ -43,3 +52,6 @@ export function isSigned(
     expected.some((right) => one.length === right.length && timingSafeEqual(one, right)),
   )
 }
+
+const macOf = (key: Buffer, id: string, timestamp: string, body: string | Uint8Array): Buffer =>
+  createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest()
