@@ -68,6 +68,26 @@ module.exports = {
       },
     },
     {
+      name: 'imports-are-declared',
+      comment:
+        'A manifest that leaves out what its code imports works in this workspace, and not once it is deployed.',
+      severity: 'error',
+      from: { path: '^(apps|packages)/[^/]+/(src|test|bench|chaos)/' },
+      // The test runner is the workspace's.
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'unknown'], pathNot: 'node_modules/@jest/globals/' },
+    },
+    {
+      name: 'code-imports-no-development-dependency',
+      comment: 'packages/cli is published as one file with all that it imports.',
+      severity: 'error',
+      from: { path: '^(apps|packages)/[^/]+/src/', pathNot: '\\.test\\.ts$|^packages/cli/' },
+      to: {
+        dependencyTypes: ['npm-dev'],
+        dependencyTypesNot: ['npm', 'type-only'],
+        pathNot: 'node_modules/@types/',
+      },
+    },
+    {
       name: 'test-code-stays-in-tests',
       severity: 'error',
       from: { path: '^(apps|packages)/[^/]+/src/', pathNot: '\\.test\\.ts$|^packages/(webhook-)?testkit/' },
@@ -76,7 +96,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '/dist/' },
+    exclude: { path: '^(apps|packages|infra)/.*/dist/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
     enhancedResolveOptions: {
