@@ -37,6 +37,7 @@ const checks = [
     ],
   },
   { name: 'dead code', command: ['knip/bin/knip.js', '--no-progress', '--no-config-hints'] },
+  { name: 'package entries', script: 'infra/checks/entries.mjs' },
   { name: 'references', script: 'infra/checks/references.mjs' },
   { name: 'generated docs', script: 'infra/checks/docs.mjs', fix: 'npm run docs' },
 ]

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createLogger } from '@signet/telemetry'
-import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/testkit/browser'
+import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/local/browser'
 import { type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { contents } from '../src/mail/contents.js'
 import { mailKinds, noticeKinds, type MailVariables } from '../src/mail/kinds.js'

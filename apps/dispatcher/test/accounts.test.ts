@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { type Db } from '@signet/db'
-import { startReceiver, waitFor, type Receiver } from '@signet/testkit'
+import { startReceiver, type Receiver } from '@signet/local'
+import { waitFor } from '@signet/testkit'
 import { buryAccount, closeAccount, moveHeldDeliveries } from '@signet/webhook-core/stores'
 import { deliveriesOf } from './support/dispatcher.js'
 import { startStepwise, type Stepwise } from './support/stepwise.js'

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { reply, startReceiver, waitFor, type Receiver } from '@signet/testkit'
+import { reply, startReceiver, type Receiver } from '@signet/local'
+import { waitFor } from '@signet/testkit'
 import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 
 describe('delivery', () => {

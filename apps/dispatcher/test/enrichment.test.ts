@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, afterAll, describe, expect, it } from '@jest/globals'
 import { type Db } from '@signet/db'
-import { startReceiver, waitFor, type Receiver } from '@signet/testkit'
+import { startReceiver, type Receiver } from '@signet/local'
+import { waitFor } from '@signet/testkit'
 import { type EventId } from '@signet/webhook-core'
 import { type RecordingReader } from '@signet/webhook-core/stores'
 import request from 'supertest'

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
-import { startReceiver, waitFor, type Receiver } from '@signet/testkit'
+import { startReceiver, type Receiver } from '@signet/local'
+import { waitFor } from '@signet/testkit'
 import request from 'supertest'
 import { createApp } from '../src/app.js'
 import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { holdsInSomeRun, startReceiver, type Receiver } from '@signet/testkit'
+import { startReceiver, type Receiver } from '@signet/local'
+import { holdsInSomeRun } from '@signet/testkit'
 import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 import { type Subscriber } from './support/subscriber.js'
 

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { type EventId } from '@signet/webhook-core'
 import { deleteEndpoint, purgeRecording } from '@signet/webhook-core/stores'
 import { findOpenFirstAttempts } from '../src/dispatching/dispatch-store.js'
-import { reply, startReceiver, waitFor, type Receiver } from '@signet/testkit'
+import { reply, startReceiver, type Receiver } from '@signet/local'
+import { waitFor } from '@signet/testkit'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 import { type Subscriber } from './support/subscriber.js'
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { type Authority } from '@signet/local'
-import { createAuthority, waitFor } from '@signet/testkit'
+import { createAuthority } from '@signet/local'
+import { waitFor } from '@signet/testkit'
 import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 import { startOldReceiver, type OldReceiver } from './support/old-tls.js'
 

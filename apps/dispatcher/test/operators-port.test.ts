@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Drain } from '@signet/http'
-import { reply, startReceiver, waitFor, type Receiver } from '@signet/testkit'
+import { reply, startReceiver, type Receiver } from '@signet/local'
+import { waitFor } from '@signet/testkit'
 import request from 'supertest'
 import { createApp } from '../src/app.js'
 import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'

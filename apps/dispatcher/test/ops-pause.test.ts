@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { reply, waitFor } from '@signet/testkit'
+import { reply } from '@signet/local'
+import { waitFor } from '@signet/testkit'
 import { deliveriesOf, startAnother } from './support/dispatcher.js'
 import { useOperator } from './support/operator.js'
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { holdsInSomeRun, reply } from '@signet/testkit'
+import { reply } from '@signet/local'
+import { holdsInSomeRun } from '@signet/testkit'
 import { deliveriesOf } from './support/dispatcher.js'
 import { startMuteRedis } from './support/mute-redis.js'
 import { useOperator } from './support/operator.js'

@@ -1,14 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { randomBytes } from 'node:crypto'
+import { reply, startReceiver, type Receiver } from '@signet/local'
 import {
-  reply,
   startPrivatePostgres,
   startPrivateRedis,
-  startReceiver,
   waitFor,
   type PrivatePostgres,
   type PrivateRedis,
-  type Receiver,
 } from '@signet/testkit'
 import { migrateWebhooks } from '@signet/webhook-testkit'
 import { deliveriesOf, startAnother, type TestDispatcher } from './support/dispatcher.js'

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { type DeliveryId } from '@signet/webhook-core'
 import { patchEndpoint } from '@signet/webhook-core/stores'
 import { listAttempts } from '../src/deliveries/attempt-store.js'
-import { reply, startReceiver, type Receiver } from '@signet/testkit'
+import { reply, startReceiver, type Receiver } from '@signet/local'
 import { jobOf, startStepwise, type Stepwise } from './support/stepwise.js'
 
 const MINUTE_MS = 60_000

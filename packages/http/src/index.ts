@@ -11,21 +11,20 @@ export {
   type RouteSpec,
 } from './route.js'
 export { mountRoutes, type MountOptions } from './mount.js'
-export { errorHandler, notFoundHandler, type ErrorHandlerOptions } from './errors.js'
+export { errorHandler, notFoundHandler } from './errors.js'
 export {
   requestContext,
   contextOf,
   contextOfRequest,
   statusSeen,
   type RequestContext,
-  type RequestContextOptions,
 } from './request-context.js'
 export { compileSchema, type JsonSchema } from './schema.js'
-export { openApiDocument, type OpenApiOptions } from './open-api.js'
+export { openApiDocument } from './open-api.js'
 export { healthHandlers, metricsHandler } from './health.js'
 export { Drain } from './drain.js'
 export { listen, ListenError, type Listener } from './listen.js'
 export { runService, type Service } from './service.js'
 export { runCommandLine, type Command, type CommandLine } from './commands.js'
-export { createRateLimit, type RateLimit, type RateLimitOptions } from './rate-limit.js'
+export { createRateLimit, type RateLimit } from './rate-limit.js'
 export { clientAddress } from './client-address.js'

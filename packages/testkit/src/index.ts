@@ -1,15 +1,3 @@
-export {
-  type Answer,
-  createAuthority,
-  type Inbox,
-  issueCertificate,
-  type Mail,
-  type ReceivedDelivery,
-  type Receiver,
-  reply,
-  startInbox,
-  startReceiver,
-} from '@signet/local'
 export { createTestDatabase, migrationsKey, type TestDatabase, type TestDatabaseOptions } from './database.js'
 export { holdsInSomeRun } from './holds-in-some-run.js'
 export { hs256Token } from './hs256-token.js'

@@ -1,5 +1,26 @@
-export * from './errors.js'
-export type * from './events.js'
+export {
+  InvalidPayloadError,
+  InvalidSecretError,
+  MalformedHeaderError,
+  MissingHeaderError,
+  RawBodyRequiredError,
+  SignatureMismatchError,
+  TimestampInFutureError,
+  TimestampTooOldError,
+  type VerificationFailure,
+  WebhookVerificationError,
+} from './errors.js'
+export {
+  type EventEnvelope,
+  type Summary,
+  type SummaryCompletedData,
+  type SummaryCompletedEvent,
+  type Transcript,
+  type TranscriptSegment,
+  type UnknownEvent,
+  type WebhookEvent,
+  type WebhookPingEvent,
+} from './events.js'
 export {
   DELIVERY_HEADER,
   EVENT_HEADER,

@@ -1,4 +1,4 @@
-import { createAuthority, issueCertificate, startInbox } from '@signet/testkit'
+import { createAuthority, issueCertificate, startInbox } from '@signet/local'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { MailRig, MESSAGE, variables } from '../../test/support/mailer.js'
 import { UndeliverableError } from '../outbox/outbox-handler.js'

@@ -1,5 +1,5 @@
 import { createLogger } from '@signet/telemetry'
-import { startInbox, type Inbox } from '@signet/testkit'
+import { startInbox, type Inbox } from '@signet/local'
 import { createMailTransport, type MailTransport, type SmtpConfig } from '../../src/mail/mail-transport.js'
 import { type MailVariables } from '../../src/mail/kinds.js'
 import { createOutbound } from '../../src/outbound/outbound.js'

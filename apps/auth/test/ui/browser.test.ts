@@ -2,13 +2,8 @@ import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
 import { type AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import {
-  accessibilityFindings,
-  chromiumPath,
-  clickImpatiently,
-  launchChromium,
-  sidewaysScroll,
-} from '@signet/testkit/browser'
+import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/local/browser'
+import { clickImpatiently } from '@signet/testkit/browser'
 import { type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { anEmail, aPhone, aUser, get, mailTo, PASSWORD, post } from '../support/api.js'
 import { providerEnv, startFakeProvider, type FakeProvider } from '../support/fake-provider.js'

@@ -3,7 +3,7 @@ import { createServer } from 'node:https'
 import { type AddressInfo } from 'node:net'
 import tls from 'node:tls'
 import { type Authority } from '@signet/local'
-import { issueCertificate } from '@signet/testkit'
+import { issueCertificate } from '@signet/local'
 
 export type OldReceiver = { port: number; requests: number; close(): void }
 

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals'
-import { reply, startReceiver, waitFor, type Receiver } from '@signet/testkit'
+import { reply, startReceiver, type Receiver } from '@signet/local'
+import { waitFor } from '@signet/testkit'
 import { ops } from '../../src/operations/ops.js'
 import { readConfig } from '../../src/config/read-config.js'
 import { deliveriesOf, startDispatcher, type TestDispatcher } from './dispatcher.js'
