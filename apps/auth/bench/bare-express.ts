@@ -16,7 +16,7 @@ app.get('/user/:id', async (req, res) => {
   res.json(rows[0]?.account)
 })
 
-await runService(async () => {
+await runService('bench', async () => {
   const listener = await listen(app, { port: Number(process.env['PORT']), host: '127.0.0.1' })
   return {
     async close() {

@@ -44,6 +44,7 @@ import { createStores } from './stores.js'
 import { uiReturnUrl } from './ui/return-url.js'
 import { tablesOf } from './tables.js'
 import { tracedHasher, tracedOutbound, tracedStatements } from './telemetry/traced-ports.js'
+import { component } from './version.js'
 
 /** Outside things that a test may replace. All else is derived from them, so a replacement reaches every user. */
 export type Ports = {
@@ -205,7 +206,7 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
 }
 
 export const createAuthLogger = ({ logLevel: level, logFile: file }: AuthConfig): Logger =>
-  createLogger({ level, component: 'api', file })
+  createLogger({ level, component, file })
 
 function createDb(config: AuthConfig, log: Logger, tracing: Tracing | undefined): Db {
   return new Db({

@@ -1,15 +1,24 @@
 import { readEnvironment } from '@signet/config'
-import { runCommandLine, runService } from '@signet/http'
+import { runCommandLine, runService, runTask } from '@signet/http'
+import { type Logger } from '@signet/telemetry'
 import { loadAuthConfig } from './config.js'
 import { migrateDatabase } from './migrations.js'
+import { createAuthLogger } from './context.js'
 import { serve } from './serve.js'
-import { service } from './version.js'
+import { component, service } from './version.js'
 
 const print = (text: string) => void process.stdout.write(`${text}\n`)
 const environment = () => readEnvironment(process.env)
 
-async function migrate() {
-  await migrateDatabase(loadAuthConfig(environment()), print)
+async function migrate(log: Logger) {
+  await migrateDatabase(loadAuthConfig(environment()), log)
+}
+
+async function migrateAndServe() {
+  const log = createAuthLogger(loadAuthConfig(environment()))
+  await migrate(log)
+  await log.close()
+  return serve(environment())
 }
 
 const keys = {
@@ -30,14 +39,17 @@ await runCommandLine(
     commands: {
       serve: {
         summary: 'Answer requests, on a database that is migrated.',
-        run: () => runService(() => serve(environment())),
+        run: () => runService(component, () => serve(environment())),
       },
-      migrate: { summary: 'Bring the database to the schema of this version.', run: migrate },
+      migrate: {
+        summary: 'Bring the database to the schema of this version.',
+        run: () => runTask(component, migrate),
+      },
       keys,
     },
     fallback: {
       summary: 'Migrate, then serve.',
-      run: () => runService(async () => (await migrate(), serve(environment()))),
+      run: () => runService(component, migrateAndServe),
     },
   },
   process.argv.slice(2),

@@ -1,4 +1,4 @@
-import { migrate } from '@signet/db'
+import { migrate, type MigrationLog } from '@signet/db'
 import { fileURLToPath } from 'node:url'
 import { tablePrefix } from './tables.js'
 
@@ -9,7 +9,7 @@ export type MigrationTarget = { databaseUrl: string; dbNamespace: string }
 /** Brings the database to this version's schema and returns the names of the migrations that were missing. */
 export function migrateDatabase(
   { databaseUrl, dbNamespace }: MigrationTarget,
-  log?: (message: string) => void,
+  log?: MigrationLog,
 ): Promise<string[]> {
   const prefix = tablePrefix(dbNamespace)
   return migrate({

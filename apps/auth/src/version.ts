@@ -9,3 +9,6 @@ export const service = {
   version: manifest.version,
   description: 'Signet identity server',
 } as const
+
+/** Value of `component` in log lines. */
+export const component = 'api'

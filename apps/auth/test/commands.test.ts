@@ -6,7 +6,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { leasePort } from '@signet/local'
-import { createTestDatabase, startOtlpCollector, waitFor, type TestDatabase } from '@signet/testkit'
+import {
+  createTestDatabase,
+  jsonLines,
+  startOtlpCollector,
+  waitFor,
+  type TestDatabase,
+} from '@signet/testkit'
 import pg from 'pg'
 import { anEmail, PASSWORD, post } from './support/api.js'
 import { JWT_SECRET, SITE } from './support/server.js'
@@ -87,9 +93,24 @@ describe('the commands of the process (15)', () => {
         'AUTH_PASSWORD_MIN_LENGTH',
       ])
         expect(stderr).toContain(name)
+      expect(jsonLines(stderr)).toHaveLength(1)
       expect(stderr).not.toMatch(/\n\s+at /)
     },
   )
+
+  it('migrates in lines of JSON, also where it fails', async () => {
+    const first = await start(['migrate'], environment()).ended
+    expect(first).toMatchObject({ code: 0, stderr: '' })
+    expect(jsonLines(first.stdout)).toMatchObject([{ level: 'info', msg: 'migrated', component: 'api' }])
+    const second = await start(['migrate'], environment()).ended
+    expect(jsonLines(second.stdout)).toMatchObject([{ msg: 'nothing to migrate', migrations: [] }])
+    const refused = { ...environment(), DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }
+    const failed = await start(['migrate'], refused).ended
+    expect(failed).toMatchObject({ code: 1, stdout: '' })
+    expect(jsonLines(failed.stderr)).toMatchObject([
+      { level: 'fatal', error: { error_code: 'ECONNREFUSED' } },
+    ])
+  })
 
   it('without an argument migrates and serves; two replicas may start on one empty database at once', async () => {
     const ports = [await leasePort(), await leasePort()]

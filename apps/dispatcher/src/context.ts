@@ -30,6 +30,7 @@ import { JobPresence } from './queues/job-presence.js'
 import { post } from './sending/http-sender.js'
 import { Retention } from './retention/retention.js'
 import { Sweeper } from './sweeping/sweeper.js'
+import { component } from './version.js'
 
 /** External dependencies that a test may replace. Everything else is built from them. */
 export type Ports = {
@@ -61,7 +62,7 @@ export type Context = ReturnType<typeof createContext>
 
 /** The composition root: the only place that opens connections. Nothing runs before `engine.start()`. */
 export function createContext(config: DispatcherConfig, ports: Partial<Ports> = {}) {
-  const log = ports.log ?? createLogger({ level: config.logLevel, component: 'dispatcher' })
+  const log = ports.log ?? createLogger({ level: config.logLevel, component })
   const now = ports.now ?? (() => new Date())
   const registry = createRegistry({ runtime: config.nodeEnv !== 'test' })
   const observer = createObserver(log, registry)

@@ -1,7 +1,7 @@
 import { readEnvironment } from '@signet/config'
 import { runCommandLine, runService } from '@signet/http'
 import { readConfig } from './config/read-config.js'
-import { service } from './version.js'
+import { component, service } from './version.js'
 
 const config = () => readConfig(readEnvironment(process.env))
 
@@ -10,7 +10,7 @@ const work = {
   summary: 'Deliver events until stopped.',
   async run() {
     const { serve } = await import('./serve.js')
-    await runService(() => serve(config()))
+    await runService(component, async () => serve(config()))
   },
 }
 

@@ -5,3 +5,6 @@ const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.
 }
 
 export const service = { name: 'signet-dispatcher', version: manifest.version } as const
+
+/** Value of `component` in log lines. */
+export const component = 'dispatcher'

@@ -55,7 +55,7 @@ app.get('/v1/webhooks', async (req, res) => {
   res.json({ items: found ? await listEndpoints(db, found.accountId) : [] })
 })
 
-await runService(async () => {
+await runService('bench', async () => {
   const listener = await listen(app, { port: Number(process.env['WEBHOOKS_PORT']), host: '127.0.0.1' })
   process.send?.('listening')
   return {

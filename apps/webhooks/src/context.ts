@@ -34,13 +34,14 @@ import { OfferedProviders } from './pages/offered-providers.js'
 import { type SignInOptions } from './pages/sign-in-options.js'
 import { SignInService } from './sign-in/sign-in-service.js'
 import { createWebhookServices } from './webhook-services.js'
+import { component } from './version.js'
 
 /** Outside things that a test may replace; all else is derived from them. */
 export type Ports = { log: Logger; registry: Registry; now: () => Date; resolver: Resolver }
 
 /** The composition root: the only place that constructs connections and services. */
 export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}) {
-  const log = ports.log ?? createLogger({ level: config.logLevel, component: 'webhooks' })
+  const log = ports.log ?? createLogger({ level: config.logLevel, component })
   const registry = ports.registry ?? createRegistry({ runtime: true })
   const now = ports.now ?? (() => new Date())
   const db = new Db({

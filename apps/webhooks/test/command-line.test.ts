@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from '@jest/globals'
+import { createTestDatabase, jsonLines } from '@signet/testkit'
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
@@ -37,6 +38,25 @@ describe('the webhooks process', () => {
       'INTERNAL_TOKENS',
     ])
       expect(err).toContain(`WEBHOOKS_${name}`)
+    expect(jsonLines(err)).toMatchObject([{ level: 'fatal', component: 'webhooks' }])
+  })
+
+  it('migrates in lines of JSON, also where it fails', async () => {
+    const database = await createTestDatabase({ key: 'webhooks:empty', migrate: () => Promise.resolve() })
+    try {
+      const env = { WEBHOOKS_DATABASE_URL: database.url }
+      const first = await run(['migrate'], env)
+      expect(first).toMatchObject({ code: 0, err: '' })
+      expect(jsonLines(first.out)).toMatchObject([{ level: 'info', msg: 'migrated', component: 'webhooks' }])
+      expect(jsonLines((await run(['migrate'], env)).out)).toMatchObject([{ msg: 'nothing to migrate' }])
+    } finally {
+      await database.drop()
+    }
+    const { code, out, err } = await run(['migrate'], {
+      WEBHOOKS_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+    })
+    expect({ code, out }).toEqual({ code: 1, out: '' })
+    expect(jsonLines(err)).toMatchObject([{ level: 'fatal', error: { error_code: 'ECONNREFUSED' } }])
   })
 
   it('refuses a command it does not know', async () => {

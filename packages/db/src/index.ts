@@ -7,5 +7,5 @@ export {
   isStatementTimeout,
   isDeadlock,
 } from './pg-errors.js'
-export { migrate, type MigrateOptions } from './migrate.js'
+export { migrate, type MigrateOptions, type MigrationLog } from './migrate.js'
 export { withAdvisoryLock } from './advisory-lock.js'

@@ -11,18 +11,25 @@ export type MigrateOptions = {
   table: string
   /** Values for `{{name}}` in the files. They are inserted into SQL unchanged, so they must be validated identifiers. */
   variables?: Readonly<Record<string, string>>
-  log?: (message: string) => void
+  log?: MigrationLog
 }
+
+/** As much of a logger as migrations need. */
+export type MigrationLog = Readonly<
+  Record<'info' | 'warn' | 'error', (message: string, fields?: Readonly<Record<string, unknown>>) => void>
+>
+
+const SILENT: MigrationLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 /**
  * Applies missing migrations, each file in its own transaction, and returns their names. Safe to run from several replicas at
  * once: an advisory lock serializes them. There are no down migrations: the next migration fixes mistakes.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const { variables = {}, log = () => undefined } = options
+  const { variables = {}, log = SILENT } = options
   // The runner's own client has no listener for a lost connection and is not closed reliably.
   const client = new pg.Client({ connectionString: options.databaseUrl, application_name: 'migrate' })
-  client.on('error', (error) => log(error.message))
+  client.on('error', (error) => log.warn('the connection of the migrations broke', { error }))
   await client.connect()
   try {
     const applied = await runner({
@@ -32,7 +39,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
       direction: 'up',
       singleTransaction: false,
       advisoryLockMode: 'wait',
-      logger: { debug: () => undefined, info: log, warn: log, error: log },
+      logger: runnerLog(log),
       migrationLoaderStrategies: [
         {
           extensions: ['.sql'],
@@ -40,11 +47,21 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
         },
       ],
     })
-    return applied.map(({ name }) => name)
+    const names = applied.map(({ name }) => name)
+    log.info(names.length === 0 ? 'nothing to migrate' : 'migrated', { migrations: names })
+    return names
   } finally {
     await client.end()
   }
 }
+
+/** The runner tells of its progress in prose with line breaks; what it has done is told at the end. */
+const runnerLog = (log: MigrationLog) => ({
+  debug: () => undefined,
+  info: () => undefined,
+  warn: (text: string) => log.warn('warning of the migration runner', { text }),
+  error: (text: string) => log.error('error of the migration runner', { text }),
+})
 
 async function loadSql(path: string, variables: Readonly<Record<string, string>>) {
   const source = await readFile(path, 'utf8')

@@ -1,11 +1,14 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { describe, expect, it } from '@jest/globals'
 
 const script = (start: string) =>
   `import { runService } from ${JSON.stringify(new URL('./service.ts', import.meta.url).href)}
-   await runService(async () => { ${start} })`
+   await runService('test', async () => { ${start} })`
+
+const TASK = `import { runTask } from ${JSON.stringify(new URL('./service.ts', import.meta.url).href)}
+  await runTask('test', async (log) => { BODY })`
 
 function run(start: string) {
   const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script(start)], {
@@ -20,11 +23,26 @@ const RUNNING = `process.stdout.write('up'); const t = setInterval(() => {}, 100
   return { close: async () => { clearInterval(t); process.stderr.write('closed') } }`
 
 describe('runService', () => {
-  it('exits with 1 and the list of problems when the start fails', async () => {
+  it('exits with 1 and the list of problems in one line of JSON when the start fails', async () => {
     const { exit } = run(
       `const e = new Error('PORT is required\\nDATABASE_URL is required'); e.name = 'ConfigError'; throw e`,
     )
-    expect(await exit()).toEqual([1, 'PORT is required\nDATABASE_URL is required\n'])
+    const [code, err] = await exit()
+    expect(code).toBe(1)
+    expect(JSON.parse(err)).toMatchObject({
+      level: 'fatal',
+      component: 'test',
+      problems: ['PORT is required', 'DATABASE_URL is required'],
+    })
+  })
+
+  it('prints the stack of an error that is not for operators', async () => {
+    const [code, err] = await run(`throw new TypeError('oh')`).exit()
+    expect(code).toBe(1)
+    expect(JSON.parse(err)).toMatchObject({
+      level: 'fatal',
+      error: { name: 'TypeError', message: 'oh', stack: expect.stringContaining('at ') as unknown },
+    })
   })
 
   it('names the setting of a port that is taken, in one line', async () => {
@@ -36,10 +54,11 @@ describe('runService', () => {
       `const { listen } = await import(${module})
        return listen(() => {}, { port: ${port}, host: '127.0.0.1', setting: 'X_PORT' })`,
     )
-    expect(await exit()).toEqual([
-      1,
-      `cannot listen on port ${port} of 127.0.0.1 (X_PORT): the port is taken\n`,
-    ])
+    const [code, err] = await exit()
+    expect(code).toBe(1)
+    expect(JSON.parse(err)).toMatchObject({
+      problems: [`cannot listen on port ${port} of 127.0.0.1 (X_PORT): the port is taken`],
+    })
     taken.close()
   })
 
@@ -55,5 +74,31 @@ describe('runService', () => {
     if (child.stdout) await once(child.stdout, 'data')
     child.disconnect()
     expect(await exit()).toEqual([0, 'closed'])
+  })
+})
+
+describe('runTask', () => {
+  it.each([
+    [
+      'ends with 0',
+      `log.info('done', { n: 1 })`,
+      0,
+      [{ level: 'info', msg: 'done', n: 1, component: 'test' }],
+    ],
+    [
+      'ends with 1 when it fails',
+      `log.info('begun'); throw new Error('oh')`,
+      1,
+      [{ msg: 'begun' }, { level: 'fatal', error: { message: 'oh' } }],
+    ],
+  ])('prints lines of JSON and %s', (_name, body, expected, lines) => {
+    const child = spawnSync(
+      process.execPath,
+      ['--import', 'tsx', '--input-type=module', '-e', TASK.replace('BODY', body)],
+      { encoding: 'utf8' },
+    )
+    expect(child.status).toBe(expected)
+    const printed = `${child.stdout}${child.stderr}`.trim().split('\n')
+    expect(printed.map((line) => JSON.parse(line) as unknown)).toMatchObject(lines)
   })
 })

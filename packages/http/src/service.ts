@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createLogger, createProcessLog, type Logger } from '@signet/telemetry'
 import { type Drain } from './drain.js'
 
 /** A running service. `close` lets requests finish and releases resources in reverse order. */
@@ -13,10 +14,11 @@ const STOP_LIMIT_MS = 10_000
 /**
  * The life of a process: start, wait for SIGINT, SIGTERM or the end of the parent that forked us, drain, close, exit. Only
  * SIGTERM drains, because that is how a platform moves requests elsewhere, and a second signal ends the wait. A start
- * that fails prints its message (for a `ConfigError` the whole list of problems) and exits with 1; so does a stop that
+ * that fails says why (for a `ConfigError` the whole list of problems) and exits with 1; so does a stop that
  * takes longer than 10 s, because a stuck connection must not hold a deploy.
  */
-export async function runService(start: () => Promise<Service>): Promise<void> {
+export async function runService(component: string, start: () => Promise<Service>): Promise<void> {
+  const processLog = createProcessLog(component)
   const stop = new AbortController()
   const now = new AbortController()
   const end = () => {
@@ -38,15 +40,29 @@ export async function runService(start: () => Promise<Service>): Promise<void> {
     await service.close()
     process.exit(0)
   } catch (error) {
-    process.stderr.write(`${messageOf(error)}\n`)
+    tellFailure(processLog, error)
     process.exit(1)
   }
 }
 
-/** The message of these says it all. For anything else the stack is printed. */
+/** A piece of work that ends, such as a migration, with the same kind of lines as a service. A failure ends in exit code 1. */
+export async function runTask(component: string, run: (log: Logger) => Promise<void>): Promise<void> {
+  const processLog = createProcessLog(component)
+  const log = createLogger({ level: 'info', component })
+  try {
+    await run(log)
+  } catch (error) {
+    tellFailure(processLog, error)
+    process.exitCode = 1
+  } finally {
+    await log.close()
+  }
+}
+
+/** The message of these says it all, one problem a line. Anything else comes with its stack. */
 const FOR_OPERATORS: ReadonlySet<string> = new Set(['ConfigError', 'ListenError'])
 
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  return FOR_OPERATORS.has(error.name) ? error.message : (error.stack ?? error.message)
+function tellFailure(log: Logger, error: unknown): void {
+  const isForOperators = error instanceof Error && FOR_OPERATORS.has(error.name)
+  log.log('fatal', 'failed', isForOperators ? { problems: error.message.split('\n') } : { error })
 }

@@ -67,6 +67,54 @@ describe('a logger on standard output', () => {
   })
 })
 
+describe('the log of a process', () => {
+  const run = (body: string) => {
+    const program = `
+      import { createProcessLog } from '${import.meta.resolve('./process-log.ts')}'
+      createProcessLog('api')
+      ${body}`
+    const child = spawnSync(
+      process.execPath,
+      ['--import', 'tsx', '--conditions=@signet/source', '--input-type=module', '--eval', program],
+      { encoding: 'utf8' },
+    )
+    const lines = child.stderr.trim().split('\n')
+    return {
+      status: child.status,
+      stdout: child.stdout,
+      lines: lines.map((line) => JSON.parse(line) as unknown),
+    }
+  }
+
+  it.each([
+    [
+      `console.warn('IMPORTANT! %s\\nand more', 'policy')`,
+      0,
+      { level: 'warning', text: 'IMPORTANT! policy\nand more' },
+    ],
+    [`console.error(new Error('oh'))`, 0, { level: 'error', text: expect.stringContaining('Error: oh\n') }],
+    [`console.log({ a: 1 })`, 0, { level: 'info', text: '{ a: 1 }' }],
+    [
+      `process.emitWarning('old', 'DeprecationWarning', 'DEP0000')`,
+      0,
+      { level: 'warning', warning: { name: 'DeprecationWarning', message: 'old' } },
+    ],
+    [
+      `setImmediate(() => { throw new Error('oh') })`,
+      1,
+      { level: 'fatal', error: { message: 'oh' }, origin: 'uncaughtException' },
+    ],
+    [
+      `Promise.reject(new Error('oh'))`,
+      1,
+      { level: 'fatal', error: { message: 'oh' }, origin: 'unhandledRejection' },
+    ],
+    [`Promise.reject('text')`, 1, { level: 'fatal' }],
+  ])('turns %s into one line of JSON', (body, status, line) => {
+    expect(run(body)).toMatchObject({ status, stdout: '', lines: [{ component: 'api', ...line }] })
+  })
+})
+
 describe('child', () => {
   it('puts its fields on every line of its own, and keeps children apart', () => {
     const { log, lines } = capture()

@@ -1,6 +1,7 @@
 export { createTestDatabase, migrationsKey, type TestDatabase, type TestDatabaseOptions } from './database.js'
 export { holdsInSomeRun } from './holds-in-some-run.js'
 export { hs256Token } from './hs256-token.js'
+export { jsonLines } from './json-lines.js'
 export { Person } from './person.js'
 export { type Form, FormBrowser, formOf, type Seen } from './form-browser.js'
 export {

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { leasePort, startGuarded, type Guarded } from '@signet/local'
 import { createTestDatabase, migrationsKey } from './database.js'
+import { jsonLines } from './json-lines.js'
 import { testRedis } from './redis.js'
 import { waitFor } from './wait-for.js'
 
@@ -33,6 +34,8 @@ export type Stack = {
   kill: (app: AppName) => Promise<void>
   /** Starts one that was killed, with the same settings; resolves when it is healthy. */
   restart: (app: AppName) => Promise<void>
+  /** What the service has printed so far, on both streams: each line must be an object in JSON. */
+  linesOf: (app: AppName) => Record<string, unknown>[]
   close: () => Promise<void>
 }
 
@@ -168,6 +171,7 @@ export async function startStack({
       await running.get(app)?.exited
     },
     restart: (app) => start(app, health[app]),
+    linesOf: (app) => jsonLines(readFileSync(join(folder, `${app}.log`), 'utf8')),
     close,
   }
 }

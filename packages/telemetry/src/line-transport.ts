@@ -1,0 +1,34 @@
+import Transport from 'winston-transport'
+import { LineBatch } from './line-batch.js'
+
+/** Where winston puts the finished line of a record. */
+const LINE = Symbol.for('message')
+type Finished = { readonly [LINE]: string }
+
+/** A winston transport that hands on each line as it is, for tests. */
+export class LineTransport extends Transport {
+  constructor(private readonly handOn: (line: string) => void) {
+    super()
+  }
+
+  override log(record: Finished, done: () => void): void {
+    this.handOn(record[LINE])
+    done()
+  }
+}
+
+/** A winston transport that writes the lines of one turn of the event loop at once (decision 0113). */
+export class BatchTransport extends LineTransport {
+  readonly #batch: LineBatch
+
+  constructor(stream: NodeJS.WritableStream) {
+    const batch = new LineBatch((text) => void stream.write(`${text}\n`))
+    super((line) => batch.add(line))
+    this.#batch = batch
+  }
+
+  override _final(done: () => void): void {
+    this.#batch.close()
+    done()
+  }
+}

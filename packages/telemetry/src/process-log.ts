@@ -1,0 +1,30 @@
+import { format } from 'node:util'
+import { createLogger, type Logger, type LogLevel } from './logger.js'
+
+/**
+ * The log of a process beside the one of its work: what libraries print, warnings of Node and errors that nobody catches become lines
+ * of JSON on standard error. One for each process, and only for services: it takes over the console.
+ */
+export function createProcessLog(component: string): Logger {
+  const log = createLogger({ level: 'info', component, stream: process.stderr })
+  const print =
+    (level: LogLevel) =>
+    (...words: unknown[]) =>
+      log.log(level, 'printed by a library', { text: format(...words) })
+  const info = print('info')
+  Object.assign(console, {
+    debug: print('debug'),
+    log: info,
+    info,
+    warn: print('warn'),
+    error: print('error'),
+  })
+  // Node's own listener prints prose.
+  process.removeAllListeners('warning')
+  process.on('warning', (warning) => log.warn('warning of the runtime', { warning }))
+  process.on('uncaughtException', (error, origin) => {
+    log.log('fatal', 'nobody caught an error', { error, origin })
+    process.exit(1)
+  })
+  return log
+}
