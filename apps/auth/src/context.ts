@@ -152,6 +152,7 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
     pollMs: config.outboxPollInterval,
     handlers: outboxHandlers,
   })
+  for (const { kind } of outboxHandlers) events.messageKindKnown(kind)
   registerOutboxMetrics(registry, {
     db,
     store: stores.outbox,

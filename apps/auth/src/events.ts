@@ -2,7 +2,7 @@ import { type Logger, type MetricsRegistry } from '@signet/telemetry'
 import { Counter, Gauge } from 'prom-client'
 import { type AuditPayload } from './audit/audit.js'
 import { type MailKind, type NoticeKind } from './mail/kinds.js'
-import { type GivenUpReason } from './outbox/outbox-handler.js'
+import { GIVEN_UP_REASONS, type GivenUpReason } from './outbox/outbox-handler.js'
 import { type HashJob } from './passwords/hash-job.js'
 import { type RequestMeta } from './requests/request-meta.js'
 
@@ -39,6 +39,11 @@ export function createEvents(log: Logger, registry: MetricsRegistry) {
     /** The quota of the whole server was used up when the request at hand wanted to send a mail. */
     mailRefused({ route }: RequestMeta) {
       mailRefusals.inc({ path: route })
+    },
+    /** So that the series of its counters begin at 0, and not with the first message that is given up. */
+    messageKindKnown(kind: string) {
+      for (const outcome of ['sent', 'failed']) messages.inc({ kind, outcome }, 0)
+      for (const reason of GIVEN_UP_REASONS) givenUp.inc({ kind, reason }, 0)
     },
     messageSent(kind: string) {
       messages.inc({ kind, outcome: 'sent' })

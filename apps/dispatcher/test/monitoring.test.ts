@@ -1,36 +1,19 @@
-import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { findPromtool } from '@signet/local'
 import { startReceiver, type Receiver } from '@signet/local'
-import { waitFor } from '@signet/testkit'
+import { AlertRules, exportedOn, metricsIn, waitFor } from '@signet/testkit'
 import request from 'supertest'
-import { parse } from 'yaml'
 import { createApp } from '../src/app.js'
 import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
-const folder = `${root}/infra/monitoring`
-const read = (file: string) => readFileSync(`${folder}/${file}`, 'utf8')
 
-type Alert = { alert: string; expr: string; annotations: { runbook: string } }
 type Panel = { title: string; targets: { expr: string }[] }
-type AlertTests = { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[]
 
-const { groups } = parse(read('prometheus/dispatcher.rules.yaml')) as { groups: { rules: Alert[] }[] }
-const alerts = groups.flatMap(({ rules }) => rules)
-const { panels } = JSON.parse(read('grafana/dispatcher.json')) as { panels: Panel[] }
-
-/** Prometheus adds this one itself. */
-const OF_PROMETHEUS = ['up']
-
-function metricsIn(expr: string): string[] {
-  const bare = expr.replace(/\{[^}]*\}|\[[^\]]*\]/g, ' ').replace(/\b(by|on)\s*\([^)]*\)/g, ' ')
-  return [...bare.matchAll(/\b([a-z][a-z_]+)\b(?!\s*\()/g)]
-    .map(([, name = '']) => name)
-    .filter((name) => !['and', 'or', 'unless'].includes(name))
+const rules = new AlertRules('dispatcher')
+const { panels } = JSON.parse(readFileSync(`${root}/infra/monitoring/grafana/dispatcher.json`, 'utf8')) as {
+  panels: Panel[]
 }
 
 describe('monitoring', () => {
@@ -52,23 +35,17 @@ describe('monitoring', () => {
       const { text } = await request(createApp(dispatcher)).get('/metrics').expect(200)
       return text.includes('attempts_total{result="delivered"} 1') && text
     })
-    const types = [...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)]
-    exported = new Set(
-      types.flatMap(([, name = '', type]) =>
-        type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
-      ),
-    )
+    exported = exportedOn(page)
   })
   afterAll(async () => {
     await dispatcher.stop()
     await receiver.close()
   })
 
-  it.each(alerts.map((alert) => [alert.alert, alert] as const))(
+  it.each(rules.alerts.map((alert) => [alert.alert, alert] as const))(
     '%s looks at metrics that a running dispatcher exports, and names a runbook that exists',
     (_name, { expr, annotations }) => {
-      const metrics = metricsIn(expr).filter((name) => !OF_PROMETHEUS.includes(name))
-      expect(metrics.filter((name) => !exported.has(name))).toEqual([])
+      expect(metricsIn(expr).filter((name) => !exported.has(name))).toEqual([])
       expect(annotations.runbook).toMatch(/^apps\/dispatcher\/docs\/runbooks\/[a-z-]+\.md$/)
       expect(existsSync(`${root}/${annotations.runbook}`)).toBe(true)
     },
@@ -89,23 +66,14 @@ describe('monitoring', () => {
   })
 
   it('has a test that raises each alert and one that does not', () => {
-    const { tests } = parse(read('prometheus/dispatcher.rules.test.yaml')) as { tests: AlertTests }
-    const cases = tests.flatMap(({ alert_rule_test }) => alert_rule_test)
-    for (const { alert } of alerts) {
-      const raised = cases
-        .filter(({ alertname }) => alertname === alert)
-        .map(({ exp_alerts }) => exp_alerts.length > 0)
-      expect([alert, raised.sort()]).toEqual([alert, [false, true]])
-    }
+    for (const { alert } of rules.alerts)
+      expect([alert, rules.outcomes(alert).sort()]).toEqual([alert, [false, true]])
   })
 
   it('has rules that pass their own tests in promtool, where promtool can be had', async () => {
-    const promtool = await findPromtool()
-    const options = { cwd: `${folder}/prometheus` }
-    if (!promtool) return console.warn('The alert rules were read and not run: promtool cannot be had here.')
-    const check = await promisify(execFile)(promtool, ['check', 'rules', 'dispatcher.rules.yaml'], options)
-    expect(check.stdout).toContain(`SUCCESS: ${alerts.length} rules found`)
-    const test = await promisify(execFile)(promtool, ['test', 'rules', 'dispatcher.rules.test.yaml'], options)
-    expect(test.stdout).toContain('SUCCESS')
+    const said = await rules.promtool()
+    if (!said) return console.warn('The alert rules were read and not run: promtool cannot be had here.')
+    expect(said.check).toContain(`SUCCESS: ${rules.alerts.length} rules found`)
+    expect(said.test).toContain('SUCCESS')
   }, 120_000)
 })

@@ -2,7 +2,8 @@ import { type Tx } from '@signet/db'
 import { type RequestMeta } from '../requests/request-meta.js'
 
 /** Why a message was given up: too old, refused for good, or written with a key that is not ours any more. */
-export type GivenUpReason = 'expired' | 'refused' | 'unreadable'
+export const GIVEN_UP_REASONS = ['expired', 'refused', 'unreadable'] as const
+export type GivenUpReason = (typeof GIVEN_UP_REASONS)[number]
 
 /** The request that caused a message, as far as it is kept. */
 export type MessageOrigin = Pick<RequestMeta, 'requestId' | 'route' | 'ip'>

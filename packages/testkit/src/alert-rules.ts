@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { findPromtool } from '@signet/local'
+import { parse } from 'yaml'
+
+export type AlertRule = { alert: string; expr: string; annotations: { runbook: string } }
+type RuleTests = { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[]
+
+const folder = fileURLToPath(new URL('../../../infra/monitoring/prometheus', import.meta.url))
+const read = (file: string): unknown => parse(readFileSync(`${folder}/${file}`, 'utf8'))
+
+/** The alert rules of a service in infra/monitoring. */
+export class AlertRules {
+  readonly alerts: readonly AlertRule[]
+  readonly #tests: RuleTests
+
+  constructor(private readonly service: string) {
+    const { groups } = read(`${service}.rules.yaml`) as { groups: { rules: AlertRule[] }[] }
+    this.alerts = groups.flatMap(({ rules }) => rules)
+    this.#tests = (read(`${service}.rules.test.yaml`) as { tests: RuleTests }).tests
+  }
+
+  /** For each test of an alert whether it raises it. */
+  outcomes(alert: string): boolean[] {
+    return this.#tests
+      .flatMap(({ alert_rule_test }) => alert_rule_test)
+      .filter(({ alertname }) => alertname === alert)
+      .map(({ exp_alerts }) => exp_alerts.length > 0)
+  }
+
+  /** What promtool says of the rules and of their tests; undefined where it cannot be had. */
+  async promtool(): Promise<{ check: string; test: string } | undefined> {
+    const promtool = await findPromtool()
+    if (!promtool) return undefined
+    const run = async (command: string, file: string) =>
+      (await promisify(execFile)(promtool, [command, 'rules', file], { cwd: folder })).stdout
+    return {
+      check: await run('check', `${this.service}.rules.yaml`),
+      test: await run('test', `${this.service}.rules.test.yaml`),
+    }
+  }
+}
+
+/** Prometheus adds this one itself. */
+const OF_PROMETHEUS = ['up']
+const OPERATORS = ['and', 'or', 'unless']
+
+/** Names of the metrics in a query. */
+export function metricsIn(expr: string): string[] {
+  const bare = expr
+    .replace(/\{[^}]*\}|\[[^\]]*\]/g, ' ')
+    .replace(/\b(by|on|ignoring|without)\s*\([^)]*\)/g, ' ')
+  return [...bare.matchAll(/\b([a-z][a-z_]+)\b(?!\s*\()/g)]
+    .map(([, name = '']) => name)
+    .filter((name) => ![...OPERATORS, ...OF_PROMETHEUS].includes(name))
+}
+
+/** Names of the series on a page that Prometheus scrapes. */
+export function exportedOn(page: string): Set<string> {
+  const types = [...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)]
+  return new Set(
+    types.flatMap(([, name = '', type]) =>
+      type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+    ),
+  )
+}
