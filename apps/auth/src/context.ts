@@ -1,4 +1,4 @@
-import { Db } from '@signet/db'
+import { Batches, Db } from '@signet/db'
 import { Drain } from '@signet/http'
 import { createLogger, createRegistry, type Logger, type Tracing } from '@signet/telemetry'
 import { accountEventHandler } from './account-events/account-event-handler.js'
@@ -38,6 +38,7 @@ import { Bearer } from './requests/bearer.js'
 import { RequestGuard } from './requests/request-guard.js'
 import { VerifiedTokens } from './requests/verified-tokens.js'
 import { createServices } from './services.js'
+import { type FoundCaller, type TokenHolder } from './sessions/session-store.js'
 import { smsHandler } from './sms/sms-handler.js'
 import { createSmsSender, type SmsProvider } from './sms/sms-sender.js'
 import { createStores } from './stores.js'
@@ -159,9 +160,12 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
     kinds: outboxHandlers.map(({ kind }) => kind),
     now,
   })
+  const callers = new Batches<TokenHolder, FoundCaller | null>({
+    send: (holders) => stores.sessions.findCallers(db, holders),
+  })
   const bearer = new Bearer({
     tokens: new VerifiedTokens(keys, now),
-    findCaller: (userId, sessionId) => stores.sessions.findCaller(db, userId, sessionId),
+    findCaller: (holder) => callers.add(holder),
     gate: services.gate,
     adminRoles: config.jwtAdminRoles,
     audiences,

@@ -9,3 +9,4 @@ export {
 } from './pg-errors.js'
 export { migrate, type MigrateOptions, type MigrationLog } from './migrate.js'
 export { withAdvisoryLock } from './advisory-lock.js'
+export { Batches } from './batches.js'

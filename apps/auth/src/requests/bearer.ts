@@ -3,6 +3,7 @@ import { JwtError, type JwtClaims } from '@signet/jwt'
 import { type Request } from 'express'
 import { authError, userBanned } from '../errors/auth-error.js'
 import { requireStrong, sessionNotFound, userNotFound, type SessionGate } from '../sessions/session-gate.js'
+import { type FoundCaller, type TokenHolder } from '../sessions/session-store.js'
 import { type Live, type Session } from '../sessions/session.js'
 import { isBanned, type User } from '../users/user.js'
 import { isUuid, NIL_UUID } from '../users/uuid.js'
@@ -17,10 +18,7 @@ export type Reader = { user: User; session: Session | null; claims: Readonly<Jwt
 export type Caller = Live & { claims: Readonly<JwtClaims>; aud: string }
 export type AdminCaller = { role: string; aud: string }
 
-type FindCaller = (
-  userId: string,
-  sessionId: string | null,
-) => Promise<{ user: User; session: Session | null } | null>
+type FindCaller = (holder: TokenHolder) => Promise<FoundCaller | null>
 
 type Deps = {
   tokens: VerifiedTokens
@@ -116,7 +114,7 @@ export class Bearer {
 
   #find(claims: JwtClaims): ReturnType<FindCaller> {
     if (this.deps.audiences.of(claims) === undefined) throw badJwt('invalid claim: missing aud claim')
-    return this.deps.findCaller(subjectOf(claims), sessionOf(claims))
+    return this.deps.findCaller({ userId: subjectOf(claims), sessionId: sessionOf(claims) })
   }
 
   #audience(req: Request, claims: JwtClaims | undefined): string {

@@ -1,10 +1,9 @@
-import { type Db } from '@signet/db'
+import { Batches, type Db } from '@signet/db'
 import { type AuditLog } from '../audit/audit-log.js'
 import { auditPayload } from '../audit/audit.js'
 import { authError, invalid, userBanned } from '../errors/auth-error.js'
 import { type Events } from '../events.js'
 import { type RequestMeta } from '../requests/request-meta.js'
-import { RefreshBatches } from './refresh-batches.js'
 import { type Found, type RefreshStore } from './refresh-store.js'
 import { type PresentedToken, type RefreshTokens } from './refresh-token.js'
 import { type SessionLimits, type SignedIn } from './session.js'
@@ -34,10 +33,16 @@ type Request = { presented: PresentedToken; meta: RequestMeta }
  * and ends the session. With rotation off old tokens are refused without ending anything.
  */
 export class RefreshService {
-  readonly #batches: RefreshBatches<Request, Found>
+  readonly #batches: Batches<Request, Found | undefined>
 
   constructor(private readonly deps: Deps) {
-    this.#batches = new RefreshBatches((requests) => this.#exchange(requests, 'passing'))
+    this.#batches = new Batches({
+      keyOf: ({ presented }) => presented.sessionId,
+      send: async (requests) => {
+        const found = await this.#exchange(requests, 'passing')
+        return requests.map(({ presented }) => found.get(presented.sessionId))
+      },
+    })
   }
 
   async refresh(text: string, meta: RequestMeta): Promise<SignedIn> {

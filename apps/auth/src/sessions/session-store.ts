@@ -24,6 +24,11 @@ export type NewSession = {
 /** Which of a user's sessions to end; all of them without any member. */
 export type EndScope = { only?: string; except?: string; aal?: Aal }
 
+/** Whom a bearer token names. */
+export type TokenHolder = { userId: string; sessionId: string | null }
+
+export type FoundCaller = { user: User; session: Session | null }
+
 /** What the newest refresh token of a session is made of, and its `amr`. */
 export type Chain = { counter: number; salt: Buffer; amr: AmrEntry[] }
 
@@ -39,7 +44,7 @@ type SessionRow<Time = Date> = {
   revoked_reason: EndReason | null
   created_at: Time
 }
-type CallerRow = AccountRow & { session: SessionRow<string> | null }
+type CallerRow = AccountRow & { session: SessionRow<string> | null; place: number }
 
 /** The column `amr`, newest first. */
 export type AmrJson = readonly { method: string; at: string }[]
@@ -51,7 +56,7 @@ export const toAmr = (json: AmrJson): AmrEntry[] =>
 
 export class SessionStore {
   readonly #open: string
-  readonly #caller: string
+  readonly #callers: string
 
   constructor(private readonly t: Tables) {
     // The user's row comes first: whoever bans or deletes the user, or changes the password, holds it until that is done.
@@ -75,11 +80,12 @@ export class SessionStore {
       )
       insert into ${t.sessions} (id, user_id, aal, user_agent, ip, not_after, created_at, updated_at, amr, refresh_salt)
       select $1, owner.id, $3, $4, $5, $6, $7, $7, $8, $9 from owner`
-    this.#caller = `
-      select ${accountColumn(t)},
+    this.#callers = `
+      select ${accountColumn(t)}, asked.place::int,
         (select row_to_json(s) from (
-           select ${COLUMNS} from ${t.sessions} where id = $2 and user_id = u.id) s) as session
-      from ${t.users} u where u.id = $1`
+           select ${COLUMNS} from ${t.sessions} where id = asked.session_id and user_id = u.id) s) as session
+      from unnest($1::uuid[], $2::uuid[]) with ordinality as asked (user_id, session_id, place)
+        join ${t.users} u on u.id = asked.user_id`
   }
 
   /** Session, audit entries and the user's sign-in time: one statement. False when the user may not have it any more. */
@@ -101,18 +107,21 @@ export class SessionStore {
     return rowCount === 1
   }
 
-  /** The user of a bearer token and, if the token names one that exists, the session. */
-  async findCaller(
-    db: Queryable,
-    userId: string,
-    sessionId: string | null,
-  ): Promise<{ user: User; session: Session | null } | null> {
-    const { rows } = await db.query<CallerRow>({ name: 'session_caller', text: this.#caller }, [
-      userId,
-      sessionId,
+  /** The user of each bearer token and, if the token names one that exists, the session; in the order asked for. */
+  async findCallers(db: Queryable, holders: readonly TokenHolder[]): Promise<(FoundCaller | null)[]> {
+    const { rows } = await db.query<CallerRow>({ name: 'session_callers', text: this.#callers }, [
+      holders.map(({ userId }) => userId),
+      holders.map(({ sessionId }) => sessionId),
     ])
-    const row = rows[0]
-    return row ? { user: toUser(row), session: row.session && toSession(row.session) } : null
+    const found: (FoundCaller | null)[] = holders.map(() => null)
+    for (const row of rows)
+      found[row.place - 1] = { user: toUser(row), session: row.session && toSession(row.session) }
+    return found
+  }
+
+  async findCaller(db: Queryable, userId: string, sessionId: string | null): Promise<FoundCaller | null> {
+    const [found] = await this.findCallers(db, [{ userId, sessionId }])
+    return found ?? null
   }
 
   /** Keeps the session as it is until the transaction ends. The user's row is to be locked before. */

@@ -1,0 +1,71 @@
+import { expect, it } from '@jest/globals'
+import { Batches } from './batches.js'
+
+/** Batches whose statements end when told to. */
+function heldBatches(keyOf?: (item: string) => string) {
+  const sent: { items: readonly string[]; end: (error?: Error) => void }[] = []
+  const batches = new Batches<string, string>({
+    send: (items) =>
+      new Promise((resolve, reject) => {
+        const end = (error?: Error) => (error ? reject(error) : resolve(items.map((item) => `${item}!`)))
+        sent.push({ items, end })
+      }),
+    ...(keyOf && { keyOf }),
+  })
+  return { batches, sent }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+it('sends one alone at once, and together what comes while two statements are under way', async () => {
+  const { batches, sent } = heldBatches()
+  const answers = ['a', 'b', 'c', 'd'].map((item) => batches.add(item))
+  expect(sent.map(({ items }) => items)).toEqual([['a'], ['b']])
+  sent[0]?.end()
+  await expect(answers[0]).resolves.toBe('a!')
+  await turn()
+  expect(sent[2]?.items).toEqual(['c', 'd'])
+  sent[2]?.end()
+  await expect(Promise.all(answers.slice(2))).resolves.toEqual(['c!', 'd!'])
+})
+
+it('never puts more than 64 into one statement', async () => {
+  const { batches, sent } = heldBatches()
+  const answers = Array.from({ length: 2 + 100 }, (_, index) => batches.add(`${index}`))
+  for (let index = 0; index < 4; index += 1) {
+    sent[index]?.end()
+    await turn()
+  }
+  expect(sent.map(({ items }) => items.length)).toEqual([1, 1, 64, 36])
+  expect(await Promise.all(answers)).toHaveLength(102)
+})
+
+it('keeps items of one key apart, in the order they came', async () => {
+  const { batches, sent } = heldBatches((item) => item.charAt(0))
+  for (const item of ['x', 'y', 'a1', 'a2', 'b1']) void batches.add(item)
+  sent[0]?.end()
+  await turn()
+  expect(sent[2]?.items).toEqual(['a1', 'b1'])
+  sent[1]?.end()
+  await turn()
+  expect(sent[3]?.items).toEqual(['a2'])
+})
+
+it('tries each alone when a statement for several fails, and fails only the one that fails alone', async () => {
+  const batches = new Batches<string, string>({
+    send: async (items) => {
+      await turn()
+      if (items.includes('bad')) throw new Error('bad')
+      return items.map((item) => `${item}!`)
+    },
+  })
+  const answers = ['x', 'y', 'good', 'bad', 'fine'].map((item) => batches.add(item))
+  const settled = await Promise.allSettled(answers)
+  expect(settled.map((one) => (one.status === 'fulfilled' ? one.value : 'failed'))).toEqual([
+    'x!',
+    'y!',
+    'good!',
+    'failed',
+    'fine!',
+  ])
+})
