@@ -3,6 +3,7 @@ import { type AppError } from '@signet/errors'
 import {
   errorHandler,
   healthHandlers,
+  inOrder,
   mountRoutes,
   notFoundHandler,
   requestContext,
@@ -59,25 +60,28 @@ export function authRoutes(context: AuthContext): Route[] {
 export function createApp(context: AuthContext): Express {
   const { config, log, registry, guard, events, tracing, audiences } = context
   const app = express().disable('x-powered-by').disable('etag')
+  const withContext = requestContext({
+    log,
+    registry,
+    requestIdHeader: config.requestIdHeader,
+    quiet: (req) => req.path === '/health' || req.path === '/readyz',
+    remoteAddress: (req) => guard.ipOf(req),
+  })
   app.use(
-    requestContext({
-      log,
-      registry,
-      requestIdHeader: config.requestIdHeader,
-      quiet: (req) => req.path === '/health' || req.path === '/readyz',
-      remoteAddress: (req) => guard.ipOf(req),
-    }),
+    inOrder(
+      withContext,
+      answerHeaders,
+      ...(config.metricsEnabled || tracing ? [requestTelemetry(events, tracing)] : []),
+      logReferer,
+      // Before the CORS headers: what is for the API's callers on other sites is not for these pages.
+      ...(config.uiEnabled ? [uiRouter(context, databaseError)] : []),
+      cors(config.corsAllowedHeaders),
+      audiences.check,
+    ),
   )
-  app.use(answerHeaders)
-  if (config.metricsEnabled || tracing) app.use(requestTelemetry(events, tracing))
-  app.use(logReferer)
-  // Before the CORS headers: what is for the API's callers on other sites is not for these pages.
-  if (config.uiEnabled) app.use(uiRouter(context, databaseError))
-  app.use(cors(config.corsAllowedHeaders))
-  app.use(audiences.check)
   const renderer = withPages(errorRenderer, pageErrorRenderer(config.apiExternalUrl.startsWith('https:')))
-  app.get('/readyz', readiness(context))
   mountRoutes(app, authRoutes(context), { errorRenderer: renderer, timeoutMs: config.apiMaxRequestDuration })
+  app.get('/readyz', readiness(context))
   app.use(notFoundHandler(renderer))
   app.use(errorHandler({ errorRenderer: renderer, translate: databaseError }))
   return app

@@ -19,6 +19,7 @@ export {
   statusSeen,
   type RequestContext,
 } from './request-context.js'
+export { inOrder } from './in-order.js'
 export { compileSchema, type JsonSchema } from './schema.js'
 export { openApiDocument } from './open-api.js'
 export { healthHandlers, metricsHandler } from './health.js'

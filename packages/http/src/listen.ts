@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo } from 'node:net'
 import { type Drain } from './drain.js'
+import { messageClassesOf } from './express-messages.js'
 
 export type Listener = {
   readonly port: number
@@ -31,7 +32,12 @@ const SWEEP_MS = 20
 export async function listen(handler: RequestListener, options: ListenOptions): Promise<Listener> {
   const { port, host, drain } = options
   const server = createServer(
-    { keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 60_000 },
+    {
+      keepAliveTimeout: 65_000,
+      headersTimeout: 20_000,
+      requestTimeout: 60_000,
+      ...messageClassesOf(handler),
+    },
     (req, res) => {
       if (drain?.hasBegun) res.setHeader('Connection', 'close')
       handler(req, res)
