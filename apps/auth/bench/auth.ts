@@ -35,7 +35,7 @@ async function benchSignIn(service: Running): Promise<void> {
   const raw = await startRawHashing()
   const client = new HttpClient(service.base)
   const shoot = signIn(client, FEW)
-  const asMeasured = (perSecond: number): Measured => ({ perSecond, p50Ms: NaN, p99Ms: NaN })
+  const asMeasured = (perSecond: number): Measured => ({ requests: NaN, perSecond, p50Ms: NaN, p99Ms: NaN })
   const [ours, theirs] = await compare(
     // Twice as many as threads, so that no thread waits for the next request.
     () => measure(shoot, { lanes: 2 * CORES, seconds: 2 * SECONDS }),

@@ -2,7 +2,8 @@ import { median, quantile } from './report.js'
 
 /** One request or statement; throws when the answer is not a good one. */
 export type Shoot = (lane: number) => Promise<void>
-export type Measured = { perSecond: number; p50Ms: number; p99Ms: number }
+/** `cpuUs` is the processor time that one request cost the server's process, in microseconds, where it was measured. */
+export type Measured = { requests: number; perSecond: number; p50Ms: number; p99Ms: number; cpuUs?: number }
 export type Pace = { lanes: number; seconds: number }
 
 export const ROUNDS = 5
@@ -22,10 +23,18 @@ export async function measure(shoot: Shoot, { lanes, seconds }: Pace): Promise<M
   )
   const elapsed = (performance.now() - startedAt) / 1000
   return {
+    requests: times.length,
     perSecond: times.length / elapsed,
     p50Ms: median(times),
     p99Ms: quantile(times, 0.99),
   }
+}
+
+/** A load, and what it costs the server. */
+export const withCpu = (server: { cpuMs(): number }, load: () => Promise<Measured>) => async () => {
+  const before = server.cpuMs()
+  const measured = await load()
+  return { ...measured, cpuUs: (1000 * (server.cpuMs() - before)) / measured.requests }
 }
 
 /** Takes loads in turns, so that all see the same machine, and leaves out a first round for warming up. */
@@ -42,6 +51,8 @@ export async function compare<const Loads extends readonly (() => Promise<Measur
 }
 
 const middle = (results: readonly Measured[]): Measured => ({
+  requests: median(results.map(({ requests }) => requests)),
+  cpuUs: median(results.map(({ cpuUs }) => cpuUs ?? NaN)),
   perSecond: median(results.map(({ perSecond }) => perSecond)),
   p50Ms: median(results.map(({ p50Ms }) => p50Ms)),
   p99Ms: median(results.map(({ p99Ms }) => p99Ms)),

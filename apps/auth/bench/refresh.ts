@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { HttpClient } from './http-client.js'
-import { compare, measure, type Measured, type Shoot } from './load.js'
+import { compare, measure, withCpu, type Measured, type Shoot } from './load.js'
 import { atLeast, report } from './report.js'
 import * as seed from './seed.js'
 import { startBareHttp, startService, type Running } from './servers.js'
@@ -39,9 +39,10 @@ type Options = { adminUrl: string; databaseUrl: string; users: number; beside: s
 export async function benchRefresh({ adminUrl, databaseUrl, users, beside }: Options): Promise<void> {
   const running: Running[] = []
   const load = async (server: Promise<Running>, shootOf: (client: HttpClient) => Shoot) => {
-    const { base } = running[running.push(await server) - 1] ?? { base: '' }
-    const shoot = shootOf(new HttpClient(base))
-    return () => measure(shoot, PACE)
+    const started = await server
+    running.push(started)
+    const shoot = shootOf(new HttpClient(started.base))
+    return withCpu(started, () => measure(shoot, PACE))
   }
   const es256 = newKeys('ES256')
   const loads: (() => Promise<Measured>)[] = [
@@ -58,7 +59,7 @@ export async function benchRefresh({ adminUrl, databaseUrl, users, beside }: Opt
   const [ours, withRsa, bare, before] = await compare(...loads)
   if (ours === undefined || withRsa === undefined || bare === undefined) throw new Error('nothing measured')
   const perSecond = (name: string, measured: Measured, goal?: ReturnType<typeof atLeast>) =>
-    report(name, measured.perSecond, 'refreshes/s', goal)
+    report(name, measured.perSecond, 'refreshes/s', goal, measured.cpuUs)
   perSecond('bare node:http, update and ES256', bare)
   perSecond('refresh, ES256', ours, atLeast(ours.perSecond / bare.perSecond, 0.6))
   perSecond('refresh, RS256', withRsa, atLeast(withRsa.perSecond / ours.perSecond, 0.9))

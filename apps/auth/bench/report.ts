@@ -1,10 +1,11 @@
 export type Goal = { ratio: number; goal: number; ok: boolean }
 
 /** One JSON line for each case; a goal that is missed fails the run. */
-export function report(name: string, value: number, unit: string, goal?: Goal): void {
+export function report(name: string, value: number, unit: string, goal?: Goal, cpuUs?: number): void {
   const round = (number: number) => Math.round(number * 1000) / 1000
-  const judged = goal && { ratio: round(goal.ratio), goal: goal.goal, ok: goal.ok }
-  console.log(JSON.stringify({ bench: 'auth', case: name, value: round(value), unit, ...judged }))
+  const met = goal && { ratio: round(goal.ratio), goal: goal.goal, ok: goal.ok }
+  const cpu = cpuUs !== undefined && Number.isFinite(cpuUs) && { cpu_us: Math.round(cpuUs) }
+  console.log(JSON.stringify({ bench: 'auth', case: name, value: round(value), unit, ...cpu, ...met }))
   if (goal && !goal.ok) process.exitCode = 1
 }
 

@@ -11,6 +11,8 @@ export type Running = {
   base: string
   /** Resident memory in MiB. */
   memory(): number
+  /** Processor time since its start, in milliseconds. */
+  cpuMs(): number
   stop(): Promise<void>
 }
 
@@ -71,6 +73,7 @@ async function start(file: string, databaseUrl: string, env: Record<string, stri
   await waitUntilUp(base, () => child.exitCode !== null, file)
   return {
     base,
+    cpuMs: () => cpuMs(child.pid ?? 0),
     memory: () => residentMiB(child.pid ?? 0),
     async stop() {
       child.kill('SIGTERM')
@@ -89,6 +92,13 @@ async function waitUntilUp(base: string, isGone: () => boolean, file: string): P
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
   throw new Error(`${file} does not start`)
+}
+
+/** The kernel counts in hundredths of a second: user and system time are the 14th and 15th field of the whole line. */
+function cpuMs(pid: number): number {
+  const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
+  const fields = rest.split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
 function residentMiB(pid: number): number {

@@ -1,6 +1,6 @@
 import { type HttpClient as Client, HttpClient } from './http-client.js'
-import { compare, measure, type Shoot } from './load.js'
-import { atLeast, report } from './report.js'
+import { compare, measure, withCpu, type Measured, type Shoot } from './load.js'
+import { atLeast, report, type Goal } from './report.js'
 import { accessTokenOf, userIdOf } from './seed.js'
 import { startBareExpress, startBareHttp, type Running } from './servers.js'
 
@@ -24,14 +24,17 @@ export async function benchUser(service: Running, databaseUrl: string, users: nu
       await client.ask({ method: 'GET', path: `/user/${userIdOf(1 + Math.floor(Math.random() * users))}` })
     }, PACE)
   const shoot = getUser(clients[0], someTokens())
-  const [ours, framed, plain] = await compare(() => measure(shoot, PACE), bare(clients[1]), bare(clients[2]))
-  report('GET /user', ours.perSecond, 'requests/s', atLeast(ours.perSecond / framed.perSecond, 0.92))
-  report(
-    'GET /user against node:http',
-    ours.perSecond,
-    'requests/s',
-    atLeast(ours.perSecond / plain.perSecond, 0.6),
+  const [ours, framed, plain] = await compare(
+    withCpu(service, () => measure(shoot, PACE)),
+    withCpu(express, bare(clients[1])),
+    withCpu(http, bare(clients[2])),
   )
+  const perSecond = (name: string, { perSecond, cpuUs }: Measured, goal?: Goal) =>
+    report(name, perSecond, 'requests/s', goal, cpuUs)
+  perSecond('bare node:http, select', plain)
+  perSecond('bare Express, select', framed)
+  perSecond('GET /user against Express', ours, atLeast(ours.perSecond / framed.perSecond, 0.92))
+  perSecond('GET /user against node:http', ours, atLeast(ours.perSecond / plain.perSecond, 0.6))
   for (const client of clients) client.close()
   await express.stop()
   await http.stop()
