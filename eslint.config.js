@@ -46,6 +46,11 @@ export default tseslint.config(
     rules: { 'no-restricted-properties': 'off', 'no-console': 'off' },
   },
   {
+    // Parser threads load these: an import of types alone must not load the module (apps/webhooks/src/ingest/ingest-worker.ts).
+    files: ['apps/webhooks/src/ingest/*.ts', 'apps/webhooks/src/text/*.ts'],
+    rules: { '@typescript-eslint/no-import-type-side-effects': 'error' },
+  },
+  {
     // Calls to other servers pass one client, which has the time-outs, the size limits and the refusal of private addresses.
     files: ['apps/auth/src/**/*.ts'],
     ignores: ['apps/auth/src/outbound/**', '**/*.test.ts'],

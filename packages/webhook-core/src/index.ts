@@ -20,11 +20,10 @@ export {
 export { type EventDefinition } from './events/event-definition.js'
 export { PAYLOAD_TARGET_BYTES, SAMPLES_TARGET_BYTES } from './events/target-size.js'
 
-export { deliveryHeaders, newSigningSecret, sign } from './signature/signature.js'
+export { deliveryHeaders, newSigningSecret } from './signature/signature.js'
 export {
   endpointSecretContext,
   SecretBox,
-  SecretKeysError,
   SecretUnreadableError,
   type SealedSecret,
 } from './signature/secret-box.js'
@@ -44,3 +43,5 @@ export {
   type EndpointStatus,
   type EventState,
 } from './delivery/states.js'
+
+export { DEFAULT_QUEUE_PREFIX } from './queue/default-prefix.js'

@@ -10,7 +10,7 @@ import {
   type ConfigOf,
 } from '@signet/config'
 import { logLevels } from '@signet/telemetry'
-import { DEFAULT_RETRY_DELAYS_SECONDS, SecretBox } from '@signet/webhook-core'
+import { DEFAULT_QUEUE_PREFIX, DEFAULT_RETRY_DELAYS_SECONDS, SecretBox } from '@signet/webhook-core'
 
 /** The `WEBHOOKS_` settings must have the same values as those of the webhooks API. */
 export const settings = defineSettings({
@@ -51,7 +51,7 @@ export const settings = defineSettings({
   }),
   queuePrefix: text({
     env: 'WEBHOOKS_QUEUE_PREFIX',
-    fallback: '{webhooks}',
+    fallback: DEFAULT_QUEUE_PREFIX,
     pattern: /^[\w{}-]{1,64}$/,
     expected: 'letters, digits, `_`, `-` and braces',
     doc: 'Prefix of all queue keys. The braces keep them on one node of a cluster.',

@@ -11,7 +11,7 @@ import {
 } from '@signet/config'
 import { PublicKeySet } from '@signet/jwt'
 import { logLevels } from '@signet/telemetry'
-import { SecretBox } from '@signet/webhook-core'
+import { DEFAULT_QUEUE_PREFIX, SecretBox } from '@signet/webhook-core'
 import { parsePortRanges } from './port-ranges.js'
 import {
   allowListEntry,
@@ -73,7 +73,7 @@ export const settings = defineSettings({
   }),
   queuePrefix: text({
     env: 'WEBHOOKS_QUEUE_PREFIX',
-    fallback: '{webhooks}',
+    fallback: DEFAULT_QUEUE_PREFIX,
     pattern: /^[\w{}-]{1,64}$/,
     expected: 'letters, digits, -, _ and braces',
     doc: 'Prefix of the queue keys; the braces keep them on one node of a cluster.',

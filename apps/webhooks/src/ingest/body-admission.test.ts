@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { describe, expect, it } from '@jest/globals'
-import { type Request, type Response } from 'express'
+import type { Request, Response } from 'express'
 import { bodyAdmission, MAX_BODY_BYTES } from './body-admission.js'
 
 const request = (headers: Record<string, string | undefined>) => ({ headers }) as unknown as Request

@@ -1,5 +1,5 @@
 import { AppError } from '@signet/errors'
-import { type Request, type Response } from 'express'
+import type { Request, Response } from 'express'
 
 /** Bodies up to here are parsed at once, in about a millisecond. Larger ones go to a thread. */
 export const SMALL_BODY_BYTES = 65_536

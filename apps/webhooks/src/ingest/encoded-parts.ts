@@ -1,4 +1,5 @@
-// The parser threads load this: a type import of its own leaves nothing behind, and webhook-core takes most of a second.
+// Parser threads load this file. `import type` disappears when compiled; an inline `type` would leave an import of the whole
+// module, which costs each thread a fifth of a second and 25 MiB.
 import type {
   RecordingFields,
   SummaryFields,

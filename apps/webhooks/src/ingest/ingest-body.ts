@@ -5,7 +5,7 @@ import { canonicalHash } from './canonical-hash.js'
 import { recordingSchema, summaryReadySchema } from './ingest-schemas.js'
 import { recordingParts, type RecordingBody, type SummaryReadyBody } from './recording-parts.js'
 import { hasMoreValuesThan } from './json-values.js'
-import { type SummaryReady } from './summary-ready.js'
+import type { SummaryReady } from './summary-ready.js'
 import { malformed, RefusedBodyError } from './refused-body-error.js'
 
 export type IngestJob = { kind: 'summary-ready' | 'recording'; bytes: Uint8Array }

@@ -1,9 +1,9 @@
-import { type EncodedParts } from './encoded-parts.js'
+import type { EncodedParts } from './encoded-parts.js'
 import { Piscina } from 'piscina'
 import { v1ErrorRenderer } from '../http/v1-error-renderer.js'
 import { SMALL_BODY_BYTES } from './body-admission.js'
 import { readRecording, readSummaryReady, type IngestJob, type IngestResult } from './ingest-body.js'
-import { type SummaryReady } from './summary-ready.js'
+import type { SummaryReady } from './summary-ready.js'
 
 /** Turns bodies of the internal API into checked values, large ones off the event loop. */
 export type IngestParser = {

@@ -1,14 +1,14 @@
 import { route, type Route } from '@signet/http'
 import { storable } from '../text/storable.js'
-import { type Request } from 'express'
+import type { Request } from 'express'
 import { accountIdOf } from '../api/account-id.js'
 import { notFound } from '../errors/api-errors.js'
 import { ref, responses } from '../api/v1-docs.js'
 import { MAX_BODY_BYTES, type BodyAdmission } from './body-admission.js'
-import { type IngestParser } from './ingest-parser.js'
+import type { IngestParser } from './ingest-parser.js'
 import { recordingSchema, summaryReadySchema } from './ingest-schemas.js'
-import { type IngestService } from './ingest-service.js'
-import { type ServiceCaller } from '../api/service-caller.js'
+import type { IngestService } from './ingest-service.js'
+import type { ServiceCaller } from '../api/service-caller.js'
 
 type Deps = {
   authenticate: (req: Request) => ServiceCaller

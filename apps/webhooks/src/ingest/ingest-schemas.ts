@@ -1,4 +1,4 @@
-import { type JsonSchema } from '@signet/http'
+import type { JsonSchema } from '@signet/http'
 
 const optionalText = { type: ['string', 'null'] }
 const optionalInteger = (maximum: number, minimum: number) => ({

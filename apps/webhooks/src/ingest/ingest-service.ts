@@ -1,14 +1,14 @@
-import { type Db, type Tx } from '@signet/db'
+import type { Db, Tx } from '@signet/db'
 import { AppError } from '@signet/errors'
-import { type Logger } from '@signet/telemetry'
+import type { Logger } from '@signet/telemetry'
 import { newEventId, type EventId } from '@signet/webhook-core'
 import { purgeRecording, type RecordingRef } from '@signet/webhook-core/stores'
-import { type EncodedParts } from './encoded-parts.js'
+import type { EncodedParts } from './encoded-parts.js'
 import { ingestSummary } from './ingest-store.js'
 import { lockRecording, putRecording } from './recording-store.js'
-import { type EventPublisher } from '../events/event-publisher.js'
-import { type WebhookObserver } from '../observers/webhook-observer.js'
-import { type SummaryReady } from './summary-ready.js'
+import type { EventPublisher } from '../events/event-publisher.js'
+import type { WebhookObserver } from '../observers/webhook-observer.js'
+import type { SummaryReady } from './summary-ready.js'
 
 /** The service that reports, by its name in the configuration. */
 type Caller = { name: string }

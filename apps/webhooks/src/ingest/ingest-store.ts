@@ -1,5 +1,5 @@
-import { type Queryable } from '@signet/db'
-import { type EventId } from '@signet/webhook-core'
+import type { Queryable } from '@signet/db'
+import type { EventId } from '@signet/webhook-core'
 import { MIRROR_PARAMETERS, mirrorValues, mirrorWrites, type MirrorChange } from './recording-store.js'
 
 export type IngestedSummary = MirrorChange & {

@@ -1,5 +1,5 @@
 import type { RecordingFields, SummaryFields, TranscriptFields } from '@signet/webhook-core/stores'
-import { type RecordingParts } from './encoded-parts.js'
+import type { RecordingParts } from './encoded-parts.js'
 import { malformed } from './refused-body-error.js'
 
 type Nullable<T> = { [K in keyof T]?: T[K] | null }

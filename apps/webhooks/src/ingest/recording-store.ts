@@ -1,5 +1,5 @@
-import { type Queryable, type Tx } from '@signet/db'
-import { type RecordingRef } from '@signet/webhook-core/stores'
+import type { Queryable, Tx } from '@signet/db'
+import type { RecordingRef } from '@signet/webhook-core/stores'
 import { encodeParts, type EncodedParts, type RecordingParts } from './encoded-parts.js'
 
 /** A process that freezes between lock and commit loses its connection, and with it the lock. */

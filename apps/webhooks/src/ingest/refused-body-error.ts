@@ -1,4 +1,4 @@
-import { type BodyProblem } from '@signet/http'
+import type { BodyProblem } from '@signet/http'
 
 /** A body that cannot be taken. Not an AppError, because it has to cross from a worker thread as a plain value. */
 export class RefusedBodyError extends Error {

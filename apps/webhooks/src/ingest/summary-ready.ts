@@ -1,4 +1,4 @@
-import { type EncodedParts } from './encoded-parts.js'
+import type { EncodedParts } from './encoded-parts.js'
 
 /** A summary-ready notice, checked. `hash` covers the whole body, whatever the order of its members. */
 export type SummaryReady = {

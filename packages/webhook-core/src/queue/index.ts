@@ -1,7 +1,6 @@
 /** The two queues and their connections. Redis is only the schedule. */
 export { connectRedis, type RedisRole, type RedisSettings } from './redis-connection.js'
 export {
-  DEFAULT_QUEUE_PREFIX,
   DELIVERY_BACKOFF,
   deliveryJobId,
   eventJobId,

@@ -1,6 +1,7 @@
 import { Queue, type DefaultJobOptions } from 'bullmq'
 import { type Cluster, type Redis } from 'ioredis'
 import { type DeliveryId, type EndpointId, type EventId } from '../ids.js'
+import { DEFAULT_QUEUE_PREFIX } from './default-prefix.js'
 
 /** Jobs contain only ids: no body, URL, secret or token is ever stored in Redis. */
 export type EventJob = { eventId: EventId }
@@ -9,9 +10,6 @@ export type DeliveryJob = { deliveryId: DeliveryId; endpointId: EndpointId }
 
 /** `events`: build the body, create the deliveries and make their first attempts. `deliveries`: one later attempt each. */
 export const queueNames = { events: 'events', deliveries: 'deliveries' } as const
-
-/** The hash tag keeps all keys of a queue in one slot of a Redis Cluster. */
-export const DEFAULT_QUEUE_PREFIX = '{webhooks}'
 
 /** Name of the backoff strategy that the dispatcher's workers implement. It takes the delay from the attempt's error. */
 export const DELIVERY_BACKOFF = 'delivery'
