@@ -1,4 +1,5 @@
 import { type Redis } from 'ioredis'
+import { LRUCache } from 'lru-cache'
 
 /** Something that only so much of may be used: `amount` an hour, or a bucket of `amount` that gains one every `everyMs`. */
 export type Meter = { key: string; amount: number; everyMs: number | undefined }
@@ -16,14 +17,15 @@ export type Meters = {
 }
 
 export const HOUR_MS = 3_600_000
-/** Above this many meters the memory forgets the tenth of them that was not used for longest. */
+/** Above this many meters the memory forgets whichever was not used for longest. */
 const MAX_METERS = 50_000
 
 /** An hour that has begun with so many used; of a bucket, the time at which it will be full again. */
 type State = { used: number; endsAt: number }
 
 function memoryMeters(now: () => Date): Meters {
-  const states = new Map<string, State>()
+  // `max` would reserve a megabyte.
+  const states = new LRUCache<string, State>({ maxSize: MAX_METERS, sizeCalculation: () => 1 })
 
   /** The state after one more, and how long that would have to wait. */
   function next({ key, amount, everyMs }: Meter, time: number): { state: State; waitMs: number } {
@@ -34,13 +36,6 @@ function memoryMeters(now: () => Date): Meters {
     }
     const { used, endsAt } = before && before.endsAt > time ? before : { used: 0, endsAt: time + HOUR_MS }
     return { state: { used: used + 1, endsAt }, waitMs: used < amount ? 0 : endsAt - time }
-  }
-
-  function put(key: string, state: State): void {
-    // Deleted first, so that the map is in order of last use.
-    states.delete(key)
-    states.set(key, state)
-    if (states.size > MAX_METERS) forgetOldest(states)
   }
 
   return {
@@ -56,7 +51,7 @@ function memoryMeters(now: () => Date): Meters {
       )
       if (waitMs > 0) return Promise.resolve({ waitMs: Math.ceil(waitMs), taken: [] })
       const used = chosen ? [...due, chosen] : due
-      for (const { meter, state } of used) put(meter.key, state)
+      for (const { meter, state } of used) states.set(meter.key, state)
       return Promise.resolve({ waitMs: 0, taken: used.map(({ meter }) => meter) })
     },
     putBack(taken) {
@@ -73,13 +68,6 @@ function memoryMeters(now: () => Date): Meters {
       }
       return Promise.resolve()
     },
-  }
-}
-
-function forgetOldest(states: Map<string, State>): void {
-  for (const key of states.keys()) {
-    if (states.size <= MAX_METERS * 0.9) return
-    states.delete(key)
   }
 }
 

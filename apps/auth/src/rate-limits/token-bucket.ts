@@ -1,4 +1,5 @@
 import { type Redis } from 'ioredis'
+import { LRUCache } from 'lru-cache'
 
 /** A bucket of `capacity` tokens that gains one every `everyMs`. Windows cannot express this: they forget at once. */
 export type BucketShape = { capacity: number; everyMs: number }
@@ -9,7 +10,7 @@ export type BucketShape = { capacity: number; everyMs: number }
  */
 export type TakeToken = (key: string, how?: 'look' | 'put back') => Promise<number>
 
-/** Above this many clients the memory forgets the tenth of them that was not seen for longest. */
+/** Above this many clients the memory forgets whoever was not seen for longest. */
 const MAX_KEYS = 50_000
 
 /**
@@ -17,7 +18,8 @@ const MAX_KEYS = 50_000
  * key that is not there has a full bucket, so nothing is kept of clients that are gone.
  */
 export function memoryBucket({ capacity, everyMs }: BucketShape, now: () => Date): TakeToken {
-  const fullAt = new Map<string, number>()
+  // `max` would reserve a megabyte for each bucket.
+  const fullAt = new LRUCache<string, number>({ maxSize: MAX_KEYS, sizeCalculation: () => 1 })
   return (key, how) => {
     const time = now().getTime()
     if (how === 'put back') {
@@ -29,18 +31,8 @@ export function memoryBucket({ capacity, everyMs }: BucketShape, now: () => Date
     const waitMs = next - time - capacity * everyMs
     if (waitMs > 0) return Promise.resolve(Math.ceil(waitMs))
     if (how === 'look') return Promise.resolve(0)
-    // Deleted first, so that the map is in order of last use.
-    fullAt.delete(key)
     fullAt.set(key, next)
-    if (fullAt.size > MAX_KEYS) forgetOldest(fullAt)
     return Promise.resolve(0)
-  }
-}
-
-function forgetOldest(fullAt: Map<string, number>): void {
-  for (const key of fullAt.keys()) {
-    if (fullAt.size <= MAX_KEYS * 0.9) return
-    fullAt.delete(key)
   }
 }
 

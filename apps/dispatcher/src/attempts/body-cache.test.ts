@@ -51,6 +51,13 @@ describe('BodyCache', () => {
     expect(reads).toEqual(['big', 'big'])
   })
 
+  it('keeps nothing when its size is 0', async () => {
+    const { reads, load } = counted({ a: 'body a' })
+    const cache = new BodyCache(0, load)
+    for (const id of ['a', 'a']) expect(String(await cache.get(id))).toBe('body a')
+    expect(reads).toEqual(['a', 'a'])
+  })
+
   it('forgets a failed read', async () => {
     let calls = 0
     const cache = new BodyCache(100, () => {

@@ -1,32 +1,35 @@
+import { LRUCache } from 'lru-cache'
+
 /**
  * LRU cache of frozen bodies by event id, limited in bytes. All endpoints of an account and all retries send the same bytes,
  * and reading 1 MiB from PostgreSQL for each attempt costs more than sending it. Nothing is ever invalidated: a frozen body
  * does not change, and whether it may still be sent is read from the delivery's row each time.
  */
 export class BodyCache {
-  private readonly bodies = new Map<string, Buffer>()
+  private readonly bodies: LRUCache<string, Buffer>
   private readonly loading = new Map<string, Promise<Buffer | null>>()
-  private usedBytes = 0
 
   constructor(
     private readonly maxBytes: number,
     private readonly load: (eventId: string) => Promise<Buffer | null>,
     private readonly seen: (result: 'hit' | 'miss') => void = () => undefined,
-  ) {}
+  ) {
+    // The library takes no limit of 0, which here switches the cache off.
+    this.bodies = new LRUCache({
+      maxSize: Math.max(maxBytes, 1),
+      sizeCalculation: ({ byteLength }) => Math.max(byteLength, 1),
+    })
+  }
 
   get bytes(): number {
-    return this.usedBytes
+    return this.bodies.calculatedSize
   }
 
   /** The body of an event, or null if it was purged. Concurrent callers share one read. */
   async get(eventId: string): Promise<Buffer | null> {
     const known = this.bodies.get(eventId)
     this.seen(known ? 'hit' : 'miss')
-    if (known) {
-      this.bodies.delete(eventId)
-      this.bodies.set(eventId, known)
-      return known
-    }
+    if (known) return known
     const underWay = this.loading.get(eventId)
     if (underWay) return underWay
     const read = this.load(eventId)
@@ -42,13 +45,6 @@ export class BodyCache {
   /** Adds a body that was just frozen: its first attempt follows in a moment, in this process. */
   put(eventId: string, body: Buffer): void {
     // One huge body must not evict everything else.
-    if (body.byteLength > this.maxBytes / 4 || this.bodies.has(eventId)) return
-    this.bodies.set(eventId, body)
-    this.usedBytes += body.byteLength
-    for (const [oldest, dropped] of this.bodies) {
-      if (this.usedBytes <= this.maxBytes) break
-      this.bodies.delete(oldest)
-      this.usedBytes -= dropped.byteLength
-    }
+    if (body.byteLength <= this.maxBytes / 4 && !this.bodies.has(eventId)) this.bodies.set(eventId, body)
   }
 }

@@ -6,6 +6,7 @@ import {
   type EventId,
   type EventType,
 } from '@signet/webhook-core'
+import { LRUCache } from 'lru-cache'
 
 /** One row of the delivery log. */
 export type Delivery = {
@@ -60,7 +61,7 @@ const MAX_ENDPOINTS = 500
  */
 export class DeliveryPager {
   readonly #db: Queryable
-  readonly #marks = new Map<EndpointId, { marks: Marks; turn: Promise<unknown> }>()
+  readonly #marks = new LRUCache<EndpointId, { marks: Marks; turn: Promise<unknown> }>({ max: MAX_ENDPOINTS })
   readonly #stride: number
 
   constructor(db: Queryable, { stride = STRIDE }: { stride?: number } = {}) {
@@ -89,10 +90,7 @@ export class DeliveryPager {
     }
     const result = entry.turn.then(() => work(entry.marks))
     entry.turn = result.catch(() => undefined)
-    this.#marks.delete(endpointId) // to the end of the map: the first entry is the least recently used
     this.#marks.set(endpointId, entry)
-    const [oldest] = this.#marks.keys()
-    if (this.#marks.size > MAX_ENDPOINTS && oldest) this.#marks.delete(oldest)
     return result
   }
 
