@@ -170,6 +170,7 @@ describe('what strangers learn from time', () => {
   )
 
   it.each([
+    ['takes 1.5 s for each mail', { at: 'slow', ms: 1500 }],
     ['hangs', { at: 'hang' }],
     ['is down', { at: 'recipient', code: 421 }],
   ] as const)(

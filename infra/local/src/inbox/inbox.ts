@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { type KeyAndCertificate } from '../certificate.js'
 import { html, json, portOf, readBody, serve, type SmallRoute } from '../small-http.js'
@@ -31,8 +32,12 @@ export interface MailFilter {
 
 /** What the server does instead of taking a mail. */
 export interface SmtpFault {
-  /** `recipient` refuses at RCPT TO, `message` after the data; `hang` takes the data and never answers. */
-  at: 'recipient' | 'message' | 'hang'
+  /**
+   * `recipient` refuses at RCPT TO, `message` after the data; `hang` takes the data and never answers, `slow` takes it and
+   * answers after `ms`.
+   */
+  at: 'recipient' | 'message' | 'hang' | 'slow'
+  ms?: number
   /** SMTP reply code; 550 unless given. */
   code?: number
   /** Recipients it concerns; everybody unless given. */
@@ -78,6 +83,8 @@ export async function startInbox(options: InboxOptions = {}): Promise<Inbox> {
       const take = async (): Promise<void> => {
         const raw = await readBody(stream as unknown as Parameters<typeof readBody>[0])
         if (fault?.at === 'hang' && concerns(fault, envelope.to)) return
+        if (fault?.at === 'slow' && concerns(fault, envelope.to))
+          await setTimeout(fault.ms, undefined, { ref: false })
         if (fault?.at === 'message' && concerns(fault, envelope.to)) return done(smtpError(fault))
         count += 1
         mails.push(await parseMail(count, envelope, raw))
