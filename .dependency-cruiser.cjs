@@ -74,7 +74,10 @@ module.exports = {
       severity: 'error',
       from: { path: '^(apps|packages)/[^/]+/(src|test|bench|chaos)/' },
       // The test runner is the workspace's.
-      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'unknown'], pathNot: 'node_modules/@jest/globals/' },
+      to: {
+        dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'unknown'],
+        pathNot: 'node_modules/@jest/globals/',
+      },
     },
     {
       name: 'code-imports-no-development-dependency',
