@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { Db } from '@signet/db'
 import express from 'express'
-import { tablesOf } from '../src/tables.js'
+import { tablesOf } from '../src/database/tables.js'
 import { accountColumn } from '../src/users/user-rows.js'
 
 const db = new Db({ connectionString: process.env['DATABASE_URL'] ?? '', max: 64 })

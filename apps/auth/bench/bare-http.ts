@@ -3,7 +3,7 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { Db } from '@signet/db'
-import { tablesOf } from '../src/tables.js'
+import { tablesOf } from '../src/database/tables.js'
 import { accountColumn } from '../src/users/user-rows.js'
 
 const db = new Db({ connectionString: process.env['DATABASE_URL'] ?? '', max: 64 })

@@ -15,8 +15,8 @@ import { adminRoutes } from './admin/admin-routes.js'
 import { apiDocsRoutes } from './api-docs/api-docs-routes.js'
 import { type AuthContext } from './context.js'
 import { authError } from './errors/auth-error.js'
-import { withPages } from './errors/browser-errors.js'
-import { errorRenderer } from './errors/error-renderer.js'
+import { withPages } from './ui/browser-errors.js'
+import { errorRenderer } from './requests/error-renderer.js'
 import { pageErrorRenderer } from './ui/page-error-renderer.js'
 import { factorRoutes } from './factors/factor-routes.js'
 import { identityRoutes } from './providers/identity-routes.js'
@@ -58,7 +58,7 @@ export function authRoutes(context: AuthContext): Route[] {
 
 /** The Express application; the order of its middleware is its content. */
 export function createApp(context: AuthContext): Express {
-  const { config, log, registry, guard, events, tracing, audiences } = context
+  const { config, log, registry, guard, observer, tracing, audiences } = context
   const app = express().disable('x-powered-by').disable('etag')
   const withContext = requestContext({
     log,
@@ -71,7 +71,7 @@ export function createApp(context: AuthContext): Express {
     inOrder(
       withContext,
       answerHeaders,
-      ...(config.metricsEnabled || tracing ? [requestTelemetry(events, tracing)] : []),
+      ...(config.metricsEnabled || tracing ? [requestTelemetry(observer, tracing)] : []),
       logReferer,
       // Before the CORS headers: what is for the API's callers on other sites is not for these pages.
       ...(config.uiEnabled ? [uiRouter(context, databaseError)] : []),

@@ -2,7 +2,7 @@ import { Batches, Db } from '@signet/db'
 import { Drain } from '@signet/http'
 import { createLogger, createRegistry, type Logger, type Tracing } from '@signet/telemetry'
 import { accountEventHandler } from './account-events/account-event-handler.js'
-import { accountRequestHandler } from './account-requests/account-request-handler.js'
+import { accountRequestHandler } from './otp/account-request-handler.js'
 import { createCaptchaVerifier, type CaptchaProvider } from './captcha/captcha-verifier.js'
 import {
   allowedAudiences,
@@ -13,14 +13,14 @@ import {
   rateLimitConfig,
   sendQuotaConfig,
   smsConfig,
-} from './config/parts.js'
-import { type AuthConfig } from './config.js'
-import { createEvents } from './events.js'
+} from './services/part-settings.js'
+import { createKeyRing, type AuthConfig } from './config/config.js'
+import { createObserver } from './observers/observer.js'
 import { factorCodeHandler } from './factors/factor-codes.js'
 import { createLiveKeys } from './keys/create-keys.js'
 import { mailHandler } from './mail/mail-handler.js'
 import { createMailTransport } from './mail/mail-transport.js'
-import { type OutboxHandler } from './outbox/outbox-handler.js'
+import { GIVEN_UP_REASONS, type OutboxHandler } from './outbox/outbox-handler.js'
 import { registerOutboxMetrics } from './outbox/outbox-metrics.js'
 import { OutboxSender } from './outbox/outbox-sender.js'
 import { createOutbound } from './outbound/outbound.js'
@@ -34,18 +34,18 @@ import { LinkConfirmation } from './providers/link-confirmation.js'
 import { Cookies } from './requests/cookies.js'
 import { Audiences } from './requests/audiences.js'
 import { Redirects } from './redirects/redirects.js'
-import { Bearer } from './requests/bearer.js'
-import { RequestGuard } from './requests/request-guard.js'
-import { VerifiedTokens } from './requests/verified-tokens.js'
-import { createServices } from './services.js'
+import { Bearer } from './bearer/bearer.js'
+import { RequestGuard } from './bearer/request-guard.js'
+import { VerifiedTokens } from './bearer/verified-tokens.js'
+import { createServices } from './services/services.js'
 import { type FoundCaller, type TokenHolder } from './sessions/session-store.js'
 import { smsHandler } from './sms/sms-handler.js'
 import { createSmsSender, type SmsProvider } from './sms/sms-sender.js'
-import { createStores } from './stores.js'
+import { createStores } from './services/stores.js'
 import { uiReturnUrl } from './ui/return-url.js'
-import { tablesOf } from './tables.js'
+import { tablesOf } from './database/tables.js'
 import { tracedHasher, tracedOutbound, tracedStatements } from './telemetry/traced-ports.js'
-import { component } from './version.js'
+import { component } from './config/version.js'
 
 /** Outside things that a test may replace. All else is derived from them, so a replacement reaches every user. */
 export type Ports = {
@@ -69,16 +69,23 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
   const log = ports.log ?? createAuthLogger(config)
   const { tracing } = ports
   const registry = createRegistry({ runtime: config.metricsEnabled })
-  const events = createEvents(log, registry)
+  const observer = createObserver(log, registry)
   const db = createDb(config, log, tracing)
   const stores = createStores(tablesOf(config.dbNamespace))
-  const keys = createLiveKeys({ config, db, store: stores.signingKeys, events, now })
+  const keys = createLiveKeys({
+    config,
+    configured: createKeyRing(config),
+    db,
+    store: stores.signingKeys,
+    observer,
+    now,
+  })
   const redis =
     config.rateLimitRedisUrl === undefined ? undefined : connectLimitRedis(config.rateLimitRedisUrl, log)
   const limits = createRateLimits(rateLimitConfig(config), { log, redis, now })
   const quotas = createSendQuotas(sendQuotaConfig(config), {
     meters: createMeters(redis, now),
-    onMailRefused: (meta) => events.mailRefused(meta),
+    onMailRefused: (meta) => observer.mailRefused(meta),
   })
   const directOutbound = createOutbound({ allowPrivateUrls: config.allowPrivateProviderUrls })
   const outbound = tracing ? tracedOutbound(directOutbound, tracing) : directOutbound
@@ -86,7 +93,7 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
     config: mailConfig(config),
     outbound,
     log,
-    observe: (kind, outcome) => events.mailTried(kind, outcome),
+    observe: (kind, outcome) => observer.mailTried(kind, outcome),
     tracing,
   })
   const smsWith = (template: string) =>
@@ -102,7 +109,7 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
     outbound,
     verifyUrls: ports.captchaUrls,
   })
-  const directHasher = ports.hasher ?? createPasswordHasher({ observe: (...job) => events.hashing(...job) })
+  const directHasher = ports.hasher ?? createPasswordHasher({ observe: (...job) => observer.hashing(...job) })
   const hasher = tracing ? tracedHasher(directHasher, tracing) : directHasher
 
   const services = createServices({
@@ -110,7 +117,7 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
     db,
     stores,
     keys,
-    events,
+    observer,
     log,
     smsSender,
     factorSmsSender,
@@ -128,13 +135,13 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
   const outboxHandlers: OutboxHandler<object>[] = [
     accountRequestHandler({ ...sending, ...services }),
     mailHandler({ ...sending, transport: mailTransport, tokens }),
-    smsHandler({ ...sending, sender: smsSender, tokens, events }),
+    smsHandler({ ...sending, sender: smsSender, tokens, observer }),
     factorCodeHandler({
       ...sending,
       sender: factorSmsSender,
       challenges: stores.challenges,
       factors: stores.factors,
-      events,
+      observer,
     }),
     accountEventHandler({
       concurrency: sending.concurrency,
@@ -148,12 +155,12 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
     store: stores.outbox,
     outbox: services.outbox,
     audit: services.audit,
-    events,
+    observer,
     now,
     pollMs: config.outboxPollInterval,
     handlers: outboxHandlers,
   })
-  for (const { kind } of outboxHandlers) events.messageKindKnown(kind)
+  for (const { kind } of outboxHandlers) observer.messageKindKnown(kind, GIVEN_UP_REASONS)
   registerOutboxMetrics(registry, {
     db,
     store: stores.outbox,
@@ -181,7 +188,7 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
     now,
     log,
     registry,
-    events,
+    observer,
     tracing,
     db,
     stores,

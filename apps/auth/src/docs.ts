@@ -4,7 +4,7 @@ import { apiDocument } from './api-docs/api-document.js'
 import { errorsPage } from './api-docs/errors-page.js'
 import { providersPage } from './api-docs/providers-page.js'
 import { authRoutes } from './app.js'
-import { loadAuthConfig, settings } from './config.js'
+import { loadAuthConfig, settings } from './config/config.js'
 import { createContext } from './context.js'
 
 /** The documents of this app by file, made from the tables that the service runs. */

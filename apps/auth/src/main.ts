@@ -1,11 +1,11 @@
 import { readEnvironment } from '@signet/config'
 import { runCommandLine, runService, runTask } from '@signet/http'
 import { type Logger } from '@signet/telemetry'
-import { loadAuthConfig } from './config.js'
+import { loadAuthConfig } from './config/config.js'
 import { migrateDatabase } from './migrations.js'
 import { createAuthLogger } from './context.js'
 import { serve } from './serve.js'
-import { component, service } from './version.js'
+import { component, service } from './config/version.js'
 
 const print = (text: string) => void process.stdout.write(`${text}\n`)
 const environment = () => readEnvironment(process.env)

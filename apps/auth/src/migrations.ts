@@ -1,6 +1,6 @@
 import { migrate, type MigrationLog } from '@signet/db'
 import { fileURLToPath } from 'node:url'
-import { tablePrefix } from './tables.js'
+import { tablePrefix } from './database/tables.js'
 
 const DIRECTORY = fileURLToPath(new URL('../migrations', import.meta.url))
 

@@ -1,9 +1,9 @@
 import { listen, type Service } from '@signet/http'
 import { createApp } from './app.js'
-import { smsConfig } from './config/parts.js'
 import { strayRedirectUris } from './config/provider-settings.js'
-import { loadAuthConfig, unsupportedVariables } from './config.js'
+import { loadAuthConfig, unsupportedVariables } from './config/config.js'
 import { createAuthLogger, createContext, type AuthContext } from './context.js'
+import { smsConfig } from './services/part-settings.js'
 import { startMetrics, startTracing } from './telemetry/exporters.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -36,7 +36,7 @@ export async function serve(env: Environment): Promise<Service> {
     })
     open.push(() => listener.close())
     if (config.dbCleanupEnabled) open.push(context.cleanup.start())
-    context.events.started(listener.port)
+    context.observer.started(listener.port)
     return { drain: context.drain, close }
   } catch (error) {
     await close()
@@ -45,8 +45,8 @@ export async function serve(env: Environment): Promise<Service> {
 }
 
 /** What is probably not meant, and no reason to stay down. */
-function tellDoubts({ config, events }: AuthContext, env: Environment): void {
-  for (const name of unsupportedVariables(env)) events.unsupportedVariable(name)
-  for (const name of strayRedirectUris(config)) events.strayRedirectUri(name)
-  if (config.phoneEnabled && smsConfig(config, '').gateway === undefined) events.smsUnavailable()
+function tellDoubts({ config, observer }: AuthContext, env: Environment): void {
+  for (const name of unsupportedVariables(env)) observer.unsupportedVariable(name)
+  for (const name of strayRedirectUris(config)) observer.strayRedirectUri(name)
+  if (config.phoneEnabled && smsConfig(config, '').gateway === undefined) observer.smsUnavailable()
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { authRoutes } from '../src/app.js'
-import { gateOf } from '../src/requests/gates.js'
+import { gateOf } from '../src/bearer/gates.js'
 import { startServer, type TestServer } from './support/server.js'
 
 /** All that a bearer may do without passing the gate of changes. */

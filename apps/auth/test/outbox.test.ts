@@ -48,9 +48,9 @@ function aHandler(overrides: Partial<OutboxHandler<Note>> & { kind: string }) {
 
 /** A sender as a replica of the server runs it. */
 function aSender(...handlers: OutboxHandler<Note>[]) {
-  const { db, stores, outbox, audit, events } = server.context
+  const { db, stores, outbox, audit, observer } = server.context
   const now = server.clock.now
-  const deps = { db, store: stores.outbox, outbox, audit, events, now, handlers, pollMs: 20 }
+  const deps = { db, store: stores.outbox, outbox, audit, observer, now, handlers, pollMs: 20 }
   const sender = new OutboxSender(deps)
   const stop = sender.start()
   stops.push(stop)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { loadAuthConfig } from '../src/config.js'
+import { loadAuthConfig } from '../src/config/config.js'
 import { anEmail, get, post, type ApiAnswer } from './support/api.js'
 import { JWT_SECRET, SITE, startServer, type TestServer } from './support/server.js'
 

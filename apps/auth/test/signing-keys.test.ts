@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import { PublicKeySet, verifyJwt } from '@signet/jwt'
 import { waitFor } from '@signet/testkit'
 import { createKeyService } from '../src/keys/create-keys.js'
-import { loadAuthConfig } from '../src/config.js'
+import { loadAuthConfig } from '../src/config/config.js'
 import { aUser, expectError, get, PASSWORD, post } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
@@ -34,8 +34,8 @@ async function replicaOf(server: TestServer, env: Record<string, string> = {}): 
 
 /** What `auth keys` uses, at the server's time. */
 function operatorOf({ context, clock }: TestServer) {
-  const { config, db, stores, events } = context
-  return createKeyService({ config, db, store: stores.signingKeys, events, now: clock.now })
+  const { config, db, stores, observer } = context
+  return createKeyService({ config, db, store: stores.signingKeys, observer, now: clock.now })
 }
 
 type Jwk = Record<string, unknown> & { kid: string; alg: string }
@@ -313,12 +313,12 @@ describe('whoever can write to the database', () => {
   it('cannot add a key: not in the clear, not sealed with a key of their own, not under another name', async () => {
     const server = await start()
     const [genuine] = await kidsOf(server)
-    const { db, config, stores, events } = server.context
+    const { db, config, stores, observer } = server.context
     const foreign = createKeyService({
       config: { ...config, jwtSecret: 'the attacker knows this one, not the other' },
       db,
       store: stores.signingKeys,
-      events,
+      observer,
       now: server.clock.now,
     })
     await foreign.ensure()

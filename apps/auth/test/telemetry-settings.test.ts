@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { ConfigError } from '@signet/config'
-import { loadAuthConfig } from '../src/config.js'
+import { loadAuthConfig } from '../src/config/config.js'
 
 describe('settings of telemetry', () => {
   const required = {

@@ -11,4 +11,3 @@ export {
   type CaptchaProvider,
 } from './captcha.js'
 export { errorPage } from './error-page.js'
-export { providerLabel } from './provider-label.js'

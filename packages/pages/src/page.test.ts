@@ -1,14 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import {
-  captchaPolicy,
-  captchaWidget,
-  errorPage,
-  formScript,
-  html,
-  pageAnswer,
-  providerLabel,
-  type Page,
-} from './index.js'
+import { captchaPolicy, captchaWidget, errorPage, formScript, html, pageAnswer, type Page } from './index.js'
+import { providerLabel } from './provider-label.js'
 
 const FORM_SCRIPT = '/base/form.js?v=1'
 const plain: Page = { title: 'A page', body: html`<p>Hello</p>` }
@@ -145,7 +137,7 @@ describe('the name of a provider', () => {
     ['azure', 'Microsoft'],
     ['twitter', 'X'],
     ['google', 'Google'],
-    ['email', 'e-mail'],
+    ['email', 'email'],
   ])('of %s is %s', (name, label) => {
     expect(providerLabel(name)).toBe(label)
   })

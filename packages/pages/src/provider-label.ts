@@ -1,6 +1,6 @@
 const LABELS: Readonly<Record<string, string>> = {
   azure: 'Microsoft',
-  email: 'e-mail',
+  email: 'email',
   github: 'GitHub',
   gitlab: 'GitLab',
   linkedin: 'LinkedIn',

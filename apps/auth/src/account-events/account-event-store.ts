@@ -1,5 +1,5 @@
 import { type Tx } from '@signet/db'
-import { tellFunction, type Tables } from '../tables.js'
+import { tellFunction, type Tables } from '../database/tables.js'
 
 /** Bans, their ends and deletions are told by triggers of the table of users; only a sign-out everywhere has no row there. */
 export class AccountEventStore {

@@ -1,6 +1,6 @@
 import { type Db } from '@signet/db'
-import { type MessageRequest, type MessageRequests } from '../one-time-tokens/message-requests.js'
-import { type SecretMessages } from '../one-time-tokens/secret-messages.js'
+import { type MessageRequest, type MessageRequests } from '../messages/message-requests.js'
+import { type SecretMessages } from '../messages/secret-messages.js'
 import { type Outbox } from '../outbox/outbox.js'
 import { type MailPurpose } from '../quotas/send-quotas.js'
 import { type RequestMeta } from '../requests/request-meta.js'

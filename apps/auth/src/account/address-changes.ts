@@ -1,7 +1,7 @@
 import { type Tx } from '@signet/db'
 import { type Challenge } from '../flows/pkce.js'
 import { type Issued } from '../one-time-tokens/one-time-tokens.js'
-import { type SecretMessages } from '../one-time-tokens/secret-messages.js'
+import { type SecretMessages } from '../messages/secret-messages.js'
 import { type TokenIssuer } from '../one-time-tokens/token-issuer.js'
 import { type RequestMeta } from '../requests/request-meta.js'
 import { type SmsChannel } from '../sms/sms-sender.js'

@@ -2,10 +2,10 @@ import { route, type Route } from '@signet/http'
 import { type Request } from 'express'
 import { authError, invalid } from '../errors/auth-error.js'
 import { type Redirects } from '../redirects/redirects.js'
-import { type AdminCaller, type Bearer } from '../requests/bearer.js'
+import { type AdminCaller, type Bearer } from '../bearer/bearer.js'
 import { docs, query } from '../requests/docs.js'
 import { jsonBody, type BodyOf } from '../requests/json-body.js'
-import { type RequestGuard } from '../requests/request-guard.js'
+import { type RequestGuard } from '../bearer/request-guard.js'
 import { isVersioned } from '../requests/versioning.js'
 import { factorView, userView } from '../users/user-view.js'
 import { isUuid } from '../users/uuid.js'
@@ -83,7 +83,7 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
       }),
       authenticate,
       async handle({ caller, req }) {
-        const page = pageOf(req)
+        const page = pageOf(req.query)
         const { users, total } = await adminUsers.list(caller, {
           page,
           sort: textOf(req.query['sort']),
@@ -198,7 +198,7 @@ function otherRoutes({ bearer, guard, auditLists, links, redirects }: Deps): Rou
       }),
       authenticate,
       async handle({ req }) {
-        const page = pageOf(req)
+        const page = pageOf(req.query)
         const { entries, total } = await auditLists.list(textOf(req.query['query']), page)
         return { headers: pagingHeaders('/admin/audit', page, total), body: entries }
       },

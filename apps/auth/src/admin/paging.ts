@@ -1,4 +1,3 @@
-import { type Request } from 'express'
 import { invalid } from '../errors/auth-error.js'
 
 export type Page = { number: number; size: number }
@@ -8,9 +7,9 @@ const DEFAULT_SIZE = 50
 const MAX_SIZE = 1000
 
 /** `page` and `per_page` of a query; empty strings and 0 mean the default. */
-export function pageOf(req: Request): Page {
-  const number = numberOf(req.query['page'], 'page') || 1
-  const size = Math.min(numberOf(req.query['per_page'], 'per_page') || DEFAULT_SIZE, MAX_SIZE)
+export function pageOf(query: Readonly<Record<string, unknown>>): Page {
+  const number = numberOf(query['page'], 'page') || 1
+  const size = Math.min(numberOf(query['per_page'], 'per_page') || DEFAULT_SIZE, MAX_SIZE)
   return { number, size }
 }
 

@@ -1,5 +1,5 @@
 import { openApiDocument, type JsonSchema, type Route } from '@signet/http'
-import { service } from '../version.js'
+import { service } from '../config/version.js'
 import { schemas } from './schemas.js'
 
 const bearer = (description: string): JsonSchema => ({

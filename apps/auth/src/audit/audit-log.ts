@@ -1,5 +1,5 @@
 import { type Db, type Tx } from '@signet/db'
-import { type Events } from '../events.js'
+import { type Observer } from '../observers/observer.js'
 import { type RequestMeta } from '../requests/request-meta.js'
 import { type JsonObject } from '../users/user.js'
 import { auditPayload, type AuditAction, type AuditActor, type AuditPayload } from './audit.js'
@@ -13,7 +13,7 @@ type AuditOrigin = Pick<RequestMeta, 'requestId' | 'ip'>
 type Deps = {
   db: Db
   store: AuditStore
-  events: Events
+  observer: Observer
   now: () => Date
   /** False while AUTH_AUDIT_LOG_DISABLE_POSTGRES is set. */
   stored: boolean
@@ -54,6 +54,6 @@ export class AuditLog {
 
   /** Logs what is committed. */
   announce(payloads: readonly AuditPayload[], meta: AuditOrigin): void {
-    for (const payload of payloads) this.deps.events.audited(payload, meta)
+    for (const payload of payloads) this.deps.observer.audited(payload, meta)
   }
 }

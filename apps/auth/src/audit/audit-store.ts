@@ -1,5 +1,5 @@
 import { type Queryable } from '@signet/db'
-import { type Tables } from '../tables.js'
+import { type Tables } from '../database/tables.js'
 import { type AuditPayload } from './audit.js'
 
 export class AuditStore {

@@ -1,5 +1,5 @@
 import { withAdvisoryLock, type Db } from '@signet/db'
-import { type Events } from '../events.js'
+import { type Observer } from '../observers/observer.js'
 import { type CleanupRule, type CleanupStore } from './cleanup-store.js'
 
 const HOUR_MS = 3_600_000
@@ -13,7 +13,7 @@ const NEVER_CONFIRMED =
 type Deps = {
   db: Db
   store: CleanupStore
-  events: Events
+  observer: Observer
   rules: {
     /** Tables of one namespace are cleaned by one process at a time. */
     lockName: string
@@ -46,14 +46,14 @@ export class CleanupService {
   }
 
   async #runRule(rule: CleanupRule): Promise<void> {
-    const { db, store, events } = this.deps
+    const { db, store, observer } = this.deps
     let total = 0
     for (;;) {
       const rows = await store.deleteBatch(db, rule)
       total += rows
       if (rows === 0) break
     }
-    events.cleanedUp(rule.table, total)
+    observer.cleanedUp(rule.table, total)
   }
 
   #rules(): CleanupRule[] {
@@ -110,7 +110,7 @@ export class CleanupService {
 
   /** Runs now and then until the returned function is called, which waits for a run that is under way. */
   start(): () => Promise<void> {
-    const { events } = this.deps
+    const { observer } = this.deps
     let stopped = false
     let timer: NodeJS.Timeout | undefined
     let running = Promise.resolve()
@@ -118,7 +118,7 @@ export class CleanupService {
       if (stopped) return
       timer = setTimeout(() => {
         running = this.run()
-          .catch((error: unknown) => events.cleanUpFailed(error))
+          .catch((error: unknown) => observer.cleanUpFailed(error))
           .finally(schedule)
       }, PAUSE_MS)
       timer.unref()

@@ -1,6 +1,6 @@
 import { type Tx } from '@signet/db'
 import { authError } from '../errors/auth-error.js'
-import { type Events } from '../events.js'
+import { type Observer } from '../observers/observer.js'
 import { type MessageOrigin, type OutboxHandler } from '../outbox/outbox-handler.js'
 import { type Outbox } from '../outbox/outbox.js'
 import { smsRetryDelayMs } from '../sms/sms-handler.js'
@@ -46,7 +46,7 @@ type HandlerDeps = {
   sender: SmsSender
   challenges: ChallengeStore
   factors: FactorStore
-  events: Events
+  observer: Observer
   concurrency: number
   attemptMs: number
 }
@@ -55,7 +55,7 @@ export const factorCodeHandler = ({
   sender,
   challenges,
   factors,
-  events,
+  observer,
   concurrency,
   attemptMs,
 }: HandlerDeps): OutboxHandler<FactorCode> => ({
@@ -66,7 +66,7 @@ export const factorCodeHandler = ({
   retryDelayMs: smsRetryDelayMs,
   async send({ phone, code, channel }, { id, meta }) {
     const { messageId } = await sender.send(phone, code, channel)
-    events.smsTaken(id, messageId, meta.requestId)
+    observer.smsTaken(id, messageId, meta.requestId)
   },
   /** Nobody can answer the challenge, and the next one need not wait for it. */
   async givenUp(tx, { userId, challengeId, factorId, challengedAt, challengedBefore }) {

@@ -1,5 +1,5 @@
 import { type Queryable, type Tx } from '@signet/db'
-import { type Tables } from '../tables.js'
+import { type Tables } from '../database/tables.js'
 import { type Factor } from '../users/user.js'
 
 export type NewFactor = Pick<Factor, 'id' | 'friendlyName' | 'factorType' | 'phone'> & {

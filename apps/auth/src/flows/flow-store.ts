@@ -1,5 +1,5 @@
 import { type Queryable, type Tx } from '@signet/db'
-import { type Tables } from '../tables.js'
+import { type Tables } from '../database/tables.js'
 import { type Challenge } from './pkce.js'
 
 /** What the row of a flow remembers besides its challenge: how the user proves who they are, for `amr`. */

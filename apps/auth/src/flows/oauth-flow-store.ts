@@ -1,5 +1,5 @@
 import { type Queryable, type Tx } from '@signet/db'
-import { type Tables } from '../tables.js'
+import { type Tables } from '../database/tables.js'
 import { type Challenge } from './pkce.js'
 
 /** A flow that leads through an external provider; its id is the OAuth state. */

@@ -1,40 +1,55 @@
 import { type Db } from '@signet/db'
-import { createKeyRing, type AuthConfig } from '../config.js'
-import { type Events } from '../events.js'
+import { type AsymmetricAlgorithm, type KeyRing } from '@signet/jwt'
+import { type Observer } from '../observers/observer.js'
 import { deriveKeys } from '../secrets/derived-keys.js'
 import { type SigningKeyStore } from './signing-key-store.js'
 import { KeyMaterial } from './key-material.js'
 import { LiveKeys } from './live-keys.js'
-import { SigningKeyService, type KeyRules, type KeyServiceEvents } from './signing-key-service.js'
+import { SigningKeyService, type KeyRules, type KeyServiceObserver } from './signing-key-service.js'
 
-type Parts<E> = { config: AuthConfig; db: Db; store: SigningKeyStore; events: E; now: () => Date }
+/** The settings that signing keys depend on, by their names in the settings table. */
+export type SigningKeySettings = {
+  readonly jwtSecret: string
+  readonly jwtKeys: unknown
+  readonly jwtSigningAlgorithm: AsymmetricAlgorithm | 'HS256'
+  readonly jwtValidMethods: readonly string[]
+  readonly jwtExp: number
+  readonly jwtKeyActivationDelay: number
+}
+
+type Parts<O> = { config: SigningKeySettings; db: Db; store: SigningKeyStore; observer: O; now: () => Date }
+type LiveParts = Parts<Observer> & {
+  config: { readonly jwtKeysRefreshInterval: number }
+  /** The keys that settings give. */
+  configured: KeyRing
+}
 
 /** Looks at the keys of all processes, and changes them. */
 export function createKeyService({
   config,
   db,
   store,
-  events,
+  observer,
   now,
-}: Parts<KeyServiceEvents>): SigningKeyService {
+}: Parts<KeyServiceObserver>): SigningKeyService {
   const material = new KeyMaterial(deriveKeys(config.jwtSecret).signingKeys)
-  return new SigningKeyService({ db, store, material, rules: keyRules(config), events, now })
+  return new SigningKeyService({ db, store, material, rules: keyRules(config), observer, now })
 }
 
 /** The keys as a server uses them. */
-export function createLiveKeys(parts: Parts<Events>): LiveKeys {
-  const { config, events, now } = parts
+export function createLiveKeys(parts: LiveParts): LiveKeys {
+  const { config, configured, observer, now } = parts
   const service = createKeyService(parts)
   return new LiveKeys({
-    configured: createKeyRing(config),
+    configured,
     service,
     intervalMs: config.jwtKeysRefreshInterval,
-    events,
+    observer,
     now,
   })
 }
 
-function keyRules(config: AuthConfig): KeyRules {
+function keyRules(config: SigningKeySettings): KeyRules {
   const { jwtKeys, jwtSigningAlgorithm: algorithm, jwtKeyActivationDelay: delayMs, jwtExp } = config
   const common = { delayMs, tokenSeconds: Math.ceil(jwtExp / 1000), validMethods: config.jwtValidMethods }
   if (jwtKeys !== undefined) return { ...common, signsWith: 'configured_keys', algorithm: 'RS256' }

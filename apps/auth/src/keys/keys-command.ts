@@ -1,19 +1,19 @@
 import { Db } from '@signet/db'
-import { type AuthConfig } from '../config.js'
-import { tablesOf } from '../tables.js'
-import { createKeyService } from './create-keys.js'
+import { tablesOf } from '../database/tables.js'
+import { createKeyService, type SigningKeySettings } from './create-keys.js'
 import { KeyRefusal } from './key-refusal.js'
 import { KEYS_USAGE, KeysUsageError, parseKeysArguments, type KeysCommand } from './keys-arguments.js'
 import { listReport, retiredReport, rotatedReport, type KeysReport } from './keys-report.js'
 import { type SigningKeyService } from './signing-key-service.js'
 import { SigningKeyStore } from './signing-key-store.js'
 
+type Settings = SigningKeySettings & { readonly databaseUrl: string; readonly dbNamespace: string }
 type Action = Exclude<KeysCommand, { name: 'help' }>
 type Terminal = { out: (text: string) => void; err: (text: string) => void }
 
 /** Lists and changes the signing keys of the servers with these settings. Resolves to the exit code. */
 export async function runKeysCommand(
-  readConfig: () => AuthConfig,
+  readConfig: () => Settings,
   argv: readonly string[],
   { out, err }: Terminal,
 ): Promise<number> {
@@ -37,11 +37,14 @@ export async function runKeysCommand(
   }
 }
 
-async function withService(config: AuthConfig, command: Action): Promise<KeysReport> {
+async function withService(config: Settings, command: Action): Promise<KeysReport> {
   const db = new Db({ connectionString: config.databaseUrl, max: 2, applicationName: 'signet-auth-keys' })
   try {
     const store = new SigningKeyStore(tablesOf(config.dbNamespace))
-    return await run(createKeyService({ config, db, store, events: SILENT, now: () => new Date() }), command)
+    return await run(
+      createKeyService({ config, db, store, observer: SILENT, now: () => new Date() }),
+      command,
+    )
   } finally {
     await db.close()
   }

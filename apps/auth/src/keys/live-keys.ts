@@ -1,5 +1,5 @@
 import { type KeyRing } from '@signet/jwt'
-import { type Events } from '../events.js'
+import { type Observer } from '../observers/observer.js'
 import { type SigningKeyService } from './signing-key-service.js'
 import { signerOf, stateOf } from './signing-key.js'
 
@@ -9,7 +9,7 @@ type Deps = {
   service: SigningKeyService
   /** AUTH_JWT_KEYS_REFRESH_INTERVAL. */
   intervalMs: number
-  events: Events
+  observer: Observer
   now: () => Date
   /** Milliseconds that never go back, for the age of the copy. */
   monotonicMs?: () => number
@@ -80,14 +80,14 @@ export class LiveKeys {
       return this.#ring
     } catch (error) {
       this.#failedAt = this.#now()
-      this.deps.events.signingKeysUnavailable(error)
+      this.deps.observer.signingKeysUnavailable(error)
       throw error
     }
   }
 
   /** The ring of the table as it is now; the same object while nothing has changed. */
   async #current(): Promise<KeyRing> {
-    const { configured, service, events, now } = this.deps
+    const { configured, service, observer, now } = this.deps
     const { rules } = service
     const usable = await service.ensure()
     const signer = rules.signsWith === 'own_keys' ? signerOf(usable, now()) : undefined
@@ -96,7 +96,7 @@ export class LiveKeys {
     const shape = JSON.stringify([signer?.kid, kids])
     if (this.#ring !== undefined && shape === this.#shape) return this.#ring
     this.#shape = shape
-    events.signingKeysChanged(signer?.kid, kids)
+    observer.signingKeysChanged(signer?.kid, kids)
     return configured.withKeys(
       published.map(({ material }) => material),
       signer?.material,

@@ -1,6 +1,6 @@
 import { type Db, type Queryable, type Tx } from '@signet/db'
 import { type AsymmetricAlgorithm, type NamedKey } from '@signet/jwt'
-import { type Events } from '../events.js'
+import { type Observer } from '../observers/observer.js'
 import { type KeyMaterial } from './key-material.js'
 import { KeyRefusal } from './key-refusal.js'
 import { type SigningKeyStore } from './signing-key-store.js'
@@ -30,14 +30,14 @@ export type ListedKey = SigningKey & {
   readonly endsAt: Date | undefined
 }
 
-export type KeyServiceEvents = Pick<Events, 'signingKeyCreated' | 'signingKeyUnreadable'>
+export type KeyServiceObserver = Pick<Observer, 'signingKeyCreated' | 'signingKeyUnreadable'>
 
 type Deps = {
   db: Db
   store: SigningKeyStore
   material: KeyMaterial
   rules: KeyRules
-  events: KeyServiceEvents
+  observer: KeyServiceObserver
   now: () => Date
 }
 
@@ -63,7 +63,7 @@ export class SigningKeyService {
       const meanwhile = await this.#usable(tx)
       if (meanwhile.length > 0) return this.#withOwnLife(meanwhile)
       await this.#insert(tx, { ...made, alg: rules.algorithm }, 0)
-      this.deps.events.signingKeyCreated(made.kid, rules.algorithm)
+      this.deps.observer.signingKeyCreated(made.kid, rules.algorithm)
       return this.#usable(tx)
     })
   }
@@ -216,7 +216,7 @@ export class SigningKeyService {
     if (key.sealedKey === null) return undefined
     if (this.#opened.has(key.kid)) return this.#opened.get(key.kid)
     const material = this.deps.material.open(key)
-    if (!material) this.deps.events.signingKeyUnreadable(key.kid)
+    if (!material) this.deps.observer.signingKeyUnreadable(key.kid)
     this.#opened.set(key.kid, material)
     return material
   }

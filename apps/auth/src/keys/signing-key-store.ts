@@ -1,5 +1,5 @@
 import { type Queryable, type Tx } from '@signet/db'
-import { type Tables } from '../tables.js'
+import { type Tables } from '../database/tables.js'
 import { type AsymmetricAlgorithm } from '@signet/jwt'
 import { type SigningKey } from './signing-key.js'
 

@@ -1,18 +1,7 @@
-import { type OneTimeTokens, type Withdrawable } from '../one-time-tokens/one-time-tokens.js'
+import { type OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
 import { exponentialDelay, type OutboxHandler } from '../outbox/outbox-handler.js'
-import { type MailKind, type MailVariables, type NoticeKind } from './kinds.js'
+import { EMAIL, type MailPayload } from './mail-payload.js'
 import { type MailTransport } from './mail-transport.js'
-
-export const EMAIL = 'email'
-
-/** A mail in the outbox. */
-export type MailPayload = {
-  mail: MailKind | NoticeKind
-  to: string
-  variables: MailVariables
-  /** What the mail was to bring; taken back when it never arrives. */
-  secrets: readonly Withdrawable[]
-}
 
 type Deps = {
   transport: MailTransport

@@ -1,20 +1,14 @@
-import { providerLabel } from '@signet/pages'
+import { providerLabel } from '@signet/pages/provider-label'
 import { type Logger } from '@signet/telemetry'
 import { type Outbound } from '../outbound/outbound.js'
 import { contents } from './contents.js'
 import { mailKinds, noticeKinds, type MailKind, type MailVariables, type NoticeKind } from './kinds.js'
+import { type RenderConfig } from './mail-config.js'
 import { htmlLayout, textLayout } from './layout.js'
 import { TemplateSource } from './template-source.js'
 import { parseTemplate, renderHtml, renderSubject, renderText, type Template } from './template.js'
 
 type Kind = MailKind | NoticeKind
-
-export type RenderConfig = {
-  siteUrl: string
-  /** Overrides by kind; a template is a URL, or a path below the site URL. */
-  subjects: Readonly<Partial<Record<Kind, string | undefined>>>
-  templates: Readonly<Partial<Record<Kind, string | undefined>>>
-}
 
 export type RenderedMail = { subject: string; html: string; text?: string }
 

@@ -3,7 +3,8 @@ import { createTransport } from 'nodemailer'
 import { UndeliverableError } from '../outbox/outbox-handler.js'
 import { type Outbound } from '../outbound/outbound.js'
 import { type MailKind, type MailVariables, type NoticeKind } from './kinds.js'
-import { MailRenderer, type RenderConfig } from './mail-renderer.js'
+import { type MailConfig, type RenderConfig, type SmtpConfig } from './mail-config.js'
+import { MailRenderer } from './mail-renderer.js'
 
 /** The way to the mail server. */
 export type MailTransport = {
@@ -19,29 +20,6 @@ type Message = {
   /** Makes the Message-ID, by which mailboxes drop what they get twice. */
   id: string
   requestId: string
-}
-
-/** Everything about mails that operators set. */
-export type MailConfig = RenderConfig & {
-  /** Undefined where email is disabled: mails are then skipped and logged. */
-  smtp: SmtpConfig | undefined
-  /** Notices that are switched on. */
-  notices: ReadonlySet<NoticeKind>
-  /** When not empty, mail goes to these addresses only (labels `+x` ignored). */
-  authorizedAddresses: readonly string[]
-  /** To the mail server, at the same time. */
-  connections: number
-  /** How long a mail is worth sending: one with a secret, and a notice. */
-  lifeMs: { secret: number; notice: number }
-}
-
-export type SmtpConfig = {
-  host: string
-  port: number
-  user?: string | undefined
-  pass?: string | undefined
-  adminEmail: string
-  senderName?: string | undefined
 }
 
 type Deps = {

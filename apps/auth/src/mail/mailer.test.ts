@@ -3,7 +3,7 @@ import { createLogger } from '@signet/telemetry'
 import { Outbox } from '../outbox/outbox.js'
 import { OutboxStore } from '../outbox/outbox-store.js'
 import { deriveKeys } from '../secrets/derived-keys.js'
-import { tablesOf } from '../tables.js'
+import { tablesOf } from '../database/tables.js'
 import { Mailer } from './mailer.js'
 
 const now = () => new Date()

@@ -6,8 +6,8 @@ import { type MessageOrigin } from '../outbox/outbox-handler.js'
 import { type Outbox } from '../outbox/outbox.js'
 import { isDeliverable } from './deliverable.js'
 import { type MailKind, type MailVariables, type NoticeKind } from './kinds.js'
-import { EMAIL, type MailPayload } from './mail-handler.js'
-import { type MailConfig } from './mail-transport.js'
+import { type MailConfig } from './mail-config.js'
+import { EMAIL, type MailPayload } from './mail-payload.js'
 
 /** A mail with a secret, which ends with it when it cannot be delivered. */
 export type SecretMail = {

@@ -1,5 +1,5 @@
 import { type Tx } from '@signet/db'
-import { type Tables } from '../tables.js'
+import { type Tables } from '../database/tables.js'
 
 /** How often codes were tried against somebody. */
 export class CodeAttemptStore {

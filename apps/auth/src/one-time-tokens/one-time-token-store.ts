@@ -1,7 +1,7 @@
 import { type Queryable, type Tx } from '@signet/db'
 import { type Address } from '../addresses/address.js'
 import { type Challenge } from '../flows/pkce.js'
-import { type Tables } from '../tables.js'
+import { type Tables } from '../database/tables.js'
 import { type Slot } from './one-time-token.js'
 
 export type StoredToken = {

@@ -4,7 +4,7 @@ import { type AppError } from '@signet/errors'
 import { type Address } from '../addresses/address.js'
 import { tooSoon } from '../errors/auth-error.js'
 import { type Challenge } from '../flows/pkce.js'
-import { type PendingSignUpStore } from '../sign-up/pending-sign-up-store.js'
+import { type PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import { type User } from '../users/user.js'
 import { type UserStore } from '../users/user-store.js'
 import {

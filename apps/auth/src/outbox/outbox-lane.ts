@@ -1,6 +1,6 @@
 import { type Db } from '@signet/db'
 import { type AuditLog } from '../audit/audit-log.js'
-import { type Events } from '../events.js'
+import { type Observer } from '../observers/observer.js'
 import {
   type GivenUpReason,
   type MessageOrigin,
@@ -15,7 +15,7 @@ export type LaneDeps = {
   store: OutboxStore
   outbox: Outbox
   audit: AuditLog
-  events: Events
+  observer: Observer
   now: () => Date
 }
 
@@ -77,7 +77,7 @@ export class OutboxLane {
         while (this.#hasRoom && !this.#stopped && (await this.#takeOne()));
       } catch (error) {
         // The database is away; the next poll tries again.
-        this.deps.events.outboxUnreachable(this.kind, error)
+        this.deps.observer.outboxUnreachable(this.kind, error)
         return
       }
     }
@@ -96,7 +96,7 @@ export class OutboxLane {
     })
     if (row === null) return false
     const done = this.#attempt(row)
-      .catch((error: unknown) => this.deps.events.outboxUnreachable(kind, error))
+      .catch((error: unknown) => this.deps.observer.outboxUnreachable(kind, error))
       .finally(() => {
         this.#inHand.delete(row.id)
         this.wake()
@@ -106,7 +106,7 @@ export class OutboxLane {
   }
 
   async #attempt(row: ClaimedRow): Promise<void> {
-    const { outbox, store, db, events, now } = this.deps
+    const { outbox, store, db, observer, now } = this.deps
     const { id, attempts, createdAt, expiresAt } = row
     const opened = this.handler.plain ? openPlain(row) : outbox.open(row)
     if (opened === null) return this.#giveUp(row, null, 'unreadable')
@@ -115,14 +115,14 @@ export class OutboxLane {
       const attempt = { id, attempt: attempts, createdAt, meta: opened.meta }
       await within(this.handler.attemptMs, this.handler.send(opened.payload, attempt))
     } catch (error) {
-      events.messageAttemptFailed(this.kind, row, opened.meta.requestId, error)
+      observer.messageAttemptFailed(this.kind, row, opened.meta.requestId, error)
       if (error instanceof UndeliverableError) return this.#giveUp(row, opened, 'refused')
       const next = new Date(now().getTime() + this.handler.retryDelayMs(attempts))
       if (isOver(expiresAt, next)) return this.#giveUp(row, opened, 'expired')
       return store.defer(db, row, next)
     }
     await store.remove(db, row)
-    events.messageSent(this.kind)
+    observer.messageSent(this.kind)
   }
 
   /** The row, what relied on it and the entry in the audit log have one fate. */
@@ -131,7 +131,7 @@ export class OutboxLane {
     opened: { meta: MessageOrigin; payload: object } | null,
     reason: GivenUpReason,
   ): Promise<void> {
-    const { store, audit, events } = this.deps
+    const { store, audit, observer } = this.deps
     const isOurs = await audit.transaction(opened?.meta ?? UNKNOWN_ORIGIN, async (tx, record) => {
       if (!(await store.remove(tx, row))) return false
       const named = opened === null ? {} : await this.handler.givenUp?.(tx, opened.payload, reason)
@@ -139,7 +139,7 @@ export class OutboxLane {
       record('message_given_up', { service: 'outbox' }, traits)
       return true
     })
-    if (isOurs) events.messageGivenUp(this.kind, reason)
+    if (isOurs) observer.messageGivenUp(this.kind, reason)
   }
 }
 

@@ -49,12 +49,12 @@ export class OutboxSender {
   }
 
   async #poll(): Promise<void> {
-    const { db, store, events, now } = this.deps
+    const { db, store, observer, now } = this.deps
     try {
       for (const kind of await store.dueKinds(db, [...this.#lanes.keys()], now()))
         this.#lanes.get(kind)?.wake()
     } catch (error) {
-      events.outboxUnreachable('all', error)
+      observer.outboxUnreachable('all', error)
     }
   }
 }

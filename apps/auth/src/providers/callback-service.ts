@@ -14,7 +14,7 @@ import { isUuid } from '../users/uuid.js'
 import { withUsableEmails, type External } from './linking/external-identities.js'
 import { type ExternalSignIn, type Purpose } from './linking/external-sign-in.js'
 import { type ProviderRegistry } from './provider-registry.js'
-import { ProviderError, type ProviderTokens } from './provider.js'
+import { ProviderError, type ProviderTokens } from './model/provider.js'
 
 /** Parameters of the callback, from query or form. */
 export type CallbackParameters = Readonly<Record<string, string>>

@@ -1,4 +1,5 @@
-import { hidden, html, providerLabel, type Page } from '@signet/pages'
+import { hidden, html, type Page } from '@signet/pages'
+import { providerLabel } from '@signet/pages/provider-label'
 
 export type LinkView = {
   provider: string

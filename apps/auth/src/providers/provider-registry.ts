@@ -2,7 +2,7 @@ import { type JwtClaims } from '@signet/jwt'
 import { invalid } from '../errors/auth-error.js'
 import { type Outbound } from '../outbound/outbound.js'
 import { definitions, providers, type Provider } from './definitions/index.js'
-import { textAt } from './foreign-json.js'
+import { textAt } from './model/foreign-json.js'
 import { claimedIssuer, type IdTokenVerifier } from './open-id/id-token-verifier.js'
 import {
   ProviderError,
@@ -11,7 +11,7 @@ import {
   type ProviderProfile,
   type ProviderSettings,
   type ProviderTokens,
-} from './provider.js'
+} from './model/provider.js'
 import { oauth1 } from './strategies/oauth1.js'
 import { oauth2 } from './strategies/oauth2.js'
 import { profileJson } from './strategies/profile-call.js'

@@ -3,9 +3,9 @@ import { route, statusOf, type Answer, type RequestContext, type Route } from '@
 import { type Request, type Response } from 'express'
 import { authError } from '../errors/auth-error.js'
 import { type Redirects } from '../redirects/redirects.js'
-import { type Bearer } from '../requests/bearer.js'
+import { type Bearer } from '../bearer/bearer.js'
 import { docs, query } from '../requests/docs.js'
-import { type RequestGuard } from '../requests/request-guard.js'
+import { type RequestGuard } from '../bearer/request-guard.js'
 import { type AccessTokens } from '../sessions/access-tokens.js'
 import { type AuthorizeService } from './authorize-service.js'
 import {

@@ -1,6 +1,5 @@
 import { authError } from '../errors/auth-error.js'
-import { type Client } from '../rate-limits/client-address.js'
-import { type RequestMeta } from '../requests/request-meta.js'
+import { type Client, type RequestMeta } from '../requests/request-meta.js'
 import { HOUR_MS, type Meter, type Meters } from './meters.js'
 
 /** `n` an hour, or (`n/d`) a bucket of n that gains one each d. */

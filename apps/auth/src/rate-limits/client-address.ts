@@ -1,4 +1,5 @@
 import { type Request } from 'express'
+import { type Client } from '../requests/request-meta.js'
 import { canonicalAddress, isPrivateAddress, networkOf } from './network.js'
 
 /** How the caller's address is known. */
@@ -8,14 +9,6 @@ export type ClientAddressConfig = {
   forwardedForHeader: string
   /** AUTH_RATE_LIMIT_HEADER. */
   rateLimitHeader: string | undefined
-}
-
-/** What requests and failures are counted by. */
-export type Client = {
-  /** The network of the address (see `networkOf`), or what AUTH_RATE_LIMIT_HEADER says. */
-  readonly key: string
-  /** A private address and no header: perhaps a proxy that stands for everybody. */
-  readonly shared: boolean
 }
 
 const MAX_KEY_LENGTH = 128

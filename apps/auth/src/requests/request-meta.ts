@@ -1,4 +1,10 @@
-import { type Client } from '../rate-limits/client-address.js'
+/** What requests and failures are counted by. */
+export type Client = {
+  /** The network of the address (see `networkOf`), or what AUTH_RATE_LIMIT_HEADER says. */
+  readonly key: string
+  /** A private address and no header: perhaps a proxy that stands for everybody. */
+  readonly shared: boolean
+}
 
 /** Who asked, for sessions, the audit log, CAPTCHA and log lines; all that services know about a request. */
 export type RequestMeta = {

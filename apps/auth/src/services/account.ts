@@ -1,7 +1,7 @@
 import { PasswordChanges } from '../account/password-change.js'
 import { ReauthenticationService } from '../account/reauthentication-service.js'
 import { UserUpdateService } from '../account/user-update-service.js'
-import { factorRules, reauthenticationRules, passwordChangeRules } from '../config/parts.js'
+import { factorRules, reauthenticationRules, passwordChangeRules } from './part-settings.js'
 import { ChallengeService } from '../factors/challenge-service.js'
 import { EnrollmentService } from '../factors/enrollment-service.js'
 import { type Foundation } from './foundation.js'

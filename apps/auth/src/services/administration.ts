@@ -3,7 +3,7 @@ import { AuditListService } from '../admin/audit-list-service.js'
 import { LinkService } from '../admin/link-service.js'
 import { UserRemovalService } from '../admin/user-removal-service.js'
 import { CleanupService } from '../cleanup/cleanup-service.js'
-import { allowedAudiences, cleanupRules, signUpRules } from '../config/parts.js'
+import { allowedAudiences, cleanupRules, signUpRules } from './part-settings.js'
 import { AdminFactorService } from '../factors/admin-factor-service.js'
 import { InviteService } from '../invite/invite-service.js'
 import { type Foundation } from './foundation.js'
@@ -11,7 +11,7 @@ import { type Parts } from './parts.js'
 
 /** What administrators and the clean-up do (docs/specification.md#invitations and docs/specification.md#administration and docs/specification.md#generated-links and docs/specification.md#data-at-rest). */
 export function createAdministrationServices(parts: Parts, foundation: Foundation) {
-  const { config, db, events, hasher, now, stores } = parts
+  const { config, db, observer, hasher, now, stores } = parts
   const { users, identities, factors, levels } = stores
   const { audit, mailer, confirmations, proofs, issuer, messages, vouched, ends } = foundation
   return {
@@ -62,6 +62,6 @@ export function createAdministrationServices(parts: Parts, foundation: Foundatio
       now,
     }),
     invites: new InviteService({ users, vouched, messages, audit }),
-    cleanup: new CleanupService({ db, store: stores.cleanup, events, rules: cleanupRules(config), now }),
+    cleanup: new CleanupService({ db, store: stores.cleanup, observer, rules: cleanupRules(config), now }),
   }
 }

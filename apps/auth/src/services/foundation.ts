@@ -10,14 +10,14 @@ import {
   oneTimeTokenRules,
   registrationRules,
   sessionLimits,
-} from '../config/parts.js'
+} from './part-settings.js'
 import { CodeAttempts } from '../one-time-tokens/code-attempts.js'
 import { TokenHashes } from '../one-time-tokens/one-time-token.js'
 import { FactorCodes } from '../factors/factor-codes.js'
 import { Mailer } from '../mail/mailer.js'
 import { Outbox } from '../outbox/outbox.js'
 import { OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
-import { SecretMessages } from '../one-time-tokens/secret-messages.js'
+import { SecretMessages } from '../messages/secret-messages.js'
 import { TokenIssuer } from '../one-time-tokens/token-issuer.js'
 import { AddressProofs } from '../proofs/address-proofs.js'
 import { deriveKeys } from '../secrets/derived-keys.js'
@@ -31,18 +31,18 @@ import { UserFactory } from '../sign-up/user-factory.js'
 import { SmsMessages } from '../sms/sms-messages.js'
 import { VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
 import { Confirmations } from '../users/confirmations.js'
-import { MessageRequests } from '../one-time-tokens/message-requests.js'
+import { MessageRequests } from '../messages/message-requests.js'
 import { type Parts } from './parts.js'
 
 export type Foundation = ReturnType<typeof createFoundation>
 
 /** What several services stand on. */
 export function createFoundation(parts: Parts) {
-  const { config, db, log, stores, events, now } = parts
+  const { config, db, log, stores, observer, now } = parts
   const { users, identities } = stores
   const derived = deriveKeys(config.jwtSecret)
   const audited = !config.auditLogDisablePostgres
-  const audit = new AuditLog({ db, store: stores.audit, events, now, stored: audited })
+  const audit = new AuditLog({ db, store: stores.audit, observer, now, stored: audited })
   const outbox = new Outbox({ store: stores.outbox, keys: derived, now })
   const mailer = new Mailer({ config: mailConfig(config), outbox, log, now })
   const sms = new SmsMessages({ sender: parts.smsSender, outbox, lifeMs: config.smsOtpExp, now })

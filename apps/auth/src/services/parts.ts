@@ -1,13 +1,13 @@
 import { type Db } from '@signet/db'
 import { type Logger } from '@signet/telemetry'
-import { type AuthConfig } from '../config.js'
-import { type Events } from '../events.js'
+import { type AuthConfig } from '../config/config.js'
+import { type Observer } from '../observers/observer.js'
 import { type LiveKeys } from '../keys/live-keys.js'
 import { type Outbound } from '../outbound/outbound.js'
 import { type PasswordHasher } from '../passwords/password-hasher.js'
 import { type SendQuotas } from '../quotas/send-quotas.js'
 import { type SmsSender } from '../sms/sms-sender.js'
-import { type Stores } from '../stores.js'
+import { type Stores } from './stores.js'
 import { type RateLimits } from '../rate-limits/rate-limits.js'
 
 /** What the composition root opens, and services share. */
@@ -16,7 +16,7 @@ export type Parts = {
   db: Db
   stores: Stores
   keys: LiveKeys
-  events: Events
+  observer: Observer
   log: Logger
   smsSender: SmsSender
   /** The same gateway, with the text for second factors. */

@@ -6,8 +6,8 @@ import {
   resendRules,
   signUpRules,
   verifyRules,
-} from '../config/parts.js'
-import { FlowService } from '../flows/flow-service.js'
+} from './part-settings.js'
+import { FlowService } from '../code-exchange/flow-service.js'
 import { OtpService } from '../otp/otp-service.js'
 import { RecoveryService } from '../otp/recovery-service.js'
 import { ResendService } from '../otp/resend-service.js'
@@ -23,7 +23,7 @@ import { type Parts } from './parts.js'
 
 /** Signing up and in (docs/specification.md#sign-up and docs/specification.md#resend). */
 export function createSignInServices(parts: Parts, foundation: Foundation) {
-  const { config, db, events, hasher, keys, now, stores } = parts
+  const { config, db, observer, hasher, keys, now, stores } = parts
   const { users, flows } = stores
   const {
     derived,
@@ -56,7 +56,7 @@ export function createSignInServices(parts: Parts, foundation: Foundation) {
       store: stores.refresh,
       refreshTokens,
       audit,
-      events,
+      observer,
       limits,
       ...refreshRules(config),
       audited,

@@ -2,7 +2,7 @@ import { Batches, type Db } from '@signet/db'
 import { type AuditLog } from '../audit/audit-log.js'
 import { auditPayload } from '../audit/audit.js'
 import { authError, invalid, userBanned } from '../errors/auth-error.js'
-import { type Events } from '../events.js'
+import { type Observer } from '../observers/observer.js'
 import { type RequestMeta } from '../requests/request-meta.js'
 import { type Found, type RefreshStore } from './refresh-store.js'
 import { type PresentedToken, type RefreshTokens } from './refresh-token.js'
@@ -13,7 +13,7 @@ type Deps = {
   store: RefreshStore
   refreshTokens: RefreshTokens
   audit: AuditLog
-  events: Events
+  observer: Observer
   limits: SessionLimits
   /** AUTH_SECURITY_REFRESH_TOKEN_ROTATION_ENABLED and _REUSE_INTERVAL. */
   rotation: boolean
@@ -81,7 +81,7 @@ export class RefreshService {
 
   /** The answer for a token that is the current one no more; null when the session can be advanced after all. */
   async #judge(request: Request): Promise<SignedIn | null> {
-    const { db, store, refreshTokens, audit, events, rotation, reuseIntervalMs, now } = this.deps
+    const { db, store, refreshTokens, audit, observer, rotation, reuseIntervalMs, now } = this.deps
     const { presented, meta } = request
     const at = now()
     const nonce = refreshTokens.newNonce()
@@ -98,7 +98,7 @@ export class RefreshService {
       case 'expired':
         throw authError('invalid', 'session_expired', 'Invalid Refresh Token: Session Expired')
       case 'reuse':
-        events.refreshTokenReused(found.session.id, found.user.id, meta)
+        observer.refreshTokenReused(found.session.id, found.user.id, meta)
         audit.announce(
           [auditPayload('session_revoked', found.user, { session_id: found.session.id, reason: 'reuse' })],
           meta,

@@ -1,5 +1,5 @@
 import { type Queryable } from '@signet/db'
-import { type Tables } from '../tables.js'
+import { type Tables } from '../database/tables.js'
 import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
 import { type User } from '../users/user.js'
 import { macMatches, type MacCheck, type PresentedToken } from './refresh-token.js'

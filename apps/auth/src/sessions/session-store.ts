@@ -1,5 +1,5 @@
 import { type Queryable, type Tx } from '@signet/db'
-import { type Tables } from '../tables.js'
+import { type Tables } from '../database/tables.js'
 import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
 import { type User } from '../users/user.js'
 import { type Aal, type AmrEntry, type EndReason, type Session } from './session.js'

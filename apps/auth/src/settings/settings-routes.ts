@@ -1,9 +1,9 @@
 import { route, type Route } from '@signet/http'
-import { type AuthConfig } from '../config.js'
+import { type AuthConfig } from '../config/config.js'
 import { type LiveKeys } from '../keys/live-keys.js'
 import { providers } from '../providers/definitions/index.js'
 import { docs } from '../requests/docs.js'
-import { service } from '../version.js'
+import { service } from '../config/version.js'
 
 /** What anybody may know about this server (docs/specification.md#operation and docs/specification.md#requests). */
 export function settingsRoutes({ config, keys }: { config: AuthConfig; keys: LiveKeys }): Route[] {

@@ -8,7 +8,7 @@ import { withoutClaims } from '../users/identity-claims.js'
 import { refuseLargeMetadata } from '../users/metadata-limit.js'
 import { type UserStore } from '../users/user-store.js'
 import { mergeMetadata, type JsonObject, type User } from '../users/user.js'
-import { type PendingSignUpStore } from './pending-sign-up-store.js'
+import { type PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import { type UserFactory } from './user-factory.js'
 
 type Deps = {

@@ -1,4 +1,4 @@
-import { type Events } from '../events.js'
+import { type Observer } from '../observers/observer.js'
 import { type OneTimeTokens, type Withdrawable } from '../one-time-tokens/one-time-tokens.js'
 import { exponentialDelay, type OutboxHandler } from '../outbox/outbox-handler.js'
 import { type SmsChannel, type SmsSender } from './sms-sender.js'
@@ -17,7 +17,7 @@ export type SmsPayload = {
 type Deps = {
   sender: SmsSender
   tokens: Pick<OneTimeTokens, 'withdraw'>
-  events: Events
+  observer: Observer
   concurrency: number
   attemptMs: number
 }
@@ -28,7 +28,7 @@ export const smsRetryDelayMs = exponentialDelay(1000, 15_000)
 export const smsHandler = ({
   sender,
   tokens,
-  events,
+  observer,
   concurrency,
   attemptMs,
 }: Deps): OutboxHandler<SmsPayload> => ({
@@ -39,7 +39,7 @@ export const smsHandler = ({
   retryDelayMs: smsRetryDelayMs,
   async send({ phone, code, channel }, { id, meta }) {
     const { messageId } = await sender.send(phone, code, channel)
-    events.smsTaken(id, messageId, meta.requestId)
+    observer.smsTaken(id, messageId, meta.requestId)
   },
   async givenUp(tx, { secret }) {
     await tokens.withdraw(tx, secret)

@@ -1,7 +1,7 @@
 import { type Listener } from '@signet/http'
 import { type Logger, type MetricsRegistry, type OtlpOptions, type Tracing } from '@signet/telemetry'
-import { type AuthConfig } from '../config.js'
-import { service } from '../version.js'
+import { type AuthConfig } from '../config/config.js'
+import { service } from '../config/version.js'
 import { startMetricsListener } from './metrics-listener.js'
 
 // OpenTelemetry is loaded here and nowhere else, and only while it is switched on: it costs start-up time and memory.

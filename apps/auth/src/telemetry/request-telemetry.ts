@@ -1,19 +1,19 @@
 import { contextOf, statusSeen, type RequestContext } from '@signet/http'
 import { type Span, type SpanAttributes, type Tracing } from '@signet/telemetry'
 import { type Request, type RequestHandler } from 'express'
-import { type Events } from '../events.js'
+import { type Observer } from '../observers/observer.js'
 import { isUuid } from '../users/uuid.js'
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
 /** A span and a count for each request (docs/specification.md#tracing-and-metrics). Mounted only while one of them is exported. */
-export function requestTelemetry(events: Events, tracing: Tracing | undefined): RequestHandler {
+export function requestTelemetry(observer: Observer, tracing: Tracing | undefined): RequestHandler {
   return (req, res, next) => {
     const context = contextOf(res)
     const span = tracing && startSpan(tracing, req, context)
     res.once('close', () => {
       const status = statusSeen(res)
-      events.answered(status, context.route)
+      observer.answered(status, context.route)
       if (span) endSpan(span, methodOf(req), status, context)
     })
     if (tracing && span) tracing.within(span, () => next())

@@ -2,7 +2,7 @@ import { type AppError } from '@signet/errors'
 import { type ErrorRenderer } from '@signet/http'
 import { errorPage, pageAnswer } from '@signet/pages'
 import { authError } from '../errors/auth-error.js'
-import { refusalText } from './refusals.js'
+import { refusalText } from './context/refusals.js'
 
 /** Errors of the pages, as pages. */
 export const pageErrorRenderer = (secure: boolean): ErrorRenderer => ({

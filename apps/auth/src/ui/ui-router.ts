@@ -2,13 +2,12 @@ import { type AppError } from '@signet/errors'
 import { errorHandler, mountRoutes, notFoundHandler, route, type Route } from '@signet/http'
 import { formScript } from '@signet/pages'
 import { Router, type RequestHandler } from 'express'
-import { factorRules, signUpRules } from '../config/parts.js'
-import { type AuthContext } from '../context.js'
+import { factorRules, signUpRules } from '../services/part-settings.js'
 import { Redirects } from '../redirects/redirects.js'
-import { BrowserState } from './browser-state.js'
-import { Desk, pageDocs } from './desk.js'
+import { BrowserState } from './context/browser-state.js'
+import { SignInPages, pageDocs } from './context/sign-in-pages.js'
 import { pageErrorRenderer } from './page-error-renderer.js'
-import { Progress } from './progress.js'
+import { Progress } from './context/progress.js'
 import { forgotRoutes, phoneRoutes } from './routes/address-routes.js'
 import { codeRoutes } from './routes/code-routes.js'
 import { factorRoutes } from './routes/factor-routes.js'
@@ -17,14 +16,14 @@ import { returnRoutes } from './routes/return-routes.js'
 import { signInRoutes } from './routes/sign-in-routes.js'
 import { signUpRoutes } from './routes/sign-up-routes.js'
 import { uiReturnUrl } from './return-url.js'
-import { type UiDeps } from './ui-deps.js'
-import { waysIn } from './ways-in.js'
+import { type UiContext, type UiDeps } from './context/ui-deps.js'
+import { waysIn } from './context/ways-in.js'
 
 const PREFIX = '/ui'
 
 /** The sign-in page for people; takes what is below `/ui` and lets all else pass. */
 export function uiRouter(
-  context: AuthContext,
+  context: UiContext,
   translate: (error: unknown) => AppError | undefined,
 ): RequestHandler {
   const { config } = context
@@ -62,14 +61,14 @@ const scriptRoute = route({
   handle: () => formScript.answer,
 })
 
-function uiDeps(context: AuthContext): UiDeps {
+function uiDeps(context: UiContext): UiDeps {
   const { config, now, cookies, gate, sessions, flowExchanges, accessTokens } = context
   const state = new BrowserState({ key: context.pageKey, cookies, now })
   // Without the way back to these pages: that one is for the mails that they send themselves.
   const redirects = new Redirects(config)
-  const desk = new Desk({ externalUrl: config.apiExternalUrl, state, redirects })
+  const pages = new SignInPages({ externalUrl: config.apiExternalUrl, state, redirects })
   const progress = new Progress({
-    desk,
+    pages,
     state,
     gate,
     sessions,
@@ -84,7 +83,7 @@ function uiDeps(context: AuthContext): UiDeps {
     aud: config.jwtAud,
     ways: waysIn(config, context.providers.withButton),
     minPasswordLength: signUpRules(config).passwords.minLength,
-    desk,
+    pages,
     state,
     progress,
     returnUrl: uiReturnUrl(config),

@@ -1,6 +1,6 @@
 import { type Queryable, type Tx } from '@signet/db'
 import { randomUUID } from 'node:crypto'
-import { type Tables } from '../tables.js'
+import { type Tables } from '../database/tables.js'
 import { type JsonObject } from './user.js'
 
 export type NewIdentity = {

@@ -1,4 +1,4 @@
-import { type Tables } from '../tables.js'
+import { type Tables } from '../database/tables.js'
 import { type Factor, type Identity, type JsonObject, type User } from './user.js'
 
 /**

@@ -1,6 +1,6 @@
 import { type Queryable, type Tx } from '@signet/db'
 import { type Address } from '../addresses/address.js'
-import { type Tables } from '../tables.js'
+import { type Tables } from '../database/tables.js'
 import { accountColumn, toUser, type AccountRow } from './user-rows.js'
 import { type JsonObject, type User } from './user.js'
 

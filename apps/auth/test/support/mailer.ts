@@ -1,6 +1,7 @@
 import { createLogger } from '@signet/telemetry'
 import { startInbox, type Inbox } from '@signet/local'
-import { createMailTransport, type MailTransport, type SmtpConfig } from '../../src/mail/mail-transport.js'
+import { type SmtpConfig } from '../../src/mail/mail-config.js'
+import { createMailTransport, type MailTransport } from '../../src/mail/mail-transport.js'
 import { type MailVariables } from '../../src/mail/kinds.js'
 import { createOutbound } from '../../src/outbound/outbound.js'
 

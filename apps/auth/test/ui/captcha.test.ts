@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { loadAuthConfig } from '../../src/config.js'
+import { loadAuthConfig } from '../../src/config/config.js'
 import { PASSWORD } from '../support/api.js'
 import { startFakeProvider } from '../support/fake-provider.js'
 import { startSmsGateway } from '../support/sms-gateway.js'

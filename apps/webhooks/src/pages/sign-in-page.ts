@@ -7,8 +7,8 @@ import {
   html,
   notice,
   type Page,
-  providerLabel,
 } from '@signet/pages'
+import { providerLabel } from '@signet/pages/provider-label'
 
 export type SignInView = {
   clientName: string

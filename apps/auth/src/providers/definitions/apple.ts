@@ -1,6 +1,6 @@
 import { type JwtClaims } from '@signet/jwt'
-import { at, joinName, oneEmail, otherMembers, subjectAt, textAt } from '../foreign-json.js'
-import { ProviderError, type ProviderDefinition, type ProviderProfile } from '../provider.js'
+import { at, joinName, oneEmail, otherMembers, subjectAt, textAt } from '../model/foreign-json.js'
+import { ProviderError, type ProviderDefinition, type ProviderProfile } from '../model/provider.js'
 
 const ISSUERS = ['https://appleid.apple.com', 'https://account.apple.com']
 const STANDARD = ['iss', 'sub', 'aud', 'exp', 'iat', 'nonce', 'at_hash', 'c_hash', 'email', 'email_verified']

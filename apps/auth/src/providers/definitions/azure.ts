@@ -1,11 +1,11 @@
 import { type JwtClaims } from '@signet/jwt'
-import { at, oneEmail, otherMembers, subjectAt, textAt } from '../foreign-json.js'
+import { at, oneEmail, otherMembers, subjectAt, textAt } from '../model/foreign-json.js'
 import {
   ProviderError,
   type ProviderDefinition,
   type ProviderProfile,
   type ProviderSettings,
-} from '../provider.js'
+} from '../model/provider.js'
 
 const DEFAULT_BASE = 'https://login.microsoftonline.com/common'
 const TENANT_ISSUER =

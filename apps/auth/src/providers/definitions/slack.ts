@@ -1,5 +1,5 @@
-import { at, flagAt, oneEmail, subjectAt, textAt } from '../foreign-json.js'
-import { ProviderError, type ProviderDefinition } from '../provider.js'
+import { at, flagAt, oneEmail, subjectAt, textAt } from '../model/foreign-json.js'
+import { ProviderError, type ProviderDefinition } from '../model/provider.js'
 
 const USER_ID = 'https://slack.com/user_id'
 const TEAM_ID = 'https://slack.com/team_id'

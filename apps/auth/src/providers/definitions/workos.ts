@@ -1,6 +1,6 @@
 import { invalid } from '../../errors/auth-error.js'
-import { at, joinName, oneEmail, subjectAt, textAt } from '../foreign-json.js'
-import { type ProviderDefinition } from '../provider.js'
+import { at, joinName, oneEmail, subjectAt, textAt } from '../model/foreign-json.js'
+import { type ProviderDefinition } from '../model/provider.js'
 
 /** A way to many identity providers of companies: the caller says which one. The profile is part of the token answer. */
 export const workos: ProviderDefinition = {

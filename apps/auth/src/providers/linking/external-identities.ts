@@ -7,8 +7,8 @@ import { refuseUnstorable } from '../../users/storable-text.js'
 import { type UserStore } from '../../users/user-store.js'
 import { providersOf, type JsonObject, type User } from '../../users/user.js'
 import { normaliseEmail } from '../../addresses/email.js'
-import { identityData } from '../identity-data.js'
-import { type ProviderProfile } from '../provider.js'
+import { identityData } from '../model/identity-data.js'
+import { type ProviderProfile } from '../model/provider.js'
 
 /** An account at a provider, as it is to become, or is, an identity here. */
 export type External = { provider: string; profile: ProviderProfile }

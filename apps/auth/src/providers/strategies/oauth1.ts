@@ -1,7 +1,7 @@
 import { OAuth, type dataCallback, type oauth1tokenCallback } from 'oauth'
 import OAuth1Strategy from 'passport-oauth1'
 import { type Outbound } from '../../outbound/outbound.js'
-import { ProviderError, type ProviderSettings } from '../provider.js'
+import { ProviderError, type ProviderSettings } from '../model/provider.js'
 import { failureOf, type Protocol, type Strategy, type StrategyRequest } from './strategy.js'
 
 type Urls = { request: string; authorize: string; token: string }

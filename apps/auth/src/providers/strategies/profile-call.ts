@@ -1,5 +1,5 @@
 import { type Outbound } from '../../outbound/outbound.js'
-import { ProviderError } from '../provider.js'
+import { ProviderError } from '../model/provider.js'
 
 /** The answer to a GET with the access token; rejects unless it is a 2xx. */
 export async function profileText(

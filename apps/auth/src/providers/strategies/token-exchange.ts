@@ -1,7 +1,7 @@
 import { type Outbound } from '../../outbound/outbound.js'
 import { type JsonObject } from '../../users/user.js'
-import { textAt } from '../foreign-json.js'
-import { ProviderError, type ProviderSettings } from '../provider.js'
+import { textAt } from '../model/foreign-json.js'
+import { ProviderError, type ProviderSettings } from '../model/provider.js'
 
 type Exchange = {
   url: string

@@ -1,13 +1,13 @@
 import { route, type Answer, type Route } from '@signet/http'
 import { type ErrorCode } from '../../errors/error-codes.js'
 import { type RequestMeta } from '../../requests/request-meta.js'
-import { captchaAnswer } from '../captcha-answer.js'
-import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../desk.js'
-import { ownFlow } from '../own-flow.js'
+import { captchaAnswer } from '../context/captcha-answer.js'
+import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
+import { ownFlow } from '../context/own-flow.js'
 import { forgotPage, phonePage, type AddressView } from '../pages/address-page.js'
-import { orShow, type Refusal } from '../refusals.js'
-import { type UiDeps } from '../ui-deps.js'
-import { phoneOf } from '../ways-in.js'
+import { orShow, type Refusal } from '../context/refusals.js'
+import { type UiDeps } from '../context/ui-deps.js'
+import { phoneOf } from '../context/ways-in.js'
 import { showCode } from './code-routes.js'
 
 type Extras = Partial<Refusal> & { address?: string }
@@ -35,7 +35,7 @@ export const forgotRoutes = (deps: UiDeps): Route[] =>
     tooSoon: 'over_email_send_rate_limit',
     addressOf: (sent) => sent.text('email').trim(),
     send(sent, email, meta) {
-      const { challenge, redirectTo } = ownFlow(deps, sent, { ...sent.visit, next: 'password' })
+      const { challenge, redirectTo } = ownFlow(deps, sent, { ...sent.context, next: 'password' })
       return deps.recoveries.recover({ email, ...challenge }, { redirectTo }, meta)
     },
   })
@@ -58,7 +58,7 @@ const messengerRoutes = (deps: UiDeps, messenger: Messenger): Route[] => [
     method: 'get',
     path: `/ui/${messenger.page}`,
     docs: pageDocs(messenger.summary),
-    handle: ({ req, res }) => show(deps, messenger.page, deps.desk.open(req, res)),
+    handle: ({ req, res }) => show(deps, messenger.page, deps.pages.open(req, res)),
   }),
   route<undefined, PageForm>({
     method: 'post',
@@ -67,7 +67,7 @@ const messengerRoutes = (deps: UiDeps, messenger: Messenger): Route[] => [
     limit: deps.guard.limit(deps.limits.otp(messenger.endpoint)),
     body: pageForm,
     handle({ req, body, context }) {
-      const sent = deps.desk.sent(req, messenger.page, body)
+      const sent = deps.pages.sent(req, messenger.page, body)
       const address = messenger.addressOf(sent)
       const expectCode = () => showCode(deps, sent, { kind: messenger.expects, address })
       return orShow(
@@ -87,23 +87,25 @@ const messengerRoutes = (deps: UiDeps, messenger: Messenger): Route[] => [
   }),
 ]
 
-const pages: Readonly<Record<'forgot' | 'phone', (view: AddressView) => ReturnType<typeof forgotPage>>> = {
+const addressPages: Readonly<
+  Record<'forgot' | 'phone', (view: AddressView) => ReturnType<typeof forgotPage>>
+> = {
   forgot: forgotPage,
   phone: phonePage,
 }
 
 function show(
-  { desk, ways }: UiDeps,
-  which: keyof typeof pages,
+  { pages, ways }: UiDeps,
+  which: keyof typeof addressPages,
   caller: Caller,
   { address = '', ...refusal }: Extras = {},
 ): Answer {
-  const page = pages[which]({
+  const page = addressPages[which]({
     ways,
     address,
     ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
-    form: { action: desk.action(`/${which}`), fields: desk.fields(caller, which) },
-    signIn: desk.path('', caller.visit),
+    form: { action: pages.action(`/${which}`), fields: pages.fields(caller, which) },
+    signIn: pages.path('', caller.context),
   })
-  return desk.page(page, refusal)
+  return pages.render(page, refusal)
 }

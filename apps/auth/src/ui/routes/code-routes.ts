@@ -1,10 +1,10 @@
 import { route, type Answer, type Route } from '@signet/http'
 import { invalid } from '../../errors/auth-error.js'
 import { parseVerifyBody } from '../../verify/verify-request.js'
-import { pageDocs, pageForm, type Caller, type PageForm } from '../desk.js'
+import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-in-pages.js'
 import { codePage } from '../pages/code-page.js'
-import { orShow, type Refusal } from '../refusals.js'
-import { type UiDeps } from '../ui-deps.js'
+import { orShow, type Refusal } from '../context/refusals.js'
+import { type UiDeps } from '../context/ui-deps.js'
 
 /** What a code is for; the names are those of POST /verify. */
 const KINDS = ['email', 'recovery', 'sms'] as const
@@ -20,7 +20,7 @@ export const codeRoutes = (deps: UiDeps): Route[] => [
     limit: deps.guard.limit(deps.limits.verify),
     body: pageForm,
     handle({ req, res, body, context }) {
-      const sent = deps.desk.sent(req, 'code', body)
+      const sent = deps.pages.sent(req, 'code', body)
       const kind = KINDS.find((known) => known === sent.text('kind'))
       const address = sent.text('address')
       if (kind === undefined || address === '') throw invalid('The form is not complete.')
@@ -36,8 +36,8 @@ export const codeRoutes = (deps: UiDeps): Route[] => [
             deps.guard.metaOf(req),
           )
           if (verified.kind !== 'signed_in') throw invalid('This code does not sign in.')
-          const visit = kind === 'recovery' ? ({ ...sent.visit, next: 'password' } as const) : sent.visit
-          return deps.progress.signedIn(res, sent.browser, visit, verified.signedIn)
+          const next = kind === 'recovery' ? 'password' : sent.context.next
+          return deps.progress.signedIn(res, sent.browser, { ...sent.context, next }, verified.signedIn)
         },
         (refusal) => showCode(deps, sent, { kind, address }, refusal),
       )
@@ -46,7 +46,7 @@ export const codeRoutes = (deps: UiDeps): Route[] => [
 ]
 
 export function showCode(
-  { desk }: Pick<UiDeps, 'desk'>,
+  { pages }: Pick<UiDeps, 'pages'>,
   caller: Caller,
   expected: Expected,
   refusal: Partial<Refusal> = {},
@@ -55,8 +55,8 @@ export function showCode(
     kind: expected.kind === 'sms' ? 'sms' : 'mail',
     address: expected.address,
     ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
-    form: { action: desk.action('/code'), fields: desk.fields(caller, 'code', expected) },
-    signIn: desk.path('', caller.visit),
+    form: { action: pages.action('/code'), fields: pages.fields(caller, 'code', expected) },
+    signIn: pages.path('', caller.context),
   })
-  return desk.page(page, refusal)
+  return pages.render(page, refusal)
 }

@@ -2,11 +2,11 @@ import { route, type Answer, type Route } from '@signet/http'
 import { type Request, type Response } from 'express'
 import { type KeyedLimit } from '../../rate-limits/rate-limits.js'
 import { type Factor } from '../../users/user.js'
-import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../desk.js'
+import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
 import { factorPage } from '../pages/factor-page.js'
-import { type Person } from '../progress.js'
-import { orShow, type Refusal } from '../refusals.js'
-import { type UiDeps } from '../ui-deps.js'
+import { type Person } from '../context/progress.js'
+import { orShow, type Refusal } from '../context/refusals.js'
+import { type UiDeps } from '../context/ui-deps.js'
 
 /** The second factor, for accounts that have one. */
 export const factorRoutes = (deps: UiDeps): Route[] => [
@@ -15,10 +15,12 @@ export const factorRoutes = (deps: UiDeps): Route[] => [
     path: '/ui/factor',
     docs: pageDocs('Confirm with a second factor'),
     async handle({ req, res }) {
-      const caller = deps.desk.open(req, res)
+      const caller = deps.pages.open(req, res)
       const { factor } = req.query
       const found = await findOpen(deps, caller, typeof factor === 'string' ? factor : '')
-      return found === null ? deps.desk.redirect(deps.desk.path('', caller.visit)) : show(deps, caller, found)
+      return found === null
+        ? deps.pages.redirect(deps.pages.path('', caller.context))
+        : show(deps, caller, found)
     },
   }),
   factorForm(deps, {
@@ -29,7 +31,7 @@ export const factorRoutes = (deps: UiDeps): Route[] => [
       const { id } = await deps.challenges.challenge(person, factor.id, undefined, deps.guard.metaOf(req))
       const challenge = { id, factorId: factor.id }
       deps.state.remember(res, sent.browser, { ...person.mark, challenge })
-      return deps.desk.redirect(deps.desk.path('/factor', sent.visit, { factor: factor.id }))
+      return deps.pages.redirect(deps.pages.path('/factor', sent.context, { factor: factor.id }))
     },
   }),
   factorForm(deps, {
@@ -43,7 +45,7 @@ export const factorRoutes = (deps: UiDeps): Route[] => [
       }
       const { person, factor } = found
       const signedIn = await deps.challenges.verify(person, factor.id, answer, deps.guard.metaOf(req))
-      return deps.progress.signedIn(res, sent.browser, sent.visit, signedIn)
+      return deps.progress.signedIn(res, sent.browser, sent.context, signedIn)
     },
   }),
 ]
@@ -64,9 +66,9 @@ const factorForm = (deps: UiDeps, { path, summary, limit, work }: FactorForm): R
     limit: deps.guard.limit(limit),
     body: pageForm,
     async handle({ req, res, body, context }) {
-      const sent = deps.desk.sent(req, 'factor', body)
+      const sent = deps.pages.sent(req, 'factor', body)
       const found = await findOpen(deps, sent, sent.text('factor'))
-      if (found === null) return deps.desk.redirect(deps.desk.path('', sent.visit))
+      if (found === null) return deps.pages.redirect(deps.pages.path('', sent.context))
       return orShow(
         context,
         () => work({ req, res, sent, found }),
@@ -99,22 +101,22 @@ async function challengeOf(
 }
 
 function show(
-  { desk }: UiDeps,
+  { pages }: UiDeps,
   caller: Caller,
   { person, factor, all }: Open,
   refusal: Partial<Refusal> = {},
 ): Answer {
-  const fields = desk.fields(caller, 'factor', { factor: factor.id })
+  const fields = pages.fields(caller, 'factor', { factor: factor.id })
   const page = factorPage({
     factor,
     codeExpected: factor.factorType === 'totp' || person.mark.challenge?.factorId === factor.id,
     others: all
       .filter(({ id }) => id !== factor.id)
-      .map((other) => ({ factor: other, href: desk.path('/factor', caller.visit, { factor: other.id }) })),
+      .map((other) => ({ factor: other, href: pages.path('/factor', caller.context, { factor: other.id }) })),
     ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
-    verify: { action: desk.action('/factor'), fields },
-    send: { action: desk.action('/factor/send'), fields },
-    signOut: { action: desk.action('/sign-out'), fields: desk.fields(caller, 'account') },
+    verify: { action: pages.action('/factor'), fields },
+    send: { action: pages.action('/factor/send'), fields },
+    signOut: { action: pages.action('/sign-out'), fields: pages.fields(caller, 'account') },
   })
-  return desk.page(page, refusal)
+  return pages.render(page, refusal)
 }

@@ -1,10 +1,10 @@
 import { route, type Answer, type RequestContext, type Route } from '@signet/http'
 import { type RequestMeta } from '../../requests/request-meta.js'
-import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../desk.js'
+import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
 import { passwordPage, type PasswordView } from '../pages/password-page.js'
-import { type Person } from '../progress.js'
-import { orShow, type Refusal } from '../refusals.js'
-import { type UiDeps } from '../ui-deps.js'
+import { type Person } from '../context/progress.js'
+import { orShow, type Refusal } from '../context/refusals.js'
+import { type UiDeps } from '../context/ui-deps.js'
 
 type Asks = PasswordView['asks']
 
@@ -15,10 +15,10 @@ export const passwordRoutes = (deps: UiDeps): Route[] => [
     path: '/ui/password',
     docs: pageDocs('Choose a new password'),
     async handle({ req, res }) {
-      const caller = deps.desk.open(req, res)
+      const caller = deps.pages.open(req, res)
       const person = await readyPerson(deps, caller)
       return person === null
-        ? deps.desk.redirect(deps.desk.path('', caller.visit))
+        ? deps.pages.redirect(deps.pages.path('', caller.context))
         : show(deps, caller, person)
     },
   }),
@@ -29,9 +29,9 @@ export const passwordRoutes = (deps: UiDeps): Route[] => [
     limit: deps.guard.limit(deps.limits.otp('/user')),
     body: pageForm,
     async handle({ req, res, body, context }) {
-      const sent = deps.desk.sent(req, 'password', body)
+      const sent = deps.pages.sent(req, 'password', body)
       const person = await readyPerson(deps, sent)
-      if (person === null) return deps.desk.redirect(deps.desk.path('', sent.visit))
+      if (person === null) return deps.pages.redirect(deps.pages.path('', sent.context))
       const meta = deps.guard.metaOf(req)
       return orShow(
         context,
@@ -45,7 +45,7 @@ export const passwordRoutes = (deps: UiDeps): Route[] => [
             },
             meta,
           )
-          return deps.progress.next(res, person, { ...sent.visit, next: null })
+          return deps.progress.next(res, person, { ...sent.context, next: null })
         },
         (refusal) =>
           refusal.code === 'reauthentication_needed'
@@ -90,7 +90,7 @@ function asksOf(code: string, before: string): Asks {
 }
 
 function show(
-  { desk, minPasswordLength }: UiDeps,
+  { pages, minPasswordLength }: UiDeps,
   caller: Caller,
   { user }: Person,
   refusal: Partial<Refusal> = {},
@@ -102,9 +102,9 @@ function show(
     asks,
     ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
     form: {
-      action: desk.action('/password'),
-      fields: desk.fields(caller, 'password', asks === null ? {} : { asks }),
+      action: pages.action('/password'),
+      fields: pages.fields(caller, 'password', asks === null ? {} : { asks }),
     },
   })
-  return desk.page(page, refusal)
+  return pages.render(page, refusal)
 }

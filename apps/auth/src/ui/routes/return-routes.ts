@@ -1,9 +1,9 @@
 import { isAppError } from '@signet/errors'
 import { route, statusOf, type Route } from '@signet/http'
-import { pageDocs, pageForm, type PageForm } from '../desk.js'
-import { ownFlow } from '../own-flow.js'
-import { orShow, refusalText, textOfCode } from '../refusals.js'
-import { type UiDeps } from '../ui-deps.js'
+import { pageDocs, pageForm, type PageForm } from '../context/sign-in-pages.js'
+import { ownFlow } from '../context/own-flow.js'
+import { orShow, refusalText, textOfCode } from '../context/refusals.js'
+import { type UiDeps } from '../context/ui-deps.js'
 import { showSignIn } from './sign-in-routes.js'
 
 /** Out to a provider, and back from one or from the link of a mail. */
@@ -14,15 +14,15 @@ export const returnRoutes = (deps: UiDeps): Route[] => [
     docs: pageDocs('Sign in through a provider'),
     body: pageForm,
     handle({ req, res, body, context }) {
-      const sent = deps.desk.sent(req, 'provider', body)
+      const sent = deps.pages.sent(req, 'provider', body)
       return orShow(
         context,
         async () => {
-          const { challenge, redirectTo } = ownFlow(deps, sent, sent.visit)
+          const { challenge, redirectTo } = ownFlow(deps, sent, sent.context)
           const query = { provider: sent.text('provider'), ...challenge }
           const departure = await deps.authorizations.begin({ query, redirectTo, linkingTarget: null })
           deps.flowCookies.give(res, departure)
-          return deps.desk.redirect(departure.url)
+          return deps.pages.redirect(departure.url)
         },
         (refusal) => showSignIn(deps, sent, refusal),
       )
@@ -34,27 +34,27 @@ export const returnRoutes = (deps: UiDeps): Route[] => [
     docs: pageDocs('Come back from a provider or the link of a mail'),
     limit: deps.guard.limit(deps.limits.token),
     async handle({ req, res, context }) {
-      const caller = deps.desk.open(req, res)
+      const caller = deps.pages.open(req, res)
       const { code, error, error_code: errorCode } = req.query
       if (typeof error === 'string' || typeof errorCode === 'string') {
         // Never the description: anybody can write a link with one.
         const notice = textOfCode(typeof errorCode === 'string' ? errorCode : '')
         return showSignIn(deps, caller, { status: 400, notice })
       }
-      if (typeof code !== 'string') return deps.desk.redirect(deps.desk.path('', caller.visit))
-      const verifier = deps.state.verifier(caller.browser, caller.visit)
+      if (typeof code !== 'string') return deps.pages.redirect(deps.pages.path('', caller.context))
+      const verifier = deps.state.verifier(caller.browser, caller.context)
       try {
         const { signedIn } = await deps.flowExchanges.exchange(
           { auth_code: code, code_verifier: verifier },
           deps.guard.metaOf(req),
         )
-        return await deps.progress.signedIn(res, caller.browser, caller.visit, signedIn)
+        return await deps.progress.signedIn(res, caller.browser, caller.context, signedIn)
       } catch (refusal) {
         if (!isAppError(refusal) || statusOf(refusal) >= 500) throw refusal
         context.fields['error_code'] = refusal.code
         // Reloading the page must not look like a failure to somebody who is signed in by now.
         const person = await deps.progress.personOf(caller.browser)
-        if (person !== null) return deps.progress.next(res, person, caller.visit)
+        if (person !== null) return deps.progress.next(res, person, caller.context)
         return showSignIn(deps, caller, { status: statusOf(refusal), notice: refusalText(refusal) })
       }
     },

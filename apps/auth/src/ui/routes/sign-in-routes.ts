@@ -1,15 +1,15 @@
 import { route, type Answer, type Route } from '@signet/http'
 import { type Response } from 'express'
-import { captchaAnswer } from '../captcha-answer.js'
-import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../desk.js'
-import { ownFlow } from '../own-flow.js'
+import { captchaAnswer } from '../context/captcha-answer.js'
+import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
+import { ownFlow } from '../context/own-flow.js'
 import { signInPage } from '../pages/sign-in-page.js'
 import { accountPage } from '../pages/account-page.js'
-import { type Person } from '../progress.js'
-import { orShow, type Refusal } from '../refusals.js'
-import { type UiDeps } from '../ui-deps.js'
-import { siteOf } from '../visit.js'
-import { addressOf } from '../ways-in.js'
+import { type Person } from '../context/progress.js'
+import { orShow, type Refusal } from '../context/refusals.js'
+import { type UiDeps } from '../context/ui-deps.js'
+import { siteOf } from '../context/sign-in-context.js'
+import { addressOf } from '../context/ways-in.js'
 import { showCode } from './code-routes.js'
 
 /** The first page: sign in with a password or a mailed link, or see who is signed in. */
@@ -19,11 +19,11 @@ export const signInRoutes = (deps: UiDeps): Route[] => [
     path: '/ui',
     docs: pageDocs('Sign in, or see who is signed in'),
     async handle({ req, res }) {
-      const caller = deps.desk.open(req, res)
+      const caller = deps.pages.open(req, res)
       const person = await deps.progress.personOf(caller.browser)
       if (person === null) return showSignIn(deps, caller)
       if (deps.progress.openFactors(person).length > 0)
-        return deps.desk.redirect(deps.desk.path('/factor', caller.visit))
+        return deps.pages.redirect(deps.pages.path('/factor', caller.context))
       return showAccount(deps, caller, person)
     },
   }),
@@ -34,7 +34,7 @@ export const signInRoutes = (deps: UiDeps): Route[] => [
     limit: deps.guard.limit(deps.limits.token),
     body: pageForm,
     handle({ req, res, body, context }) {
-      const sent = deps.desk.sent(req, 'sign-in', body)
+      const sent = deps.pages.sent(req, 'sign-in', body)
       const identifier = sent.text('identifier').trim()
       return orShow(
         context,
@@ -42,7 +42,7 @@ export const signInRoutes = (deps: UiDeps): Route[] => [
           await deps.guard.captcha(req, captchaAnswer(sent))
           const credentials = { ...addressOf(deps.ways, identifier), password: sent.text('password') }
           const { signedIn } = await deps.passwords.signIn(credentials, deps.guard.metaOf(req))
-          return deps.progress.signedIn(res, sent.browser, sent.visit, signedIn)
+          return deps.progress.signedIn(res, sent.browser, sent.context, signedIn)
         },
         (refusal) => showSignIn(deps, sent, { ...refusal, identifier }),
       )
@@ -55,9 +55,9 @@ export const signInRoutes = (deps: UiDeps): Route[] => [
     docs: pageDocs('Go on to the application as the person who is signed in'),
     body: pageForm,
     async handle({ req, res, body }) {
-      const sent = deps.desk.sent(req, 'account', body)
+      const sent = deps.pages.sent(req, 'account', body)
       const person = await deps.progress.personOf(sent.browser)
-      return person === null ? toSignIn(deps, res, sent) : deps.progress.next(res, person, sent.visit)
+      return person === null ? toSignIn(deps, res, sent) : deps.progress.next(res, person, sent.context)
     },
   }),
   route<undefined, PageForm>({
@@ -66,7 +66,7 @@ export const signInRoutes = (deps: UiDeps): Route[] => [
     docs: pageDocs('Sign out'),
     body: pageForm,
     async handle({ req, res, body }) {
-      const sent = deps.desk.sent(req, 'account', body)
+      const sent = deps.pages.sent(req, 'account', body)
       const person = await deps.progress.personOf(sent.browser)
       if (person !== null) await deps.sessions.logout(person, 'local', deps.guard.metaOf(req))
       return toSignIn(deps, res, sent)
@@ -83,7 +83,7 @@ const mailRoute = (deps: UiDeps): Route =>
     limit: deps.guard.limit(deps.limits.otp('/magiclink')),
     body: pageForm,
     handle({ req, body, context }) {
-      const sent = deps.desk.sent(req, 'sign-in', body)
+      const sent = deps.pages.sent(req, 'sign-in', body)
       const identifier = sent.text('identifier').trim()
       return orShow(
         context,
@@ -107,52 +107,52 @@ async function mailLink(
   email: string,
   meta: ReturnType<UiDeps['guard']['metaOf']>,
 ): Promise<void> {
-  const { challenge, redirectTo } = ownFlow(deps, sent, sent.visit)
+  const { challenge, redirectTo } = ownFlow(deps, sent, sent.context)
   const where = { aud: deps.aud, redirectTo, unknown: 'ignore' } as const
   await deps.otps.sendMagicLink({ email, ...challenge }, where, meta)
 }
 
 /** The sign-in page, also with what became of an attempt. */
 export function showSignIn(
-  { desk, ways }: UiDeps,
+  { pages, ways }: UiDeps,
   caller: Caller,
   { identifier = '', ...refusal }: Partial<Refusal> & { identifier?: string } = {},
 ): Answer {
-  const { visit } = caller
+  const { context } = caller
   const page = signInPage({
     ways,
     identifier,
     ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
-    site: siteOf(visit),
+    site: siteOf(context),
     form: {
-      action: desk.action('/sign-in'),
-      mailAction: desk.action('/mail'),
-      fields: desk.fields(caller, 'sign-in'),
+      action: pages.action('/sign-in'),
+      mailAction: pages.action('/mail'),
+      fields: pages.fields(caller, 'sign-in'),
     },
-    provider: { action: desk.action('/provider'), fields: desk.fields(caller, 'provider') },
+    provider: { action: pages.action('/provider'), fields: pages.fields(caller, 'provider') },
     links: {
-      forgot: desk.path('/forgot', visit),
-      signUp: desk.path('/sign-up', visit),
-      phone: desk.path('/phone', visit),
+      forgot: pages.path('/forgot', context),
+      signUp: pages.path('/sign-up', context),
+      phone: pages.path('/phone', context),
     },
   })
-  return desk.page(page, refusal)
+  return pages.render(page, refusal)
 }
 
-function showAccount({ desk }: UiDeps, caller: Caller, { user }: Person): Answer {
-  const fields = desk.fields(caller, 'account')
+function showAccount({ pages }: UiDeps, caller: Caller, { user }: Person): Answer {
+  const fields = pages.fields(caller, 'account')
   const page = accountPage({
     address: user.email ?? user.phone ?? 'a guest',
-    site: siteOf(caller.visit),
-    proceed: { action: desk.action('/continue'), fields },
-    signOut: { action: desk.action('/sign-out'), fields },
-    password: desk.path('/password', caller.visit),
+    site: siteOf(caller.context),
+    proceed: { action: pages.action('/continue'), fields },
+    signOut: { action: pages.action('/sign-out'), fields },
+    password: pages.path('/password', caller.context),
   })
-  return desk.page(page)
+  return pages.render(page)
 }
 
 /** Back to the first page with nobody signed in. */
-function toSignIn({ desk, state }: UiDeps, res: Response, { visit }: Pick<Caller, 'visit'>): Answer {
+function toSignIn({ pages, state }: UiDeps, res: Response, { context }: Pick<Caller, 'context'>): Answer {
   state.forget(res)
-  return desk.redirect(desk.path('', { ...visit, next: null }))
+  return pages.redirect(pages.path('', { ...context, next: null }))
 }

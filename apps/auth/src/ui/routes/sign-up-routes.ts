@@ -1,11 +1,11 @@
 import { route, type Answer, type Route } from '@signet/http'
-import { captchaAnswer } from '../captcha-answer.js'
-import { pageDocs, pageForm, type Caller, type PageForm } from '../desk.js'
-import { ownFlow } from '../own-flow.js'
+import { captchaAnswer } from '../context/captcha-answer.js'
+import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-in-pages.js'
+import { ownFlow } from '../context/own-flow.js'
 import { signUpPage } from '../pages/sign-up-page.js'
-import { orShow, type Refusal } from '../refusals.js'
-import { type UiDeps } from '../ui-deps.js'
-import { addressOf } from '../ways-in.js'
+import { orShow, type Refusal } from '../context/refusals.js'
+import { type UiDeps } from '../context/ui-deps.js'
+import { addressOf } from '../context/ways-in.js'
 import { showCode } from './code-routes.js'
 
 /** New accounts, where the settings allow them. */
@@ -14,7 +14,7 @@ export const signUpRoutes = (deps: UiDeps): Route[] => [
     method: 'get',
     path: '/ui/sign-up',
     docs: pageDocs('Create an account'),
-    handle: ({ req, res }) => showSignUp(deps, deps.desk.open(req, res)),
+    handle: ({ req, res }) => showSignUp(deps, deps.pages.open(req, res)),
   }),
   route<undefined, PageForm>({
     method: 'post',
@@ -23,7 +23,7 @@ export const signUpRoutes = (deps: UiDeps): Route[] => [
     limit: deps.guard.limit(deps.limits.otp('/signup')),
     body: pageForm,
     handle({ req, res, body, context }) {
-      const sent = deps.desk.sent(req, 'sign-up', body)
+      const sent = deps.pages.sent(req, 'sign-up', body)
       const identifier = sent.text('identifier').trim()
       const address = addressOf(deps.ways, identifier)
       const kind = 'phone' in address ? 'sms' : 'email'
@@ -31,14 +31,14 @@ export const signUpRoutes = (deps: UiDeps): Route[] => [
         context,
         async () => {
           await deps.guard.captcha(req, captchaAnswer(sent))
-          const { challenge, redirectTo } = ownFlow(deps, sent, sent.visit)
+          const { challenge, redirectTo } = ownFlow(deps, sent, sent.context)
           const result = await deps.signUps.signUp(
             { ...address, password: sent.text('password'), ...(kind === 'email' ? challenge : {}) },
             { aud: deps.aud, redirectTo },
             deps.guard.metaOf(req),
           )
           if (result.kind === 'pending') return showCode(deps, sent, { kind, address: identifier })
-          return deps.progress.signedIn(res, sent.browser, sent.visit, result.signedIn)
+          return deps.progress.signedIn(res, sent.browser, sent.context, result.signedIn)
         },
         (refusal) =>
           refusal.code === 'over_email_send_rate_limit'
@@ -50,7 +50,7 @@ export const signUpRoutes = (deps: UiDeps): Route[] => [
 ]
 
 function showSignUp(
-  { desk, ways, minPasswordLength }: UiDeps,
+  { pages, ways, minPasswordLength }: UiDeps,
   caller: Caller,
   { identifier = '', ...refusal }: Partial<Refusal> & { identifier?: string } = {},
 ): Answer {
@@ -59,8 +59,8 @@ function showSignUp(
     identifier,
     minPasswordLength,
     ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
-    form: { action: desk.action('/sign-up'), fields: desk.fields(caller, 'sign-up') },
-    signIn: desk.path('', caller.visit),
+    form: { action: pages.action('/sign-up'), fields: pages.fields(caller, 'sign-up') },
+    signIn: pages.path('', caller.context),
   })
-  return desk.page(page, refusal)
+  return pages.render(page, refusal)
 }

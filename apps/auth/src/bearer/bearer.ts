@@ -1,0 +1,172 @@
+import { isAppError } from '@signet/errors'
+import { JwtError, type JwtClaims } from '@signet/jwt'
+import { type Request } from 'express'
+import { authError, userBanned } from '../errors/auth-error.js'
+import { requireStrong, sessionNotFound, userNotFound, type SessionGate } from '../sessions/session-gate.js'
+import { type FoundCaller, type TokenHolder } from '../sessions/session-store.js'
+import { type Live, type Session } from '../sessions/session.js'
+import { isBanned, type User } from '../users/user.js'
+import { isUuid, NIL_UUID } from '../users/uuid.js'
+import { type Audiences } from '../requests/audiences.js'
+import { gated, type Gated } from './gates.js'
+import { type VerifiedTokens } from './verified-tokens.js'
+import { isVersioned } from '../requests/versioning.js'
+
+/** Who sent a user's bearer token. `aud` is the audience of the request. */
+export type Reader = { user: User; session: Session | null; claims: Readonly<JwtClaims>; aud: string }
+/** Who may change something, or get something: somebody whom the gate of sessions has let pass. */
+export type Caller = Live & { claims: Readonly<JwtClaims>; aud: string }
+export type AdminCaller = { role: string; aud: string }
+
+type FindCaller = (holder: TokenHolder) => Promise<FoundCaller | null>
+
+type Deps = {
+  tokens: VerifiedTokens
+  findCaller: FindCaller
+  gate: SessionGate
+  adminRoles: readonly string[]
+  audiences: Audiences
+  now: () => Date
+}
+
+/** Reads bearer tokens. Each of the `authenticate` steps is a gate that routes declare. */
+export class Bearer {
+  constructor(private readonly deps: Deps) {}
+
+  /** Reads what belongs to the user; a token of a session that was signed out still does, until it expires. */
+  readonly read: Gated<Reader> = gated('read', async (req) => {
+    const reader = await this.#reader(req)
+    const { session, claims } = reader
+    const reason = session?.revokedReason ?? null
+    // That is what the specification says; clients that name an API version expect otherwise.
+    if (reason !== null && (reason !== 'logout' || isVersioned(req))) throw sessionNotFound()
+    if (session === null && sessionOf(claims) !== null) throw sessionNotFound()
+    return reader
+  })
+
+  /** Signs out, which a session that is over may do as well. */
+  readonly signOut: Gated<Reader> = gated('sign_out', async (req) => {
+    const reader = await this.#reader(req)
+    if (reader.session === null && sessionOf(reader.claims) !== null) throw sessionNotFound()
+    return reader
+  })
+
+  /** Everything else that users do. */
+  readonly change: Gated<Caller> = gated('change', (req) => this.#caller(req))
+
+  /** Changes of what lets somebody in: with a second factor, once the user has one. */
+  readonly changeStrongly: Gated<Caller> = gated('change_strongly', async (req) => {
+    const caller = await this.#caller(req)
+    requireStrong(caller)
+    return caller
+  })
+
+  /**
+   * Administrators: any of `roles`, by default the admin roles. A token of a user counts by the role that the user has
+   * now, and one of nobody, as the operator makes them, by the role that it names.
+   */
+  admin(roles: readonly string[] = this.deps.adminRoles): Gated<AdminCaller> {
+    return gated('admin', async (req) => {
+      const claims = await this.#claims(req)
+      const role = isOfUser(claims) ? await this.#roleOfUser(req, roles) : roleOf(claims)
+      if (!roles.includes(role)) throw notAdmin()
+      return { role, aud: this.#audience(req, claims) }
+    })
+  }
+
+  /** Audience of a public request; a bearer token that is not valid counts as none. */
+  async audience(req: Request): Promise<string> {
+    return this.#audience(req, await this.#optionalClaims(req))
+  }
+
+  /** Whether a public request comes from an administrator, who needs no CAPTCHA. */
+  async isAdmin(req: Request): Promise<boolean> {
+    if (tokenOf(req) === null) return false
+    try {
+      await this.admin()(req)
+      return true
+    } catch (error) {
+      if (isAppError(error)) return false
+      throw error
+    }
+  }
+
+  async #reader(req: Request): Promise<Reader> {
+    const claims = await this.#claims(req)
+    const found = await this.#find(claims)
+    if (found === null || found.user.deletedAt !== null) throw userNotFound()
+    if (isBanned(found.user, this.deps.now())) throw userBanned('forbidden')
+    return { ...found, claims, aud: this.#audience(req, claims) }
+  }
+
+  async #caller(req: Request): Promise<Caller> {
+    const claims = await this.#claims(req)
+    const live = this.deps.gate.admit(await this.#find(claims))
+    return { ...live, claims, aud: this.#audience(req, claims) }
+  }
+
+  async #roleOfUser(req: Request, roles: readonly string[]): Promise<string> {
+    const caller = await this.#caller(req)
+    if (!roles.includes(caller.user.role)) throw notAdmin()
+    requireStrong(caller)
+    return caller.user.role
+  }
+
+  #find(claims: JwtClaims): ReturnType<FindCaller> {
+    if (this.deps.audiences.of(claims) === undefined) throw badJwt('invalid claim: missing aud claim')
+    return this.deps.findCaller({ userId: subjectOf(claims), sessionId: sessionOf(claims) })
+  }
+
+  #audience(req: Request, claims: JwtClaims | undefined): string {
+    const { audiences, adminRoles } = this.deps
+    const requested = audiences.requested(req)
+    if (requested !== undefined) return requested
+    if (claims === undefined || adminRoles.includes(roleOf(claims))) return audiences.standard
+    return audiences.of(claims) ?? audiences.standard
+  }
+
+  async #claims(req: Request): Promise<Readonly<JwtClaims>> {
+    const token = tokenOf(req)
+    if (token === null)
+      throw authError('unauthenticated', 'no_authorization', 'This endpoint requires a valid Bearer token')
+    const claims = await this.deps.tokens.verify(token).catch((error: unknown) => {
+      if (!(error instanceof JwtError)) throw error
+      throw badJwt(`invalid JWT: unable to parse or verify signature, ${error.message}`)
+    })
+    if (this.deps.audiences.isForOthers(claims))
+      throw badJwt('invalid JWT: the token is for another audience')
+    return claims
+  }
+
+  async #optionalClaims(req: Request): Promise<Readonly<JwtClaims> | undefined> {
+    const token = tokenOf(req)
+    if (token === null) return undefined
+    const claims = await this.deps.tokens.verify(token).catch(() => undefined)
+    return claims === undefined || this.deps.audiences.isForOthers(claims) ? undefined : claims
+  }
+}
+
+function tokenOf(req: Request): string | null {
+  return /^bearer +(\S+)$/i.exec(req.get('authorization') ?? '')?.[1] ?? null
+}
+
+const badJwt = (message: string) => authError('forbidden', 'bad_jwt', message)
+const notAdmin = () => authError('forbidden', 'not_admin', 'User not allowed')
+
+const isOfUser = (claims: JwtClaims): boolean =>
+  (claims.sub !== undefined && claims.sub !== '') || sessionOf(claims) !== null
+
+function subjectOf({ sub }: JwtClaims): string {
+  if (sub === undefined || sub === '') throw badJwt('invalid claim: missing sub claim')
+  if (!isUuid(sub)) throw authError('invalid', 'bad_jwt', 'invalid claim: sub claim must be a UUID')
+  return sub
+}
+
+function sessionOf({ session_id: sessionId }: JwtClaims): string | null {
+  if (sessionId === undefined || sessionId === null || sessionId === '' || sessionId === NIL_UUID) return null
+  if (typeof sessionId !== 'string' || !isUuid(sessionId))
+    throw badJwt('invalid claim: session_id claim must be a UUID')
+  return sessionId
+}
+
+const roleOf = ({ role }: JwtClaims): string => (typeof role === 'string' ? role : '')

@@ -1,0 +1,49 @@
+import { contextOfRequest } from '@signet/http'
+import { type Request } from 'express'
+import { type CaptchaVerifier } from '../captcha/captcha-verifier.js'
+import { clientIp, clientOf, type ClientAddressConfig } from '../rate-limits/client-address.js'
+import { type KeyedLimit } from '../rate-limits/rate-limits.js'
+import { type Bearer } from './bearer.js'
+import { captchaTokenOf } from '../requests/json-body.js'
+import { type RequestMeta } from '../requests/request-meta.js'
+
+type Deps = { bearer: Bearer; captcha: CaptchaVerifier; addresses: ClientAddressConfig }
+
+/** What stands before a public handler: who is asking, how often, and whether a person is (docs/specification.md#captcha and docs/specification.md#rate-limits). */
+export class RequestGuard {
+  constructor(private readonly deps: Deps) {}
+
+  metaOf(req: Request): RequestMeta {
+    const context = contextOfRequest(req)
+    const { addresses } = this.deps
+    return {
+      requestId: context.requestId,
+      route: context.route,
+      ip: clientIp(req, addresses),
+      client: clientOf(req, addresses),
+      userAgent: req.get('user-agent') ?? '',
+      get signal() {
+        return context.signal
+      },
+    }
+  }
+
+  ipOf(req: Request): string {
+    return clientIp(req, this.deps.addresses)
+  }
+
+  /** A `limit` step of a route. */
+  limit =
+    (limit: KeyedLimit) =>
+    (req: Request): Promise<void> =>
+      limit.consume(clientOf(req, this.deps.addresses), contextOfRequest(req).requestId)
+
+  /** Administrators are taken for people. */
+  async captcha(
+    req: Request,
+    body: { captcha_token?: string; gotrue_meta_security?: Record<string, unknown> },
+  ): Promise<void> {
+    if (await this.deps.bearer.isAdmin(req)) return
+    await this.deps.captcha.verify(captchaTokenOf(body), this.ipOf(req))
+  }
+}

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto'
+import { type Db, type Tx } from '@signet/db'
+import { type Audit, type AuditLog } from '../audit/audit-log.js'
+import { authError, invalid, userBanned } from '../errors/auth-error.js'
+import { type RequestMeta } from '../requests/request-meta.js'
+import { type DerivedKeys, sha256 } from '../secrets/derived-keys.js'
+import { unseal } from '../secrets/sealed-box.js'
+import { type SessionService } from '../sessions/session-service.js'
+import { type SessionGate } from '../sessions/session-gate.js'
+import { type Live, type SignedIn } from '../sessions/session.js'
+import { isBanned, type User } from '../users/user.js'
+import { type UserStore } from '../users/user-store.js'
+import { type FlowState, type FlowStore } from '../flows/flow-store.js'
+import { verifierMatches, type Challenge } from '../flows/pkce.js'
+
+export type Exchanged = {
+  signedIn: SignedIn
+  /** Only after a flow through an external provider. */
+  providerToken: string | undefined
+  providerRefreshToken: string | undefined
+}
+
+type Deps = {
+  db: Db
+  users: UserStore
+  flows: FlowStore
+  sessions: SessionService
+  gate: SessionGate
+  audit: AuditLog
+  encryption: DerivedKeys['encryption']
+  /** Life of a code, counted from when it was issued. */
+  codeLifeMs: number
+  now: () => Date
+}
+
+/** The pkce grant: RFC 7636. */
+export class FlowService {
+  constructor(private readonly deps: Deps) {}
+
+  async exchange(
+    { auth_code: code = '', code_verifier: verifier = '' }: { auth_code?: string; code_verifier?: string },
+    meta: RequestMeta,
+  ): Promise<Exchanged> {
+    if (code === '' || verifier === '')
+      throw invalid('invalid request: both auth code and code verifier should be non-empty')
+    // A wrong verifier spends the code, so its transaction commits; the refusal comes afterwards.
+    const outcome = await this.deps.audit.transaction(
+      meta,
+      async (tx, audit): Promise<Exchanged | 'bad_verifier'> => {
+        const { user, flow } = await this.#redeem(tx, code)
+        if (!verifierMatches(flow.challenge, verifier)) return 'bad_verifier'
+        if (user.deletedAt !== null) throw flowNotFound()
+        if (isBanned(user, this.deps.now())) throw userBanned('invalid')
+        const signedIn = await this.#signIn(tx, audit, user, flow, meta)
+        return {
+          signedIn,
+          providerToken: this.#unsealed(flow, flow.providerAccessToken),
+          providerRefreshToken: this.#unsealed(flow, flow.providerRefreshToken),
+        }
+      },
+    )
+    if (outcome === 'bad_verifier') throw badVerifier()
+    return outcome
+  }
+
+  /** A code for a session that is open already, for the application that holds the verifier. */
+  async handOver({ user, session }: Live, challenge: Challenge): Promise<string> {
+    const { db, flows, now } = this.deps
+    const code = randomUUID()
+    const flow = {
+      id: randomUUID(),
+      userId: user.id,
+      sessionId: session.id,
+      challenge,
+      codeHash: sha256(code),
+    }
+    await flows.insertHandOver(db, flow, now())
+    return code
+  }
+
+  async #signIn(tx: Tx, audit: Audit, user: User, flow: FlowState, meta: RequestMeta): Promise<SignedIn> {
+    const { sessions, gate } = this.deps
+    // What was linked by a session that is over must not be a way back in.
+    if (flow.linkingSessionId !== null)
+      await gate.hold(tx, { userId: user.id, sessionId: flow.linkingSessionId })
+    if (flow.sessionId === null) {
+      audit('login', user, { provider: flow.providerType })
+      return sessions.open(tx, user, flow.method, meta)
+    }
+    return sessions.resume(tx, await gate.hold(tx, { userId: user.id, sessionId: flow.sessionId }))
+  }
+
+  async #redeem(tx: Tx, code: string): Promise<{ user: User; flow: FlowState & { challenge: Challenge } }> {
+    const { flows, users, codeLifeMs, now } = this.deps
+    const flow = await flows.findByCode(tx, sha256(code))
+    if (flow === null || flow.challenge === null || flow.authCodeIssuedAt === null) throw flowNotFound()
+    if (flow.authCodeIssuedAt.getTime() + codeLifeMs <= now().getTime())
+      throw authError('unprocessable', 'flow_state_expired', 'The code has expired')
+    // Before the code, in the order of whatever ends the user's sessions and takes the codes along.
+    const user = flow.userId === null ? null : await users.lockById(tx, flow.userId)
+    // Deleting is what redeems it: of two requests at once one deletes nothing.
+    if (user === null || !(await flows.remove(tx, flow.id))) throw flowNotFound()
+    return { user, flow: { ...flow, challenge: flow.challenge } }
+  }
+
+  #unsealed(flow: FlowState, sealed: string | null): string | undefined {
+    return sealed === null ? undefined : unseal(this.deps.encryption, flow.id, sealed)
+  }
+}
+
+export const badVerifier = () =>
+  authError('invalid', 'bad_code_verifier', 'code challenge does not match previously saved code verifier')
+
+const flowNotFound = () =>
+  authError('not_found', 'flow_state_not_found', 'invalid flow state, no valid flow state found')

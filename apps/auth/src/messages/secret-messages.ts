@@ -1,0 +1,114 @@
+import { type Tx } from '@signet/db'
+import { type Address } from '../addresses/address.js'
+import { confirmationUrl, type LinkConfig, type LinkType } from '../mail/confirmation-url.js'
+import { type MailKind } from '../mail/kinds.js'
+import { type Mailer } from '../mail/mailer.js'
+import { type MessageOrigin } from '../outbox/outbox-handler.js'
+import { type MailPurpose, type SendQuotas } from '../quotas/send-quotas.js'
+import { type RequestMeta } from '../requests/request-meta.js'
+import { type SmsMessages } from '../sms/sms-messages.js'
+import { type SmsChannel } from '../sms/sms-sender.js'
+import { type User } from '../users/user.js'
+import { withdrawable, type Issued, type OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
+
+export type LinkKind = Exclude<MailKind, 'reauthentication'>
+
+const LINK_TYPES: Readonly<Record<LinkKind, LinkType>> = {
+  invite: 'invite',
+  confirmation: 'signup',
+  recovery: 'recovery',
+  magic_link: 'magiclink',
+  email_change: 'email_change',
+}
+
+type Deps = {
+  mailer: Mailer
+  sms: SmsMessages
+  tokens: OneTimeTokens
+  quotas: SendQuotas
+  links: LinkConfig
+}
+
+/** Hands one-time tokens to the outbox, in the transaction that makes them. */
+export class SecretMessages {
+  constructor(private readonly deps: Deps) {}
+
+  /** Throws for an address that nothing is sent to; asked beforehand, whoever has the address. */
+  refuseAddress(address: Address): void {
+    if (address.kind === 'email') this.deps.mailer.refuse(address.value)
+    else if (!this.#isTestNumber(address)) this.deps.sms.refuse()
+  }
+
+  /** Runs `work`, which asks for one message to this address, within the quotas of messages. */
+  counted<T>(address: Address, purpose: MailPurpose, meta: RequestMeta, work: () => Promise<T>): Promise<T> {
+    const { quotas } = this.deps
+    if (address.kind === 'email') return quotas.mail({ purpose, to: address.value }, meta, work)
+    return this.#isTestNumber(address) ? work() : quotas.sms(address.value, meta, work)
+  }
+
+  async mailLink(
+    tx: Tx,
+    mail: { kind: LinkKind; user: User; issued: Issued; redirectTo: string },
+    meta: MessageOrigin,
+  ): Promise<void> {
+    await this.#addLink(tx, mail, [mail.issued], meta)
+  }
+
+  /** Both halves of an email change, which have one fate: one that never arrives leaves the other without use. */
+  async mailChange(
+    tx: Tx,
+    { user, halves, redirectTo }: { user: User; halves: readonly Issued[]; redirectTo: string },
+    meta: MessageOrigin,
+  ): Promise<void> {
+    for (const issued of halves)
+      await this.#addLink(tx, { kind: 'email_change', user, issued, redirectTo }, halves, meta)
+  }
+
+  async mailNonce(tx: Tx, user: User, issued: Issued, meta: MessageOrigin): Promise<void> {
+    const { value: to } = issued.address
+    const variables = { email: to, token: issued.secrets.otp, data: user.userMetadata }
+    const secrets = [withdrawable(issued)]
+    await this.deps.mailer.add(tx, { kind: 'reauthentication', to, variables, secrets }, meta)
+  }
+
+  /** Sends the code, except to a test number. */
+  async sms(tx: Tx, issued: Issued, channel: SmsChannel, meta: MessageOrigin): Promise<void> {
+    const { address, secrets } = issued
+    if (this.#isTestNumber(address)) return
+    const secret = withdrawable(issued)
+    await this.deps.sms.add(tx, { phone: address.value, code: secrets.otp, channel, secret }, meta)
+  }
+
+  /** The link that the mail of this kind carries. */
+  linkOf(kind: LinkKind, issued: Issued, redirectTo: string): string {
+    return confirmationUrl(this.deps.links, kind, {
+      token: issued.secrets.linkToken,
+      type: LINK_TYPES[kind],
+      redirectTo,
+    })
+  }
+
+  async #addLink(
+    tx: Tx,
+    { kind, user, issued, redirectTo }: { kind: LinkKind; user: User; issued: Issued; redirectTo: string },
+    together: readonly Issued[],
+    meta: MessageOrigin,
+  ): Promise<void> {
+    const { value: to } = issued.address
+    const variables = {
+      email: user.email ?? to,
+      newEmail: user.newEmail ?? undefined,
+      sendingTo: to,
+      confirmationUrl: this.linkOf(kind, issued, redirectTo),
+      token: issued.secrets.otp,
+      tokenHash: issued.secrets.linkToken,
+      redirectTo,
+      data: user.userMetadata,
+    }
+    await this.deps.mailer.add(tx, { kind, to, variables, secrets: together.map(withdrawable) }, meta)
+  }
+
+  #isTestNumber(address: Address): boolean {
+    return this.deps.tokens.testOtpOf(address) !== undefined
+  }
+}

@@ -1,0 +1,155 @@
+import { type Logger, type MetricsRegistry } from '@signet/telemetry'
+import { Counter, Gauge } from 'prom-client'
+
+/** What log lines say of the request that caused an event. */
+type Origin = { readonly requestId: string }
+
+export type Observer = ReturnType<typeof createObserver>
+
+/** One function for each business event: log line and metric together, so that they cannot drift apart. */
+export function createObserver(log: Logger, registry: MetricsRegistry) {
+  const { audited, cleanedUp, mails, mailErrors, mailRefusals, hashing, statuses, messages, givenUp } =
+    createMetrics(registry)
+  return {
+    audited(payload: Readonly<{ action: string }>, { requestId, ip }: Origin & { readonly ip: string }) {
+      audited.inc({ action: payload.action })
+      log.info('audit', { request_id: requestId, ...payload, ip_address: ip })
+    },
+    /** The family of a refresh token was revoked because an old token came back. */
+    refreshTokenReused(sessionId: string, userId: string, { requestId }: Origin) {
+      log.warn('refresh token reuse: the session was ended', {
+        request_id: requestId,
+        session_id: sessionId,
+        user_id: userId,
+      })
+    },
+    cleanedUp(table: string, rows: number) {
+      cleanedUp.inc(rows)
+      if (rows > 0) log.info('cleaned up', { table, rows })
+    },
+    cleanUpFailed(error: unknown) {
+      log.error('the clean-up failed; it runs again later', { error })
+    },
+    mailTried(type: string, outcome: 'sent' | 'failed') {
+      mails.inc({ type })
+      if (outcome === 'failed') mailErrors.inc({ type })
+    },
+    /** The quota of the whole server was used up when the request at hand wanted to send a mail. */
+    mailRefused({ route }: { readonly route: string }) {
+      mailRefusals.inc({ path: route })
+    },
+    /** So that the series of its counters begin at 0, and not with the first message that is given up. */
+    messageKindKnown(kind: string, givenUpReasons: readonly string[]) {
+      for (const outcome of ['sent', 'failed']) messages.inc({ kind, outcome }, 0)
+      for (const reason of givenUpReasons) givenUp.inc({ kind, reason }, 0)
+    },
+    messageSent(kind: string) {
+      messages.inc({ kind, outcome: 'sent' })
+    },
+    /** One attempt; the message is tried again, unless `messageGivenUp` follows. */
+    messageAttemptFailed(
+      kind: string,
+      message: { id: string; attempts: number },
+      requestId: string,
+      error: unknown,
+    ) {
+      messages.inc({ kind, outcome: 'failed' })
+      const { id: message_id, attempts: attempt } = message
+      log.warn('a message could not be sent', { request_id: requestId, kind, message_id, attempt, error })
+    },
+    /** Nobody will get this message. The audit log says which one it was. */
+    messageGivenUp(kind: string, reason: string) {
+      givenUp.inc({ kind, reason })
+    },
+    /** Both ids, so that a person who complains can be helped with what the gateway knows. */
+    smsTaken(id: string, gatewayId: string, requestId: string) {
+      log.info('the gateway took an SMS', {
+        request_id: requestId,
+        message_id: id,
+        gateway_message_id: gatewayId,
+      })
+    },
+    outboxUnreachable(kind: string, error: unknown) {
+      log.error('the outbox could not be read; its messages wait', { kind, error })
+    },
+    hashing(operation: 'hash' | 'verify', phase: 'submitted' | 'completed') {
+      hashing[operation][phase].inc()
+    },
+    answered(status: number, route: string) {
+      statuses.inc({ code: status, http_route: route === '' ? 'unmatched' : route })
+    },
+    signingKeyCreated(kid: string, alg: string) {
+      log.info('made a key to sign access tokens with', { kid, alg })
+    },
+    /** At the start, and whenever another key signs, or the set of accepted keys is another. */
+    signingKeysChanged(signer: string | undefined, published: readonly string[]) {
+      log.info('the keys of access tokens', { signer: signer ?? 'AUTH_JWT_SECRET', published })
+    },
+    signingKeyUnreadable(kid: string) {
+      log.warn('a signing key is not used: it was sealed with another AUTH_JWT_SECRET', { kid })
+    },
+    signingKeysUnavailable(error: unknown) {
+      log.warn('the signing keys could not be read', { error })
+    },
+    unsupportedVariable(name: string) {
+      log.warn('a variable is set that this server does not support', { variable: name })
+    },
+    strayRedirectUri(name: string) {
+      log.warn(
+        'sign-ins through a provider cannot be completed: its callback URL has another scheme or host than AUTH_API_EXTERNAL_URL, and browsers do not send the cookie of the sign-in there',
+        { variable: name },
+      )
+    },
+    smsUnavailable() {
+      log.warn('codes by SMS cannot be sent: AUTH_SMS_PROVIDER or its credentials are missing')
+    },
+    started(port: number) {
+      log.info('listening', { port })
+    },
+  }
+}
+
+/** The counters of docs/specification.md#tracing-and-metrics, by its names. Labels hold patterns and kinds, never ids or addresses. */
+function createMetrics(registry: MetricsRegistry) {
+  const counter = <L extends string = never>(name: string, help: string, ...labelNames: L[]) =>
+    new Counter<L>({ name, help, labelNames, registers: [registry] })
+  new Gauge({ name: 'auth_running', help: '1 while the server runs', registers: [registry] }).set(1)
+  return {
+    audited: counter('auth_audit_events_total', 'Audit log entries, by action', 'action'),
+    cleanedUp: counter('auth_cleanup_affected_rows', 'Rows that the clean-up deleted'),
+    mails: counter('global_auth_email_send_operations_total', 'Mails that were tried, by kind', 'type'),
+    mailErrors: counter(
+      'global_auth_email_send_errors_total',
+      'Mails that could not be sent, by kind',
+      'type',
+    ),
+    mailRefusals: counter(
+      'auth_email_rate_limit_counter',
+      'Mails that the quota of the server refused, by route',
+      'path',
+    ),
+    messages: counter(
+      'auth_outbox_attempts_total',
+      'Attempts to send a message of the outbox, by kind and outcome',
+      'kind',
+      'outcome',
+    ),
+    givenUp: counter(
+      'auth_outbox_given_up_total',
+      'Messages that were not delivered and never will be, by kind and reason',
+      'kind',
+      'reason',
+    ),
+    hashing: {
+      hash: {
+        submitted: counter('auth_generate_from_password_submitted', 'Passwords to hash'),
+        completed: counter('auth_generate_from_password_completed', 'Passwords hashed'),
+      },
+      verify: {
+        submitted: counter('auth_compare_hash_and_password_submitted', 'Passwords to check'),
+        completed: counter('auth_compare_hash_and_password_completed', 'Passwords checked'),
+      },
+    },
+    statuses: counter('http_status_codes', 'Answers, by status and route', 'code', 'http_route'),
+  }
+}

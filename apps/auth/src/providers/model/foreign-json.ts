@@ -1,0 +1,55 @@
+import { type JsonObject } from '../../users/user.js'
+import { ProviderError, type ProviderEmail } from './provider.js'
+
+/** The member at a path of somebody else's JSON; undefined where the path ends early. */
+export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>(
+    (current, key) =>
+      typeof current === 'object' && current !== null && Object.hasOwn(current, key)
+        ? (current as Record<string | number, unknown>)[key]
+        : undefined,
+    value,
+  )
+}
+
+/** Text at a path; numbers become text, all else and empty text is undefined. */
+export function textAt(value: unknown, ...path: readonly (string | number)[]): string | undefined {
+  const found = at(value, ...path)
+  if (typeof found === 'number') return String(found)
+  return typeof found === 'string' && found !== '' ? found : undefined
+}
+
+export function listAt(value: unknown, ...path: readonly (string | number)[]): unknown[] {
+  const found = at(value, ...path)
+  return Array.isArray(found) ? found : []
+}
+
+/** True for true and, as some providers write it, "true". */
+export function flagAt(value: unknown, ...path: readonly (string | number)[]): boolean {
+  const found = at(value, ...path)
+  return found === true || found === 'true'
+}
+
+/** The subject at a path. Without one an identity would belong to everybody. */
+export function subjectAt(value: unknown, ...path: readonly (string | number)[]): string {
+  const subject = textAt(value, ...path)
+  if (subject === undefined) throw new ProviderError('the profile has no subject')
+  return subject
+}
+
+/** The only address of a profile, or none. */
+export const oneEmail = (email: string | undefined, verified: boolean): ProviderEmail[] =>
+  email === undefined ? [] : [{ email, verified, primary: true }]
+
+/** Both parts of a name in one, as far as there are any. */
+export function joinName(...parts: (string | undefined)[]): string | undefined {
+  const name = parts.filter((part) => part !== undefined).join(' ')
+  return name === '' ? undefined : name
+}
+
+/** Members that the mapping does not name, for `custom_claims`; undefined when none is left. */
+export function otherMembers(value: unknown, known: readonly string[]): JsonObject | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const rest = Object.entries(value).filter(([key]) => !known.includes(key))
+  return rest.length === 0 ? undefined : Object.fromEntries(rest)
+}

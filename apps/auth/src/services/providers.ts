@@ -1,0 +1,125 @@
+import { type Db } from '@signet/db'
+import { type AuditLog } from '../audit/audit-log.js'
+import {
+  callBudgetMs,
+  externalProviders,
+  idTokenRules,
+  intervalRules,
+  linkingRules,
+} from './part-settings.js'
+import { type AuthConfig } from '../config/config.js'
+import { type Mailer } from '../mail/mailer.js'
+import { type TokenHashes } from '../one-time-tokens/one-time-token.js'
+import { type SecretMessages } from '../messages/secret-messages.js'
+import { type TokenIssuer } from '../one-time-tokens/token-issuer.js'
+import { type Outbound } from '../outbound/outbound.js'
+import { type DerivedKeys } from '../secrets/derived-keys.js'
+import { type AddressProofs } from '../proofs/address-proofs.js'
+import { type SessionGate } from '../sessions/session-gate.js'
+import { type SessionService } from '../sessions/session-service.js'
+import { type Stores } from './stores.js'
+import { type Confirmations } from '../users/confirmations.js'
+import { AuthorizeService } from '../providers/authorize-service.js'
+import { CallbackService } from '../providers/callback-service.js'
+import { IdTokenService } from '../providers/id-token-service.js'
+import { IdentityService } from '../providers/identity-service.js'
+import { AccountLinking } from '../providers/linking/account-linking.js'
+import { ConfirmationRequests } from '../providers/linking/confirmation-requests.js'
+import { ExternalIdentities } from '../providers/linking/external-identities.js'
+import { ExternalSignIn } from '../providers/linking/external-sign-in.js'
+import { Invitations } from '../providers/linking/invitations.js'
+import { TargetedLinking } from '../providers/linking/targeted-linking.js'
+import { IdTokenVerifier } from '../providers/open-id/id-token-verifier.js'
+import { ProviderRegistry } from '../providers/provider-registry.js'
+
+type Parts = {
+  config: AuthConfig
+  db: Db
+  stores: Stores
+  outbound: Outbound
+  audit: AuditLog
+  mailer: Mailer
+  sessions: SessionService
+  gate: SessionGate
+  confirmations: Confirmations
+  proofs: AddressProofs
+  issuer: TokenIssuer
+  messages: SecretMessages
+  hashes: TokenHashes
+  keys: DerivedKeys
+  now: () => Date
+}
+
+/** The part of the composition root that is about external providers. */
+export function createProviderServices(parts: Parts) {
+  const { config, db, stores, outbound, audit, mailer, sessions, confirmations, keys, now } = parts
+  const { users, identities, tokens, oauthFlows: flows } = stores
+  const { encryption } = keys
+  const idTokens = new IdTokenVerifier({ outbound, now })
+  const registry = new ProviderRegistry({
+    settings: externalProviders(config),
+    outbound,
+    idTokens,
+    allowPrivateUrls: config.allowPrivateProviderUrls,
+  })
+  const externals = new ExternalIdentities({ users, identities, proofs: parts.proofs, confirmations, now })
+  const { intervalMs } = intervalRules(config)
+  const requests = new ConfirmationRequests({
+    issuer: parts.issuer,
+    signUps: stores.pendingSignUps,
+    users,
+    messages: parts.messages,
+    intervalMs: intervalMs.email,
+    now,
+  })
+  const invitations = new Invitations({ tokens, lifeMs: config.mailerOtpExp, now })
+  const linked = { users, identities, externals, confirmations, requests, now }
+  const signIns = new ExternalSignIn({
+    linking: new AccountLinking({ ...linked, rules: linkingRules(config) }),
+    targeted: new TargetedLinking({ ...linked, proofs: parts.proofs, gate: parts.gate, tokens, invitations }),
+    requests,
+    audit,
+    mailer,
+  })
+  const flowLifeMs = config.flowStateExpiryDuration
+  return {
+    providers: registry,
+    authorizations: new AuthorizeService({
+      db,
+      flows,
+      invitations,
+      hashes: parts.hashes,
+      registry,
+      encryption,
+      now,
+    }),
+    callbacks: new CallbackService({
+      db,
+      flows,
+      registry,
+      signIns,
+      sessions,
+      encryption,
+      flowLifeMs,
+      providerBudgetMs: callBudgetMs(config),
+      now,
+    }),
+    idTokenSignIns: new IdTokenService({
+      registry,
+      idTokens,
+      signIns,
+      sessions,
+      rules: idTokenRules(config),
+    }),
+    identities: new IdentityService({
+      gate: parts.gate,
+      users,
+      identities,
+      tokens,
+      audit,
+      mailer,
+      rules: { autoconfirm: config.mailerAutoconfirm },
+      now,
+    }),
+  }
+}

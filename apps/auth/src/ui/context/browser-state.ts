@@ -1,0 +1,96 @@
+import { randomBytes, timingSafeEqual, type KeyObject } from 'node:crypto'
+import { type Request, type Response } from 'express'
+import { type Challenge } from '../../flows/pkce.js'
+import { keyedHash, sha256 } from '../../secrets/derived-keys.js'
+import { seal, unseal } from '../../secrets/sealed-box.js'
+import { type Cookies } from '../../requests/cookies.js'
+import { contextFields, type SignInContext } from './sign-in-context.js'
+
+/** Who signed in on the pages in this browser, and with which session. */
+export type Mark = {
+  readonly userId: string
+  readonly sessionId: string
+  /** Milliseconds since the epoch. */
+  readonly until: number
+  /** The code that was last sent to a phone factor. */
+  readonly challenge?: { readonly id: string; readonly factorId: string }
+}
+
+/** The browser that a request came from. `id` is known to nobody else. */
+export type Browser = { readonly id: string; readonly mark: Mark | null }
+
+const BROWSER = 'signet_ui'
+const MARK = 'signet_ui_session'
+const ID_FORM = /^[A-Za-z0-9_-]{32}$/
+
+type Deps = { key: KeyObject; cookies: Cookies; now: () => Date }
+
+/**
+ * What the pages know of a browser, all of it in two cookies: an id of its own, which form tokens and PKCE verifiers are
+ * derived from, and the sealed mark of who signed in. Tokens are in neither.
+ */
+export class BrowserState {
+  constructor(private readonly deps: Deps) {}
+
+  /** The browser of a request; one that was never here gets its id with the answer. */
+  read(req: Request, res: Response): Browser {
+    const { cookies } = this.deps
+    const known = this.find(req)
+    if (known !== null) return known
+    const id = randomBytes(24).toString('base64url')
+    cookies.set(res, BROWSER, id)
+    return { id, mark: null }
+  }
+
+  find(req: Request): Browser | null {
+    const id = this.deps.cookies.read(req, BROWSER) ?? ''
+    return ID_FORM.test(id) ? { id, mark: this.#markOf(req, id) } : null
+  }
+
+  remember(res: Response, { id }: Browser, mark: Mark): Browser {
+    const { key, cookies } = this.deps
+    // The id is authenticated along: a mark that is put into another browser does not open.
+    cookies.set(res, MARK, seal(key, id, JSON.stringify(mark)))
+    return { id, mark }
+  }
+
+  forget(res: Response): void {
+    this.deps.cookies.clear(res, MARK)
+  }
+
+  /** The hidden field of one form; another once somebody has signed in. */
+  formToken({ id, mark }: Browser, form: string): string {
+    return this.#hash('form', id, mark?.sessionId ?? '', form).toString('base64url')
+  }
+
+  isFormToken(browser: Browser, form: string, token: string): boolean {
+    return timingSafeEqual(sha256(this.formToken(browser, form)), sha256(token))
+  }
+
+  /**
+   * The pages are a PKCE client of this server: links in mails and providers come back with a code that only this
+   * browser can redeem, and only for the context it was asked for.
+   */
+  verifier({ id }: Browser, context: SignInContext): string {
+    return this.#hash('verifier', id, JSON.stringify(contextFields(context))).toString('base64url')
+  }
+
+  challenge(browser: Browser, context: SignInContext): Challenge {
+    return { challenge: sha256(this.verifier(browser, context)).toString('base64url'), method: 's256' }
+  }
+
+  #hash(...parts: readonly string[]): Buffer {
+    return keyedHash(this.deps.key, ...parts)
+  }
+
+  #markOf(req: Request, id: string): Mark | null {
+    const sealed = this.deps.cookies.read(req, MARK)
+    if (sealed === undefined || sealed === '') return null
+    try {
+      const mark = JSON.parse(unseal(this.deps.key, id, sealed)) as Mark
+      return mark.until > this.deps.now().getTime() ? mark : null
+    } catch {
+      return null
+    }
+  }
+}

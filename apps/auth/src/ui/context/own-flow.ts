@@ -1,0 +1,16 @@
+import { type Caller } from './sign-in-pages.js'
+import { type UiDeps } from './ui-deps.js'
+import { withContext, type SignInContext } from './sign-in-context.js'
+
+/** The PKCE challenge and the way back of a flow that leaves the pages, by mail or through a provider. */
+export function ownFlow(
+  { state, returnUrl }: UiDeps,
+  { browser }: Pick<Caller, 'browser'>,
+  context: SignInContext,
+) {
+  const { challenge, method } = state.challenge(browser, context)
+  return {
+    challenge: { code_challenge: challenge, code_challenge_method: method },
+    redirectTo: withContext(returnUrl, context),
+  }
+}

@@ -1,0 +1,117 @@
+import { type Answer, type BodySpec, type RouteDocs } from '@signet/http'
+import { formScript, hidden, pageAnswer, type Html, type Page } from '@signet/pages'
+import { type Request, type Response } from 'express'
+import { authError } from '../../errors/auth-error.js'
+import { type Redirects } from '../../redirects/redirects.js'
+import { refuseUnstorable } from '../../users/storable-text.js'
+import { isSameOrigin } from '../../requests/same-origin.js'
+import { type Browser, type BrowserState } from './browser-state.js'
+import { contextFields, signInContextOf, withContext, type SignInContext } from './sign-in-context.js'
+
+/** Forms that change something; each has a token of its own. */
+export type FormName =
+  'sign-in' | 'sign-up' | 'forgot' | 'phone' | 'code' | 'provider' | 'factor' | 'password' | 'account'
+
+/** Fields of a form; repeated ones are lists. */
+export type PageForm = Readonly<Record<string, unknown>>
+
+/** A person on one of the pages. */
+export type Caller = { readonly browser: Browser; readonly context: SignInContext }
+export type Sent = Caller & { text(name: string): string }
+
+export type AnswerExtras = { status?: number; headers?: Record<string, string> }
+
+type Deps = { externalUrl: string; state: BrowserState; redirects: Redirects }
+
+export const pageForm: BodySpec = {
+  as: 'form',
+  optional: true,
+  maxBytes: 16 * 1024,
+  prepare(fields) {
+    refuseUnstorable(fields)
+    return fields
+  },
+}
+
+/** Pages are in no API document; the summary is for readers of the code. */
+export const pageDocs = (summary: string): RouteDocs => ({
+  summary,
+  tag: 'Sign-in page',
+  responses: { 200: { description: 'An HTML page' }, 303: { description: 'A redirect' } },
+})
+
+/** What every page needs: its addresses, its form tokens, and its headers. */
+export class SignInPages {
+  readonly #base: string
+  readonly #origin: string
+  readonly #secure: boolean
+
+  constructor(private readonly deps: Deps) {
+    const { pathname, origin, protocol } = new URL(deps.externalUrl)
+    this.#base = pathname.replace(/\/+$/, '')
+    this.#origin = origin
+    this.#secure = protocol === 'https:'
+  }
+
+  /** Somebody who opens a page. */
+  open(req: Request, res: Response): Caller {
+    return { browser: this.deps.state.read(req, res), context: this.#context(req.query) }
+  }
+
+  /** Somebody who sends a form: only from a page of ours that is still open in the same browser. */
+  sent(req: Request, form: FormName, fields: PageForm): Sent {
+    const browser = this.deps.state.find(req)
+    const text = (name: string) => textOf(fields, name)
+    const isOurs = browser !== null && this.deps.state.isFormToken(browser, form, text('csrf'))
+    if (!isOurs || !isSameOrigin(req, this.#origin))
+      throw authError(
+        'forbidden',
+        'validation_failed',
+        'It did not come from a page that is still open in this browser. Go back, reload the page and try again.',
+      )
+    return { browser, context: this.#context(fields), text }
+  }
+
+  /** The fields that every form has. */
+  fields({ browser, context }: Caller, form: FormName, more: Readonly<Record<string, string>> = {}): Html[] {
+    const csrf = this.deps.state.formToken(browser, form)
+    return hidden({ csrf, ...contextFields(context), ...more })
+  }
+
+  /** Address of another page of the same sign-in. */
+  path(below: string, context: SignInContext, more?: Readonly<Record<string, string>>): string {
+    return withContext(`${this.#base}/ui${below}`, context, more)
+  }
+
+  /** Where a form goes, whose fields carry the context, or another address that needs none. */
+  action(below: string): string {
+    return `${this.#base}/ui${below}`
+  }
+
+  render(page: Page, { status = 200, headers = {} }: AnswerExtras = {}): Answer {
+    const options = { secure: this.#secure, formScript: formScript.at(this.action('/form.js')) }
+    return pageAnswer(page, { status, headers, ...options })
+  }
+
+  redirect(location: string): Answer {
+    return {
+      status: 303,
+      headers: {
+        Location: location,
+        'Cache-Control': 'no-store',
+        Pragma: 'no-cache',
+        'Referrer-Policy': 'no-referrer',
+      },
+    }
+  }
+
+  #context(values: PageForm): SignInContext {
+    return signInContextOf((name) => textOf(values, name), this.deps.redirects)
+  }
+}
+
+function textOf(values: PageForm, name: string): string {
+  const value: unknown = Object.hasOwn(values, name) ? values[name] : undefined
+  const first: unknown = Array.isArray(value) ? value[0] : value
+  return typeof first === 'string' ? first : ''
+}

@@ -1,0 +1,46 @@
+import { type RequestGuard } from '../../bearer/request-guard.js'
+import { type AuthConfig } from '../../config/config.js'
+import { type FlowCookies } from '../../providers/flow-cookies.js'
+import { type RateLimits } from '../../rate-limits/rate-limits.js'
+import { type Cookies } from '../../requests/cookies.js'
+import { type Services } from '../../services/services.js'
+import { type BrowserState } from './browser-state.js'
+import { type Progress } from './progress.js'
+import { type SignInPages } from './sign-in-pages.js'
+import { type WaysIn } from './ways-in.js'
+
+/** The services of the API that the routes of the pages call. */
+type UsedServices = Pick<
+  Services,
+  | 'authorizations'
+  | 'challenges'
+  | 'flowExchanges'
+  | 'otps'
+  | 'passwords'
+  | 'reauthentications'
+  | 'recoveries'
+  | 'sessions'
+  | 'signUps'
+  | 'userUpdates'
+  | 'verifications'
+> & { readonly flowCookies: FlowCookies; readonly guard: RequestGuard; readonly limits: RateLimits }
+
+/** What the pages need from the composition root. */
+export type UiContext = UsedServices &
+  Pick<Services, 'accessTokens' | 'gate' | 'pageKey' | 'providers'> & {
+    readonly config: AuthConfig
+    readonly cookies: Cookies
+    readonly now: () => Date
+  }
+
+/** What the routes of the pages work with: services of the API, and the pages' own parts. */
+export type UiDeps = UsedServices & {
+  readonly aud: string
+  readonly ways: WaysIn
+  readonly minPasswordLength: number
+  readonly pages: SignInPages
+  readonly state: BrowserState
+  readonly progress: Progress
+  /** Where links in emails and providers send the browser back to. */
+  readonly returnUrl: string
+}

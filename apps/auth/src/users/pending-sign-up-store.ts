@@ -1,0 +1,134 @@
+import { type Queryable, type Tx } from '@signet/db'
+import { type Tables } from '../database/tables.js'
+import { type JsonObject } from './user.js'
+
+/** What somebody brought to an address that they have not proved. */
+export type PendingSignUp = {
+  readonly id: string
+  readonly userId: string
+  /** Whoever signed up, or an administrator, whose word counts however the address is proved. */
+  readonly origin: 'self' | 'administrator'
+  readonly passwordHash: string | null
+  readonly userMetadata: JsonObject
+  /** The account at a provider that came with it. */
+  readonly identityId: string | null
+}
+
+type Row = {
+  id: string
+  user_id: string
+  origin: PendingSignUp['origin']
+  password_hash: string | null
+  user_metadata: JsonObject
+  identity_id: string | null
+}
+const COLUMNS = 'id, user_id, origin, password_hash, user_metadata, identity_id'
+
+export class PendingSignUpStore {
+  constructor(private readonly t: Tables) {}
+
+  async insert(tx: Tx, signUp: PendingSignUp, now: Date): Promise<void> {
+    await tx.query(
+      `insert into ${this.t.pendingSignUps} (id, user_id, origin, password_hash, user_metadata, identity_id, created_at)
+       values ($1, $2, $3, $4, $5, $6, $7)`,
+      [
+        signUp.id,
+        signUp.userId,
+        signUp.origin,
+        signUp.passwordHash,
+        JSON.stringify(signUp.userMetadata),
+        signUp.identityId,
+        now,
+      ],
+    )
+  }
+
+  async updateAdministrators(
+    tx: Tx,
+    userId: string,
+    { passwordHash, userMetadata }: Pick<PendingSignUp, 'passwordHash' | 'userMetadata'>,
+  ): Promise<void> {
+    await tx.query(
+      `update ${this.t.pendingSignUps} set password_hash = $2, user_metadata = $3
+       where user_id = $1 and origin = 'administrator'`,
+      [userId, passwordHash, JSON.stringify(userMetadata)],
+    )
+  }
+
+  async find(db: Queryable, id: string): Promise<PendingSignUp | null> {
+    const { rows } = await db.query<Row>(`select ${COLUMNS} from ${this.t.pendingSignUps} where id = $1`, [
+      id,
+    ])
+    return rows[0] ? toSignUp(rows[0]) : null
+  }
+
+  async findAdministrators(db: Queryable, userId: string): Promise<PendingSignUp | null> {
+    const { rows } = await db.query<Row>(
+      `select ${COLUMNS} from ${this.t.pendingSignUps} where user_id = $1 and origin = 'administrator'`,
+      [userId],
+    )
+    return rows[0] ? toSignUp(rows[0]) : null
+  }
+
+  async findByIdentity(db: Queryable, identityId: string): Promise<string | null> {
+    const { rows } = await db.query<{ id: string }>(
+      `select id from ${this.t.pendingSignUps} where identity_id = $1`,
+      [identityId],
+    )
+    return rows[0]?.id ?? null
+  }
+
+  /** The one sign-up that a confirmation sent again must be about; null when nobody can say which. */
+  async findOnly(db: Queryable, userId: string): Promise<string | null> {
+    const { rows } = await db.query<{ id: string; contested: boolean }>(
+      `select id, contested from ${this.t.pendingSignUps} where user_id = $1 and origin = 'self' limit 2`,
+      [userId],
+    )
+    return rows.length === 1 && rows[0]?.contested === false ? rows[0].id : null
+  }
+
+  /** Somebody signs up while others wait for their confirmation. */
+  async contest(tx: Tx, userId: string): Promise<void> {
+    await tx.query(
+      `update ${this.t.pendingSignUps} set contested = true where user_id = $1 and origin = 'self'`,
+      [userId],
+    )
+  }
+
+  /** Keeps the newest sign-ups of an address, with their tokens: so many with a password, and so many without. */
+  async keepNewest(tx: Tx, userId: string, count: number): Promise<void> {
+    await tx.query(
+      `delete from ${this.t.pendingSignUps} where id in (
+         select id from (
+           select id, row_number() over (
+             partition by password_hash is null order by created_at desc, id desc) as age
+           from ${this.t.pendingSignUps} where user_id = $1 and origin = 'self') numbered
+         where age > $2)`,
+      [userId, count],
+    )
+  }
+
+  async remove(db: Queryable, id: string): Promise<void> {
+    await db.query(`delete from ${this.t.pendingSignUps} where id = $1`, [id])
+  }
+
+  /** All that was not said by an administrator. */
+  async removeUnvouched(tx: Tx, userId: string): Promise<void> {
+    await tx.query(`delete from ${this.t.pendingSignUps} where user_id = $1 and origin = 'self'`, [userId])
+  }
+
+  async removeAll(tx: Tx, userId: string): Promise<void> {
+    await tx.query(`delete from ${this.t.pendingSignUps} where user_id = $1`, [userId])
+  }
+}
+
+function toSignUp(row: Row): PendingSignUp {
+  return {
+    id: row.id,
+    userId: row.user_id,
+    origin: row.origin,
+    passwordHash: row.password_hash,
+    userMetadata: row.user_metadata,
+    identityId: row.identity_id,
+  }
+}

@@ -1,0 +1,136 @@
+import { createLogger } from '@signet/telemetry'
+import { startPrivateRedis, TestClock, testRedis, waitFor } from '@signet/testkit'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { META } from './support/meta.js'
+import { connectLimitRedis } from '../src/rate-limits/limit-redis.js'
+import {
+  createRateLimits,
+  type KeyedLimit,
+  type RateLimitConfig,
+  type RateLimits,
+} from '../src/rate-limits/rate-limits.js'
+
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+const defaults: RateLimitConfig = {
+  tokenRefresh: 150,
+  failedSignIns: 30,
+  sharedAddressFactor: 10,
+  verify: 30,
+  otp: 30,
+  anonymousUsers: 30,
+  mfaChallengeAndVerify: 15,
+}
+
+const client = (key: string, shared = false) => ({ key, shared })
+
+function setUp(config: Partial<RateLimitConfig> = {}, redisUrl?: string) {
+  const lines: string[] = []
+  const log = createLogger({ level: 'debug', component: 'test', sink: (line) => lines.push(line) })
+  const clock = new TestClock()
+  const redis = redisUrl === undefined ? undefined : connectLimitRedis(redisUrl, log)
+  if (redis) cleanups.push(() => redis.disconnect())
+  return {
+    limits: createRateLimits({ ...defaults, ...config }, { log, redis, now: clock.now }),
+    lines,
+    clock,
+    redis,
+  }
+}
+
+async function burst(consume: () => Promise<void>): Promise<{ taken: number; refusal: unknown }> {
+  for (let taken = 0; taken < 1000; taken++) {
+    try {
+      await consume()
+    } catch (refusal) {
+      return { taken, refusal }
+    }
+  }
+  return { taken: Infinity, refusal: undefined }
+}
+
+describe('rate limits by client (docs/specification.md#rate-limits)', () => {
+  const MINUTE = 60_000
+  it.each<[string, (limits: RateLimits) => KeyedLimit, number, number]>([
+    ['token: 150 in 5 minutes', (limits) => limits.token, 2 * MINUTE, 60],
+    ['verify: 30 in 5 minutes', (limits) => limits.verify, MINUTE, 6],
+    ['otp: 30 in 5 minutes', (limits) => limits.otp('/signup'), MINUTE, 6],
+    ['anonymous: 30 in 1 hour', (limits) => limits.anonymous, 10 * MINUTE, 5],
+    ['factor challenge: 15 in 1 minute', (limits) => limits.mfaChallenge, MINUTE, 15],
+    ['factor verify: 15 in 1 minute', (limits) => limits.mfaVerify, MINUTE, 15],
+  ])('%s, after a burst of 30', async (_name, pick, afterMs, more) => {
+    const { limits, clock } = setUp()
+    const consume = () => pick(limits).consume(client('192.0.2.1'), META.requestId)
+    const first = await burst(consume)
+    expect(first.taken).toBe(30)
+    expect(first.refusal).toMatchObject({ kind: 'limited', code: 'over_request_rate_limit' })
+    expect((first.refusal as { retryAfterSeconds: number }).retryAfterSeconds).toBeGreaterThan(0)
+    clock.advance(afterMs)
+    expect((await burst(consume)).taken).toBe(Math.min(more, 30))
+  })
+
+  it('keeps a bucket for each endpoint and for each client', async () => {
+    const { limits } = setUp()
+    await burst(() => limits.otp('/signup').consume(client('192.0.2.1'), META.requestId))
+    await expect(limits.otp('/signup').consume(client('192.0.2.1'), META.requestId)).rejects.toThrow()
+    await expect(limits.otp('/recover').consume(client('192.0.2.1'), META.requestId)).resolves.toBeUndefined()
+    await expect(limits.otp('/signup').consume(client('192.0.2.2'), META.requestId)).resolves.toBeUndefined()
+    await expect(limits.mfaVerify.consume(client('192.0.2.1'), META.requestId)).resolves.toBeUndefined()
+  })
+
+  it('allows more to an address that may be a proxy for many, and says how to tell them apart once', async () => {
+    const { limits, lines } = setUp()
+    const consume = () => limits.otp('/otp').consume(client('10.0.0.1', true), META.requestId)
+    expect((await burst(consume)).taken).toBe(300)
+    await expect(consume()).rejects.toThrow()
+    expect(lines.filter((line) => line.includes('AUTH_SECURITY_FORWARDED_FOR_ENABLED'))).toHaveLength(1)
+  })
+
+  it('counts failures, not what was none after all', async () => {
+    const { limits } = setUp()
+    const at = client('192.0.2.1')
+    for (let attempt = 0; attempt < 100; attempt++) {
+      expect(await limits.failedSignIns.take(at)).toBe(0)
+      await limits.failedSignIns.putBack(at)
+    }
+    const waits = await Promise.all(Array.from({ length: 50 }, () => limits.failedSignIns.take(at)))
+    expect(waits.filter((waitMs) => waitMs === 0)).toHaveLength(30)
+  })
+
+  it('allows nothing at 0', async () => {
+    const { limits } = setUp({ verify: 0 })
+    await expect(limits.verify.consume(client('192.0.2.1'), META.requestId)).rejects.toMatchObject({
+      code: 'over_request_rate_limit',
+    })
+  })
+})
+
+describe('rate limits in Redis', () => {
+  const anyClient = () => client(`client-${Math.random()}`)
+
+  it('are shared by replicas', async () => {
+    const { url } = testRedis()
+    const [one, two] = [setUp({}, url), setUp({}, url)]
+    for (const { redis } of [one, two]) await waitFor(() => redis?.status === 'ready')
+    const key = anyClient()
+    const { taken } = await burst(() => one.limits.verify.consume(key, META.requestId))
+    const { taken: more } = await burst(() => two.limits.verify.consume(key, META.requestId))
+    expect(taken + more).toBeLessThanOrEqual(31)
+    expect(more).toBeLessThanOrEqual(1)
+  })
+
+  it('go on in memory while Redis is away', async () => {
+    const server = await startPrivateRedis()
+    cleanups.push(() => server.remove())
+    const { limits, lines, redis } = setUp({}, server.url)
+    await waitFor(() => redis?.status === 'ready')
+    const key = anyClient()
+    await limits.verify.consume(key, META.requestId)
+    await server.kill('SIGKILL')
+    expect((await burst(() => limits.verify.consume(key, META.requestId))).taken).toBe(30)
+    await waitFor(() => lines.some((line) => line.includes('not reachable')))
+  })
+})
