@@ -1,9 +1,8 @@
-export { statusOf, type ErrorRenderer, type BodyProblem, type ErrorAnswer } from './error-renderer.js'
+export { statusOf, type ErrorRenderer, type BodyProblem } from './error-renderer.js'
 export {
   route,
   type Answer,
   type BodySpec,
-  type HandlerInput,
   type Method,
   type ParameterDoc,
   type Route,
@@ -24,8 +23,8 @@ export { compileSchema, type JsonSchema } from './schema.js'
 export { openApiDocument } from './open-api.js'
 export { healthHandlers, metricsHandler } from './health.js'
 export { Drain } from './drain.js'
-export { listen, ListenError, type Listener } from './listen.js'
+export { listen, type Listener } from './listen.js'
 export { runService, runTask, type Service } from './service.js'
-export { runCommandLine, type Command, type CommandLine } from './commands.js'
+export { runCommandLine, type Command } from './commands.js'
 export { createRateLimit, type RateLimit } from './rate-limit.js'
 export { clientAddress } from './client-address.js'
