@@ -80,7 +80,7 @@ export const messageSettings = {
     fallback: 10,
     min: 1,
     max: 100,
-    doc: 'How many codes can be tried against one address, or one signed-in user, within a window; links always work.',
+    doc: 'How many codes strangers can try against one address, and each network it signed in from, within a window; as many against one signed-in user. Links always work.',
   }),
   codeAttemptWindow: duration({
     env: 'AUTH_SECURITY_CODE_ATTEMPT_WINDOW',

@@ -1,5 +1,16 @@
 import { type Tx } from '@signet/db'
+import { type Address } from '../addresses/address.js'
 import { type Tables } from '../database/tables.js'
+
+/** Whose codes are tried, and from where. */
+export type CodeGuess = {
+  sentTo: Address
+  network: string
+  /** Networks that the account was last seen at before are strange again. */
+  knownSince: Date
+  /** Rows that count it: that of this network, where the account knows it, or the one of all strangers. */
+  ids: { known: Buffer; strangers: Buffer }
+}
 
 /** How often codes were tried against somebody. */
 export class CodeAttemptStore {
@@ -7,18 +18,41 @@ export class CodeAttemptStore {
 
   /** Counts one more attempt and returns how many the window has seen, this one included. */
   async count(tx: Tx, id: Buffer, now: Date, windowEndsAt: Date): Promise<number> {
+    return this.#counted(tx, 'values ($3::bytea, 1, $2::timestamptz)', [now, windowEndsAt, id])
+  }
+
+  /** The same, in the row that the network and the account decide. */
+  async countGuess(
+    tx: Tx,
+    { sentTo, network, knownSince, ids }: CodeGuess,
+    now: Date,
+    windowEndsAt: Date,
+  ): Promise<number> {
+    const { t } = this
+    const account = sentTo.kind === 'email' ? 'lower(u.email) = $5 and not u.is_sso_user' : 'u.phone = $5'
+    return this.#counted(
+      tx,
+      `select case when exists (
+         select from ${t.users} u join ${t.knownNetworks} k on k.user_id = u.id
+         where ${account} and k.network = $6 and k.last_seen_at > $7
+       ) then $3::bytea else $4::bytea end, 1, $2::timestamptz`,
+      [now, windowEndsAt, ids.known, ids.strangers, sentTo.value, network, knownSince],
+    )
+  }
+
+  async #counted(tx: Tx, row: string, parameters: unknown[]): Promise<number> {
     const { rows } = await tx.query<{ attempts: number }>(
-      `insert into ${this.t.codeAttempts} as a (id, attempts, window_ends_at) values ($1, 1, $3)
+      `insert into ${this.t.codeAttempts} as a (id, attempts, window_ends_at) ${row}
        on conflict (id) do update set
-         attempts = case when a.window_ends_at <= $2 then 1 else a.attempts + 1 end,
-         window_ends_at = case when a.window_ends_at <= $2 then excluded.window_ends_at else a.window_ends_at end
+         attempts = case when a.window_ends_at <= $1 then 1 else a.attempts + 1 end,
+         window_ends_at = case when a.window_ends_at <= $1 then excluded.window_ends_at else a.window_ends_at end
        returning attempts`,
-      [id, now, windowEndsAt],
+      parameters,
     )
     return rows[0]?.attempts ?? 1
   }
 
-  async forget(tx: Tx, id: Buffer): Promise<void> {
-    await tx.query(`delete from ${this.t.codeAttempts} where id = $1`, [id])
+  async forget(tx: Tx, ids: readonly Buffer[]): Promise<void> {
+    await tx.query(`delete from ${this.t.codeAttempts} where id = any($1::bytea[])`, [ids])
   }
 }

@@ -8,13 +8,19 @@ export type CodeAttemptRules = {
   /** Wrong codes for one person and purpose in one window. */
   readonly max: number
   readonly windowMs: number
+  /** How long after the last sign-in from there a network counts as one of the account. */
+  readonly knownNetworkMs: number
 }
 
 type Deps = { store: CodeAttemptStore; key: KeyObject; rules: CodeAttemptRules; now: () => Date }
 
+/** Codes are tried against the address that they went to, from a network; nonces against the signed-in user. */
+export type Person = { address: Address; network: string } | { userId: string }
+
 /**
  * Limits how many codes can be tried against one person. The count belongs to the person, not to a code: asking for
- * another code buys no further guesses, and wrong guesses cost nobody their link.
+ * another code buys no further guesses, and wrong guesses cost nobody their link. Strangers to an account share one count,
+ * and each network that it signed in from has another, so that strangers cannot use up the owner's.
  */
 export class CodeAttempts {
   constructor(private readonly deps: Deps) {}
@@ -24,23 +30,32 @@ export class CodeAttempts {
    * the window has seen too many. The transaction must be committed even when the code is wrong.
    */
   async mayTry(tx: Tx, person: Person): Promise<boolean> {
-    const { store, rules, now } = this.deps
+    const { rules, now } = this.deps
     const at = now()
-    const windowEndsAt = new Date(at.getTime() + rules.windowMs)
-    return (await store.count(tx, this.#idOf(person), at, windowEndsAt)) <= rules.max
+    return (await this.#count(tx, person, at, new Date(at.getTime() + rules.windowMs))) <= rules.max
   }
 
-  /** The right code was given. */
+  /** The right code was given, or another proof. */
   forget(tx: Tx, person: Person): Promise<void> {
-    return this.deps.store.forget(tx, this.#idOf(person))
+    const ids = 'userId' in person ? [this.#idOfNonces(person.userId)] : Object.values(this.#idsOf(person))
+    return this.deps.store.forget(tx, ids)
   }
 
-  #idOf(person: Person): Buffer {
-    const parts =
-      'userId' in person ? ['nonce', person.userId] : ['code', person.address.kind, person.address.value]
-    return keyedHash(this.deps.key, 'attempts', ...parts)
+  #count(tx: Tx, person: Person, at: Date, windowEndsAt: Date): Promise<number> {
+    const { store, rules } = this.deps
+    if ('userId' in person) return store.count(tx, this.#idOfNonces(person.userId), at, windowEndsAt)
+    const { address: sentTo, network } = person
+    const knownSince = new Date(at.getTime() - rules.knownNetworkMs)
+    return store.countGuess(tx, { sentTo, network, knownSince, ids: this.#idsOf(person) }, at, windowEndsAt)
+  }
+
+  #idsOf({ address: { kind, value }, network }: Extract<Person, { address: Address }>) {
+    const { key } = this.deps
+    const strangers = keyedHash(key, 'attempts', 'code', kind, value)
+    return { strangers, known: keyedHash(key, 'attempts', 'code', kind, value, network) }
+  }
+
+  #idOfNonces(userId: string): Buffer {
+    return keyedHash(this.deps.key, 'attempts', 'nonce', userId)
   }
 }
-
-/** Codes are tried against the address that they went to, nonces against the signed-in user. */
-export type Person = { address: Address } | { userId: string }

@@ -193,6 +193,7 @@ export const oneTimeTokenRules = (config: AuthConfig): OneTimeTokenRules => ({
 export const codeAttemptRules = (config: AuthConfig): CodeAttemptRules => ({
   max: config.codeMaxAttempts,
   windowMs: config.codeAttemptWindow,
+  knownNetworkMs: config.knownNetworkRetention,
 })
 
 export const refreshRules = (config: AuthConfig) => ({

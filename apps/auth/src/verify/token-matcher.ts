@@ -8,7 +8,8 @@ import { channelOf, slotsOf, type Proof, type VerifyType } from './verify-reques
 
 export type Match = { user: User; token: StoredToken }
 
-type Search = { type: VerifyType; proof: Proof; followed?: boolean }
+/** `network` is where the secret comes from. */
+type Search = { type: VerifyType; proof: Proof; network: string; followed?: boolean }
 
 type Deps = {
   users: UserStore
@@ -41,15 +42,15 @@ export class TokenMatcher {
   }
 
   /** Neither does any other that was sent to the user, and whoever guessed codes does not count any more. */
-  async spendAll(tx: Tx, { user, token }: Match): Promise<void> {
+  async spendAll(tx: Tx, { user, token }: Match, network: string): Promise<void> {
     await this.deps.tokens.removeAll(tx, user.id)
-    await this.deps.attempts.forget(tx, { address: token.sentTo })
+    await this.deps.attempts.forget(tx, { address: token.sentTo, network })
   }
 
-  #search(tx: Tx, { type, proof, followed = false }: Search): Promise<StoredToken | null> {
+  #search(tx: Tx, { type, proof, network, followed = false }: Search): Promise<StoredToken | null> {
     return proof.kind === 'link'
       ? this.#findLink(tx, proof.token, slotsOf[type], followed)
-      : this.#findCode(tx, proof, slotsOf[type])
+      : this.#findCode(tx, proof, slotsOf[type], network)
   }
 
   async #findLink(tx: Tx, text: string, slots: readonly Slot[], followed: boolean) {
@@ -60,9 +61,14 @@ export class TokenMatcher {
     return token
   }
 
-  async #findCode(tx: Tx, { address, otp }: Extract<Proof, { kind: 'otp' }>, slots: readonly Slot[]) {
+  async #findCode(
+    tx: Tx,
+    { address, otp }: Extract<Proof, { kind: 'otp' }>,
+    slots: readonly Slot[],
+    network: string,
+  ) {
     const { tokens, attempts, hashes } = this.deps
-    if (!(await attempts.mayTry(tx, { address }))) return null
+    if (!(await attempts.mayTry(tx, { address, network }))) return null
     const candidates = slots.map((slot) => hashes.ofOtp(slot, address.value, otp))
     return tokens.findByCode(tx, { hashes: candidates, sentTo: address })
   }

@@ -78,7 +78,8 @@ export class VerifyService {
     meta: RequestMeta,
   ): Promise<Outcome> {
     const { matcher, sessions, effects } = this.deps
-    const match = await matcher.find(tx, request)
+    const network = meta.client.key
+    const match = await matcher.find(tx, { ...request, network })
     if (match === null) return 'wrong'
     const { user, token } = match
     if (isBanned(user, this.deps.now())) throw userBanned('forbidden')
@@ -90,7 +91,7 @@ export class VerifyService {
     const claim = await this.#claimOf(tx, match, request, passwordHash)
     const effect = await effects.apply(tx, audit, { type, user, token, claim }, meta)
     if (effect.kind === 'first_half') return { kind: 'first_half' }
-    await matcher.spendAll(tx, match)
+    await matcher.spendAll(tx, match, network)
     if (request.answer === 'code') return { kind: 'code', code: await this.#issueCode(tx, user, token, type) }
     const signedIn = await sessions.open(tx, effect.user, 'otp', meta)
     return { kind: 'signed_in', signedIn, type }

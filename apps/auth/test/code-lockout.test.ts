@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { anEmail, aPhone, expectError, mailTo, PASSWORD, post, type Json } from './support/api.js'
+import { NO_EMAIL_GAPS, startServer, type TestServer } from './support/server.js'
+import { startSmsGateway, type SmsGateway } from './support/sms-gateway.js'
+
+let gateway: SmsGateway
+let server: TestServer
+beforeAll(async () => {
+  gateway = await startSmsGateway()
+  server = await startServer(
+    {
+      ...NO_EMAIL_GAPS,
+      AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0',
+      AUTH_SMS_MAX_FREQUENCY: '0',
+      AUTH_EXTERNAL_PHONE_ENABLED: 'true',
+      // Addresses come from a header, so that one test can be many clients.
+      AUTH_SECURITY_FORWARDED_FOR_ENABLED: 'true',
+      ...gateway.env,
+    },
+    { smsUrls: gateway.urls },
+  )
+})
+afterAll(async () => {
+  await server.close()
+  gateway.close()
+})
+
+const HOME = '192.0.2.1'
+const AWAY = '192.0.2.77'
+const STRANGER = '198.51.100.9'
+const from = (address: string) => ({ versioned: true, headers: { 'X-Forwarded-For': address } })
+const verify = (body: Json, address: string) => post(server, '/verify', body, from(address))
+
+const CHANNELS = {
+  phone: {
+    type: 'sms',
+    anAddress: () => ({ phone: aPhone() }),
+    codeTo: ({ phone }: Json) => Promise.resolve(gateway.codeFor(String(phone))),
+  },
+  email: {
+    type: 'email',
+    anAddress: () => ({ email: anEmail() }),
+    codeTo: async ({ email }: Json) => {
+      const [last] = server.inbox.messages({ to: String(email) }).slice(-2, -1)
+      return (await mailTo(server, String(email), last)).code
+    },
+  },
+} as const
+
+describe.each(['phone', 'email'] as const)('codes to %s', (kind) => {
+  const { type, anAddress, codeTo } = CHANNELS[kind]
+  /** Somebody who has signed in at home. */
+  const anOwner = async () => {
+    const address = anAddress()
+    await post(server, '/signup', { ...address, password: PASSWORD }, from(HOME))
+    const proof = { type, ...address, token: await codeTo(address) }
+    expect((await verify(proof, HOME)).status).toBe(200)
+    return address
+  }
+  const guess = async (address: Json, network: string, times: number) => {
+    for (let n = 0; n < times; n += 1)
+      expectError(await verify({ type, ...address, token: `${n}`.repeat(7) }, network), 403, 'otp_expired')
+  }
+  const ask = async (address: Json) => {
+    await post(server, '/otp', address, from(HOME))
+    return { type, ...address, token: await codeTo(address) }
+  }
+
+  it('open the account at a network that it knows, however many a stranger has tried', async () => {
+    const address = await anOwner()
+    await guess(address, STRANGER, 12)
+    const proof = await ask(address)
+    expectError(await verify(proof, AWAY), 403, 'otp_expired')
+    expect((await verify(proof, HOME)).status).toBe(200)
+  })
+
+  it('can be guessed ten times at a network that the account knows, and no more there', async () => {
+    const address = await anOwner()
+    const proof = await ask(address)
+    await guess(address, HOME, 10)
+    expectError(await verify(proof, HOME), 403, 'otp_expired')
+    expect((await verify(proof, AWAY)).status).toBe(200)
+  })
+
+  it('share one count among all strangers', async () => {
+    const address = await anOwner()
+    const proof = await ask(address)
+    for (let n = 0; n < 10; n += 1) await guess(address, `203.0.113.${n}`, 1)
+    expectError(await verify(proof, AWAY), 403, 'otp_expired')
+  })
+})
