@@ -274,12 +274,20 @@ describe('the receiver of account events', () => {
     expect(response.status).toBe(404)
   })
 
-  it.each(['', '[]', '{}', '{"type":"user.banned","timestamp":"yesterday","data":{}}'])(
-    'answers 400 to %p, well signed',
-    async (raw) => {
-      expect(await tell({}, { raw })).toBe(400)
-    },
-  )
+  const signedOut = (timestamp: string) =>
+    JSON.stringify({
+      type: 'user.signed_out',
+      timestamp,
+      data: { user_id: '5f0c8a4e-3d3b-4c55-9a55-0a5d3c9d7e10' },
+    })
+
+  // Times that JavaScript reads as others, and PostgreSQL not at all.
+  it.each([
+    ...['', '[]', '{}', '{"type":"user.banned","timestamp":"yesterday","data":{}}'],
+    ...['2026-02-31T00:00:00Z', '2026-02-28T24:00:00Z', '0000-01-01T00:00:00Z'].map(signedOut),
+  ])('answers 400 to %p, well signed', async (raw) => {
+    expect(await tell({}, { raw })).toBe(400)
+  })
 
   it('refuses a ban without an end, and takes events of a later version without a word', async () => {
     const user = harness.identity.addUser()

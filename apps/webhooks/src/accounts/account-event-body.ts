@@ -54,7 +54,12 @@ export function readAccountEvent(bytes: Uint8Array): AccountEvent | 'unknown' | 
   }
 }
 
-const isTime = (text: string) => !Number.isNaN(Date.parse(text))
+/** A time that exists: not the 31st of February, which `Date` takes for one in March, nor a year before the first. */
+function isTime(text: string): boolean {
+  const ms = Date.parse(text)
+  if (Number.isNaN(ms) || text < '0001') return false
+  return new Date(ms).toISOString().slice(0, 19) === text.slice(0, 19)
+}
 
 function parseJson(bytes: Uint8Array): unknown {
   try {
