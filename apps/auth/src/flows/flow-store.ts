@@ -86,12 +86,12 @@ export class FlowStore {
     return rows[0] ? toFlow(rows[0]) : null
   }
 
-  /** Codes of a user that wait to be exchanged, apart from those for a session that is kept. */
-  async removeCodes(tx: Tx, userId: string, keptSessionId: string | null): Promise<void> {
+  /** Codes of a user that wait to open a session; one that belongs to a session lives and ends with it. */
+  async removeCodes(tx: Tx, userId: string): Promise<void> {
     await tx.query(
       `delete from ${this.t.flowState}
-       where user_id = $1 and ($2::uuid is null or session_id is distinct from $2)`,
-      [userId, keptSessionId],
+       where user_id = $1 and session_id is null and linking_session_id is null`,
+      [userId],
     )
   }
 

@@ -21,7 +21,7 @@ export class SessionEnds {
     // Nothing elsewhere goes back to a user who never signed in; and the first sign-in follows within the same second.
     const knownElsewhere = reason !== 'address_proved' || (await sessions.hasAny(tx, userId))
     await sessions.end(tx, userId, reason, {}, now())
-    await flows.removeCodes(tx, userId, null)
+    await flows.removeCodes(tx, userId)
     // The time after the update: it waits for refreshes under way, and what they issue is to be covered.
     if (!TOLD_BY_THE_USER.has(reason) && knownElsewhere) await accountEvents.signedOut(tx, userId, now())
   }
@@ -35,7 +35,7 @@ export class SessionEnds {
     const { sessions, flows, now } = this.deps
     await sessions.end(tx, userId, reason, { except: keptId }, now())
     // A code is a session that waits to be opened. A newer sign-in only wants to be the last one of those that are.
-    if (reason !== 'single_session') await flows.removeCodes(tx, userId, keptId)
+    if (reason !== 'single_session') await flows.removeCodes(tx, userId)
   }
 
   /** The other sessions of a user that never showed a second factor. */
