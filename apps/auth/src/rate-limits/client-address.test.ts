@@ -40,6 +40,17 @@ describe('clientOf', () => {
     expect(clientOf(aRequest({ 'my-client': '::FFFF:c000:201' }), named).key).toBe('192.0.2.1')
   })
 
+  // A port changes with every connection: counted with it, nobody would ever reach a limit.
+  it.each([
+    ['198.51.100.7:49152', '198.51.100.7'],
+    ['[2001:db8:1:2::7]:49152', '2001:db8:1:2::/64'],
+    ['[2001:db8:1:2::8]', '2001:db8:1:2::/64'],
+    ['[::ffff:198.51.100.7]:1', '198.51.100.7'],
+  ])('leaves out the port that some proxies add: %s', (sent, key) => {
+    expect(clientOf(aRequest({ 'x-forwarded-for': sent }), forwarded).key).toBe(key)
+    expect(clientOf(aRequest({ 'my-client': sent }), named).key).toBe(key)
+  })
+
   it('is the socket when neither is configured', () => {
     const req = aRequest({ 'x-forwarded-for': '198.51.100.7' })
     expect(clientOf(req, off)).toEqual({ key: '192.0.2.99', shared: false })

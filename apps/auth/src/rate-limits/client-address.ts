@@ -29,13 +29,21 @@ export function clientOf(req: Request, config: ClientAddressConfig): Client {
 
 /** A header may hold anything that tells clients apart; an address counts by its network, however it is written. */
 function keyOf(named: string): string {
-  const address = canonicalAddress(named)
+  const address = addressIn(named)
   return address === undefined ? named.slice(0, MAX_KEY_LENGTH) : networkOf(address)
 }
 
 function forwardedAddress(req: Request, config: ClientAddressConfig): string | undefined {
   if (!config.forwardedForEnabled) return undefined
-  return canonicalAddress(firstOf(req.get(config.forwardedForHeader)) ?? '')
+  return addressIn(firstOf(req.get(config.forwardedForHeader)) ?? '')
+}
+
+/** As proxies write it: alone, or with the port of the connection, for IPv6 in brackets (RFC 3986 section 3.2.2). */
+const WITH_PORT = /^(?:\[(?<v6>[^\]]*)\](?::\d{1,5})?|(?<v4>[\d.]+):\d{1,5})$/
+
+function addressIn(text: string): string | undefined {
+  const { v4, v6 } = WITH_PORT.exec(text)?.groups ?? {}
+  return canonicalAddress(v6 ?? v4 ?? text)
 }
 
 /** Empty when the connection is gone already. */
