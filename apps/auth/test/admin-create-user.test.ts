@@ -17,7 +17,7 @@ describe('POST /admin/users', () => {
   const signIn = (email: string, password: string) =>
     post(server, '/token?grant_type=password', { email, password })
 
-  it('makes a user with both identities, given metadata and no mail, while sign-up is disabled', async () => {
+  it('makes a user with both identities, given metadata and no email, while sign-up is disabled', async () => {
     const [email, phone] = [anEmail(), aPhone()]
     const { status, body } = await create({
       email,
@@ -101,7 +101,7 @@ describe('POST /admin/users', () => {
 
   it.each<[string, Json]>([
     ['no address', {}],
-    ['a bad e-mail', { email: 'nonsense' }],
+    ['a bad email', { email: 'nonsense' }],
     ['a bad phone', { phone: 'nonsense' }],
     ['password and hash together', { email: 'a@b.co', password: 'x', password_hash: '$2a$10$x' }],
     ['an unusable hash', { email: 'a@b.co', password_hash: 'plain' }],

@@ -45,7 +45,7 @@ describe('GET /admin/users and /admin/audit', () => {
     expect((await list('?page=&per_page=')).emails).toHaveLength(5)
   })
 
-  it('sorts by created_at either way and filters by e-mail or full name, literally', async () => {
+  it('sorts by created_at either way and filters by email or full name, literally', async () => {
     expect((await list('?sort=created_at+asc')).emails).toEqual(emails)
     expect((await list('?sort=created_at%20desc')).emails).toEqual([...emails].reverse())
     expect((await list('?filter=PERSON3-')).emails).toEqual([emails[3]])

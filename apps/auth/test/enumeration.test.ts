@@ -178,7 +178,7 @@ describe('what the gaps between two messages tell', () => {
     expect(rows.filter(({ text }) => text.includes(email))).toEqual([])
   })
 
-  it.each(['1', '1/1h'])('is none while the quota of mails is used up: %s', async (quota) => {
+  it.each(['1', '1/1h'])('is none while the quota of emails is used up: %s', async (quota) => {
     const small = await startServer({ AUTH_RATE_LIMIT_EMAIL_SENT: quota, AUTH_SMTP_MAX_FREQUENCY: '0' })
     try {
       const email = anEmail()

@@ -12,7 +12,7 @@ describe('POST /invite', () => {
   })
   afterAll(() => server.close())
 
-  it('makes a user without password and mails the link, while sign-up is disabled; again while unconfirmed', async () => {
+  it('makes a user without password and emails the link, while sign-up is disabled; again while unconfirmed', async () => {
     const email = anEmail()
     const invite = () =>
       post(server, `/invite?redirect_to=${SITE}/join`, { email, data: { team: 'a' } }, admin)

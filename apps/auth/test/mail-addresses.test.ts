@@ -11,7 +11,7 @@ const usersWith = async (server: TestServer, email: string) => {
   return rows.length
 }
 
-describe('an address that no mail can reach', () => {
+describe('an address that no email can reach', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer()
@@ -42,7 +42,7 @@ describe('an address that no mail can reach', () => {
     expect(body['user_metadata']).not.toHaveProperty('theme')
   })
 
-  it('is fine for administrators and under autoconfirm, where no mail goes to it', async () => {
+  it('is fine for administrators and under autoconfirm, where no email goes to it', async () => {
     expect((await post(server, '/admin/users', { email: aLongEmail() }, admin)).status).toBe(200)
     const silent = await startServer({ AUTH_MAILER_AUTOCONFIRM: 'true' })
     try {
@@ -78,7 +78,7 @@ describe('an address that is not on the list of AUTH_EXTERNAL_EMAIL_AUTHORIZED_A
     }
   })
 
-  it('does not keep those on the list from their mail, labels aside', async () => {
+  it('does not keep those on the list from their email, labels aside', async () => {
     const email = 'ann+news@example.com'
     expect((await post(server, '/signup', { email, password: PASSWORD })).status).toBe(200)
     expect((await mailTo(server, email)).token).toEqual(expect.any(String))

@@ -30,7 +30,7 @@ const variables: MailVariables = {
 const kinds = [...mailKinds, ...noticeKinds]
 const widths = [320, 375, 640]
 
-describeInBrowser('the built-in mails in Chromium', () => {
+describeInBrowser('the built-in emails in Chromium', () => {
   let browser: Browser
   let context: BrowserContext
   let page: Page

@@ -41,7 +41,7 @@ const SAYS: Record<NoticeKind, string[]> = {
   mfa_factor_unenrolled_notification: ['(authenticator app) was removed'],
 }
 
-describe('the fourteen mails', () => {
+describe('the fourteen emails', () => {
   it.each(mailKinds)('%s has its subject, the secret and both parts', async (kind) => {
     await rig.aTransport().send(kind, 'to@example.com', variables, MESSAGE)
     const mail = await rig.inbox.waitForMail({ to: 'to@example.com' })
@@ -98,7 +98,7 @@ describe('subjects and templates (docs/specification.md#emails)', () => {
       .aTransport({ subjects: { invite: '{{ if x }}' } })
       .send('invite', 'to@example.com', variables, MESSAGE)
     expect((await rig.inbox.waitForMail({ to: 'to@example.com' })).subject).toBe(SUBJECTS.invite)
-    expect(rig.lines.join()).toContain('a mail subject cannot be used')
+    expect(rig.lines.join()).toContain('an email subject cannot be used')
   })
 
   describe('fetched by URL', () => {
@@ -139,13 +139,13 @@ describe('subjects and templates (docs/specification.md#emails)', () => {
       expect((await rig.inbox.waitForMail({ to: 'to@example.com' })).html).toContain('hash-of-link')
     })
 
-    it('falls back to the built-in body when it cannot be had; the mail goes out all the same', async () => {
+    it('falls back to the built-in body when it cannot be had; the email goes out all the same', async () => {
       const transport = rig.aTransport({ templates: { recovery: `${origin}/gone.html` } })
       await transport.send('recovery', 'to@example.com', variables, MESSAGE)
       expect((await rig.inbox.waitForMail({ to: 'to@example.com' })).html).toContain(
         'Reset your password</h1>',
       )
-      expect(rig.lines.join()).toContain('a mail template could not be loaded')
+      expect(rig.lines.join()).toContain('an email template could not be loaded')
     })
   })
 })

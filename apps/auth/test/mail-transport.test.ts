@@ -92,7 +92,7 @@ describe('the way to the mail server', () => {
     }
   })
 
-  it('gives up on a server that takes the mail and never answers', async () => {
+  it('gives up on a server that takes the email and never answers', async () => {
     rig.inbox.fail({ at: 'hang' })
     await expect(rig.aTransport().send('invite', 'a@example.com', variables, MESSAGE)).rejects.toThrow()
   })

@@ -27,7 +27,7 @@ const [OLD_PHONE, NEW_PHONE, FREE_PHONE] = [aPhone(), aPhone(), aPhone()]
 const TARGET = 'https://other.example.com/in'
 const redirect = `?redirect_to=${encodeURIComponent(TARGET)}`
 
-/** What makes the service send each mail, all through its API; answers the address it goes to. */
+/** What makes the service send each email, all through its API; answers the address it goes to. */
 const triggers: Record<Kind, (site: ProviderSite) => Promise<string>> = {
   async invite({ server }) {
     const email = anEmail()
@@ -161,7 +161,7 @@ const common = {
   AUTH_SMS_MAX_FREQUENCY: '0',
 }
 
-describe('the fourteen mails, from the request to the mailbox (docs/specification.md#emails)', () => {
+describe('the fourteen emails, from the request to the mailbox (docs/specification.md#emails)', () => {
   let templates: FakeProvider
   let site: ProviderSite
   beforeAll(async () => {
@@ -246,7 +246,7 @@ describe('the fourteen mails, from the request to the mailbox (docs/specificatio
     expect(url).toContain(`&amp;type=${type}&amp;redirect_to=${encodeURIComponent(TARGET)}`)
   })
 
-  it('asks for each template once, however many mails of it go out', () => {
+  it('asks for each template once, however many emails of it go out', () => {
     const counts = kinds.map(
       (kind) => templates.seen.filter(({ path }) => path === `/mails/${kind}.html`).length,
     )

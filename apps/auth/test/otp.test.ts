@@ -17,7 +17,7 @@ import { serviceToken } from './support/tokens.js'
 const SENDING = ['/otp', '/magiclink', '/recover', '/resend'] as const
 const MINUTE = 60_000
 
-describe('passwordless sign-in by mail', () => {
+describe('passwordless sign-in by email', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer()
@@ -25,7 +25,7 @@ describe('passwordless sign-in by mail', () => {
   afterAll(() => server.close())
   const mails = (to: string) => server.inbox.messages({ to }).map(({ subject }) => subject)
 
-  it.each(['/otp', '/magiclink'] as const)('%s mails a known user a magic link and a code', async (path) => {
+  it.each(['/otp', '/magiclink'] as const)('%s emails a known user a magic link and a code', async (path) => {
     const user = await aUser(server)
     const { status, body } = await post(server, `${path}?redirect_to=${SITE}/in`, { email: user.email })
     expect([status, body]).toEqual([200, {}])
@@ -94,7 +94,7 @@ describe('passwordless sign-in by mail', () => {
   it.each<[string, Json]>([
     ['both addresses', { email: 'a@b.co', phone: '4915112345678' }],
     ['no address', {}],
-    ['a channel with e-mail', { email: 'a@b.co', channel: 'sms' }],
+    ['a channel with email', { email: 'a@b.co', channel: 'sms' }],
     ['a bad address', { email: 'nonsense' }],
     ['half a challenge', { email: 'a@b.co', code_challenge: 'x'.repeat(43) }],
   ])('refuses %s', async (_, body) => {
@@ -113,7 +113,7 @@ describe('POST /recover', () => {
   })
   afterAll(() => server.close())
 
-  it('answers the same for known and unknown addresses, and mails only the known', async () => {
+  it('answers the same for known and unknown addresses, and emails only the known', async () => {
     const user = await aUser(server)
     const unknown = anEmail()
     const [first, second] = [
@@ -192,7 +192,7 @@ describe('POST /resend', () => {
     expect((await post(server, '/verify', { type: 'signup', token: second.token })).status).toBe(200)
   })
 
-  it('sends both halves of a pending e-mail change again', async () => {
+  it('sends both halves of a pending email change again', async () => {
     const user = await aUser(server)
     const email = anEmail()
     await put(server, '/user', { email }, { token: user.access_token })
@@ -207,7 +207,7 @@ describe('POST /resend', () => {
   it.each<[string, Json, string]>([
     ['an unknown type', { type: 'recovery', email: 'a@b.co' }, 'validation_failed'],
     ['no type', { email: 'a@b.co' }, 'validation_failed'],
-    ['signup without e-mail', { type: 'signup', phone: '4915112345678' }, 'validation_failed'],
+    ['signup without email', { type: 'signup', phone: '4915112345678' }, 'validation_failed'],
     ['sms without phone', { type: 'sms', email: 'a@b.co' }, 'validation_failed'],
     ['both addresses', { type: 'signup', email: 'a@b.co', phone: '4915112345678' }, 'validation_failed'],
     ['no address', { type: 'email_change' }, 'validation_failed'],
@@ -228,7 +228,7 @@ describe('methods that are switched off', () => {
     for (const server of servers) await server.close()
   })
 
-  it('answers the code of each endpoint while e-mail is off', async () => {
+  it('answers the code of each endpoint while email is off', async () => {
     const server = await start({ AUTH_EXTERNAL_EMAIL_ENABLED: 'false' })
     const email = anEmail()
     expectError(await post(server, '/signup', { email, password: PASSWORD }), 400, 'email_provider_disabled')

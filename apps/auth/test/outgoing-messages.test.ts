@@ -19,7 +19,7 @@ const givenUp = async (server: TestServer) => {
   return rows.map(({ traits }) => traits)
 }
 
-describe('mails of requests', () => {
+describe('emails of requests', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({
@@ -37,7 +37,7 @@ describe('mails of requests', () => {
     return rows.length
   }
 
-  it('leave after the answer: a mail server that hangs holds up neither the answer nor other mails', async () => {
+  it('leave after the answer: a mail server that hangs holds up neither the answer nor other emails', async () => {
     const slow = anEmail()
     server.inbox.fail({ at: 'hang', to: (address) => address === slow })
     const answer = await post(server, '/signup', { email: slow, password: PASSWORD }, { settle: false })
@@ -102,14 +102,14 @@ describe('mails of requests', () => {
   })
 })
 
-describe('a process that is killed between the commit and the mail', () => {
+describe('a process that is killed between the commit and the email', () => {
   const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
   const cleanups: (() => unknown)[] = []
   afterEach(async () => {
     for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
   })
 
-  it('leaves the mail to the next one, which sends it once', async () => {
+  it('leaves the email to the next one, which sends it once', async () => {
     const database = await createTestDatabase({ key: 'auth:empty', migrate: () => Promise.resolve() })
     cleanups.push(() => database.drop())
     const inbox = await startInbox()

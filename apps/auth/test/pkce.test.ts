@@ -10,7 +10,7 @@ const aFlow = (method: 's256' | 'S256' | 'plain' = 's256') => {
   return { verifier, request: { code_challenge: challenge, code_challenge_method: method } }
 }
 
-describe('PKCE in mail flows (6)', () => {
+describe('PKCE in email flows (6)', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({ ...NO_EMAIL_GAPS, AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0' })
@@ -30,7 +30,7 @@ describe('PKCE in mail flows (6)', () => {
   }
 
   it.each(['s256', 'S256', 'plain'] as const)(
-    'ends a %s flow in one session, with the method of the mail as amr',
+    'ends a %s flow in one session, with the method of the email as amr',
     async (method) => {
       const { verifier, request } = aFlow(method)
       const { token, email } = await signUp(request)
@@ -140,7 +140,7 @@ describe('PKCE in mail flows (6)', () => {
     ['/otp', 'magiclink', 'Your sign-in link', 'magiclink'],
     ['/magiclink', 'magiclink', 'Your sign-in link', 'magiclink'],
     ['/recover', 'recovery', 'Reset your password', 'recovery'],
-  ])('%s with a challenge mails a link that ends in a code', async (path, type, subject, method) => {
+  ])('%s with a challenge emails a link that ends in a code', async (path, type, subject, method) => {
     const user = await aUser(server)
     const { verifier, request } = aFlow()
     await post(server, path, { email: user.email, ...request })
@@ -150,7 +150,7 @@ describe('PKCE in mail flows (6)', () => {
     expect(claimsOf(body['access_token'])['amr']).toEqual([expect.objectContaining({ method })])
   })
 
-  it('carries an e-mail change, whose first half answers a message in query and fragment', async () => {
+  it('carries an email change, whose first half answers a message in query and fragment', async () => {
     const user = await aUser(server)
     const email = anEmail()
     const { verifier, request } = aFlow()

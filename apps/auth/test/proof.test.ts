@@ -63,7 +63,7 @@ const userRow = async (where: Json): Promise<Json> => {
   return rows[0] ?? {}
 }
 
-/** Every mail after `from` has been asked for. */
+/** Every email after `from` has been asked for. */
 const secretsOf = async (email: string, send: () => Promise<ApiAnswer>) => {
   const last = server.inbox.messages({ to: email }).at(-1)
   const sent = await send()

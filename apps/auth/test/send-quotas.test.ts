@@ -29,7 +29,7 @@ const statuses = async (answers: ReturnType<typeof signUp>[]) =>
 const count = (of: readonly number[], status: number) => of.filter((each) => each === status).length
 const times = <T>(n: number, make: () => T): T[] => Array.from({ length: n }, make)
 
-describe('quotas of mails', () => {
+describe('quotas of emails', () => {
   it("keep thirty strangers' sign-ups from stopping everybody's recovery", async () => {
     const server = await aServer()
     const { email } = await aUser(server)

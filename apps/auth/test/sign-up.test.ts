@@ -6,7 +6,7 @@ import { startServer, type TestServer } from './support/server.js'
 
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 
-describe('POST /signup with e-mail confirmation', () => {
+describe('POST /signup with email confirmation', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer()
@@ -49,7 +49,7 @@ describe('POST /signup with e-mail confirmation', () => {
     })
   })
 
-  it('sends one mail whose link starts at the public URL, never at the Host header', async () => {
+  it('sends one email whose link starts at the public URL, never at the Host header', async () => {
     const email = anEmail()
     // Not by fetch, which sets the header itself.
     const request = httpRequest(`${server.url}/signup?redirect_to=https://other.example.com/welcome?a=b`, {
@@ -225,7 +225,7 @@ describe('POST /signup with e-mail confirmation', () => {
     const { rows } = await server.context.db.query('select 1 from users where email = $1', [email])
     expect(rows).toEqual([])
     server.inbox.fail(null)
-    // The interval stays: that a mail came back must not tell more than that one was sent.
+    // The interval stays: that an email came back must not tell more than that one was sent.
     server.clock.advance(900_000)
     const again = await post(server, '/signup', { email, password: PASSWORD })
     expect(again.status).toBe(200)

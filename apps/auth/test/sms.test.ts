@@ -90,7 +90,7 @@ describe('codes by SMS, through a gateway', () => {
     expect((await verify(other, 'phone_change')).body['user']).toMatchObject({ phone: other })
   })
 
-  it('carry a nonce to users without e-mail, once and for 60 s', async () => {
+  it('carry a nonce to users without email, once and for 60 s', async () => {
     const phone = aPhone()
     await post(server, '/otp', { phone })
     const token = String((await verify(phone)).body['access_token'])

@@ -77,7 +77,7 @@ describe('what strangers learn from answers', () => {
     }
   })
 
-  it('a sign-up with an address that is an account leaves nothing behind but a mail to its owner', async () => {
+  it('a sign-up with an address that is an account leaves nothing behind but an email to its owner', async () => {
     const user = await aUser(server)
     server.clock.advance(900_000)
     const rowsOf = async () => {
@@ -98,7 +98,7 @@ describe('what strangers learn from answers', () => {
     )
   })
 
-  it('the mail to the owner can be switched off', async () => {
+  it('the email to the owner can be switched off', async () => {
     const quiet = await startServer({ AUTH_MAILER_NOTIFICATIONS_ACCOUNT_EXISTS_ENABLED: 'false' })
     try {
       const { email } = await aUser(quiet)
@@ -170,7 +170,7 @@ describe('what strangers learn from time', () => {
   )
 
   it.each([
-    ['takes 1.5 s for each mail', { at: 'slow', ms: 1500 }],
+    ['takes 1.5 s for each email', { at: 'slow', ms: 1500 }],
     ['hangs', { at: 'hang' }],
     ['is down', { at: 'recipient', code: 421 }],
   ] as const)(

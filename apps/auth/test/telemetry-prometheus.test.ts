@@ -50,7 +50,7 @@ describe('a service that Prometheus scrapes (docs/specification.md#tracing-and-m
     await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow()
   })
 
-  it('counts mails that could not be sent', async () => {
+  it('counts emails that could not be sent', async () => {
     const port = await leasePort()
     const server = await startServed({
       AUTH_METRICS_ENABLED: 'true',

@@ -140,7 +140,7 @@ describe('a service that exports over OTLP (docs/specification.md#tracing-and-me
   it('shows what a request spent its time on', () => {
     const names = childrenOf(spanOf('POST /signup')).map(({ name }) => name)
     expect(names).toEqual(expect.arrayContaining(['hash password', 'transaction']))
-    // Mails leave after the answer, in traces of their own.
+    // Emails leave after the answer, in traces of their own.
     expect(names).not.toContain('smtp')
     expect(collector.spans.map(({ name }) => name)).toContain('smtp')
     const transaction = childrenOf(spanOf('POST /signup')).find(({ name }) => name === 'transaction')

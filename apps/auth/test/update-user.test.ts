@@ -129,7 +129,7 @@ describe('PUT /user', () => {
     ['a weak password', { password: '12345' }, 422, 'weak_password'],
     ['a password of 73 bytes', { password: 'x'.repeat(73) }, 400, 'validation_failed'],
     ['the current password', { password: PASSWORD }, 422, 'same_password'],
-    ['a bad e-mail', { email: 'nonsense' }, 400, 'validation_failed'],
+    ['a bad email', { email: 'nonsense' }, 400, 'validation_failed'],
     ['a bad phone', { phone: 'nonsense' }, 400, 'validation_failed'],
     ['an unknown channel', { channel: 'pigeon' }, 400, 'validation_failed'],
     ['half a challenge', { code_challenge: 'x'.repeat(43) }, 400, 'validation_failed'],
@@ -234,7 +234,7 @@ describe('PUT /user', () => {
     )
   })
 
-  it('takes back both halves when one of the two mails is refused', async () => {
+  it('takes back both halves when one of the two emails is refused', async () => {
     const user = await aUser(server)
     const email = anEmail()
     server.inbox.fail({ at: 'recipient', to: (address) => address === email })
@@ -271,7 +271,7 @@ describe('PUT /user with the gap between changes of address', () => {
   })
   afterAll(() => server.close())
 
-  it('refuses a second e-mail change too early', async () => {
+  it('refuses a second email change too early', async () => {
     const user = await aUser(server)
     const change = (): Promise<ApiAnswer> =>
       put(server, '/user', { email: anEmail() }, { token: user.access_token })

@@ -77,7 +77,7 @@ describe('GET /verify', () => {
     )
   })
 
-  it('is not spent by a request for its head, as previews and scanners of mail send it', async () => {
+  it('is not spent by a request for its head, as previews and scanners of email send it', async () => {
     const email = anEmail()
     await post(server, '/signup', { email, password: PASSWORD })
     const { token } = await mailTo(server, email)
@@ -244,9 +244,9 @@ describe('POST /verify', () => {
     ['an address beside token_hash', { type: 'signup', token_hash: 'x', email: 'a@b.co' }, 400],
     ['redirect_to beside token_hash', { type: 'signup', token_hash: 'x', redirect_to: SITE }, 400],
     ['an unsupported type', { type: 'nonsense', token: 'x' }, 400],
-    ['a phone type with e-mail', { type: 'sms', token: 'x', email: 'a@b.co' }, 400],
+    ['a phone type with email', { type: 'sms', token: 'x', email: 'a@b.co' }, 400],
     ['a bad phone', { type: 'sms', token: 'x', phone: 'abc' }, 400],
-    ['a bad e-mail', { type: 'signup', token: 'x', email: 'abc' }, 422],
+    ['a bad email', { type: 'signup', token: 'x', email: 'abc' }, 422],
   ])('refuses %s', async (_, body, status) => {
     expectError(await post(server, '/verify', body), status, 'validation_failed')
   })

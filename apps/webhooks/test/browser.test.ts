@@ -111,7 +111,7 @@ describeInBrowser('the pages in Chromium', () => {
     const user = harness.identity.addUser()
     await open(await oauth.client({ redirect_uris: [redirect] }))
     await signIn(user, 'wrong')
-    expect(await page.textContent('[role=alert]')).toContain('did not work')
+    expect(await page.textContent('[role=alert]')).toContain('Check the address and password')
     expect([await page.inputValue('#identifier'), await page.inputValue('#password')]).toEqual([
       user.email,
       '',
@@ -202,11 +202,11 @@ describeInBrowser('the pages in Chromium', () => {
     expect(asked?.path).toContain('provider=github')
   })
 
-  it('mails a sign-in link, and signs in when it is opened in the same browser', async () => {
+  it('emails a sign-in link, and signs in when it is opened in the same browser', async () => {
     const user = harness.identity.addUser()
     await open(await oauth.client({ redirect_uris: [redirect] }))
     await page.fill('#identifier', user.email)
-    await page.click('text=Mail me a sign-in link')
+    await page.click('text=Email me a sign-in link')
     expect(await page.textContent('main')).toContain(user.email)
     const asked = harness.identity.asked.findLast(({ path }) => path.startsWith('/otp'))
     const target = new URL(asked?.path ?? '', harness.base).searchParams.get('redirect_to') ?? ''
@@ -221,7 +221,7 @@ describeInBrowser('the pages in Chromium', () => {
     await page.goto(
       `${harness.base}/oauth/callback?txn=${txn ?? ''}#error=access_denied&error_code=otp_expired`,
     )
-    await page.waitForSelector('text=This did not work')
+    await page.waitForSelector('text=Something went wrong')
   })
 
   describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {

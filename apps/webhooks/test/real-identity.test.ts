@@ -8,7 +8,7 @@ import { type FormBrowser, formOf, type Seen } from './support/browser.js'
 import { land } from './support/landing.js'
 import { OAuthTester } from './support/oauth.js'
 
-// B.8 with the identity server of this product, both as built. What it asks of others is real too (mail) or speaks the
+// B.8 with the identity server of this product, both as built. What it asks of others is real too (email) or speaks the
 // real protocol (GitHub). Only CAPTCHA is missing here, because that server asks the providers at fixed addresses: the
 // double of sign-in-steps.test.ts demands one.
 const FACTOR_PHONE = '4915199999999'
@@ -102,7 +102,7 @@ const cookiesOf = (response: Response) =>
     .join('; ')
 
 describe('with the real identity server', () => {
-  it('signs in with an e-mail address, and refuses a wrong password, a stranger and a banned user alike', async () => {
+  it('signs in with an email address, and refuses a wrong password, a stranger and a banned user alike', async () => {
     const person = await Person.signUp(stack.authUrl)
     const { browser, page } = await oauth.signInPage()
     const refusals = [
@@ -149,7 +149,7 @@ describe('with the real identity server', () => {
     expect(await approve(browser, consent)).toContain('code=svc_')
   })
 
-  it('signs in by a link that was mailed', async () => {
+  it('signs in by a link that was emailed', async () => {
     const person = await Person.signUp(stack.authUrl)
     const { browser, page } = await oauth.signInPage()
     const { fields } = formOf(page, '/login')

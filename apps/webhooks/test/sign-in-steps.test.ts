@@ -37,7 +37,7 @@ describe('an account with a second factor', () => {
     const { browser, page } = await factorPage(user)
     expect(page.text).toContain('your authenticator app')
     const wrong = await browser.submit(page, '/factor', { code: '000000' })
-    expect([wrong.status, wrong.text.includes('not right')]).toEqual([400, true])
+    expect([wrong.status, wrong.text.includes('is wrong')]).toEqual([400, true])
     const before = browser.cookies.get('rws_session')
     const answer = await browser.submit(wrong, '/factor', { code: '123 456' })
     expect(answer.status).toBe(303)
@@ -110,7 +110,7 @@ describe('an account with a second factor', () => {
   })
 })
 
-describe('a sign-in link by mail', () => {
+describe('a sign-in link by email', () => {
   it('is asked for at the identity server, for existing users only, and leads back to our page', async () => {
     const { browser, page } = await oauth.signInPage()
     const { fields } = formOf(page, '/login')
@@ -119,7 +119,7 @@ describe('a sign-in link by mail', () => {
       identifier: ' a@example.com ',
       password: '',
     })
-    expect([answer.status, answer.text.includes('Check your mail')]).toEqual([200, true])
+    expect([answer.status, answer.text.includes('Check your email')]).toEqual([200, true])
     const asked = harness.identity.asked.at(-1)
     const redirectTo = `${harness.base}/oauth/callback?txn=${fields['txn'] ?? ''}`
     expect(asked).toMatchObject({
@@ -138,7 +138,7 @@ describe('a sign-in link by mail', () => {
       identifier: 'nobody@example.com',
     })
     harness.identity.failWith(null)
-    expect(answer.text).toContain('Check your mail')
+    expect(answer.text).toContain('Check your email')
     expect(
       (await browser.post('/oauth/authorize/mail', { ...fields, identifier: '+4915112345678' })).status,
     ).toBe(400)

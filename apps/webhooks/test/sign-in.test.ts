@@ -134,7 +134,7 @@ describe('refused sign-ins', () => {
 })
 
 describe('what the identity server is asked', () => {
-  it('an e-mail address or a phone number, with the address of the browser', async () => {
+  it('an email address or a phone number, with the address of the browser', async () => {
     const byPhone = harness.identity.addUser({ phone: '+4915112345678' })
     const { browser, page } = await oauth.signInPage()
     const answer = await browser.submit(page, '/login', {

@@ -11,7 +11,7 @@ import { type User } from '../users/user.js'
 
 export type AddressChangeRules = {
   autoconfirm: { email: boolean; phone: boolean }
-  /** Both addresses must confirm an e-mail change (docs/specification.md#email-change). */
+  /** Both addresses must confirm an email change (docs/specification.md#email-change). */
   secureEmailChange: boolean
   intervalMs: { email: number; phone: number }
 }
@@ -30,7 +30,7 @@ type Deps = {
   now: () => Date
 }
 
-/** A new e-mail address or phone number: set at once, or once its owner has confirmed it. */
+/** A new email address or phone number: set at once, or once its owner has confirmed it. */
 export class AddressChanges {
   constructor(private readonly deps: Deps) {}
 

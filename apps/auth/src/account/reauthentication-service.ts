@@ -38,7 +38,7 @@ export class ReauthenticationService {
   }
 }
 
-/** Where nonces go: the e-mail address rather than the phone. */
+/** Where nonces go: the email address rather than the phone. */
 function confirmedAddress(user: User): Address {
   if (user.email !== null) {
     if (user.emailConfirmedAt === null)

@@ -1,2 +1,2 @@
-/** An e-mail address in lower case, or a phone number as E.164 digits. */
+/** An email address in lower case, or a phone number as E.164 digits. */
 export type Address = { readonly kind: 'email' | 'phone'; readonly value: string }

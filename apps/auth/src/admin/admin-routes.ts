@@ -76,7 +76,7 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
         parameters: [
           ...paging,
           query('sort', '`created_at asc` or `created_at desc`.'),
-          query('filter', 'Part of an e-mail address or full name.'),
+          query('filter', 'Part of an email address or full name.'),
         ],
         answer: { description: 'A page of users', schema: 'UserList' },
         errors: [400, 401, 403],
@@ -206,7 +206,7 @@ function otherRoutes({ bearer, guard, auditLists, links, redirects }: Deps): Rou
     route<AdminCaller, BodyOf<typeof linkFields>>({
       method: 'post',
       path: '/admin/generate_link',
-      docs: docs('Make the link of a mail, without the mail', {
+      docs: docs('Make the link of an email, without the email', {
         ...admin,
         answer: { description: 'The user, and the link with its parts', schema: 'GeneratedLink' },
         errors: [400, 401, 403, 404, 422],

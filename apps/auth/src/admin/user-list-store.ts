@@ -5,7 +5,7 @@ import { type User } from '../users/user.js'
 
 export type UserListQuery = {
   aud: string
-  /** Part of an e-mail address or a full name; empty for all. */
+  /** Part of an email address or a full name; empty for all. */
   filter: string
   order: 'asc' | 'desc'
   offset: number

@@ -17,7 +17,7 @@ export function providersPage(): string {
     '400, and a warning at the start names what it lacks; id tokens need the client id alone.',
     '',
     'Scopes are those below and what the caller asks for in `scopes`. Addresses that a provider does not verify are confirmed',
-    'by mail before anybody gets in.',
+    'by email before anybody gets in.',
     '',
     'The tests run every provider over real sockets against local servers that speak its protocol, among them a complete',
     "OpenID Connect server with signed tokens. None of them has met the provider's own service: try each one that you switch on.",

@@ -35,7 +35,7 @@ export class AuditLog {
       if (stored && payloads.length > 0) await store.insert(tx, payloads, meta.ip, now())
       return value
     })
-    this.announce(payloads, meta)
+    this.publish(payloads, meta)
     return result
   }
 
@@ -44,7 +44,7 @@ export class AuditLog {
     const { db, store, stored, now } = this.deps
     const payloads = [auditPayload(...entry)]
     if (stored) await store.insert(db, payloads, meta.ip, now())
-    this.announce(payloads, meta)
+    this.publish(payloads, meta)
   }
 
   /** For single statements that write the rows themselves: what to pass to them, or null when none are to be stored. */
@@ -52,8 +52,8 @@ export class AuditLog {
     return this.deps.stored ? JSON.stringify(payloads) : null
   }
 
-  /** Logs what is committed. */
-  announce(payloads: readonly AuditPayload[], meta: AuditOrigin): void {
+  /** Logs and counts entries once they are committed. */
+  publish(payloads: readonly AuditPayload[], meta: AuditOrigin): void {
     for (const payload of payloads) this.deps.observer.audited(payload, meta)
   }
 }

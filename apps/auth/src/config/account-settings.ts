@@ -21,11 +21,11 @@ export const accountSettings = {
     fallback: false,
     doc: 'New users come by invitation or administration only.',
   }),
-  emailEnabled: boolean({ env: 'AUTH_EXTERNAL_EMAIL_ENABLED', fallback: true, doc: 'Sign-in with e-mail.' }),
+  emailEnabled: boolean({ env: 'AUTH_EXTERNAL_EMAIL_ENABLED', fallback: true, doc: 'Sign-in with email.' }),
   emailMagicLinkEnabled: boolean({
     env: 'AUTH_EXTERNAL_EMAIL_MAGIC_LINK_ENABLED',
     fallback: true,
-    doc: 'Sign-in with a link or code sent by mail.',
+    doc: 'Sign-in with a link or code sent by email.',
   }),
   phoneEnabled: boolean({ env: 'AUTH_EXTERNAL_PHONE_ENABLED', fallback: false, doc: 'Sign-in with phone.' }),
   anonymousUsersEnabled: boolean({

@@ -101,7 +101,7 @@ describe('the settings', () => {
     ])
   })
 
-  it('do without SMTP only while e-mail is off, also under autoconfirm', () => {
+  it('do without SMTP only while email is off, also under autoconfirm', () => {
     const { AUTH_SMTP_HOST: _h, AUTH_SMTP_PORT: _p, AUTH_SMTP_ADMIN_EMAIL: _a, ...rest } = required
     expect(namesOf({ ...rest, AUTH_MAILER_AUTOCONFIRM: 'true' })).toHaveLength(3)
     expect(problemsOf({ ...rest, AUTH_EXTERNAL_EMAIL_ENABLED: 'false' })).toEqual([])

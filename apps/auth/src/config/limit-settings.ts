@@ -30,7 +30,7 @@ export const limitSettings = {
   captchaEnabled: boolean({
     env: 'AUTH_SECURITY_CAPTCHA_ENABLED',
     fallback: false,
-    doc: 'Ask for a CAPTCHA where accounts are made and mails are sent.',
+    doc: 'Ask for a CAPTCHA where accounts are made and emails are sent.',
   }),
   captchaProvider: choice({
     env: 'AUTH_SECURITY_CAPTCHA_PROVIDER',

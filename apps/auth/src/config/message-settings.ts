@@ -25,8 +25,8 @@ export const messageSettings = {
     env: 'AUTH_SMTP_ADMIN_EMAIL',
     optional: true,
     pattern: /^[^\s@<>,;]+@[^\s@<>,;]+$/,
-    expected: 'an e-mail address',
-    doc: 'Sender address of mails; required while email is enabled.',
+    expected: 'an email address',
+    doc: 'Sender address of emails; required while email is enabled.',
   }),
   smtpUser: text({
     env: 'AUTH_SMTP_USER',
@@ -38,7 +38,7 @@ export const messageSettings = {
     env: 'AUTH_SMTP_SENDER_NAME',
     optional: true,
     fallbackDoc: 'the sender address',
-    doc: 'Sender name of mails.',
+    doc: 'Sender name of emails.',
   }),
   smtpMaxFrequency: duration({
     env: 'AUTH_SMTP_MAX_FREQUENCY',
@@ -53,7 +53,7 @@ export const messageSettings = {
   mailerReauthenticationMaxFrequency: duration({
     env: 'AUTH_MAILER_REAUTHENTICATION_MAX_FREQUENCY',
     fallback: 60_000,
-    doc: 'Shortest time between two reauthentication codes mailed to one user; 0 for none.',
+    doc: 'Shortest time between two reauthentication codes emailed to one user; 0 for none.',
   }),
   mailerMagicLinkMaxFrequency: duration({
     env: 'AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY',
@@ -63,17 +63,17 @@ export const messageSettings = {
   mailerAutoconfirm: boolean({
     env: 'AUTH_MAILER_AUTOCONFIRM',
     fallback: false,
-    doc: 'Take e-mail addresses as confirmed.',
+    doc: 'Take email addresses as confirmed.',
   }),
   mailerAllowUnverifiedEmailSignIns: boolean({
     env: 'AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS',
     fallback: false,
-    doc: 'Sign in users of external providers whose e-mail is not verified. Excludes AUTH_MAILER_AUTOCONFIRM.',
+    doc: 'Sign in users of external providers whose email is not verified. Excludes AUTH_MAILER_AUTOCONFIRM.',
   }),
   mailerSecureEmailChangeEnabled: boolean({
     env: 'AUTH_MAILER_SECURE_EMAIL_CHANGE_ENABLED',
     fallback: true,
-    doc: 'An e-mail change must be confirmed at both addresses.',
+    doc: 'An email change must be confirmed at both addresses.',
   }),
   codeMaxAttempts: integer({
     env: 'AUTH_SECURITY_CODE_MAX_ATTEMPTS',
@@ -92,7 +92,7 @@ export const messageSettings = {
     env: 'AUTH_MAILER_OTP_EXP',
     fallback: 86_400_000,
     minMs: 1,
-    doc: 'Life of links and codes sent by mail.',
+    doc: 'Life of links and codes sent by email.',
   }),
   mailerOtpLength: integer({
     env: 'AUTH_MAILER_OTP_LENGTH',
@@ -104,13 +104,13 @@ export const messageSettings = {
     env: 'AUTH_MAILER_NOTIFICATIONS_EXP',
     fallback: 259_200_000,
     minMs: 1,
-    doc: 'How long the server tries to deliver a notice. Mails with a link or code are tried for AUTH_MAILER_OTP_EXP.',
+    doc: 'How long the server tries to deliver a notice. Emails with a link or code are tried for AUTH_MAILER_OTP_EXP.',
   }),
   ...urlPathSettings(),
   emailAuthorizedAddresses: list({
     env: 'AUTH_EXTERNAL_EMAIL_AUTHORIZED_ADDRESSES',
     fallback: [],
-    doc: 'Send mail to these addresses only (labels `+x` ignored); empty for no limit.',
+    doc: 'Send email to these addresses only (labels `+x` ignored); empty for no limit.',
   }),
   ...mailTextSettings(),
   ...noticeSettings(),
@@ -192,9 +192,9 @@ function urlPathSettings() {
     })
   return {
     urlPathInvite: path('AUTH_MAILER_URLPATHS_INVITE', 'invitations'),
-    urlPathConfirmation: path('AUTH_MAILER_URLPATHS_CONFIRMATION', 'confirmation mails'),
-    urlPathRecovery: path('AUTH_MAILER_URLPATHS_RECOVERY', 'recovery mails and magic links'),
-    urlPathEmailChange: path('AUTH_MAILER_URLPATHS_EMAIL_CHANGE', 'e-mail change mails'),
+    urlPathConfirmation: path('AUTH_MAILER_URLPATHS_CONFIRMATION', 'confirmation emails'),
+    urlPathRecovery: path('AUTH_MAILER_URLPATHS_RECOVERY', 'recovery emails and magic links'),
+    urlPathEmailChange: path('AUTH_MAILER_URLPATHS_EMAIL_CHANGE', 'email change emails'),
   }
 }
 
@@ -204,7 +204,7 @@ function parsePath(raw: string): string {
   return raw
 }
 
-/** Settings keys of one mail kind, e.g. `mailSubject_magic_link`. */
+/** Settings keys of one email kind, e.g. `mailSubject_magic_link`. */
 type MailTextSettings = {
   [K in `mailSubject_${MailKind | NoticeKind}` | `mailTemplate_${MailKind | NoticeKind}`]: Setting<
     string | undefined
@@ -240,7 +240,7 @@ function noticeSettings(): NoticeSettings {
     `notice_${kind}`,
     boolean({
       env: `AUTH_MAILER_NOTIFICATIONS_${kind.replace(/_notification$/, '').toUpperCase()}_ENABLED`,
-      // Whoever signs up again, and whose address it is, would otherwise wait for a mail that never comes.
+      // Whoever signs up again, and whose address it is, would otherwise wait for an email that never comes.
       fallback: kind === 'account_exists_notification',
       doc: `Send the ${kind} mail.`,
     }),

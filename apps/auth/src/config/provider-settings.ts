@@ -25,7 +25,7 @@ const kinds = {
     boolean({
       env: `${env}_EMAIL_OPTIONAL`,
       fallback: false,
-      doc: `Accept ${name} accounts without e-mail.`,
+      doc: `Accept ${name} accounts without email.`,
     }),
   skipNonceCheck: (env: string, name: Provider) =>
     boolean({

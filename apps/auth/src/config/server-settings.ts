@@ -20,7 +20,7 @@ export const serverSettings = {
   }),
   apiExternalUrl: httpUrl({
     env: ['AUTH_API_EXTERNAL_URL', 'API_EXTERNAL_URL'],
-    doc: 'Public URL of this server, as mails and callbacks name it.',
+    doc: 'Public URL of this server, as emails and callbacks name it.',
   }),
   apiHost: text({
     env: 'AUTH_API_HOST',

@@ -5,7 +5,7 @@ import { type Challenge } from './pkce.js'
 /** What the row of a flow remembers besides its challenge: how the user proves who they are, for `amr`. */
 export type MailMethod = 'email/signup' | 'invite' | 'magiclink' | 'recovery' | 'email_change'
 
-/** A code that a mailed link has ended in, for whoever holds the verifier. */
+/** A code that an emailed link has ended in, for whoever holds the verifier. */
 export type NewMailCode = {
   id: string
   userId: string

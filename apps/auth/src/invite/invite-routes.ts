@@ -25,7 +25,7 @@ export function inviteRoutes({ bearer, guard, invites, redirects, config }: Deps
     route<AdminCaller, BodyOf<typeof fields>>({
       method: 'post',
       path: '/invite',
-      docs: docs('Invite a user by mail', {
+      docs: docs('Invite a user by email', {
         tag: 'Administration',
         security: 'admin',
         parameters: [query('redirect_to', 'Where the link leads.')],

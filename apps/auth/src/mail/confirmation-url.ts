@@ -1,6 +1,6 @@
 import { type MailKind } from './kinds.js'
 
-/** `type` of a mail link (docs/specification.md#emails). */
+/** `type` of an email link (docs/specification.md#emails). */
 export type LinkType = 'invite' | 'signup' | 'recovery' | 'magiclink' | 'email_change'
 
 export type LinkConfig = {
@@ -19,7 +19,7 @@ const PATH_OF = {
   email_change: 'emailChange',
 } as const satisfies Record<Exclude<MailKind, 'reauthentication'>, keyof LinkConfig['urlPaths']>
 
-/** The link of a mail (docs/specification.md#emails), made of settings only: the Host header has no part in it. */
+/** The link of an email (docs/specification.md#emails), made of settings only: the Host header has no part in it. */
 export function confirmationUrl(
   config: LinkConfig,
   kind: keyof typeof PATH_OF,

@@ -1,6 +1,6 @@
 import { type MailKind, type NoticeKind } from './kinds.js'
 
-/** What a built-in mail says. All texts are templates (docs/specification.md#emails). */
+/** What a built-in email says. All texts are templates (docs/specification.md#emails). */
 export type MailContent = {
   subject: string
   heading: string
@@ -11,11 +11,11 @@ export type MailContent = {
   recovery?: string
   /** Shows the Token to type in. */
   code?: boolean
-  /** What to do when somebody else caused the mail. */
+  /** What to do when somebody else caused the email. */
   closing: string
 }
 
-const NOT_YOU = 'If you did not ask for this, you can ignore this mail: nothing changes.'
+const NOT_YOU = 'If you did not ask for this, you can ignore this email: nothing will change.'
 const ALARM =
   'If this was not you, sign in at {{ .SiteURL }} and secure your account, or ask its support for help.'
 
@@ -26,7 +26,7 @@ export const contents: Readonly<Record<MailKind | NoticeKind, MailContent>> = {
     sentence: 'You have been invited to create an account at {{ .SiteURL }}.',
     button: 'Accept the invitation',
     code: true,
-    closing: 'If you did not expect an invitation, you can ignore this mail.',
+    closing: 'If you did not expect an invitation, you can ignore this email.',
   },
   confirmation: {
     subject: 'Confirm your email address',
@@ -39,7 +39,7 @@ export const contents: Readonly<Record<MailKind | NoticeKind, MailContent>> = {
   recovery: {
     subject: 'Reset your password',
     heading: 'Reset your password',
-    sentence: 'Somebody, hopefully you, asked to reset the password of your account at {{ .SiteURL }}.',
+    sentence: 'Someone, hopefully you, asked to reset the password of your account at {{ .SiteURL }}.',
     button: 'Choose a new password',
     code: true,
     closing: NOT_YOU,
@@ -64,15 +64,15 @@ export const contents: Readonly<Record<MailKind | NoticeKind, MailContent>> = {
   reauthentication: {
     subject: '{{ .Token }} is your verification code',
     heading: 'Your verification code',
-    sentence: 'Enter this code to confirm that it is you.',
+    sentence: 'Enter this code to confirm it’s you.',
     code: true,
-    closing: 'Never give this code to anybody. If you did not ask for it, change your password.',
+    closing: 'Never share this code with anyone. If you did not ask for it, change your password.',
   },
   account_exists_notification: {
     subject: 'You already have an account',
     heading: 'You already have an account',
     sentence:
-      'Somebody, hopefully you, tried to sign up at {{ .SiteURL }} with {{ .Email }}. That address has an account, so you can sign in.',
+      'Someone, hopefully you, tried to sign up at {{ .SiteURL }} with {{ .Email }}. That address has an account, so you can sign in.',
     button: 'Sign in',
     recovery: 'Forgot your password? Choose a new one',
     closing: NOT_YOU,

@@ -1,4 +1,4 @@
-/** Mails that carry a secret (docs/specification.md#emails): without them the request they belong to fails. */
+/** Emails that carry a secret (docs/specification.md#emails): without them the request they belong to fails. */
 export const mailKinds = [
   'invite',
   'confirmation',
@@ -9,7 +9,7 @@ export const mailKinds = [
 ] as const
 export type MailKind = (typeof mailKinds)[number]
 
-/** Mails that only tell what happened; each has a switch and none ever fails a request. */
+/** Emails that only tell what happened; each has a switch and none ever fails a request. */
 export const noticeKinds = [
   'account_exists_notification',
   'password_changed_notification',
@@ -24,7 +24,7 @@ export type NoticeKind = (typeof noticeKinds)[number]
 
 /** What templates may print. `SiteURL` is added by the mailer; unset values print as nothing. */
 export type MailVariables = {
-  /** The account's address, which is not always where the mail goes. */
+  /** The account's address, which is not always where the email goes. */
   email?: string | undefined
   confirmationUrl?: string | undefined
   /** Where a forgotten password can be replaced. */

@@ -51,7 +51,7 @@ const recoveryLink = (label: string) =>
 const closing = (text: string) =>
   `<p class="muted closing" style="margin:24px 0 0;padding:20px 0 0;border-top:1px solid #e2e5eb;${FONT};font-size:14px;line-height:1.6;color:#667085">${text}</p>`
 
-/** The template of a built-in mail's HTML part: readable on phones, in dark mode and by screen readers. */
+/** The template of a built-in email's HTML part: readable on phones, in dark mode and by screen readers. */
 export function htmlLayout(content: MailContent): string {
   const main = [
     heading(content.heading),

@@ -10,15 +10,15 @@ export type RenderConfig = {
 
 /** Everything about emails that operators set. */
 export type MailConfig = RenderConfig & {
-  /** Undefined where email is disabled: mails are then skipped and logged. */
+  /** Undefined where email is disabled: emails are then skipped and logged. */
   smtp: SmtpConfig | undefined
   /** Notices that are switched on. */
   notices: ReadonlySet<NoticeKind>
-  /** When not empty, mail goes to these addresses only (labels `+x` ignored). */
+  /** When not empty, email goes to these addresses only (labels `+x` ignored). */
   authorizedAddresses: readonly string[]
   /** To the mail server, at the same time. */
   connections: number
-  /** How long a mail is worth sending: one with a secret, and a notice. */
+  /** How long an email is worth sending: one with a secret, and a notice. */
   lifeMs: { secret: number; notice: number }
 }
 

@@ -4,11 +4,11 @@ import { type MailKind, type MailVariables, type NoticeKind } from './kinds.js'
 /** The outbox's kind of an email. */
 export const EMAIL = 'email'
 
-/** A mail in the outbox. */
+/** An email in the outbox. */
 export type MailPayload = {
   mail: MailKind | NoticeKind
   to: string
   variables: MailVariables
-  /** What the mail was to bring; taken back when it never arrives. */
+  /** What the email was to bring; taken back when it never arrives. */
   secrets: readonly Withdrawable[]
 }

@@ -23,13 +23,13 @@ export class MailRenderer {
   constructor(deps: Deps) {
     this.#siteUrl = deps.config.siteUrl
     this.#mails = new Map([...mailKinds, ...noticeKinds].map((kind) => [kind, prepare(kind, deps)]))
-    // Loaded ahead of the first mail, which would otherwise wait for them.
+    // Loaded ahead of the first email, which would otherwise wait for them.
     for (const { source } of this.#mails.values()) void source?.get()
   }
 
   async render(kind: Kind, variables: MailVariables, requestId?: string): Promise<RenderedMail> {
     const mail = this.#mails.get(kind)
-    if (!mail) throw new Error(`there is no mail of the kind ${kind}`)
+    if (!mail) throw new Error(`there is no email of the kind ${kind}`)
     const values = templateValues(this.#siteUrl, variables)
     const subject = renderSubject(mail.subject, values)
     const loaded = await mail.source?.get(requestId)
@@ -55,7 +55,7 @@ function parsedSubject(subject: string | undefined, log: Logger): Template | und
   try {
     return parseTemplate(subject)
   } catch (error) {
-    log.error('a mail subject cannot be used', { subject, error })
+    log.error('an email subject cannot be used', { subject, error })
     return undefined
   }
 }

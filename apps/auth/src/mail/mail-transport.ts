@@ -9,7 +9,7 @@ import { MailRenderer } from './mail-renderer.js'
 /** The way to the mail server. */
 export type MailTransport = {
   /**
-   * Resolves when the SMTP server took the mail. Throws `UndeliverableError` when it refused the recipient or the mail for
+   * Resolves when the SMTP server took the email. Throws `UndeliverableError` when it refused the recipient or the email for
    * good, and other errors when a later attempt may succeed.
    */
   send(kind: MailKind | NoticeKind, to: string, variables: MailVariables, message: Message): Promise<void>
@@ -26,7 +26,7 @@ type Deps = {
   config: Pick<MailConfig, keyof RenderConfig | 'smtp' | 'connections'>
   outbound: Outbound
   log: Logger
-  /** Told about each mail that was tried, for the counters. */
+  /** Told about each email that was tried, for the counters. */
   observe?: (kind: MailKind | NoticeKind, outcome: 'sent' | 'failed') => void
   tracing?: Tracing | undefined
   now?: () => Date
@@ -65,15 +65,15 @@ export function createMailTransport(deps: Deps): MailTransport {
   }
 }
 
-/** What an SMTP server says of this recipient or this mail, as opposed to what it says of itself or of us. */
-const JUDGING_COMMANDS = new Set(['RCPT TO', 'DATA'])
+/** What an SMTP server says of this recipient or this email, as opposed to what it says of itself or of us. */
+const MESSAGE_COMMANDS = new Set(['RCPT TO', 'DATA'])
 
 /** RFC 5321 section 4.2.1: a reply of 5yz is not to be tried again in the same form. */
 function asRefusal(error: unknown): unknown {
   if (!(error instanceof Error) || !('responseCode' in error) || !('command' in error)) return error
   const { responseCode, command } = error
   if (typeof responseCode !== 'number' || responseCode < 500 || responseCode > 599) return error
-  if (typeof command !== 'string' || !JUDGING_COMMANDS.has(command)) return error
+  if (typeof command !== 'string' || !MESSAGE_COMMANDS.has(command)) return error
   return new UndeliverableError(`the mail server answered ${responseCode} to ${command}`)
 }
 

@@ -23,7 +23,7 @@ function aMailer(authorizedAddresses: readonly string[] = []): Mailer {
   })
 }
 
-describe('addresses that no mail goes to', () => {
+describe('addresses that no email goes to', () => {
   it.each([
     ['ann@example.com', true],
     ['ann+label@example.com', true],

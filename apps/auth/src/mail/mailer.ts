@@ -9,12 +9,12 @@ import { type MailKind, type MailVariables, type NoticeKind } from './kinds.js'
 import { type MailConfig } from './mail-config.js'
 import { EMAIL, type MailPayload } from './mail-payload.js'
 
-/** A mail with a secret, which ends with it when it cannot be delivered. */
+/** An email with a secret, which ends with it when it cannot be delivered. */
 export type SecretMail = {
   kind: MailKind
   to: string
   variables: MailVariables
-  /** All of them: half of a change that can only be completed in two mails would be no use. */
+  /** All of them: half of a change that can only be completed in two emails would be no use. */
   secrets: readonly Withdrawable[]
 }
 
@@ -25,7 +25,7 @@ type Deps = {
   now: () => Date
 }
 
-/** Puts mails into the outbox, in the transaction that decides on them. */
+/** Puts emails into the outbox, in the transaction that decides on them. */
 export class Mailer {
   readonly #authorized: ReadonlySet<string>
 
@@ -33,12 +33,12 @@ export class Mailer {
     this.#authorized = new Set(deps.config.authorizedAddresses.map(withoutLabel))
   }
 
-  /** Throws `email_address_invalid` or `email_address_not_authorized` for an address that no mail goes to. */
+  /** Throws `email_address_invalid` or `email_address_not_authorized` for an address that no email goes to. */
   refuse(to: string): void {
-    // Where no mail is sent anyway, no address is wrong for it.
+    // Where no email is sent anyway, no address is wrong for it.
     if (!this.deps.config.smtp) return
     if (!isDeliverable(to))
-      throw authError('invalid', 'email_address_invalid', 'Email address is too long to get mail')
+      throw authError('invalid', 'email_address_invalid', 'Email address is too long to receive email')
     if (!this.#isAuthorized(to))
       throw authError('invalid', 'email_address_not_authorized', 'Email address not authorized')
   }
@@ -68,7 +68,7 @@ export class Mailer {
     const { config, outbox, log, now } = this.deps
     const { mail: kind, to: recipient } = payload
     if (!config.smtp)
-      return log.warn('a mail was skipped: email is not configured', { request_id: meta.requestId, kind })
+      return log.warn('an email was skipped: email is not configured', { request_id: meta.requestId, kind })
     const expiresAt = new Date(now().getTime() + lifeMs)
     await outbox.add(tx, { kind: EMAIL, recipient, payload, expiresAt }, meta)
   }

@@ -42,7 +42,7 @@ describe('templates fetched by URL (docs/specification.md#emails)', () => {
     return template && renderText(template, {})
   }
 
-  it('is fetched once for ten minutes, however many mails go out at once', async () => {
+  it('is fetched once for ten minutes, however many emails go out at once', async () => {
     const source = aSource()
     expect(await Promise.all(Array.from({ length: 20 }, () => textOf(source)))).toEqual(
       Array(20).fill('version 1'),
@@ -52,7 +52,7 @@ describe('templates fetched by URL (docs/specification.md#emails)', () => {
     expect(requests).toBe(1)
   })
 
-  it('is fetched again after ten minutes without any mail waiting for it', async () => {
+  it('is fetched again after ten minutes without any email waiting for it', async () => {
     const source = aSource()
     await textOf(source)
     const held: ServerResponse[] = []
@@ -77,7 +77,7 @@ describe('templates fetched by URL (docs/specification.md#emails)', () => {
     answer = how
     clock.advance(600_000)
     await source.get('request-1')
-    await waitFor(() => lines.some((line) => line.includes('a mail template could not be loaded')))
+    await waitFor(() => lines.some((line) => line.includes('an email template could not be loaded')))
     expect(lines.join()).toContain('"request_id":"request-1"')
     expect(await textOf(source)).toBe('version 1')
     expect(requests).toBe(2)

@@ -9,7 +9,7 @@ const MAX_BYTES = 1_000_000
 
 type Deps = { outbound: Outbound; log: Logger; now?: () => Date }
 
-/** A mail template that lives at a URL (docs/specification.md#emails). */
+/** An email template that lives at a URL (docs/specification.md#emails). */
 export class TemplateSource {
   #template: Template | undefined
   /** No request before this time; 0 at first. */
@@ -22,9 +22,9 @@ export class TemplateSource {
   ) {}
 
   /**
-   * The last good copy, or undefined while there never was one. A mail waits for the first copy only: later ones are
+   * The last good copy, or undefined while there never was one. An email waits for the first copy only: later ones are
    * fetched behind its back, so that a slow template server never delays a sign-in. `requestId` is of the request that
-   * wants the mail, if there is one.
+   * wants the email, if there is one.
    */
   async get(requestId?: string): Promise<Template | undefined> {
     const loading = this.#loadWhenDue(requestId)
@@ -51,7 +51,7 @@ export class TemplateSource {
       this.#nextLoadAt = this.#now() + FRESH_MS
     } catch (error) {
       this.#nextLoadAt = this.#now() + RETRY_MS
-      this.deps.log.error('a mail template could not be loaded', {
+      this.deps.log.error('an email template could not be loaded', {
         request_id: requestId,
         url: this.url,
         error,

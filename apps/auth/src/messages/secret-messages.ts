@@ -79,7 +79,7 @@ export class SecretMessages {
     await this.deps.sms.add(tx, { phone: address.value, code: secrets.otp, channel, secret }, meta)
   }
 
-  /** The link that the mail of this kind carries. */
+  /** The link that the email of this kind carries. */
   linkOf(kind: LinkKind, issued: Issued, redirectTo: string): string {
     return confirmationUrl(this.deps.links, kind, {
       token: issued.secrets.linkToken,

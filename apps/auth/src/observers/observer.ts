@@ -34,7 +34,7 @@ export function createObserver(log: Logger, registry: MetricsRegistry) {
       mails.inc({ type })
       if (outcome === 'failed') mailErrors.inc({ type })
     },
-    /** The quota of the whole server was used up when the request at hand wanted to send a mail. */
+    /** The quota of the whole server was used up when the request at hand wanted to send an email. */
     mailRefused({ route }: { readonly route: string }) {
       mailRefusals.inc({ path: route })
     },
@@ -117,15 +117,15 @@ function createMetrics(registry: MetricsRegistry) {
   return {
     audited: counter('auth_audit_events_total', 'Audit log entries, by action', 'action'),
     cleanedUp: counter('auth_cleanup_affected_rows', 'Rows that the clean-up deleted'),
-    mails: counter('global_auth_email_send_operations_total', 'Mails that were tried, by kind', 'type'),
+    mails: counter('global_auth_email_send_operations_total', 'Emails that were tried, by kind', 'type'),
     mailErrors: counter(
       'global_auth_email_send_errors_total',
-      'Mails that could not be sent, by kind',
+      'Emails that could not be sent, by kind',
       'type',
     ),
     mailRefusals: counter(
       'auth_email_rate_limit_counter',
-      'Mails that the quota of the server refused, by route',
+      'Emails that the quota of the server refused, by route',
       'path',
     ),
     messages: counter(

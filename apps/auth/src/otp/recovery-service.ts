@@ -45,7 +45,7 @@ export class RecoveryService {
     )
   }
 
-  /** Mails the link, when somebody has the address. */
+  /** Emails the link, when somebody has the address. */
   async fulfil({ address, challenge, redirectTo }: RecoverRequest, meta: MessageOrigin): Promise<void> {
     const { db, users, issuer, messages, audit } = this.deps
     const known = await users.findByEmail(db, address.value)

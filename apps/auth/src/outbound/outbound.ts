@@ -1,7 +1,7 @@
 import { AddressGuard, BlockedAddressError, guardedAgent, type Resolver } from '@signet/address-guard'
 import { request as undiciRequest, type Dispatcher } from 'undici'
 
-/** The one HTTP client for calls to providers, gateways, CAPTCHA services and mail templates (docs/specification.md#providers). */
+/** The one HTTP client for calls to providers, gateways, CAPTCHA services and email templates (docs/specification.md#providers). */
 export type Outbound = {
   /** Resolves with whatever status the server answered; rejects with {@link OutboundError} when there is no answer. */
   request(request: OutboundRequest): Promise<OutboundResponse>

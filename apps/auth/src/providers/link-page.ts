@@ -14,11 +14,11 @@ export const linkPage = ({ provider, account, action, fields }: LinkView): Page 
   return {
     title: `Sign in with ${label}`,
     body: html`<h1>Sign in with ${label} from now on?</h1>
-      <p>Your ${label} account becomes a way to sign in to the account of <strong>${account}</strong>.</p>
-      <p>If that is not your account, or if you did not begin this yourself, close this page.</p>
+      <p>Your ${label} account will become a way to sign in to the account of <strong>${account}</strong>.</p>
+      <p>If that is not your account, or if you did not start this yourself, close this page.</p>
       <form method="post" action="${action}">
         ${hidden(fields)}
-        <button type="submit">Go on to ${label}</button>
+        <button type="submit">Continue to ${label}</button>
       </form>`,
   }
 }

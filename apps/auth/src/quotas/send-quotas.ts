@@ -6,7 +6,7 @@ import { HOUR_MS, type Meter, type Meters } from './meters.js'
 export type SendQuota = { amount: number; everyMs?: number | undefined }
 
 /**
- * Why a mail is asked for, as the request says: never as the account does, which strangers must not learn of.
+ * Why an email is asked for, as the request says: never as the account does, which strangers must not learn of.
  * `invitation` is what an administrator sends.
  */
 export type MailPurpose = 'recovery' | 'confirmation' | 'invitation' | 'other'
@@ -32,7 +32,7 @@ export type MailQuotas = Quotas & {
 
 export type SendQuotas = {
   /**
-   * Counts one mail and runs `work`; when that fails, no mail was asked for. Throws `over_email_send_rate_limit` when
+   * Counts one email and runs `work`; when that fails, no email was asked for. Throws `over_email_send_rate_limit` when
    * recipient, client or server have used up their quota.
    */
   mail<T>(request: MailRequest, meta: RequestMeta, work: () => Promise<T>): Promise<T>
@@ -42,7 +42,7 @@ export type SendQuotas = {
 
 type Deps = {
   meters: Meters
-  /** Told about each mail that a quota refuses. */
+  /** Told about each email that a quota refuses. */
   onMailRefused?: ((meta: RequestMeta) => void) | undefined
 }
 

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 
-/** A URL in the parts that redirects are judged by, as browsers read it (WHATWG URL). */
+/** A URL in the parts that redirects are compared by, as browsers read it (WHATWG URL). */
 export type Target = {
   readonly scheme: string
   /** Lower case; null for schemes of applications, which have no host that a network knows. */

@@ -55,7 +55,7 @@ export class RefreshService {
           ? await this.#batches.add(request)
           : (await this.#exchange([request], 'waiting')).get(presented.sessionId)
       if (found) return this.#advanced(request, found)
-      const sameChild = await this.#judge(request)
+      const sameChild = await this.#checkReuse(request)
       if (sameChild !== null) return sameChild
     }
     throw authError('conflict', 'conflict', 'The session is being changed by another request, try again')
@@ -72,7 +72,7 @@ export class RefreshService {
   #advanced({ presented, meta }: Request, found: Found): SignedIn {
     const { user } = found
     // The statement has written the same entries itself.
-    this.deps.audit.announce(
+    this.deps.audit.publish(
       [auditPayload('token_refreshed', user), auditPayload('token_revoked', user)],
       meta,
     )
@@ -80,14 +80,14 @@ export class RefreshService {
   }
 
   /** The answer for a token that is the current one no more; null when the session can be advanced after all. */
-  async #judge(request: Request): Promise<SignedIn | null> {
+  async #checkReuse(request: Request): Promise<SignedIn | null> {
     const { db, store, refreshTokens, audit, observer, rotation, reuseIntervalMs, now } = this.deps
     const { presented, meta } = request
     const at = now()
     const nonce = refreshTokens.newNonce()
     const advancedAfter = new Date(at.getTime() - reuseIntervalMs)
     const rules = { ...this.#rulesAt(at), rotation, advancedAfter }
-    const found = await store.judge(db, this.#exchangeOf(request, nonce), nonce, rules, at)
+    const found = await store.checkReuse(db, this.#exchangeOf(request, nonce), nonce, rules, at)
     switch (found?.verdict) {
       case 'changed':
         return null
@@ -99,7 +99,7 @@ export class RefreshService {
         throw authError('invalid', 'session_expired', 'Invalid Refresh Token: Session Expired')
       case 'reuse':
         observer.refreshTokenReused(found.session.id, found.user.id, meta)
-        audit.announce(
+        audit.publish(
           [auditPayload('session_revoked', found.user, { session_id: found.session.id, reason: 'reuse' })],
           meta,
         )

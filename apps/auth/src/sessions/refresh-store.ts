@@ -62,12 +62,12 @@ const PRESENTED = `unnest($7::uuid[], $8::int[], $9::bytea[], $10::bytea[], $11:
   as p (id, counter, keyed, expected, user_agent, ip)`
 
 /**
- * The exchange of refresh tokens: a statement that updates one row for each, and a second one that judges a token which
+ * The exchange of refresh tokens: a statement that updates one row for each, and a second one that checks the reuse of a token which
  * is not the current one. Both see the newest version of the row: PostgreSQL checks conditions again when it locks it.
  */
 export class RefreshStore {
   readonly #exchange: { readonly [How in 'waiting' | 'passing']: string }
-  readonly #judge: string
+  readonly #checkReuse: string
 
   constructor(t: Tables) {
     const isAuthentic = macMatches({ keyed: 'p.keyed', expected: 'p.expected' }, NONCE, 's.refresh_salt')
@@ -105,7 +105,7 @@ export class RefreshStore {
       )
       select ${answer} from advanced f join ${t.users} u on u.id = f.user_id`
     this.#exchange = { waiting: exchange(''), passing: exchange('skip locked') }
-    this.#judge = `
+    this.#checkReuse = `
       with found as (
         select ${session}, case
             when u.deleted_at is not null then 'unknown'
@@ -159,7 +159,7 @@ export class RefreshStore {
    * which is committed with the statement and so outlives the request that fails for it. `rotation` and `advancedAfter`
    * (the start of the reuse interval) say what is too old.
    */
-  async judge(
+  async checkReuse(
     db: Queryable,
     exchange: Exchange,
     nonce: Buffer,
@@ -167,7 +167,7 @@ export class RefreshStore {
     now: Date,
   ): Promise<(Found & { verdict: Verdict }) | null> {
     const { rows } = await db.query<FoundRow & { verdict: Verdict }>(
-      { name: 'refresh_judge', text: this.#judge },
+      { name: 'refresh_check_reuse', text: this.#checkReuse },
       [...shared([exchange], nonce, rules, now), rules.rotation, rules.advancedAfter],
     )
     return rows[0] ? { ...toFound(rows[0]), verdict: rows[0].verdict } : null

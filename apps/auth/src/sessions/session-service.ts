@@ -42,7 +42,7 @@ export class SessionService {
     const signedIn = limits.singlePerUser
       ? await db.transaction((tx) => this.#openAlone(tx, opening, meta))
       : await this.#open(db, opening, meta)
-    if (signedIn !== null) audit.announce(payloads, meta)
+    if (signedIn !== null) audit.publish(payloads, meta)
     return signedIn
   }
 

@@ -22,7 +22,7 @@ export type GatewayDeps = { outbound: Outbound; baseUrl: string }
 export class SmsGatewayError extends Error {
   override name = 'SmsGatewayError'
 
-  /** `final`: it judged this message, and would judge it the same way again. */
+  /** `final`: the gateway rejected this message and would reject it again. */
   constructor(
     message: string,
     readonly final: boolean,
@@ -31,7 +31,7 @@ export class SmsGatewayError extends Error {
   }
 }
 
-/** Whether a status judges the message, as opposed to our credentials, our pace or the gateway's own health. */
+/** Whether a status is about the message, and not about our credentials, our rate or the health of the gateway. */
 export const isFinalStatus = (status: number): boolean =>
   status < 500 && ![401, 402, 403, 408, 429].includes(status)
 

@@ -1,3 +1,3 @@
-/** Where mails and providers send the browser back to. */
+/** Where emails and providers send the browser back to. */
 export const uiReturnUrl = ({ apiExternalUrl }: { apiExternalUrl: string }): string =>
   `${apiExternalUrl.replace(/\/+$/, '')}/ui/return`

@@ -64,7 +64,7 @@ const scriptRoute = route({
 function uiDeps(context: UiContext): UiDeps {
   const { config, now, cookies, gate, sessions, flowExchanges, accessTokens } = context
   const state = new BrowserState({ key: context.pageKey, cookies, now })
-  // Without the way back to these pages: that one is for the mails that they send themselves.
+  // Without the way back to these pages: that one is for the emails that they send themselves.
   const redirects = new Redirects(config)
   const pages = new SignInPages({ externalUrl: config.apiExternalUrl, state, redirects })
   const progress = new Progress({

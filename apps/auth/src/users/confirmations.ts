@@ -13,7 +13,7 @@ type Deps = { users: UserStore; identities: IdentityStore; now: () => Date }
 export class Confirmations {
   constructor(private readonly deps: Deps) {}
 
-  /** The current e-mail address; a second time changes nothing but the metadata. */
+  /** The current email address; a second time changes nothing but the metadata. */
   async confirmEmail(tx: Tx, user: User, changes: UserChanges = {}): Promise<User> {
     for (const identity of user.identities)
       if (identity.email === user.email && user.email !== null)
@@ -44,7 +44,7 @@ export class Confirmations {
     })
   }
 
-  /** Sets a confirmed e-mail address and the `email` identity that belongs to it; ends a pending change. */
+  /** Sets a confirmed email address and the `email` identity that belongs to it; ends a pending change. */
   async setEmail(tx: Tx, user: User, email: string): Promise<User> {
     await this.#putIdentity(tx, user, 'email', { email, email_verified: true })
     return this.#finish(tx, user, {

@@ -44,7 +44,7 @@ export function verifyRoutes(deps: Deps): Route[] {
     route({
       method: 'get',
       path: '/verify',
-      docs: docs('Follow the link of a mail', {
+      docs: docs('Follow the link of an email', {
         tag: 'Verification',
         parameters: [
           query('type', 'What the link is for.', true),
@@ -59,7 +59,7 @@ export function verifyRoutes(deps: Deps): Route[] {
       }),
       limit,
       async handle({ req }) {
-        // Previews and scanners of mail ask for the head of every link; a link works once, and not for them.
+        // Previews and scanners of email ask for the head of every link; a link works once, and not for them.
         if (req.method === 'HEAD') return { status: 204, headers: { 'Cache-Control': 'no-store' } }
         const { type, token } = linkOf(req)
         const target = redirects.targetOf(req)
@@ -89,7 +89,7 @@ export function verifyRoutes(deps: Deps): Route[] {
         description:
           'The token of a link that was asked for with a code_challenge needs the code_verifier; a wrong one spends it.',
         answer: {
-          description: 'A session, or a message after the first half of an e-mail change',
+          description: 'A session, or a message after the first half of an email change',
           schema: 'Session',
         },
         errors: [400, 403, 422, 429],

@@ -22,7 +22,7 @@ describe('the published client changes an account', () => {
     await ok(aClient(server).signInWithPassword({ email, password: 'a new horse battery' }))
   })
 
-  it('changes the e-mail address after both addresses have confirmed', async () => {
+  it('changes the email address after both addresses have confirmed', async () => {
     const { client, email, user } = await aSignedInClient(server)
     const newEmail = anEmail()
     const pending = await ok(client.updateUser({ email: newEmail }, { emailRedirectTo: `${SITE}/changed` }))

@@ -11,7 +11,7 @@ describe('the published client signs up and in', () => {
   })
   afterAll(() => server.close())
 
-  it('with e-mail and password, after the link of the mail', async () => {
+  it('with email and password, after the link of the email', async () => {
     const client = aClient(server)
     const email = anEmail()
     const signedUp = await ok(
@@ -54,7 +54,7 @@ describe('the published client signs up and in', () => {
     expect(none.error).toBeInstanceOf(AuthSessionMissingError)
   })
 
-  it('with a code by mail', async () => {
+  it('with a code by email', async () => {
     const { email, user } = await aSignedInClient(server)
     const client = aClient(server)
     await ok(client.signInWithOtp({ email, options: { shouldCreateUser: false } }))

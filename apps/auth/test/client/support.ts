@@ -68,7 +68,7 @@ export async function ok<A extends { data: unknown; error: unknown }>(
   return data as Good<A>
 }
 
-/** Follows a mail link as a browser does, and returns where it leads. */
+/** Follows an email link as a browser does, and returns where it leads. */
 export async function follow(server: TestServer, link: string | undefined): Promise<URL> {
   const { pathname, search } = new URL(link ?? '')
   const answer = await fetch(`${server.url}${pathname.replace('/auth/v1', '')}${search}`, {

@@ -203,7 +203,7 @@ describe('account linking (docs/specification.md#account-linking)', () => {
   })
 
   describe('rule 6, the new address is unverified', () => {
-    it('gets one mail, and the account opens once it is confirmed', async () => {
+    it('gets one email, and the account opens once it is confirmed', async () => {
       const [id, email] = [anId(), anEmail()]
       site.github(id, { email, verified: false })
       expect((await signIn()).query).toMatchObject(NOT_LET_IN)

@@ -74,7 +74,7 @@ export const PASSWORD = 'correct horse battery'
 export type Session = { access_token: string; refresh_token: string; user: Json & { id: string } } & Json
 export type SignedUp = Session & { email: string; password: string }
 
-/** Link and code of the next mail to an address. */
+/** Link and code of the next email to an address. */
 export async function mailTo(server: { inbox: TestServer['inbox'] }, to: string, after?: { id: number }) {
   const mail = await server.inbox.waitForMail({ to, ...(after ? { after } : {}) })
   const link = mail.links.find((url) => url.includes('token='))

@@ -7,7 +7,7 @@ import { createOutbound } from '../../src/outbound/outbound.js'
 
 export const LINK = 'https://id.example/verify?token=abc&type=signup&redirect_to=https%3A%2F%2Fapp.dev'
 
-/** Every variable a mail may print. */
+/** Every variable an email may print. */
 export const variables: MailVariables = {
   email: 'ann@example.com',
   confirmationUrl: LINK,
@@ -25,7 +25,7 @@ export const variables: MailVariables = {
   data: { name: 'Ann <script>' },
 }
 
-/** What the outbox says of a mail. */
+/** What the outbox says of an email. */
 export const MESSAGE = { id: 'b9c1c1d0-6f0e-4a53-9d2b-0f6f3c0a4b11', requestId: 'request-1' }
 
 type Deps = Parameters<typeof createMailTransport>[0]

@@ -14,7 +14,7 @@ export type OidcLayout = {
   userinfo?: string
   /** Where keys are found without a discovery document. */
   keys?: string
-  /** The vendor means `openid` where it was asked for e-mail or profile only. */
+  /** The vendor means `openid` where it was asked for email or profile only. */
   impliesOpenId?: boolean
   /** Claims beside the standard ones. */
   claims?: string[]

@@ -201,8 +201,8 @@ describe('signing in', () => {
   })
 })
 
-it('does not open the API to the way back of its mails', async () => {
-  // Off the allow-list, but our own: so a mail of the page leads back. Without a challenge nothing is redeemed there.
+it('does not open the API to the way back of its emails', async () => {
+  // Off the allow-list, but our own: so an email of the page leads back. Without a challenge nothing is redeemed there.
   const own = await startUi({ AUTH_URI_ALLOW_LIST: '' })
   const user = await aUser(own)
   const before = (await mailTo(own, user.email)).mail

@@ -63,7 +63,7 @@ describeInBrowser('the sign-in page in Chromium', () => {
   const heading = () => page.getByRole('heading', { level: 1 }).textContent()
   const press = (name: string) => page.getByRole('button', { name }).click()
   const signIn = async (email: string, password = PASSWORD) => {
-    await page.getByLabel('E-mail or phone number').fill(email)
+    await page.getByLabel('Email or phone number').fill(email)
     await page.getByLabel('Password').fill(password)
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   }
@@ -97,8 +97,8 @@ describeInBrowser('the sign-in page in Chromium', () => {
     const user = await aUser(server)
     await open()
     await signIn(user.email, 'wrong password')
-    expect(await page.getByRole('alert').textContent()).toContain('not right')
-    expect(await page.getByLabel('E-mail or phone number').inputValue()).toBe(user.email)
+    expect(await page.getByRole('alert').textContent()).toContain('incorrect')
+    expect(await page.getByLabel('Email or phone number').inputValue()).toBe(user.email)
     expect(await page.getByLabel('Password').inputValue()).toBe('')
     await signIn(user.email)
     expect(await heading()).toBe('You are signed in')
@@ -106,26 +106,26 @@ describeInBrowser('the sign-in page in Chromium', () => {
     expect(await heading()).toBe('Sign in')
   })
 
-  it('makes an account without JavaScript, by the link of the mail', async () => {
+  it('makes an account without JavaScript, by the link of the email', async () => {
     await context.close()
     await newContext({ javaScriptEnabled: false })
     const email = anEmail()
     await open({ redirect_to: home })
     await page.getByRole('link', { name: 'Create an account' }).click()
-    await page.getByLabel('E-mail or phone number').fill(email)
+    await page.getByLabel('Email or phone number').fill(email)
     await page.getByLabel('Password').fill(PASSWORD)
-    await press('Create the account')
-    expect(await heading()).toBe('Check your mail')
+    await press('Create account')
+    expect(await heading()).toBe('Check your email')
     await page.goto((await mailTo(server, email)).link ?? '')
     await page.waitForURL(/\/signed-in#access_token=/)
   })
 
-  it('signs in by a mailed link without asking for the password', async () => {
+  it('signs in by an emailed link without asking for the password', async () => {
     const user = await aUser(server)
     const before = (await mailTo(server, user.email)).mail
     await open()
-    await page.getByLabel('E-mail or phone number').fill(user.email)
-    await press('Mail me a sign-in link')
+    await page.getByLabel('Email or phone number').fill(user.email)
+    await press('Email me a sign-in link')
     await page.goto((await mailTo(server, user.email, before)).link ?? '')
     expect(await heading()).toBe('You are signed in')
     await page.reload()
@@ -136,9 +136,9 @@ describeInBrowser('the sign-in page in Chromium', () => {
     const user = await aUser(server)
     const before = (await mailTo(server, user.email)).mail
     await open()
-    await page.getByRole('link', { name: 'Forgotten password?' }).click()
-    await page.getByLabel('E-mail').fill(user.email)
-    await press('Mail me a link')
+    await page.getByRole('link', { name: 'Forgot password?' }).click()
+    await page.getByLabel('Email').fill(user.email)
+    await press('Email me a link')
     await page.goto((await mailTo(server, user.email, before)).link ?? '')
     expect(await heading()).toBe('Choose a new password')
     await page.getByLabel('New password').fill('another horse battery')
@@ -168,7 +168,7 @@ describeInBrowser('the sign-in page in Chromium', () => {
     const user = await aUserWithTotp(server)
     await open({ redirect_to: home })
     await signIn(user.email)
-    expect(await heading()).toBe('Confirm it is you')
+    expect(await heading()).toBe('Confirm it’s you')
     await page.getByLabel('Code').fill(user.code())
     await press('Continue')
     await page.waitForURL(/\/signed-in#access_token=/)
@@ -191,7 +191,7 @@ describeInBrowser('the sign-in page in Chromium', () => {
   it('ends a double click where one click ends', async () => {
     const user = await aUserWithTotp(server)
     await open({ redirect_to: home })
-    await page.getByLabel('E-mail or phone number').fill(user.email)
+    await page.getByLabel('Email or phone number').fill(user.email)
     await page.getByLabel('Password').fill(PASSWORD)
     expect(await clickImpatiently(page, 'button:text-is("Sign in")')).toEqual(['/ui/sign-in'])
     await page.getByLabel('Code').fill(user.code())
@@ -268,8 +268,8 @@ describeInBrowser('the sign-in page in Chromium', () => {
         await check(below.slice(1))
       }
       await open({}, '/forgot')
-      await page.getByLabel('E-mail').fill(`${'a'.repeat(60)}@${'b'.repeat(60)}.example.com`)
-      await press('Mail me a link')
+      await page.getByLabel('Email').fill(`${'a'.repeat(60)}@${'b'.repeat(60)}.example.com`)
+      await press('Email me a link')
       await check('code')
       await open()
       await signIn(user.email)

@@ -54,7 +54,7 @@ describe('the pages with CAPTCHA', () => {
     }
     const page = await browser.get('/ui/sign-up')
     const fields = { identifier: 'x@example.com', password: PASSWORD, 'h-captcha-response': 'solved' }
-    expect((await browser.submit(page, '/ui/sign-up', fields)).text).toContain('Check your mail')
+    expect((await browser.submit(page, '/ui/sign-up', fields)).text).toContain('Check your email')
     await own.inbox.waitForMail({ to: 'x@example.com' })
     expect(own.inbox.messages({ to: 'x@example.com' })).toHaveLength(1)
     expect(gateway.messages).toEqual([])

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 describe('links and codes', () => {
-  it('sign in by a mailed link, in the browser that asked for it only', async () => {
+  it('sign in by an emailed link, in the browser that asked for it only', async () => {
     const mailedLink = async () => {
       const user = await aUser(server)
       const browser = aBrowser(server)
@@ -88,7 +88,7 @@ describe('links and codes', () => {
     const done = await browser.submit(same, '/ui/password', { password: 'another horse battery' })
     expect(done.location).toContain(`${APPLICATION}#access_token=`)
     const again = await signIn(aBrowser(server), user)
-    expect([again.status, noticeOf(again)]).toEqual([400, 'The address or the password is not right.'])
+    expect([again.status, noticeOf(again)]).toEqual([400, 'The address or password is incorrect.'])
   })
 
   it('sign in by phone, only numbers that somebody has', async () => {

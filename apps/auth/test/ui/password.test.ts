@@ -47,7 +47,7 @@ describe('the password page where a change needs a code', () => {
     const nonce = await codeFor(person)
     const wrong = nonce === '000000' ? '000001' : '000000'
     const refused = await browser.submit(asked, '/ui/password', { password: NEW_PASSWORD, nonce: wrong })
-    expect([refused.status, noticeOf(refused)]).toEqual([422, 'This code is not right, or too old.'])
+    expect([refused.status, noticeOf(refused)]).toEqual([422, 'This code is wrong or has expired.'])
     const weak = await browser.submit(refused, '/ui/password', { password: 'abc', nonce })
     expect(noticeOf(weak)).toContain('at least 6 characters')
     expect(isAskedFor(weak, 'nonce')).toBe(true)

@@ -54,7 +54,7 @@ describe('providers', () => {
       `/callback?state=${state}&error=access_denied&error_description=Call+0800+EVIL`,
     )
     const seen = await settle(browser, back)
-    expect(noticeOf(seen)).toBe('This did not work. Please try again.')
+    expect(noticeOf(seen)).toBe('Something went wrong. Please try again.')
     expect(seen.text).not.toContain('EVIL')
   })
 

@@ -32,7 +32,7 @@ describe('second factors', () => {
     const page = await settle(browser, await signIn(browser, user, { redirect_to: APPLICATION }))
     expect(page.text).toContain('my app')
     const wrong = await browser.submit(page, '/ui/factor', { code: '000000' })
-    expect(noticeOf(wrong)).toContain('not right')
+    expect(noticeOf(wrong)).toContain('wrong')
     const done = await browser.submit(wrong, '/ui/factor', { code: user.code() })
     expect(decodeJwt(fragmentOf(done)['access_token'] ?? '')).toMatchObject({ aal: 'aal2' })
   })
@@ -43,7 +43,7 @@ describe('second factors', () => {
     const page = await settle(browser, await signIn(browser, user))
     for (const path of ['/ui', '/ui/password', uiPath({ redirect_to: APPLICATION })]) {
       const seen = await settle(browser, await browser.get(path))
-      expect(seen.text).toContain('Confirm it is you')
+      expect(seen.text).toContain('Confirm it’s you')
     }
     const { rows } = await server.context.db.query<{ count: string }>(
       `select count(*) from flow_state where user_id = $1`,
@@ -58,13 +58,13 @@ describe('second factors', () => {
     expect(forced.location).toContain('/ui/factor')
   })
 
-  it('come after a mailed link too', async () => {
+  it('come after an emailed link too', async () => {
     const user = await aUserWithTotp(server)
     const before = (await mailTo(server, user.email)).mail
     const browser = aBrowser(server)
     await browser.submit(await browser.get('/ui'), '/ui/mail', { identifier: user.email })
     const { link = '' } = await mailTo(server, user.email, before)
-    expect((await settle(browser, await browser.get(link))).text).toContain('Confirm it is you')
+    expect((await settle(browser, await browser.get(link))).text).toContain('Confirm it’s you')
   })
 
   it('on a phone are sent a code when the button is pressed', async () => {

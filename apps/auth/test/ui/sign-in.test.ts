@@ -146,7 +146,7 @@ describe('new accounts', () => {
     const browser = aBrowser(server)
     const page = await browser.get(uiPath({ redirect_to: APPLICATION }, '/sign-up'))
     const sent = await browser.submit(page, '/ui/sign-up', { identifier: email, password: PASSWORD })
-    expect(sent.text).toContain('Check your mail')
+    expect(sent.text).toContain('Check your email')
     const { link = '' } = await mailTo(server, email)
     const back = await browser.get(link)
     expect(back.location).toContain(`${server.url}/ui/return?`)
@@ -154,14 +154,14 @@ describe('new accounts', () => {
     expect(done.location).toContain(`${APPLICATION}#access_token=`)
   })
 
-  it('are made with the code of the mail, typed in', async () => {
+  it('are made with the code of the email, typed in', async () => {
     const email = anEmail()
     const browser = aBrowser(server)
     const page = await browser.get(uiPath({}, '/sign-up'))
     const sent = await browser.submit(page, '/ui/sign-up', { identifier: email, password: PASSWORD })
     const { code = '' } = await mailTo(server, email)
     const wrong = await browser.submit(sent, '/ui/code', { code: code === '000000' ? '111111' : '000000' })
-    expect(noticeOf(wrong)).toContain('not right')
+    expect(noticeOf(wrong)).toContain('incorrect')
     const done = await settle(browser, await browser.submit(wrong, '/ui/code', { code }))
     expect(done.text).toContain(email)
   })

@@ -13,8 +13,8 @@ import { type OfferedProviders } from '../pages/offered-providers.js'
 import { type SignInOptions } from '../pages/sign-in-options.js'
 import { type PendingAuthorization } from './authorization-store.js'
 
-/** One pending request in one session: what the pages are about. */
-export type Visit = { txn: string; session: OpenSession; authorization: PendingAuthorization }
+/** A pending authorization request in one session: what the pages are about. */
+export type AuthorizationContext = { txn: string; session: OpenSession; authorization: PendingAuthorization }
 
 type SignInExtras = { status?: number; identifier?: string; notice?: string }
 type Deps = {
@@ -25,7 +25,7 @@ type Deps = {
   offeredProviders: OfferedProviders
 }
 
-/** Builds the pages of a visit, with their form tokens. */
+/** Builds the pages of an authorization, with their form tokens. */
 export class AuthorizationPages {
   readonly #basePath: string
   readonly #secure: boolean
@@ -36,12 +36,12 @@ export class AuthorizationPages {
   }
 
   /** Whichever page comes next. */
-  async next(visit: Visit): Promise<Answer> {
-    return visit.authorization.needsSignIn ? this.signIn(visit) : this.consent(visit)
+  async next(context: AuthorizationContext): Promise<Answer> {
+    return context.authorization.needsSignIn ? this.signIn(context) : this.consent(context)
   }
 
   async signIn(
-    { txn, session, authorization }: Visit,
+    { txn, session, authorization }: AuthorizationContext,
     { status = 200, ...extras }: SignInExtras = {},
   ): Promise<Answer> {
     const providers = await this.deps.offeredProviders.list()
@@ -58,7 +58,11 @@ export class AuthorizationPages {
     return this.#answer(page, session, status)
   }
 
-  secondFactor({ txn, session }: Visit, pending: PendingSignIn, extras: SignInExtras = {}): Answer {
+  secondFactor(
+    { txn, session }: AuthorizationContext,
+    pending: PendingSignIn,
+    extras: SignInExtras = {},
+  ): Answer {
     const { status = 200, notice } = extras
     const factor = pending.factors.find(({ id }) => id === pending.factorId)
     if (!factor) return this.toConsent(txn, session)
@@ -74,11 +78,11 @@ export class AuthorizationPages {
     return this.#answer(page, session, status)
   }
 
-  mailSent({ session }: Visit, email: string): Answer {
+  mailSent({ session }: AuthorizationContext, email: string): Answer {
     return this.#answer(mailSentPage({ email }), session, 200)
   }
 
-  callback({ txn, session }: Visit): Answer {
+  callback({ txn, session }: AuthorizationContext): Answer {
     const page = callbackPage({
       txn,
       action: this.path('/session'),
@@ -87,7 +91,7 @@ export class AuthorizationPages {
     return this.#answer(page, session, 200)
   }
 
-  consent({ txn, session, authorization }: Visit): Answer {
+  consent({ txn, session, authorization }: AuthorizationContext): Answer {
     const page = consentPage({
       clientName: authorization.clientName,
       redirect: describeRedirect(authorization.redirectUri),
@@ -105,7 +109,7 @@ export class AuthorizationPages {
     return this.redirect(303, this.step('consent', txn), session)
   }
 
-  /** Address of a later step of the same visit. */
+  /** Address of a later step of the same authorization. */
   step(name: 'consent' | 'factor', txn: string): string {
     return `${this.path(`/${name}`)}?txn=${txn}`
   }

@@ -9,7 +9,7 @@ import { type SessionCookie } from '../sessions/session-cookie.js'
 import { type OpenSession, type SessionService } from '../sessions/session-service.js'
 import { type FormGuard } from '../forms/form-guard.js'
 import { pageDocs, pageForm, type PageForm } from '../forms/page-form.js'
-import { type AuthorizationPages, type Visit } from './authorization-pages.js'
+import { type AuthorizationPages, type AuthorizationContext } from './authorization-pages.js'
 import { type AuthorizationService } from './authorization-service.js'
 
 type Deps = {
@@ -43,7 +43,7 @@ export const authorizationRoutes = (deps: Deps): Route[] => [
     async handle({ req }) {
       const session = await deps.sessions.find(deps.cookie.read(req))
       const txn = Parameters.fromQuery(req.originalUrl).get('txn') ?? ''
-      return deps.pages.next(await findVisit(deps, session, txn))
+      return deps.pages.next(await findAuthorizationContext(deps, session, txn))
     },
   }),
   route<undefined, PageForm>({
@@ -75,11 +75,11 @@ async function authorize(
 }
 
 /** The pending request of this session, or an error page. */
-export async function findVisit(
+export async function findAuthorizationContext(
   { authorizations }: Pick<Deps, 'authorizations'>,
   session: OpenSession | null,
   txn: string,
-): Promise<Visit> {
+): Promise<AuthorizationContext> {
   const authorization = session && (await authorizations.findPending(session, txn))
   if (!authorization) throw requestIsOver()
   return { txn, session, authorization }

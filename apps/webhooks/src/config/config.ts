@@ -185,7 +185,7 @@ export const settings = defineSettings({
   signInMagicLink: boolean({
     env: 'WEBHOOKS_SIGN_IN_MAGIC_LINK',
     fallback: false,
-    doc: 'Offer a sign-in link by mail. The identity server must allow `{base_url}/oauth/callback?**` as a redirect.',
+    doc: 'Offer a sign-in link by email. The identity server must allow `{base_url}/oauth/callback?**` as a redirect.',
   }),
   signInProviders: list({
     env: 'WEBHOOKS_SIGN_IN_PROVIDERS',

@@ -34,8 +34,4 @@ export class FormGuard {
 }
 
 const refused = () =>
-  new AppError(
-    'forbidden',
-    'access_denied',
-    'It did not come from a page that is still open in this browser.',
-  )
+  new AppError('forbidden', 'access_denied', 'This form did not come from a page open in this browser.')

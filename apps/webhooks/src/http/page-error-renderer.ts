@@ -28,7 +28,7 @@ export const pageErrorRenderer = (
     if (req.accepts('html') === false)
       return { headers: NO_STORE, body: { error: error.code, error_description: printable(error.message) } }
     const { headers = {}, body } = pageAnswer(
-      errorPage({ title: TITLES[error.kind] ?? 'This did not work', message: error.message }),
+      errorPage({ title: TITLES[error.kind] ?? 'Something went wrong', message: error.message }),
       { secure },
     )
     return { headers, body }

@@ -19,7 +19,7 @@ export type Factor = { readonly id: string; readonly type: 'totp' | 'phone'; rea
 export type IdentitySession = { readonly accessToken: string; readonly factors: readonly Factor[] }
 
 export type PasswordSignIn = {
-  /** An e-mail address, or a phone number in E.164 form. */
+  /** An email address, or a phone number in E.164 form. */
   identifier: string
   password: string
   captchaToken?: string | undefined
@@ -80,7 +80,7 @@ export class IdentityClient {
     return reply.status === 200 ? { accessToken, factors: readFactors(reply.body) } : null
   }
 
-  /** Mails a sign-in link to a user that exists; for all others nothing happens. */
+  /** Emails a sign-in link to a user that exists; for all others nothing happens. */
   async sendLink(
     {
       email,

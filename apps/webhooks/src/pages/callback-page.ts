@@ -3,7 +3,7 @@ import { html, type Page } from '@signet/pages'
 export type CallbackView = { action: string; txn: string; csrf: string }
 
 /**
- * Landing page of sign-ins by mail or an external provider. The identity server puts its answer in the fragment, which only
+ * Landing page of sign-ins by email or an external provider. The identity server puts its answer in the fragment, which only
  * a script can read; it leaves the address bar before anything else happens.
  */
 export const callbackPage = ({ action, txn, csrf }: CallbackView): Page => ({
@@ -21,7 +21,7 @@ const message = document.getElementById('message')
 const answer = new URLSearchParams(location.hash.slice(1))
 history.replaceState(null, '', location.pathname + location.search)
 const fail = () => {
-  document.querySelector('h1').textContent = 'This did not work'
+  document.querySelector('h1').textContent = 'Something went wrong'
   message.textContent = 'The link is not valid any more, or the sign-in was cancelled. Start again from the application.'
 }
 const { action, txn, csrf } = message.dataset

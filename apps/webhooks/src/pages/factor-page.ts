@@ -14,8 +14,8 @@ export type FactorView = {
 }
 
 export const factorPage = (view: FactorView): Page => ({
-  title: 'Confirm it is you',
-  body: html`<h1>Confirm it is you</h1>
+  title: 'Confirm it’s you',
+  body: html`<h1>Confirm it’s you</h1>
     ${notice(view.notice)}
     ${view.codeExpected ? codeForm(view) : chooseForm(view, view.factor, 'Send a code', '')}
     ${view.others.length === 0 ? null : html`<p class="or">or</p>`}

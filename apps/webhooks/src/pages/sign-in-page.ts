@@ -18,7 +18,7 @@ export type SignInView = {
   /** What was typed before; never the password. */
   identifier?: string
   notice?: string
-  /** Where the same form asks for a link by mail instead; none when that is off. */
+  /** Where the same form asks for a link by email instead; none when that is off. */
   mailAction?: string | undefined
   providers: readonly { name: string; href: string }[]
   captcha: Captcha | null
@@ -34,7 +34,7 @@ export const signInPage = (view: SignInView): Page => ({
     ${notice(view.notice)}
     <form method="post" action="${view.action}">
       ${hidden({ txn: view.txn, csrf: view.csrf })}
-      <label for="identifier">E-mail or phone number</label>
+      <label for="identifier">Email or phone number</label>
       <input
         id="identifier"
         name="identifier"
@@ -70,7 +70,7 @@ function otherWays({ mailAction, providers }: SignInView): Html | null {
         mailAction === undefined
           ? null
           : html`<button class="plain" type="submit" formaction="${mailAction}" formnovalidate>
-              Mail me a sign-in link
+              Email me a sign-in link
             </button> `
       }${providers.map(
         ({ name, href }) =>
@@ -81,8 +81,8 @@ function otherWays({ mailAction, providers }: SignInView): Html | null {
 
 /** The same whether there is such an account or not. */
 export const mailSentPage = ({ email }: { email: string }): Page => ({
-  title: 'Check your mail',
-  body: html`<h1>Check your mail</h1>
+  title: 'Check your email',
+  body: html`<h1>Check your email</h1>
     <p>If there is an account for <strong>${email}</strong>, a sign-in link is on its way.</p>
     <p class="soft">Open it in this browser, within ten minutes. You can close this page.</p>`,
 })

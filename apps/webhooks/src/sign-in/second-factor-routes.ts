@@ -1,7 +1,7 @@
 import { route, type Answer, type Route } from '@signet/http'
 import { type Request } from 'express'
-import { type AuthorizationPages, type Visit } from '../authorization/authorization-pages.js'
-import { findVisit } from '../authorization/authorization-routes.js'
+import { type AuthorizationPages, type AuthorizationContext } from '../authorization/authorization-pages.js'
+import { findAuthorizationContext } from '../authorization/authorization-routes.js'
 import { type AuthorizationService } from '../authorization/authorization-service.js'
 import { type Limits } from '../limits/limits.js'
 import { Parameters } from '../oauth/parameters.js'
@@ -21,7 +21,7 @@ type Deps = {
   limits: Pick<Limits, 'login' | 'address'>
 }
 
-const WRONG_CODE = 'This code is not right, or too old.'
+const WRONG_CODE = 'This code is wrong or has expired.'
 const NOT_SENT = 'No code could be sent. Please wait a minute and try again.'
 
 /** The second step of signing in, for accounts that have one. */
@@ -33,7 +33,7 @@ export const secondFactorRoutes = (deps: Deps): Route[] => [
     async handle({ req }) {
       const session = await deps.sessions.find(deps.cookie.read(req))
       const txn = Parameters.fromQuery(req.originalUrl).get('txn') ?? ''
-      return show(deps, await findVisit(deps, session, txn))
+      return show(deps, await findAuthorizationContext(deps, session, txn))
     },
   }),
   route<undefined, PageForm>({
@@ -44,15 +44,15 @@ export const secondFactorRoutes = (deps: Deps): Route[] => [
     body: pageForm,
     async handle({ req, body, context: { log } }) {
       const fields = Parameters.fromForm(body)
-      const visit = await check(deps, req, 'challenge', fields)
+      const context = await check(deps, req, 'challenge', fields)
       const chosen = await deps.secondFactor.choose(
-        visit.session,
+        context.session,
         fields.get('factor') ?? '',
         deps.limits.address(req),
         log,
       )
-      if (!chosen) return show(deps, visit, { status: 400, notice: NOT_SENT })
-      return deps.pages.redirect(303, deps.pages.step('factor', visit.txn))
+      if (!chosen) return show(deps, context, { status: 400, notice: NOT_SENT })
+      return deps.pages.redirect(303, deps.pages.step('factor', context.txn))
     },
   }),
   route<undefined, PageForm>({
@@ -63,11 +63,11 @@ export const secondFactorRoutes = (deps: Deps): Route[] => [
     body: pageForm,
     async handle({ req, body, context: { log } }) {
       const fields = Parameters.fromForm(body)
-      const visit = await check(deps, req, 'factor', fields)
+      const context = await check(deps, req, 'factor', fields)
       const code = (fields.get('code') ?? '').replaceAll(' ', '')
-      const signedIn = await deps.secondFactor.verify(visit.session, code, deps.limits.address(req), log)
-      if (!signedIn) return show(deps, visit, { status: 400, notice: WRONG_CODE })
-      return deps.pages.toConsent(visit.txn, signedIn)
+      const signedIn = await deps.secondFactor.verify(context.session, code, deps.limits.address(req), log)
+      if (!signedIn) return show(deps, context, { status: 400, notice: WRONG_CODE })
+      return deps.pages.toConsent(context.txn, signedIn)
     },
   }),
 ]
@@ -77,17 +77,17 @@ async function check(
   req: Request,
   form: 'factor' | 'challenge',
   fields: Parameters,
-): Promise<Visit> {
+): Promise<AuthorizationContext> {
   const { session, txn } = await deps.guard.check(req, form, fields)
-  return findVisit(deps, session, txn)
+  return findAuthorizationContext(deps, session, txn)
 }
 
 /** The factor page, or the sign-in page when there is no first step to go on from. */
 function show(
   { pages, secondFactor }: Deps,
-  visit: Visit,
+  context: AuthorizationContext,
   extras: { status?: number; notice?: string } = {},
 ): Answer | Promise<Answer> {
-  const pending = secondFactor.pending(visit.session)
-  return pending ? pages.secondFactor(visit, pending, extras) : pages.next(visit)
+  const pending = secondFactor.pending(context.session)
+  return pending ? pages.secondFactor(context, pending, extras) : pages.next(context)
 }

@@ -2,7 +2,7 @@ import { AppError } from '@signet/errors'
 import { route, type Answer, type Route } from '@signet/http'
 import { captchaFields } from '@signet/pages'
 import { type AuthorizationPages } from '../authorization/authorization-pages.js'
-import { findVisit } from '../authorization/authorization-routes.js'
+import { findAuthorizationContext } from '../authorization/authorization-routes.js'
 import { type AuthorizationService } from '../authorization/authorization-service.js'
 import { type Limits } from '../limits/limits.js'
 import { Parameters } from '../oauth/parameters.js'
@@ -24,24 +24,24 @@ type SignInDeps = {
 }
 
 // One text for wrong, unknown, unconfirmed and banned: the page must not tell who has an account.
-const REFUSED = 'This did not work. Check the address and the password, and that your address is confirmed.'
+const REFUSED = 'Sign-in failed. Check the address and password, and that your address is confirmed.'
 
 /** Signing in and out on the way to consent (docs/specification.md#sign-in-and-consent). */
 export const signInRoutes = (deps: SignInDeps): Route[] => [
   route<undefined, PageForm>({
     method: 'post',
     path: '/oauth/authorize/login',
-    docs: pageDocs('Sign in with e-mail or phone number and password'),
+    docs: pageDocs('Sign in with email or phone number and password'),
     limit: deps.limits.login,
     body: pageForm,
     async handle({ req, body, context: { log } }) {
       const fields = Parameters.fromForm(body)
       const { session, txn } = await deps.guard.check(req, 'login', fields)
-      const visit = await findVisit(deps, session, txn)
+      const context = await findAuthorizationContext(deps, session, txn)
       const { identifier, captchaToken } = credentialsOf(fields)
       const password = fields.get('password')
       if (identifier === '' || password === undefined)
-        return deps.pages.signIn(visit, { status: 400, identifier, notice: REFUSED })
+        return deps.pages.signIn(context, { status: 400, identifier, notice: REFUSED })
       const outcome = await deps.signIn.withPassword(
         session,
         { identifier, password, captchaToken },
@@ -49,7 +49,7 @@ export const signInRoutes = (deps: SignInDeps): Route[] => [
         log,
       )
       if (outcome.kind === 'refused')
-        return deps.pages.signIn(visit, { status: 400, identifier, notice: REFUSED })
+        return deps.pages.signIn(context, { status: 400, identifier, notice: REFUSED })
       if (outcome.kind === 'second_factor') return deps.pages.redirect(303, deps.pages.step('factor', txn))
       return deps.pages.toConsent(txn, outcome.session)
     },
@@ -61,7 +61,7 @@ export const signInRoutes = (deps: SignInDeps): Route[] => [
     body: pageForm,
     async handle({ req, body }) {
       const { session, txn } = await deps.guard.check(req, 'logout', Parameters.fromForm(body))
-      await findVisit(deps, session, txn)
+      await findAuthorizationContext(deps, session, txn)
       // Without an account the consent page is the sign-in page; a redirect so that reloading posts nothing again.
       return deps.pages.toConsent(txn, (await deps.sessions.signOut(session)) ?? session)
     },
@@ -73,20 +73,20 @@ const mailRoute = (deps: SignInDeps): Route =>
   route<undefined, PageForm>({
     method: 'post',
     path: '/oauth/authorize/mail',
-    docs: pageDocs('Ask for a sign-in link by mail'),
+    docs: pageDocs('Ask for a sign-in link by email'),
     limit: deps.limits.login,
     body: pageForm,
     async handle({ req, body, context: { log } }): Promise<Answer> {
       const fields = Parameters.fromForm(body)
       // A second button of the sign-in form, so it carries that form's token.
       const { session, txn } = await deps.guard.check(req, 'login', fields)
-      const visit = await findVisit(deps, session, txn)
+      const context = await findAuthorizationContext(deps, session, txn)
       const { identifier, captchaToken } = credentialsOf(fields)
       if (!identifier.includes('@'))
-        return deps.pages.signIn(visit, { status: 400, identifier, notice: 'Enter your e-mail address.' })
+        return deps.pages.signIn(context, { status: 400, identifier, notice: 'Enter your email address.' })
       const redirectTo = deps.pages.callbackUrl(txn)
       await deps.signIn.requestLink(identifier, { redirectTo, captchaToken }, deps.limits.address(req), log)
-      return deps.pages.mailSent(visit, identifier)
+      return deps.pages.mailSent(context, identifier)
     },
   })
 
@@ -95,12 +95,12 @@ export const callbackRoutes = (deps: SignInDeps & { cookie: SessionCookie }): Ro
   route({
     method: 'get',
     path: '/oauth/callback',
-    docs: pageDocs('Landing page of sign-ins by mail or an external provider'),
+    docs: pageDocs('Landing page of sign-ins by email or an external provider'),
     async handle({ req }) {
       const session = await deps.sessions.find(deps.cookie.read(req))
       const txn = Parameters.fromQuery(req.originalUrl).get('txn') ?? ''
       // Only in the browser that started: else an attacker could sign a victim in to the attacker's account.
-      return deps.pages.callback(await findVisit(deps, session, txn))
+      return deps.pages.callback(await findAuthorizationContext(deps, session, txn))
     },
   }),
   route<undefined, PageForm>({
@@ -112,7 +112,7 @@ export const callbackRoutes = (deps: SignInDeps & { cookie: SessionCookie }): Ro
     async handle({ req, body, context: { log } }) {
       const fields = Parameters.fromForm(body)
       const { session, txn } = await deps.guard.check(req, 'session', fields)
-      await findVisit(deps, session, txn)
+      await findAuthorizationContext(deps, session, txn)
       const token = fields.get('access_token') ?? ''
       const outcome = await deps.signIn.withToken(session, token, deps.limits.address(req), log)
       if (outcome.kind === 'refused')

@@ -70,7 +70,7 @@ export class SignInService {
     )
   }
 
-  /** Asks for a sign-in link by mail. Nobody hears whether there is such an account. */
+  /** Asks for a sign-in link by email. Nobody hears whether there is such an account. */
   async requestLink(
     email: string,
     { redirectTo, captchaToken }: { redirectTo: string; captchaToken?: string | undefined },

@@ -3,7 +3,7 @@ import { type ProviderDefinition } from '../model/provider.js'
 
 export const notion: ProviderDefinition = {
   guide: {
-    register: 'notion.so/my-integrations: a public integration with user information and e-mail addresses.',
+    register: 'notion.so/my-integrations: a public integration with user information and email addresses.',
     returns: 'The owner of the bot: `id`, `name`, avatar, `email` (counts as verified).',
     tests: ['rows'],
     quirks: [

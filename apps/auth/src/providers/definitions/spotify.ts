@@ -8,7 +8,7 @@ export const spotify: ProviderDefinition = {
     tests: ['rows'],
     quirks: [
       'Client authentication is Basic.',
-      'The first sign-in ends in `provider_email_needs_verification` and a mail, unless addresses are confirmed automatically.',
+      'The first sign-in ends in `provider_email_needs_verification` and an email, unless addresses are confirmed automatically.',
     ],
   },
   scopes: ['user-read-email'],

@@ -20,7 +20,7 @@ export type LinkingRules = {
   readonly role: string
 }
 
-/** Who signed in. A refusal is to be thrown after the commit: the user stays and a mail may be on its way. */
+/** Who signed in. A refusal is to be thrown after the commit: the user stays and an email may be on its way. */
 export type Entered = {
   user: User
   /** An identity was added to a user who had others. */
@@ -170,7 +170,7 @@ const isUnconfirmed = (user: User): boolean => user.email !== null && user.email
 const hasOnlyUnverified = ({ profile }: External, verified: readonly string[]): boolean =>
   profile.emails.length > 0 && verified.length === 0
 
-/** One text for all cases: whether a mail could be sent depends on who else has the address. */
+/** One text for all cases: whether an email could be sent depends on who else has the address. */
 const needsVerification = (provider: string): AppError => {
   const name = providerLabel(provider)
   return authError(

@@ -10,7 +10,7 @@ import { type PendingSignUpStore } from '../../users/pending-sign-up-store.js'
 import { type UserStore } from '../../users/user-store.js'
 import { type User } from '../../users/user.js'
 
-/** A mail to send with the transaction. */
+/** An email to send with the transaction. */
 export type PendingConfirmation = { user: User; issued: Issued }
 
 type Deps = {
@@ -27,7 +27,7 @@ export class ConfirmationRequests {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * The identity is what this sign-up brought: another proof of the address ends it. Null when the last mail is too
+   * The identity is what this sign-up brought: another proof of the address ends it. Null when the last email is too
    * recent: the refusal that follows is the same.
    */
   async issue(

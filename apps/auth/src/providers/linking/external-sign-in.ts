@@ -29,7 +29,7 @@ const MAX_RACES = 3
 export class ExternalSignIn {
   constructor(private readonly deps: Deps) {}
 
-  /** `finish` runs in the same transaction for users who are let in. `redirectTo` is for mails. */
+  /** `finish` runs in the same transaction for users who are let in. `redirectTo` is for emails. */
   async run<T>(
     { external, purpose, redirectTo }: { external: External; purpose: Purpose; redirectTo: string },
     meta: RequestMeta,
@@ -40,7 +40,7 @@ export class ExternalSignIn {
       if (result.linked) await this.#tellLinked(tx, result.user, external, meta)
       return result.refusal ? undefined : finish(tx, audit, result.user)
     })
-    // Thrown only now: the user is kept, and the mail is on its way.
+    // Thrown only now: the user is kept, and the email is on its way.
     if (entered.refusal) throw entered.refusal
     return value as T
   }

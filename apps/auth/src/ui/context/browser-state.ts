@@ -68,7 +68,7 @@ export class BrowserState {
   }
 
   /**
-   * The pages are a PKCE client of this server: links in mails and providers come back with a code that only this
+   * The pages are a PKCE client of this server: links in emails and providers come back with a code that only this
    * browser can redeem, and only for the context it was asked for.
    */
   verifier({ id }: Browser, context: SignInContext): string {

@@ -4,30 +4,29 @@ import { type ErrorCode } from '../../errors/error-codes.js'
 
 /** What a person reads; codes that are not here were written for people already. */
 const TEXTS: Readonly<Partial<Record<ErrorCode, string>>> = {
-  invalid_credentials: 'The address or the password is not right.',
+  invalid_credentials: 'The address or password is incorrect.',
   email_not_confirmed:
-    'This address is not confirmed yet. Open the link in the mail that we sent, or have a new one mailed to you.',
-  phone_not_confirmed: 'This phone number is not confirmed yet. Have a code sent to it.',
+    'This address is not confirmed yet. Open the link in the email we sent you, or ask for a new one.',
+  phone_not_confirmed: 'This phone number is not confirmed yet. Ask for a code.',
   user_banned: 'This account is blocked.',
-  user_already_exists:
-    'There is an account with this address already. Sign in, or choose a new password for it.',
-  signup_disabled: 'New accounts cannot be made here.',
-  captcha_failed: 'The check that you are a person was not passed. Please try again.',
-  otp_expired: 'This is not right, was used before, or is too old.',
-  mfa_verification_failed: 'This code is not right, or too old.',
-  mfa_challenge_expired: 'This code is too old. Have a new one sent.',
-  flow_state_not_found: 'This link was used before, or was asked for in another browser. Please sign in.',
-  bad_code_verifier: 'This link was asked for in another browser. Please sign in.',
+  user_already_exists: 'An account with this address already exists. Sign in, or reset its password.',
+  signup_disabled: 'Sign-up is disabled here.',
+  captcha_failed: 'The CAPTCHA check failed. Please try again.',
+  otp_expired: 'This code or link is wrong, was already used, or has expired.',
+  mfa_verification_failed: 'This code is wrong or has expired.',
+  mfa_challenge_expired: 'This code has expired. Ask for a new one.',
+  flow_state_not_found: 'This link was already used, or was requested in another browser. Please sign in.',
+  bad_code_verifier: 'This link was requested in another browser. Please sign in.',
   flow_state_expired: 'This took too long. Please try again.',
   provider_email_needs_verification:
-    'Your address has to be confirmed first. Open the link in the mail that we sent, then sign in again.',
+    'Confirm your address first: open the link in the email we sent you, then sign in again.',
   email_exists: 'Another account has this address.',
-  over_request_rate_limit: 'Too many attempts. Please wait a little and try again.',
-  over_sms_send_rate_limit: 'No further message can be sent right now. Please wait a minute and try again.',
-  reauthentication_not_valid: 'This code is not right, or too old.',
+  over_request_rate_limit: 'Too many attempts. Please wait a moment and try again.',
+  over_sms_send_rate_limit: 'We can’t send another message right now. Please wait a minute and try again.',
+  reauthentication_not_valid: 'This code is wrong or has expired.',
 }
 
-const OTHER = 'This did not work. Please try again.'
+const OTHER = 'Something went wrong. Please try again.'
 
 export const refusalText = (error: AppError): string => TEXTS[error.code as ErrorCode] ?? error.message
 

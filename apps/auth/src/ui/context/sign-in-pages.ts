@@ -67,7 +67,7 @@ export class SignInPages {
       throw authError(
         'forbidden',
         'validation_failed',
-        'It did not come from a page that is still open in this browser. Go back, reload the page and try again.',
+        'This form did not come from a page open in this browser. Go back, reload the page and try again.',
       )
     return { browser, context: this.#context(fields), text }
   }

@@ -26,5 +26,5 @@ export const accountPage = (view: AccountView): Page => ({
       ${view.signOut.fields}
       <button class="${view.site === null ? '' : 'plain second'}" type="submit">Sign out</button>
     </form>
-    ${foot(link(view.password, 'Change the password'))}`,
+    ${foot(link(view.password, 'Change password'))}`,
 })

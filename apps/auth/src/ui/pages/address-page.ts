@@ -25,7 +25,7 @@ const addressPage = (view: AddressView, { title, text, kind, button }: Words): P
         kind === 'email'
           ? field({
               name: 'email',
-              label: 'E-mail',
+              label: 'Email',
               type: 'email',
               autocomplete: 'username',
               value: view.address ?? '',
@@ -42,21 +42,21 @@ const addressPage = (view: AddressView, { title, text, kind, button }: Words): P
       ${captchaField(view.ways.captcha)}
       <button type="submit">${button}</button>
     </form>
-    ${foot(link(view.signIn, 'Back to signing in'))}`,
+    ${foot(link(view.signIn, 'Back to sign-in'))}`,
 })
 
 export const forgotPage = (view: AddressView): Page =>
   addressPage(view, {
-    title: 'Forgotten password',
-    text: 'We mail you a link with which you choose a new one.',
+    title: 'Forgot password',
+    text: 'We will email you a link to choose a new password.',
     kind: 'email',
-    button: 'Mail me a link',
+    button: 'Email me a link',
   })
 
 export const phonePage = (view: AddressView): Page =>
   addressPage(view, {
     title: 'Sign in by phone',
-    text: 'We send you a code by SMS.',
+    text: 'We will text you a code.',
     kind: 'phone',
     button: 'Send a code',
   })

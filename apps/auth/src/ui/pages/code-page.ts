@@ -11,8 +11,8 @@ export type CodeView = {
 
 /** The same whether a message was sent or not: it must not tell who has an account. */
 export const codePage = (view: CodeView): Page => ({
-  title: view.kind === 'mail' ? 'Check your mail' : 'Enter the code',
-  body: html`<h1>${view.kind === 'mail' ? 'Check your mail' : 'Enter the code'}</h1>
+  title: view.kind === 'mail' ? 'Check your email' : 'Enter the code',
+  body: html`<h1>${view.kind === 'mail' ? 'Check your email' : 'Enter the code'}</h1>
     <p>${view.kind === 'mail' ? mailText(view.address) : smsText(view.address)}</p>
     ${notice(view.notice)}
     <form method="post" action="${view.form.action}">
@@ -23,9 +23,8 @@ export const codePage = (view: CodeView): Page => ({
 })
 
 const mailText = (address: string) =>
-  html`If <strong>${address}</strong> can be used here, a mail is on its way to it. Open its link in this
-    browser, or enter the code that it shows. Nothing there after a few minutes? Then look among the unwanted
-    mails.`
+  html`If there is an account for <strong>${address}</strong>, we have sent it an email. Open the link in this
+    browser, or enter the code from the email. Nothing after a few minutes? Check your spam folder.`
 
 const smsText = (address: string) =>
-  html`If <strong>${address}</strong> can be used here, a code is on its way to it.`
+  html`If there is an account for <strong>${address}</strong>, we have sent it a code.`

@@ -14,8 +14,8 @@ export type FactorView = {
 }
 
 export const factorPage = (view: FactorView): Page => ({
-  title: 'Confirm it is you',
-  body: html`<h1>Confirm it is you</h1>
+  title: 'Confirm it’s you',
+  body: html`<h1>Confirm it’s you</h1>
     ${notice(view.notice)} ${view.codeExpected ? codeForm(view) : null}
     ${view.factor.factorType === 'phone' ? sendForm(view) : null}
     ${
@@ -40,7 +40,7 @@ const codeForm = ({ factor, verify }: FactorView): Html =>
   </form>`
 
 const sendForm = ({ factor, codeExpected, send }: FactorView): Html =>
-  html`${codeExpected ? null : html`<p class="soft">We send a code to ${nameOf(factor)}.</p>`}
+  html`${codeExpected ? null : html`<p class="soft">We will send a code to ${nameOf(factor)}.</p>`}
     <form method="post" action="${send.action}">
       ${send.fields}
       <button class="${codeExpected ? 'plain second' : ''}" type="submit">

@@ -30,7 +30,7 @@ export const passwordPage = (view: PasswordView): Page => ({
       }
       ${
         view.asks === 'nonce'
-          ? field({ name: 'nonce', label: 'Code that we sent you', autocomplete: 'one-time-code' })
+          ? field({ name: 'nonce', label: 'The code we sent you', autocomplete: 'one-time-code' })
           : null
       }
       ${field({

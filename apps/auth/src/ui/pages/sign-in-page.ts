@@ -29,7 +29,7 @@ export const signInPage = (view: SignInView): Page => ({
     ${notice(view.notice)} ${view.ways.email || view.ways.phone ? passwordForm(view) : null}
     ${providerForm(view)}
     ${foot(
-      view.ways.email ? link(view.links.forgot, 'Forgotten password?') : null,
+      view.ways.email ? link(view.links.forgot, 'Forgot password?') : null,
       view.ways.phone ? link(view.links.phone, 'Sign in with a code by SMS') : null,
       view.ways.signUp ? link(view.links.signUp, 'Create an account') : null,
     )}`,
@@ -49,15 +49,15 @@ const passwordForm = ({ ways, form, identifier = '' }: SignInView): Html =>
     ${
       ways.magicLink
         ? html`<button class="plain second" type="submit" formaction="${form.mailAction}" formnovalidate>
-            Mail me a sign-in link
+            Email me a sign-in link
           </button>`
         : null
     }
   </form>`
 
-/** E-mail, phone number, or whichever somebody has. */
+/** Email, phone number, or either of them. */
 export function identifierField({ email, phone }: WaysIn, value: string): Html {
-  const label = email && phone ? 'E-mail or phone number' : email ? 'E-mail' : 'Phone number'
+  const label = email && phone ? 'Email or phone number' : email ? 'Email' : 'Phone number'
   const type = email && phone ? 'text' : email ? 'email' : 'tel'
   return field({ name: 'identifier', label, type, autocomplete: 'username', value })
 }

@@ -27,7 +27,7 @@ export const signUpPage = (view: SignUpView): Page => ({
         hint: `At least ${view.minPasswordLength} characters.`,
       })}
       ${captchaField(view.ways.captcha)}
-      <button type="submit">Create the account</button>
+      <button type="submit">Create account</button>
     </form>
-    ${foot(link(view.signIn, 'I have an account'))}`,
+    ${foot(link(view.signIn, 'Already have an account? Sign in'))}`,
 })

@@ -25,7 +25,7 @@ type Messenger = {
   send(sent: Sent, address: string, meta: RequestMeta): Promise<unknown>
 }
 
-/** A forgotten password: a link by mail, which ends in choosing a new one. */
+/** A forgotten password: a link by email, which ends in choosing a new one. */
 export const forgotRoutes = (deps: UiDeps): Route[] =>
   messengerRoutes(deps, {
     page: 'forgot',

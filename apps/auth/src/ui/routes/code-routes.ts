@@ -11,12 +11,12 @@ const KINDS = ['email', 'recovery', 'sms'] as const
 type Kind = (typeof KINDS)[number]
 type Expected = { kind: Kind; address: string }
 
-/** The code of a mail or an SMS, typed in; also the way for those who read their mail on another device. */
+/** The code of an email or an SMS, typed in; also the way for those who read their email on another device. */
 export const codeRoutes = (deps: UiDeps): Route[] => [
   route<undefined, PageForm>({
     method: 'post',
     path: '/ui/code',
-    docs: pageDocs('Sign in with the code of a mail or an SMS'),
+    docs: pageDocs('Sign in with the code of an email or an SMS'),
     limit: deps.guard.limit(deps.limits.verify),
     body: pageForm,
     handle({ req, res, body, context }) {

@@ -6,7 +6,7 @@ import { orShow, refusalText, textOfCode } from '../context/refusals.js'
 import { type UiDeps } from '../context/ui-deps.js'
 import { showSignIn } from './sign-in-routes.js'
 
-/** Out to a provider, and back from one or from the link of a mail. */
+/** Out to a provider, and back from one or from the link of an email. */
 export const returnRoutes = (deps: UiDeps): Route[] => [
   route<undefined, PageForm>({
     method: 'post',
@@ -31,7 +31,7 @@ export const returnRoutes = (deps: UiDeps): Route[] => [
   route({
     method: 'get',
     path: '/ui/return',
-    docs: pageDocs('Come back from a provider or the link of a mail'),
+    docs: pageDocs('Come back from a provider or the link of an email'),
     limit: deps.guard.limit(deps.limits.token),
     async handle({ req, res, context }) {
       const caller = deps.pages.open(req, res)

@@ -12,7 +12,7 @@ import { siteOf } from '../context/sign-in-context.js'
 import { addressOf } from '../context/ways-in.js'
 import { showCode } from './code-routes.js'
 
-/** The first page: sign in with a password or a mailed link, or see who is signed in. */
+/** The first page: sign in with a password or an emailed link, or see who is signed in. */
 export const signInRoutes = (deps: UiDeps): Route[] => [
   route({
     method: 'get',
@@ -79,7 +79,7 @@ const mailRoute = (deps: UiDeps): Route =>
   route<undefined, PageForm>({
     method: 'post',
     path: '/ui/mail',
-    docs: pageDocs('Ask for a sign-in link by mail'),
+    docs: pageDocs('Ask for a sign-in link by email'),
     limit: deps.guard.limit(deps.limits.otp('/magiclink')),
     body: pageForm,
     handle({ req, body, context }) {
