@@ -7,7 +7,7 @@ import { exponentialDelay, type OutboxHandler } from '../outbox/outbox-handler.j
 export type EventTarget = { url: string; key: Buffer }
 
 type Deps = {
-  /** Attempts at the same time. */
+  /** Maximum number of concurrent attempts. */
   concurrency: number
   outbound: Pick<Outbound, 'request'>
   target: EventTarget | null
@@ -17,12 +17,15 @@ type Deps = {
 const KIND = 'account_event'
 const TIMEOUT_MS = 3000
 const FIRST_RETRY_MS = 250
-/** A receiver that comes back hears everything within five seconds: this, a poll of the outbox, and the pause below. */
+/**
+ * A receiver that recovers gets every pending event within five seconds: this time, one poll of the outbox and the
+ * pause below.
+ */
 const MAX_RETRY_MS = 2000
-/** After a failure the next attempt waits so long, whichever event it is of: thousands may be pending. */
+/** Pause after a failure, before the next attempt for any event: thousands may be pending. */
 const PAUSE_MS = 500
 
-/** An account event is never given up: as long as it is not taken, somebody has power elsewhere that was taken away here. */
+/** An account event is never dropped: until it is delivered, someone keeps access elsewhere that was revoked here. */
 export function accountEventHandler({ concurrency, outbound, target, now }: Deps): OutboxHandler<object> {
   let failedAt = -Infinity
   return {
@@ -33,7 +36,7 @@ export function accountEventHandler({ concurrency, outbound, target, now }: Deps
     attemptMs: TIMEOUT_MS + PAUSE_MS,
     retryDelayMs: exponentialDelay(FIRST_RETRY_MS, MAX_RETRY_MS),
     async send(payload, { id }) {
-      // Nobody is to be told; the row must not stay.
+      // Account events are off, so the row is simply removed.
       if (target === null) return
       await sleep(Math.max(0, failedAt + PAUSE_MS - performance.now()))
       try {

@@ -6,7 +6,7 @@ import { type MailPurpose } from '../quotas/send-quotas.js'
 import { type RequestMeta } from '../requests/request-meta.js'
 import { type AccountWork } from './account-work.js'
 
-/** The outbox's kind of it. */
+/** Its kind in the outbox. */
 export const ACCOUNT_REQUEST = 'account_request'
 
 type Deps = {
@@ -14,15 +14,15 @@ type Deps = {
   outbox: Outbox
   messages: SecretMessages
   requests: MessageRequests
-  /** A request that could not be worked on for so long is dropped. */
+  /** A request that could not be processed for this long is dropped. */
   lifeMs: number
   now: () => Date
 }
 
 /**
- * Requests that anybody may make about any address: to recover, to sign in by link or code, to send again. While such a
- * request is answered nobody looks for an account. It takes its quota and its interval, both kept for the address, and
- * goes into the outbox; so answer and time are the same for every address, because there is only one way to make them.
+ * Requests that anyone may make about any address: recover, sign in by link or code, resend. The request itself never
+ * looks up an account. It counts against the quota and the interval of the address and goes into the outbox, so the
+ * response and its timing are the same for every address: there is only one code path.
  */
 export class AccountRequests {
   constructor(private readonly deps: Deps) {}

@@ -3,7 +3,7 @@ import { type Challenge } from '../flows/pkce.js'
 import { type SmsChannel } from '../sms/sms-sender.js'
 import { type JsonObject } from '../users/user.js'
 
-/** A link or code to sign in with that was asked for. */
+/** A requested sign-in link or code. */
 export type CodeRequest = {
   address: Address
   aud: string
@@ -14,13 +14,13 @@ export type CodeRequest = {
   channel: SmsChannel
 }
 
-/** A recovery that was asked for. */
+/** A requested password recovery. */
 export type RecoverRequest = { address: Address; challenge: Challenge | null; redirectTo: string }
 
 export const RESEND_TYPES = ['signup', 'email_change', 'sms', 'phone_change'] as const
 export type ResendType = (typeof RESEND_TYPES)[number]
 
-/** A message that was asked for again. */
+/** A message requested again. */
 export type ResendWork = {
   type: ResendType
   address: Address
@@ -28,7 +28,7 @@ export type ResendWork = {
   redirectTo: string
 }
 
-/** What is done for whoever has an address, once the request that named it is answered. */
+/** Work done for the owner of an address, after the request that named it was answered. */
 export type AccountWork =
   | { what: 'code'; input: CodeRequest }
   | { what: 'recover'; input: RecoverRequest }

@@ -40,7 +40,7 @@ export class AddressChanges {
     return { emails, phone: phone === null ? null : await this.#beginPhone(tx, userId, phone) }
   }
 
-  /** `user` as `begin` left it. */
+  /** `user` as `begin` returned it. */
   async send(
     tx: Tx,
     user: User,
@@ -53,7 +53,7 @@ export class AddressChanges {
     if (phone !== null) await messages.sms(tx, phone, channel, meta)
   }
 
-  /** Runs `work`, which begins these changes, within the quotas of messages. */
+  /** Runs `work`, which starts these changes, within the message quotas. */
   counted<T>(
     { email, phone }: { email: string | null; phone: string | null },
     meta: RequestMeta,
@@ -69,7 +69,7 @@ export class AddressChanges {
   async #beginEmail(tx: Tx, userId: string, email: string, challenge: Challenge | null): Promise<Issued[]> {
     const { users, confirmations, issuer, messages, rules, now } = this.deps
     const user = await this.#read(tx, userId)
-    // Nobody else can own an account that has had no address so far.
+    // An account that never had an address cannot belong to anyone else.
     if (rules.autoconfirm.email && user.isAnonymous) {
       await confirmations.setEmail(tx, user, email)
       return []

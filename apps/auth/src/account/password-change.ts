@@ -24,7 +24,7 @@ export type PasswordChangeRules = {
 
 export type PasswordChange = {
   hash: string
-  /** To be spent in the transaction that stores the hash; null when none is needed. */
+  /** Consumed in the transaction that stores the hash; null when none is needed. */
   nonce: string | null
 }
 
@@ -63,7 +63,7 @@ export class PasswordChanges {
     return { hash: await hasher.hash(password, meta.signal), nonce: needsNonce ? nonce : null }
   }
 
-  /** Both answers say whether a password is the old one, so they are counted like any guess at it. */
+  /** Both answers reveal whether a password is the current one, so they count as guesses. */
   async #compare(
     user: User,
     hash: string,
@@ -87,8 +87,9 @@ export class PasswordChanges {
   }
 
   /**
-   * Whether the nonce is right. A wrong one is counted, so the transaction must be committed; a right one is not
-   * spent here but goes with all other tokens when the password is stored (docs/specification.md#passwords: never burned in vain).
+   * Whether the nonce is right. A wrong one is counted, so the transaction must be committed. A right one is not
+   * consumed here: storing the password deletes it with all other tokens (docs/specification.md#passwords), so a
+   * failed change does not waste it.
    */
   async isRightNonce(tx: Tx, user: User, nonce: string): Promise<boolean> {
     const { tokens, attempts, hashes, rules, now } = this.deps
@@ -131,7 +132,7 @@ export class PasswordChanges {
 export const badNonce = () =>
   authError('unprocessable', 'reauthentication_not_valid', 'Verification failed, please try again.')
 
-/** Until an address is proved nobody may have a password to it. */
+/** Until an address is proved, no account with it may have a password. */
 export function refusePasswordOfUnproven(user: User): void {
   if (isProven(user) || (user.email === null && user.phone === null)) return
   throw user.email === null

@@ -20,7 +20,7 @@ type Deps = {
 export class ReauthenticationService {
   constructor(private readonly deps: Deps) {}
 
-  /** Returns the channel that the nonce goes by. */
+  /** Returns the channel the nonce is sent through. */
   async sendNonce(caller: User, meta: RequestMeta): Promise<Address['kind']> {
     const { users, issuer, messages, audit, rules } = this.deps
     const address = confirmedAddress(caller)

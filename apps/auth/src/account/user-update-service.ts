@@ -44,7 +44,7 @@ export type UserUpdateRequest = {
 
 type Caller = Live & { aud: string; redirectTo: string }
 
-/** What is to change; null where a request says nothing, or nothing new. */
+/** What changes; null where the request says nothing, or nothing new. */
 type Change = {
   email: string | null
   phone: string | null
@@ -85,7 +85,7 @@ export class UserUpdateService {
     return outcome
   }
 
-  /** Notices about what has changed already; an address that waits for its code is told of when it is confirmed. */
+  /** Notices about changes already made; for a pending address the notice goes out once it is confirmed. */
   async #tell(tx: Tx, before: User, user: User, change: Change, meta: RequestMeta): Promise<void> {
     const { mailer } = this.deps
     const { email, userMetadata: data } = user
@@ -149,7 +149,7 @@ export class UserUpdateService {
     }
   }
 
-  /** Asked before the slow part, and once more when the user and the session are locked. */
+  /** Checked before the slow part, and again once the user and the session are locked. */
   #refuseWithoutAuthority(
     live: Live,
     change: { [Member in 'email' | 'phone' | 'password' | 'appMetadata']: unknown },
@@ -201,7 +201,9 @@ export class UserUpdateService {
     return updated
   }
 
-  /** Whoever knew the old password, or holds a link that went to a mailbox meanwhile lost, is out. */
+  /**
+   * Ends access for anyone who knew the old password, or who holds a link sent to a mailbox the user has since lost.
+   */
   async #storePassword(
     tx: Tx,
     audit: Audit,

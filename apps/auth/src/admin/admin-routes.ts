@@ -52,7 +52,7 @@ const linkFields = {
 
 const paging = [query('page', 'From 1.'), query('per_page', '50 unless given, 1000 at most.')]
 
-/** The `user_id` of the path; anything but a UUID names nobody (docs/specification.md#administration). */
+/** The `user_id` of the path; anything but a UUID is an unknown user (docs/specification.md#administration). */
 export function userIdOf(req: Request): string {
   const id = textOf(req.params['user_id'])
   if (!isUuid(id)) throw authError('not_found', 'validation_failed', 'user_id must be an UUID')

@@ -135,8 +135,8 @@ export class AdminUserService {
   }
 
   /**
-   * Links in the mailbox are void then, as after a change by the user. Of an address that nobody has proved, the password
-   * waits for the proof, as everybody's.
+   * Voids all links already sent, as after a change by the user. While nobody has proved the address, the password
+   * waits for the proof, as any password does.
    */
   async #setPassword(tx: Tx, user: User, passwordHash: string): Promise<void> {
     const { users, tokens, vouched, now } = this.deps
@@ -152,7 +152,7 @@ export class AdminUserService {
       const value = checked[kind]
       if (value === null || value === user[kind]) continue
       const verified = kind === 'email' ? checked.emailConfirm : checked.phoneConfirm
-      // They were for another address.
+      // They were sent for another address.
       await this.deps.signUps.removeUnvouched(tx, user.id)
       await this.deps.proofs.release(tx, { kind, value })
       await this.deps.confirmations
@@ -182,7 +182,7 @@ export class AdminUserService {
     return user
   }
 
-  /** What an administrator says of an address counts, and a sign-up that nobody has proved does not. */
+  /** What an administrator says about an address counts; an unproved sign-up does not. */
   async #release(tx: Tx, { email, phone }: { email: string | null; phone: string | null }): Promise<void> {
     const { proofs } = this.deps
     if (email !== null) await proofs.release(tx, { kind: 'email', value: email })
@@ -198,7 +198,7 @@ export class AdminUserService {
     }
   }
 
-  /** Strength is the administrator's business; only what bcrypt would cut off is refused. Null for none. */
+  /** Strength is up to the administrator; only passwords that bcrypt would truncate are refused. Null for none. */
   async #hashOfNew(
     { password = '', password_hash: hash = '' }: UserAttributes,
     signal: AbortSignal | undefined,

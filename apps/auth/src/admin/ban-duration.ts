@@ -1,7 +1,7 @@
 import { parseDuration } from '@signet/config'
 import { invalid } from '../errors/auth-error.js'
 
-// The longest duration that the notation's home language can hold, about 292 years.
+// The longest duration that Go, where the notation comes from, can represent: about 292 years.
 const MAX_MS = 9_223_372_036_854
 const UNIT = /^[+-]?((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$/
 

@@ -64,7 +64,7 @@ const PLANS: Readonly<Record<GeneratedType, { slot: Slot; kind: LinkKind }>> = {
   email_change_new: { slot: 'email_change_new', kind: 'email_change' },
 }
 
-/** POST /admin/generate_link: the link of an email, without the email. */
+/** POST /admin/generate_link: the link of an email, without sending the email. */
 export class LinkService {
   constructor(private readonly deps: Deps) {}
 

@@ -3,7 +3,7 @@ import { invalid } from '../errors/auth-error.js'
 export type Page = { number: number; size: number }
 
 const DEFAULT_SIZE = 50
-/** More in one answer would only tie up memory on both sides. */
+/** Larger pages would only tie up memory on both sides. */
 const MAX_SIZE = 1000
 
 /** `page` and `per_page` of a query; empty strings and 0 mean the default. */
@@ -20,7 +20,7 @@ function numberOf(value: unknown, name: string): number {
   return Number(value)
 }
 
-/** A parameter that goes into a query as text, which PostgreSQL wants without NUL. */
+/** A parameter used as text in a query; PostgreSQL accepts no NUL in it. */
 export function textOf(value: unknown): string {
   if (typeof value !== 'string') return ''
   if (value.includes('\0')) throw invalid('A parameter holds characters that are not text')

@@ -35,7 +35,7 @@ export class UserRemovalService {
     })
   }
 
-  /** The row stays for what points at it; nothing in it names the person any more. */
+  /** The row stays because others reference it; nothing in it identifies the person any more. */
   async #forget(tx: Tx, user: User): Promise<void> {
     const { users, identities, ends, tokens, signUps, now } = this.deps
     const forgotten = (value: string | null) => (value === null ? null : hashOf(user.id, value))
@@ -63,6 +63,6 @@ export class UserRemovalService {
   }
 }
 
-// One way, and different for each user, so that equal addresses cannot be seen to be equal.
+// One-way, and different for each user, so that equal addresses cannot be recognized.
 const hashOf = (userId: string, value: string): string =>
   createHash('sha256').update(`${userId}:${value}`).digest('hex')

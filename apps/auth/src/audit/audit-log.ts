@@ -7,7 +7,7 @@ import { type AuditStore } from './audit-store.js'
 
 export type Audit = (action: AuditAction, actor: AuditActor, traits?: JsonObject) => void
 
-/** What an entry tells of the request that caused it. */
+/** What an entry records about the request that caused it. */
 type AuditOrigin = Pick<RequestMeta, 'requestId' | 'ip'>
 
 type Deps = {
@@ -19,7 +19,7 @@ type Deps = {
   stored: boolean
 }
 
-/** Transactions that leave a trace (docs/specification.md#audit-log). */
+/** Transactions with audit entries (docs/specification.md#audit-log). */
 export class AuditLog {
   constructor(private readonly deps: Deps) {}
 
@@ -39,7 +39,7 @@ export class AuditLog {
     return result
   }
 
-  /** One entry by itself, for what changes nothing else. */
+  /** A single entry, for actions that change nothing else. */
   async record(meta: RequestMeta, ...entry: Parameters<Audit>): Promise<void> {
     const { db, store, stored, now } = this.deps
     const payloads = [auditPayload(...entry)]
@@ -47,7 +47,7 @@ export class AuditLog {
     this.publish(payloads, meta)
   }
 
-  /** For single statements that write the rows themselves: what to pass to them, or null when none are to be stored. */
+  /** Audit rows to pass to statements that write them themselves; null when none are stored. */
   rowsFor(payloads: readonly AuditPayload[]): string | null {
     return this.deps.stored ? JSON.stringify(payloads) : null
   }

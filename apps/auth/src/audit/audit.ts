@@ -34,8 +34,8 @@ export type AuditAction = keyof typeof ACTIONS
 const logTypeOf = (action: AuditAction): string => ACTIONS[action]
 
 /**
- * Who did it: a user, an administrator known only by the role of the token, a part of the server by itself, or somebody
- * who named an address.
+ * Who did it: a user, an administrator known only by the role in the token, a part of the server itself, or someone
+ * known only by the address they gave.
  */
 export type AuditActor = User | { adminRole: string } | { service: string } | { claimed: string }
 

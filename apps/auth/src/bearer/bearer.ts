@@ -14,7 +14,7 @@ import { isVersioned } from '../requests/versioning.js'
 
 /** Who sent a user's bearer token. `aud` is the audience of the request. */
 export type Reader = { user: User; session: Session | null; claims: Readonly<JwtClaims>; aud: string }
-/** Who may change something, or get something: somebody whom the gate of sessions has let pass. */
+/** A caller whom the session gate has let pass: may change or get something. */
 export type Caller = Live & { claims: Readonly<JwtClaims>; aud: string }
 export type AdminCaller = { role: string; aud: string }
 
@@ -33,7 +33,7 @@ type Deps = {
 export class Bearer {
   constructor(private readonly deps: Deps) {}
 
-  /** Reads what belongs to the user; a token of a session that was signed out still does, until it expires. */
+  /** Reads what belongs to the user. A token of a signed-out session still may, until it expires. */
   readonly read: Gated<Reader> = gated('read', async (req) => {
     const reader = await this.#reader(req)
     const { session, claims } = reader
@@ -44,7 +44,7 @@ export class Bearer {
     return reader
   })
 
-  /** Signs out, which a session that is over may do as well. */
+  /** Signs out; a session that has already ended may do so too. */
   readonly signOut: Gated<Reader> = gated('sign_out', async (req) => {
     const reader = await this.#reader(req)
     if (reader.session === null && sessionOf(reader.claims) !== null) throw sessionNotFound()
@@ -54,7 +54,7 @@ export class Bearer {
   /** Everything else that users do. */
   readonly change: Gated<Caller> = gated('change', (req) => this.#caller(req))
 
-  /** Changes of what lets somebody in: with a second factor, once the user has one. */
+  /** Changes to sign-in methods; they require a second factor once the user has one. */
   readonly changeStrongly: Gated<Caller> = gated('change_strongly', async (req) => {
     const caller = await this.#caller(req)
     requireStrong(caller)
@@ -62,8 +62,8 @@ export class Bearer {
   })
 
   /**
-   * Administrators: any of `roles`, by default the admin roles. A token of a user counts by the role that the user has
-   * now, and one of nobody, as the operator makes them, by the role that it names.
+   * Administrators: any of `roles`, by default the admin roles. A user's token counts with the role the user has now;
+   * a token without a user, which operators make, with the role it names.
    */
   admin(roles: readonly string[] = this.deps.adminRoles): Gated<AdminCaller> {
     return gated('admin', async (req) => {
@@ -74,7 +74,7 @@ export class Bearer {
     })
   }
 
-  /** Audience of a public request; a bearer token that is not valid counts as none. */
+  /** Audience of a public request; an invalid bearer token counts as none. */
   async audience(req: Request): Promise<string> {
     return this.#audience(req, await this.#optionalClaims(req))
   }

@@ -1,18 +1,18 @@
 import { type RouteSpec } from '@signet/http'
 import { type Request } from 'express'
 
-/** What the bearer of a token has to be; {@link Bearer} says it in full. */
+/** What a route requires of the bearer of a token; described in full in {@link Bearer}. */
 export type GateName = 'read' | 'sign_out' | 'change' | 'change_strongly' | 'admin'
 
 type Step<Caller> = (req: Request) => Promise<Caller>
 
-/** An `authenticate` step that says which gate it is, so that the list of routes can be held to it. */
+/** An `authenticate` step that names its gate, so that tests can check the list of routes. */
 export type Gated<Caller> = Step<Caller> & { readonly gate: GateName }
 
 export const gated = <Caller>(gate: GateName, step: Step<Caller>): Gated<Caller> =>
   Object.assign(step, { gate })
 
-/** The same gate with one more step behind it. */
+/** The same gate followed by one more step. */
 export const narrowed = <Outer, Inner>(outer: Gated<Outer>, step: (caller: Outer) => Inner): Gated<Inner> =>
   gated(outer.gate, async (req) => step(await outer(req)))
 

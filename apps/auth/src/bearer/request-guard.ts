@@ -9,7 +9,10 @@ import { type RequestMeta } from '../requests/request-meta.js'
 
 type Deps = { bearer: Bearer; captcha: CaptchaVerifier; addresses: ClientAddressConfig }
 
-/** What stands before a public handler: who is asking, how often, and whether a person is (docs/specification.md#captcha and docs/specification.md#rate-limits). */
+/**
+ * Checks in front of a public handler: who is calling, how often, and whether it is a person
+ * (docs/specification.md#captcha and docs/specification.md#rate-limits).
+ */
 export class RequestGuard {
   constructor(private readonly deps: Deps) {}
 
@@ -38,7 +41,7 @@ export class RequestGuard {
     (req: Request): Promise<void> =>
       limit.consume(clientOf(req, this.deps.addresses), contextOfRequest(req).requestId)
 
-  /** Administrators are taken for people. */
+  /** Administrators need no CAPTCHA. */
   async captcha(
     req: Request,
     body: { captcha_token?: string; gotrue_meta_security?: Record<string, unknown> },

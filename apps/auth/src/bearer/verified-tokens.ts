@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { type LiveKeys } from '../keys/live-keys.js'
 
 const MAX_TOKENS = 2000
-/** Longer ones are rare, and would make the memory they take hard to foresee. */
+/** Longer tokens are rare, and would make memory use hard to predict. */
 const MAX_LENGTH = 4096
 
 type Keys = Pick<LiveKeys, 'forVerifying' | 'newerThan'>
@@ -11,8 +11,8 @@ type Verified = Readonly<JwtClaims>
 
 /**
  * Verifies access tokens and remembers the good ones: a client sends the same token with every request until it
- * expires, and checking a signature costs more than most answers do. What was verified with one ring of keys counts for
- * that ring only, so a token is refused as soon as its key is dropped; times are checked each time.
+ * expires, and checking a signature costs more than most answers do. A result is only valid for the key ring it was
+ * verified with, so a token is refused as soon as its key is dropped; times are checked on every use.
  */
 export class VerifiedTokens {
   readonly #verified = new LRUCache<string, Verified>({ max: MAX_TOKENS })

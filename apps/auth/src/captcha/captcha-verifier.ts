@@ -2,14 +2,14 @@ import { authError } from '../errors/auth-error.js'
 import { type Outbound } from '../outbound/outbound.js'
 
 export type CaptchaVerifier = {
-  /** Throws `captcha_failed`, or `unexpected_failure` when the service gave no answer. Does nothing while switched off. */
+  /** Throws `captcha_failed`, or `unexpected_failure` when the service gave no answer. Does nothing while disabled. */
   verify(token: string | undefined, remoteIp: string): Promise<void>
 }
 
 export type CaptchaConfig = {
   enabled: boolean
   provider: CaptchaProvider
-  /** Required while enabled; start-up refuses to go on without. */
+  /** Required while enabled; the server does not start without it. */
   secret: string
   timeoutMs: number
 }
@@ -24,11 +24,11 @@ const VERIFY_URLS: Readonly<Record<CaptchaProvider, string>> = {
 type Deps = {
   config: CaptchaConfig
   outbound: Outbound
-  /** Where the services are; other places are for tests. */
+  /** Base URLs of the services; tests override them. */
   verifyUrls?: Readonly<Record<CaptchaProvider, string>> | undefined
 }
 
-/** Asks the CAPTCHA service whether a person is there (docs/specification.md#captcha). */
+/** Verifies a CAPTCHA response with the service (docs/specification.md#captcha). */
 export function createCaptchaVerifier({ config, outbound, verifyUrls = VERIFY_URLS }: Deps): CaptchaVerifier {
   return {
     async verify(token, remoteIp) {
@@ -50,7 +50,7 @@ export function createCaptchaVerifier({ config, outbound, verifyUrls = VERIFY_UR
 const refused = (reason: string) =>
   authError('invalid', 'captcha_failed', `captcha protection: request disallowed (${reason})`)
 
-/** The status says nothing: the services answer a refusal with 200, and some errors with 400, in the same form. */
+/** The status is no help: the services answer a failed check with 200, and some errors with 400, in the same format. */
 function readAnswer(text: string): { success: boolean; errorCodes: string[] } {
   const answer = JSON.parse(text) as { success?: unknown; 'error-codes'?: unknown } | null
   if (typeof answer?.success !== 'boolean') throw new Error('the CAPTCHA service did not say yes or no')

@@ -6,7 +6,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const PAUSE_MS = 60_000
 
-/** Signed up or invited, and never heard of again; users that an administrator made were sent nothing. */
+/** Signed up or invited, and never confirmed; users made by an administrator were sent no message. */
 const NEVER_CONFIRMED =
   'confirmed_at is null and last_sign_in_at is null and deleted_at is null and confirmation_sent_at < $1'
 
@@ -17,27 +17,27 @@ type Deps = {
   rules: {
     /** Tables of one namespace are cleaned by one process at a time. */
     lockName: string
-    /** Longer than their access tokens, which a deleted session takes with it. */
+    /** Longer than access tokens live: deleting a session invalidates its access tokens. */
     endedSessionMs: number
     anonymousUsers: boolean
-    /** After this long nothing is left of wrong passwords. */
+    /** Wrong passwords are forgotten after this long. */
     guessesMs: number
     /** How long a network is remembered after the last sign-in from it. */
     knownNetworkMs: number
     /** The longest gap between two messages. */
     intervalMs: number
-    /** Undefined: for ever. */
+    /** Undefined keeps them forever. */
     auditMs: number | undefined
     unconfirmedUserMs: number | undefined
   }
   now: () => Date
 }
 
-/** Deletes what nothing needs any more (docs/specification.md#data-at-rest). */
+/** Deletes rows that are no longer needed (docs/specification.md#data-at-rest). */
 export class CleanupService {
   constructor(private readonly deps: Deps) {}
 
-  /** One run over everything; nothing when another process is at it. */
+  /** One run over all tables; does nothing while another process is cleaning up. */
   async run(): Promise<void> {
     const { db, rules } = this.deps
     await withAdvisoryLock(db, rules.lockName, async () => {
@@ -61,7 +61,7 @@ export class CleanupService {
     const ago = (ms: number) => new Date(now().getTime() - ms)
     return [
       { table: 'sessions', condition: 'not_after < $1', olderThan: ago(3 * DAY_MS) },
-      // Only these: a session that may still be refreshed must stay, so that an old token of it is known as one.
+      // Only these: a session that can still be refreshed must stay, so that its old tokens are recognized as reused.
       { table: 'sessions', condition: 'revoked_at < $1', olderThan: ago(rules.endedSessionMs) },
       {
         table: 'messageRequests',
@@ -108,7 +108,7 @@ export class CleanupService {
     ]
   }
 
-  /** Runs now and then until the returned function is called, which waits for a run that is under way. */
+  /** Runs periodically until the returned function is called, which waits for a run in progress. */
   start(): () => Promise<void> {
     const { observer } = this.deps
     let stopped = false

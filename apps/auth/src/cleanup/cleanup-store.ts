@@ -3,13 +3,13 @@ import { type Tables } from '../database/tables.js'
 
 const BATCH = 500
 
-/** What to delete from one table: rows of this condition, whose `$1` is the time before which they are too old. */
+/** What to delete from one table: rows that match this condition, whose `$1` is the cut-off time. */
 export type CleanupRule = { table: keyof Tables; condition: string; olderThan: Date }
 
 export class CleanupStore {
   constructor(private readonly t: Tables) {}
 
-  /** Deletes one batch and returns how many rows it was; rows that somebody works on wait for the next run. */
+  /** Deletes one batch and returns its size; locked rows are left for the next run. */
   async deleteBatch(db: Queryable, { table, condition, olderThan }: CleanupRule): Promise<number> {
     const { rowCount } = await db.query(
       `delete from ${this.t[table]} where id in (

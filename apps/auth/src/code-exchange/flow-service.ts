@@ -28,7 +28,7 @@ type Deps = {
   gate: SessionGate
   audit: AuditLog
   encryption: DerivedKeys['encryption']
-  /** Life of a code, counted from when it was issued. */
+  /** Lifetime of a code, from the time it was issued. */
   codeLifeMs: number
   now: () => Date
 }
@@ -43,7 +43,7 @@ export class FlowService {
   ): Promise<Exchanged> {
     if (code === '' || verifier === '')
       throw invalid('invalid request: both auth code and code verifier should be non-empty')
-    // A wrong verifier spends the code, so its transaction commits; the refusal comes afterwards.
+    // A wrong verifier consumes the code, so the transaction commits first and the error is thrown afterwards.
     const outcome = await this.deps.audit.transaction(
       meta,
       async (tx, audit): Promise<Exchanged | 'bad_verifier'> => {
@@ -63,7 +63,7 @@ export class FlowService {
     return outcome
   }
 
-  /** A code for a session that is open already, for the application that holds the verifier. */
+  /** A code for a session that is already open, for the application that holds the verifier. */
   async handOver({ user, session }: Live, challenge: Challenge): Promise<string> {
     const { db, flows, now } = this.deps
     const code = randomUUID()
@@ -80,7 +80,7 @@ export class FlowService {
 
   async #signIn(tx: Tx, audit: Audit, user: User, flow: FlowState, meta: RequestMeta): Promise<SignedIn> {
     const { sessions, gate } = this.deps
-    // What was linked by a session that is over must not be a way back in.
+    // A sign-in method linked by a session that has ended must not be a way back in.
     if (flow.linkingSessionId !== null)
       await gate.hold(tx, { userId: user.id, sessionId: flow.linkingSessionId })
     if (flow.sessionId === null) {
@@ -96,9 +96,10 @@ export class FlowService {
     if (flow === null || flow.challenge === null || flow.authCodeIssuedAt === null) throw flowNotFound()
     if (flow.authCodeIssuedAt.getTime() + codeLifeMs <= now().getTime())
       throw authError('unprocessable', 'flow_state_expired', 'The code has expired')
-    // Before the code, in the order of whatever ends the user's sessions and takes the codes along.
+    // Locked before the code: the same order as every statement that ends the user's sessions and removes their
+    // codes.
     const user = flow.userId === null ? null : await users.lockById(tx, flow.userId)
-    // Deleting is what redeems it: of two requests at once one deletes nothing.
+    // Deleting the row redeems the code: of two concurrent requests, one deletes nothing.
     if (user === null || !(await flows.remove(tx, flow.id))) throw flowNotFound()
     return { user, flow: { ...flow, challenge: flow.challenge } }
   }

@@ -8,7 +8,7 @@ export type CodeGuess = {
   network: string
   /** Networks that the account was last seen at before are strange again. */
   knownSince: Date
-  /** Rows that count it: that of this network, where the account knows it, or the one of all strangers. */
+  /** The counter it belongs to: this network's, if the account knows it, or the one shared by all strangers. */
   ids: { known: Buffer; strangers: Buffer }
 }
 

@@ -40,7 +40,7 @@ export class AccessTokens {
     return { text, expiresIn: exp - iat, expiresAt: exp }
   }
 
-  // A user with a second factor who has not used it gets no token beyond the time allowed without it.
+  // A user who has a second factor but has not used it gets no token once the time allowed without it is over.
   #lowAalEnd({ user, session }: Pick<SignedIn, 'user' | 'session'>): number {
     const { lowAalMs } = this.options
     if (lowAalMs === undefined || session.aal !== 'aal1' || !hasVerifiedFactor(user)) return Infinity

@@ -22,15 +22,15 @@ type Deps = {
   now: () => Date
 }
 
-/** The session may change between two statements; whoever is that unlucky again can try again. */
+/** The session may change between the two statements; a client that hits this twice can retry. */
 const MAX_ROUNDS = 4
 
 type Request = { presented: PresentedToken; meta: RequestMeta }
 
 /**
- * Swaps refresh tokens. The current token of a session advances it; the one before, inside the reuse interval, gets the
- * same child again, so that two tabs do not sign each other out; an older one means that two parties hold the tokens,
- * and ends the session. With rotation off old tokens are refused without ending anything.
+ * Exchanges refresh tokens. The current token advances its session. The previous token, inside the reuse interval,
+ * gets the same child again, so that two tabs do not sign each other out. An older token means that two parties hold
+ * the tokens, and ends the session. With rotation off, old tokens are refused without ending anything.
  */
 export class RefreshService {
   readonly #batches: Batches<Request, Found | undefined>
@@ -71,7 +71,7 @@ export class RefreshService {
 
   #advanced({ presented, meta }: Request, found: Found): SignedIn {
     const { user } = found
-    // The statement has written the same entries itself.
+    // The statement already wrote these entries to the table.
     this.deps.audit.publish(
       [auditPayload('token_refreshed', user), auditPayload('token_revoked', user)],
       meta,
@@ -79,7 +79,7 @@ export class RefreshService {
     return this.#withChild(presented, found)
   }
 
-  /** The answer for a token that is the current one no more; null when the session can be advanced after all. */
+  /** The answer for a token that is no longer the current one; null when the session can be advanced after all. */
   async #checkReuse(request: Request): Promise<SignedIn | null> {
     const { db, store, refreshTokens, audit, observer, rotation, reuseIntervalMs, now } = this.deps
     const { presented, meta } = request
@@ -116,7 +116,7 @@ export class RefreshService {
     }
   }
 
-  /** Whether the session was advanced now or just before, its newest token is the one after what was presented. */
+  /** Whether the session advanced now or just before, its newest token is the one after the presented token. */
   #withChild({ sessionId, counter }: PresentedToken, { user, session, amr, salt }: Found): SignedIn {
     return { user, session, amr, refreshToken: this.deps.refreshTokens.of(sessionId, counter + 1, salt) }
   }

@@ -6,11 +6,11 @@ import { macMatches, type MacCheck, type PresentedToken } from './refresh-token.
 import { toAmr, type AmrJson } from './session-store.js'
 import { type Aal, type AmrEntry, type Session } from './session.js'
 
-/** A token, and what becomes part of its session when it is exchanged. */
+/** A token, and what the exchange stores with its session. */
 export type Exchange = { presented: PresentedToken; check: MacCheck; userAgent: string; ip: string }
 
 export type RefreshRules = {
-  /** Earliest times that the limits of sessions still accept; null is no limit. */
+  /** Earliest times that the session limits still accept; null for no limit. */
   createdAfter: Date | null
   activeAfter: Date | null
   lowAalCreatedAfter: Date | null
@@ -18,7 +18,7 @@ export type RefreshRules = {
   audited: boolean
 }
 
-/** Who a refresh token stands for. `salt` is what its child is made with. */
+/** The session a refresh token belongs to. Its child is made with `salt`. */
 export type Found = {
   user: User
   session: Pick<Session, 'id' | 'aal' | 'createdAt'>
@@ -28,17 +28,17 @@ export type Found = {
 
 export type Verdict =
   | 'banned'
-  /** Past a limit, or a newer sign-in took its place. */
+  /** Past a limit, or replaced by a newer sign-in. */
   | 'expired'
-  /** The session is over, or never had this token. */
+  /** The session has ended, or never had this token. */
   | 'unknown'
   /** The token before the current one, still inside the interval. */
   | 'same_child'
-  /** It ended the session, just now. */
+  /** Reuse: this token just ended the session. */
   | 'reuse'
-  /** An old one, of a session that was ended for that or without rotation. */
+  /** An old token of a session that already ended for reuse, or with rotation off. */
   | 'already_used'
-  /** The session can be advanced: it was locked, or changed, when that was tried. */
+  /** The session can be advanced: it was locked, or had changed, when the exchange was tried. */
   | 'changed'
 
 type FoundRow = AccountRow & {
@@ -49,7 +49,7 @@ type FoundRow = AccountRow & {
   refresh_salt: Buffer
 }
 
-// Parameters that the statements begin with.
+// The first parameters of both statements.
 const [NOW, NONCE, CREATED_AFTER, ACTIVE_AFTER, LOW_AAL_CREATED_AFTER, AUDITED] = [
   '$1',
   '$2',
@@ -136,8 +136,8 @@ export class RefreshStore {
   }
 
   /**
-   * Advances the sessions that the tokens are the current ones of, at most one token for each session. The answer holds
-   * those that were; `passing` leaves a session out that another transaction has locked, in place of waiting for it.
+   * Advances every session whose current token is presented, at most one token per session. Returns those that
+   * advanced; `passing` skips sessions locked by another transaction instead of waiting for them.
    */
   async exchange(
     db: Queryable,
@@ -155,9 +155,9 @@ export class RefreshStore {
   }
 
   /**
-   * What a token is worth that could not be exchanged; null when it is none. Ends the session of one that is too old,
-   * which is committed with the statement and so outlives the request that fails for it. `rotation` and `advancedAfter`
-   * (the start of the reuse interval) say what is too old.
+   * Checks the reuse of a token that could not be exchanged; null when it is not a token of ours. A token that is too
+   * old ends its session; that commits with the statement, so it survives the failing request. `rotation` and
+   * `advancedAfter` (the start of the reuse interval) define too old.
    */
   async checkReuse(
     db: Queryable,

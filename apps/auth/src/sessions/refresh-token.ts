@@ -1,9 +1,9 @@
 import { createHash, createHmac, randomBytes, type KeyObject } from 'node:crypto'
 
-/** What a refresh token says: that it is the `counter`-th of a session. Whether that is true only the database knows. */
+/** What a refresh token claims: to be the `counter`-th of a session. Only the database knows whether that is true. */
 export type PresentedToken = { readonly sessionId: string; readonly counter: number; readonly mac: Buffer }
 
-/** Lets the database check a MAC against the salt that it keeps, without showing by its time how much of it was right. */
+/** Lets the database check a MAC against its salt without leaking through timing how much of it matched. */
 export type MacCheck = { readonly keyed: Buffer; readonly expected: Buffer }
 
 const ID_BYTES = 16
@@ -16,8 +16,8 @@ const MAX_COUNTER = 2 ** 31 - 2
 
 /**
  * Refresh tokens: session id, counter and MAC. The MAC is made with a key of the server and a salt of the session, so
- * neither a copy of the database nor the secret alone is enough to make one; and whoever has both halves, as this
- * server does, can make any of them again, so that a client that asked twice gets the same answer twice.
+ * neither a copy of the database nor the secret alone is enough to make one. The server has both and can make any
+ * token again, so a client that retries gets the same answer.
  */
 export class RefreshTokens {
   constructor(private readonly key: KeyObject) {}
@@ -31,7 +31,7 @@ export class RefreshTokens {
     return Buffer.concat([body, sha256(this.#keyed(body), salt)]).toString('base64url')
   }
 
-  /** Null for what cannot be a token, before the database is asked. */
+  /** Null for what cannot be a token, without a query. */
   read(text: string): PresentedToken | null {
     if (!FORM.test(text)) return null
     const bytes = Buffer.from(text, 'base64url')
@@ -55,8 +55,8 @@ export class RefreshTokens {
 }
 
 /**
- * SQL that is true for the right MAC. Hashed once more with a nonce of the statement: how soon the comparison of two hashes
- * that nobody can choose gives up says nothing about the MAC.
+ * SQL that is true for the right MAC. Both sides are hashed once more with a nonce of the statement, so the timing of
+ * the comparison says nothing about the MAC.
  */
 export const macMatches = (
   check: { [Part in keyof MacCheck]: string },

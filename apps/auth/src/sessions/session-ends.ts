@@ -11,14 +11,14 @@ type Deps = {
   now: () => Date
 }
 
-/** Every end of sessions, apart from the one of a session whose refresh token was stolen. */
+/** Ends sessions, for every reason except refresh token reuse. */
 export class SessionEnds {
   constructor(private readonly deps: Deps) {}
 
-  /** All sessions of a user, and with them what other services gave on the strength of them. */
+  /** Ends all sessions of a user, and what other services granted because of them. */
   async all(tx: Tx, userId: string, reason: EndReason): Promise<void> {
     const { sessions, flows, accountEvents, now } = this.deps
-    // Nothing elsewhere goes back to a user who never signed in; and the first sign-in follows within the same second.
+    // A user who never signed in has nothing elsewhere, and the first sign-in follows within the same second.
     const knownElsewhere = reason !== 'address_proved' || (await sessions.hasAny(tx, userId))
     await sessions.end(tx, userId, reason, {}, now())
     await flows.removeCodes(tx, userId)

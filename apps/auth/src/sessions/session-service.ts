@@ -73,7 +73,7 @@ export class SessionService {
   }
 
   /**
-   * Signs out. Whoever comes with a session that is over has signed out already, but ends no other one. A token without
+   * Signs out. A caller whose session has ended is already signed out, and ends no other session. A token without a
    * session is not one of ours, so it stands for its user.
    */
   async logout(
@@ -93,7 +93,7 @@ export class SessionService {
     })
   }
 
-  /** The user's row is locked once the session is open, so of two sign-ins at once the second sees the first. */
+  /** The user's row is locked once the session is open, so the second of two concurrent sign-ins sees the first. */
   async #openAlone(tx: Tx, opening: Opening, meta: RequestMeta): Promise<SignedIn | null> {
     const signedIn = await this.#open(tx, opening, meta)
     if (signedIn !== null)

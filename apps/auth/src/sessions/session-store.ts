@@ -11,7 +11,7 @@ export type NewSession = {
   method: string
   userAgent: string
   ip: string
-  /** Becomes one of the networks that the user is known at. */
+  /** Becomes one of the user's known networks. */
   network: string
   notAfter: Date | null
   refreshSalt: Buffer
@@ -21,10 +21,10 @@ export type NewSession = {
   auditRows: string | null
 }
 
-/** Which of a user's sessions to end; all of them without any member. */
+/** Which of a user's sessions to end; all of them when empty. */
 export type EndScope = { only?: string; except?: string; aal?: Aal }
 
-/** Whom a bearer token names. */
+/** The user and session that a bearer token names. */
 export type TokenHolder = { userId: string; sessionId: string | null }
 
 export type FoundCaller = { user: User; session: Session | null }
@@ -59,7 +59,7 @@ export class SessionStore {
   readonly #callers: string
 
   constructor(private readonly t: Tables) {
-    // The user's row comes first: whoever bans or deletes the user, or changes the password, holds it until that is done.
+    // The user's row is locked first: a ban, a deletion or a password change holds it until done.
     this.#open = `
       with owner as (
         update ${t.users} set last_sign_in_at = $7, updated_at = $7
@@ -88,7 +88,7 @@ export class SessionStore {
         join ${t.users} u on u.id = asked.user_id`
   }
 
-  /** Session, audit entries and the user's sign-in time: one statement. False when the user may not have it any more. */
+  /** Session, audit entries and the user's sign-in time: one statement. False when the user may no longer sign in. */
   async open(db: Queryable, session: NewSession, now: Date): Promise<boolean> {
     const { rowCount } = await db.query({ name: 'session_open', text: this.#open }, [
       session.id,
@@ -150,7 +150,7 @@ export class SessionStore {
     return rows.length > 0
   }
 
-  /** The one statement that ends sessions. Those that are over already keep their reason. */
+  /** The one statement that ends sessions. Sessions that already ended keep their reason. */
   async end(db: Queryable, userId: string, reason: EndReason, scope: EndScope, now: Date): Promise<void> {
     await db.query(
       `update ${this.t.sessions} set revoked_at = $2, revoked_reason = $3, updated_at = $2

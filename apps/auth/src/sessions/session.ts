@@ -2,20 +2,20 @@ import { type User } from '../users/user.js'
 
 export type Aal = 'aal1' | 'aal2'
 
-/** Why a session is over; the database knows the same list. */
+/** Why a session ended; the database has the same list. */
 export type EndReason =
   | 'logout'
-  /** An old refresh token came back: somebody else has the tokens, too. */
+  /** An old refresh token was presented: someone else has the tokens, too. */
   | 'reuse'
-  /** A newer sign-in, where AUTH_SESSIONS_SINGLE_PER_USER allows one session only. */
+  /** A newer sign-in, while AUTH_SESSIONS_SINGLE_PER_USER allows only one session. */
   | 'single_session'
   | 'ban'
   | 'deletion'
   | 'password_changed'
   | 'password_recovered'
-  /** Another session showed a second factor that this one did not. */
+  /** Another session used a second factor that this one did not. */
   | 'factor_verified'
-  /** The owner of the address took the account over from whoever signed up with it. */
+  /** The owner of the address proved it and took over the account of an earlier sign-up. */
   | 'address_proved'
   /** An administrator set a new password. */
   | 'admin'
@@ -38,7 +38,7 @@ declare const held: unique symbol
 /** A session that the gate has let pass, with its user. Only {@link SessionGate} makes one. */
 export type Live = { readonly user: User; readonly session: Session & { readonly [live]: true } }
 
-/** One that stays as it is until the transaction ends: what issues or upgrades anything asks for this. */
+/** A session locked until the transaction ends; required to issue or upgrade anything. */
 export type Held = Live & { readonly [held]: true }
 
 /** How somebody proved who they are, and when (claim `amr`). */

@@ -3,29 +3,29 @@ import { type Tables } from '../database/tables.js'
 import { accountColumn, signInHash, toUser, type AccountRow } from '../users/user-rows.js'
 import { type User } from '../users/user.js'
 
-/** Failures beyond the free ones that are remembered; the longest wait is reached earlier. */
+/** Failures remembered beyond the free ones; the longest wait is reached earlier. */
 const REMEMBERED = 20
 /** After this long one failure is forgotten. */
 const FORGET_SECONDS = 3600
 
-/** When nothing is left of an account's failures. */
+/** When an account's failures have all expired. */
 export const forgottenAfterMs = (freeAttempts: number): number =>
   (freeAttempts + REMEMBERED) * FORGET_SECONDS * 1000
 
-/** Whose password is tried, and by whom. */
+/** Whose password is tried, and from where. */
 export type Guess = {
   by: 'email' | 'phone'
   address: string
   network: string
-  /** Rows that count it: that of this network, where the account knows it, or the one of all strangers. */
+  /** The counter it belongs to: this network's, if the account knows it, or the one shared by all strangers. */
   ids: { known: Buffer; strangers: Buffer }
 }
 export type GuessLimits = {
   freeAttempts: number
   maxDelaySeconds: number
-  /** Networks that were last seen before are strange again. */
+  /** Networks last seen before this time count as strangers again. */
   knownSince: Date
-  /** False to let nobody but the account's own networks try. */
+  /** False to let only the account's known networks try. */
   strangersAllowed: boolean
 }
 export type Counted = {
@@ -44,7 +44,7 @@ type Row = {
   next_at: Date | null
 }
 
-/** Whose password is guessed how often. */
+/** How often each account's password is guessed. */
 export class GuessStore {
   readonly #begin: Readonly<Record<Guess['by'], string>>
   readonly #count: string
@@ -64,8 +64,9 @@ export class GuessStore {
   }
 
   /**
-   * Finds the user and counts a wrong password in advance, in one statement: parallel guesses wait for each other's row
-   * and see what it counts. Nothing is counted, and nothing may be tried, before the wait after the last guess is over.
+   * Finds the user and counts a wrong password in advance, in one statement: parallel guesses wait for each other's
+   * row and see what it counts. Nothing is counted, and nothing may be tried, until the wait after the last guess is
+   * over.
    */
   async begin(db: Queryable, guess: Guess, limits: GuessLimits, now: Date): Promise<Counted> {
     const { rows } = await db.query<Row>({ name: `guess_begin_${guess.by}`, text: this.#begin[guess.by] }, [
@@ -88,7 +89,7 @@ export class GuessStore {
     }
   }
 
-  /** The same for what is guessed of somebody who is known already. False when it may not be tried yet. */
+  /** The same for guesses against a known user. False while no further guess is allowed. */
   async count(
     db: Queryable,
     id: Buffer,
@@ -102,7 +103,7 @@ export class GuessStore {
     return { counted: rows[0]?.counted ?? false, nextAt: rows[0]?.next_at ?? null }
   }
 
-  /** Takes one back that was not wrong. */
+  /** Takes back a guess that was not wrong. */
   async takeBack(db: Queryable, id: Buffer): Promise<void> {
     await db.query(
       {

@@ -14,9 +14,9 @@ export type GuessRules = { freeAttempts: number; maxDelayMs: number; knownNetwor
 /** A password that may be tried. It counts as wrong until `takeBack` says otherwise. */
 export type Attempt = {
   readonly user: User | null
-  /** What the password is compared with: that of a sign-up, while nobody has proved the address. */
+  /** The hash to compare with: that of a sign-up while nobody has proved the address. */
   readonly passwordHash: string | null
-  /** Compares; what could not be compared, because the server is busy or nobody waits any more, was no guess. */
+  /** Compares. A password that could not be compared, because the server was busy or the client left, is no guess. */
   check(compare: () => Promise<boolean>): Promise<boolean>
   takeBack(): Promise<void>
 }
@@ -31,14 +31,14 @@ type Deps = {
 }
 
 /**
- * How often passwords may be guessed. Strangers to an account share one allowance, so that any number of addresses gets
- * no further than one; each network that the account signed in from has another, so that strangers cannot use up the
- * owner's. An account that does not exist has the allowance of strangers, so that nothing tells it apart.
+ * How often passwords may be guessed. Strangers to an account share one allowance, so that any number of addresses
+ * gets no further than one; each network that the account signed in from has another, so that strangers cannot use up
+ * the owner's. Unknown accounts share the allowance of strangers, so they are indistinguishable.
  */
 export class Guesses {
   constructor(private readonly deps: Deps) {}
 
-  /** Before any password is looked at. Throws `limited` when it is too early. */
+  /** Call before checking a password. Throws `limited` when it is too early. */
   async begin(address: Address, { client }: RequestMeta): Promise<Attempt> {
     const { db, store, failures, rules, now } = this.deps
     const networkWaitMs = await failures.take(client)
@@ -76,8 +76,8 @@ export class Guesses {
   }
 
   /**
-   * Before a code of a second factor is looked at, in the transaction that does. Who gets this far has the password, so no
-   * network is spared: six digits stay unguessable over months only while all guesses count together.
+   * Call before checking a second-factor code, in the same transaction. Anyone who gets this far has the password, so
+   * known networks get no separate allowance: six digits are only safe for months while all guesses count together.
    */
   async beginFactor(tx: Tx, factorId: string): Promise<Pick<Attempt, 'takeBack'>> {
     const { store, key, now } = this.deps

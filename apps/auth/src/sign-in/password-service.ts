@@ -29,7 +29,7 @@ type Deps = {
   now: () => Date
 }
 
-/** A second one is for a hash that was renewed, or a password that was changed, in the moment of the first. */
+/** The second attempt covers a hash that was renewed, or a password that was changed, during the first. */
 const MAX_ROUNDS = 3
 
 /** The password grant (docs/specification.md#tokens). */
@@ -49,11 +49,11 @@ export class PasswordService {
     throw invalidCredentials()
   }
 
-  /** Null when the user changed while the password was checked: banned, deleted, or with another hash. */
+  /** Null when the user changed during the check: was banned, deleted, or got another hash. */
   async #attempt(address: Address, password: string, meta: RequestMeta): Promise<SignedIn | null> {
     const attempt = await this.deps.guesses.begin(address, meta)
     const user = await this.#matching(attempt, password, address, meta)
-    // Only somebody who knows the password learns why it is not enough.
+    // Only someone who knows the password learns why it is not enough.
     const obstacle = this.#obstacleOf(user, address.kind)
     if (obstacle !== null) {
       await Promise.all([attempt.takeBack(), this.#recordFailure(user, address, obstacle.code, meta)])
@@ -87,7 +87,7 @@ export class PasswordService {
     return { kind: 'phone', value: normalisePhone(phone) }
   }
 
-  /** One answer, at about one price, for an unknown user, one without password and a wrong password. */
+  /** Same answer and about the same time for an unknown user, a user without a password and a wrong password. */
   async #matching(attempt: Attempt, password: string, address: Address, meta: RequestMeta): Promise<User> {
     const { user, passwordHash: hash } = attempt
     const matches = await attempt.check(() => this.#compare(hash, password, meta))
@@ -118,11 +118,11 @@ export class PasswordService {
       return authError('invalid', 'email_not_confirmed', 'Email not confirmed')
     if (kind === 'phone' && user.phoneConfirmedAt === null)
       return authError('invalid', 'phone_not_confirmed', 'Phone not confirmed')
-    // What matched came with a sign-up that has no power.
+    // The match came from a sign-up, which may not sign in yet.
     return user.passwordHash === null ? invalidCredentials() : null
   }
 
-  /** The same work for whoever was named. */
+  /** The same work for every identifier. */
   async #recordFailure(
     user: User | null,
     address: Address,

@@ -34,7 +34,7 @@ export type SmsConfig = {
 type Deps = {
   config: SmsConfig
   outbound: Outbound
-  /** Where the gateways are; other places are for tests. */
+  /** Base URLs of the gateways; tests override them. */
   baseUrls?: Readonly<Record<SmsProvider, string>> | undefined
 }
 
