@@ -1,7 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
-import { aUser, expectError, get, mailTo, PASSWORD, post, put, type SignedUp } from './support/api.js'
+import {
+  anEmail,
+  aUser,
+  expectError,
+  get,
+  mailTo,
+  PASSWORD,
+  post,
+  put,
+  type SignedUp,
+} from './support/api.js'
+import { signInWith } from './support/fake-provider.js'
+import { anId, startProviderSite } from './support/provider-site.js'
 import { NO_EMAIL_GAPS, startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
@@ -95,6 +107,28 @@ describe('a code that waits to be exchanged', () => {
     await signOut('local')(user)
     await signOut('global')(other)
     expect((await exchange(code)).status).toBe(200)
+  })
+})
+
+describe('a code that a provider without proof of the address has led to', () => {
+  it('opens no session once the owner has proved the address', async () => {
+    const site = await startProviderSite({ AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS: 'true' })
+    try {
+      const email = anEmail()
+      site.github(anId(), { email, verified: false })
+      const verifier = randomBytes(32).toString('hex')
+      const challenge = { code_challenge: verifier, code_challenge_method: 'plain' }
+      const { query } = await signInWith(site.server, 'github', challenge)
+      expect(query['code']).toBeDefined()
+      const [sentBefore] = site.server.inbox.messages({ to: email }).slice(-1)
+      await post(site.server, '/magiclink', { email })
+      const proof = { type: 'email', token_hash: (await mailTo(site.server, email, sentBefore)).token }
+      expect((await post(site.server, '/verify', proof, { versioned: true })).status).toBe(200)
+      const stolen = { auth_code: query['code'], code_verifier: verifier }
+      expectError(await post(site.server, '/token?grant_type=pkce', stolen), 404, 'flow_state_not_found')
+    } finally {
+      await site.close()
+    }
   })
 })
 
