@@ -22,7 +22,7 @@ type Deps = {
   now: () => Date
 }
 
-/** Factors of others, for administrators (docs/specification.md#administration). */
+/** Second factors of any user, for administrators (docs/specification.md#administration). */
 export class AdminFactorService {
   constructor(private readonly deps: Deps) {}
 

@@ -51,7 +51,7 @@ type SendCode = (tx: Tx, challengeId: string) => Promise<void>
 
 export type IssuedChallenge = { id: string; type: StoredFactor['factorType']; expiresAt: Date }
 
-/** Questions to factors, and what the right answer is worth (docs/specification.md#factors). */
+/** Factor challenges and their verification (docs/specification.md#factors). */
 export class ChallengeService {
   constructor(private readonly deps: Deps) {}
 
@@ -96,7 +96,7 @@ export class ChallengeService {
   ): Promise<SignedIn> {
     if (code === '') throw invalid('Code needs to be non-empty')
     await this.#usableFactor(caller.user, factorId)
-    // A wrong code must stay counted, so the refusal leaves the transaction as a value.
+    // A wrong code must stay counted, so the transaction returns the error instead of throwing it.
     const outcome = await this.deps.audit.transaction(meta, async (tx, record) => {
       const { held, factor, challenge } = await this.#locked(tx, caller, factorId, challengeId, meta)
       record('verification_attempted', held.user, { ...factorTraits(factor), challenge_id: challenge.id })
@@ -131,7 +131,7 @@ export class ChallengeService {
     return { text: fixed ?? randomDigits(this.deps.rules.otpLength), isSent: fixed === undefined }
   }
 
-  /** The stamp and the challenge together; the stamp lets only one of two simultaneous requests send an SMS. */
+  /** Stamp and challenge in one transaction; the stamp lets only one of two concurrent requests send an SMS. */
   async #insert(
     user: User,
     factor: StoredFactor,
@@ -155,7 +155,7 @@ export class ChallengeService {
     return id
   }
 
-  /** Reads everything again behind the locks on user and session, and refuses what no code can mend. */
+  /** Reads everything again under the locks on user and session, and refuses what no code can fix. */
   async #locked(tx: Tx, caller: Live, factorId: string, challengeId: string, meta: RequestMeta) {
     const { gate, factors, challenges, rules, now } = this.deps
     const held = await gate.hold(tx, { userId: caller.user.id, sessionId: caller.session.id })
@@ -210,7 +210,7 @@ export class ChallengeService {
     const upgrade = { factorId: factor.id, method: FACTOR_METHODS[factor.factorType] }
     await levels.upgrade(tx, held, upgrade, at)
     await ends.weaker(tx, user.id, session.id, 'factor_verified')
-    // Read again: user and session are not what they were.
+    // Read again: the user and session have changed.
     return sessions.resume(tx, await gate.hold(tx, { userId: user.id, sessionId: session.id }))
   }
 
@@ -226,7 +226,7 @@ export class ChallengeService {
 }
 
 const msLeft = ({ lastChallengedAt }: StoredFactor, intervalMs: number, at: Date): number =>
-  // The one that was faster may be newer than what was read.
+  // A faster request may have replaced what was read.
   (lastChallengedAt ?? at).getTime() + intervalMs - at.getTime()
 
 const factorFirst = () =>

@@ -20,7 +20,7 @@ type Row = {
   created_at: Date
 }
 
-/** Questions put to factors. */
+/** Challenges of second factors. */
 export class ChallengeStore {
   constructor(private readonly t: Tables) {}
 
@@ -41,7 +41,7 @@ export class ChallengeStore {
     return rows[0] ? toChallenge(rows[0]) : null
   }
 
-  /** Uses a challenge up; the caller has read it behind the lock on the user. */
+  /** Consumes a challenge; the caller has read it under the lock on the user. */
   async consume(tx: Tx, id: string, now: Date): Promise<void> {
     await tx.query(`update ${this.t.mfaChallenges} set verified_at = $2 where id = $1`, [id, now])
   }

@@ -46,7 +46,7 @@ type Deps = {
 const ABANDONED_MS = 300_000
 const MAX_TEXT = 255
 
-/** Second factors come and go (docs/specification.md#factors). */
+/** Enrolls and removes second factors (docs/specification.md#factors). */
 export class EnrollmentService {
   constructor(private readonly deps: Deps) {}
 
@@ -115,7 +115,7 @@ export class EnrollmentService {
     return type
   }
 
-  /** Drops what does not count: begun and forgotten, or begun with the same number. */
+  /** Drops unfinished enrollments: stale ones, and those with the same number. */
   async #makeRoom(tx: Tx, user: User, phone: string | null): Promise<User> {
     const { users, factors, now } = this.deps
     await factors.removeAbandoned(tx, user.id, new Date(now().getTime() - ABANDONED_MS))

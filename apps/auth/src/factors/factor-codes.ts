@@ -18,7 +18,7 @@ export type FactorCode = {
   userId: string
   challengeId: string
   factorId: string
-  /** As RFC 3339: the stamp of the challenge, and the one that it replaced. */
+  /** As RFC 3339: the stamp of the challenge, and the one it replaced. */
   challengedAt: string
   challengedBefore: string | null
 }
@@ -68,7 +68,7 @@ export const factorCodeHandler = ({
     const { messageId } = await sender.send(phone, code, channel)
     observer.smsTaken(id, messageId, meta.requestId)
   },
-  /** Nobody can answer the challenge, and the next one need not wait for it. */
+  /** Nobody can answer this challenge, so the next one need not wait for it. */
   async givenUp(tx, { userId, challengeId, factorId, challengedAt, challengedBefore }) {
     await challenges.remove(tx, challengeId)
     const before = challengedBefore === null ? null : new Date(challengedBefore)

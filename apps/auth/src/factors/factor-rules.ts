@@ -22,11 +22,11 @@ export const factorNotFound = () => authError('not_found', 'mfa_factor_not_found
 export const nameTaken = () =>
   authError('unprocessable', 'mfa_factor_name_conflict', 'A factor with this friendly name already exists')
 
-/** Two factors without a name clash too: nobody could tell them apart (docs/specification.md#factors). */
+/** Two factors without a name conflict too: users could not tell them apart (docs/specification.md#factors). */
 export const hasName = (factors: readonly Factor[], friendlyName: string): boolean =>
   factors.some((factor) => factor.friendlyName === friendlyName)
 
-/** Whether an aal1 session would get around a factor that is verified already. */
+/** Whether an aal1 session would bypass a factor that is already verified. */
 export const needsFactorFirst = (user: User, aal: string, factorId?: string): boolean =>
   aal !== 'aal2' && user.factors.some(({ id, status }) => status === 'verified' && id !== factorId)
 

@@ -21,7 +21,7 @@ type Row = {
   status: Factor['status']
   phone: string | null
   secret: string | null
-  /** A bigint, which the driver gives as text. */
+  /** A bigint, which the driver returns as text. */
   last_used_step: string | null
   last_challenged_at: Date | null
   created_at: Date
@@ -30,11 +30,13 @@ type Row = {
 const COLUMNS = `id, friendly_name, factor_type, status, phone, secret, last_used_step, last_challenged_at, created_at,
   updated_at`
 
-/** Second factors. Whoever adds, verifies or removes one has locked the user's row, so counts and names hold. */
+/**
+ * Second factors. Callers that add, verify or remove one have locked the user's row, so counts and names stay valid.
+ */
 export class FactorStore {
   constructor(private readonly t: Tables) {}
 
-  /** Every finder names the user: another one's factor cannot be asked for by its id alone. */
+  /** Every finder takes the user: another user's factor cannot be read by its id alone. */
   async find(db: Queryable, userId: string, id: string): Promise<StoredFactor | null> {
     const { rows } = await db.query<Row>(
       `select ${COLUMNS} from ${this.t.mfaFactors} where user_id = $1 and id = $2`,
@@ -51,7 +53,7 @@ export class FactorStore {
     )
   }
 
-  /** Drops what was begun before `olderThan` and never went on to a challenge (docs/specification.md#factors). */
+  /** Drops enrollments older than `olderThan` that never got a challenge (docs/specification.md#factors). */
   async removeAbandoned(tx: Tx, userId: string, olderThan: Date): Promise<void> {
     await tx.query(
       `delete from ${this.t.mfaFactors} f where user_id = $1 and status = 'unverified' and created_at < $2
@@ -60,7 +62,7 @@ export class FactorStore {
     )
   }
 
-  /** Once one factor of a type is verified, the others that were only begun are of no use. */
+  /** Once one factor of a type is verified, unfinished enrollments of that type are useless. */
   async removeOtherUnverified(tx: Tx, userId: string, { id, factorType }: Factor): Promise<void> {
     await tx.query(
       `delete from ${this.t.mfaFactors}
@@ -94,7 +96,7 @@ export class FactorStore {
     )
   }
 
-  /** Stamps a challenge, unless the last one came after `lastBefore`: of two at once only one gets through. */
+  /** Stamps a challenge, unless the last one came after `lastBefore`: of two concurrent requests only one succeeds. */
   async stampChallenge(db: Queryable, id: string, lastBefore: Date | null, now: Date): Promise<boolean> {
     const { rowCount } = await db.query(
       `update ${this.t.mfaFactors} set last_challenged_at = $3, updated_at = $3

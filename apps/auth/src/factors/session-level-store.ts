@@ -25,7 +25,7 @@ export class SessionLevelStore {
     )
   }
 
-  /** Sessions that the factor raised fall back to aal1, before the factor goes. */
+  /** Sessions that the factor raised fall back to aal1 before the factor is removed. */
   async downgrade(tx: Tx, factorId: string, now: Date): Promise<void> {
     await tx.query(
       `update ${this.t.sessions} set aal = 'aal1', factor_id = null, updated_at = $2, amr = ${amrWithout('$3::text[]')}

@@ -6,7 +6,7 @@ const DIGITS = 6
 /** Steps before and after the current one that are accepted too: clocks differ, and people type slowly. */
 const SKEW = 1
 
-/** A secret as authenticator apps take it: 32 characters of base32 without padding. */
+/** A secret in the form authenticator apps accept: 32 characters of base32 without padding. */
 export const newTotpSecret = (): string => new Secret({ size: SECRET_BYTES }).base32
 
 /** The address behind the QR code (docs/specification.md#factors), in the form that authenticator apps agree on. */
@@ -16,8 +16,8 @@ export function totpUri(options: { secret: string; issuer: string; account: stri
 }
 
 /**
- * The time step whose code this is, or null. Steps up to `lastUsedStep` do not count any more: whoever saw a code
- * typed in must not be able to use it too (RFC 6238 section 5.2).
+ * The time step this code belongs to, or null. Steps up to `lastUsedStep` no longer count: someone who watched a code
+ * being typed must not be able to reuse it (RFC 6238 section 5.2).
  */
 export function matchingStep(
   secret: string,

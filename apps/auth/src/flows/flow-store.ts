@@ -2,10 +2,10 @@ import { type Queryable, type Tx } from '@signet/db'
 import { type Tables } from '../database/tables.js'
 import { type Challenge } from './pkce.js'
 
-/** What the row of a flow remembers besides its challenge: how the user proves who they are, for `amr`. */
+/** How the user authenticates in a flow; stored with the challenge, for `amr`. */
 export type MailMethod = 'email/signup' | 'invite' | 'magiclink' | 'recovery' | 'email_change'
 
-/** A code that an emailed link has ended in, for whoever holds the verifier. */
+/** A code issued for an emailed link, for the holder of the verifier. */
 export type NewMailCode = {
   id: string
   userId: string
@@ -14,7 +14,7 @@ export type NewMailCode = {
   codeHash: Buffer
 }
 
-/** A sign-in that is over already: the code hands out its session. */
+/** A sign-in that is already complete: the code hands out its session. */
 export type HandOver = {
   id: string
   userId: string
@@ -26,9 +26,9 @@ export type HandOver = {
 export type FlowState = {
   id: string
   userId: string | null
-  /** The session that the code stands for; null when the exchange is what opens one. */
+  /** The session that the code stands for; null when the exchange opens one. */
   sessionId: string | null
-  /** The session that asked to link a sign-in method, where that is what the flow did. */
+  /** The session that asked to link a sign-in method, if the flow links one. */
   linkingSessionId: string | null
   challenge: Challenge | null
   method: string
@@ -55,7 +55,7 @@ type Row = {
 export class FlowStore {
   constructor(private readonly t: Tables) {}
 
-  /** The challenge comes from the link's own token: a code answers whoever asked for this very message. */
+  /** The challenge comes from the link's own token, so the code belongs to whoever requested this message. */
   async insertMailCode(tx: Tx, flow: NewMailCode, now: Date): Promise<void> {
     const { challenge, method } = flow.challenge
     await tx.query(

@@ -2,25 +2,25 @@ import { type Queryable, type Tx } from '@signet/db'
 import { type Tables } from '../database/tables.js'
 import { type Challenge } from './pkce.js'
 
-/** A flow that leads through an external provider; its id is the OAuth state. */
+/** A flow through an external provider; its id is the OAuth state. */
 export type OAuthFlow = {
   readonly id: string
   readonly provider: string
   readonly challenge: Challenge | null
-  /** Where the user goes in the end. */
+  /** Where the user is sent at the end. */
   readonly referrer: string
   readonly inviteTokenHash: Buffer | null
-  /** Who adds a sign-in method, in place of signing in, and the session that asked for it. */
+  /** The user who adds a sign-in method instead of signing in, and the session that asked for it. */
   readonly linkingTarget: { readonly userId: string; readonly sessionId: string } | null
   readonly emailOptional: boolean
-  /** Sealed: what the protocol keeps for itself, such as the secret of a request token. */
+  /** Sealed protocol state, such as the secret of a request token. */
   readonly secret: string | null
 }
 
 export type Claim =
   { kind: 'claimed'; flow: OAuthFlow; createdAt: Date } | { kind: 'unknown' } | { kind: 'already_used' }
 
-/** How a PKCE flow ends: in a code for the client, with the provider's tokens beside it. */
+/** How a PKCE flow ends: with a code for the client and the provider's tokens. */
 export type OAuthFlowResult = {
   userId: string
   codeHash: Buffer
@@ -70,7 +70,7 @@ export class OAuthFlowStore {
     )
   }
 
-  /** Takes a flow up: of several callbacks with one state only one gets it. */
+  /** Claims a flow: of several callbacks with one state only one gets it. */
   async claim(db: Queryable, id: string, now: Date): Promise<Claim> {
     const { rows } = await db.query<Row>(
       `update ${this.t.flowState} set claimed_at = $2, updated_at = $2

@@ -5,7 +5,10 @@ export type Challenge = { readonly challenge: string; readonly method: 's256' | 
 
 const FORM = /^[A-Za-z0-9._~-]{43,128}$/
 
-/** The challenge of a request, null when it has none (docs/specification.md#pkce). Half a challenge or a bad one is refused. */
+/**
+ * The challenge of a request, null when it has none (docs/specification.md#pkce). An incomplete or malformed
+ * challenge is refused.
+ */
 export function challengeOf(body: {
   code_challenge?: string
   code_challenge_method?: string

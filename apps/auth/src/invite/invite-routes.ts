@@ -15,7 +15,9 @@ type Deps = {
   config: { jwtAdminRoles: readonly string[] }
 }
 
-/** The specification lets these invite whatever the admin roles are (docs/specification.md#invitations). */
+/**
+ * The specification lets these roles invite, regardless of AUTH_JWT_ADMIN_ROLES (docs/specification.md#invitations).
+ */
 const INVITING_ROLES = ['service_role', 'supabase_admin']
 
 const fields = { email: 'string', data: 'object' } as const

@@ -24,7 +24,7 @@ type LiveParts = Parts<Observer> & {
   configured: KeyRing
 }
 
-/** Looks at the keys of all processes, and changes them. */
+/** Reads and changes the signing keys shared by all processes. */
 export function createKeyService({
   config,
   db,

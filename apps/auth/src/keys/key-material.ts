@@ -16,7 +16,7 @@ export class KeyMaterial {
     return { kid, sealedKey: seal(this.sealingKey, contextOf(kid), JSON.stringify({ ...jwk, alg, kid })) }
   }
 
-  /** Undefined for a key that is retired, or was sealed with another AUTH_JWT_SECRET. */
+  /** Undefined for a key that is retired or was sealed with another AUTH_JWT_SECRET. */
   open({ kid, alg, sealedKey }: SigningKey): NamedKey | undefined {
     if (sealedKey === null) return undefined
     try {
@@ -28,5 +28,5 @@ export class KeyMaterial {
   }
 }
 
-/** Sealed too: a key that is moved to a row of another name does not open. */
+/** Part of the seal: a key moved to a row with another name does not open. */
 const contextOf = (kid: string): string => `signing key ${kid}`

@@ -1,4 +1,4 @@
-/** A change of keys that is not made; the message tells the operator why, and what to do instead. */
+/** A refused key change; the message tells the operator why, and what to do instead. */
 export class KeyRefusal extends Error {
   override readonly name = 'KeyRefusal'
 }

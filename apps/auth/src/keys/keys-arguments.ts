@@ -22,7 +22,7 @@ export const KEYS_USAGE = `Usage: node apps/auth/dist/main.js keys <command> [op
 The settings are those of the server. Running servers take over every change by themselves.
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage.`
 
-/** A command line that makes no sense; the message says what is wrong with it. */
+/** An invalid command line; the message says what is wrong with it. */
 export class KeysUsageError extends Error {
   override readonly name = 'KeysUsageError'
 }
@@ -35,7 +35,7 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
 } as const
 
-/** Options and operands that a command takes besides `--json`; another one is a mistake and not silently dropped. */
+/** Options and operands of a command besides `--json`; anything else is an error, not silently ignored. */
 const TAKES: Readonly<Record<string, { options: readonly string[]; operands: number }>> = {
   help: { options: [], operands: 0 },
   list: { options: [], operands: 0 },
@@ -43,7 +43,7 @@ const TAKES: Readonly<Record<string, { options: readonly string[]; operands: num
   retire: { options: ['force'], operands: 1 },
 }
 
-/** Reads the words after `keys`; throws a KeysUsageError. */
+/** Parses the arguments after `keys`; throws a KeysUsageError. */
 export function parseKeysArguments(argv: readonly string[]): { command: KeysCommand; json: boolean } {
   const { values, positionals } = parse(argv)
   const [name, ...operands] = positionals
@@ -64,7 +64,7 @@ export function parseKeysArguments(argv: readonly string[]): { command: KeysComm
 
 function parse(argv: readonly string[]) {
   try {
-    // A thumbprint may begin with a dash, which would read as an option.
+    // A thumbprint may start with a dash and look like an option.
     const args = argv.map((word) => (/^-[\w-]{42}$/.test(word) ? ` ${word}` : word))
     const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true })
     return { values, positionals: positionals.map((word) => word.trim()) }

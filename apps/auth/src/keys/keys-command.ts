@@ -50,7 +50,7 @@ async function withService(config: Settings, command: Action): Promise<KeysRepor
   }
 }
 
-/** What servers log is in the report. */
+/** The command's report already says what servers would log. */
 const SILENT = { signingKeyCreated: () => undefined, signingKeyUnreadable: () => undefined }
 
 async function run(service: SigningKeyService, command: Action): Promise<KeysReport> {

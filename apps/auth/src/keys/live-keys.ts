@@ -11,17 +11,17 @@ type Deps = {
   intervalMs: number
   observer: Observer
   now: () => Date
-  /** Milliseconds that never go back, for the age of the copy. */
+  /** Monotonic milliseconds, for the age of the copy. */
   monotonicMs?: () => number
 }
 
-/** Least time between two looks that tokens with unknown keys cause. */
+/** Minimum time between two reads caused by tokens with unknown keys. */
 const UNKNOWN_KEY_PAUSE_MS = 1000
 
 /**
- * The keys of this moment, as a copy of the table that is read again when it is used and older than the refresh
- * interval: in the background at first, and waited for when it is twice as old. So a process that was idle, or asleep,
- * signs with nothing that others have dropped.
+ * The current keys: a copy of the table, read again on use once it is older than the refresh interval. The read
+ * happens in the background at first, and is awaited once the copy is twice as old, so a process that was idle never
+ * signs with a key that others have dropped.
  */
 export class LiveKeys {
   #ring: KeyRing | undefined
@@ -32,7 +32,7 @@ export class LiveKeys {
 
   constructor(private readonly deps: Deps) {}
 
-  /** Never older than twice the interval; fails while the database does. */
+  /** Never older than twice the interval; fails while the database is down. */
   async forSigning(): Promise<KeyRing> {
     const age = this.#now() - this.#readAt
     if (this.#ring === undefined || age > 2 * this.deps.intervalMs) return this.#read()
@@ -40,7 +40,7 @@ export class LiveKeys {
     return this.#ring
   }
 
-  /** For verifying and publishing, which go on with the last copy while the database is away. */
+  /** For verifying and publishing, which keep using the last copy while the database is down. */
   async forVerifying(): Promise<KeyRing> {
     const hasJustFailed = this.#now() - this.#failedAt < this.deps.intervalMs
     if (this.#ring !== undefined && hasJustFailed) return this.#ring
@@ -50,7 +50,7 @@ export class LiveKeys {
     })
   }
 
-  /** The keys to try next for a token whose key is not in `ring`; the same ones when there is nothing new. */
+  /** The keys to try next for a token whose key is not in `ring`; the same ring when nothing is new. */
   async newerThan(ring: KeyRing): Promise<KeyRing> {
     if (this.#ring !== undefined && this.#ring !== ring) return this.#ring
     const pauseMs = Math.min(UNKNOWN_KEY_PAUSE_MS, this.deps.intervalMs)
@@ -85,7 +85,7 @@ export class LiveKeys {
     }
   }
 
-  /** The ring of the table as it is now; the same object while nothing has changed. */
+  /** The ring for the current table; the same object while nothing has changed. */
   async #current(): Promise<KeyRing> {
     const { configured, service, observer, now } = this.deps
     const { rules } = service

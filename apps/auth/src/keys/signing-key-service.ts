@@ -9,11 +9,11 @@ import { endOf, signerOf, stateOf, type KeyState, type SigningKey } from './sign
 export type KeyRules = {
   /** What signs: keys of the database, a key of AUTH_JWT_KEYS, or the secret. */
   signsWith: 'own_keys' | 'configured_keys' | 'secret'
-  /** Of the keys that are made without being asked for another one. */
+  /** Algorithm of new keys, unless another one is requested. */
   algorithm: AsymmetricAlgorithm
   /** AUTH_JWT_KEY_ACTIVATION_DELAY. */
   delayMs: number
-  /** Life of an access token. */
+  /** Lifetime of an access token. */
   tokenSeconds: number
   /** AUTH_JWT_VALID_METHODS; empty for all. */
   validMethods: readonly string[]
@@ -26,7 +26,7 @@ export type ListedKey = SigningKey & {
   readonly state: KeyState
   /** False when it was sealed with another AUTH_JWT_SECRET; such a key is neither published nor accepted. */
   readonly readable: boolean
-  /** When its last token expires; undefined while it may sign more. */
+  /** When its last token expires; undefined while it may still sign. */
   readonly endsAt: Date | undefined
 }
 
@@ -41,7 +41,7 @@ type Deps = {
   now: () => Date
 }
 
-/** The life of signing keys: the first one is made when it is needed, later ones when an operator asks. */
+/** The lifecycle of signing keys: the first one is made on demand, later ones when an operator asks. */
 export class SigningKeyService {
   readonly #opened = new Map<string, NamedKey | undefined>()
 
@@ -51,12 +51,12 @@ export class SigningKeyService {
     return this.deps.rules
   }
 
-  /** All keys that can be used, and one of them signs: without any, one is made. Replicas agree on the same one. */
+  /** All usable keys, one of which signs; makes one if there is none. Replicas agree on the same key. */
   async ensure(): Promise<UsableKey[]> {
     const { db, rules, material } = this.deps
     const found = await this.#usable(db)
     if (rules.signsWith !== 'own_keys' || found.length > 0) return this.#withOwnLife(found)
-    // Made before the lock is taken, because RSA takes its time; of several replicas' keys only one is kept.
+    // Made before taking the lock, because RSA keys are slow to generate; of several replicas' keys only one is kept.
     const made = await material.create(rules.algorithm)
     return db.transaction(async (tx) => {
       await this.deps.store.lock(tx)
@@ -79,7 +79,7 @@ export class SigningKeyService {
     }))
   }
 
-  /** Publishes a new key, which signs after the activation delay, or at once; the present one signs until then. */
+  /** Publishes a new key, which signs after the activation delay or at once; the current key signs until then. */
   async rotate(alg: AsymmetricAlgorithm, at: 'after_delay' | 'at_once'): Promise<SigningKey> {
     const { db, store, rules, material, now } = this.deps
     if (rules.signsWith === 'configured_keys')
@@ -120,8 +120,8 @@ export class SigningKeyService {
   }
 
   /**
-   * Ends a key: its tokens are refused. Refuses to do so to the key that signs, and, unless told that this is meant, to
-   * one that live tokens may be signed with.
+   * Retires a key: its tokens are refused. Never retires the signing key, and retires a key that live tokens may be
+   * signed with only when forced.
    */
   async retire(kid: string, { force }: { force: boolean }): Promise<void> {
     const { db, store, now } = this.deps
@@ -195,7 +195,10 @@ export class SigningKeyService {
     })
   }
 
-  /** Keys stay published for as long as any process lets tokens live: this one may be configured for longer ones. */
+  /**
+   * Keys stay published for as long as any process lets tokens live, and this process may be configured for longer
+   * ones.
+   */
   async #withOwnLife(keys: UsableKey[]): Promise<UsableKey[]> {
     const { db, store, rules, now } = this.deps
     const short = keys.filter(
@@ -211,7 +214,7 @@ export class SigningKeyService {
     return keys.map((key) => (short.includes(key) ? { ...key, tokenSeconds: rules.tokenSeconds } : key))
   }
 
-  // Remembered by name, because importing a key costs a signature; nobody can change what a name stands for.
+  // Cached by name, because importing a key costs as much as a signature; a name never changes its key.
   #open(key: SigningKey): NamedKey | undefined {
     if (key.sealedKey === null) return undefined
     if (this.#opened.has(key.kid)) return this.#opened.get(key.kid)

@@ -27,7 +27,7 @@ export class SigningKeyStore {
     return rows.map(toSigningKey)
   }
 
-  /** Holds back everybody else who changes keys, so that one decides after the other. Readers go on. */
+  /** Serializes all changes to the keys. Readers are not blocked. */
   async lock(tx: Tx): Promise<void> {
     await tx.query(`lock table ${this.t.signingKeys} in share row exclusive mode`)
   }
@@ -45,12 +45,12 @@ export class SigningKeyStore {
     ])
   }
 
-  /** Lets the keys of these names sign until `at`, or on and on. */
+  /** Lets the keys with these names sign until `at`, or indefinitely. */
   async supersede(tx: Tx, kids: readonly string[], at: Date | null): Promise<void> {
     await tx.query(`update ${this.t.signingKeys} set superseded_at = $2 where kid = any($1)`, [kids, at])
   }
 
-  /** Ends a key for good; its private half is deleted. */
+  /** Retires a key permanently and deletes its private half. */
   async retire(tx: Tx, kid: string, at: Date): Promise<void> {
     await tx.query(
       `update ${this.t.signingKeys} set retired_at = $2, sealed_key = null where kid = $1 and retired_at is null`,
@@ -58,7 +58,7 @@ export class SigningKeyStore {
     )
   }
 
-  /** Records that tokens of these keys may live this long. */
+  /** Records that tokens signed with these keys may live this long. */
   async extendTokens(db: Queryable, kids: readonly string[], seconds: number): Promise<void> {
     await db.query(
       `update ${this.t.signingKeys} set token_seconds = $2 where kid = any($1) and token_seconds < $2`,

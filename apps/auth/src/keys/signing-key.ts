@@ -15,7 +15,7 @@ export type SigningKey = {
   readonly retiredAt: Date | null
 }
 
-/** `next` is published and signs later; `previous` signs no more, and verifies until its last token has expired. */
+/** `next` is published and signs later; `previous` no longer signs, and verifies until its last token has expired. */
 export type KeyState = 'next' | 'signing' | 'previous' | 'expired' | 'retired'
 
 export function stateOf(key: SigningKey, now: Date, delayMs: number): KeyState {
@@ -26,15 +26,15 @@ export function stateOf(key: SigningKey, now: Date, delayMs: number): KeyState {
 }
 
 /**
- * When the last token of a key has expired. The delay is added for replicas that learn late that another key signs, and
- * for clocks that differ.
+ * When the last token of a key has expired. The delay covers replicas that learn late about the new key, and clock
+ * skew.
  */
 export function endOf(supersededAt: Date, { tokenSeconds }: SigningKey, delayMs: number): Date {
   return new Date(supersededAt.getTime() + tokenSeconds * 1000 + delayMs)
 }
 
 /**
- * The key that signs now: the newest active one. Where none is active, because this clock is behind the one of the
+ * The key that signs now: the newest active one. If none is active, because this clock is behind the clock of the
  * process that made the key, the first that will be.
  */
 export function signerOf<K extends SigningKey>(keys: readonly K[], now: Date): K | undefined {

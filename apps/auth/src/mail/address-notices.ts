@@ -3,7 +3,7 @@ import { type MessageOrigin } from '../outbox/outbox-handler.js'
 import { type User } from '../users/user.js'
 import { type Mailer } from './mailer.js'
 
-/** Tells the address that lost its account (docs/specification.md#emails); not whoever had none before. */
+/** Notifies the previous address of the account (docs/specification.md#emails), if there was one. */
 export async function tellEmailChanged(
   tx: Tx,
   mailer: Mailer,

@@ -5,7 +5,7 @@ export type LinkType = 'invite' | 'signup' | 'recovery' | 'magiclink' | 'email_c
 
 export type LinkConfig = {
   apiExternalUrl: string
-  /** AUTH_MAILER_URLPATHS_*; magic links use the one of recovery. */
+  /** AUTH_MAILER_URLPATHS_*; magic links use the recovery path. */
   urlPaths: { invite: string; confirmation: string; recovery: string; emailChange: string }
 }
 
@@ -19,7 +19,7 @@ const PATH_OF = {
   email_change: 'emailChange',
 } as const satisfies Record<Exclude<MailKind, 'reauthentication'>, keyof LinkConfig['urlPaths']>
 
-/** The link of an email (docs/specification.md#emails), made of settings only: the Host header has no part in it. */
+/** The link of an email (docs/specification.md#emails), built from settings only, never from the Host header. */
 export function confirmationUrl(
   config: LinkConfig,
   kind: keyof typeof PATH_OF,

@@ -11,7 +11,7 @@ export type MailContent = {
   recovery?: string
   /** Shows the Token to type in. */
   code?: boolean
-  /** What to do when somebody else caused the email. */
+  /** What to do if someone else triggered the email. */
   closing: string
 }
 

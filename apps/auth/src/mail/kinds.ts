@@ -1,4 +1,4 @@
-/** Emails that carry a secret (docs/specification.md#emails): without them the request they belong to fails. */
+/** Emails that carry a secret (docs/specification.md#emails). */
 export const mailKinds = [
   'invite',
   'confirmation',
@@ -9,7 +9,7 @@ export const mailKinds = [
 ] as const
 export type MailKind = (typeof mailKinds)[number]
 
-/** Emails that only tell what happened; each has a switch and none ever fails a request. */
+/** Notices of something that happened; each can be switched off, and none ever fails a request. */
 export const noticeKinds = [
   'account_exists_notification',
   'password_changed_notification',
@@ -27,7 +27,7 @@ export type MailVariables = {
   /** The account's address, which is not always where the email goes. */
   email?: string | undefined
   confirmationUrl?: string | undefined
-  /** Where a forgotten password can be replaced. */
+  /** Where to reset the password. */
   recoveryUrl?: string | undefined
   /** The code to type in. */
   token?: string | undefined

@@ -8,7 +8,7 @@ export type RenderConfig = {
   templates: Readonly<Partial<Record<MailKind | NoticeKind, string | undefined>>>
 }
 
-/** Everything about emails that operators set. */
+/** All email settings. */
 export type MailConfig = RenderConfig & {
   /** Undefined where email is disabled: emails are then skipped and logged. */
   smtp: SmtpConfig | undefined
@@ -16,9 +16,9 @@ export type MailConfig = RenderConfig & {
   notices: ReadonlySet<NoticeKind>
   /** When not empty, email goes to these addresses only (labels `+x` ignored). */
   authorizedAddresses: readonly string[]
-  /** To the mail server, at the same time. */
+  /** Maximum number of concurrent connections to the mail server. */
   connections: number
-  /** How long an email is worth sending: one with a secret, and a notice. */
+  /** How long delivery is attempted: for an email with a secret, and for a notice. */
   lifeMs: { secret: number; notice: number }
 }
 

@@ -1,7 +1,7 @@
 import { type Withdrawable } from '../one-time-tokens/one-time-tokens.js'
 import { type MailKind, type MailVariables, type NoticeKind } from './kinds.js'
 
-/** The outbox's kind of an email. */
+/** The outbox kind of emails. */
 export const EMAIL = 'email'
 
 /** An email in the outbox. */
@@ -9,6 +9,6 @@ export type MailPayload = {
   mail: MailKind | NoticeKind
   to: string
   variables: MailVariables
-  /** What the email was to bring; taken back when it never arrives. */
+  /** The tokens in the email; withdrawn if it is never delivered. */
   secrets: readonly Withdrawable[]
 }

@@ -23,7 +23,7 @@ export class MailRenderer {
   constructor(deps: Deps) {
     this.#siteUrl = deps.config.siteUrl
     this.#mails = new Map([...mailKinds, ...noticeKinds].map((kind) => [kind, prepare(kind, deps)]))
-    // Loaded ahead of the first email, which would otherwise wait for them.
+    // Loaded up front, so that the first email need not wait.
     for (const { source } of this.#mails.values()) void source?.get()
   }
 
@@ -33,7 +33,7 @@ export class MailRenderer {
     const values = templateValues(this.#siteUrl, variables)
     const subject = renderSubject(mail.subject, values)
     const loaded = await mail.source?.get(requestId)
-    // No text part beside a loaded body: ours could show the link that the operator's template leaves out on purpose.
+    // No text part with a custom template: ours could show the link that the template deliberately leaves out.
     if (loaded) return { subject, html: renderHtml(loaded, values) }
     return { subject, html: renderHtml(mail.html, values), text: renderText(mail.text, values) }
   }

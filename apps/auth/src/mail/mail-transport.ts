@@ -6,18 +6,18 @@ import { type MailKind, type MailVariables, type NoticeKind } from './kinds.js'
 import { type MailConfig, type RenderConfig, type SmtpConfig } from './mail-config.js'
 import { MailRenderer } from './mail-renderer.js'
 
-/** The way to the mail server. */
+/** Sends emails by SMTP. */
 export type MailTransport = {
   /**
-   * Resolves when the SMTP server took the email. Throws `UndeliverableError` when it refused the recipient or the email for
-   * good, and other errors when a later attempt may succeed.
+   * Resolves when the SMTP server accepted the email. Throws `UndeliverableError` when it permanently rejected the
+   * recipient or the email, and other errors when a later attempt may succeed.
    */
   send(kind: MailKind | NoticeKind, to: string, variables: MailVariables, message: Message): Promise<void>
   close(): Promise<void>
 }
 
 type Message = {
-  /** Makes the Message-ID, by which mailboxes drop what they get twice. */
+  /** Part of the Message-ID, by which mailboxes drop duplicates. */
   id: string
   requestId: string
 }
@@ -26,7 +26,7 @@ type Deps = {
   config: Pick<MailConfig, keyof RenderConfig | 'smtp' | 'connections'>
   outbound: Outbound
   log: Logger
-  /** Told about each email that was tried, for the counters. */
+  /** Called for every attempt, for the counters. */
   observe?: (kind: MailKind | NoticeKind, outcome: 'sent' | 'failed') => void
   tracing?: Tracing | undefined
   now?: () => Date
@@ -65,10 +65,10 @@ export function createMailTransport(deps: Deps): MailTransport {
   }
 }
 
-/** What an SMTP server says of this recipient or this email, as opposed to what it says of itself or of us. */
+/** Commands whose replies are about this recipient or email, not about the server or us. */
 const MESSAGE_COMMANDS = new Set(['RCPT TO', 'DATA'])
 
-/** RFC 5321 section 4.2.1: a reply of 5yz is not to be tried again in the same form. */
+/** RFC 5321 section 4.2.1: do not repeat the same request after a 5yz reply. */
 function asRefusal(error: unknown): unknown {
   if (!(error instanceof Error) || !('responseCode' in error) || !('command' in error)) return error
   const { responseCode, command } = error
@@ -89,7 +89,7 @@ function openTransport(smtp: SmtpConfig, connections: number, ca?: string) {
       greetingTimeout: CONNECT_TIMEOUT_MS,
       dnsTimeout: CONNECT_TIMEOUT_MS,
       socketTimeout: SILENCE_TIMEOUT_MS,
-      // Values of users end up in mails: they must never be read as files or URLs.
+      // Emails contain user input, which must never be read as files or URLs.
       disableFileAccess: true,
       disableUrlAccess: true,
     },
@@ -100,7 +100,7 @@ function openTransport(smtp: SmtpConfig, connections: number, ca?: string) {
   )
 }
 
-/** TLS from the start on port 465, else STARTTLS when it is offered; credentials only with a user. */
+/** TLS from the start on port 465, otherwise STARTTLS if offered; credentials only with a user. */
 export const connectionOptions = ({ host, port, user, pass }: SmtpConfig) => ({
   host,
   port,

@@ -9,12 +9,12 @@ import { type MailKind, type MailVariables, type NoticeKind } from './kinds.js'
 import { type MailConfig } from './mail-config.js'
 import { EMAIL, type MailPayload } from './mail-payload.js'
 
-/** An email with a secret, which ends with it when it cannot be delivered. */
+/** An email with secrets, which are withdrawn if it cannot be delivered. */
 export type SecretMail = {
   kind: MailKind
   to: string
   variables: MailVariables
-  /** All of them: half of a change that can only be completed in two emails would be no use. */
+  /** All secrets of the change: one half of a change confirmed by two emails is useless. */
   secrets: readonly Withdrawable[]
 }
 
@@ -25,7 +25,7 @@ type Deps = {
   now: () => Date
 }
 
-/** Puts emails into the outbox, in the transaction that decides on them. */
+/** Puts emails into the outbox, in the caller's transaction. */
 export class Mailer {
   readonly #authorized: ReadonlySet<string>
 
@@ -33,9 +33,9 @@ export class Mailer {
     this.#authorized = new Set(deps.config.authorizedAddresses.map(withoutLabel))
   }
 
-  /** Throws `email_address_invalid` or `email_address_not_authorized` for an address that no email goes to. */
+  /** Throws `email_address_invalid` or `email_address_not_authorized` for an address that cannot receive email. */
   refuse(to: string): void {
-    // Where no email is sent anyway, no address is wrong for it.
+    // While email is disabled, no address is refused.
     if (!this.deps.config.smtp) return
     if (!isDeliverable(to))
       throw authError('invalid', 'email_address_invalid', 'Email address is too long to receive email')
@@ -49,7 +49,7 @@ export class Mailer {
     await this.#put(tx, { mail: kind, to, variables, secrets }, this.deps.config.lifeMs.secret, meta)
   }
 
-  /** Adds a notice when its switch is on and somebody can get it. */
+  /** Adds a notice if it is enabled and the address can receive it. */
   async notify(
     tx: Tx,
     kind: NoticeKind,
@@ -59,7 +59,7 @@ export class Mailer {
   ): Promise<void> {
     const { notices, lifeMs } = this.deps.config
     if (!notices.has(kind) || to === '') return
-    // The quota does not hold it back: whoever uses that up must not keep the owner from hearing of it.
+    // Not subject to the quota: someone who exhausts it must not keep the owner from being notified.
     if (!isDeliverable(to) || !this.#isAuthorized(to)) return
     await this.#put(tx, { mail: kind, to, variables, secrets: [] }, lifeMs.notice, meta)
   }

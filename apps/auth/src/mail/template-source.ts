@@ -22,9 +22,9 @@ export class TemplateSource {
   ) {}
 
   /**
-   * The last good copy, or undefined while there never was one. An email waits for the first copy only: later ones are
-   * fetched behind its back, so that a slow template server never delays a sign-in. `requestId` is of the request that
-   * wants the email, if there is one.
+   * The last good copy, or undefined while there never was one. An email waits for the first copy only: later copies
+   * are fetched in the background, so a slow template server never delays a sign-in. `requestId` is that of the
+   * request behind the email, if any.
    */
   async get(requestId?: string): Promise<Template | undefined> {
     const loading = this.#loadWhenDue(requestId)

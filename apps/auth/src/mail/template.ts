@@ -7,7 +7,7 @@ export type Template = readonly (string | { path: readonly string[] })[]
 const ACTION = /\{\{(.*?)\}\}/gs
 const PATH = /^\s*((?:\.[A-Za-z_][\w-]*)+)\s*$/
 
-/** Reads a template; throws an Error that shows the first action this server does not understand. */
+/** Parses a template; throws an Error that names the first unsupported action. */
 export function parseTemplate(text: string): Template {
   const parts: (string | { path: readonly string[] })[] = []
   let end = 0
@@ -39,7 +39,7 @@ function render(template: Template, values: TemplateValues, encode: (value: stri
     .join('')
 }
 
-/** Own members only, so `{{ .Data.constructor }}` prints nothing; like every unknown name. */
+/** Own members only: `{{ .Data.constructor }}` prints nothing, like every unknown name. */
 function lookUp(values: TemplateValues, path: readonly string[]): string {
   let value: unknown = values
   for (const name of path) {

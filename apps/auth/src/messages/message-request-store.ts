@@ -1,11 +1,11 @@
 import { type Queryable } from '@signet/db'
 import { type Tables } from '../database/tables.js'
 
-/** When a message was last asked for at an address that got none. */
+/** When a message to an address was last requested, whether or not one was sent. */
 export class MessageRequestStore {
   constructor(private readonly t: Tables) {}
 
-  /** Stamps the request, unless the last one came after `lastBefore`: of two at once only one gets through. */
+  /** Stamps the request, unless the last one came after `lastBefore`: of two concurrent requests only one succeeds. */
   async stamp(db: Queryable, id: Buffer, lastBefore: Date, now: Date): Promise<boolean> {
     const { rowCount } = await db.query(
       `insert into ${this.t.messageRequests} as m (id, asked_at) values ($1, $2)

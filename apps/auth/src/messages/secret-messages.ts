@@ -29,17 +29,17 @@ type Deps = {
   links: LinkConfig
 }
 
-/** Hands one-time tokens to the outbox, in the transaction that makes them. */
+/** Puts one-time tokens into the outbox, in the transaction that creates them. */
 export class SecretMessages {
   constructor(private readonly deps: Deps) {}
 
-  /** Throws for an address that nothing is sent to; asked beforehand, whoever has the address. */
+  /** Throws for an address that cannot receive messages; called first, whether or not it has an account. */
   refuseAddress(address: Address): void {
     if (address.kind === 'email') this.deps.mailer.refuse(address.value)
     else if (!this.#isTestNumber(address)) this.deps.sms.refuse()
   }
 
-  /** Runs `work`, which asks for one message to this address, within the quotas of messages. */
+  /** Runs `work`, which requests one message to this address, within the message quotas. */
   counted<T>(address: Address, purpose: MailPurpose, meta: RequestMeta, work: () => Promise<T>): Promise<T> {
     const { quotas } = this.deps
     if (address.kind === 'email') return quotas.mail({ purpose, to: address.value }, meta, work)
@@ -54,7 +54,7 @@ export class SecretMessages {
     await this.#addLink(tx, mail, [mail.issued], meta)
   }
 
-  /** Both halves of an email change, which have one fate: one that never arrives leaves the other without use. */
+  /** Both halves of an email change, withdrawn together: if one is never delivered, the other is useless. */
   async mailChange(
     tx: Tx,
     { user, halves, redirectTo }: { user: User; halves: readonly Issued[]; redirectTo: string },

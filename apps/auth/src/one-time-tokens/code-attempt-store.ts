@@ -6,13 +6,13 @@ import { type Tables } from '../database/tables.js'
 export type CodeGuess = {
   sentTo: Address
   network: string
-  /** Networks that the account was last seen at before are strange again. */
+  /** Networks last seen before this time count as strangers again. */
   knownSince: Date
   /** The counter it belongs to: this network's, if the account knows it, or the one shared by all strangers. */
   ids: { known: Buffer; strangers: Buffer }
 }
 
-/** How often codes were tried against somebody. */
+/** How often codes were tried against a person. */
 export class CodeAttemptStore {
   constructor(private readonly t: Tables) {}
 
@@ -21,7 +21,7 @@ export class CodeAttemptStore {
     return this.#counted(tx, 'values ($3::bytea, 1, $2::timestamptz)', [now, windowEndsAt, id])
   }
 
-  /** The same, in the row that the network and the account decide. */
+  /** The same, in the counter for this network and account. */
   async countGuess(
     tx: Tx,
     { sentTo, network, knownSince, ids }: CodeGuess,

@@ -18,16 +18,16 @@ type Deps = { store: CodeAttemptStore; key: KeyObject; rules: CodeAttemptRules; 
 export type Person = { address: Address; network: string } | { userId: string }
 
 /**
- * Limits how many codes can be tried against one person. The count belongs to the person, not to a code: asking for
- * another code buys no further guesses, and wrong guesses cost nobody their link. Strangers to an account share one count,
- * and each network that it signed in from has another, so that strangers cannot use up the owner's.
+ * Limits how many codes can be tried against one person. The count belongs to the person, not to a code: requesting
+ * another code gives no further guesses, and wrong guesses never invalidate a link. Strangers to an account share one
+ * count, and each network it signed in from has its own, so strangers cannot use up the owner's.
  */
 export class CodeAttempts {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Counts an attempt before the code is looked at, so that of many at once only so many are looked at: false when
-   * the window has seen too many. The transaction must be committed even when the code is wrong.
+   * Counts an attempt before the code is checked, so the limit also holds for parallel attempts: false once the
+   * window has seen too many. The transaction must be committed even when the code is wrong.
    */
   async mayTry(tx: Tx, person: Person): Promise<boolean> {
     const { rules, now } = this.deps

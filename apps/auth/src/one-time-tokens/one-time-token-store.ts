@@ -8,11 +8,11 @@ export type StoredToken = {
   id: string
   userId: string
   slot: Slot
-  /** Where the secrets went: all that they prove. */
+  /** Where the secrets were sent, which is all they prove. */
   sentTo: Address
   /** The sign-up that takes effect with this token. */
   signUpId: string | null
-  /** What the link's user must hold the verifier of. */
+  /** The user of the link must hold the verifier of this challenge. */
   challenge: Challenge | null
   createdAt: Date
 }
@@ -48,7 +48,7 @@ export type CodeSearch = { hashes: readonly Buffer[]; sentTo: Address }
 export class OneTimeTokenStore {
   constructor(private readonly t: Tables) {}
 
-  /** Fills the slot, which each sign-up has for itself; what was in it does not work any more. */
+  /** Fills the slot (each sign-up has its own); the previous token in it stops working. */
   async put(tx: Tx, token: NewToken, now: Date): Promise<void> {
     await tx.query(
       `insert into ${this.t.oneTimeTokens} (id, user_id, token_type, link_hash, otp_hash, relates_to, channel,
@@ -104,7 +104,7 @@ export class OneTimeTokenStore {
     return rows[0] ? toToken(rows[0]) : null
   }
 
-  /** Still there, now that the user's row is locked? */
+  /** Looks a token up again once the user's row is locked. */
   async find(tx: Tx, id: string): Promise<StoredToken | null> {
     const { rows } = await tx.query<Row>(`select ${COLUMNS} from ${this.t.oneTimeTokens} where id = $1`, [id])
     return rows[0] ? toToken(rows[0]) : null

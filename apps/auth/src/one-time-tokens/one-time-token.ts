@@ -2,7 +2,7 @@ import { randomBytes, randomInt, timingSafeEqual, type KeyObject } from 'node:cr
 import { keyedHash } from '../secrets/derived-keys.js'
 import { type SentAt } from '../users/user-store.js'
 
-/** What a secret is for: one live value each for a user, and for each sign-up. */
+/** What a secret is for; each user, and each sign-up, has one live value per slot. */
 export type Slot =
   | 'confirmation'
   | 'invite'
@@ -13,7 +13,7 @@ export type Slot =
   | 'phone_change'
   | 'reauthentication'
 
-/** Which stamp of the user says when the slot was filled. */
+/** The timestamp of the user that records when the slot was filled. */
 export const sentAtOf: Readonly<Record<Slot, SentAt>> = {
   confirmation: 'confirmationSentAt',
   invite: 'confirmationSentAt',
@@ -25,7 +25,7 @@ export const sentAtOf: Readonly<Record<Slot, SentAt>> = {
   reauthentication: 'reauthenticationSentAt',
 }
 
-/** Which address of the user waits for the secret of the slot. */
+/** The pending address of the user that the slot confirms. */
 export const pendingAddressOf: Readonly<Partial<Record<Slot, 'newEmail' | 'newPhone'>>> = {
   email_change_current: 'newEmail',
   email_change_new: 'newEmail',
@@ -51,7 +51,7 @@ export function randomDigits(length: number): string {
 
 export const isPkceLink = (token: string): boolean => token.startsWith(PKCE_PREFIX)
 
-/** Hashes as stored. A link token hashes alike with and without its prefix, which only says how to answer. */
+/** Hashes as stored. The prefix of a link token only says how to answer, and is not hashed. */
 export class TokenHashes {
   constructor(private readonly key: KeyObject) {}
 

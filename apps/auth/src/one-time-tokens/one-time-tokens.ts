@@ -25,7 +25,7 @@ export type Issued = {
   readonly address: Address
   readonly secrets: Secrets
   readonly sentAt: Date
-  /** The sign-up that began with it, and ends when it cannot be delivered. */
+  /** The sign-up that started with it, and is removed if it cannot be delivered. */
   readonly beganSignUp: string | null
 }
 
@@ -37,7 +37,7 @@ export type TokenPurpose = {
   signUp?: { id: string; isNew: boolean } | null
 }
 
-/** What of a token is needed to take it back; it waits in the outbox beside the message. */
+/** What is needed to withdraw a token; stored in the outbox with the message. */
 export type Withdrawable = Pick<Issued, 'id' | 'userId' | 'slot' | 'beganSignUp'> & {
   readonly sentAt: string
 }
@@ -67,7 +67,7 @@ type Deps = {
   now: () => Date
 }
 
-/** Makes and takes back one-time tokens. */
+/** Issues and withdraws one-time tokens. */
 export class OneTimeTokens {
   constructor(private readonly deps: Deps) {}
 
@@ -116,8 +116,8 @@ export class OneTimeTokens {
   }
 
   /**
-   * Takes back a token that was never delivered, so that it neither works nor holds up the next one, with the sign-up
-   * that began with it and the user that was to come of that.
+   * Withdraws a token that was never delivered, so that it neither works nor delays the next one, along with the
+   * sign-up and the user it started.
    */
   async withdraw(tx: Tx, { id, userId, slot, sentAt, beganSignUp }: Withdrawable): Promise<void> {
     const { store, signUps, users } = this.deps
@@ -127,7 +127,7 @@ export class OneTimeTokens {
     if (beganSignUp !== null) await signUps.remove(tx, beganSignUp)
     await users.clearSentAt(tx, userId, sentAtOf[slot], new Date(sentAt))
     const pending = pendingAddressOf[slot]
-    // An address that no secret can confirm is not pending any more.
+    // An address that no secret can confirm is no longer pending.
     if (pending !== undefined) await users.dropPendingAddress(tx, userId, pending)
     await users.removeIfAbandoned(tx, userId)
   }

@@ -9,11 +9,11 @@ export type TokenRequest = TokenPurpose & {
 
 type Deps = { tokens: OneTimeTokens }
 
-/** Interval and token: what every endpoint does before it sends a secret. */
+/** Checks the interval and issues the token, before any endpoint sends a secret. */
 export class TokenIssuer {
   constructor(private readonly deps: Deps) {}
 
-  /** The user's row must be locked, so that of two requests at once the second one sees the first one's stamp. */
+  /** The user's row must be locked, so the second of two concurrent requests sees the first one's stamp. */
   issue(tx: Tx, user: User, { intervalMs, ...purpose }: TokenRequest): Promise<Issued> {
     const { tokens } = this.deps
     tokens.checkInterval(user, purpose.slot, purpose.address.kind, intervalMs)

@@ -33,7 +33,7 @@ export const accountRequestHandler = ({
   },
 })
 
-/** A refusal, of a banned user for instance, is the end of the request: nobody is there to hear of it. */
+/** A refusal, for example of a banned user, ends the request: no client is waiting for it. */
 async function done(work: Promise<void>): Promise<void> {
   await work.catch((error: unknown) => {
     if (!isAppError(error) || error.kind === 'internal' || error.kind === 'unavailable') throw error

@@ -71,7 +71,7 @@ export function otpRoutes(deps: Deps): Route[] {
     sending('/otp', 'Sign in with a code', 'Sent, or nothing to send', async (req, body) => {
       const unknown = unknownOf(req, body)
       await otps.send(body, { ...(await where(req)), unknown }, guard.metaOf(req))
-      // An id of our own in every answer: the gateway's would tell that something was sent.
+      // Every answer has an id of our own: the gateway's would reveal that something was sent.
       return (body.phone ?? '') !== '' && isVersioned(req) ? { message_id: randomUUID() } : {}
     }),
     sending('/magiclink', 'Sign in with a link', 'Sent', async (req, body) => {

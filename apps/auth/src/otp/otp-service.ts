@@ -37,7 +37,10 @@ export type OtpRules = SignUpRules & {
   smsIntervalMs: number
 }
 
-/** What to do with an address nobody has: sign it up, do nothing, or refuse (docs/specification.md#versions, `create_user`). */
+/**
+ * What to do with an unknown address: sign it up, do nothing, or refuse (docs/specification.md#versions,
+ * `create_user`).
+ */
 export type Unknown = 'sign_up' | 'ignore' | 'refuse'
 
 type Where = { aud: string; redirectTo: string; unknown: Unknown }
@@ -80,7 +83,7 @@ export class OtpService {
   async #sendSms(request: OtpRequest, where: Where, meta: RequestMeta): Promise<void> {
     const { rules } = this.deps
     const channel = smsChannelOf(request.channel, rules.smsProvider)
-    // A code by SMS ends no flow; what makes no sense is refused all the same.
+    // A code by SMS ends no flow, but malformed parameters are refused all the same.
     challengeOf(request)
     if (!rules.phoneEnabled)
       throw authError('invalid', 'phone_provider_disabled', 'Unsupported phone provider')
@@ -100,7 +103,7 @@ export class OtpService {
     const data = withoutClaims(request.data ?? {})
     refuseLargeMetadata({ userMetadata: data })
     const { address } = how
-    // The one question about an account that is answered, because the client asks it in so many words.
+    // The only answer that reveals an account: the client asks for it explicitly.
     if (unknown === 'refuse' && (await this.#find(address)) === null)
       throw authError('unprocessable', 'otp_disabled', 'Signups not allowed for otp')
     const input = { ...how, aud, redirectTo, data, signsUp: unknown === 'sign_up' }
@@ -111,13 +114,13 @@ export class OtpService {
     )
   }
 
-  /** Sends what the request is worth: a secret to sign in with, a confirmation, or nothing. */
+  /** Sends a sign-in secret, a confirmation, or nothing. */
   async fulfil(input: CodeRequest, meta: MessageOrigin): Promise<void> {
     const { registration, rules } = this.deps
     const { address } = input
     const known = await this.#find(address)
     if (known !== null && isConfirmed(known, address)) return this.#sendSecret(known, input, meta)
-    // Nobody is told, or this would tell who has an account.
+    // Silently, because an error would reveal who has an account.
     if (known === null && (!input.signsUp || rules.disabled)) return
     const registered = await registration.registerByCode({ ...input, passwordHash: null }, meta)
     if (registered.kind !== 'pending') await this.#sendSecret(registered.user, input, meta)

@@ -23,7 +23,7 @@ type Deps = {
   rules: { emailEnabled: boolean; intervalMs: number }
 }
 
-/** POST /recover: the same answer whether or not somebody has the address. */
+/** POST /recover: the same answer whether or not the address has an account. */
 export class RecoveryService {
   constructor(private readonly deps: Deps) {}
 
@@ -45,7 +45,7 @@ export class RecoveryService {
     )
   }
 
-  /** Emails the link, when somebody has the address. */
+  /** Emails the link if the address has an account. */
   async fulfil({ address, challenge, redirectTo }: RecoverRequest, meta: MessageOrigin): Promise<void> {
     const { db, users, issuer, messages, audit } = this.deps
     const known = await users.findByEmail(db, address.value)

@@ -48,7 +48,7 @@ type Deps = {
 const viaOf = (type: ResendType): Address['kind'] =>
   type === 'signup' || type === 'email_change' ? 'email' : 'phone'
 
-/** POST /resend. Nothing in the outcome tells whether anything was sent. */
+/** POST /resend. Nothing in the response reveals whether anything was sent. */
 export class ResendService {
   constructor(private readonly deps: Deps) {}
 
@@ -68,7 +68,7 @@ export class ResendService {
     )
   }
 
-  /** Sends again what waits for its confirmation. */
+  /** Resends what is waiting for confirmation. */
   async fulfil({ type, address, challenge, redirectTo }: ResendWork, meta: MessageOrigin): Promise<void> {
     const { users, audit, messages } = this.deps
     const known = await this.#find(address)
@@ -106,8 +106,8 @@ export class ResendService {
   }
 
   /**
-   * Whoever asks may be anybody, so the new secrets are those of a sign-up only while nobody else's could be meant;
-   * else they prove the address and bring nothing.
+   * Anyone may ask, so the new secrets complete a sign-up only if there is just one; otherwise they only prove the
+   * address.
    */
   async #reissueSignUp(tx: Tx, user: User, address: Address, challenge: Challenge | null): Promise<Issued> {
     const { issuer, signUps } = this.deps
@@ -121,7 +121,7 @@ export class ResendService {
     })
   }
 
-  /** Only the halves that are still to be confirmed. */
+  /** Only the halves not yet confirmed. */
   async #issueEmailChange(tx: Tx, user: User, challenge: Challenge | null): Promise<Issued[]> {
     const { tokens, issuer } = this.deps
     if (user.newEmail === null) return []

@@ -3,7 +3,7 @@ import { request as undiciRequest, type Dispatcher } from 'undici'
 
 /** The one HTTP client for calls to providers, gateways, CAPTCHA services and email templates (docs/specification.md#providers). */
 export type Outbound = {
-  /** Resolves with whatever status the server answered; rejects with {@link OutboundError} when there is no answer. */
+  /** Resolves with any HTTP status; rejects with {@link OutboundError} when there is no response. */
   request(request: OutboundRequest): Promise<OutboundResponse>
   close(): Promise<void>
 }
@@ -14,20 +14,20 @@ export type OutboundRequest = {
   headers?: Readonly<Record<string, string>>
   /** Sent form-encoded when it is a URLSearchParams. */
   body?: string | URLSearchParams
-  /** For the whole exchange; 10 s by default. */
+  /** Time limit for the whole exchange; 10 s by default. */
   timeoutMs?: number
-  /** Of the answer's body; 1 MiB by default. */
+  /** Size limit of the response body; 1 MiB by default. */
   maxBytes?: number
 }
 
 export type OutboundResponse = {
   status: number
-  /** Names in lower case; values of repeated headers joined by a comma. */
+  /** Lower-case names; values of repeated headers joined by commas. */
   headers: Readonly<Record<string, string>>
   text: string
 }
 
-/** No answer. The message is for the log: it names the host, never the rest of the URL, which may hold secrets. */
+/** No response. The message is for the log: it names the host but not the rest of the URL, which may hold secrets. */
 export class OutboundError extends Error {
   override name = 'OutboundError'
 
@@ -41,7 +41,7 @@ export class OutboundError extends Error {
 }
 
 export type OutboundOptions = {
-  /** AUTH_ALLOW_PRIVATE_PROVIDER_URLS: lets http and private addresses pass. For tests. */
+  /** AUTH_ALLOW_PRIVATE_PROVIDER_URLS: allows http and private addresses. For tests. */
   allowPrivateUrls: boolean
   /** For tests: names and certificates that only exist there. */
   resolver?: Resolver
@@ -51,7 +51,7 @@ export type OutboundOptions = {
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 1024 * 1024
 
-/** Private addresses are refused at the moment of connecting, redirects are answers like any other. */
+/** Private addresses are refused when connecting; redirects are not followed. */
 export function createOutbound({ allowPrivateUrls, resolver, ca }: OutboundOptions): Outbound {
   const guard = new AddressGuard({ allowPrivateTargets: allowPrivateUrls, resolver })
   const agent = guardedAgent({ guard, ca })
@@ -65,7 +65,7 @@ export function createOutbound({ allowPrivateUrls, resolver, ca }: OutboundOptio
       ...rest
     }) {
       const url = parseUrl(rest.url, allowPrivateUrls)
-      // One limit over everything, because a server that drips bytes never trips a limit on pauses.
+      // One limit for the whole exchange: a server that drips bytes never triggers an idle timeout.
       const signal = AbortSignal.timeout(timeoutMs)
       try {
         const response = await undiciRequest(url, {
