@@ -19,7 +19,7 @@ export type LaneDeps = {
   now: () => Date
 }
 
-/** For the outcome to be written down after the longest attempt. */
+/** Time to record the outcome after the longest attempt. */
 const LEASE_MARGIN_MS = 5000
 const UNKNOWN_ORIGIN: MessageOrigin = { requestId: '', route: '', ip: '' }
 
@@ -39,7 +39,7 @@ export class OutboxLane {
     return this.handler.kind
   }
 
-  /** Looks for due messages. Called while it looks, it looks once more. */
+  /** Looks for due messages; when called while already looking, looks once more. */
   wake(): void {
     this.#again = true
     this.#pumping ??= this.#pump().finally(() => {
@@ -52,7 +52,7 @@ export class OutboxLane {
     return this.#pumping !== undefined || this.#inHand.size > 0
   }
 
-  /** Resolves when everything that was due has had its attempt. */
+  /** Resolves when every due message has been attempted. */
   async settled(): Promise<void> {
     while (this.isBusy) {
       await this.#pumping
@@ -60,7 +60,7 @@ export class OutboxLane {
     }
   }
 
-  /** Takes nothing more, and resolves when what is in hand is over. */
+  /** Claims no more messages, and resolves when those in flight are done. */
   async stop(): Promise<void> {
     this.#stopped = true
     await this.settled()
@@ -76,7 +76,7 @@ export class OutboxLane {
       try {
         while (this.#hasRoom && !this.#stopped && (await this.#takeOne()));
       } catch (error) {
-        // The database is away; the next poll tries again.
+        // The database is unreachable; the next poll tries again.
         this.deps.observer.outboxUnreachable(this.kind, error)
         return
       }
@@ -125,7 +125,7 @@ export class OutboxLane {
     observer.messageSent(this.kind)
   }
 
-  /** The row, what relied on it and the entry in the audit log have one fate. */
+  /** The row, what depended on it and the audit entry change in one transaction. */
   async #giveUp(
     row: ClaimedRow,
     opened: { meta: MessageOrigin; payload: object } | null,
@@ -153,7 +153,7 @@ function openPlain({ payload }: ClaimedRow): ReturnType<Outbox['open']> {
 
 const isOver = (expiresAt: Date | null, now: Date): boolean => expiresAt !== null && expiresAt <= now
 
-/** A receiver that never answers must not keep its place. What it is still told afterwards is told twice. */
+/** A receiver that never answers must not block a slot. If it does accept the message later, it gets a duplicate. */
 async function within(ms: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<never>((_, reject) => {

@@ -5,7 +5,7 @@ import { type OutboxStore, type Waiting } from './outbox-store.js'
 
 type Deps = { db: Queryable; store: OutboxStore; kinds: readonly string[]; now: () => Date }
 
-/** How much waits, and for how long, read from the database when the metrics are. */
+/** How many messages wait, and for how long, read from the database when metrics are collected. */
 export function registerOutboxMetrics(registry: MetricsRegistry, { db, store, kinds, now }: Deps): void {
   const gauge = (name: string, help: string, valueOf: (waiting: Waiting) => number) =>
     new Gauge({
@@ -14,7 +14,7 @@ export function registerOutboxMetrics(registry: MetricsRegistry, { db, store, ki
       labelNames: ['kind'],
       registers: [registry],
       async collect() {
-        // A database that is away shows in other metrics; these keep their last values.
+        // Other metrics show that the database is unreachable; these keep their last values.
         const waiting = await store.waiting(db).catch(() => null)
         if (waiting === null) return
         for (const kind of kinds) {

@@ -5,8 +5,9 @@ import { OutboxLane, type LaneDeps } from './outbox-lane.js'
 type Deps = LaneDeps & { pollMs: number; handlers: readonly OutboxHandler<object>[] }
 
 /**
- * Sends what is in the outbox, in the process that answers requests. Each kind has a lane of its own, so that a slow
- * mail server holds up no SMS. Any number of replicas may run one: a message is claimed by one of them at a time.
+ * Sends the messages of the outbox, in the process that answers requests. Each kind has its own lane, so that a slow
+ * mail server does not hold up SMS. Any number of replicas may run one: each message is claimed by one replica at a
+ * time.
  */
 export class OutboxSender {
   readonly #lanes: ReadonlyMap<string, OutboxLane>
@@ -17,12 +18,12 @@ export class OutboxSender {
   }
 
   /**
-   * Sends each message when it is committed, and looks every `pollMs` for what is due for another attempt or was left by
-   * a process that died. The returned function finishes what is in hand and leaves the rest to the next process.
+   * Sends each message once it is committed, and every `pollMs` picks up retries and messages left by a process that
+   * died. The returned function finishes messages in flight and leaves the rest to the next process.
    */
   start(): () => Promise<void> {
     const { outbox, pollMs } = this.deps
-    // Not as a part of the request that was just committed: its trace and its limits end with its answer.
+    // Outside the async context of the request that just committed: its trace and limits end with its answer.
     outbox.onCommitted = AsyncResource.bind((kind: string) => this.#lanes.get(kind)?.wake())
     const timer = setInterval(() => void this.poll(), pollMs)
     timer.unref()
@@ -44,7 +45,7 @@ export class OutboxSender {
   /** Resolves when everything that is due has had its attempt. */
   async settled(): Promise<void> {
     const lanes = [...this.#lanes.values()]
-    // What is sent in one lane may add to another.
+    // Sending in one lane may add messages to another.
     while (lanes.some((lane) => lane.isBusy)) await Promise.all(lanes.map((lane) => lane.settled()))
   }
 

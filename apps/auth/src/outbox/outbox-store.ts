@@ -31,10 +31,10 @@ type Row = {
 export type Claim = {
   kind: string
   ordered: boolean
-  /** Recipients to leave alone. */
+  /** Recipients to skip. */
   busy: readonly Buffer[]
   now: Date
-  /** When the row is due again, should this process say no more of it. */
+  /** When the row becomes due again if this process never reports back. */
   until: Date
 }
 
@@ -55,7 +55,7 @@ export class OutboxStore {
     )
   }
 
-  /** The due row that waited longest, for this caller alone. */
+  /** Claims the due row that has waited longest. */
   async claim(db: Queryable, { kind, ordered, busy, now, until }: Claim): Promise<ClaimedRow | null> {
     const head = `and not exists (select from ${this.t.outbox} e
       where e.kind = o.kind and e.recipient = o.recipient and e.position < o.position)`
@@ -73,7 +73,7 @@ export class OutboxStore {
     return rows[0] ? toClaimed(rows[0]) : null
   }
 
-  /** Kinds of which something is due. */
+  /** Kinds with due messages. */
   async dueKinds(db: Queryable, kinds: readonly string[], now: Date): Promise<string[]> {
     const { rows } = await db.query<{ kind: string }>(
       {
@@ -86,7 +86,7 @@ export class OutboxStore {
     return rows.map(({ kind }) => kind)
   }
 
-  /** False when somebody else has claimed the row since: then it is theirs. */
+  /** False when another process has claimed the row in the meantime. */
   async remove(db: Queryable, { id, attempts }: Pick<ClaimedRow, 'id' | 'attempts'>): Promise<boolean> {
     const { rowCount } = await db.query(
       { name: 'outbox_remove', text: `delete from ${this.t.outbox} where id = $1 and attempts = $2` },

@@ -8,29 +8,29 @@ import { type ClaimedRow, type OutboxStore } from './outbox-store.js'
 export type OutboxMessage = {
   /** The kind of a registered handler. */
   kind: string
-  /** Whom it goes to: an address, or the account an event is about. */
+  /** The recipient: an address, or the account an event is about. */
   recipient: string
   /** What the handler's `send` gets. Encrypted in the database. */
   payload: object
-  /** When sending it makes no sense any more; null for never. */
+  /** When it is no longer worth sending; null for never. */
   expiresAt: Date | null
 }
 
 type Envelope = { meta: MessageOrigin; payload: object }
 type Deps = { store: OutboxStore; keys: { encryption: KeyObject; recipients: KeyObject }; now: () => Date }
 
-/** Messages that leave once the transaction that decided on them is committed, and not otherwise. */
+/** Messages that are sent if, and only if, the transaction that adds them commits. */
 export class Outbox {
   #onCommitted: (kind: string) => void = () => undefined
 
   constructor(private readonly deps: Deps) {}
 
-  /** Called for each message that was committed by this process. */
+  /** Called for each message committed by this process. */
   set onCommitted(listener: (kind: string) => void) {
     this.#onCommitted = listener
   }
 
-  /** Returns the message's id. It leaves right after the commit. */
+  /** Returns the message's id. It is sent right after the commit. */
   async add(tx: Tx, message: OutboxMessage, meta: MessageOrigin): Promise<string> {
     const { store, keys, now } = this.deps
     const id = randomUUID()
@@ -44,7 +44,7 @@ export class Outbox {
     return id
   }
 
-  /** What `add` was given; null when it was written with another key. */
+  /** The payload passed to `add`; null when it was encrypted with another key. */
   open({ id, payload }: ClaimedRow): Envelope | null {
     try {
       return JSON.parse(unseal(this.deps.keys.encryption, `outbox:${id}`, payload)) as Envelope

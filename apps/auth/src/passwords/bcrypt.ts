@@ -1,6 +1,6 @@
 import bcryptjs from 'bcryptjs'
 
-/** bcrypt over whole CPU turns: only a worker thread may call it. */
+/** Synchronous bcrypt: only a worker thread may call it. */
 export type Bcrypt = {
   hash(password: string, cost: number): string
   verify(password: string, hash: string): boolean

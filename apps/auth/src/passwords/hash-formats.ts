@@ -12,7 +12,7 @@ export type FirebaseScrypt = {
   memoryCost: number
   rounds: number
   parallelism: number
-  /** The user's salt with the project's separator behind it. */
+  /** The user's salt followed by the project's separator. */
   salt: Buffer
   signerKey: Buffer
   hash: Buffer
@@ -28,7 +28,7 @@ const MAX_BCRYPT_COST = 16
 const MAX_ARGON2_PASSES = 20
 const MAX_PARALLELISM = 16
 
-/** What a stored hash is, or null when nobody could sign in with it. */
+/** The format of a stored hash, or null when nobody could sign in with it. */
 export function parseHash(hash: string): HashFormat | null {
   return parseBcrypt(hash) ?? parseArgon2(hash) ?? parseFirebaseScrypt(hash)
 }

@@ -1,4 +1,4 @@
-// In a file of its own: who sends jobs must not load the worker.
+// A separate file, so that senders of jobs do not load the worker.
 
 /** What a worker thread is asked to do. */
 export type HashJob =

@@ -8,12 +8,12 @@ type Result = string | boolean
 type Task = { job: HashJob; resolve: (result: Result) => void; reject: (reason: unknown) => void }
 type Thread = { worker: Worker | undefined; tasks: Task[] }
 
-/** One runs and one waits in the thread, so that it goes on while this side is busy with something else. */
+/** One job runs and one waits in each thread, so the thread stays busy while the main thread does something else. */
 const TASKS_PER_THREAD = 2
 
 /**
  * Threads that hash, one job after the other, and the jobs that wait for them. A job whose signal is aborted while it
- * waits is dropped; one that a thread has got is finished.
+ * waits is dropped; one that a thread has started is finished.
  */
 export class HashThreads {
   readonly #threads: Thread[]
@@ -28,7 +28,7 @@ export class HashThreads {
     for (const thread of this.#threads) thread.worker = this.#start(thread)
   }
 
-  /** Jobs that are not done yet. */
+  /** Unfinished jobs. */
   get pending(): number {
     return this.#threads.reduce((sum, { tasks }) => sum + tasks.length, this.#waiting.size)
   }
@@ -66,7 +66,7 @@ export class HashThreads {
       if (!thread || thread.tasks.length >= TASKS_PER_THREAD) return
       this.#waiting.delete(task)
       thread.tasks.push(task)
-      // Only now, so that one that cannot start is not started over and over.
+      // Replaced only now, so that a worker that cannot start is not restarted in a loop.
       thread.worker ??= this.#start(thread)
       thread.worker.ref()
       thread.worker.postMessage(task.job)
@@ -75,7 +75,7 @@ export class HashThreads {
 
   #start(thread: Thread): Worker {
     const worker = startWorker({ bcrypt: this.bcrypt })
-    // A thread with nothing to do keeps no process alive.
+    // An idle thread does not keep the process alive.
     worker.unref()
     worker.on('message', (answer: HashAnswer) => {
       const task = thread.tasks.shift()
@@ -96,7 +96,7 @@ export class HashThreads {
 }
 
 function startWorker(workerData: { bcrypt: BcryptChoice }): Worker {
-  // Imported, not required: Node aborts the process when a thread is ended while it requires an ES module.
+  // Imported, not required: Node aborts the process when a thread is terminated while it requires an ES module.
   if (!import.meta.url.endsWith('.ts'))
     return new Worker(new URL('./hash-worker.js', import.meta.url), {
       execArgv: ['--no-experimental-require-module'],

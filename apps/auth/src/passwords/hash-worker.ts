@@ -11,8 +11,8 @@ const PRIORITY = 19
 // Only on Linux is this the priority of the calling thread; elsewhere it would slow the whole process.
 if (process.platform === 'linux') setPriority(PRIORITY)
 
-// Entry of the worker threads: one job at a time, as long as it takes.
-// No await up here: from source this file is loaded with require.
+// Entry of the worker threads, which run one job at a time. No top-level await: from source this file is loaded with
+// require.
 const loading = loadBcrypt((workerData as { bcrypt: BcryptChoice }).bcrypt)
 let last: Promise<unknown> = loading
 parentPort?.on('message', (job: HashJob) => {
@@ -21,7 +21,7 @@ parentPort?.on('message', (job: HashJob) => {
 
 async function answerTo(bcrypt: Bcrypt, job: HashJob): Promise<HashAnswer> {
   try {
-    // The libraries encode lone surrogates in different ways; U+FFFD, as everywhere else, makes them agree.
+    // The libraries encode lone surrogates differently; U+FFFD makes them agree.
     const password = Buffer.from(job.password).toString()
     const result =
       job.kind === 'hash' ? bcrypt.hash(password, job.cost) : await verify(bcrypt, job.hash, password)
@@ -36,11 +36,11 @@ async function verify(bcrypt: Bcrypt, hash: string, password: string): Promise<b
   if (format === null) return false
   switch (format.algorithm) {
     case 'bcrypt': {
-      // What bcrypt cuts off must not match; the work is done all the same, so that time says nothing.
+      // Passwords that bcrypt would truncate must not match; the work is done anyway, so that timing reveals nothing.
       const matches = bcrypt.verify(password, hash)
       return matches && Buffer.byteLength(password) <= BCRYPT_MAX_BYTES
     }
-    // Loaded when a hash of theirs comes by: most databases have none, and each thread would load its own.
+    // Loaded on the first such hash: most databases have none, and each thread would load its own copy.
     case 'argon2': {
       const { verifySync } = await import('@node-rs/argon2')
       return verifySync(hash, password)

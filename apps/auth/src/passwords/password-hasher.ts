@@ -12,9 +12,9 @@ import { HashThreads } from './hash-threads.js'
 export type PasswordHasher = {
   /** A bcrypt hash of a password of at most 72 bytes. */
   hash(password: string, signal?: AbortSignal): Promise<string>
-  /** Whether the password is the one that was hashed: bcrypt, argon2i/argon2id (PHC) or Firebase scrypt. */
+  /** Whether the password matches the hash: bcrypt, argon2i/argon2id (PHC) or Firebase scrypt. */
   verify(hash: string, password: string, signal?: AbortSignal): Promise<boolean>
-  /** Costs what `verify` costs and says nothing: for unknown users, so that timing does not tell them apart. */
+  /** Costs as much as `verify` without a result: for unknown users, so that timing does not reveal them. */
   verifyDummy(password: string, signal?: AbortSignal): Promise<void>
   /** True when the stored hash was not made with bcrypt at the configured cost. */
   needsRehash(hash: string): boolean
@@ -26,17 +26,17 @@ export type PasswordHasherOptions = {
   cost?: number
   /** Worker threads; by default one for each core. */
   threads?: number
-  /** Jobs that may wait for a thread; one more is refused with `unavailable`. By default 64 for each thread. */
+  /** Maximum number of queued jobs; further ones are refused with `unavailable`. By default 64 for each thread. */
   maxQueue?: number
   /** Told when a job enters and when it ends, for the counters. */
   observe?: (operation: HashJob['kind'], phase: 'submitted' | 'completed') => void
-  /** `auto` takes the native implementation where it loads; the others are for tests and benchmarks. */
+  /** `auto` uses the native implementation if it loads; the others are for tests and benchmarks. */
   bcrypt?: BcryptChoice
 }
 
 const DEFAULT_COST = 10
 const DEFAULT_QUEUE_PER_THREAD = 64
-/** A full queue is worked off in about this time. */
+/** About the time it takes to work through a full queue. */
 const RETRY_AFTER_SECONDS = 5
 
 /** Starts the worker threads; `close` ends them. */

@@ -30,7 +30,9 @@ export function checkPassword(rules: PasswordRules, password: string): PasswordP
   return { kind: 'weak', reasons: [...problems.keys()], message: [...problems.values()].join(' ') }
 }
 
-/** Bytes that a random password may take: past 72 nobody, neither people nor this server, could keep the rules. */
+/**
+ * Length in bytes of a random password that meets the rules; past 72 neither people nor this server could meet them.
+ */
 export function longestRandomPassword({ minLength, requiredCharacters }: PasswordRules): number {
   const required = requiredCharacters.map((set) =>
     Math.max(...[...set].map((character) => Buffer.byteLength(character))),
@@ -39,7 +41,7 @@ export function longestRandomPassword({ minLength, requiredCharacters }: Passwor
   return required.reduce((sum, bytes) => sum + bytes, others)
 }
 
-/** A password nobody knows that meets the rules, for accounts that were made without one. */
+/** A random password that meets the rules, for accounts made without one. */
 export function randomPassword(rules: PasswordRules): string {
   const length = Math.max(RANDOM_LENGTH, rules.minLength)
   const alphabets = [...rules.requiredCharacters]
@@ -52,7 +54,7 @@ function randomCharacter(alphabet: string): string {
   return characters[randomInt(characters.length)] ?? ''
 }
 
-/** Fisher and Yates, so that the required characters are not always in front. */
+/** Fisher–Yates, so that the required characters do not always come first. */
 function shuffled(characters: readonly string[]): string[] {
   const result = [...characters]
   for (let last = result.length - 1; last > 0; last--) {

@@ -9,7 +9,7 @@ import { identityClaims } from '../users/identity-claims.js'
 import { type UserStore } from '../users/user-store.js'
 import { isProven, type JsonObject, type User } from '../users/user.js'
 
-/** What a proof brings along. Nothing, unless it is that of a sign-up. */
+/** What a proof of an address adds to the account: what the sign-up brought, otherwise nothing. */
 export type Claim = Pick<PendingSignUp, 'origin' | 'passwordHash' | 'userMetadata' | 'identityId'>
 
 type TakenOver = { user: User; passwordHash: string | null; trusted: JsonObject }
@@ -25,19 +25,19 @@ type Deps = {
 }
 
 /**
- * The one way in which an address becomes somebody's. Until then the account is nobody's: whoever signed up, by form
- * or through a provider that does not vouch for the address, may be a stranger. So the first proof ends everything that
- * came before it, and only what the proof itself brings, or an administrator said, takes effect. All methods want the
- * user's row locked, and return the user as it is afterwards.
+ * The only way for an address to get an owner. Until then the account belongs to nobody: a sign-up, by form or
+ * through a provider that does not vouch for the address, may be a stranger's. So the first proof discards everything
+ * that came before it, and only what the proof itself brings, or what an administrator said, takes effect. All
+ * methods require the user's row to be locked, and return the updated user.
  */
 export class AddressProofs {
   constructor(private readonly deps: Deps) {}
 
-  /** Somebody has proved to own the address of this kind that the account has. */
+  /** Someone proved that they own the account's address of this kind. */
   async prove(tx: Tx, user: User, kind: Address['kind'], claim: Claim | null): Promise<User> {
     const { signUps } = this.deps
     if (isProven(user)) {
-      // The account is its owner's already, so what a sign-up brought is for nobody.
+      // The account already has an owner, so what the sign-up brought is discarded.
       await signUps.removeAll(tx, user.id)
       return this.#confirm(tx, user, kind, {})
     }
@@ -45,7 +45,7 @@ export class AddressProofs {
     const hadForeign = hasForeignIdentity(user, claim?.identityId ?? null)
     const cleared = await this.#clear(tx, user, claim?.identityId ?? null)
     const alone = await this.#withIdentity(tx, cleared, kind)
-    // Through a provider somebody else wrote into it.
+    // Someone else wrote into it through a provider.
     const kept = hadForeign ? (administrators?.userMetadata ?? {}) : user.userMetadata
     const isSelfMade = claim?.origin === 'self' || (administrators === null && user.invitedAt === null)
     const changes = {
@@ -69,7 +69,7 @@ export class AddressProofs {
     return this.#confirm(tx, user, kind, { passwordHash: claim.passwordHash, userMetadata })
   }
 
-  /** Somebody has the address who proved it, or of whom an administrator says so; whoever only claims it has not. */
+  /** An address has an owner once they proved it or an administrator said so; a mere claim does not count. */
   async isTaken(db: Queryable, address: Address): Promise<boolean> {
     const { users, signUps } = this.deps
     const holder = await users.findByAddress(db, address)
@@ -77,7 +77,7 @@ export class AddressProofs {
     return (await signUps.findAdministrators(db, holder.id)) !== null
   }
 
-  /** An account that only claims the address gives it up to whoever proves it. */
+  /** An account that only claims the address loses it to the person who proves it. */
   async release(tx: Tx, address: Address): Promise<void> {
     const { users, identities, signUps, tokens, now } = this.deps
     const found = await users.findByAddress(tx, address)
@@ -92,8 +92,8 @@ export class AddressProofs {
   }
 
   /**
-   * Whoever is signed in to an account has proved another address for it. What they have not proved must not stay: its
-   * real owner would later be led into an account that is somebody else's.
+   * A signed-in user proved another address for the account. Unproved addresses must not stay: their real owners
+   * would later be led into someone else's account.
    */
   async beforeChange(tx: Tx, user: User, kind: Address['kind']): Promise<User> {
     if (isProven(user)) return user
@@ -109,8 +109,8 @@ export class AddressProofs {
   }
 
   /**
-   * A provider vouches for the address of an account that nobody has proved: no other identity stays. `trusted` is the
-   * metadata that no stranger has written.
+   * A provider vouches for the address of an unproved account: all other identities are removed. `trusted` is the
+   * metadata that no stranger wrote.
    */
   async takeOver(tx: Tx, user: User, identityId: string): Promise<TakenOver> {
     const { identities, signUps, users, now } = this.deps
@@ -132,7 +132,7 @@ export class AddressProofs {
     await signUps.removeAll(tx, user.id)
     await tokens.removeAll(tx, user.id)
     await identities.removeForeign(tx, user.id, identityId)
-    // Sessions of the identity that is kept are its owner's own.
+    // Sessions of the kept identity belong to its owner.
     if (identityId === null || isShared) {
       await ends.all(tx, user.id, 'address_proved')
       await users.removeFactors(tx, user.id)

@@ -10,7 +10,7 @@ import { type Invitations } from './linking/invitations.js'
 import { type ConfiguredProvider, type ProviderRegistry } from './provider-registry.js'
 
 export type AuthorizeRequest = {
-  /** The query of the request: our own parameters, and others that go on to the provider. */
+  /** The query of the request: our own parameters, and others that are passed on to the provider. */
   query: Readonly<Record<string, string>>
   redirectTo: string
   /** The user who adds a sign-in method. */
@@ -21,7 +21,7 @@ export type AuthorizeRequest = {
 export type Departure = {
   readonly url: string
   readonly state: string
-  /** The provider comes back with a form that it posts. */
+  /** The provider returns with a form post. */
   readonly posted: boolean
 }
 
@@ -35,18 +35,18 @@ type Deps = {
   now: () => Date
 }
 
-/** Ours, or not for callers to say (docs/specification.md#providers); compared in lower case. */
+/** Ours, or not for callers to set (docs/specification.md#providers); compared in lower case. */
 const RESERVED = new Set([
   ...['client_id', 'client_secret', 'redirect_uri', 'response_type', 'state', 'scope'],
   ...['code_challenge', 'code_challenge_method', 'code_verifier', 'response_mode'],
   ...['provider', 'scopes', 'redirect_to', 'invite_token', 'skip_http_redirect', 'workos_provider'],
 ])
 
-/** The way to a provider (docs/specification.md#providers). */
+/** Starts sign-ins through a provider (docs/specification.md#providers). */
 export class AuthorizeService {
   constructor(private readonly deps: Deps) {}
 
-  /** Where to send the browser. The flow's row is stored before anybody goes there. */
+  /** Where to send the browser. The flow's row is stored before the redirect. */
   async begin({ query, redirectTo, linkingTarget }: AuthorizeRequest): Promise<Departure> {
     const { registry } = this.deps
     const provider = registry.get(query['provider'] ?? '')
@@ -97,13 +97,13 @@ export class AuthorizeService {
   }
 }
 
-/** The defaults first, then what was asked for beyond them, each once. */
+/** The default scopes first, then the requested ones, without duplicates. */
 function scopesOf({ definition }: ConfiguredProvider, requested = ''): string[] {
   const extra = requested.split(/[\s,]+/).filter((scope) => scope !== '')
   return [...new Set([...definition.scopes, ...extra])]
 }
 
-/** OAuth 1.0a has no state of its own: it travels in the callback URL. */
+/** OAuth 1.0a has no state parameter, so it travels in the callback URL. */
 function callbackUrl({ definition, settings }: ConfiguredProvider, flowId: string): string {
   if (definition.protocol !== 'oauth1') return settings.redirectUri
   const url = new URL(settings.redirectUri)

@@ -5,7 +5,7 @@ import { tokenView } from '../sessions/token-view.js'
 import { OAUTH_ERRORS, withFragment, withQuery } from '../verify/redirect-answer.js'
 import { type CallbackResult } from './callback-service.js'
 
-/** Refusals that the user, not the client, has caused. */
+/** Errors caused by the user, not the client. */
 const ACCESS_DENIED = new Set(['signup_disabled', 'user_banned', 'provider_email_needs_verification'])
 
 export const redirect = (status: 302 | 303, location: string): Answer => ({
@@ -36,15 +36,15 @@ export async function successTarget(
   })
 }
 
-/** Before a flow is known there is no target but the site: one that a caller names must not be trusted. */
+/** Before the flow is known the only target is the site: a target named by the caller must not be trusted. */
 export const stateErrorTarget = (siteUrl: string, error: AppError): string =>
   withQuery(siteUrl, errorParameters(error))
 
-/** For browsers that read the query and for clients that read the fragment. */
+/** In the query for servers, and in the fragment for clients that read it there. */
 export const errorTarget = (referrer: string, error: unknown): string =>
   withBoth(referrer, isAppError(error) ? errorParameters(error) : UNEXPECTED)
 
-/** What the provider itself answered in place of a code. */
+/** The error that the provider returned instead of a code. */
 export const providerErrorTarget = (referrer: string, error: string, description: string): string =>
   withBoth(referrer, { error, error_description: description })
 

@@ -31,16 +31,19 @@ type Deps = {
   sessions: SessionService
   encryption: KeyObject
   flowLifeMs: number
-  /** For all calls to a provider together: less than a request may take, so that the browser still gets back. */
+  /**
+   * Time for all calls to a provider together: less than a request may take, so that the browser is still redirected
+   * back.
+   */
   providerBudgetMs: number
   now: () => Date
 }
 
-/** The way back from a provider (docs/specification.md#providers). */
+/** Completes sign-ins through a provider (docs/specification.md#providers). */
 export class CallbackService {
   constructor(private readonly deps: Deps) {}
 
-  /** Takes the flow of a state up. Throws `bad_oauth_callback`, `bad_oauth_state` or `flow_state_already_used`. */
+  /** Claims the flow of a state. Throws `bad_oauth_callback`, `bad_oauth_state` or `flow_state_already_used`. */
   async claim(state: string): Promise<OAuthFlow> {
     const { db, flows, flowLifeMs, now } = this.deps
     if (state === '') throw authError('invalid', 'bad_oauth_callback', 'OAuth state parameter missing')
@@ -92,7 +95,7 @@ export class CallbackService {
     }
   }
 
-  /** All calls to the provider, before any transaction. */
+  /** Makes all calls to the provider, before any transaction. */
   async #identify(
     flow: OAuthFlow,
     parameters: CallbackParameters,

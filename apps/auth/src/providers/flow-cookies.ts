@@ -6,13 +6,13 @@ import { keyedHash, sha256 } from '../secrets/derived-keys.js'
 type Deps = { cookies: Cookies; key: KeyObject; lifeMs: number }
 
 /**
- * Binds the state of a flow to the browser that begins it (RFC 6749 section 10.12). Each flow has a cookie of its own,
- * so several tabs do not disturb each other; it follows from the state, so nothing has to be stored.
+ * Binds the state of a flow to the browser that begins it (RFC 6749 section 10.12). Each flow has its own cookie, so
+ * several tabs do not interfere; the cookie is derived from the state, so nothing is stored.
  */
 export class FlowCookies {
   constructor(private readonly deps: Deps) {}
 
-  /** `posted`: the provider comes back with a form that it posts, which is a request of another site. */
+  /** `posted`: the provider returns with a form post, which is a cross-site request. */
   give(res: Response, { state, posted }: { state: string; posted: boolean }): void {
     const { cookies, lifeMs } = this.deps
     cookies.set(res, nameOf(state), this.#valueOf(state), {
@@ -21,7 +21,7 @@ export class FlowCookies {
     })
   }
 
-  /** Whether the flow began in the browser of a request. */
+  /** Whether the flow started in the browser that sent this request. */
   has(req: Request, state: string): boolean {
     const value = this.deps.cookies.read(req, nameOf(state)) ?? ''
     return timingSafeEqual(sha256(value), sha256(this.#valueOf(state)))

@@ -22,13 +22,13 @@ export type IdTokenRequest = {
 }
 
 export type IdTokenRules = {
-  /** Issuers beside the providers whose tokens are accepted, each for the client that the request names. */
+  /** Other issuers whose tokens are accepted, each for the client that the request names. */
   readonly allowedIssuers: readonly string[]
   readonly iosBundleId: string | undefined
   readonly siteUrl: string
 }
 
-/** A refusal in the words of OAuth (docs/specification.md#oauth-errors): always status 400, with `error` and `error_description`. */
+/** An OAuth error (docs/specification.md#oauth-errors): always status 400, with `error` and `error_description`. */
 export class OAuthRefusal extends Error {
   override name = 'OAuthRefusal'
 
@@ -49,7 +49,7 @@ type Deps = {
   rules: IdTokenRules
 }
 
-/** Whose token is expected, and how it is read. */
+/** The expected issuer of a token, and how to read it. */
 type Expectation = {
   provider: string
   isIssuer: (issuer: string) => boolean
@@ -114,7 +114,10 @@ export class IdTokenService {
     }
   }
 
-  /** Its identities are named by the issuer, never by the request: a name of a provider would let it speak for that one. */
+  /**
+   * Its identities are named after the issuer, never after the request: a provider's name would let it impersonate
+   * that provider.
+   */
   #ofIssuer(clientId: string, issuer: string): Expectation {
     if (issuer === '' || clientId === '' || !this.deps.rules.allowedIssuers.includes(issuer))
       throw invalid('The provider or issuer of the id_token is not allowed')
@@ -147,7 +150,7 @@ export class IdTokenService {
   }
 }
 
-/** The request has the nonce as it was made, the token its SHA-256: who only sees the token cannot use it. */
+/** The request carries the raw nonce and the token its SHA-256, so someone who only sees the token cannot use it. */
 function checkNonce(inToken: unknown, given: string | undefined): void {
   const hashed = typeof inToken === 'string' ? inToken : ''
   const nonce = given ?? ''

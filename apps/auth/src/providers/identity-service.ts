@@ -21,7 +21,7 @@ type Deps = {
   now: () => Date
 }
 
-/** Taking a sign-in method away (docs/specification.md#identities). */
+/** Removes sign-in methods (docs/specification.md#identities). */
 export class IdentityService {
   constructor(private readonly deps: Deps) {}
 
@@ -46,7 +46,7 @@ export class IdentityService {
         provider: found.provider,
         provider_id: found.providerId,
       })
-      // To the address of before: whoever lost a way in must hear of it.
+      // To the previous address: the person who lost a sign-in method must be notified.
       const email = locked.email ?? ''
       const variables = { email, provider: found.provider, data: locked.userMetadata }
       await mailer.notify(tx, 'identity_unlinked_notification', email, variables, meta)
@@ -74,7 +74,7 @@ export class IdentityService {
     })
   }
 
-  /** The account takes the oldest verified address of another identity; one that nobody has proved is nobody's. */
+  /** The account takes the oldest verified address of another identity; without one it belongs to nobody. */
   #promoted(user: User, left: readonly Identity[]): UserChanges {
     const chosen = left.find(
       ({ email, identityData }) =>
@@ -85,7 +85,7 @@ export class IdentityService {
   }
 }
 
-/** With the last proof of an address goes the password, which would open an account that is nobody's. */
+/** The password goes with the last proof of an address: it would open an account that has no owner. */
 function withoutUnprovenPassword(user: User, changes: UserChanges): UserChanges {
   const after = { ...user, ...changes }
   const isOpen = !isProven(after) && (after.email !== null || after.phone !== null)

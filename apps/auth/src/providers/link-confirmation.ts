@@ -3,7 +3,7 @@ import { keyedHash, sha256 } from '../secrets/derived-keys.js'
 import { seal, unseal } from '../secrets/sealed-box.js'
 import { type Departure } from './authorize-service.js'
 
-/** A sign-in method that is about to be added, as it travels through the browser. */
+/** A sign-in method about to be added, as carried through the browser. */
 export type PendingLink = Departure & {
   readonly provider: string
   /** The address of the account, for the person to recognise. */
@@ -17,9 +17,9 @@ const CONTEXT = 'pending link'
 export const CONFIRM_PATH = '/authorize/confirm'
 
 /**
- * Who asks for a link does so with a bearer token and without cookies, so nothing says in which browser the flow will
- * go on: its address could be sent to somebody else, whose account at the provider would be added to the account of
- * the sender. The address therefore leads to a page of this server, which names the account and asks.
+ * Linking is requested with a bearer token and no cookies, so nothing binds the flow to a browser: its URL could be
+ * sent to someone else, whose provider account would then be linked to the sender's account. The URL therefore leads
+ * to a page of this server, which names the account and asks for confirmation.
  */
 export class LinkConfirmation {
   constructor(private readonly deps: Deps) {}
@@ -30,7 +30,7 @@ export class LinkConfirmation {
     return `${externalUrl}${CONFIRM_PATH}?link=${sealed}`
   }
 
-  /** The link of an address of ours; null when it is none, or too old. */
+  /** The pending link in one of our URLs; null when it is invalid or expired. */
   read(sealed: string): PendingLink | null {
     try {
       const { until, ...link } = JSON.parse(unseal(this.deps.key, CONTEXT, sealed)) as Sealed
@@ -44,7 +44,7 @@ export class LinkConfirmation {
     return randomBytes(24).toString('base64url')
   }
 
-  /** The hidden field of the page; it fits one link in one browser. */
+  /** The hidden field of the page, valid for one link in one browser. */
   formToken(browserId: string, { state }: PendingLink): string {
     return keyedHash(this.deps.key, CONTEXT, browserId, state).toString('base64url')
   }

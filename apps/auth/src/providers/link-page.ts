@@ -8,7 +8,7 @@ export type LinkView = {
   fields: Readonly<Record<string, string>>
 }
 
-/** Asks before a sign-in method is added, and names the account that gets it. */
+/** Asks for confirmation before adding a sign-in method, and names the account. */
 export const linkPage = ({ provider, account, action, fields }: LinkView): Page => {
   const label = providerLabel(provider)
   return {

@@ -18,14 +18,14 @@ import { profileJson } from './strategies/profile-call.js'
 import { ProviderPassport, type StrategyOutcome } from './strategies/provider-passport.js'
 import { type StrategyOptions, type StrategyRequest } from './strategies/strategy.js'
 
-/** A provider that is switched on. */
+/** An enabled provider. */
 export type ConfiguredProvider = {
   readonly name: Provider
   readonly definition: ProviderDefinition
   readonly settings: ProviderSettings
-  /** Sends the browser out, or redeems what it came back with. */
+  /** Redirects the browser to the provider, or redeems what it came back with. */
   authenticate(req: StrategyRequest, options?: StrategyOptions): Promise<StrategyOutcome>
-  /** Who signed in, asked of the provider. Rejects with {@link ProviderError}, or what the connection failed of. */
+  /** Fetches the profile from the provider. Rejects with {@link ProviderError} or a connection error. */
   profile(tokens: ProviderTokens, callback: Readonly<Record<string, string>>): Promise<ProviderProfile>
 }
 
@@ -61,13 +61,13 @@ export class ProviderRegistry {
     return configured
   }
 
-  /** The provider of a flow that began while it could be used; undefined when it no longer can. */
+  /** The provider of an earlier flow; undefined when it is no longer enabled. */
   find(name: string): ConfiguredProvider | undefined {
     const known = this.#names.get(name)
     return known && this.#configured.get(known)
   }
 
-  /** Whoever can be signed in with by a button alone. */
+  /** Providers that need nothing but a button. */
   get withButton(): readonly Provider[] {
     return [...this.#configured.values()]
       .filter(({ definition }) => definition.needsParameters !== true)

@@ -96,7 +96,7 @@ async function comeBack(
   { req, res, context }: { req: Request; res: Response; context: RequestContext },
 ): Promise<Answer> {
   const { state = '' } = parameters
-  // Asked before the flow is taken up, so that nobody can end the sign-in of somebody else.
+  // Checked before the flow is claimed, so that nobody can end someone else's sign-in.
   const began = state === '' || flowCookies.has(req, state)
   if (!began) return redirect(303, stateErrorTarget(redirects.siteUrl, begunElsewhere()))
   const flow = await callbacks.claim(state).catch((error: unknown) => {
@@ -116,7 +116,7 @@ async function comeBack(
     const result = await callbacks.complete(flow, parameters, aud, guard.metaOf(req))
     return redirect(302, await successTarget(flow.referrer, result, accessTokens, now()))
   } catch (failure) {
-    // Answered as a redirect, so it never gets to the handler that logs faults.
+    // Answered as a redirect, so it never reaches the handler that logs server errors.
     if (!isAppError(failure) || statusOf(failure) >= 500)
       context.log.error('sign-in through a provider failed', {
         provider: flow.provider,

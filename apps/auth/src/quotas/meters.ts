@@ -1,7 +1,7 @@
 import { type Redis } from 'ioredis'
 import { LRUCache } from 'lru-cache'
 
-/** Something that only so much of may be used: `amount` an hour, or a bucket of `amount` that gains one every `everyMs`. */
+/** A quota: `amount` an hour, or a bucket of `amount` that gains one every `everyMs`. */
 export type Meter = { key: string; amount: number; everyMs: number | undefined }
 
 /** `waitMs` is 0 when there was enough, else the time until there may be. */
@@ -17,14 +17,14 @@ export type Meters = {
 }
 
 export const HOUR_MS = 3_600_000
-/** Above this many meters the memory forgets whichever was not used for longest. */
+/** Maximum number of meters in memory; the least recently used are dropped. */
 const MAX_METERS = 50_000
 
-/** An hour that has begun with so many used; of a bucket, the time at which it will be full again. */
+/** The current hour and how many were used; for a bucket, the time at which it will be full again. */
 type State = { used: number; endsAt: number }
 
 function memoryMeters(now: () => Date): Meters {
-  // `max` would reserve a megabyte.
+  // With `max` the cache would preallocate a megabyte.
   const states = new LRUCache<string, State>({ maxSize: MAX_METERS, sizeCalculation: () => 1 })
 
   /** The state after one more, and how long that would have to wait. */
@@ -71,8 +71,9 @@ function memoryMeters(now: () => Date): Meters {
   }
 }
 
-// One script, so that parallel requests cannot take the same last one. In Redis's own time, so that replicas with
-// different clocks agree. Arguments: how many keys are of `all`, then amount and pace of each key (0: an hour's window).
+// One script, so that parallel requests cannot take the same last unit. Uses Redis time, so that replicas with
+// different clocks agree. Arguments: how many keys are of `all`, then amount and pace of each key (0: an hour's
+// window).
 const TAKE = `
 local time = redis.call('time')
 local now = time[1] * 1000 + time[2] / 1000
@@ -119,7 +120,7 @@ for i = 1, #KEYS do
 end
 `
 
-/** Shared by all that use the same Redis. Rejects when Redis does not answer. */
+/** Shared by all processes on the same Redis. Rejects when Redis does not answer. */
 function redisMeters(redis: Redis, prefix: string): Meters {
   const keysOf = (meters: readonly Meter[]) => meters.map(({ key }) => `${prefix}:${key}`)
   return {
@@ -139,7 +140,10 @@ function redisMeters(redis: Redis, prefix: string): Meters {
   }
 }
 
-/** Shared by replicas in Redis. While it does not answer each process counts for itself: worse quotas, but no outage. */
+/**
+ * Shared by replicas in Redis. While it does not answer, each process counts on its own: less exact quotas, but no
+ * outage.
+ */
 export function createMeters(redis: Redis | undefined, now: () => Date): Meters {
   const own = memoryMeters(now)
   if (!redis) return own

@@ -6,8 +6,8 @@ import { HOUR_MS, type Meter, type Meters } from './meters.js'
 export type SendQuota = { amount: number; everyMs?: number | undefined }
 
 /**
- * Why an email is asked for, as the request says: never as the account does, which strangers must not learn of.
- * `invitation` is what an administrator sends.
+ * Why an email is requested, judging by the request and never by the account, about which strangers must learn
+ * nothing. `invitation` is what an administrator sends.
  */
 export type MailPurpose = 'recovery' | 'confirmation' | 'invitation' | 'other'
 
@@ -32,8 +32,8 @@ export type MailQuotas = Quotas & {
 
 export type SendQuotas = {
   /**
-   * Counts one email and runs `work`; when that fails, no email was asked for. Throws `over_email_send_rate_limit` when
-   * recipient, client or server have used up their quota.
+   * Counts one email and runs `work`; if that fails, the email is not counted. Throws `over_email_send_rate_limit`
+   * when recipient, client or server have used up their quota.
    */
   mail<T>(request: MailRequest, meta: RequestMeta, work: () => Promise<T>): Promise<T>
   /** The same for an SMS to a number, with `over_sms_send_rate_limit`. */
@@ -42,11 +42,11 @@ export type SendQuotas = {
 
 type Deps = {
   meters: Meters
-  /** Told about each email that a quota refuses. */
+  /** Called for each email that a quota refuses. */
   onMailRefused?: ((meta: RequestMeta) => void) | undefined
 }
 
-/** Those with a reserve may use it when what all share is gone. */
+/** Purposes with a reserve may use it once the shared part is used up. */
 type Reserved = 'recovery' | 'confirmation'
 const isReserved = (purpose: MailPurpose): purpose is Reserved =>
   purpose === 'recovery' || purpose === 'confirmation'
@@ -64,7 +64,7 @@ export function createSendQuotas(config: SendQuotaConfig, { meters, onMailRefuse
     try {
       return await work()
     } catch (error) {
-      // What was refused, because it came too soon after the last one, must not use up what others need.
+      // A request refused for coming too soon must not use up the quota.
       await meters.putBack(taken)
       throw error
     }
@@ -73,7 +73,7 @@ export function createSendQuotas(config: SendQuotaConfig, { meters, onMailRefuse
   return {
     mail(request, meta, work) {
       if (!config.mail || !pools) return work()
-      // An administrator's server asks for everybody.
+      // Administrators' servers send for all users, so no client limit applies.
       const client = request.purpose === 'invitation' ? undefined : meta.client
       const all = metersOf('mail', config.mail, request.to, client)
       const from = isReserved(request.purpose) ? [pools.shared, pools[request.purpose]] : [pools.shared]
@@ -104,7 +104,7 @@ function metersOf(
   return all
 }
 
-/** The parts add up to the whole, and so do their paces. */
+/** The parts, and their refill rates, add up to the whole. */
 function splitPools({ total, reservePercent }: MailQuotas): Record<Reserved | 'shared', Meter> {
   const reserve = Math.floor((total.amount * reservePercent) / 100)
   const shared = total.amount - 2 * reserve

@@ -13,7 +13,7 @@ export type ClientAddressConfig = {
 
 const MAX_KEY_LENGTH = 128
 
-/** Who is asking, for sessions, audit, CAPTCHA and factors. Forwarded headers count only where they are switched on. */
+/** The caller's address, for sessions, audit, CAPTCHA and factors. Forwarded headers count only if enabled. */
 export const clientIp = (req: Request, config: ClientAddressConfig): string =>
   forwardedAddress(req, config) ?? socketAddress(req)
 
@@ -27,7 +27,7 @@ export function clientOf(req: Request, config: ClientAddressConfig): Client {
   return { key: networkOf(address), shared: address === '' || isPrivateAddress(address) }
 }
 
-/** A header may hold anything that tells clients apart; an address counts by its network, however it is written. */
+/** The header may hold anything that tells clients apart; an address counts by its network, in any notation. */
 function keyOf(named: string): string {
   const address = addressIn(named)
   return address === undefined ? named.slice(0, MAX_KEY_LENGTH) : networkOf(address)

@@ -1,7 +1,7 @@
 import { type Logger } from '@signet/telemetry'
 import { Redis } from 'ioredis'
 
-/** A connection for counting: it answers at once or not at all, because no request waits for a limit to be reachable. */
+/** A connection for counting. It fails fast: no request waits for Redis to come back. */
 export function connectLimitRedis(url: string, log: Logger): Redis {
   const redis = new Redis(url, {
     commandTimeout: 500,

@@ -31,7 +31,7 @@ function ipv4Inside(canonical: string): string | undefined {
   return [high >> 8, high & 255, low >> 8, low & 255].join('.')
 }
 
-/** What one client has: an IPv4 address, or a /64 of IPv6, in which a client picks addresses as it likes. */
+/** The network of one client: an IPv4 address, or an IPv6 /64, within which clients choose addresses freely. */
 export function networkOf(canonical: string): string {
   if (!canonical.includes(':')) return canonical
   const [head = '', tail] = canonical.split('::')

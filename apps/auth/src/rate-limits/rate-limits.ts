@@ -7,9 +7,9 @@ import { memoryBucket, redisBucket, type BucketShape, type TakeToken } from './t
 /** Counts for each client. */
 export type KeyedLimit = { consume(client: Client, requestId: string): Promise<void> }
 
-/** A limit on failures that holds against parallel attempts: each is taken for one until `putBack` says it was none. */
+/** A limit on failures that also holds for parallel attempts: each attempt counts as a failure until `putBack`. */
 export type FailureLimit = {
-  /** 0 when there was one left, else the milliseconds until there is. */
+  /** 0 when one was left, otherwise the milliseconds until one is. */
   take(client: Client): Promise<number>
   putBack(client: Client): Promise<void>
 }
@@ -36,7 +36,7 @@ export type RateLimitConfig = {
   otp: number
   anonymousUsers: number
   mfaChallengeAndVerify: number
-  /** How many times as much a shared client (see `Client`) may do. */
+  /** Factor on the limits for a shared client (see `Client`). */
   sharedAddressFactor: number
 }
 
@@ -96,7 +96,7 @@ export function createRateLimits(config: RateLimitConfig, deps: Deps): RateLimit
   }
 }
 
-/** From Redis, and from this process's memory while Redis does not answer: worse limits, but no outage. */
+/** Counts in Redis, and in this process while Redis does not answer: less exact limits, but no outage. */
 function takeFrom(name: string, shape: BucketShape, { redis, now = () => new Date() }: Deps): TakeToken {
   const memory = memoryBucket(shape, now)
   if (!redis) return memory

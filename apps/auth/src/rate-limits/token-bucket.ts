@@ -1,7 +1,10 @@
 import { type Redis } from 'ioredis'
 import { LRUCache } from 'lru-cache'
 
-/** A bucket of `capacity` tokens that gains one every `everyMs`. Windows cannot express this: they forget at once. */
+/**
+ * A bucket of `capacity` tokens that gains one every `everyMs`. A fixed window cannot express this, because it resets
+ * all at once.
+ */
 export type BucketShape = { capacity: number; everyMs: number }
 
 /**
@@ -10,15 +13,15 @@ export type BucketShape = { capacity: number; everyMs: number }
  */
 export type TakeToken = (key: string, how?: 'look' | 'put back') => Promise<number>
 
-/** Above this many clients the memory forgets whoever was not seen for longest. */
+/** Maximum number of clients in memory; those not seen for longest are dropped. */
 const MAX_KEYS = 50_000
 
 /**
- * Both keep one number for a key (the generic cell rate algorithm): the time at which its bucket will be full again. A
- * key that is not there has a full bucket, so nothing is kept of clients that are gone.
+ * Both keep one number for a key (the generic cell rate algorithm): the time at which its bucket will be full again.
+ * A missing key means a full bucket, so nothing is kept for inactive clients.
  */
 export function memoryBucket({ capacity, everyMs }: BucketShape, now: () => Date): TakeToken {
-  // `max` would reserve a megabyte for each bucket.
+  // With `max` each bucket would preallocate a megabyte.
   const fullAt = new LRUCache<string, number>({ maxSize: MAX_KEYS, sizeCalculation: () => 1 })
   return (key, how) => {
     const time = now().getTime()
@@ -36,7 +39,7 @@ export function memoryBucket({ capacity, everyMs }: BucketShape, now: () => Date
   }
 }
 
-// In Redis's own time, so that replicas with different clocks agree.
+// Uses Redis time, so that replicas with different clocks agree.
 const TAKE = `
 local time = redis.call('time')
 local now = time[1] * 1000 + time[2] / 1000
@@ -54,7 +57,7 @@ redis.call('set', KEYS[1], string.format('%.3f', next), 'PX', math.ceil(next - n
 return 0
 `
 
-/** Shared by all that use the same Redis. Rejects when Redis does not answer. */
+/** Shared by all processes on the same Redis. Rejects when Redis does not answer. */
 export function redisBucket(redis: Redis, prefix: string, { capacity, everyMs }: BucketShape): TakeToken {
   return async (key, how) =>
     Number(await redis.eval(TAKE, 1, `${prefix}:${key}`, capacity, everyMs, how ?? 'take'))

@@ -22,7 +22,7 @@ export class SessionEnds {
     const knownElsewhere = reason !== 'address_proved' || (await sessions.hasAny(tx, userId))
     await sessions.end(tx, userId, reason, {}, now())
     await flows.removeCodes(tx, userId)
-    // The time after the update: it waits for refreshes under way, and what they issue is to be covered.
+    // The time after the update: the update waits for refreshes in progress, and their tokens must be covered too.
     if (!TOLD_BY_THE_USER.has(reason) && knownElsewhere) await accountEvents.signedOut(tx, userId, now())
   }
 
@@ -30,11 +30,11 @@ export class SessionEnds {
     return this.deps.sessions.end(tx, userId, reason, { only: sessionId }, this.deps.now())
   }
 
-  /** All sessions of a user but one. The user's row is to be locked before, as for {@link all}. */
+  /** All sessions of a user but one. The user's row must be locked first, as for {@link all}. */
   async others(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
     const { sessions, flows, now } = this.deps
     await sessions.end(tx, userId, reason, { except: keptId }, now())
-    // A code is a session that waits to be opened. A newer sign-in only wants to be the last one of those that are.
+    // A code is a session waiting to be opened. A newer sign-in only replaces sessions that are open.
     if (reason !== 'single_session') await flows.removeCodes(tx, userId)
   }
 
@@ -44,5 +44,5 @@ export class SessionEnds {
   }
 }
 
-/** The table of users tells of these by itself, and a ban gives back what it took. */
+/** Triggers on the users table report these, and lifting a ban restores access. */
 const TOLD_BY_THE_USER: ReadonlySet<EndReason> = new Set(['ban', 'deletion'])

@@ -16,18 +16,18 @@ type Deps = {
 type Found = { user: User; session: Session | null }
 
 /**
- * The one gate of sessions: what a bearer changes, and what issues or upgrades anything for a session, has passed it.
- * A refresh asks the same in the statement that advances the session.
+ * The only gate for sessions: every change by a bearer, and everything that issues or upgrades tokens, passes it. A
+ * refresh makes the same checks in the statement that advances the session.
  */
 export class SessionGate {
   constructor(private readonly deps: Deps) {}
 
-  /** Refuses a session that is over or past its limits, and a user who may not have one. */
+  /** Refuses a session that has ended or is past its limits, and a user who may not have one. */
   admit(found: Found | null): Live {
     const { limits, now } = this.deps
     if (found === null || found.user.deletedAt !== null) throw userNotFound()
     const { user, session } = found
-    // Before the session, which a ban has ended: somebody who is banned is to hear so.
+    // Checked before the session, which a ban has ended: a banned user should learn the reason.
     if (isBanned(user, now())) throw userBanned('forbidden')
     if (session === null || session.revokedAt !== null) throw sessionNotFound()
     if (isExpired(session, limits, now()))
@@ -35,7 +35,7 @@ export class SessionGate {
     return { user, session } as Live
   }
 
-  /** For pages, which begin anew instead of refusing. */
+  /** For pages, which start over instead of showing an error. */
   async find(userId: string, sessionId: string): Promise<Live | null> {
     const found = await this.deps.sessions.findCaller(this.deps.db, userId, sessionId)
     try {
@@ -46,8 +46,8 @@ export class SessionGate {
   }
 
   /**
-   * Passes the gate again inside a transaction, and keeps it so until the end: user and session are locked, so a ban, a
-   * logout or a reuse happens either before, and this refuses, or after what the transaction does.
+   * Checks again inside a transaction, and keeps the result valid until its end: user and session are locked, so a
+   * ban, a logout or a reuse comes either before, and this refuses, or after the transaction.
    */
   async hold(tx: Tx, { userId, sessionId }: { userId: string; sessionId: string }): Promise<Held> {
     const { users, sessions } = this.deps
@@ -56,7 +56,7 @@ export class SessionGate {
   }
 }
 
-/** For ways in and addresses: an account with a second factor changes them only for who has shown it. */
+/** For changes to sign-in methods and addresses: an account with a second factor requires it. */
 export function requireStrong({ user, session }: Live): void {
   if (hasVerifiedFactor(user) && session.aal !== 'aal2') throw insufficientAal()
 }

@@ -27,13 +27,13 @@ type Opening = { user: User; method: string; passwordHash: string | null; auditR
 export const logoutScopes = ['global', 'local', 'others'] as const
 export type LogoutScope = (typeof logoutScopes)[number]
 
-/** Opens sessions, hands them on, and signs out. */
+/** Opens, hands over and ends sessions. */
 export class SessionService {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Signs in whoever has shown the password of `user`, with audit `login`. Null when that is not the user's password any
-   * more, or the user may not sign in any more: checking a password takes long enough for that to happen meanwhile.
+   * Signs in a user whose password was verified, with audit `login`. Null when the password has changed or the user
+   * may no longer sign in: verifying a password takes long enough for either to happen.
    */
   async signIn(user: User, method: string, meta: RequestMeta, provider: string): Promise<SignedIn | null> {
     const { db, audit, limits } = this.deps

@@ -5,7 +5,7 @@ import { ProviderError, type ProviderDefinition, type ProviderProfile } from '..
 const ISSUERS = ['https://appleid.apple.com', 'https://account.apple.com']
 const STANDARD = ['iss', 'sub', 'aud', 'exp', 'iat', 'nonce', 'at_hash', 'c_hash', 'email', 'email_verified']
 
-/** Only an id token tells who it is. The secret is a client-secret JWT that the operator renews. */
+/** Identifies users by id token only. The secret is a client-secret JWT that the operator renews. */
 export const apple: ProviderDefinition = {
   guide: {
     register:
@@ -24,7 +24,7 @@ export const apple: ProviderDefinition = {
     authorize: endpoint('https://appleid.apple.com/auth/authorize'),
     token: endpoint('https://appleid.apple.com/auth/token'),
   }),
-  // Asking for name or email makes apple insist on a POST.
+  // Apple requires a POST when name or email is requested.
   authorizeParameters: () => ({ response_mode: 'form_post' }),
   openId: {
     isIssuer: (issuer, { baseUrl }) =>
@@ -50,7 +50,7 @@ function profileOf(claims: JwtClaims): ProviderProfile {
   }
 }
 
-/** The name comes in a form field of the first consent, and never again. */
+/** The name is sent only once, in a form field of the first consent. */
 function nameOf(user: string | undefined): string | undefined {
   if (user === undefined) return undefined
   try {

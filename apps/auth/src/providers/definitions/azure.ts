@@ -10,7 +10,7 @@ import {
 const DEFAULT_BASE = 'https://login.microsoftonline.com/common'
 const TENANT_ISSUER =
   /^https:\/\/(login\.microsoftonline\.com\/[A-Za-z0-9.-]+|[a-z0-9-]+\.ciamlogin\.com\/[A-Za-z0-9.-]+)\/v2\.0$/
-/** These stand for all tenants there are. */
+/** These stand for all tenants. */
 const MANY_TENANTS = /\/(common|organizations|consumers)$/i
 const MAPPED = [
   ...['iss', 'sub', 'aud', 'exp', 'iat', 'nbf', 'nonce', 'at_hash', 'c_hash', 'aio', 'rh', 'uti', 'ver'],
@@ -19,7 +19,7 @@ const MAPPED = [
 
 const baseOf = ({ baseUrl }: ProviderSettings) => baseUrl ?? DEFAULT_BASE
 
-/** Never asks the userinfo endpoint: what it says about addresses is not verified. */
+/** Never calls the userinfo endpoint: its addresses are not verified. */
 export const azure: ProviderDefinition = {
   guide: {
     register:

@@ -19,7 +19,7 @@ export const github: ProviderDefinition = {
   }),
   async profile({ account, get, settings }) {
     const user = await account()
-    // The strategy could ask for them too, and would take an account without any for a failure.
+    // The strategy can fetch them too, but fails for an account without any.
     const emails = await get(`${apiOf(settings)}/user/emails`)
     const login = textAt(user, 'username')
     return {

@@ -19,7 +19,7 @@ export const gitlab: ProviderDefinition = {
     const emails = await get(endpoint('https://gitlab.com/api/v4/user/emails'))
     return {
       subject: subjectAt(user, 'id'),
-      // Only the main address says whether it is confirmed.
+      // Only the primary address has a confirmation state.
       emails: [...extraEmails(emails), ...mainEmail(user)],
       data: { name: textAt(user, 'name'), picture: textAt(user, 'avatar_url') },
     }

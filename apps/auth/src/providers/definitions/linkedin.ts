@@ -3,7 +3,7 @@ import { type ProviderDefinition, type ProviderProfile } from '../model/provider
 
 const ISSUER = 'https://www.linkedin.com/oauth'
 
-/** OpenID Connect; the calls that came before it are closed to new apps. */
+/** OpenID Connect; the older API is closed to new apps. */
 export const linkedin: ProviderDefinition = {
   guide: {
     register: 'linkedin.com/developers, an app with the product Sign In with LinkedIn using OpenID Connect.',

@@ -6,7 +6,7 @@ const SCOPE = 'https://auth.snapchat.com/oauth2/api/user'
 const ISSUERS = ['https://accounts.snapchat.com', 'https://accounts.snapchat.com/accounts/oauth2/token']
 const QUERY = '{me{externalId displayName bitmoji{avatar id}}}'
 
-/** Usually without an address, so it needs AUTH_EXTERNAL_SNAPCHAT_EMAIL_OPTIONAL. */
+/** Usually has no address, so it needs AUTH_EXTERNAL_SNAPCHAT_EMAIL_OPTIONAL. */
 export const snapchat: ProviderDefinition = {
   guide: {
     register: 'kit.snapchat.com, Login Kit: redirect URL, and the scopes of the app.',

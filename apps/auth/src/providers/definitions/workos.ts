@@ -2,7 +2,7 @@ import { invalid } from '../../errors/auth-error.js'
 import { at, joinName, oneEmail, subjectAt, textAt } from '../model/foreign-json.js'
 import { type ProviderDefinition } from '../model/provider.js'
 
-/** A way to many identity providers of companies: the caller says which one. The profile is part of the token answer. */
+/** A gateway to companies' identity providers; the caller chooses one. The profile is part of the token response. */
 export const workos: ProviderDefinition = {
   guide: {
     register: 'dashboard.workos.com, Redirects. The client id and an API key as secret.',

@@ -20,7 +20,7 @@ export type LinkingRules = {
   readonly role: string
 }
 
-/** Who signed in. A refusal is to be thrown after the commit: the user stays and an email may be on its way. */
+/** Who signed in. An error is thrown after the commit: the user stays and an email may be on its way. */
 export type Entered = {
   user: User
   /** An identity was added to a user who had others. */
@@ -39,7 +39,7 @@ type Deps = {
   now: () => Date
 }
 
-/** Somebody inserted the same user or identity in the same moment; the whole transaction is to be run again. */
+/** Another request inserted the same user or identity at the same time; run the whole transaction again. */
 export class RacedError extends Error {}
 
 /** How an account at a provider finds its user. */
@@ -64,7 +64,7 @@ export class AccountLinking {
       : this.#linkTo(tx, audit, owner, external)
   }
 
-  /** Rule 1: the identity decides, whatever addresses say now. */
+  /** Rule 1: the identity decides, regardless of its addresses. */
   async #returnTo(
     tx: Tx,
     audit: Audit,
@@ -135,7 +135,7 @@ export class AccountLinking {
         : externals.takeOver(tx, user, identityId, external))
       return { user: confirmed, linked, refusal: null, confirmation: null }
     }
-    // A phone that was proved makes the account somebody's, even if the address is still open.
+    // A proved phone gives the account an owner, even if the email address is unproved.
     const isOpen = isUnconfirmed(user) && user.phoneConfirmedAt === null
     const hidesAddress =
       user.email === null && user.phoneConfirmedAt === null && hasOnlyUnverified(external, verified)
@@ -170,7 +170,7 @@ const isUnconfirmed = (user: User): boolean => user.email !== null && user.email
 const hasOnlyUnverified = ({ profile }: External, verified: readonly string[]): boolean =>
   profile.emails.length > 0 && verified.length === 0
 
-/** One text for all cases: whether an email could be sent depends on who else has the address. */
+/** One message for all cases: whether an email was sent depends on who else has the address. */
 const needsVerification = (provider: string): AppError => {
   const name = providerLabel(provider)
   return authError(

@@ -27,7 +27,7 @@ export class ConfirmationRequests {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * The identity is what this sign-up brought: another proof of the address ends it. Null when the last email is too
+   * The identity came with this sign-up: another proof of the address removes it. Null when the last email is too
    * recent: the refusal that follows is the same.
    */
   async issue(
@@ -64,7 +64,7 @@ export class ConfirmationRequests {
     }
   }
 
-  /** For an account that is somebody's: the address becomes theirs once its owner has confirmed it. */
+  /** For an account that has an owner: the address is added once it is confirmed. */
   async issueChange(
     tx: Tx,
     audit: Audit,
@@ -93,7 +93,7 @@ export class ConfirmationRequests {
     if (!pending) return
     const { messages } = this.deps
     const kind = pending.issued.slot === 'email_change_new' ? 'email_change' : 'confirmation'
-    // The provider's account decides inside the transaction whether there is anything to send.
+    // Whether there is anything to send is decided inside the transaction.
     await messages.counted(pending.issued.address, 'confirmation', meta, () =>
       messages.mailLink(tx, { kind, ...pending, redirectTo }, meta),
     )

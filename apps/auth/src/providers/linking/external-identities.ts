@@ -10,7 +10,7 @@ import { normaliseEmail } from '../../addresses/email.js'
 import { identityData } from '../model/identity-data.js'
 import { type ProviderProfile } from '../model/provider.js'
 
-/** An account at a provider, as it is to become, or is, an identity here. */
+/** An account at a provider, stored or to be stored as an identity. */
 export type External = { provider: string; profile: ProviderProfile }
 
 type Deps = {
@@ -21,7 +21,10 @@ type Deps = {
   now: () => Date
 }
 
-/** Writes what a provider says about a user. All methods want the user's row locked, and return the user as it is then. */
+/**
+ * Stores what a provider says about a user. All methods require the user's row to be locked, and return the updated
+ * user.
+ */
 export class ExternalIdentities {
   constructor(private readonly deps: Deps) {}
 
@@ -45,8 +48,8 @@ export class ExternalIdentities {
   }
 
   /**
-   * The provider vouches for the address of an account that nobody has proved: everything that could let others in
-   * goes, and so does what they wrote into it.
+   * The provider vouches for the address of an unproved account: everything that could let others in is removed,
+   * along with what they wrote.
    */
   async takeOver(tx: Tx, user: User, identityId: string, { profile }: External): Promise<User> {
     const { proofs, confirmations } = this.deps
@@ -66,8 +69,8 @@ export class ExternalIdentities {
 }
 
 /**
- * The profile with addresses in the form that is stored and compared; what can be no address here is left out. Throws
- * `validation_failed` for text that no database stores.
+ * The profile with normalized addresses; invalid ones are dropped. Throws `validation_failed` for text that the
+ * database cannot store.
  */
 export function withUsableEmails(profile: ProviderProfile): ProviderProfile {
   refuseUnstorable(profile)

@@ -8,7 +8,7 @@ import { type ConfirmationRequests } from './confirmation-requests.js'
 import { type External } from './external-identities.js'
 import { type TargetedLinking } from './targeted-linking.js'
 
-/** What somebody who proved an account at a provider wants with it. */
+/** What a user wants after proving an account at a provider. */
 export type Purpose =
   | { kind: 'sign_in'; aud: string }
   /** The session must still be open, and strong enough, when the identity is added. */
@@ -25,7 +25,10 @@ type Deps = {
 
 const MAX_RACES = 3
 
-/** The one way in for accounts at providers, whether a redirect or an id token proved them (docs/specification.md#account-linking). */
+/**
+ * The only way to sign in with a provider account, proved by redirect or id token
+ * (docs/specification.md#account-linking).
+ */
 export class ExternalSignIn {
   constructor(private readonly deps: Deps) {}
 
@@ -40,12 +43,12 @@ export class ExternalSignIn {
       if (result.linked) await this.#tellLinked(tx, result.user, external, meta)
       return result.refusal ? undefined : finish(tx, audit, result.user)
     })
-    // Thrown only now: the user is kept, and the email is on its way.
+    // Thrown after the commit: the user is kept, and the email is on its way.
     if (entered.refusal) throw entered.refusal
     return value as T
   }
 
-  /** Runs again when somebody else inserted the same user or identity in the same moment. */
+  /** Runs again when another request inserted the same user or identity at the same time. */
   async #enter<T>(
     external: External,
     purpose: Purpose,

@@ -4,7 +4,7 @@ import { slotsOf } from '../../verify/verify-request.js'
 
 type Deps = {
   tokens: OneTimeTokenStore
-  /** Life of a link that was sent by email. */
+  /** Lifetime of an emailed link. */
   lifeMs: number
   now: () => Date
 }

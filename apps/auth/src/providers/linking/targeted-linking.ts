@@ -28,11 +28,11 @@ type Deps = {
   now: () => Date
 }
 
-/** Accounts at a provider for a user who is known beforehand (docs/specification.md#account-linking rules 8 and 9). */
+/** Links provider accounts to a user known in advance (docs/specification.md#account-linking rules 8 and 9). */
 export class TargetedLinking {
   constructor(private readonly deps: Deps) {}
 
-  /** Rule 8: a signed-in user adds a way to sign in. */
+  /** Rule 8: a signed-in user adds a sign-in method. */
   async link(
     tx: Tx,
     audit: Audit,
@@ -64,7 +64,7 @@ export class TargetedLinking {
     const { users, tokens, externals, invitations, confirmations } = this.deps
     const found = await invitations.find(tx, inviteTokenHash)
     const invited = found && (await users.lockById(tx, found.userId))
-    // Looked up again under the lock: an invitation is accepted once.
+    // Looked up again under the lock: an invitation can be accepted only once.
     const token = found && (await tokens.find(tx, found.id))
     if (!invited || token?.sentTo.value !== invited.email)
       throw authError('not_found', 'invite_not_found', 'Invite not found')
@@ -106,8 +106,8 @@ export class TargetedLinking {
   }
 
   /**
-   * An address that the provider does not vouch for waits as a change until it is confirmed: in the account it would
-   * keep its real owner out, or lead them into somebody else's account.
+   * An address that the provider does not vouch for stays a pending change until confirmed: in the account it would
+   * lock out its real owner, or lead them into someone else's account.
    */
   async #askForEmail(
     tx: Tx,
@@ -128,7 +128,7 @@ export class TargetedLinking {
     return { user, linked: true, refusal, confirmation }
   }
 
-  /** With a way to sign in again, nobody is anonymous any more. */
+  /** A user with a sign-in method is no longer anonymous. */
   async #settle(tx: Tx, user: User): Promise<User> {
     if (!user.isAnonymous) return user
     await this.deps.users.update(tx, user.id, { isAnonymous: false }, this.deps.now())

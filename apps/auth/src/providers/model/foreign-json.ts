@@ -1,7 +1,7 @@
 import { type JsonObject } from '../../users/user.js'
 import { ProviderError, type ProviderEmail } from './provider.js'
 
-/** The member at a path of somebody else's JSON; undefined where the path ends early. */
+/** The member at a path of a provider's JSON; undefined if the path does not exist. */
 export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>(
     (current, key) =>
@@ -30,7 +30,7 @@ export function flagAt(value: unknown, ...path: readonly (string | number)[]): b
   return found === true || found === 'true'
 }
 
-/** The subject at a path. Without one an identity would belong to everybody. */
+/** The subject at a path; required, because an identity without one would belong to everyone. */
 export function subjectAt(value: unknown, ...path: readonly (string | number)[]): string {
   const subject = textAt(value, ...path)
   if (subject === undefined) throw new ProviderError('the profile has no subject')
@@ -41,7 +41,7 @@ export function subjectAt(value: unknown, ...path: readonly (string | number)[])
 export const oneEmail = (email: string | undefined, verified: boolean): ProviderEmail[] =>
   email === undefined ? [] : [{ email, verified, primary: true }]
 
-/** Both parts of a name in one, as far as there are any. */
+/** Given and family name joined, as far as present. */
 export function joinName(...parts: (string | undefined)[]): string | undefined {
   const name = parts.filter((part) => part !== undefined).join(' ')
   return name === '' ? undefined : name

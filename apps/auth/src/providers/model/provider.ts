@@ -76,12 +76,12 @@ export type OpenIdRules = {
 
 /** For operators; docs/providers.md is made of it. */
 export type ProviderGuide = {
-  /** Where the service is registered, and as what. */
+  /** Where to register the app, and as what. */
   readonly register: string
-  /** What comes back about a person. */
+  /** The profile data it returns. */
   readonly returns: string
   readonly quirks: readonly string[]
-  /** Files in test/providers that run it, without `.test.ts`. */
+  /** Test files in test/providers that cover it, without `.test.ts`. */
   readonly tests: readonly string[]
 }
 
@@ -96,23 +96,23 @@ export type ProviderDefinition = {
     endpoint: Endpoint,
     settings: ProviderSettings,
   ): { authorize: string; token: string; request?: string; account?: string }
-  /** How the client proves itself to the token URL; by default with its secret in the form. */
+  /** Client authentication at the token URL; by default the secret in the form. */
   readonly clientAuthentication?: 'basic'
-  /** Signed requests of OAuth 1.0a in place of OAuth 2. */
+  /** OAuth 1.0a signed requests instead of OAuth 2. */
   readonly protocol?: 'oauth1'
   /** The base URL has no default. */
   readonly needsBaseUrl?: boolean
   /** The base URL counts in tests only. */
   readonly fixedBaseUrl?: boolean
-  /** Callers must say more than who they want, so a page with nothing but a button for it could not sign anybody in. */
+  /** Callers must send further parameters, so a page with just a button cannot sign anyone in. */
   readonly needsParameters?: boolean
-  /** Parameters of the authorize URL beside the standard ones; throws when the caller's lack something. */
+  /** Additional parameters of the authorize URL; throws when the caller's parameters are incomplete. */
   authorizeParameters?(given: Readonly<Record<string, string>>): Readonly<Record<string, string>>
   readonly openId?: OpenIdRules
   profile(call: ProfileCall): Promise<ProviderProfile>
 }
 
-/** The provider answered with something that cannot be used. The message is for the log. */
+/** The provider's response is unusable. The message is for the log. */
 export class ProviderError extends Error {
   override name = 'ProviderError'
 }

@@ -7,29 +7,32 @@ import { ProviderError } from '../model/provider.js'
 
 export type IdTokenCheck = {
   token: string
-  /** Whose token it must be, exactly. */
+  /** The exact issuer required. */
   issuer: string
   /** The token must be meant for one of these clients. */
   audiences: readonly string[]
   /** Where the keys are; by default the issuer's discovery document says. */
   keysUrl?: string | undefined
-  /** When the token names a hash of the access token, this one must have it. */
+  /** If the token contains a hash of an access token, it must match this one. */
   accessToken?: string | undefined
 }
 
 type Deps = { outbound: Outbound; now: () => Date }
 
-/** Tenants of one provider are issuers each; callers may name many that do not exist. */
+/** Each tenant of a provider is an issuer, and callers may name many that do not exist. */
 const MAX_ISSUERS = 200
 const CLOCK_SKEW_SECONDS = 30
 
-/** Verifies id tokens of other parties (OpenID Connect Core section 3.1.3.7). */
+/** Verifies id tokens of other issuers (OpenID Connect Core section 3.1.3.7). */
 export class IdTokenVerifier {
   readonly #clients = new LRUCache<string, JwksClient>({ max: MAX_ISSUERS })
 
   constructor(private readonly deps: Deps) {}
 
-  /** The claims of a good token. Throws {@link JwtError} for a bad one, ProviderError when the keys cannot be had. */
+  /**
+   * The claims of a valid token. Throws {@link JwtError} for an invalid one, ProviderError when the keys are
+   * unavailable.
+   */
   async verify({ token, issuer, audiences, keysUrl, accessToken }: IdTokenCheck): Promise<JwtClaims> {
     const url = keysUrl ?? (await this.#discover(issuer))
     const claims = await verifyJwt(this.#clientOf(url), token, {
@@ -60,7 +63,7 @@ export class IdTokenVerifier {
     if (status !== 200) throw new ProviderError(`the discovery document has status ${status}`)
     const document: unknown = parseJson(text)
     const url = textAt(document, 'jwks_uri')
-    // A document that speaks for another issuer would let that one sign for this one.
+    // A document with another issuer would let that issuer sign for this one.
     if (textAt(document, 'issuer') !== issuer || url === undefined)
       throw new ProviderError('the discovery document is of another issuer, or has no keys')
     this.#keysUrls.set(issuer, url)
@@ -74,7 +77,7 @@ export class IdTokenVerifier {
     return client
   }
 
-  /** Keys come through the guarded client too. */
+  /** Fetch keys with the guarded client too. */
   readonly #fetch: typeof fetch = async (input) => {
     const url = input instanceof Request ? input.url : String(input)
     const { status, text } = await this.deps.outbound.request({ url })
@@ -82,7 +85,7 @@ export class IdTokenVerifier {
   }
 }
 
-/** Who a token says it is from, before anything of it is believed; undefined when it is none. */
+/** The unverified issuer of a token; undefined when it is not a JWT. */
 export function claimedIssuer(token: string): string | undefined {
   const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()
   return textAt(parseJson(payload), 'iss')

@@ -17,7 +17,7 @@ const requestTokens = {
     _meta: unknown,
     done: Done<undefined>,
   ): void {
-    // The library takes any answer with status 200 for one with a token.
+    // The library accepts any 200 response as a token response.
     if (!token || !secret) return done(new ProviderError('the answer has no request token'))
     flow.save(JSON.stringify({ token, secret })).then(
       () => done(null),
@@ -33,7 +33,7 @@ const requestTokens = {
   },
 }
 
-/** Signs as the library does and sends by our own client, which knows the address guard and limits. */
+/** Signs like the library, but sends through our own client with its address guard and limits. */
 class OutboundOAuth1 extends OAuth {
   constructor(
     settings: ProviderSettings,
@@ -78,7 +78,7 @@ class OutboundOAuth1 extends OAuth {
         (text) => void done?.(null as never, text),
         (error: unknown) => void done?.(error as never),
       )
-    // Nobody reads the request that the library's method gives back.
+    // Nothing reads the request that the library's method returns.
     return undefined as never
   }
 }

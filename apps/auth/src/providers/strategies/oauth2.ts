@@ -21,7 +21,7 @@ const flowStates = {
       (error: unknown) => done(error),
     )
   },
-  // Who calls back has looked the flow up by its state already.
+  // The callback has already looked the flow up by its state.
   verify({ flow }: StrategyRequest, state: string, done: Done<boolean>): void {
     done(null, state === flow.id)
   },
@@ -34,7 +34,7 @@ type ClientOptions = {
   authentication: 'post' | 'basic'
 }
 
-/** The strategies' own HTTP client knows neither the address guard nor limits, Basic authentication or tracing. */
+/** The strategies' own HTTP client has no address guard, limits, Basic authentication or tracing. */
 class OutboundOAuth2 extends OAuth2 {
   constructor(private readonly options: ClientOptions) {
     const { settings, urls } = options
@@ -53,7 +53,7 @@ class OutboundOAuth2 extends OAuth2 {
 
   override get(url: string, accessToken: string, done: dataCallback): void {
     profileText(this.options.outbound, url, accessToken)
-      // Strategies parse without a guard of their own: what is no object would end the process.
+      // Strategies parse without error handling: anything but an object would crash the process.
       .then((text) => (jsonObject(text), text))
       .then(
         (text) => void done(null as never, text),
@@ -102,7 +102,7 @@ export function oauth2(
     callbackURL: settings.redirectUri,
     scopeSeparator: ' ',
     store: flowStates as unknown as OAuth2Strategy.StateStore,
-    // Asked for afterwards, and only where no id token says it already.
+    // Fetched afterwards, and only if no id token contains it.
     skipUserProfile: true,
   }
   const Class = strategyClass(LIBRARIES[name] ?? OAuth2Strategy)

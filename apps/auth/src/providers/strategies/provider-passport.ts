@@ -5,9 +5,8 @@ import { failureOf, type Strategy, type StrategyOptions, type StrategyRequest } 
 export type StrategyOutcome = { kind: 'redirect'; url: string } | { kind: 'tokens'; tokens: ProviderTokens }
 
 /**
- * Passport, for providers only: an instance of its own without sessions. A strategy ends in a redirect or in tokens, and
- * both are handed back in place of being answered, because a redirect may have to become JSON and tokens are not a
- * session yet.
+ * Passport, for providers only: a separate instance without sessions. A strategy ends in a redirect or in tokens.
+ * Both are returned instead of sent, because a redirect may have to become JSON and tokens are not a session yet.
  */
 export class ProviderPassport {
   readonly #passport = new passport.Passport()
@@ -21,7 +20,7 @@ export class ProviderPassport {
     this.#passport.use(name, strategy as unknown as passport.Strategy)
   }
 
-  /** Always by name: Passport then makes an object for this run alone, so parallel sign-ins share nothing. */
+  /** Always by name: Passport then creates an object for this run alone, so parallel sign-ins share nothing. */
   authenticate(name: string, req: StrategyRequest, options: StrategyOptions = {}): Promise<StrategyOutcome> {
     return new Promise((resolve, reject) => {
       const done: passport.AuthenticateCallback = (error: unknown, tokens, challenge) => {
@@ -38,7 +37,7 @@ export class ProviderPassport {
 
 type Middleware = (req: StrategyRequest, res: RedirectResponse, next: (error?: unknown) => void) => void
 
-/** As much of a response as Passport uses to send a browser away. */
+/** The part of a response that Passport uses to redirect a browser. */
 class RedirectResponse {
   statusCode = 200
   #location = ''

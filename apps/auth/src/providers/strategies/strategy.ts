@@ -27,16 +27,16 @@ export type StrategyOptions = {
 /** The part of a Passport strategy that is used here. */
 export type Strategy = { authenticate(this: unknown, req: never, options: StrategyOptions): unknown }
 
-/** A way to speak to a provider: who signs in comes from the strategy, about whom is asked with what it brought. */
+/** A protocol to talk to a provider: the strategy yields tokens, with which the profile is fetched. */
 export type Protocol = {
   readonly strategy: Strategy
-  /** GET in the name of the user; rejects unless the answer is a 2xx. */
+  /** GET on behalf of the user; rejects unless the response is a 2xx. */
   get(tokens: ProviderTokens, url: string, headers?: Readonly<Record<string, string>>): Promise<string>
-  /** The profile, where the strategy of a library fetches and parses it. */
+  /** The profile, if a library's strategy fetches and parses it. */
   account?(tokens: ProviderTokens): Promise<unknown>
 }
 
-/** What went wrong, out of the wrapping that the libraries put around it. */
+/** The original error, unwrapped from those of the libraries. */
 export function failureOf(error: unknown): Error {
   const inner: unknown =
     typeof error === 'object' && error !== null && 'oauthError' in error ? error.oauthError : error

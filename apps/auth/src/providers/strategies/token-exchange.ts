@@ -6,7 +6,7 @@ import { ProviderError, type ProviderSettings } from '../model/provider.js'
 type Exchange = {
   url: string
   settings: ProviderSettings
-  /** Tried first; on 401 the other way (docs/specification.md#providers). */
+  /** Tried first; on 401 the other method is tried (docs/specification.md#providers). */
   authentication: 'post' | 'basic'
   parameters: Readonly<Record<string, string>>
 }
