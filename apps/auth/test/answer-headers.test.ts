@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { authRoutes } from '../src/app.js'
-import { anEmail, aUser, call, get, mailTo, PASSWORD, post, type ApiAnswer } from './support/api.js'
-import { UUID } from './support/bad-input.js'
+import { anEmail, aUser, call, get, mailTo, PASSWORD, post, UUID, type ApiAnswer } from './support/api.js'
 import { depart } from './support/fake-provider.js'
 import { anId, startProviderSite, type ProviderSite } from './support/provider-site.js'
 import { startServer } from './support/server.js'

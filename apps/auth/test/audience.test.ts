@@ -1,7 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { authRoutes } from '../src/app.js'
-import { anEmail, aPhone, aUser, call, expectError, get, mailTo, PASSWORD, post } from './support/api.js'
-import { UUID } from './support/bad-input.js'
+import {
+  anEmail,
+  aPhone,
+  aUser,
+  call,
+  expectError,
+  get,
+  mailTo,
+  PASSWORD,
+  post,
+  UUID,
+} from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 import { claimsOf, serviceToken, tokenOf } from './support/tokens.js'
 

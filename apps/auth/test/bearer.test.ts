@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { authRoutes } from '../src/app.js'
-import { aUser, call, expectError, type SignedUp } from './support/api.js'
-import { UUID } from './support/bad-input.js'
+import { aUser, call, expectError, UUID, type SignedUp } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 
 const endedBy = (reason: string) =>

@@ -6,13 +6,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { leasePort } from '@signet/local'
-import {
-  createTestDatabase,
-  jsonLines,
-  startOtlpCollector,
-  waitFor,
-  type TestDatabase,
-} from '@signet/testkit'
+import { createTestDatabase, jsonLines, waitFor, type TestDatabase } from '@signet/testkit'
+import { startOtlpCollector } from '@signet/testkit/otlp'
 import pg from 'pg'
 import { anEmail, PASSWORD, post } from './support/api.js'
 import { JWT_SECRET, SITE } from './support/server.js'

@@ -1,8 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { authRoutes } from '../src/app.js'
-import { anEmail, aUser, call, expectError, get, put, type ApiAnswer, type SignedUp } from './support/api.js'
-import { bodyOf, expectCalmOn, startOpenServer, UUID } from './support/bad-input.js'
+import {
+  anEmail,
+  aUser,
+  call,
+  expectError,
+  get,
+  put,
+  UUID,
+  type ApiAnswer,
+  type SignedUp,
+} from './support/api.js'
+import { bodyOf, expectCalmOn, startOpenServer } from './support/bad-input.js'
 import { type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { AlertRules, exportedOn, metricsIn } from '@signet/testkit'
+import { AlertRules, exportedOn, metricsIn } from '@signet/testkit/alert-rules'
 import { startServer, type TestServer } from './support/server.js'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { type AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { leasePort } from '@signet/local'
-import { startOtlpCollector, waitFor, type CollectedSpan, type OtlpCollector } from '@signet/testkit'
+import { waitFor } from '@signet/testkit'
+import { startOtlpCollector, type CollectedSpan, type OtlpCollector } from '@signet/testkit/otlp'
 import { anEmail, get, mailTo, PASSWORD, post, put } from './support/api.js'
 import {
   cookieFor,

@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
-import { generate } from 'selfsigned'
 
 export interface KeyAndCertificate {
   key: string
@@ -21,8 +20,12 @@ const SERVER_DAYS = 397
 const COMMON = { keyType: 'ec', curve: 'P-256', algorithm: 'sha256' } as const
 export const LOOPBACK = ['localhost', '127.0.0.1', '::1']
 
+/** Loaded on demand, because it brings some 250 files. */
+const selfsigned = () => import('selfsigned')
+
 /** Makes a new authority, in memory only. */
 export async function createAuthority(): Promise<Authority> {
+  const { generate } = await selfsigned()
   const made = await generate([{ name: 'commonName', value: 'Signet local development authority' }], {
     ...COMMON,
     ...validFor(AUTHORITY_DAYS),
@@ -53,6 +56,7 @@ export async function issueCertificate(
   authority: KeyAndCertificate,
   hosts: readonly string[] = LOOPBACK,
 ): Promise<KeyAndCertificate> {
+  const { generate } = await selfsigned()
   const made = await generate([{ name: 'commonName', value: hosts[0] ?? 'localhost' }], {
     ...COMMON,
     ...validFor(SERVER_DAYS),

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { runner } from 'node-pg-migrate'
 import pg from 'pg'
 
 export type MigrateOptions = {
@@ -27,6 +26,8 @@ const SILENT: MigrationLog = { info: () => undefined, warn: () => undefined, err
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   const { variables = {}, log = SILENT } = options
+  // Loaded on demand: it brings a compiler for migrations in TypeScript, and a service that is up to date needs none of it.
+  const { runner } = await import('node-pg-migrate')
   // The runner's own client has no listener for a lost connection and is not closed reliably.
   const client = new pg.Client({ connectionString: options.databaseUrl, application_name: 'migrate' })
   client.on('error', (error) => log.warn('the connection of the migrations broke', { error }))

@@ -1,4 +1,3 @@
-export { AlertRules, type AlertRule, exportedOn, metricsIn } from './alert-rules.js'
 export { createTestDatabase, migrationsKey, type TestDatabase, type TestDatabaseOptions } from './database.js'
 export { holdsInSomeRun } from './holds-in-some-run.js'
 export { hs256Token } from './hs256-token.js'
@@ -6,19 +5,12 @@ export { jsonLines } from './json-lines.js'
 export { Person } from './person.js'
 export { type Form, FormBrowser, formOf, type Seen } from './form-browser.js'
 export {
-  startOtlpCollector,
-  type CollectedPoint,
-  type CollectedSpan,
-  type OtlpCollector,
-} from './otlp/collector.js'
-export {
   type PrivatePostgres,
   type PrivateRedis,
   startPrivatePostgres,
   startPrivateRedis,
 } from './private-servers.js'
 export { plansOf } from './query-plans.js'
-export { type RedisCluster, startRedisCluster } from './redis-cluster.js'
 export { testRedis, type TestRedis } from './redis.js'
 export { phoneSettings, startStack, type Stack, type StackOptions } from './stack.js'
 export { TestClock } from './test-clock.js'

@@ -6,7 +6,8 @@ import { promisify } from 'node:util'
 import { Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { holdsInSomeRun, startRedisCluster, testRedis, waitFor, type RedisCluster } from '@signet/testkit'
+import { holdsInSomeRun, testRedis, waitFor } from '@signet/testkit'
+import { startRedisCluster, type RedisCluster } from '@signet/testkit/redis-cluster'
 import {
   newEventId,
   parseDeliveryId,

@@ -1,11 +1,8 @@
 import { expect } from '@jest/globals'
 import { type Route } from '@signet/http'
 import fc from 'fast-check'
-import { anEmail, type ApiAnswer } from './api.js'
+import { anEmail, type ApiAnswer, UUID } from './api.js'
 import { startServer, type TestServer } from './server.js'
-
-/** Where a path wants an id: well-formed, and nobody's. */
-export const UUID = '00000000-0000-4000-8000-000000000000'
 
 /** Strings that have broken servers before. */
 export const nastyText = fc.oneof(

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
-import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import { type SMTPServerOptions } from 'smtp-server'
 import { type KeyAndCertificate } from '../certificate.js'
 import { html, json, portOf, readBody, serve, type SmallRoute } from '../small-http.js'
 import { waitUntil } from '../wait-until.js'
@@ -69,6 +69,7 @@ export async function startInbox(options: InboxOptions = {}): Promise<Inbox> {
   let fault: SmtpFault | null = null
   const messages = (filter: MailFilter = {}): Mail[] => mails.filter((mail) => matches(mail, filter))
 
+  const { SMTPServer } = await import('smtp-server')
   const smtp = new SMTPServer({
     ...connectionOptions(options),
     size: MAX_MAIL_BYTES,

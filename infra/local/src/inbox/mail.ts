@@ -1,4 +1,4 @@
-import PostalMime, { type Address } from 'postal-mime'
+import { type Address } from 'postal-mime'
 
 export interface Mail {
   /** Counts up: a later mail has a higher number. */
@@ -24,6 +24,7 @@ export interface Envelope {
 
 /** Reads a raw mail. Headers that occur more than once keep their last value. */
 export async function parseMail(id: number, envelope: Envelope, raw: Buffer): Promise<Mail> {
+  const { default: PostalMime } = await import('postal-mime')
   const parsed = await PostalMime.parse(raw)
   const text = parsed.text ?? ''
   const html = parsed.html ?? ''
