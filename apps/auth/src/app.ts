@@ -35,9 +35,9 @@ import { tokenRoutes } from './sign-in/token-routes.js'
 import { uiRouter } from './ui/ui-router.js'
 import { verifyRoutes } from './verify/verify-routes.js'
 
-/** Every route of the service; the server runs this list and the documents print it. */
+/** Every route of the service; the server mounts this list and the docs print it. */
 export function authRoutes(context: AuthContext): Route[] {
-  // The router tries one after the other, so what is asked for most comes first.
+  // The router tries routes in order, so the most requested come first.
   const routes = [
     ...tokenRoutes(context),
     ...accountRoutes(context),
@@ -73,7 +73,7 @@ export function createApp(context: AuthContext): Express {
       answerHeaders,
       ...(config.metricsEnabled || tracing ? [requestTelemetry(observer, tracing)] : []),
       logReferer,
-      // Before the CORS headers: what is for the API's callers on other sites is not for these pages.
+      // Before the CORS headers, which are for API callers on other sites and not for these pages.
       ...(config.uiEnabled ? [uiRouter(context, databaseError)] : []),
       cors(config.corsAllowedHeaders),
       audiences.check,

@@ -47,14 +47,17 @@ import { tablesOf } from './database/tables.js'
 import { tracedHasher, tracedOutbound, tracedStatements } from './telemetry/traced-ports.js'
 import { component } from './config/version.js'
 
-/** Outside things that a test may replace. All else is derived from them, so a replacement reaches every user. */
+/**
+ * External dependencies that tests may replace. Everything else is derived from them, so a replacement takes effect
+ * everywhere.
+ */
 export type Ports = {
   log: Logger
   now: () => Date
   hasher: PasswordHasher
-  /** Where spans go; none are made without it. */
+  /** Receives spans; without it none are created. */
   tracing: Tracing
-  /** Where SMS gateways and CAPTCHA services are. */
+  /** Base URLs of SMS gateways and CAPTCHA services. */
   smsUrls: Readonly<Record<SmsProvider, string>>
   captchaUrls: Readonly<Record<CaptchaProvider, string>>
 }
@@ -63,7 +66,10 @@ export type AuthContext = ReturnType<typeof createContext>
 
 const LOCK_TIMEOUT_MS = 5000
 
-/** The composition root: the only place that opens connections; with `createServices`, the only one that makes services. */
+/**
+ * The composition root: the only place that opens connections; with `createServices`, the only one that creates
+ * services.
+ */
 export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
   const now = ports.now ?? (() => new Date())
   const log = ports.log ?? createAuthLogger(config)
@@ -128,7 +134,7 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
     now,
   })
   const audiences = new Audiences(config.jwtAud, allowedAudiences(config))
-  // How each kind of message is sent. A new kind needs its handler here, and `outbox.add` wherever one is caused.
+  // How each kind of message is sent. A new kind needs a handler here, and `outbox.add` where it is triggered.
   const sending = { concurrency: config.outboxConcurrency, attemptMs: config.outboxAttemptTimeout }
   const { tokens } = services
   const eventOutbound = createOutbound({ allowPrivateUrls: true })

@@ -7,7 +7,7 @@ import { authRoutes } from './app.js'
 import { loadAuthConfig, settings } from './config/config.js'
 import { createContext } from './context.js'
 
-/** The documents of this app by file, made from the tables that the service runs. */
+/** The generated docs of this app by file name, from the same tables that the service uses. */
 export async function generatedDocs(): Promise<Record<string, string>> {
   return {
     'docs/configuration.md': renderMarkdown('Configuration of the identity server', settings),
@@ -18,7 +18,7 @@ export async function generatedDocs(): Promise<Record<string, string>> {
   }
 }
 
-/** The routes as the service mounts them; nothing is connected or listened on. */
+/** The routes as the service mounts them; opens no connection and listens on no port. */
 async function openApi() {
   const context = createContext(loadAuthConfig(EXAMPLE_ENVIRONMENT), {
     log: createLogger({ level: 'panic', component: 'docs' }),

@@ -8,14 +8,14 @@ import { startMetrics, startTracing } from './telemetry/exporters.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Starts the server; the returned service stops it, letting requests in flight end first. */
+/** Starts the server; the returned service stops it after requests in flight have finished. */
 export async function serve(env: Environment): Promise<Service> {
   const config = loadAuthConfig(env)
   const log = createAuthLogger(config)
   const tracing = await startTracing(config, log)
   const context = createContext(config, { log, ...(tracing ? { tracing } : {}) })
   let metrics: Awaited<ReturnType<typeof startMetrics>>
-  // Both exporters at once: each may take some seconds where its collector is down.
+  // In parallel: each exporter may take seconds if its collector is down.
   const flush = () => Promise.all([metrics?.close(), tracing?.close()])
   const open: (() => Promise<unknown>)[] = [() => context.close(), flush]
   const close = async () => {
@@ -23,10 +23,11 @@ export async function serve(env: Environment): Promise<Service> {
   }
   try {
     tellDoubts(context, env)
-    // So that the first request finds a key, and the first reader of the JWK Set too. Without a database it comes later.
+    // So that the first request and the first reader of the JWK Set find a key. Without a database, that happens
+    // later.
     await context.keys.forSigning().catch(() => undefined)
     metrics = await startMetrics(config, context.registry, log)
-    // Ends after the listener, so that the last answers' messages still go out.
+    // Closed after the listener, so that messages of the last requests still go out.
     open.push(context.outboxSender.start())
     const listener = await listen(createApp(context), {
       port: config.apiPort,
@@ -44,7 +45,7 @@ export async function serve(env: Environment): Promise<Service> {
   }
 }
 
-/** What is probably not meant, and no reason to stay down. */
+/** Warns about settings that are probably mistakes, but no reason not to start. */
 function tellDoubts({ config, observer }: AuthContext, env: Environment): void {
   for (const name of unsupportedVariables(env)) observer.unsupportedVariable(name)
   for (const name of strayRedirectUris(config)) observer.strayRedirectUri(name)

@@ -7,7 +7,7 @@ const EMAIL =
 
 /** The address in the lower-case form that is stored and compared; throws `validation_failed` (docs/specification.md#addresses). */
 export function normaliseEmail(raw: string): string {
-  // Checked before it is lower-cased: the Kelvin sign becomes an ASCII k and would be somebody else's address.
+  // Validated before lower-casing: the Kelvin sign becomes an ASCII k, which could be someone else's address.
   if (raw.length <= MAX_EMAIL_BYTES && EMAIL.test(raw)) return raw.toLowerCase()
   throw new AppError('invalid', 'validation_failed', 'Unable to validate email address: invalid format')
 }

@@ -9,7 +9,7 @@ const bearer = (description: string): JsonSchema => ({
   description,
 })
 
-/** The OpenAPI document of a route table; paths that only say that something is not there are left out. */
+/** The OpenAPI document of a route table, without the routes that only report a missing feature. */
 export const apiDocument = (routes: readonly Route[]): JsonSchema =>
   openApiDocument({
     title: service.description,

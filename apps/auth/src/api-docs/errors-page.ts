@@ -1,6 +1,6 @@
 import { errorCodes } from '../errors/error-codes.js'
 
-/** docs/errors.md: every code that a caller can meet. */
+/** docs/errors.md: every code that a caller can get. */
 export function errorsPage(): string {
   const rows = Object.entries(errorCodes).map(([code, meaning]) => `| \`${code}\` | ${meaning} |`)
   return [

@@ -3,7 +3,7 @@ import { ID_TOKEN_PROVIDERS } from '../providers/id-token-service.js'
 import { type ProviderDefinition, type ProviderSettings } from '../providers/model/provider.js'
 import { endpointBelow } from '../providers/provider-registry.js'
 
-/** docs/providers.md: what an operator needs to switch a provider on. */
+/** docs/providers.md: what an operator needs to enable a provider. */
 export function providersPage(): string {
   return [
     '# External providers',
@@ -90,7 +90,7 @@ function protocolOf(name: Provider, definition: ProviderDefinition): string {
   return `OAuth 2, client secret in ${authentication}${grant}`
 }
 
-/** As browsers meet it when nothing but the required is set. */
+/** The callback URL with only the required settings. */
 function authorizeUrl(definition: ProviderDefinition): string {
   const baseUrl = definition.needsBaseUrl ? '<URL>' : undefined
   const settings = { baseUrl } as ProviderSettings

@@ -73,7 +73,10 @@ const error: JsonSchema = {
   ],
 }
 
-/** What answers look like (docs/specification.md#shapes and docs/specification.md#errors); a test holds real answers against them. */
+/**
+ * Response schemas (docs/specification.md#shapes and docs/specification.md#errors); a test validates real answers
+ * against them.
+ */
 export const schemas: Readonly<Record<string, JsonSchema>> = {
   Health: object({ version: text, name: text, description: text }),
   KeySet: object({ keys: listOf(anyObject) }),

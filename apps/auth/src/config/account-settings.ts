@@ -2,7 +2,7 @@ import { boolean, duration, integer, list, parsed, text } from '@signet/config'
 import { BCRYPT_MAX_BYTES } from '../passwords/bcrypt.js'
 
 const MIN_PASSWORD_LENGTH = 6
-/** Fewer digits can be guessed, more cannot be typed. */
+/** Fewer digits are easy to guess, more are hard to type. */
 export const OTP_LENGTH = { min: 6, max: 10 } as const
 
 type CharacterSetOptions = { env: string; fallback: readonly string[]; doc: string }

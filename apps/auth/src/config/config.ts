@@ -77,7 +77,7 @@ function mailProblems(config: AuthConfig): string[] {
     for (const [name, value] of Object.entries(needed))
       if (value === undefined) problems.push(`${name} is required while AUTH_EXTERNAL_EMAIL_ENABLED is true`)
   }
-  // Both together would sign in whoever claims an address at any provider (docs/specification.md#configuration).
+  // Together they would sign in anyone who claims an address at any provider (docs/specification.md#configuration).
   if (config.mailerAutoconfirm && config.mailerAllowUnverifiedEmailSignIns)
     problems.push('AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS excludes AUTH_MAILER_AUTOCONFIRM')
   return problems
@@ -89,7 +89,7 @@ function eventProblems({ eventsUrl, eventsSecret }: AuthConfig): string[] {
     : ['AUTH_EVENTS_URL and AUTH_EVENTS_SECRET go together']
 }
 
-// With gRPC the service is named by the message, not by the URL, so a path is a sign of a wrong expectation.
+// With gRPC the message names the service, not the URL, so a path is probably a mistake.
 function telemetryProblems(config: AuthConfig): string[] {
   if (config.otlpProtocol !== 'grpc') return []
   const urls = {
@@ -107,7 +107,7 @@ function captchaProblems(config: AuthConfig): string[] {
   const problems: string[] = []
   if (config.captchaSecret === undefined)
     problems.push('AUTH_SECURITY_CAPTCHA_SECRET is required while AUTH_SECURITY_CAPTCHA_ENABLED is true')
-  // A page without the widget could sign nobody in.
+  // Nobody could sign in on a page without the widget.
   if (config.uiEnabled && config.uiCaptchaSiteKey === undefined)
     problems.push(
       'AUTH_UI_CAPTCHA_SITE_KEY is required while AUTH_UI_ENABLED and AUTH_SECURITY_CAPTCHA_ENABLED are true',
@@ -122,7 +122,7 @@ function passwordProblems(config: AuthConfig): string[] {
   ]
 }
 
-// An access token of a session that was signed out still reads its user, so the row must outlive the token.
+// An access token of a signed-out session can still read its user, so the session row must outlive the token.
 function sessionProblems({ sessionsEndedRetention, jwtExp }: AuthConfig): string[] {
   if (sessionsEndedRetention >= jwtExp) return []
   return ['AUTH_SESSIONS_ENDED_RETENTION must not be shorter than AUTH_JWT_EXP']
@@ -150,7 +150,7 @@ function keyProblems(config: AuthConfig): string[] {
   }
 }
 
-// The specification names these as not supported; a set one is a sign of a wrong expectation.
+// The specification lists these as unsupported; setting one is probably a mistake.
 const UNSUPPORTED = [
   'AUTH_MULTI_INSTANCE_MODE',
   'AUTH_OPERATOR_TOKEN',
@@ -160,6 +160,6 @@ const UNSUPPORTED = [
   'AUTH_JWT_ADMIN_GROUP_NAME',
 ]
 
-/** Variables that are set although this server does not support them (docs/specification.md#configuration). */
+/** Variables that are set but not supported by this server (docs/specification.md#configuration). */
 export const unsupportedVariables = (env: Environment): string[] =>
   UNSUPPORTED.filter((name) => (env[name] ?? '') !== '')

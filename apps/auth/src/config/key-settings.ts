@@ -26,7 +26,7 @@ export const keySettings = {
   }),
 }
 
-/** Steps of the refresh interval that the activation delay must leave beyond the life of a copy of the JWK Set. */
+/** Refresh intervals that the activation delay must cover, beyond the lifetime of a copy of the JWK Set. */
 const INTERVALS_IN_DELAY = 8
 
 export function keyTimingProblems(config: ConfigOf<typeof keySettings>): string[] {

@@ -25,7 +25,10 @@ const quotaPerClient = (total: string, what: string) =>
     doc: `${what}: ${FORMS} Private addresses that no header tells apart are not counted.`,
   })
 
-/** Limits on requests and messages, and who is asking (docs/specification.md#captcha and docs/specification.md#rate-limits). */
+/**
+ * Limits on requests and messages, and how callers are identified (docs/specification.md#captcha and
+ * docs/specification.md#rate-limits).
+ */
 export const limitSettings = {
   captchaEnabled: boolean({
     env: 'AUTH_SECURITY_CAPTCHA_ENABLED',

@@ -198,7 +198,7 @@ function urlPathSettings() {
   }
 }
 
-/** Only an absolute URL can be wrong: every path gives a URL. */
+/** Only an absolute URL can be invalid: every path yields a URL. */
 function parsePath(raw: string): string {
   if (/^https?:/i.test(raw) && !URL.canParse(raw)) throw new Error('must be a path or an absolute URL')
   return raw
@@ -240,7 +240,7 @@ function noticeSettings(): NoticeSettings {
     `notice_${kind}`,
     boolean({
       env: `AUTH_MAILER_NOTIFICATIONS_${kind.replace(/_notification$/, '').toUpperCase()}_ENABLED`,
-      // Whoever signs up again, and whose address it is, would otherwise wait for an email that never comes.
+      // On by default: otherwise an owner who signs up again waits for an email that never comes.
       fallback: kind === 'account_exists_notification',
       doc: `Send the ${kind} mail.`,
     }),

@@ -79,8 +79,8 @@ export const providerSettings = {
 }
 
 /**
- * Variables of callback URLs that no sign-in can come back to: the cookie that binds it to its browser is given by, and
- * sent to, the host of AUTH_API_EXTERNAL_URL. Cookies know no ports.
+ * Variables with callback URLs that cannot work: the cookie that binds a sign-in to its browser belongs to the host
+ * of AUTH_API_EXTERNAL_URL. Cookies ignore ports.
  */
 export function strayRedirectUris(
   config: ConfigOf<typeof providerSettings> & { readonly apiExternalUrl: string },
@@ -96,7 +96,7 @@ export function strayRedirectUris(
     .map((name) => `AUTH_EXTERNAL_${name.toUpperCase()}_REDIRECT_URI`)
 }
 
-/** What each provider that is switched on cannot work without. */
+/** Settings that each enabled provider requires. */
 export function providerProblems(config: ConfigOf<typeof providerSettings>): string[] {
   return providers
     .filter((name) => config[`${name}_enabled`])

@@ -159,7 +159,7 @@ export const serverSettings = {
   }),
 }
 
-/** A server whose log goes nowhere would run blindly, so it is tried once. */
+/** Fail at start-up rather than run without a log. */
 function parseLogFile(path: string): string {
   try {
     mkdirSync(dirname(path), { recursive: true })

@@ -1,7 +1,7 @@
 import { AppError, type AppErrorOptions, type ErrorKind } from '@signet/errors'
 import { type ErrorCode } from './error-codes.js'
 
-/** An error of this API: a code out of the table, so that none is answered that the documents do not know. */
+/** An error of this API; its code comes from the table, so every code is documented. */
 export const authError = (
   kind: ErrorKind,
   code: ErrorCode,
@@ -9,7 +9,7 @@ export const authError = (
   options?: AppErrorOptions,
 ): AppError => new AppError(kind, code, message, options)
 
-/** 400 `validation_failed`, the most frequent of all. */
+/** 400 `validation_failed`, the most frequent error. */
 export const invalid = (message: string): AppError => authError('invalid', 'validation_failed', message)
 
 /** 403 `otp_expired`: one answer for wrong, used, expired and unknown (docs/specification.md#verify). */
@@ -19,7 +19,7 @@ export const otpExpired = (): AppError =>
 export const userBanned = (kind: 'invalid' | 'forbidden'): AppError =>
   authError(kind, 'user_banned', 'User is banned')
 
-/** 401, as clients of this protocol expect: signing in once more, with the second factor, helps. */
+/** 401, as clients of this protocol expect: signing in again with the second factor helps. */
 export const insufficientAal = (): AppError =>
   authError(
     'unauthenticated',
@@ -27,7 +27,7 @@ export const insufficientAal = (): AppError =>
     'AAL2 session is required to update email or password when MFA is enabled.',
   )
 
-/** 429 of an interval between two messages to one user (docs/specification.md#rate-limits). */
+/** 429 for a message requested too soon after the last one (docs/specification.md#rate-limits). */
 export function tooSoon(
   code: 'over_email_send_rate_limit' | 'over_sms_send_rate_limit',
   msLeft: number,

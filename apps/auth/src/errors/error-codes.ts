@@ -1,6 +1,6 @@
 /**
- * Every code of docs/specification.md#errors and when it is answered; printed as docs/errors.md. The HTTP status follows from the kind
- * of the error, because several codes have more than one.
+ * Every code of docs/specification.md#errors and when it is returned; printed as docs/errors.md. The HTTP status
+ * follows from the kind of the error, because several codes have more than one.
  */
 export const errorCodes = {
   unexpected_failure: 'A fault of the server or of something it depends on.',

@@ -1,7 +1,7 @@
 import { type Logger, type MetricsRegistry } from '@signet/telemetry'
 import { Counter, Gauge } from 'prom-client'
 
-/** What log lines say of the request that caused an event. */
+/** The request behind an event, for log lines. */
 type Origin = { readonly requestId: string }
 
 export type Observer = ReturnType<typeof createObserver>
@@ -15,7 +15,7 @@ export function createObserver(log: Logger, registry: MetricsRegistry) {
       audited.inc({ action: payload.action })
       log.info('audit', { request_id: requestId, ...payload, ip_address: ip })
     },
-    /** The family of a refresh token was revoked because an old token came back. */
+    /** A session ended because an old refresh token was presented. */
     refreshTokenReused(sessionId: string, userId: string, { requestId }: Origin) {
       log.warn('refresh token reuse: the session was ended', {
         request_id: requestId,
@@ -34,11 +34,11 @@ export function createObserver(log: Logger, registry: MetricsRegistry) {
       mails.inc({ type })
       if (outcome === 'failed') mailErrors.inc({ type })
     },
-    /** The quota of the whole server was used up when the request at hand wanted to send an email. */
+    /** A request could not send an email because the quota was used up. */
     mailRefused({ route }: { readonly route: string }) {
       mailRefusals.inc({ path: route })
     },
-    /** So that the series of its counters begin at 0, and not with the first message that is given up. */
+    /** Starts the counter series at 0 instead of at the first failure. */
     messageKindKnown(kind: string, givenUpReasons: readonly string[]) {
       for (const outcome of ['sent', 'failed']) messages.inc({ kind, outcome }, 0)
       for (const reason of givenUpReasons) givenUp.inc({ kind, reason }, 0)
@@ -46,7 +46,7 @@ export function createObserver(log: Logger, registry: MetricsRegistry) {
     messageSent(kind: string) {
       messages.inc({ kind, outcome: 'sent' })
     },
-    /** One attempt; the message is tried again, unless `messageGivenUp` follows. */
+    /** One failed attempt; the message is retried unless `messageGivenUp` follows. */
     messageAttemptFailed(
       kind: string,
       message: { id: string; attempts: number },
@@ -57,11 +57,11 @@ export function createObserver(log: Logger, registry: MetricsRegistry) {
       const { id: message_id, attempts: attempt } = message
       log.warn('a message could not be sent', { request_id: requestId, kind, message_id, attempt, error })
     },
-    /** Nobody will get this message. The audit log says which one it was. */
+    /** This message will never be delivered. The audit log says which one it was. */
     messageGivenUp(kind: string, reason: string) {
       givenUp.inc({ kind, reason })
     },
-    /** Both ids, so that a person who complains can be helped with what the gateway knows. */
+    /** Both ids, so that support can look the message up at the gateway. */
     smsTaken(id: string, gatewayId: string, requestId: string) {
       log.info('the gateway took an SMS', {
         request_id: requestId,
@@ -81,7 +81,7 @@ export function createObserver(log: Logger, registry: MetricsRegistry) {
     signingKeyCreated(kid: string, alg: string) {
       log.info('made a key to sign access tokens with', { kid, alg })
     },
-    /** At the start, and whenever another key signs, or the set of accepted keys is another. */
+    /** At the start, and whenever the signing key or the set of accepted keys changes. */
     signingKeysChanged(signer: string | undefined, published: readonly string[]) {
       log.info('the keys of access tokens', { signer: signer ?? 'AUTH_JWT_SECRET', published })
     },
@@ -109,7 +109,9 @@ export function createObserver(log: Logger, registry: MetricsRegistry) {
   }
 }
 
-/** The counters of docs/specification.md#tracing-and-metrics, by its names. Labels hold patterns and kinds, never ids or addresses. */
+/**
+ * The counters of docs/specification.md#tracing-and-metrics. Labels hold patterns and kinds, never ids or addresses.
+ */
 function createMetrics(registry: MetricsRegistry) {
   const counter = <L extends string = never>(name: string, help: string, ...labelNames: L[]) =>
     new Counter<L>({ name, help, labelNames, registers: [registry] })

@@ -25,7 +25,10 @@ export class Redirects {
     this.#ownPage = ownPage
   }
 
-  /** A target as it may be sent in a header, or null when it is not allowed. Never throws: nor is what cannot be read. */
+  /**
+   * A target as it may be sent in a header, or null when it is not allowed. Never throws; an unreadable target is not
+   * allowed either.
+   */
   accepted(candidate: string): string | null {
     const target = readTarget(candidate, this.#siteHost)
     const isAllowed =
@@ -38,8 +41,8 @@ export class Redirects {
   }
 
   /**
-   * Where a request wants its user to end up: what the header or parameter `redirect_to` says; else the site. What is
-   * refused is passed over in silence.
+   * Where a request wants its user to end up: what the header or parameter `redirect_to` says; else the site. A
+   * disallowed target is silently ignored.
    */
   targetOf(req: Request): string {
     const { redirect_to: parameter } = req.query
@@ -54,7 +57,7 @@ export class Redirects {
   #isSite({ scheme, host, port }: Target): boolean {
     const site = this.#site
     if (site === null || host === null || scheme !== site.scheme || host !== site.host) return false
-    // Development servers take whatever port is free.
+    // Development servers use any free port.
     return port === site.port || isLoopback(host)
   }
 }

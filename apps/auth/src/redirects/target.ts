@@ -15,7 +15,7 @@ export type Target = {
 
 /** Schemes whose URLs have hosts. */
 const NETWORK = new Set(['http', 'https', 'ws', 'wss', 'ftp'])
-/** Run code or open what is on the device, in place of telling an application. */
+/** They run code or open local files instead of calling an application. */
 const NEVER = new Set([
   'javascript',
   'data',
@@ -26,7 +26,7 @@ const NEVER = new Set([
   'filesystem',
   'view-source',
 ])
-/** Slashes, backslashes and control characters that only a server further on would see. */
+/** Encoded slashes, backslashes and control characters that only a later server would decode. */
 const HIDDEN_SEPARATOR = /%(2f|5c|[01][0-9a-f]|7f)/i
 /** Of labels, none of which is empty. */
 const PLAIN_HOST = /^(?!.*\.\.)[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i
@@ -36,8 +36,8 @@ export const isForbiddenScheme = (scheme: string): boolean => NEVER.has(scheme)
 export const hasHiddenSeparator = (path: string): boolean => HIDDEN_SEPARATOR.test(path)
 
 /**
- * Takes a target apart. Null for one that parsers read differently, or that hides where it leads: such a disagreement
- * about the host is the attack. `alsoHost` is a further spelling of a host that is taken as it is.
+ * Parses a target. Null if parsers disagree about it or it hides where it leads: a disagreement about the host is the
+ * attack. `alsoHost` is a further spelling of a host that is taken as it is.
  */
 export function readTarget(raw: string, alsoHost?: string): Target | null {
   if (/[\p{Cc}\s\\]/u.test(raw) || !URL.canParse(raw)) return null
@@ -54,11 +54,14 @@ export function readTarget(raw: string, alsoHost?: string): Target | null {
   return { scheme, host: url.hostname, port: url.port, path: url.pathname, query }
 }
 
-/** All of it counts: `myapp:a`, `myapp://a` and `myapp:///a` are three places. */
+/** All of it counts: `myapp:a`, `myapp://a` and `myapp:///a` are three different targets. */
 export const pathOfApplication = ({ href, search, hash, protocol }: URL): string =>
   href.slice(protocol.length, href.length - search.length - hash.length).replace(/[?#]+$/, '')
 
-/** The parser makes one host of many spellings: numbers in any base, wide letters, percent signs. Only plain ones count. */
+/**
+ * The parser maps many spellings to one host: numbers in any base, wide letters, percent encoding. Only the plain
+ * spelling is accepted.
+ */
 function isPlain(sent: string, hostname: string, alsoHost: string | undefined): boolean {
   if (isAddress(hostname)) return sent === hostname
   return PLAIN_HOST.test(sent) || (alsoHost !== undefined && sent.toLowerCase() === alsoHost.toLowerCase())

@@ -7,8 +7,8 @@ export const wildcards = (pattern: string, separators = ''): Wildcards => ({
 })
 
 /**
- * Whether the whole text matches. All ways are followed at once, so the time grows with pattern times text and never
- * explodes, whatever a caller sends.
+ * Whether the whole text matches. All alternatives are followed at once, so the time is at most proportional to
+ * pattern length times text length.
  */
 export function matches({ parts, separators }: Wildcards, text: string): boolean {
   let starts: ReadonlySet<number> = new Set([0])
@@ -32,7 +32,7 @@ function runsFrom(
 ): ReadonlySet<number> {
   const ends = new Set<number>()
   for (const start of starts) {
-    // What another start has reached needs no second walk.
+    // A state reached from another start need not be walked again.
     for (let end = start; !ends.has(end); end += 1) {
       ends.add(end)
       if (end >= text.length || stops.has(text[end] ?? '')) break

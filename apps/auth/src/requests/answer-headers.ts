@@ -1,8 +1,8 @@
 import { type RequestHandler } from 'express'
 
 /**
- * What every answer has unless its route says otherwise. Nearly all of them hold something about a person, and a list of
- * those that hold tokens would be wrong with the next route; the few that may be kept say so themselves.
+ * Headers of every answer unless its route overrides them. Nearly all answers contain personal data, and a list of
+ * those with tokens would miss the next route; the few cacheable ones say so themselves.
  */
 export const answerHeaders: RequestHandler = (_req, res, next) => {
   res.setHeader('Cache-Control', 'no-store')

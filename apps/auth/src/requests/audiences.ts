@@ -5,7 +5,7 @@ import { invalid } from '../errors/auth-error.js'
 /** The audiences of AUTH_JWT_AUD and AUTH_JWT_ALLOWED_AUDIENCES: the only ones that requests may name and tokens may have. */
 export class Audiences {
   constructor(
-    /** Of requests and users that name no other. */
+    /** The default for requests and users that name none. */
     readonly standard: string,
     private readonly allowed: readonly string[],
   ) {}
@@ -23,12 +23,12 @@ export class Audiences {
     return listOf(claims).find((audience) => this.allowed.includes(audience))
   }
 
-  /** Whether a token was made for others only. One without any audience, as service tokens are minted, was not. */
+  /** Whether a token is only for other audiences. A token without an audience, such as a service token, is not. */
   isForOthers(claims: JwtClaims): boolean {
     return listOf(claims).length > 0 && this.of(claims) === undefined
   }
 
-  /** Before all routes, so that no request names an audience in vain, or by mistake. */
+  /** Before all routes, so that an unknown audience is always an error. */
   readonly check: RequestHandler = (req, _res, next) => {
     this.requested(req)
     next()

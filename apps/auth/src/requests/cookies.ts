@@ -3,17 +3,17 @@ import { type Request, type Response } from 'express'
 export type CookieOptions = {
   /** Until the browser is closed when left out. */
   maxAgeSeconds?: number
-  /** Sent along with forms that other sites post, too. Browsers allow that over TLS only. */
+  /** Also sent with cross-site form posts, which browsers allow only over TLS. */
   crossSite?: boolean
 }
 
-/** Cookies of this server: for this host alone, and not for scripts. Lax, because people come from elsewhere. */
+/** Cookies of this server: host-only and HttpOnly. Lax, because people arrive from other sites. */
 export class Cookies {
   readonly #secure: boolean
   readonly #prefix: string
 
   constructor(externalUrl: string) {
-    // Decided by the public URL, not by the socket: TLS ends in front of us.
+    // Decided by the public URL, not by the socket: TLS terminates at a proxy.
     this.#secure = externalUrl.startsWith('https://')
     this.#prefix = this.#secure ? '__Host-' : ''
   }
@@ -45,13 +45,13 @@ export class Cookies {
     ].join('')
   }
 
-  /** Without TLS, None is refused; saying nothing is the most that is left. */
+  /** Browsers refuse None without TLS; omitting the attribute is the closest alternative. */
   #sameSite(crossSite: boolean): string {
     if (!crossSite) return '; SameSite=Lax'
     return this.#secure ? '; SameSite=None' : ''
   }
 
-  /** The last word about a cookie is the only one (RFC 6265 section 4.1.1). */
+  /** Only the last Set-Cookie for a cookie is sent (RFC 6265 section 4.1.1). */
   #put(res: Response, name: string, rest: string): void {
     const others = [res.getHeader('Set-Cookie') ?? []].flat().map(String)
     const kept = others.filter((line) => !line.startsWith(`${name}=`))

@@ -17,7 +17,7 @@ type Options = {
   tag: 'Service' | 'Sign-in' | 'Verification' | 'Account' | 'Factors' | 'Administration' | 'Not available'
   security?: 'user' | 'admin'
   parameters?: readonly ParameterDoc[]
-  /** Status and schema name of the good answer; no schema for an empty or free-form one. */
+  /** Status and schema name of the success response; no schema for an empty or free-form one. */
   answer: { status?: number; description: string; schema?: string }
   errors?: readonly number[]
   description?: string

@@ -11,7 +11,7 @@ const TYPES = {
 type FieldType = keyof typeof TYPES
 type Fields = Readonly<Record<string, FieldType>>
 
-/** The object type that belongs to a field table; every field may be absent. */
+/** The object type of a field table; every field is optional. */
 export type BodyOf<F extends Fields> = {
   readonly [K in keyof F]?: F[K] extends 'string'
     ? string
@@ -20,13 +20,16 @@ export type BodyOf<F extends Fields> = {
       : Record<string, unknown>
 }
 
-/** Either place of the CAPTCHA answer (docs/specification.md#where-this-differs-from-supabaseauth row 16). */
+/**
+ * The CAPTCHA response, from either of its places (docs/specification.md#where-this-differs-from-supabaseauth row
+ * 16).
+ */
 export const captchaFields = { captcha_token: 'string', gotrue_meta_security: 'object' } as const
 
 /**
- * A JSON body as docs/specification.md#requests reads it: whatever the content type says, `null` means absent, unknown members are
- * ignored, a wrong JSON type is `bad_json`. What the values must look like is for the service to say. With
- * `optional` an empty body is fine; `form` also takes an urlencoded one.
+ * A JSON body as described in docs/specification.md#requests: any content type, `null` means absent, unknown members
+ * are ignored, a wrong JSON type is `bad_json`. Services validate the values. With `optional` an empty body is
+ * allowed; `form` also takes an urlencoded one.
  */
 export function jsonBody(fields: Fields, { optional = false, form = false } = {}): BodySpec {
   const properties = Object.fromEntries(Object.entries(fields).map(([name, type]) => [name, TYPES[type]]))

@@ -1,6 +1,6 @@
 import { type Request } from 'express'
 
-/** Whether a form was sent by a page of this server, as far as the browser says; old ones say nothing. */
+/** Whether a page of this server submitted the form, as far as the browser says; old browsers do not say. */
 export function isSameOrigin(req: Request, own: string): boolean {
   const origin = req.get('origin')
   const site = req.get('sec-fetch-site')

@@ -1,14 +1,14 @@
 import { createHash, createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 
-/** Keys that follow from AUTH_JWT_SECRET, one for each purpose, so that none says anything about another. */
+/** Keys derived from AUTH_JWT_SECRET, one per purpose and independent of each other. */
 export type DerivedKeys = {
   /** Makes refresh tokens out of their row ids (docs/specification.md#refresh-tokens). */
   readonly refreshTokens: KeyObject
   /** Hashes one-time codes and link tokens (docs/specification.md#one-time-tokens). */
   readonly oneTimeTokens: KeyObject
-  /** Encrypts what must be read back: TOTP secrets, parked provider tokens (docs/specification.md#data-at-rest). */
+  /** Encrypts what must be readable: TOTP secrets, stored provider tokens (docs/specification.md#data-at-rest). */
   readonly encryption: KeyObject
-  /** Tells recipients of messages apart without naming them. */
+  /** Distinguishes recipients of messages without storing their addresses. */
   readonly recipients: KeyObject
   /** Encrypts the private keys that sign access tokens. */
   readonly signingKeys: KeyObject
@@ -35,7 +35,7 @@ export function deriveKeys(secret: string): DerivedKeys {
   }
 }
 
-/** HMAC-SHA256 over parts that cannot run into each other: each is preceded by its length. */
+/** HMAC-SHA256 over length-prefixed parts, so their boundaries are unambiguous. */
 export function keyedHash(key: KeyObject, ...parts: readonly string[]): Buffer {
   const hmac = createHmac('sha256', key)
   for (const part of parts) hmac.update(`${Buffer.byteLength(part)}:`).update(part)

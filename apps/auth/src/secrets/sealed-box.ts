@@ -15,7 +15,7 @@ export function seal(key: KeyObject, context: string, text: string): string {
   return `${VERSION}.${sealed.toString('base64url')}`
 }
 
-/** The text that was sealed; throws when the key, the context or a single bit is another. */
+/** The sealed text; throws if the key, the context or any bit differs. */
 export function unseal(key: KeyObject, context: string, sealed: string): string {
   const [version, data = ''] = sealed.split('.', 2)
   const bytes = Buffer.from(data, 'base64url')

@@ -36,7 +36,7 @@ import { type Parts } from './parts.js'
 
 export type Foundation = ReturnType<typeof createFoundation>
 
-/** What several services stand on. */
+/** Dependencies shared by several services. */
 export function createFoundation(parts: Parts) {
   const { config, db, log, stores, observer, now } = parts
   const { users, identities } = stores

@@ -27,7 +27,7 @@ import { type RegistrationRules } from '../sign-up/registration.js'
 import { type SignUpRules } from '../sign-up/sign-up-service.js'
 import { type SmsConfig, type SmsGatewayConfig } from '../sms/sms-sender.js'
 
-// The settings are one flat table for operators; here they become what each part of the server asks for.
+// Operators see one flat table of settings; these functions turn it into the rules of each part of the server.
 
 export function mailConfig(config: AuthConfig): MailConfig {
   const { smtpHost: host, smtpPort: port, smtpAdminEmail: adminEmail } = config
@@ -58,7 +58,7 @@ function byKind(read: (kind: MailKind | NoticeKind) => string | undefined) {
   return Object.fromEntries([...mailKinds, ...noticeKinds].map((kind) => [kind, read(kind)]))
 }
 
-/** Whatever else is allowed, what users get by default is. */
+/** The default audience is always allowed. */
 export const allowedAudiences = (config: AuthConfig): readonly string[] => [
   config.jwtAud,
   ...config.jwtAllowedAudiences,
@@ -74,7 +74,7 @@ export const linkConfig = (config: AuthConfig): LinkConfig => ({
   },
 })
 
-/** For calls to others within one request: what it may take, less the time that its own answer needs. */
+/** Time for outgoing calls within one request: its limit, minus the time to answer. */
 export const callBudgetMs = ({ apiMaxRequestDuration }: AuthConfig): number =>
   Math.max(apiMaxRequestDuration - 1000, apiMaxRequestDuration / 2)
 
@@ -245,7 +245,7 @@ export const otpRules = (config: AuthConfig): OtpRules => ({
 
 export const recoveryRules = (config: AuthConfig) => ({
   emailEnabled: config.emailEnabled,
-  // The specification names two gaps for recovery; both are minimums (docs/specification.md#intervals).
+  // The specification has two intervals for recovery; both are minimums (docs/specification.md#intervals).
   intervalMs: Math.max(config.smtpMaxFrequency, config.mailerMagicLinkMaxFrequency),
 })
 

@@ -5,7 +5,7 @@ import { providers } from '../providers/definitions/index.js'
 import { docs } from '../requests/docs.js'
 import { service } from '../config/version.js'
 
-/** What anybody may know about this server (docs/specification.md#operation and docs/specification.md#requests). */
+/** Public information about this server (docs/specification.md#operation and docs/specification.md#requests). */
 export function settingsRoutes({ config, keys }: { config: AuthConfig; keys: LiveKeys }): Route[] {
   const settings = settingsView(config)
   return [

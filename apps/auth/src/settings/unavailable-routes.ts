@@ -21,7 +21,7 @@ const GROUPS: readonly { paths: readonly string[]; code: ErrorCode; message: str
 
 const METHODS: readonly Method[] = ['get', 'post', 'put', 'patch', 'delete']
 
-/** What clients ask for and this server does not have: the answers that they expect of one where it is switched off. */
+/** Features this server does not have: answers as if they were disabled, which clients expect. */
 export function unavailableRoutes(): Route[] {
   return GROUPS.flatMap(({ paths, code, message }) =>
     paths.flatMap((path) =>

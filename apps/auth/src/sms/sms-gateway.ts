@@ -2,7 +2,7 @@ import { type Outbound, type OutboundResponse } from '../outbound/outbound.js'
 
 export type SmsChannel = 'sms' | 'whatsapp'
 
-/** One code on its way to a phone. */
+/** One code to send to a phone. */
 export type SmsMessage = {
   /** E.164 digits without `+`. */
   phone: string
@@ -12,13 +12,13 @@ export type SmsMessage = {
   channel: SmsChannel
 }
 
-/** Gives the gateway's id of the message; throws {@link SmsGatewayError} when it refused. */
+/** Resolves to the gateway's id of the message; throws {@link SmsGatewayError} when it refused. */
 export type SmsGateway = (message: SmsMessage) => Promise<{ messageId: string }>
 
-/** What a gateway needs besides its credentials. Other base URLs than its own are for tests. */
+/** What a gateway needs besides its credentials. Tests override the base URL. */
 export type GatewayDeps = { outbound: Outbound; baseUrl: string }
 
-/** The gateway answered and did not take the message. `message` holds the gateway's own words, for the log. */
+/** The gateway answered but refused the message. `message` is the gateway's error text, for the log. */
 export class SmsGatewayError extends Error {
   override name = 'SmsGatewayError'
 
@@ -35,20 +35,20 @@ export class SmsGatewayError extends Error {
 export const isFinalStatus = (status: number): boolean =>
   status < 500 && ![401, 402, 403, 408, 429].includes(status)
 
-/** The body of an answer; gateways answer errors as JSON too, and what is none is an error. */
+/** The JSON body of a response. Gateways report errors as JSON too, so anything else is an error. */
 export function readJson<T extends object>({ status, text }: OutboundResponse): Partial<T> {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value
   } catch {
-    // Said below: the text itself is some proxy's page and helps nobody.
+    // Reported below; the text is probably a proxy's error page.
   }
   throw new SmsGatewayError(`status ${status} without a JSON object`, false)
 }
 
-/** The id of a message that was taken: without one the answer is not what the gateway documents. */
+/** The id of an accepted message; without one the response is not as the gateway documents. */
 export function taken(id: unknown): { messageId: string } {
   if (typeof id === 'string' && id !== '') return { messageId: id }
-  // It may have been taken: sending it again is worse than not knowing its id.
+  // It may have been accepted: sending it twice is worse than not knowing its id.
   throw new SmsGatewayError('the gateway gave no message id', true)
 }

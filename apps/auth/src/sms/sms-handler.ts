@@ -5,12 +5,12 @@ import { type SmsChannel, type SmsSender } from './sms-sender.js'
 
 export const SMS = 'sms'
 
-/** A code on its way to a phone. */
+/** A code to send to a phone. */
 export type SmsPayload = {
   phone: string
   code: string
   channel: SmsChannel
-  /** What the code is of; taken back when it never arrives. */
+  /** The token of the code; withdrawn if it is never delivered. */
   secret: Withdrawable
 }
 

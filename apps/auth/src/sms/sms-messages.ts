@@ -9,18 +9,18 @@ import { type SmsSender } from './sms-sender.js'
 type Deps = {
   sender: Pick<SmsSender, 'isReady'>
   outbox: Outbox
-  /** How long a code is worth sending. */
+  /** How long delivery of a code is attempted. */
   lifeMs: number
   now: () => Date
 }
 
 export type SecretSms = Omit<SmsPayload, 'secret'> & { secret: Withdrawable }
 
-/** Puts codes by SMS into the outbox, in the transaction that makes them. */
+/** Puts SMS codes into the outbox, in the transaction that creates them. */
 export class SmsMessages {
   constructor(private readonly deps: Deps) {}
 
-  /** Throws `unexpected_failure` where no gateway is configured, so that nobody waits for a code in vain. */
+  /** Throws `unexpected_failure` where no gateway is configured, so that nobody waits for a code that never comes. */
   refuse(): void {
     if (this.deps.sender.isReady) return
     throw authError('internal', 'unexpected_failure', 'SMS cannot be sent', {

@@ -25,9 +25,9 @@ export type SmsProvider = SmsGatewayConfig['provider']
 export type SmsConfig = {
   /** AUTH_SMS_TEMPLATE or AUTH_MFA_PHONE_TEMPLATE: `{{ .Code }}` becomes the code. */
   template: string
-  /** Undefined when none is configured: then nothing can be sent. */
+  /** Undefined when none is configured; nothing can be sent then. */
   gateway: SmsGatewayConfig | undefined
-  /** For a gateway to answer. */
+  /** Time limit for a gateway to answer. */
   timeoutMs: number
 }
 
@@ -80,7 +80,7 @@ function createGateway(
   }
 }
 
-/** Gateways may quote the text that they refused, and the code with it, which must not get into the log. */
+/** Gateways may quote the refused text, including the code, which must not get into the log. */
 function withoutCode(error: unknown, code: string): Error {
   const reason = error instanceof Error ? error.message.replaceAll(code, '[code]') : 'unknown'
   const isFinal = error instanceof SmsGatewayError && error.final

@@ -21,7 +21,7 @@ export function vonage(config: VonageConfig, { outbound, baseUrl }: GatewayDeps)
     })
     if (!ASCII.test(text)) body.set('type', 'unicode')
     const response = await outbound.request({ method: 'POST', url: `${baseUrl}/sms/json`, body })
-    // Refusals come with status 200 too; the first message tells.
+    // Errors also have status 200; the first message contains them.
     const message = readJson<Answer>(response).messages?.[0]
     if (!message) throw new SmsGatewayError(`${response.status}: no messages in the answer`, false)
     if (message.status !== '0')

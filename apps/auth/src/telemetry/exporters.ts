@@ -4,10 +4,10 @@ import { type AuthConfig } from '../config/config.js'
 import { service } from '../config/version.js'
 import { startMetricsListener } from './metrics-listener.js'
 
-// OpenTelemetry is loaded here and nowhere else, and only while it is switched on: it costs start-up time and memory.
+// OpenTelemetry is loaded only here and only if enabled: it costs start-up time and memory.
 const openTelemetry = () => import('@signet/telemetry/open-telemetry')
 
-/** Traces over OTLP (docs/specification.md#tracing-and-metrics); undefined while they are off. */
+/** Traces over OTLP (docs/specification.md#tracing-and-metrics); undefined while disabled. */
 export async function startTracing(config: AuthConfig, log: Logger): Promise<Tracing | undefined> {
   if (!config.tracingEnabled) return undefined
   return (await openTelemetry()).startTracing({
@@ -20,7 +20,7 @@ export async function startTracing(config: AuthConfig, log: Logger): Promise<Tra
   })
 }
 
-/** Metrics, pushed or scraped (docs/specification.md#tracing-and-metrics); undefined while they are off. */
+/** Metrics, pushed or scraped (docs/specification.md#tracing-and-metrics); undefined while disabled. */
 export async function startMetrics(
   config: AuthConfig,
   registry: MetricsRegistry,

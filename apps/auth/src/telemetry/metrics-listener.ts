@@ -3,7 +3,7 @@ import { type MetricsRegistry } from '@signet/telemetry'
 import express from 'express'
 import { type AuthConfig } from '../config/config.js'
 
-/** Prometheus scrapes on a listener of its own, path `/` (docs/specification.md#tracing-and-metrics). */
+/** Prometheus scrapes a separate listener, path `/` (docs/specification.md#tracing-and-metrics). */
 export function startMetricsListener(
   { prometheusHost: host, prometheusPort: port }: Pick<AuthConfig, 'prometheusHost' | 'prometheusPort'>,
   registry: MetricsRegistry,

@@ -49,7 +49,7 @@ function endSpan(
   span.end()
 }
 
-/** Parameters are ids; whatever else a caller puts in their place, such as an address, stays out. */
+/** Parameters are ids; anything else in their place, such as an address, is left out. */
 const paramAttributes = (params: RequestContext['params']): SpanAttributes =>
   Object.fromEntries(
     Object.entries(params).map(([key, value]) => [

@@ -3,7 +3,7 @@ import { type Tracing } from '@signet/telemetry'
 import { OutboundError, type Outbound } from '../outbound/outbound.js'
 import { type PasswordHasher } from '../passwords/password-hasher.js'
 
-/** A span for each statement and transaction. It has the verb and the table; parameters never come this far. */
+/** A span for each statement and transaction. It has the verb and the table, but never parameters. */
 export function tracedStatements(tracing: Tracing): TraceStatement {
   return (statement, work) => {
     const { name, attributes } = summaryOf(statement)

@@ -2,14 +2,14 @@ import { type ErrorRenderer } from '@signet/http'
 import { type Request } from 'express'
 import { CONFIRM_PATH } from '../providers/link-confirmation.js'
 
-/** Addresses that people come to by a link, a provider or an address bar, with what they are opened with. */
+/** Paths that people open by a link, a provider redirect or the address bar, with their methods. */
 const OPENED_BY_PEOPLE: readonly (readonly [path: string, methods: readonly string[]])[] = [
   ['/verify', ['GET']],
   ['/authorize', ['GET']],
   ['/callback', ['GET', 'POST']],
 ]
 
-/** Errors of the API, as pages where a browser stands: nobody but a program reads JSON. */
+/** Renders errors of the API as pages on paths that people open in a browser. */
 export const withPages = (api: ErrorRenderer, pages: ErrorRenderer): ErrorRenderer => ({
   ...api,
   render: (error, req) => (isOpenedByPerson(req) ? pages : api).render(error, req),

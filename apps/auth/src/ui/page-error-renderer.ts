@@ -32,6 +32,6 @@ const TITLES: Partial<Record<AppError['kind'], string>> = {
   internal: 'Something went wrong',
 }
 
-// What went wrong inside is for the log.
+// Details of server errors are only for the log.
 const messageOf = (error: AppError): string =>
   error.kind === 'internal' ? 'Something went wrong on our side. Please try again.' : refusalText(error)

@@ -21,7 +21,7 @@ import { waysIn } from './context/ways-in.js'
 
 const PREFIX = '/ui'
 
-/** The sign-in page for people; takes what is below `/ui` and lets all else pass. */
+/** The sign-in page for people; handles paths below `/ui` and passes on everything else. */
 export function uiRouter(
   context: UiContext,
   translate: (error: unknown) => AppError | undefined,
@@ -38,7 +38,7 @@ export function uiRouter(
   }
 }
 
-/** Ways that are switched off have no address either. */
+/** Disabled sign-in methods have no routes. */
 function uiRoutes(deps: UiDeps): Route[] {
   const { ways } = deps
   return [
@@ -64,7 +64,7 @@ const scriptRoute = route({
 function uiDeps(context: UiContext): UiDeps {
   const { config, now, cookies, gate, sessions, flowExchanges, accessTokens } = context
   const state = new BrowserState({ key: context.pageKey, cookies, now })
-  // Without the way back to these pages: that one is for the emails that they send themselves.
+  // Without the return URL of these pages, which is only for emails the pages send themselves.
   const redirects = new Redirects(config)
   const pages = new SignInPages({ externalUrl: config.apiExternalUrl, state, redirects })
   const progress = new Progress({

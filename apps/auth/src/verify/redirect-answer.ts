@@ -1,4 +1,7 @@
-/** `error` of a redirect by the status that an answer would have had; others have none (docs/specification.md#links). */
+/**
+ * `error` of a redirect, by the status an answer would have had; other statuses have none
+ * (docs/specification.md#links).
+ */
 export const OAUTH_ERRORS: Readonly<Record<number, string>> = {
   400: 'invalid_request',
   401: 'unauthorized_client',
@@ -9,12 +12,12 @@ export const OAUTH_ERRORS: Readonly<Record<number, string>> = {
 
 type Parameters = Readonly<Record<string, string>>
 
-/** Adds parameters to the query, in place of those of the same name; everything else of the URL stays as it is. */
+/** Sets query parameters, replacing those of the same name; the rest of the URL stays unchanged. */
 export function withQuery(target: string, parameters: Parameters): string {
   const hashAt = target.indexOf('#')
   const fragment = hashAt === -1 ? '' : target.slice(hashAt)
   const [path = '', query = ''] = splitOnce(hashAt === -1 ? target : target.slice(0, hashAt), '?')
-  // Foreign parameters keep their spelling; parsing and printing them again would change it.
+  // Other parameters keep their exact encoding, which parsing and serializing would change.
   const kept = query.split('&').filter((pair) => pair !== '' && !(nameOf(pair) in parameters))
   return `${path}?${[...kept, String(new URLSearchParams(parameters))].join('&')}${fragment}`
 }

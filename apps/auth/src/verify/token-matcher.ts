@@ -20,28 +20,28 @@ type Deps = {
   now: () => Date
 }
 
-/** Finds the token that a secret is of, and locks its user: of many requests with one secret, one finds it. */
+/** Finds the token of a secret and locks its user: of many requests with one secret, only one finds it. */
 export class TokenMatcher {
   constructor(private readonly deps: Deps) {}
 
-  /** Null for whatever is wrong, used, expired or unknown. Counts codes, so the transaction must be committed. */
+  /** Null for a wrong, used, expired or unknown secret. Counts codes, so the transaction must be committed. */
   async find(tx: Tx, search: Search): Promise<Match | null> {
     const found = await this.#search(tx, search)
     if (found === null || found.sentTo.kind !== channelOf(search.type)) return null
     const { users, tokens } = this.deps
     const user = await users.lockById(tx, found.userId)
-    // Looked up again under the lock: of two requests with the same secret one finds nothing any more.
+    // Looked up again under the lock: of two requests with the same secret only one still finds it.
     const token = await tokens.find(tx, found.id)
     if (user === null || token === null || this.#isExpired(token) || !isCurrent(user, token)) return null
     return { user, token }
   }
 
-  /** The secret does not work again. */
+  /** Consumes the secret. */
   async spend(tx: Tx, { token }: Match): Promise<void> {
     await this.deps.tokens.remove(tx, token.id)
   }
 
-  /** Neither does any other that was sent to the user, and whoever guessed codes does not count any more. */
+  /** Removes all other secrets sent to the user, and resets the count of wrong codes. */
   async spendAll(tx: Tx, { user, token }: Match, network: string): Promise<void> {
     await this.deps.tokens.removeAll(tx, user.id)
     await this.deps.attempts.forget(tx, { address: token.sentTo, network })
@@ -56,7 +56,7 @@ export class TokenMatcher {
   async #findLink(tx: Tx, text: string, slots: readonly Slot[], followed: boolean) {
     const { tokens, hashes } = this.deps
     const token = await tokens.findByLink(tx, hashes.ofLink(text), slots)
-    // Cutting the prefix off a PKCE link must not turn it into one that hands out a session.
+    // Removing the prefix of a PKCE link must not turn it into a link that hands out a session.
     if (followed && isPkceLink(text) !== (token !== null && token.challenge !== null)) return null
     return token
   }
@@ -80,7 +80,7 @@ export class TokenMatcher {
   }
 }
 
-/** Secrets of an address that is not the account's any more prove nothing; those of a change are of another one. */
+/** Secrets for a former address of the account prove nothing; those of a change belong to the new address. */
 function isCurrent(user: User, { slot, sentTo }: StoredToken): boolean {
   if (slot === 'email_change_new') return user.newEmail === sentTo.value
   if (slot === 'phone_change') return user.newPhone === sentTo.value

@@ -12,7 +12,7 @@ import { type UserStore } from '../users/user-store.js'
 import { type User } from '../users/user.js'
 import { type VerifyType } from './verify-request.js'
 
-/** What a correct token brought about. */
+/** The result of a correct token. */
 export type Effect = { kind: 'done'; user: User } | { kind: 'first_half' }
 
 export type Verification = {
@@ -33,7 +33,7 @@ type Deps = {
   now: () => Date
 }
 
-/** What each type brings about, on a user whose row is locked. */
+/** The effect of each type, on a user whose row is locked. */
 export class VerifyEffects {
   constructor(private readonly deps: Deps) {}
 
@@ -62,7 +62,7 @@ export class VerifyEffects {
     }
   }
 
-  /** Of an address that is proved already, only `app_metadata` is brought up to date. */
+  /** For an address already proved, only updates `app_metadata`. */
   async #prove(tx: Tx, user: User, kind: Address['kind'], claim: Claim | null): Promise<Effect> {
     const { confirmations, proofs } = this.deps
     const confirmedAt = kind === 'email' ? user.emailConfirmedAt : user.phoneConfirmedAt

@@ -20,18 +20,18 @@ export const slotsOf: Readonly<Record<VerifyType, readonly Slot[]>> = {
   phone_change: ['phone_change'],
 }
 
-/** How the secrets of a type travel; one that came another way is none of it. */
+/** The channel of each type's secrets; a secret from another channel does not match. */
 export const channelOf = (type: VerifyType): Address['kind'] =>
   type === 'sms' || type === 'phone_change' ? 'phone' : 'email'
 
-/** `email` stands for whatever the token turns out to be. */
+/** `email` accepts a token of any email type. */
 export function resolveType(type: VerifyType, slot: Slot): Exclude<VerifyType, 'email'> {
   if (type !== 'email') return type
   if (slot === 'invite') return 'invite'
   return slot === 'confirmation' ? 'signup' : 'magiclink'
 }
 
-/** The secret of a request: the long one of a link, or a code together with the address that it went to. */
+/** The secret of a request: a link token, or a code with the address it was sent to. */
 export type Proof = { kind: 'link'; token: string } | { kind: 'otp'; address: Address; otp: string }
 
 export type VerifyBody = {
@@ -65,7 +65,7 @@ export function parseVerifyBody(body: VerifyBody): { type: VerifyType; proof: Pr
     const address = { kind: 'phone', value: normalisePhone(phone) } as const
     return { type: typeAmong(PHONE_TYPES, type), proof: { kind: 'otp', address, otp: token } }
   }
-  // A code without address would be six digits that open anybody's account; alone, only a link token counts.
+  // A code needs an address: without one, six digits could open anyone's account. Only a link token stands alone.
   return { type: typeAmong([...EMAIL_TYPES, ...PHONE_TYPES], type), proof: { kind: 'link', token } }
 }
 

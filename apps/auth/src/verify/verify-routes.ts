@@ -59,7 +59,7 @@ export function verifyRoutes(deps: Deps): Route[] {
       }),
       limit,
       async handle({ req }) {
-        // Previews and scanners of email ask for the head of every link; a link works once, and not for them.
+        // Email previews and scanners send HEAD requests for every link; they must not consume the link.
         if (req.method === 'HEAD') return { status: 204, headers: { 'Cache-Control': 'no-store' } }
         const { type, token } = linkOf(req)
         const target = redirects.targetOf(req)

@@ -25,12 +25,12 @@ export type VerifyRequest = {
   proof: Proof
   /** What to answer with: a session, or a code that only the holder of the PKCE verifier can exchange. */
   answer: 'session' | 'code'
-  /** From a browser: the link must be as it was sent, prefix and all. */
+  /** From a browser: the link must be exactly as sent, including its prefix. */
   followed?: boolean
-  /** Of the challenge that the message was asked for with. */
+  /** Verifier of the challenge that the message was requested with. */
   verifier?: string | undefined
   password?: string | undefined
-  /** A confirmed user needs a password afterwards. */
+  /** The confirmed user must get a password. */
   requirePassword?: boolean
 }
 
@@ -61,7 +61,7 @@ export class VerifyService {
 
   async verify(request: VerifyRequest, meta: RequestMeta): Promise<Verified> {
     const passwordHash = await this.#newPasswordHash(request, meta)
-    // What was wrong is counted or spent, so its transaction commits; the refusal comes afterwards.
+    // A wrong secret is counted or consumed, so the transaction commits first and the error is thrown afterwards.
     const outcome = await this.deps.audit.transaction(meta, (tx, audit): Promise<Outcome> =>
       this.#attempt(tx, audit, request, passwordHash, meta),
     )
@@ -98,9 +98,9 @@ export class VerifyService {
   }
 
   /**
-   * A link that was asked for with a challenge opens a session only for the holder of the verifier: here, or at the
-   * exchange of the code that it ends in. Codes are typed by the person who reads them, and clients send no verifier
-   * along (infra/decisions/0124-verifiers-for-links.md).
+   * A link requested with a challenge opens a session only for the holder of the verifier: here, or when its code is
+   * exchanged. Codes are typed by the person who reads them, and clients send no verifier with them
+   * (infra/decisions/0124-verifiers-for-links.md).
    */
   #verifierFits({ token }: Match, { proof, answer, verifier = '' }: VerifyRequest): boolean {
     if (token.challenge === null || answer === 'code') return true
@@ -113,7 +113,7 @@ export class VerifyService {
     )
   }
 
-  /** What the token's own sign-up brought, or the password that is set along with the proof. */
+  /** What the token's own sign-up brought, or the password set together with the proof. */
   async #claimOf(
     tx: Tx,
     { user, token }: Match,
@@ -126,7 +126,7 @@ export class VerifyService {
     const stored =
       claim?.passwordHash ?? (await signUps.findAdministrators(tx, user.id))?.passwordHash ?? null
     if (stored !== null) return claim
-    // Whoever signed up by code wants no password; invited people and those of providers have yet to choose one.
+    // Users who signed up by code have no password; invited users and those from providers have yet to choose one.
     const isByCode = token.slot === 'confirmation' && claim !== null && claim.identityId === null
     if (passwordHash === null && !isByCode)
       throw authError('unprocessable', 'validation_failed', 'A password is required to finish the signup')
@@ -134,7 +134,7 @@ export class VerifyService {
     return { ...(claim ?? blank), passwordHash }
   }
 
-  /** Hashed before the transaction begins; whether it is used is seen inside. */
+  /** Hashed before the transaction; whether it is used is decided inside. */
   async #newPasswordHash(
     { requirePassword = false, password = '' }: VerifyRequest,
     { signal }: RequestMeta,

@@ -161,7 +161,7 @@ describe('new accounts', () => {
     const sent = await browser.submit(page, '/ui/sign-up', { identifier: email, password: PASSWORD })
     const { code = '' } = await mailTo(server, email)
     const wrong = await browser.submit(sent, '/ui/code', { code: code === '000000' ? '111111' : '000000' })
-    expect(noticeOf(wrong)).toContain('incorrect')
+    expect(noticeOf(wrong)).toContain('wrong')
     const done = await settle(browser, await browser.submit(wrong, '/ui/code', { code }))
     expect(done.text).toContain(email)
   })

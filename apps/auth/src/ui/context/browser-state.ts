@@ -12,11 +12,11 @@ export type Mark = {
   readonly sessionId: string
   /** Milliseconds since the epoch. */
   readonly until: number
-  /** The code that was last sent to a phone factor. */
+  /** The challenge of the code last sent to a phone factor. */
   readonly challenge?: { readonly id: string; readonly factorId: string }
 }
 
-/** The browser that a request came from. `id` is known to nobody else. */
+/** The browser that sent a request. `id` is a secret of that browser. */
 export type Browser = { readonly id: string; readonly mark: Mark | null }
 
 const BROWSER = 'signet_ui'
@@ -26,13 +26,13 @@ const ID_FORM = /^[A-Za-z0-9_-]{32}$/
 type Deps = { key: KeyObject; cookies: Cookies; now: () => Date }
 
 /**
- * What the pages know of a browser, all of it in two cookies: an id of its own, which form tokens and PKCE verifiers are
- * derived from, and the sealed mark of who signed in. Tokens are in neither.
+ * What the pages know about a browser, stored in two cookies: a random id, from which form tokens and PKCE verifiers
+ * are derived, and a sealed mark of who signed in. Neither contains tokens.
  */
 export class BrowserState {
   constructor(private readonly deps: Deps) {}
 
-  /** The browser of a request; one that was never here gets its id with the answer. */
+  /** The browser of a request; a new one gets its id with the response. */
   read(req: Request, res: Response): Browser {
     const { cookies } = this.deps
     const known = this.find(req)
@@ -49,7 +49,7 @@ export class BrowserState {
 
   remember(res: Response, { id }: Browser, mark: Mark): Browser {
     const { key, cookies } = this.deps
-    // The id is authenticated along: a mark that is put into another browser does not open.
+    // The id is authenticated too: a mark copied to another browser does not open.
     cookies.set(res, MARK, seal(key, id, JSON.stringify(mark)))
     return { id, mark }
   }
@@ -58,7 +58,7 @@ export class BrowserState {
     this.deps.cookies.clear(res, MARK)
   }
 
-  /** The hidden field of one form; another once somebody has signed in. */
+  /** The hidden field of one form; it changes with the session. */
   formToken({ id, mark }: Browser, form: string): string {
     return this.#hash('form', id, mark?.sessionId ?? '', form).toString('base64url')
   }
@@ -68,8 +68,8 @@ export class BrowserState {
   }
 
   /**
-   * The pages are a PKCE client of this server: links in emails and providers come back with a code that only this
-   * browser can redeem, and only for the context it was asked for.
+   * The pages are a PKCE client of this server: links in emails and redirects from providers carry a code that only
+   * this browser can redeem, in the context it was requested for.
    */
   verifier({ id }: Browser, context: SignInContext): string {
     return this.#hash('verifier', id, JSON.stringify(contextFields(context))).toString('base64url')

@@ -24,12 +24,12 @@ type Deps = {
   flowExchanges: FlowService
   accessTokens: AccessTokens
   factorRules: Pick<FactorRules, 'verify'>
-  /** For how long the pages remember who signed in. */
+  /** How long the pages remember who signed in. */
   markMs: number
   now: () => Date
 }
 
-/** What comes after the first proof: a second factor, a new password, and the way back to the application. */
+/** The steps after the first factor: a second factor, a new password, and the return to the application. */
 export class Progress {
   constructor(private readonly deps: Deps) {}
 
@@ -48,7 +48,7 @@ export class Progress {
     return this.next(res, person, context)
   }
 
-  /** Who is signed in on the pages, as the database says now. */
+  /** Who is signed in on the pages, according to the database. */
   async personOf({ mark }: Browser): Promise<Person | null> {
     if (mark === null) return null
     const live = await this.deps.gate.find(mark.userId, mark.sessionId)
@@ -63,7 +63,7 @@ export class Progress {
     return this.handOver(res, person, context.target, context)
   }
 
-  /** The factors one of which is still to be shown, an authenticator before a phone; none once that is done. */
+  /** The factors that can still be required, authenticator apps before phones; empty once one was used. */
   openFactors({ user, session }: Person): readonly Factor[] {
     if (session.aal === 'aal2') return []
     const { verify } = this.deps.factorRules
@@ -72,7 +72,10 @@ export class Progress {
       .sort((a, b) => Number(b.factorType === 'totp') - Number(a.factorType === 'totp'))
   }
 
-  /** Back to the application, with what the flows of the API end in: a code for a verifier, else a fragment. */
+  /**
+   * Returns to the application like the flows of the API: with a code for PKCE, otherwise with tokens in the
+   * fragment.
+   */
   async handOver(
     res: Response,
     person: Person,
@@ -80,7 +83,7 @@ export class Progress {
     { challenge }: Pick<SignInContext, 'challenge'>,
   ): Promise<Answer> {
     const { pages, state, flowExchanges } = this.deps
-    // From here the session is the application's; two holders would rotate one refresh token against each other.
+    // The session now belongs to the application; two holders would rotate the same refresh token against each other.
     state.forget(res)
     if (challenge === null) return pages.redirect(await this.#withTokens(target, person))
     return pages.redirect(withQuery(target, { code: await flowExchanges.handOver(person, challenge) }))

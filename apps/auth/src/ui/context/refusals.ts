@@ -2,7 +2,7 @@ import { isAppError, type AppError } from '@signet/errors'
 import { statusOf, type Answer, type RequestContext } from '@signet/http'
 import { type ErrorCode } from '../../errors/error-codes.js'
 
-/** What a person reads; codes that are not here were written for people already. */
+/** Texts for people; the messages of other codes are readable as they are. */
 const TEXTS: Readonly<Partial<Record<ErrorCode, string>>> = {
   invalid_credentials: 'The address or password is incorrect.',
   email_not_confirmed:
@@ -30,13 +30,13 @@ const OTHER = 'Something went wrong. Please try again.'
 
 export const refusalText = (error: AppError): string => TEXTS[error.code as ErrorCode] ?? error.message
 
-/** For codes that come in a query, where anybody may write anything: known ones, or nothing in particular. */
+/** The text of a code from a query string, which anyone can forge: a known text or a generic one. */
 export const textOfCode = (code: string): string =>
   Object.hasOwn(TEXTS, code) ? (TEXTS[code as ErrorCode] ?? OTHER) : OTHER
 
 export type Refusal = { status: number; notice: string; code: string; headers: Record<string, string> }
 
-/** Does the work; a refusal is shown on the page that was sent, a fault of ours goes on to the error page. */
+/** Does the work. A 4xx error is shown on the submitted page; a 5xx error goes to the error page. */
 export async function orShow(
   context: RequestContext,
   work: () => Promise<Answer>,

@@ -1,9 +1,9 @@
 import { challengeOf, type Challenge } from '../../flows/pkce.js'
 import { type Redirects } from '../../redirects/redirects.js'
 
-/** What a person came to the pages for; it travels in the query of links and in hidden fields of forms. */
+/** What a person came to sign in for; carried in the query of links and in hidden fields of forms. */
 export type SignInContext = {
-  /** Where an application waits for the result; null when the person came by themselves. */
+  /** Where to send the result; null when no application is waiting. */
   readonly target: string | null
   readonly challenge: Challenge | null
   /** A step to take between signing in and going on. */
@@ -13,8 +13,8 @@ export type SignInContext = {
 const MAX_TARGET_LENGTH = 2048
 
 /**
- * The context that a query or form describes. It is checked at every step, so nothing depends on where it was kept: a
- * target that is not allowed is replaced by the site, as everywhere.
+ * The context that a query or form describes. It is checked at every step, so it need not be trusted: a target that
+ * is not allowed is replaced by the site URL.
  */
 export function signInContextOf(values: (name: string) => string, redirects: Redirects): SignInContext {
   const wanted = values('redirect_to')
@@ -50,7 +50,7 @@ export function withContext(
   return query === '' ? path : `${path}?${query}`
 }
 
-/** The application that waits, as people know it. */
+/** The name of the waiting application, as people know it. */
 export function siteOf({ target }: SignInContext): string | null {
   if (target === null) return null
   const { protocol, host, hostname } = new URL(target)

@@ -8,11 +8,11 @@ import { isSameOrigin } from '../../requests/same-origin.js'
 import { type Browser, type BrowserState } from './browser-state.js'
 import { contextFields, signInContextOf, withContext, type SignInContext } from './sign-in-context.js'
 
-/** Forms that change something; each has a token of its own. */
+/** Forms that change something; each has its own CSRF token. */
 export type FormName =
   'sign-in' | 'sign-up' | 'forgot' | 'phone' | 'code' | 'provider' | 'factor' | 'password' | 'account'
 
-/** Fields of a form; repeated ones are lists. */
+/** Fields of a form; repeated fields are lists. */
 export type PageForm = Readonly<Record<string, unknown>>
 
 /** A person on one of the pages. */
@@ -40,7 +40,7 @@ export const pageDocs = (summary: string): RouteDocs => ({
   responses: { 200: { description: 'An HTML page' }, 303: { description: 'A redirect' } },
 })
 
-/** What every page needs: its addresses, its form tokens, and its headers. */
+/** What every page needs: URLs, form tokens and headers. */
 export class SignInPages {
   readonly #base: string
   readonly #origin: string
@@ -53,12 +53,12 @@ export class SignInPages {
     this.#secure = protocol === 'https:'
   }
 
-  /** Somebody who opens a page. */
+  /** Someone who opens a page. */
   open(req: Request, res: Response): Caller {
     return { browser: this.deps.state.read(req, res), context: this.#context(req.query) }
   }
 
-  /** Somebody who sends a form: only from a page of ours that is still open in the same browser. */
+  /** Someone who submits a form; it must come from a page of ours in the same browser. */
   sent(req: Request, form: FormName, fields: PageForm): Sent {
     const browser = this.deps.state.find(req)
     const text = (name: string) => textOf(fields, name)
@@ -78,12 +78,12 @@ export class SignInPages {
     return hidden({ csrf, ...contextFields(context), ...more })
   }
 
-  /** Address of another page of the same sign-in. */
+  /** URL of another page in the same context. */
   path(below: string, context: SignInContext, more?: Readonly<Record<string, string>>): string {
     return withContext(`${this.#base}/ui${below}`, context, more)
   }
 
-  /** Where a form goes, whose fields carry the context, or another address that needs none. */
+  /** URL of a form, whose fields carry the context, or of anything else that needs none. */
   action(below: string): string {
     return `${this.#base}/ui${below}`
   }

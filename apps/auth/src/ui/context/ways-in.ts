@@ -1,7 +1,7 @@
 import { type Captcha } from '@signet/pages'
 import { type AuthConfig } from '../../config/config.js'
 
-/** Which ways to sign in the pages offer, as the settings say: none that could only end in an error. */
+/** Sign-in methods that the pages offer: only those enabled in the settings. */
 export type WaysIn = {
   readonly email: boolean
   readonly phone: boolean
@@ -23,11 +23,11 @@ export const waysIn = (config: AuthConfig, providers: readonly string[]): WaysIn
       : null,
 })
 
-/** What somebody typed who may use either address. */
+/** Parses an identifier that may be an email address or a phone number. */
 export function addressOf({ email, phone }: WaysIn, text: string): { email: string } | { phone: string } {
   const isPhone = phone && (!email || /^\+?[0-9 ()-]+$/.test(text))
   return isPhone ? { phone: phoneOf(text) } : { email: text }
 }
 
-/** A number as people write it, without what they put between its digits. */
+/** A phone number without the punctuation people put between digits. */
 export const phoneOf = (text: string): string => text.replace(/[()-]/g, '')

@@ -3,7 +3,7 @@ import { foot, link } from './parts.js'
 
 export type AccountView = {
   address: string
-  /** The site that waits for the person. */
+  /** The site waiting for the person. */
   site: string | null
   proceed: { action: string; fields: readonly Html[] }
   signOut: { action: string; fields: readonly Html[] }

@@ -12,7 +12,7 @@ export type AddressView = {
 
 type Words = { title: string; text: string; kind: 'email' | 'phone'; button: string }
 
-/** One address in, one message out. */
+/** A page that takes one address and sends one message. */
 const addressPage = (view: AddressView, { title, text, kind, button }: Words): Page => ({
   title,
   allow: view.ways.captcha ? captchaPolicy(view.ways.captcha) : {},

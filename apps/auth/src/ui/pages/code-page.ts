@@ -9,7 +9,7 @@ export type CodeView = {
   signIn: string
 }
 
-/** The same whether a message was sent or not: it must not tell who has an account. */
+/** The same whether or not a message was sent, so it does not reveal who has an account. */
 export const codePage = (view: CodeView): Page => ({
   title: view.kind === 'mail' ? 'Check your email' : 'Enter the code',
   body: html`<h1>${view.kind === 'mail' ? 'Check your email' : 'Enter the code'}</h1>

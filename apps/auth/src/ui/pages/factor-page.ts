@@ -4,7 +4,7 @@ import { codeField, foot, link } from './parts.js'
 
 export type FactorView = {
   factor: Factor
-  /** False for a phone that was not sent a code yet. */
+  /** False for a phone that has not been sent a code yet. */
   codeExpected: boolean
   others: readonly { factor: Factor; href: string }[]
   notice?: string

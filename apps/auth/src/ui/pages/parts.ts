@@ -9,7 +9,7 @@ type Field = {
   hint?: string
 }
 
-/** A field with its label; what it holds stays readable to screen readers and password managers. */
+/** A labelled field, usable by screen readers and password managers. */
 export function field({ name, label, type = 'text', autocomplete, value = '', hint }: Field): Html {
   const isPassword = type === 'password'
   return html`<label for="${name}">${label}</label>

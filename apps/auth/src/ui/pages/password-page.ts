@@ -5,7 +5,7 @@ export type PasswordView = {
   address: string
   notice?: string
   minPasswordLength: number
-  /** Further proof that the settings ask for. */
+  /** Further proof required by the settings. */
   asks: 'nonce' | 'current_password' | null
   form: { action: string; fields: readonly Html[] }
 }

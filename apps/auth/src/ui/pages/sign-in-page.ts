@@ -5,10 +5,10 @@ import { captchaField, field, foot, link } from './parts.js'
 
 export type SignInView = {
   ways: WaysIn
-  /** What was typed before; never the password. */
+  /** The identifier typed before; never the password. */
   identifier?: string
   notice?: string
-  /** Name of the site that waits for the person. */
+  /** Name of the site waiting for the person. */
   site: string | null
   form: { action: string; mailAction: string; fields: readonly Html[] }
   provider: { action: string; fields: readonly Html[] }

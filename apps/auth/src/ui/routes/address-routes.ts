@@ -16,16 +16,16 @@ type Extras = Partial<Refusal> & { address?: string }
 type Messenger = {
   page: 'forgot' | 'phone'
   summary: string
-  /** Whose limit it shares. */
+  /** The API endpoint whose rate limit it shares. */
   endpoint: '/recover' | '/otp'
   expects: 'recovery' | 'sms'
-  /** The refusal that only an address with an account can meet. */
+  /** The error that only an address with an account can cause. */
   tooSoon: ErrorCode
   addressOf(sent: Sent): string
   send(sent: Sent, address: string, meta: RequestMeta): Promise<unknown>
 }
 
-/** A forgotten password: a link by email, which ends in choosing a new one. */
+/** Password reset: emails a link to choose a new password. */
 export const forgotRoutes = (deps: UiDeps): Route[] =>
   messengerRoutes(deps, {
     page: 'forgot',
@@ -77,7 +77,7 @@ const messengerRoutes = (deps: UiDeps, messenger: Messenger): Route[] => [
           await messenger.send(sent, address, deps.guard.metaOf(req))
           return expectCode()
         },
-        // Too soon after the last one looks like the rest: it would tell who has an account.
+        // Too soon after the last one looks like success: an error would reveal who has an account.
         (refusal) =>
           refusal.code === messenger.tooSoon
             ? expectCode()

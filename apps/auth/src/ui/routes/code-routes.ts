@@ -11,7 +11,7 @@ const KINDS = ['email', 'recovery', 'sms'] as const
 type Kind = (typeof KINDS)[number]
 type Expected = { kind: Kind; address: string }
 
-/** The code of an email or an SMS, typed in; also the way for those who read their email on another device. */
+/** Signs in with a typed code from an email or SMS, for example when email is read on another device. */
 export const codeRoutes = (deps: UiDeps): Route[] => [
   route<undefined, PageForm>({
     method: 'post',

@@ -57,7 +57,7 @@ type FactorForm = {
   work: (step: { req: Request; res: Response; sent: Sent; found: Open }) => Promise<Answer>
 }
 
-/** A form about one factor; without anything left to prove it leads to the first page. */
+/** A form for one factor; redirects to the first page when no factor is required. */
 const factorForm = (deps: UiDeps, { path, summary, limit, work }: FactorForm): Route =>
   route<undefined, PageForm>({
     method: 'post',
@@ -79,7 +79,7 @@ const factorForm = (deps: UiDeps, { path, summary, limit, work }: FactorForm): R
 
 type Open = { person: Person; factor: Factor; all: readonly Factor[] }
 
-/** The factor that is asked for, or the first; null for somebody with nothing left to prove. */
+/** The requested factor, or the first one; null when none is required. */
 async function findOpen({ progress }: UiDeps, { browser }: Caller, wanted: string): Promise<Open | null> {
   const person = await progress.personOf(browser)
   const all = person === null ? [] : progress.openFactors(person)
@@ -87,7 +87,7 @@ async function findOpen({ progress }: UiDeps, { browser }: Caller, wanted: strin
   return person === null || factor === undefined ? null : { person, factor, all }
 }
 
-/** An authenticator has nothing to send, so its challenge is made together with the answer. */
+/** Nothing is sent for an authenticator app, so its challenge is created when the code is submitted. */
 async function challengeOf(
   { challenges, guard, limits }: UiDeps,
   req: Request,

@@ -8,7 +8,7 @@ import { type UiDeps } from '../context/ui-deps.js'
 
 type Asks = PasswordView['asks']
 
-/** A new password, by the rules of the API for the session that was opened here. */
+/** Sets a new password, by the rules of the API, in the session opened here. */
 export const passwordRoutes = (deps: UiDeps): Route[] => [
   route({
     method: 'get',
@@ -62,7 +62,7 @@ const NOT_SENT =
 
 type Refused = { sent: Sent; person: Person; meta: RequestMeta; refusal: Refusal }
 
-/** Sends a code and asks for it. Where none can be sent so soon, the one before is still good. */
+/** Sends a code and asks for it. If it is too soon for another code, the previous one is still valid. */
 const askForNonce = (
   deps: UiDeps,
   context: RequestContext,
@@ -77,13 +77,13 @@ const askForNonce = (
     (unsent) => show(deps, sent, person, { ...unsent, notice: NOT_SENT }, 'nonce'),
   )
 
-/** Somebody who is signed in with nothing left to prove. */
+/** A signed-in person with no factor left to show. */
 async function readyPerson({ progress }: UiDeps, { browser }: Caller): Promise<Person | null> {
   const person = await progress.personOf(browser)
   return person === null || progress.openFactors(person).length > 0 ? null : person
 }
 
-/** What was asked for stays asked for when something else is wrong. */
+/** Keeps asking for the extra proof when something else is wrong. */
 function asksOf(code: string, before: string): Asks {
   if (code.startsWith('current_password_')) return 'current_password'
   return before === 'nonce' || before === 'current_password' ? before : null

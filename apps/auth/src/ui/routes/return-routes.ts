@@ -6,7 +6,7 @@ import { orShow, refusalText, textOfCode } from '../context/refusals.js'
 import { type UiDeps } from '../context/ui-deps.js'
 import { showSignIn } from './sign-in-routes.js'
 
-/** Out to a provider, and back from one or from the link of an email. */
+/** Redirects to a provider, and handles the return from a provider or an emailed link. */
 export const returnRoutes = (deps: UiDeps): Route[] => [
   route<undefined, PageForm>({
     method: 'post',
@@ -37,7 +37,7 @@ export const returnRoutes = (deps: UiDeps): Route[] => [
       const caller = deps.pages.open(req, res)
       const { code, error, error_code: errorCode } = req.query
       if (typeof error === 'string' || typeof errorCode === 'string') {
-        // Never the description: anybody can write a link with one.
+        // Never the description: anyone can forge a link with one.
         const notice = textOfCode(typeof errorCode === 'string' ? errorCode : '')
         return showSignIn(deps, caller, { status: 400, notice })
       }
@@ -52,7 +52,7 @@ export const returnRoutes = (deps: UiDeps): Route[] => [
       } catch (refusal) {
         if (!isAppError(refusal) || statusOf(refusal) >= 500) throw refusal
         context.fields['error_code'] = refusal.code
-        // Reloading the page must not look like a failure to somebody who is signed in by now.
+        // Reloading the page must not look like a failure to someone who has already signed in.
         const person = await deps.progress.personOf(caller.browser)
         if (person !== null) return deps.progress.next(res, person, caller.context)
         return showSignIn(deps, caller, { status: statusOf(refusal), notice: refusalText(refusal) })

@@ -93,7 +93,7 @@ const mailRoute = (deps: UiDeps): Route =>
           return showCode(deps, sent, { kind: 'email', address: identifier })
         },
         (refusal) =>
-          // Too soon after the last one: only an address that has an account can be, so it looks like the rest.
+          // Too soon after the last one looks like success: only an address with an account can get here.
           refusal.code === 'over_email_send_rate_limit'
             ? showCode(deps, sent, { kind: 'email', address: identifier })
             : showSignIn(deps, sent, { ...refusal, identifier }),
@@ -112,7 +112,7 @@ async function mailLink(
   await deps.otps.sendMagicLink({ email, ...challenge }, where, meta)
 }
 
-/** The sign-in page, also with what became of an attempt. */
+/** The sign-in page, also after a failed attempt. */
 export function showSignIn(
   { pages, ways }: UiDeps,
   caller: Caller,
@@ -151,7 +151,7 @@ function showAccount({ pages }: UiDeps, caller: Caller, { user }: Person): Answe
   return pages.render(page)
 }
 
-/** Back to the first page with nobody signed in. */
+/** Signs out on the pages and returns to the first page. */
 function toSignIn({ pages, state }: UiDeps, res: Response, { context }: Pick<Caller, 'context'>): Answer {
   state.forget(res)
   return pages.redirect(pages.path('', { ...context, next: null }))

@@ -8,7 +8,7 @@ import { type UiDeps } from '../context/ui-deps.js'
 import { addressOf } from '../context/ways-in.js'
 import { showCode } from './code-routes.js'
 
-/** New accounts, where the settings allow them. */
+/** Sign-up, if the settings allow it. */
 export const signUpRoutes = (deps: UiDeps): Route[] => [
   route({
     method: 'get',
