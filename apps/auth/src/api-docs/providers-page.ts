@@ -42,7 +42,7 @@ const TESTS = {
   'open-id':
     "Redirects through an OpenID Connect server with that provider's paths, signed tokens and key set; PKCE; refused consent; the `id_token` grant with tokens of an app.",
   'id-token':
-    'Tokens that are not good: issuer, audience, signature, life, nonce, `at_hash`; providers that are off; keys that cannot be had.',
+    'Invalid tokens: issuer, audience, signature, lifetime, nonce, `at_hash`; disabled providers; unavailable keys.',
   twitter: 'Every signature of OAuth 1.0a, checked by the server; its refusals.',
   quirks: 'What only one provider does.',
   addresses: 'That the addresses without any URL setting are those of the providers; whose id tokens count.',

@@ -19,7 +19,7 @@ export const accountSettings = {
   disableSignup: boolean({
     env: 'AUTH_DISABLE_SIGNUP',
     fallback: false,
-    doc: 'New users come by invitation or administration only.',
+    doc: 'Only administrators can add users, directly or by invitation.',
   }),
   emailEnabled: boolean({ env: 'AUTH_EXTERNAL_EMAIL_ENABLED', fallback: true, doc: 'Sign-in with email.' }),
   emailMagicLinkEnabled: boolean({
@@ -72,7 +72,7 @@ export const accountSettings = {
   jwtAud: text({
     env: 'AUTH_JWT_AUD',
     fallback: 'authenticated',
-    doc: 'Audience of users that name no other.',
+    doc: 'Audience of users that name none.',
   }),
   jwtAllowedAudiences: list({
     env: 'AUTH_JWT_ALLOWED_AUDIENCES',
@@ -99,7 +99,7 @@ export const accountSettings = {
   refreshTokenReuseInterval: duration({
     env: 'AUTH_SECURITY_REFRESH_TOKEN_REUSE_INTERVAL',
     fallback: 10_000,
-    doc: 'How long the previous refresh token still gives the current one, for clients that refresh in parallel.',
+    doc: 'How long the previous refresh token still returns the current one, for clients that refresh in parallel.',
   }),
   sessionsTimebox: duration({
     env: 'AUTH_SESSIONS_TIMEBOX',
@@ -125,7 +125,7 @@ export const accountSettings = {
     env: 'AUTH_SESSIONS_ENDED_RETENTION',
     fallback: 30 * 86_400_000,
     minMs: 1,
-    doc: 'How long the row of a session that is over is kept, with the reason. No less than AUTH_JWT_EXP.',
+    doc: 'How long the row of an ended session is kept, with the reason. At least AUTH_JWT_EXP.',
   }),
 
   passwordMinLength: integer({

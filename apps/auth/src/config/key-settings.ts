@@ -11,7 +11,7 @@ export const keySettings = {
   jwtJwksMaxAge: duration({
     env: 'AUTH_JWT_JWKS_MAX_AGE',
     fallback: 600_000,
-    doc: 'How long others may keep a copy of `/.well-known/jwks.json` (its `Cache-Control: max-age`).',
+    doc: 'How long others may cache `/.well-known/jwks.json` (its `Cache-Control: max-age`).',
   }),
   jwtKeyActivationDelay: duration({
     env: 'AUTH_JWT_KEY_ACTIVATION_DELAY',
@@ -22,7 +22,7 @@ export const keySettings = {
     env: 'AUTH_JWT_KEYS_REFRESH_INTERVAL',
     fallback: 5_000,
     maxMs: 60_000,
-    doc: 'How often a server looks for keys that were added or retired.',
+    doc: 'How often a server checks for added or retired keys.',
   }),
 }
 

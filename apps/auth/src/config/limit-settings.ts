@@ -22,7 +22,7 @@ const quotaPerClient = (total: string, what: string) =>
     env: `${total}_PER_CLIENT`,
     optional: true,
     fallbackDoc: `two thirds of \`${total}\``,
-    doc: `${what}: ${FORMS} Private addresses that no header tells apart are not counted.`,
+    doc: `${what}: ${FORMS} Private addresses without a distinguishing header are not counted.`,
   })
 
 /**
@@ -33,7 +33,7 @@ export const limitSettings = {
   captchaEnabled: boolean({
     env: 'AUTH_SECURITY_CAPTCHA_ENABLED',
     fallback: false,
-    doc: 'Ask for a CAPTCHA where accounts are made and emails are sent.',
+    doc: 'Require a CAPTCHA wherever accounts are created or emails are sent.',
   }),
   captchaProvider: choice({
     env: 'AUTH_SECURITY_CAPTCHA_PROVIDER',
@@ -66,14 +66,14 @@ export const limitSettings = {
   rateLimitHeader: text({
     env: 'AUTH_RATE_LIMIT_HEADER',
     optional: true,
-    doc: 'Header whose first value is the key of rate limits by client.',
+    doc: 'Header whose first value identifies the client for rate limits.',
   }),
   rateLimitSharedAddressFactor: integer({
     env: 'AUTH_RATE_LIMIT_SHARED_ADDRESS_FACTOR',
     fallback: 10,
     min: 1,
     max: 1_000_000,
-    doc: 'How many times as much a private address may do where no header names the client: it may be a proxy that stands for everybody.',
+    doc: 'Factor on the limits of a private address without a client header: it may be a proxy in front of all clients.',
   }),
   rateLimitRedisUrl: text({
     env: 'AUTH_RATE_LIMIT_REDIS_URL',
@@ -81,7 +81,7 @@ export const limitSettings = {
     secret: true,
     pattern: /^rediss?:\/\/\S+$/i,
     expected: 'a URL such as redis://host:6379',
-    doc: 'Redis that replicas share their counts in; without it each counts for itself.',
+    doc: 'Redis in which replicas share their counts; without it each replica counts on its own.',
   }),
   rateLimitTokenRefresh: integer({
     env: 'AUTH_RATE_LIMIT_TOKEN_REFRESH',
@@ -133,32 +133,32 @@ export const limitSettings = {
   rateLimitEmailSent: quota(
     'AUTH_RATE_LIMIT_EMAIL_SENT',
     30,
-    'Emails that the whole server is asked for, whether or not somebody has the address',
+    'Emails requested from the whole server, whether or not an address has an account',
   ),
   rateLimitEmailSentPerRecipient: quota(
     'AUTH_RATE_LIMIT_EMAIL_SENT_PER_RECIPIENT',
     10,
-    'Emails asked for to one address',
+    'Emails requested for one address',
   ),
   rateLimitEmailSentPerClient: quotaPerClient(
     'AUTH_RATE_LIMIT_EMAIL_SENT',
-    'Emails that one client network asks for, invitations aside',
+    'Emails requested by one client network, except invitations',
   ),
   rateLimitEmailSentReserve: integer({
     env: 'AUTH_RATE_LIMIT_EMAIL_SENT_RESERVE',
     fallback: 20,
     max: 50,
-    doc: 'Percent of `AUTH_RATE_LIMIT_EMAIL_SENT` that is kept for password recoveries, and as much again for confirmations of an address, so that neither uses up what the other needs.',
+    doc: 'Percentage of `AUTH_RATE_LIMIT_EMAIL_SENT` reserved for password recovery, and the same again for address confirmations, so that neither can exhaust the other.',
   }),
-  rateLimitSmsSent: quota('AUTH_RATE_LIMIT_SMS_SENT', 30, 'SMS that the whole server is asked for'),
+  rateLimitSmsSent: quota('AUTH_RATE_LIMIT_SMS_SENT', 30, 'SMS requested from the whole server'),
   rateLimitSmsSentPerRecipient: quota(
     'AUTH_RATE_LIMIT_SMS_SENT_PER_RECIPIENT',
     10,
-    'SMS asked for to one number',
+    'SMS requested for one number',
   ),
   rateLimitSmsSentPerClient: quotaPerClient(
     'AUTH_RATE_LIMIT_SMS_SENT',
-    'SMS that one client network asks for',
+    'SMS requested by one client network',
   ),
 }
 

@@ -63,7 +63,7 @@ export const messageSettings = {
   mailerAutoconfirm: boolean({
     env: 'AUTH_MAILER_AUTOCONFIRM',
     fallback: false,
-    doc: 'Take email addresses as confirmed.',
+    doc: 'Treat email addresses as confirmed.',
   }),
   mailerAllowUnverifiedEmailSignIns: boolean({
     env: 'AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS',
@@ -110,7 +110,7 @@ export const messageSettings = {
   emailAuthorizedAddresses: list({
     env: 'AUTH_EXTERNAL_EMAIL_AUTHORIZED_ADDRESSES',
     fallback: [],
-    doc: 'Send email to these addresses only (labels `+x` ignored); empty for no limit.',
+    doc: 'Only send email to these addresses (labels `+x` ignored); empty for no restriction.',
   }),
   ...mailTextSettings(),
   ...noticeSettings(),

@@ -19,7 +19,7 @@ const kinds = {
     httpUrl({
       env: `${env}_URL`,
       optional: true,
-      doc: name === 'keycloak' ? 'URL of the realm.' : `Base URL in place of the one of ${name}.`,
+      doc: name === 'keycloak' ? 'URL of the realm.' : `Base URL instead of that of ${name}.`,
     }),
   emailOptional: (env: string, name: Provider) =>
     boolean({
@@ -74,7 +74,7 @@ export const providerSettings = {
   allowPrivateProviderUrls: boolean({
     env: 'AUTH_ALLOW_PRIVATE_PROVIDER_URLS',
     fallback: false,
-    doc: 'Let calls to providers, gateways and templates reach http URLs and private addresses. For tests only.',
+    doc: 'Allow http URLs and private addresses for providers, gateways and templates. For tests only.',
   }),
 }
 

@@ -20,7 +20,7 @@ export const serverSettings = {
   }),
   apiExternalUrl: httpUrl({
     env: ['AUTH_API_EXTERNAL_URL', 'API_EXTERNAL_URL'],
-    doc: 'Public URL of this server, as emails and callbacks name it.',
+    doc: 'Public URL of this server, used in emails and callbacks.',
   }),
   apiHost: text({
     env: 'AUTH_API_HOST',
@@ -44,12 +44,12 @@ export const serverSettings = {
     env: 'AUTH_API_DRAIN_DURATION',
     fallback: 5000,
     maxMs: 300_000,
-    doc: 'After SIGTERM, how long requests are still taken while `/readyz` says no, so that load balancers can look elsewhere first.',
+    doc: 'How long to keep serving after SIGTERM while `/readyz` fails, so that load balancers stop sending requests first.',
   }),
   requestIdHeader: text({
     env: ['AUTH_REQUEST_ID_HEADER', 'REQUEST_ID_HEADER'],
     optional: true,
-    doc: 'Inherit the request id from this header instead of making one.',
+    doc: 'Take the request id from this header instead of generating one.',
   }),
   corsAllowedHeaders: list({
     env: 'AUTH_CORS_ALLOWED_HEADERS',
@@ -74,26 +74,26 @@ export const serverSettings = {
   dbMaxPoolSize: integer({
     env: 'AUTH_DB_MAX_POOL_SIZE',
     fallback: 0,
-    doc: 'Database connections at most. 0 leaves the limit to PostgreSQL: ten, and one more for each that is in use for longer than 50 ms while others wait.',
+    doc: 'Maximum number of database connections. 0 leaves the limit to PostgreSQL: ten, plus one for each connection in use for longer than 50 ms while others wait.',
   }),
   outboxPollInterval: duration({
     env: 'AUTH_OUTBOX_POLL_INTERVAL',
     fallback: 1000,
     minMs: 10,
-    doc: 'How often the server looks for messages that are due for another attempt, or were left by a server that died.',
+    doc: 'How often the server checks for messages due for a retry, or left by a server that died.',
   }),
   apiAccountRequestExp: duration({
     env: 'AUTH_API_ACCOUNT_REQUEST_EXP',
     fallback: 600_000,
     minMs: 1000,
-    doc: 'How long the server tries to work on a request for a link or code, which it answers before it looks for an account.',
+    doc: 'How long the server retries a request for a link or code, which it answers before looking up an account.',
   }),
   outboxConcurrency: integer({
     env: 'AUTH_OUTBOX_CONCURRENCY',
     fallback: 10,
     min: 1,
     max: 1000,
-    doc: 'Messages of one kind (emails, SMS, events) that a server sends at the same time.',
+    doc: 'Messages of one kind (emails, SMS, events) that a server sends concurrently.',
   }),
   outboxAttemptTimeout: duration({
     env: 'AUTH_OUTBOX_ATTEMPT_TIMEOUT',
@@ -118,7 +118,7 @@ export const serverSettings = {
   dbCleanupEnabled: boolean({
     env: 'AUTH_DB_CLEANUP_ENABLED',
     fallback: true,
-    doc: 'Delete rows that nothing needs any more (revoked tokens, ended sessions, old flows) in the background.',
+    doc: 'Delete rows that are no longer needed (revoked tokens, ended sessions, old flows) in the background.',
   }),
   dbCleanupAnonymousUsers: boolean({
     env: 'AUTH_DB_CLEANUP_ANONYMOUS_USERS',
@@ -142,13 +142,13 @@ export const serverSettings = {
     optional: true,
     minMs: 1000,
     fallbackDoc: 'for ever',
-    doc: 'How long the clean-up keeps users who were sent a confirmation and never confirmed an address, from the last one sent.',
+    doc: 'How long the clean-up keeps users who never confirmed an address, since the last confirmation sent to them.',
   }),
   logLevel: choice({
     env: ['AUTH_LOG_LEVEL', 'LOG_LEVEL'],
     choices: logLevels,
     fallback: 'info',
-    doc: 'Least severe level that is logged.',
+    doc: 'Lowest level that is logged.',
   }),
   logFile: parsed<string, LogFileOptions>({
     env: 'AUTH_LOG_FILE',

@@ -39,7 +39,7 @@ export const telemetrySettings = {
     env: 'AUTH_TRACING_EXPORTER',
     choices: ['opentelemetry'],
     fallback: 'opentelemetry',
-    doc: 'How traces leave the process.',
+    doc: 'How traces are exported.',
   }),
   metricsEnabled: boolean({
     env: 'AUTH_METRICS_ENABLED',
@@ -50,7 +50,7 @@ export const telemetrySettings = {
     env: 'AUTH_METRICS_EXPORTER',
     choices: ['opentelemetry', 'prometheus'],
     fallback: 'opentelemetry',
-    doc: 'How metrics leave the process: pushed over OTLP, or fetched from a listener of their own.',
+    doc: 'How metrics are exported: pushed over OTLP, or scraped from a separate listener.',
   }),
   prometheusHost: text({
     env: otel('EXPORTER_PROMETHEUS_HOST'),
@@ -67,7 +67,7 @@ export const telemetrySettings = {
     env: otel('EXPORTER_OTLP_PROTOCOL'),
     choices: ['http/protobuf', 'grpc'],
     fallback: 'http/protobuf',
-    doc: 'How the OpenTelemetry collector is spoken to.',
+    doc: 'Protocol of the OpenTelemetry collector.',
   }),
   otlpEndpoint: httpUrl({
     env: otel('EXPORTER_OTLP_ENDPOINT'),
@@ -98,7 +98,7 @@ export const telemetrySettings = {
     fallback: 10_000,
     min: 1,
     max: 600_000,
-    doc: 'Milliseconds for one export, with its repetitions.',
+    doc: 'Milliseconds for one export, including retries.',
   }),
   otlpCompression: choice({
     env: otel('EXPORTER_OTLP_COMPRESSION'),
@@ -137,7 +137,7 @@ export const telemetrySettings = {
     fallback: 5000,
     min: 1,
     max: 600_000,
-    doc: 'Milliseconds that a span waits for others before it is sent.',
+    doc: 'Milliseconds that a span waits to be batched.',
   }),
   metricExportInterval: integer({
     env: otel('METRIC_EXPORT_INTERVAL'),
