@@ -233,6 +233,8 @@ function createDb(config: AuthConfig, log: Logger, tracing: Tracing | undefined)
     applicationName: 'signet-auth',
     statementTimeoutMs: config.apiMaxRequestDuration,
     lockTimeoutMs: LOCK_TIMEOUT_MS,
+    // A plan made while tables were small would read them whole, and is kept.
+    preferIndexes: true,
     trace: tracing && tracedStatements(tracing),
     onIdleError: (error) => log.warn('an idle database connection broke', { error }),
   })
