@@ -174,6 +174,7 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
     now,
   })
   const callers = new Batches<TokenHolder, FoundCaller | null>({
+    underWay: 2,
     send: (holders) => stores.sessions.findCallers(db, holders),
   })
   const bearer = new Bearer({

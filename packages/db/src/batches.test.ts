@@ -5,6 +5,7 @@ import { Batches } from './batches.js'
 function heldBatches(keyOf?: (item: string) => string) {
   const sent: { items: readonly string[]; end: (error?: Error) => void }[] = []
   const batches = new Batches<string, string>({
+    underWay: 2,
     send: (items) =>
       new Promise((resolve, reject) => {
         const end = (error?: Error) => (error ? reject(error) : resolve(items.map((item) => `${item}!`)))
@@ -53,6 +54,7 @@ it('keeps items of one key apart, in the order they came', async () => {
 
 it('tries each alone when a statement for several fails, and fails only the one that fails alone', async () => {
   const batches = new Batches<string, string>({
+    underWay: 2,
     send: async (items) => {
       await turn()
       if (items.includes('bad')) throw new Error('bad')

@@ -7,13 +7,17 @@ type Waiting<Item, Result> = {
 type Options<Item, Result> = {
   /** Runs one batch. Returns the results in the order of the items. */
   send: (items: readonly Item[]) => Promise<readonly Result[]>
+  /**
+   * Statements under way at once. Two for reads, so that PostgreSQL works on one while this process works on the results of
+   * the other. One for writes: a commit waits for the disk, which can be flushed only so often, so each flush is to carry
+   * as much as possible.
+   */
+  underWay: number
   /** Two items with the same key never share a batch. */
   keyOf?: (item: Item) => string
 }
 
 const MAX_BATCH = 64
-/** While this process works on the results of one, PostgreSQL works on the other. */
-const MAX_UNDER_WAY = 2
 
 /**
  * Sends what comes while statements are under way together in the next one, so that a busy process spends one round trip
@@ -34,7 +38,7 @@ export class Batches<Item, Result> {
   }
 
   #next(): void {
-    if (this.#underWay === MAX_UNDER_WAY || this.#waiting.length === 0) return
+    if (this.#underWay === this.options.underWay || this.#waiting.length === 0) return
     this.#underWay += 1
     void this.#run(this.#take()).finally(() => {
       this.#underWay -= 1
