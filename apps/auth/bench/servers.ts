@@ -39,6 +39,9 @@ export const startBareExpress = (databaseUrl: string): Promise<Running> =>
 export const startBareHttp = (databaseUrl: string): Promise<Running> =>
   start(beside('./bare-http.ts'), databaseUrl)
 
+/** Those of the image (Dockerfile). */
+const FLAGS = ['--enable-source-maps', '--max-semi-space-size=16', '--max-old-space-size=192']
+
 /** With BENCH_PROFILES=<folder> each server leaves a CPU profile there when it stops. */
 const profiles = process.env['BENCH_PROFILES'] ?? ''
 const PROFILING = profiles === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${profiles}`]
@@ -48,7 +51,7 @@ async function start(file: string, databaseUrl: string, env: Record<string, stri
   const base = `http://127.0.0.1:${port}`
   const child = fork(file, {
     // Compiled code needs neither loader nor conditions, which the bench itself runs with.
-    execArgv: [...(file.endsWith('.js') ? [] : process.execArgv), ...PROFILING],
+    execArgv: [...(file.endsWith('.js') ? FLAGS : process.execArgv), ...PROFILING],
     env: {
       PATH: process.env['PATH'],
       NODE_ENV: 'production',

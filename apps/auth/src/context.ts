@@ -62,7 +62,7 @@ export type Ports = {
   captchaUrls: Readonly<Record<CaptchaProvider, string>>
 }
 
-export type AuthContext = ReturnType<typeof createContext>
+export type AuthContext = Awaited<ReturnType<typeof createContext>>
 
 const LOCK_TIMEOUT_MS = 5000
 
@@ -70,7 +70,7 @@ const LOCK_TIMEOUT_MS = 5000
  * The composition root: the only place that opens connections; with `createServices`, the only one that creates
  * services.
  */
-export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
+export async function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
   const now = ports.now ?? (() => new Date())
   const log = ports.log ?? createAuthLogger(config)
   const { tracing } = ports
@@ -87,7 +87,9 @@ export function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
     now,
   })
   const redis =
-    config.rateLimitRedisUrl === undefined ? undefined : connectLimitRedis(config.rateLimitRedisUrl, log)
+    config.rateLimitRedisUrl === undefined
+      ? undefined
+      : await connectLimitRedis(config.rateLimitRedisUrl, log)
   const limits = createRateLimits(rateLimitConfig(config), { log, redis, now })
   const quotas = createSendQuotas(sendQuotaConfig(config), {
     meters: createMeters(redis, now),

@@ -20,7 +20,7 @@ export async function generatedDocs(): Promise<Record<string, string>> {
 
 /** The routes as the service mounts them; opens no connection and listens on no port. */
 async function openApi() {
-  const context = createContext(loadAuthConfig(EXAMPLE_ENVIRONMENT), {
+  const context = await createContext(loadAuthConfig(EXAMPLE_ENVIRONMENT), {
     log: createLogger({ level: 'panic', component: 'docs' }),
   })
   try {

@@ -13,7 +13,7 @@ export async function serve(env: Environment): Promise<Service> {
   const config = loadAuthConfig(env)
   const log = createAuthLogger(config)
   const tracing = await startTracing(config, log)
-  const context = createContext(config, { log, ...(tracing ? { tracing } : {}) })
+  const context = await createContext(config, { log, ...(tracing ? { tracing } : {}) })
   let metrics: Awaited<ReturnType<typeof startMetrics>>
   // In parallel: each exporter may take seconds if its collector is down.
   const flush = () => Promise.all([metrics?.close(), tracing?.close()])

@@ -27,18 +27,25 @@ const defaults: RateLimitConfig = {
 
 const client = (key: string, shared = false) => ({ key, shared })
 
-function setUp(config: Partial<RateLimitConfig> = {}, redisUrl?: string) {
+function loggerOf(lines: string[]) {
+  return createLogger({ level: 'debug', component: 'test', sink: (line) => lines.push(line) })
+}
+
+function setUp(config: Partial<RateLimitConfig> = {}) {
   const lines: string[] = []
-  const log = createLogger({ level: 'debug', component: 'test', sink: (line) => lines.push(line) })
   const clock = new TestClock()
-  const redis = redisUrl === undefined ? undefined : connectLimitRedis(redisUrl, log)
-  if (redis) cleanups.push(() => redis.disconnect())
-  return {
-    limits: createRateLimits({ ...defaults, ...config }, { log, redis, now: clock.now }),
-    lines,
-    clock,
-    redis,
-  }
+  const ports = { log: loggerOf(lines), redis: undefined, now: clock.now }
+  return { limits: createRateLimits({ ...defaults, ...config }, ports), lines, clock }
+}
+
+/** With counts in Redis, once it is connected. */
+async function setUpShared(url: string) {
+  const lines: string[] = []
+  const log = loggerOf(lines)
+  const redis = await connectLimitRedis(url, log)
+  cleanups.push(() => redis.disconnect())
+  await waitFor(() => redis.status === 'ready')
+  return { limits: createRateLimits(defaults, { log, redis, now: new TestClock().now }), lines }
 }
 
 async function burst(consume: () => Promise<void>): Promise<{ taken: number; refusal: unknown }> {
@@ -113,8 +120,7 @@ describe('rate limits in Redis', () => {
 
   it('are shared by replicas', async () => {
     const { url } = testRedis()
-    const [one, two] = [setUp({}, url), setUp({}, url)]
-    for (const { redis } of [one, two]) await waitFor(() => redis?.status === 'ready')
+    const [one, two] = await Promise.all([setUpShared(url), setUpShared(url)])
     const key = anyClient()
     const { taken } = await burst(() => one.limits.verify.consume(key, META.requestId))
     const { taken: more } = await burst(() => two.limits.verify.consume(key, META.requestId))
@@ -125,8 +131,7 @@ describe('rate limits in Redis', () => {
   it('go on in memory while Redis is away', async () => {
     const server = await startPrivateRedis()
     cleanups.push(() => server.remove())
-    const { limits, lines, redis } = setUp({}, server.url)
-    await waitFor(() => redis?.status === 'ready')
+    const { limits, lines } = await setUpShared(server.url)
     const key = anyClient()
     await limits.verify.consume(key, META.requestId)
     await server.kill('SIGKILL')

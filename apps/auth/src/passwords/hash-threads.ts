@@ -95,12 +95,16 @@ export class HashThreads {
   }
 }
 
+// Hashing allocates next to nothing in JavaScript; by default each thread keeps room for much more.
+const resourceLimits = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 }
+
 function startWorker(workerData: { bcrypt: BcryptChoice }): Worker {
   // Imported, not required: Node aborts the process when a thread is terminated while it requires an ES module.
   if (!import.meta.url.endsWith('.ts'))
     return new Worker(new URL('./hash-worker.js', import.meta.url), {
       execArgv: ['--no-experimental-require-module'],
       workerData,
+      resourceLimits,
     })
   // From source (tests, development) the worker is TypeScript too, and needs a loader of its own.
   const { resolve } = createRequire(import.meta.url)
@@ -109,5 +113,6 @@ function startWorker(workerData: { bcrypt: BcryptChoice }): Worker {
     eval: true,
     execArgv: [],
     workerData,
+    resourceLimits,
   })
 }

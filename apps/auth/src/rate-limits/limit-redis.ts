@@ -1,8 +1,10 @@
 import { type Logger } from '@signet/telemetry'
-import { Redis } from 'ioredis'
+import { type Redis } from 'ioredis'
 
 /** A connection for counting. It fails fast: no request waits for Redis to come back. */
-export function connectLimitRedis(url: string, log: Logger): Redis {
+export async function connectLimitRedis(url: string, log: Logger): Promise<Redis> {
+  // Loaded here, because it takes a tenth of the memory of a service that does without.
+  const { Redis } = await import('ioredis')
   const redis = new Redis(url, {
     commandTimeout: 500,
     connectTimeout: 2000,

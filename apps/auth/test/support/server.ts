@@ -62,7 +62,7 @@ export async function startServer(
   })
   sharedHasher ??= createPasswordHasher({ cost: 4 })
   running += 1
-  const context = createContext(config, { log, now: clock.now, hasher: sharedHasher, ...ports })
+  const context = await createContext(config, { log, now: clock.now, hasher: sharedHasher, ...ports })
   const listener = await listen(createApp(context), {
     port: Number(env['AUTH_API_PORT'] ?? 0),
     host: '127.0.0.1',
