@@ -113,6 +113,5 @@ function startWorker(workerData: { bcrypt: BcryptChoice }): Worker {
     eval: true,
     execArgv: [],
     workerData,
-    resourceLimits,
   })
 }
