@@ -78,6 +78,24 @@ describe('passwordless sign-in by email', () => {
     }
   })
 
+  it('warns operators of an unversioned create_user for an unknown address, and of nothing else', async () => {
+    const known = await aUser(server)
+    const warnings = () => server.lines.filter(({ msg }) => String(msg).includes('create_user')).length
+    const before = warnings()
+    await post(server, '/otp', { email: known.email, create_user: true })
+    await post(server, '/otp', { email: anEmail(), create_user: true }, { versioned: true })
+    await post(server, '/otp', { email: anEmail(), create_user: false }, { versioned: true })
+    await server.settled()
+    expect(warnings()).toBe(before)
+    const email = anEmail()
+    await post(server, '/otp', { email, create_user: true })
+    await server.settled()
+    expect(warnings()).toBe(before + 1)
+    const line = server.lines.find(({ msg }) => String(msg).includes('create_user'))
+    expect(line).toMatchObject({ level: 'warning', request_id: expect.any(String) as unknown })
+    expect(JSON.stringify(line)).not.toContain(email)
+  })
+
   it('keeps 60 seconds between two magic links and leaves the first one valid', async () => {
     const user = await aUser(server)
     await post(server, '/otp', { email: user.email })

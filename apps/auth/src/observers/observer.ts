@@ -23,6 +23,15 @@ export function createObserver(log: Logger, registry: MetricsRegistry) {
         user_id: userId,
       })
     },
+    /** The specification and the client library read `create_user` in opposite ways (docs/specification.md#versions). */
+    accountExpected({ requestId }: Origin) {
+      log.warn(
+        'create_user was true for an unknown address, so nothing was sent; a versioned request would sign up',
+        {
+          request_id: requestId,
+        },
+      )
+    },
     cleanedUp(table: string, rows: number) {
       cleanedUp.inc(rows)
       if (rows > 0) log.info('cleaned up', { table, rows })

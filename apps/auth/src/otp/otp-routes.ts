@@ -35,6 +35,11 @@ const fields = {
 } as const
 type Body = BodyOf<typeof fields>
 
+const CREATE_USER =
+  'What happens to an unknown address depends on `create_user`. With the header `X-Supabase-Api-Version`, `false` answers ' +
+  '422 `otp_disabled` and everything else signs up. Without it, `true` means that the account must exist: the answer is ' +
+  '200, and nothing is sent; everything else signs up.'
+
 const redirectTo = [query('redirect_to', 'Where the link leads.')]
 
 /** Endpoints that send a secret to an address (docs/specification.md#one-time-passwords and docs/specification.md#resend). */
@@ -49,6 +54,7 @@ export function otpRoutes(deps: Deps): Route[] {
     summary: string,
     answer: string,
     handle: (req: Request, body: Body) => Promise<object>,
+    description?: string,
   ) =>
     route<undefined, Body>({
       method: 'post',
@@ -58,6 +64,7 @@ export function otpRoutes(deps: Deps): Route[] {
         parameters: redirectTo,
         answer: { description: answer },
         errors: [400, 422, 429],
+        ...(description === undefined ? {} : { description }),
       }),
       limit: guard.limit(deps.limits.otp(path)),
       body: jsonBody(fields),
@@ -68,12 +75,18 @@ export function otpRoutes(deps: Deps): Route[] {
     })
 
   return [
-    sending('/otp', 'Sign in with a code', 'Sent, or nothing to send', async (req, body) => {
-      const unknown = unknownOf(req, body)
-      await otps.send(body, { ...(await where(req)), unknown }, guard.metaOf(req))
-      // Every answer has an id of our own: the gateway's would reveal that something was sent.
-      return (body.phone ?? '') !== '' && isVersioned(req) ? { message_id: randomUUID() } : {}
-    }),
+    sending(
+      '/otp',
+      'Sign in with a code',
+      'Sent, or nothing to send',
+      async (req, body) => {
+        const unknown = unknownOf(req, body)
+        await otps.send(body, { ...(await where(req)), unknown }, guard.metaOf(req))
+        // Every answer has an id of our own: the gateway's would reveal that something was sent.
+        return (body.phone ?? '') !== '' && isVersioned(req) ? { message_id: randomUUID() } : {}
+      },
+      CREATE_USER,
+    ),
     sending('/magiclink', 'Sign in with a link', 'Sent', async (req, body) => {
       await otps.sendMagicLink(body, { ...(await where(req)), unknown: 'sign_up' }, guard.metaOf(req))
       return {}

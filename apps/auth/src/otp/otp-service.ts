@@ -18,6 +18,7 @@ import { smsChannelOf } from '../sign-up/sms-channel.js'
 import { withoutClaims } from '../users/identity-claims.js'
 import { type UserStore } from '../users/user-store.js'
 import { type JsonObject, type User } from '../users/user.js'
+import { type Observer } from '../observers/observer.js'
 import { refuseLargeMetadata } from '../users/metadata-limit.js'
 
 export type OtpRequest = {
@@ -53,6 +54,7 @@ type Deps = {
   messages: SecretMessages
   accountRequests: AccountRequests
   audit: AuditLog
+  observer: Observer
   rules: OtpRules
 }
 
@@ -120,8 +122,9 @@ export class OtpService {
     const { address } = input
     const known = await this.#find(address)
     if (known !== null && isConfirmed(known, address)) return this.#sendSecret(known, input, meta)
-    // Silently, because an error would reveal who has an account.
-    if (known === null && (!input.signsUp || rules.disabled)) return
+    // Without an error, which would reveal who has an account.
+    if (known === null && !input.signsUp) return this.deps.observer.accountExpected(meta)
+    if (known === null && rules.disabled) return
     const registered = await registration.registerByCode({ ...input, passwordHash: null }, meta)
     if (registered.kind !== 'pending') await this.#sendSecret(registered.user, input, meta)
   }

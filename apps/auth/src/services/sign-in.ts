@@ -90,6 +90,7 @@ export function createSignInServices(parts: Parts, foundation: Foundation) {
       messages,
       accountRequests,
       audit,
+      observer,
       rules: otpRules(config),
     }),
     recoveries: new RecoveryService({
