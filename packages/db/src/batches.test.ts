@@ -52,6 +52,13 @@ it('keeps items of one key apart, in the order they came', async () => {
   expect(sent[3]?.items).toEqual(['a2'])
 })
 
+it('goes on beside statements that never end', async () => {
+  const { batches, sent } = heldBatches()
+  for (const item of ['stuck', 'stuck too', 'a', 'b']) void batches.add(item)
+  while (sent.length < 3) await turn()
+  expect(sent.map(({ items }) => items)).toEqual([['stuck'], ['stuck too'], ['a', 'b']])
+})
+
 it('tries each alone when a statement for several fails, and fails only the one that fails alone', async () => {
   const batches = new Batches<string, string>({
     underWay: 2,

@@ -18,6 +18,8 @@ type Options<Item, Result> = {
 }
 
 const MAX_BATCH = 64
+/** A statement that takes longer, on a connection that is dead perhaps, holds up nothing but its own items. */
+const SLOW_MS = 100
 
 /**
  * Sends what comes while statements are under way together in the next one, so that a busy process spends one round trip
@@ -40,9 +42,17 @@ export class Batches<Item, Result> {
   #next(): void {
     if (this.#underWay === this.options.underWay || this.#waiting.length === 0) return
     this.#underWay += 1
-    void this.#run(this.#take()).finally(() => {
+    let counts = true
+    const giveWay = () => {
+      if (!counts) return
+      counts = false
       this.#underWay -= 1
       this.#next()
+    }
+    const timer = setTimeout(giveWay, SLOW_MS)
+    void this.#run(this.#take()).finally(() => {
+      clearTimeout(timer)
+      giveWay()
     })
   }
 
