@@ -5,7 +5,7 @@ import { runCommandLine, runService, runTask } from '@signet/http'
 import { type Logger } from '@signet/telemetry'
 import { settings } from './config/config.js'
 import { readConfig } from './config/read-config.js'
-import { startService } from './service.js'
+import { serve } from './serve.js'
 import { component, service } from './version.js'
 
 const env = () => readEnvironment(process.env)
@@ -17,22 +17,22 @@ async function migrateDatabase(log: Logger): Promise<void> {
   await migrate({ databaseUrl, directory, table: 'migrations', log })
 }
 
-const serve = {
+const serveCommand = {
   summary: 'Answer requests, on a database that is migrated.',
-  run: () => runService(component, () => startService(readConfig(env()))),
+  run: () => runService(component, () => serve(readConfig(env()))),
 }
 
 await runCommandLine(
   {
     service,
     commands: {
-      serve,
+      serve: serveCommand,
       migrate: {
         summary: 'Bring the database to the schema of this version.',
         run: () => runTask(component, migrateDatabase),
       },
     },
-    fallback: serve,
+    fallback: serveCommand,
   },
   process.argv.slice(2),
 )

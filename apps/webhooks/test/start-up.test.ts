@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { createLogger, createRegistry } from '@signet/telemetry'
-import { startService } from '../src/service.js'
+import { serve } from '../src/serve.js'
 import { startHarness, type Harness } from './support/harness.js'
 
 let harness: Harness
@@ -29,7 +29,7 @@ it('a service that cannot have both of its ports gives back what it took', async
   const port = portOf(lent)
   await release(lent)
   const lines: string[] = []
-  const starting = startService(
+  const starting = serve(
     { ...harness.ctx.config, port, internalPort: portOf(taken) },
     {
       log: createLogger({ level: 'debug', component: 'webhooks', sink: (line) => lines.push(line) }),

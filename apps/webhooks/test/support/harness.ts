@@ -6,7 +6,7 @@ import { createLogger, createRegistry } from '@signet/telemetry'
 import { createTestDatabase, migrationsKey, testRedis, waitFor, type TestDatabase } from '@signet/testkit'
 import { type Resolver } from '@signet/address-guard'
 import { readConfig } from '../../src/config/read-config.js'
-import { startService } from '../../src/service.js'
+import { serve } from '../../src/serve.js'
 import { JWT_SECRET, startIdentityDouble } from './identity-double.js'
 
 const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
@@ -52,7 +52,7 @@ export async function startHarness({ env = {}, basePath = '', databaseUrl, ...po
     ...env,
   })
   const log = createLogger({ level: 'debug', component: 'webhooks', sink: (line) => logLines.push(line) })
-  const service = await startService(config, {
+  const service = await serve(config, {
     log,
     registry: createRegistry({ runtime: false }),
     ...ports,

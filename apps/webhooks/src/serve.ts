@@ -8,10 +8,7 @@ import { Schedule } from './maintenance/schedule.js'
 export type WebhooksService = Service & { ctx: Context; port: number; internalPort: number }
 
 /** Listens on both ports and closes in reverse order: first no more requests, then what they used. */
-export async function startService(
-  config: WebhooksConfig,
-  ports: Partial<Ports> = {},
-): Promise<WebhooksService> {
+export async function serve(config: WebhooksConfig, ports: Partial<Ports> = {}): Promise<WebhooksService> {
   const ctx = createContext(config, ports)
   const { main, internal } = await openListeners(ctx).catch(async (error: unknown) => {
     await ctx.close()
