@@ -2,13 +2,14 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startPostgres, startRedis } from '../dist/index.js'
+import { scratchFolder, startPostgres, startRedis } from '../dist/index.js'
 
 const PREFIX = `signet-test-${process.getuid?.() ?? 'user'}-`
 
 export default async function globalSetup() {
-  sweepOldRuns()
-  const folder = join(tmpdir(), `${PREFIX}${process.pid}`)
+  const place = scratchFolder()
+  for (const each of new Set([place, tmpdir()])) sweepOldRuns(each)
+  const folder = join(place, `${PREFIX}${process.pid}`)
   mkdirSync(folder, { recursive: true, mode: 0o711 }) // the server's account must be able to pass
   const [postgres, redis] = await Promise.all([
     process.env.DATABASE_URL ? undefined : startPostgres({ dataDir: join(folder, 'postgres'), test: true }),
@@ -20,11 +21,11 @@ export default async function globalSetup() {
 }
 
 /** A jest that was killed leaves its folder; its servers are gone by themselves. */
-function sweepOldRuns() {
-  for (const name of readdirSync(tmpdir())) {
+function sweepOldRuns(place) {
+  for (const name of readdirSync(place)) {
     if (!name.startsWith(PREFIX)) continue
     if (!isAlive(Number(name.slice(PREFIX.length))))
-      rmSync(join(tmpdir(), name), { recursive: true, force: true })
+      rmSync(join(place, name), { recursive: true, force: true })
   }
 }
 

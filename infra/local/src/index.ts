@@ -18,3 +18,4 @@ export {
 export { findPromtool } from './promtool.js'
 export * from './receiver/index.js'
 export { type RedisOptions, type RedisServer, startRedis } from './redis.js'
+export { scratchFolder } from './scratch-folder.js'

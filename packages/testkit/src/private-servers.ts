@@ -1,7 +1,12 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type PostgresServer, type RedisServer, startPostgres, startRedis } from '@signet/local'
+import {
+  type PostgresServer,
+  type RedisServer,
+  scratchFolder,
+  startPostgres,
+  startRedis,
+} from '@signet/local'
 
 export interface PrivatePostgres extends PostgresServer {
   /** Starts a server on the same port and data again, after `stop` or `kill`. */
@@ -46,7 +51,7 @@ export async function startPrivateRedis(options: { appendOnly?: boolean } = {}):
 }
 
 function privateFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'signet-private-'))
+  const folder = mkdtempSync(join(scratchFolder(), 'signet-private-'))
   chmodSync(folder, 0o711) // as root the server runs under another account, which must be able to pass
   return folder
 }

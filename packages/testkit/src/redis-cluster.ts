@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startRedis } from '@signet/local'
+import { scratchFolder, startRedis } from '@signet/local'
 import { Redis } from 'ioredis'
 import { waitFor } from './wait-for.js'
 
@@ -16,7 +15,7 @@ const SLOTS = 16_384
 
 /** A Redis Cluster of three empty masters that share the slots, for what behaves otherwise there than on one server. */
 export async function startRedisCluster(): Promise<RedisCluster> {
-  const folder = mkdtempSync(join(tmpdir(), 'signet-cluster-'))
+  const folder = mkdtempSync(join(scratchFolder(), 'signet-cluster-'))
   const servers = await Promise.all(
     Array.from({ length: NODES }, (_, i) => startRedis({ dir: join(folder, String(i)), cluster: true })),
   )
