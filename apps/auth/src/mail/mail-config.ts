@@ -12,7 +12,7 @@ export type RenderConfig = {
 export type MailConfig = RenderConfig & {
   /** Undefined where email is disabled: emails are then skipped and logged. */
   smtp: SmtpConfig | undefined
-  /** Notices that are switched on. */
+  /** Enabled notices. */
   notices: ReadonlySet<NoticeKind>
   /** When not empty, email goes to these addresses only (labels `+x` ignored). */
   authorizedAddresses: readonly string[]

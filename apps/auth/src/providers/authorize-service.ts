@@ -17,7 +17,7 @@ export type AuthorizeRequest = {
   linkingTarget: Live | null
 }
 
-/** Where the browser goes on, and what it must come back with. */
+/** Where to send the browser, and what it must come back with. */
 export type Departure = {
   readonly url: string
   readonly state: string

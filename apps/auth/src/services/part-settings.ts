@@ -340,6 +340,6 @@ export const cleanupRules = (config: AuthConfig) => ({
   unconfirmedUserMs: config.unconfirmedUserRetention,
 })
 
-/** Null while account events are switched off. */
+/** Null while account events are disabled. */
 export const eventTarget = ({ eventsUrl: url, eventsSecret: key }: AuthConfig): EventTarget | null =>
   url === undefined || key === undefined ? null : { url, key }

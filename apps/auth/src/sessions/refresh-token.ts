@@ -55,8 +55,8 @@ export class RefreshTokens {
 }
 
 /**
- * SQL that is true for the right MAC. Both sides are hashed once more with a nonce of the statement, so the timing of
- * the comparison says nothing about the MAC.
+ * SQL that is true for the correct MAC. Both sides are hashed once more with a nonce of the statement, so the timing
+ * of the comparison says nothing about the MAC.
  */
 export const macMatches = (
   check: { [Part in keyof MacCheck]: string },

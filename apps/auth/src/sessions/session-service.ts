@@ -46,7 +46,7 @@ export class SessionService {
     return signedIn
   }
 
-  /** Opens a session as part of a larger change, whose audit entries tell about it. */
+  /** Opens a session as part of a larger change that writes the audit entries. */
   async open(tx: Tx, user: User, method: string, meta: RequestMeta): Promise<SignedIn> {
     const opening = { user, method, passwordHash: null, auditRows: null }
     const signedIn = await (this.deps.limits.singlePerUser
@@ -56,7 +56,7 @@ export class SessionService {
     throw isBanned(user, this.deps.now()) ? userBanned('forbidden') : userNotFound()
   }
 
-  /** What the opening of a session once answered, for one that is open. */
+  /** The sign-in result of a session that is already open. */
   async resume(tx: Tx, { user, session }: Held): Promise<SignedIn> {
     const chain = await this.deps.sessions.chainOf(tx, session.id)
     if (chain === null) throw sessionNotFound()

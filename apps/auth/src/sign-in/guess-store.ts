@@ -64,8 +64,8 @@ export class GuessStore {
   }
 
   /**
-   * Finds the user and counts a wrong password in advance, in one statement: parallel guesses wait for each other's
-   * row and see what it counts. Nothing is counted, and nothing may be tried, until the wait after the last guess is
+   * Finds the user and counts a wrong password in advance, in one statement, so parallel guesses wait for the row and
+   * see each other's count. Nothing is counted, and nothing may be tried, until the wait after the last guess is
    * over.
    */
   async begin(db: Queryable, guess: Guess, limits: GuessLimits, now: Date): Promise<Counted> {

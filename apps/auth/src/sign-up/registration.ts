@@ -21,7 +21,7 @@ import { type UserFactory } from './user-factory.js'
 export type Registration = {
   address: Address
   aud: string
-  /** Null for whoever signs in by link or code. */
+  /** Null for sign-in by link or code. */
   passwordHash: string | null
   data: JsonObject
   challenge: Challenge | null
@@ -30,8 +30,8 @@ export type Registration = {
 }
 
 /**
- * `known`: the address is somebody's, nothing was done. `pending`: whoever signed up has to prove the address first.
- * `confirmed`: a new user whose address was taken as proved.
+ * `known`: the address belongs to an account, nothing was done. `pending`: the address must be proved first.
+ * `confirmed`: a new user whose address counts as proved.
  */
 export type Registered<Confirmed> =
   | { kind: 'known'; user: User }
@@ -42,9 +42,9 @@ export type RegistrationRules = {
   autoconfirm: { email: boolean; phone: boolean }
   /** Shortest time between two confirmations to one user, in milliseconds. */
   intervalMs: { email: number; phone: number }
-  /** Whether a sign-up for an address that is somebody's says so. */
+  /** Whether a sign-up reveals that the address has an account. */
   revealExisting: boolean
-  /** Where the owner of an address that somebody signs up with again can go. */
+  /** Links for the owner of an account whose address is used for a sign-up. */
   accountPages: { signIn: string; recovery: string }
 }
 
@@ -63,17 +63,17 @@ type Deps = {
 
 type Outcome<C> = Registered<C> | { kind: 'too_soon'; refusal: AppError }
 
-/** Sign-ups of one address that may wait for their confirmation at once, with a password, and as many without. */
+/** Maximum number of pending sign-ups per address with a password, and again without one. */
 const MAX_PENDING = 5
 
-/** The part of sign-up that /signup, /otp and /magiclink share. */
+/** The part of sign-up shared by /signup, /otp and /magiclink. */
 export class RegistrationService {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * A sign-up by somebody who waits for the answer. It does the same work whoever has the address: what an address that
-   * is somebody's does not need is done for an address that nobody has, and taken back. `onConfirmed` runs in the same
-   * transaction once a new user counts as confirmed.
+   * A sign-up whose client waits for the answer. It does the same work whether or not the address has an account: for
+   * one that has, the work of a new address is done for a made-up address and rolled back. `onConfirmed` runs in the
+   * same transaction once a new user counts as confirmed.
    */
   async register<C>(
     input: Registration,
@@ -82,7 +82,7 @@ export class RegistrationService {
   ): Promise<Registered<C>> {
     const { audit, messages, rules } = this.deps
     const { address } = input
-    // Before anybody is looked up: whoever has the address already must not be told apart by it.
+    // Before any lookup, so that the refusal does not reveal whether the address has an account.
     if (!rules.autoconfirm[address.kind]) messages.refuseAddress(address)
     return messages.counted(address, 'confirmation', meta, async () => {
       const outcome = await audit.transaction(meta, async (tx, record): Promise<Outcome<C>> => {
@@ -92,13 +92,13 @@ export class RegistrationService {
         await this.#level(tx, registered, input, meta)
         return registered
       })
-      // Committed all the same: that somebody else tried has to be remembered.
+      // Committed anyway, because the attempt must be remembered.
       if (outcome.kind === 'too_soon') throw outcome.refusal
       return outcome
     })
   }
 
-  /** The sign-up of somebody who asked for a link or code, and was answered before. */
+  /** The sign-up behind a request for a link or code that was already answered. */
   registerByCode(input: Registration, meta: MessageOrigin): Promise<Registered<void>> {
     return this.deps.audit.transaction(meta, (tx, record) =>
       this.#decide(tx, record, input, meta, () => Promise.resolve()),
@@ -148,7 +148,7 @@ export class RegistrationService {
     return { kind: 'pending', user, isNew }
   }
 
-  /** Brings every outcome to the work of a new address, and tells the owner of one that is not. */
+  /** Makes every outcome take the work of a new address, and notifies the owner of an existing account. */
   async #level<C>(tx: Tx, registered: Registered<C>, input: Registration, meta: RequestMeta): Promise<void> {
     const { factory, rules } = this.deps
     const { kind } = input.address
@@ -170,8 +170,8 @@ export class RegistrationService {
   }
 
   /**
-   * Whoever signs up with an address that is not proved yet may be somebody else than before. So each sign-up gets a
-   * link and a code of its own, and only they bring its password and data into the account.
+   * Several people may sign up with the same unproved address. So each sign-up gets its own link and code, and only
+   * they apply its password and data to the account.
    */
   async #issue(tx: Tx, audit: Audit, user: User, input: Registration, meta: MessageOrigin): Promise<void> {
     const { address, passwordHash, data, challenge } = input
@@ -198,7 +198,7 @@ export class RegistrationService {
     await this.#send(tx, user, issued, input, meta)
   }
 
-  /** The message shows what the sign-up brought, which the account does not have yet. */
+  /** The message shows the data of the sign-up, which the account does not have yet. */
   async #send(tx: Tx, user: User, issued: Issued, input: Registration, meta: MessageOrigin): Promise<void> {
     const { messages } = this.deps
     const { channel, redirectTo, data } = input
@@ -208,7 +208,7 @@ export class RegistrationService {
   }
 }
 
-/** An address that nobody can have: a reserved name (RFC 2606), or a number longer than any that is in use. */
+/** An address that cannot exist: a reserved name (RFC 2606), or a number longer than any in use. */
 const nobodysAddress = (kind: Address['kind']): Address =>
   kind === 'email'
     ? { kind, value: `${randomUUID()}@nobody.invalid` }

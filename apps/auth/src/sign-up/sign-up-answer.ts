@@ -4,14 +4,14 @@ import { keyedHash } from '../secrets/derived-keys.js'
 import { identityClaims } from '../users/identity-claims.js'
 import { type JsonObject, type User } from '../users/user.js'
 
-/** What a sign-up that is to be confirmed is answered with, apart from what the request itself says. */
+/** The parts of the answer to an unconfirmed sign-up that do not come from the request. */
 export type SignUpIds = { userId: string; identityId: string }
 
 export type SignUpSubject = { address: Address; aud: string; role: string; data: JsonObject }
 
 /**
- * The user of a sign-up that is to be confirmed. It is made of the request and two ids alone, whoever has the address:
- * so it looks the same for an address that is new, waits for its confirmation, or is somebody's.
+ * The user in the answer to an unconfirmed sign-up. It is built from the request and two ids alone, so it looks the
+ * same for an address that is new, waits for confirmation or has an account.
  */
 export function signUpAnswer(ids: SignUpIds, subject: SignUpSubject, now: Date): User {
   const { address, aud, role, data } = subject
@@ -61,7 +61,7 @@ export function signUpAnswer(ids: SignUpIds, subject: SignUpSubject, now: Date):
   }
 }
 
-/** Ids for an address that is somebody's: nobody has them, and they are the same each time. */
+/** Made-up ids for an address that has an account; the same each time. */
 export function madeUpIds(key: KeyObject, address: Address): SignUpIds {
   const idOf = (what: string) => uuidOf(keyedHash(key, 'sign-up', what, address.kind, address.value))
   return { userId: idOf('user'), identityId: idOf('identity') }

@@ -34,7 +34,7 @@ export type SignUpRules = {
   emailEnabled: boolean
   phoneEnabled: boolean
   anonymousEnabled: boolean
-  /** Either kind of autoconfirm: then an account need not be hidden, because its owner would notice nothing. */
+  /** With either kind of autoconfirm there is no need to hide accounts: their owners would notice nothing. */
   revealExisting: boolean
   role: string
   smsProvider: string | undefined
@@ -50,7 +50,7 @@ type Deps = {
   audit: AuditLog
   hasher: PasswordHasher
   rules: SignUpRules
-  /** Makes up the ids of accounts that are somebody else's. */
+  /** Key for the made-up ids of existing accounts. */
   idKey: KeyObject
   now: () => Date
 }
@@ -152,7 +152,7 @@ function refuseDisabled({ kind }: Address, rules: SignUpRules): void {
 const signUpDisabled = () =>
   authError('unprocessable', 'signup_disabled', 'Signups not allowed for this instance')
 
-/** The identity of the address; without one, because a provider made the account, the user's id has its place. */
+/** The identity of the address; the user's id if a provider created the account and there is none. */
 const idsOf = ({ id, identities }: User): SignUpIds => ({
   userId: id,
   identityId: identities.find(({ providerId }) => providerId === id)?.id ?? id,

@@ -9,10 +9,10 @@ type Deps = { users: UserStore; identities: IdentityStore; role: string; now: ()
 
 type Wanted = { address: Address; aud: string; data: JsonObject }
 
-/** Whoever removes users that were never proved may be faster, but not for long. */
+/** The clean-up may remove an unproved user first, but not repeatedly. */
 const MAX_RACES = 5
 
-/** Makes users of addresses, once for each address. */
+/** Creates users for addresses, one per address. */
 export class UserFactory {
   constructor(private readonly deps: Deps) {}
 
@@ -22,7 +22,7 @@ export class UserFactory {
     for (let race = 1; race <= MAX_RACES; race += 1) {
       const known = await users.findByAddress(tx, wanted.address)
       const insertedId = known === null ? await this.#insert(tx, wanted) : null
-      // Of two at the same time one inserts; the other one waits for it and finds the user.
+      // Of two concurrent calls one inserts; the other waits for it and finds the user.
       const id = insertedId ?? (known ?? (await users.findByAddress(tx, wanted.address)))?.id
       const user = id === undefined ? null : await users.lockById(tx, id)
       if (user !== null) return { user, isNew: insertedId !== null }

@@ -22,11 +22,14 @@ type Deps = {
 /** The account, locked, and what an administrator says about it this time. */
 export type Target = { user: User; data: JsonObject }
 
-/** Accounts that administrators make for addresses. What they say about them is true whoever signs up meanwhile. */
+/**
+ * Accounts that administrators create for addresses. What they say holds even if someone else signs up with the
+ * address meanwhile.
+ */
 export class VouchedSignUps {
   constructor(private readonly deps: Deps) {}
 
-  /** The user of an address that nobody has proved, locked, with the given data; a repetition merges its own. */
+  /** The user of an unproved address, locked, with the given data; repeated calls merge theirs. */
   async target(
     tx: Tx,
     { address, aud, data }: { address: Address; aud: string; data: JsonObject },
@@ -46,7 +49,7 @@ export class VouchedSignUps {
     return { user: { ...user, userMetadata }, data: given }
   }
 
-  /** An invitation has a place of its own: no sign-up takes it away. */
+  /** An invitation has its own slot, so no sign-up replaces it. */
   async invite(tx: Tx, { user, data }: Target, address: Address): Promise<Issued> {
     const { users, issuer, now } = this.deps
     const issued = await issuer.issue(tx, user, {
@@ -59,18 +62,18 @@ export class VouchedSignUps {
     return issued
   }
 
-  /** The link of a sign-up with an administrator's password, which counts however the address is proved. */
+  /** The link of a sign-up with an administrator's password, which applies however the address is proved. */
   async signUp(tx: Tx, { user, data }: Target, address: Address, passwordHash: string | null) {
     const signUp = await this.#vouch(tx, user, passwordHash, data)
     return this.deps.issuer.issue(tx, user, { slot: 'confirmation', address, intervalMs: 0, signUp })
   }
 
-  /** An account that an administrator has made, with or without a password. */
+  /** An account created by an administrator, with or without a password. */
   async vouch(tx: Tx, user: Pick<User, 'id'>, passwordHash: string | null): Promise<void> {
     await this.#vouch(tx, user, passwordHash, {})
   }
 
-  /** One word for each account: what is said again is added to it. */
+  /** One sign-up per account: repeated calls add to it. */
   async #vouch(tx: Tx, { id: userId }: Pick<User, 'id'>, passwordHash: string | null, data: JsonObject) {
     const { signUps, now } = this.deps
     const said = await signUps.findAdministrators(tx, userId)

@@ -7,8 +7,8 @@ import { type UserChanges, type UserStore } from './user-store.js'
 type Deps = { users: UserStore; identities: IdentityStore; now: () => Date }
 
 /**
- * What follows once somebody has proved that an address is theirs. All methods want the user's row locked, and return
- * the user as it is afterwards.
+ * What follows once someone has proved that an address is theirs. All methods require the user's row to be locked,
+ * and return the updated user.
  */
 export class Confirmations {
   constructor(private readonly deps: Deps) {}
@@ -26,7 +26,7 @@ export class Confirmations {
     })
   }
 
-  /** Somebody showed again that they own an address that is confirmed: only `app_metadata` is brought up to date. */
+  /** Someone proved a confirmed address again: only updates `app_metadata`. */
   refresh(tx: Tx, user: User): Promise<User> {
     return this.#finish(tx, user, {})
   }
@@ -38,7 +38,7 @@ export class Confirmations {
     return this.#finish(tx, user, {
       ...changes,
       phoneConfirmedAt: user.phoneConfirmedAt ?? this.deps.now(),
-      // Where sign-up put the member, it is kept true; what an administrator gave stays as it is.
+      // Updates the member if sign-up set it; one set by an administrator stays.
       ...('phone_verified' in userMetadata && { userMetadata: { ...userMetadata, phone_verified: true } }),
       isAnonymous: false,
     })
@@ -70,12 +70,12 @@ export class Confirmations {
     })
   }
 
-  /** The identity of an account that has none left for its address. */
+  /** Adds the missing identity of an account's address. */
   putAddressIdentity(tx: Tx, user: User, { kind, value }: Address): Promise<void> {
     return this.#putIdentity(tx, user, kind, { [kind]: value })
   }
 
-  /** Sets an address as an administrator says, confirmed or not; the state of confirmation stays as it is. */
+  /** Sets an address on behalf of an administrator; its confirmation state does not change. */
   async replaceAddress(tx: Tx, user: User, { kind, value }: Address, verified: boolean): Promise<void> {
     await this.deps.users.update(tx, user.id, { [kind]: value }, this.deps.now())
     await this.#putIdentity(tx, user, kind, { [kind]: value, [`${kind}_verified`]: verified })

@@ -2,16 +2,16 @@ import { type Address } from '../addresses/address.js'
 import { type JsonObject, type User } from './user.js'
 
 /**
- * Members of `user_metadata` that say who somebody is, as the server or a provider found out. They are not data:
- * whoever could write them would speak in the server's name.
+ * Members of `user_metadata` in which the server or a provider states who the user is. Users must not write them:
+ * other services trust them.
  */
 const CLAIMS = new Set(['sub', 'iss', 'provider_id', 'email', 'email_verified', 'phone', 'phone_verified'])
 
-/** What somebody wants to be stored about them, without what only the server says. */
+/** The metadata that a user wants stored, without the members reserved for the server. */
 export const withoutClaims = (data: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(data).filter(([name]) => !CLAIMS.has(name)))
 
-/** What the server says about somebody who signed up with an address; which are confirmed is added later. */
+/** What the server states about a user who signed up with an address; confirmations are added later. */
 export const identityClaims = (
   user: Pick<User, 'id' | 'email' | 'phone'>,
   kind: Address['kind'],

@@ -30,7 +30,7 @@ export class IdentityStore {
     return id
   }
 
-  /** The user and the row of somebody's account at a provider. */
+  /** The user and the identity of an account at a provider. */
   async find(
     db: Queryable,
     provider: string,
@@ -64,12 +64,12 @@ export class IdentityStore {
     )
   }
 
-  /** Removes all identities of a user but one. */
+  /** Removes all identities of a user except one. */
   async removeOthers(tx: Tx, userId: string, exceptId: string): Promise<void> {
     await tx.query(`delete from ${this.t.identities} where user_id = $1 and id <> $2`, [userId, exceptId])
   }
 
-  /** Removes identities that a user has at providers, but one. */
+  /** Removes a user's provider identities except one. */
   async removeForeign(tx: Tx, userId: string, exceptId: string | null): Promise<void> {
     await tx.query(
       `delete from ${this.t.identities}
@@ -86,7 +86,7 @@ export class IdentityStore {
     ])
   }
 
-  /** Replaces subject and data, for a user that is being forgotten. */
+  /** Replaces subject and data of a user being erased. */
   async anonymise(tx: Tx, id: string, providerId: string, now: Date): Promise<void> {
     await tx.query(
       `update ${this.t.identities} set provider_id = $2, identity_data = '{}', updated_at = $3 where id = $1`,

@@ -2,14 +2,14 @@ import { invalid } from '../errors/auth-error.js'
 import { type JsonObject } from './user.js'
 
 /**
- * Both kinds of metadata travel in every access token, and a request whose headers take more than 16 KiB is refused
- * before anybody reads it: its sender would be locked out with a valid token in hand.
+ * Every access token contains both kinds of metadata, and Node refuses requests with more than 16 KiB of headers: the
+ * user would be locked out with a valid token.
  */
 const MAX_BYTES = 8 * 1024
 
 type Metadata = { readonly userMetadata?: JsonObject; readonly appMetadata?: JsonObject }
 
-/** Refuses metadata that no token could carry. What is too large already (`before`) may still shrink. */
+/** Refuses metadata too large for a token. If it already is (`before`), it may still shrink. */
 export function refuseLargeMetadata(after: Metadata, before: Metadata = {}): void {
   const bytes = bytesOf(after)
   if (bytes <= MAX_BYTES || bytes <= bytesOf(before)) return
@@ -19,8 +19,8 @@ export function refuseLargeMetadata(after: Metadata, before: Metadata = {}): voi
 }
 
 /**
- * The user's metadata with what fits of a provider's profile, shortest members first. Who signs in cannot be asked to
- * shorten what a provider says, so nothing is refused; `identity_data` has it all.
+ * The user's metadata with as much of a provider's profile as fits, shortest members first. Users cannot shorten what
+ * a provider says, so nothing is refused; `identity_data` has the full profile.
  */
 export function withFitting(user: Required<Metadata>, profile: JsonObject): JsonObject {
   const sizeOf = (value: unknown) => JSON.stringify(value).length

@@ -1,7 +1,7 @@
 import { authError, invalid } from '../errors/auth-error.js'
 import { checkPassword, type PasswordRules } from '../passwords/password-rules.js'
 
-/** Refuses a password that must not become one (docs/specification.md#passwords): 400 when too long, 422 when weak. */
+/** Refuses an unacceptable new password (docs/specification.md#passwords): 400 when too long, 422 when weak. */
 export function refusePassword(rules: PasswordRules, password: string): void {
   const problem = checkPassword(rules, password)
   if (problem === null) return

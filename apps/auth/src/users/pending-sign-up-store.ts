@@ -2,11 +2,11 @@ import { type Queryable, type Tx } from '@signet/db'
 import { type Tables } from '../database/tables.js'
 import { type JsonObject } from './user.js'
 
-/** What somebody brought to an address that they have not proved. */
+/** What a sign-up brought for an address not yet proved. */
 export type PendingSignUp = {
   readonly id: string
   readonly userId: string
-  /** Whoever signed up, or an administrator, whose word counts however the address is proved. */
+  /** Who brought it: a user, or an administrator, whose data applies however the address is proved. */
   readonly origin: 'self' | 'administrator'
   readonly passwordHash: string | null
   readonly userMetadata: JsonObject
@@ -78,7 +78,7 @@ export class PendingSignUpStore {
     return rows[0]?.id ?? null
   }
 
-  /** The one sign-up that a confirmation sent again must be about; null when nobody can say which. */
+  /** The only sign-up that a resent confirmation can be for; null if that is ambiguous. */
   async findOnly(db: Queryable, userId: string): Promise<string | null> {
     const { rows } = await db.query<{ id: string; contested: boolean }>(
       `select id, contested from ${this.t.pendingSignUps} where user_id = $1 and origin = 'self' limit 2`,
@@ -87,7 +87,7 @@ export class PendingSignUpStore {
     return rows.length === 1 && rows[0]?.contested === false ? rows[0].id : null
   }
 
-  /** Somebody signs up while others wait for their confirmation. */
+  /** Marks pending sign-ups as contested: someone else signed up with the same address. */
   async contest(tx: Tx, userId: string): Promise<void> {
     await tx.query(
       `update ${this.t.pendingSignUps} set contested = true where user_id = $1 and origin = 'self'`,
@@ -95,7 +95,7 @@ export class PendingSignUpStore {
     )
   }
 
-  /** Keeps the newest sign-ups of an address, with their tokens: so many with a password, and so many without. */
+  /** Keeps the newest sign-ups of an address and their tokens: up to `count` with a password, and `count` without. */
   async keepNewest(tx: Tx, userId: string, count: number): Promise<void> {
     await tx.query(
       `delete from ${this.t.pendingSignUps} where id in (
@@ -112,7 +112,7 @@ export class PendingSignUpStore {
     await db.query(`delete from ${this.t.pendingSignUps} where id = $1`, [id])
   }
 
-  /** All that was not said by an administrator. */
+  /** Removes everything that did not come from an administrator. */
   async removeUnvouched(tx: Tx, userId: string): Promise<void> {
     await tx.query(`delete from ${this.t.pendingSignUps} where user_id = $1 and origin = 'self'`, [userId])
   }

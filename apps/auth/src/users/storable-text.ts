@@ -2,7 +2,7 @@ import { invalid } from '../errors/auth-error.js'
 
 const MAX_DEPTH = 32
 
-/** PostgreSQL stores neither NUL nor lone surrogates; and what recurses over JSON must not run out of stack. */
+/** PostgreSQL stores neither NUL nor lone surrogates, and code that recurses over JSON must not overflow the stack. */
 export function refuseUnstorable(body: object): void {
   let level: unknown[] = [body]
   for (let depth = 0; level.length > 0; depth += 1) {

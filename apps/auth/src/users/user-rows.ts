@@ -3,8 +3,8 @@ import { type Factor, type Identity, type JsonObject, type User } from './user.j
 
 /**
  * The user `u` with identities and factors as one JSON value, named `account`; read with {@link toUser}. One value
- * instead of thirty columns halves what a row costs on this side: the driver describes and parses each column of each
- * answer, while JSON is parsed in one go.
+ * instead of thirty columns halves the client-side cost of a row: the driver parses each column separately, but JSON
+ * in one go.
  */
 export const accountColumn = (t: Tables): string => `
   (select row_to_json(a) from (
@@ -22,8 +22,8 @@ export const accountColumn = (t: Tables): string => `
   ) a) as account`
 
 /**
- * What a password is compared with. An account that nobody has proved has none, and lends that of its newest sign-up: it
- * opens nothing, but whoever knows it may be told to confirm the address.
+ * The hash that passwords are compared with. An unproved account uses that of its newest sign-up: it does not sign
+ * in, but someone who knows it may be told to confirm the address.
  */
 export const signInHash = (t: Tables): string => `
   coalesce(u.encrypted_password, (
@@ -148,7 +148,7 @@ function toFactor(json: FactorJson): Factor {
   }
 }
 
-// An operator may ban somebody until `infinity`, which JavaScript has no date for; this is its last one.
+// An operator may ban a user until `infinity`, which JavaScript cannot represent; this is its latest date.
 const END_OF_TIME = 8.64e15
 
 function toDate(text: string | null): Date | null {

@@ -16,7 +16,7 @@ export type NewUser = {
   isAnonymous: boolean
 }
 
-/** Columns that may change after creation; a member that is undefined is left alone. */
+/** Columns that may change after creation; undefined members are left unchanged. */
 export type UserChanges = Partial<
   Omit<User, 'id' | 'createdAt' | 'updatedAt' | 'identities' | 'factors' | 'aud' | 'isSsoUser'>
 >
@@ -77,8 +77,8 @@ export class UserStore {
   }
 
   /**
-   * Locks the row for the rest of the transaction and reads it afterwards: the lists of identities and factors must be
-   * as new as the row, and a lock that was waited for only refreshes the row itself.
+   * Locks the row for the rest of the transaction and reads it afterwards: the lists of identities and factors must
+   * be as current as the row, and waiting for a lock only refreshes the row itself.
    */
   async lockById(tx: Tx, id: string): Promise<User | null> {
     await tx.query(
@@ -123,7 +123,7 @@ export class UserStore {
     )
   }
 
-  /** Stores a new hash of the same password, unless the password was changed meanwhile. */
+  /** Stores a new hash of the same password, unless the password changed in the meantime. */
   async rehash(db: Queryable, id: string, oldHash: string, newHash: string): Promise<void> {
     await db.query(
       `update ${this.t.users} set encrypted_password = $3 where id = $1 and encrypted_password = $2`,
@@ -131,7 +131,7 @@ export class UserStore {
     )
   }
 
-  /** Takes back a sent-at stamp whose message was never delivered, unless a newer one has replaced it. */
+  /** Resets a sent-at timestamp whose message was never delivered, unless a newer one replaced it. */
   async clearSentAt(db: Queryable, id: string, slot: SentAt, sentAt: Date): Promise<void> {
     const column = COLUMNS[slot]
     await db.query(`update ${this.t.users} set ${column} = null where id = $1 and ${column} = $2`, [
@@ -140,7 +140,7 @@ export class UserStore {
     ])
   }
 
-  /** Takes back a pending address that no token waits for, because its messages were never delivered. */
+  /** Clears a pending address without a token, because its messages were never delivered. */
   async dropPendingAddress(db: Queryable, id: string, pending: 'newEmail' | 'newPhone'): Promise<void> {
     const types = pending === 'newEmail' ? ['email_change_new', 'email_change_current'] : ['phone_change']
     await db.query(
@@ -156,8 +156,8 @@ export class UserStore {
   }
 
   /**
-   * Removes a user with an address that nobody has proved, and that no message, no sign-up and no administrator
-   * stands for. A statement of its own after the row's lock: it must see what was added while that was waited for.
+   * Removes a user with an unproved address and no message, sign-up or administrator behind it. A separate statement
+   * after locking the row: it must see what was added while waiting for the lock.
    */
   async removeIfAbandoned(tx: Tx, id: string): Promise<void> {
     await tx.query(

@@ -50,7 +50,7 @@ export type Identity = {
   readonly updatedAt: Date
 }
 
-/** What may be shown of a second factor; its secret stays in the factor store. */
+/** The public part of a second factor; its secret stays in the factor store. */
 export type Factor = {
   readonly id: string
   readonly friendlyName: string
@@ -65,7 +65,7 @@ export type Factor = {
 export const isBanned = (user: User, now: Date): boolean =>
   user.bannedUntil !== null && user.bannedUntil > now
 
-/** Somebody has proved to own one of the addresses: the account is theirs. */
+/** Someone proved that they own one of the addresses, so the account is theirs. */
 export const isProven = (user: User): boolean =>
   user.emailConfirmedAt !== null || user.phoneConfirmedAt !== null
 
@@ -80,7 +80,7 @@ export function providersOf(identities: readonly Identity[]): { provider?: strin
 
 /** Adds members and removes those whose new value is null (docs/specification.md#the-signed-in-user, `data`). */
 export function mergeMetadata(current: JsonObject, changes: JsonObject): JsonObject {
-  // Entries, not assignment: `__proto__` must stay an ordinary member.
+  // Entries instead of assignment: `__proto__` must stay an ordinary member.
   const entries = new Map([...Object.entries(current), ...Object.entries(changes)])
   return Object.fromEntries([...entries].filter(([, value]) => value !== null))
 }
