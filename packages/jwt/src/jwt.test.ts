@@ -12,15 +12,17 @@ import {
   verifying,
 } from '../test/keys.js'
 import { claims, ec, ed, expectRefused, now, rings, rsa, SECONDS } from '../test/rings.js'
-import { JwtError, KeyRing, signJwt, verifyJwt } from './index.js'
+import { JWT_ALGORITHMS, JwtError, KeyRing, signJwt, verifyJwt } from './index.js'
 
-describe.each(Object.entries(rings))('%s tokens', (alg, ring) => {
+describe.each(JWT_ALGORITHMS)('%s tokens', (alg) => {
   it('carry their claims unchanged from signer to verifier', async () => {
+    const ring = rings[alg]
     const odd = { ...claims, text: 'ä \u2028 😀 \ud800', nested: { deep: [1, null, { x: true }] } }
     await expect(verifyJwt(ring, await signJwt(ring, odd), { now })).resolves.toEqual(odd)
   })
 
   it('name algorithm, type and key in the header and add no claim', async () => {
+    const ring = rings[alg]
     const [header = '', payload = ''] = (await signJwt(ring, { sub: 'u1' })).split('.')
     expect(JSON.parse(Buffer.from(header, 'base64url').toString())).toEqual({
       alg,
@@ -31,6 +33,7 @@ describe.each(Object.entries(rings))('%s tokens', (alg, ring) => {
   })
 
   it('are refused after a change of any one character', async () => {
+    const ring = rings[alg]
     const token = await signJwt(ring, claims)
     for (let at = 0; at < token.length; at += alg === 'RS256' ? 7 : 1) {
       const other = token[at] === 'A' ? 'B' : 'A'
@@ -42,6 +45,7 @@ describe.each(Object.entries(rings))('%s tokens', (alg, ring) => {
   })
 
   it('are refused when cut short at any place', async () => {
+    const ring = rings[alg]
     const token = await signJwt(ring, claims)
     for (let length = 0; length < token.length; length += 1) {
       expect(await rejectionOf(verifyJwt(ring, token.slice(0, length), { now }))).toBeInstanceOf(JwtError)
@@ -49,6 +53,7 @@ describe.each(Object.entries(rings))('%s tokens', (alg, ring) => {
   })
 
   it('are refused with the claims of another token', async () => {
+    const ring = rings[alg]
     const [header, , signature] = (await signJwt(ring, claims)).split('.')
     await expectRefused(
       'bad_signature',
@@ -58,16 +63,18 @@ describe.each(Object.entries(rings))('%s tokens', (alg, ring) => {
   })
 
   it('are refused when signed by another key of the same kind and name', async () => {
+    const ring = rings[alg]
     const foreign = {
       HS256: () => KeyRing.create({ secret: `${SECRET}x`, keyId: 'main' }),
       RS256: () => KeyRing.create({ secret: SECRET, keys: JSON.stringify([signing(rsaKey(rsa.kid))]) }),
       ES256: () => KeyRing.create({ secret: SECRET, keys: JSON.stringify([signing(ecKey(ec.kid))]) }),
       EdDSA: () => KeyRing.create({ secret: SECRET, keys: JSON.stringify([signing(edKey(ed.kid))]) }),
-    }[alg as keyof typeof rings]()
+    }[alg]()
     await expectRefused('bad_signature', await signJwt(foreign, claims), ring)
   })
 
   it('are refused with an empty, short, long or all-zero signature', async () => {
+    const ring = rings[alg]
     const [header, payload, signature = ''] = (await signJwt(ring, claims)).split('.')
     const bytes = Buffer.from(signature, 'base64url')
     await expectRefused('malformed', `${header}.${payload}.`, ring)
@@ -170,21 +177,22 @@ describe('claims', () => {
 })
 
 describe('headers that come again', () => {
-  const ring = KeyRing.create({ secret: SECRET })
+  const ring = () => KeyRing.create({ secret: SECRET })
 
   it('are judged by their key and signature each time', async () => {
     const header = { alg: 'HS256', kid: 'seen before' }
-    await expect(verifyJwt(ring, forge(header, claims, hmac), { now })).resolves.toEqual(claims)
+    await expect(verifyJwt(ring(), forge(header, claims, hmac), { now })).resolves.toEqual(claims)
     await expectRefused('bad_signature', forge(header, { ...claims, sub: 'another' }))
     await expectRefused('malformed', forge({ ...header, crit: ['exp'] }, claims, hmac))
     await expectRefused('malformed', forge({ ...header, crit: ['exp'] }, claims, hmac))
   })
 
   it('are read through a flood of others', async () => {
-    const token = await signJwt(ring, claims)
+    const sameRing = ring()
+    const token = await signJwt(sameRing, claims)
     for (let n = 0; n < 250; n += 1)
-      await verifyJwt(ring, forge({ alg: 'HS256', kid: `flood ${n}` }, claims, hmac), { now })
-    await expect(verifyJwt(ring, token, { now })).resolves.toEqual(claims)
+      await verifyJwt(sameRing, forge({ alg: 'HS256', kid: `flood ${n}` }, claims, hmac), { now })
+    await expect(verifyJwt(sameRing, token, { now })).resolves.toEqual(claims)
   })
 })
 

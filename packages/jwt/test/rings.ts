@@ -24,12 +24,20 @@ const ringSignedBy = (signer: TestKey): KeyRing =>
     keys: JSON.stringify([rsa, ec, ed].map((key) => (key === signer ? signing(key) : verifying(key)))),
   })
 
-/** Rings by the algorithm that signs; the asymmetric ones hold the same secret and all three keys. */
+/** Rings by the algorithm that signs, each made anew; the asymmetric ones hold the same secret and all three keys. */
 export const rings = {
-  HS256: KeyRing.create({ secret: SECRET, keyId: 'main' }),
-  RS256: ringSignedBy(rsa),
-  ES256: ringSignedBy(ec),
-  EdDSA: ringSignedBy(ed),
+  get HS256() {
+    return KeyRing.create({ secret: SECRET, keyId: 'main' })
+  },
+  get RS256() {
+    return ringSignedBy(rsa)
+  },
+  get ES256() {
+    return ringSignedBy(ec)
+  },
+  get EdDSA() {
+    return ringSignedBy(ed)
+  },
 }
 
 export async function expectRefused(

@@ -96,7 +96,9 @@ function hostOf(host: string): Wildcards[] | string {
 
 function labelOf(label: string): string {
   if (label.includes('**')) throw new Error('must have ** in its path only: * stands for one label of a host')
-  const ascii = label.includes('*') ? label.toLowerCase() : domainToASCII(label)
+  // Alone, a label such as the first of 123.example.com would be read as an address.
+  const isPlain = label.includes('*') || /^[a-z0-9]+$/i.test(label)
+  const ascii = isPlain ? label.toLowerCase() : domainToASCII(label)
   if (!/^[a-z0-9*]([a-z0-9*-]*[a-z0-9*])?$/.test(ascii)) throw new Error('must name a host that can exist')
   return ascii
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { type Request } from 'express'
 import { Redirects } from './redirects.js'
 
 const allowed = (siteUrl: string, uriAllowList: string[], candidate: string) =>
@@ -125,5 +126,84 @@ describe('an entry of the allow-list', () => {
     const startedAt = performance.now()
     expect(redirects.accepted(`https://ok.example/${'a'.repeat(4000)}b`)).toBe(null)
     expect(performance.now() - startedAt).toBeLessThan(20_000)
+  })
+})
+
+describe('a page of this server', () => {
+  const ownPage = 'https://id.example/account'
+  const redirects = () => new Redirects({ siteUrl: 'https://app.dev', uriAllowList: [], ownPage })
+
+  it.each([
+    ['https://id.example/account', true],
+    ['https://id.example/account?step=2?', true],
+    ['https://id.example/account/other', false],
+    ['https://id.example/', false],
+  ])('%s: %s', (candidate, answer) => {
+    expect(redirects().accepted(candidate) !== null).toBe(answer)
+  })
+})
+
+it('gives a target as it came, or escaped when a header could not carry it', () => {
+  const redirects = new Redirects({ siteUrl: 'https://app.dev', uriAllowList: [] })
+  expect(redirects.accepted('https://APP.dev/x?y=~!')).toBe('https://APP.dev/x?y=~!')
+  expect(redirects.accepted('https://app.dev/ü')).toBe('https://app.dev/%C3%BC')
+  expect(redirects.accepted('https://app.dev/ü')).not.toContain('ü')
+})
+
+it('has no site when the setting is none that a browser could go to', () => {
+  expect(allowed('https://user@app.dev', [], 'https://app.dev/')).toBe(false)
+  expect(allowed('myapp://home', [], 'myapp://home')).toBe(false)
+})
+
+it('knows the spelling of the host in the setting, with and without port, path, query and fragment', () => {
+  for (const end of ['', ':8443', '/', '/path', '?query', '#part', ':8443/path'])
+    expect([end, allowed(`https://bücher.example${end}`, [], `https://bücher.example${end}`)]).toEqual([
+      end,
+      true,
+    ])
+  expect(allowed('https://xn--bcher-kva.example', [], 'https://bücher.example/')).toBe(false)
+})
+
+it.each([
+  ['http://localhost.example:3000', 'http://localhost.example:8080/'],
+  ['http://mylocalhost:3000', 'http://mylocalhost:8080/'],
+])('does not take %s for this machine', (site, candidate) => {
+  expect(allowed(site, [], candidate)).toBe(false)
+})
+
+describe('the target of a request', () => {
+  const redirects = () =>
+    new Redirects({ siteUrl: 'https://app.dev/home', uriAllowList: ['https://ok.example/*'] })
+  const targetOf = (header: string | undefined, parameter?: unknown) =>
+    redirects().targetOf({
+      query: { redirect_to: parameter },
+      get: (name: string) => (name === 'redirect_to' ? header : undefined),
+    } as unknown as Request)
+
+  it.each([
+    ['the header', 'https://ok.example/a', 'https://ok.example/b', 'https://ok.example/a'],
+    ['the parameter', undefined, 'https://ok.example/b', 'https://ok.example/b'],
+    [
+      'the first of several',
+      undefined,
+      ['https://ok.example/b', 'https://ok.example/c'],
+      'https://ok.example/b',
+    ],
+    [
+      'the parameter, when the header is refused',
+      'https://evil.io/',
+      'https://ok.example/b',
+      'https://ok.example/b',
+    ],
+    ['the site, when nothing is named', undefined, undefined, 'https://app.dev/home'],
+    ['the site, when all is refused', 'https://evil.io/', 'https://evil.io/', 'https://app.dev/home'],
+    [
+      'the site, when the parameter is no text',
+      undefined,
+      { a: 'https://ok.example/b' },
+      'https://app.dev/home',
+    ],
+  ])('is %s', (_name, header, parameter, target) => {
+    expect(targetOf(header, parameter)).toBe(target)
   })
 })

@@ -1,6 +1,6 @@
 import { createHash, createSecretKey, randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
-import { RefreshTokens } from './refresh-token.js'
+import { macMatches, RefreshTokens } from './refresh-token.js'
 
 describe('a refresh token', () => {
   const key = () => createSecretKey(randomBytes(32))
@@ -44,5 +44,11 @@ describe('a refresh token', () => {
     const [one, two] = [1, 2].map(() => tokens.check(presented, tokens.newNonce()).expected)
     expect(one).not.toEqual(two)
     expect(one).not.toEqual(presented.mac)
+  })
+
+  it('is checked in the database by hashing both sides once more', () => {
+    expect(macMatches({ keyed: 'c.keyed', expected: 'c.expected' }, '$2', 's.salt')).toBe(
+      'sha256($2::bytea || sha256(c.keyed || s.salt)) = c.expected',
+    )
   })
 })

@@ -63,8 +63,7 @@ export type SessionLimits = {
 
 /** Whether a session is past its own end or one of the limits by time; the others need the database. */
 export function isExpired(session: Session, limits: SessionLimits, now: Date): boolean {
-  const olderThan = (since: Date, ms: number | undefined) =>
-    ms !== undefined && since.getTime() + ms < now.getTime()
+  const olderThan = (since: Date, ms = Infinity) => since.getTime() + ms < now.getTime()
   return (
     (session.notAfter !== null && session.notAfter <= now) ||
     olderThan(session.createdAt, limits.timeboxMs) ||

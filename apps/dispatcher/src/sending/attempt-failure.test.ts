@@ -33,6 +33,19 @@ describe('attemptFailureOf', () => {
     [new Error('wrapped', { cause: withCode('ECONNRESET') }), 'connection_reset'],
     [new TypeError('x is not a function'), 'internal_error'],
     ['thrown text', 'internal_error'],
+    [null, 'internal_error'],
+    [undefined, 'internal_error'],
+    [new errors.HTTPParserError('bad response, without a code'), 'invalid_response'],
+    [withCode('UND_ERR_BODY_TIMEOUT'), 'timeout'],
+    [withCode('UND_ERR_ABORTED'), 'timeout'],
+    [withCode('ENOTFOUND'), 'dns_error'],
+    [withCode('EAI_AGAIN'), 'dns_error'],
+    [withCode('EPIPE'), 'connection_reset'],
+    [withCode('UND_ERR_RES_CONTENT_LENGTH_MISMATCH'), 'invalid_response'],
+    [withCode('UND_ERR_RES_EXCEEDED_MAX_SIZE'), 'invalid_response'],
+    // Only the beginning of a code tells whose it is.
+    [withCode('OTHER_HPE_CODE'), 'connection_error'],
+    [withCode('NO_CERT_AT_ALL'), 'connection_error'],
   ])('%p is %s', (error, reason) => {
     expect(attemptFailureOf(error)).toBe(reason)
   })

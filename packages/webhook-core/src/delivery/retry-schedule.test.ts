@@ -26,6 +26,8 @@ describe('RetrySchedule', () => {
   it('takes other delays from the operator, positive ones only', () => {
     const quick = new RetrySchedule({ delaysSeconds: [0.1, 1], random: () => 0 })
     expect([1, 2, 3].map((n) => quick.delayAfter(n))).toEqual([100, 1000, null])
-    expect(() => new RetrySchedule({ delaysSeconds: [60, 0] })).toThrow(RangeError)
+    expect(() => new RetrySchedule({ delaysSeconds: [60, 0] })).toThrow(
+      new RangeError('retry delays must be positive'),
+    )
   })
 })

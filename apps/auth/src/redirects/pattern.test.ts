@@ -1,0 +1,114 @@
+import { describe, expect, it } from '@jest/globals'
+import { matchesPattern, parsePattern } from './pattern.js'
+import { readTarget } from './target.js'
+
+describe('an entry that cannot be meant', () => {
+  const blanks = 'must have no blanks, control characters and backslashes'
+  const address = 'must have no IP address but 127.0.0.1, another of that network, or [::1]'
+  const lastLabel = 'must end its host in a name without wildcard, such as .com or localhost'
+  const noHost = 'must name a host, and may name a port, as in http://localhost:3000/*'
+  const impossible = 'must name a host that can exist'
+  it.each([
+    ['https://ok.example/a b', blanks],
+    ['https://ok.example\\path', blanks],
+    ['https://ok.example/\u0007', blanks],
+    [' https://ok.example', blanks],
+    ['https://ok.example/#part', 'must have no fragment, which no server gets to see'],
+    ['ok.example/**', 'must begin with a scheme, as in https://example.com/**'],
+    ['//ok.example', 'must begin with a scheme, as in https://example.com/**'],
+    ['*://ok.example', 'must begin with a scheme, as in https://example.com/**'],
+    ['9https://ok.example', 'must begin with a scheme, as in https://example.com/**'],
+    ...['javascript', 'DATA', 'vbscript', 'file', 'blob', 'about', 'filesystem', 'view-source'].map(
+      (scheme) => [`${scheme}:x`, 'must not have a scheme that runs code or opens files'],
+    ),
+    ['https://user@ok.example', 'must have no user name'],
+    ['myapp://user@callback', 'must have no user name'],
+    ['https://ok.example/%2Fx', 'must have no encoded separators in the path'],
+    ['https://ok.example/{a,b}', 'must have no wildcards but * and **'],
+    ['https://ok.example/[ab]', 'must have no wildcards but * and **'],
+    ['https://', noHost],
+    ['https:ok.example', noHost],
+    ['https:///path', noHost],
+    ['https://ok.example:', noHost],
+    ['https://ok.example:port', noHost],
+    ['https://ok.example:123456', noHost],
+    ['https://ok.example:70000', 'must have a port of at most 65535'],
+    ['http://10.0.0.1', address],
+    ['http://127.1', address],
+    ['http://0x7f.0.0.1', address],
+    ['http://[::2]', address],
+    ['http://[0:0:0:0:0:0:0:1]', address],
+    ['https://*', lastLabel],
+    ['https://ok.*', lastLabel],
+    ['https://ok.ex*ample', lastLabel],
+    ['https://*.1', lastLabel],
+    ['https://**.ok.example', 'must have ** in its path only: * stands for one label of a host'],
+    ['https://ok..example', impossible],
+    ['https://-ok.example', impossible],
+    ['https://ok-.example', impossible],
+    ['https://*_x.example', impossible],
+    ['https://x_*.example', impossible],
+    ['https://*ü.example', impossible],
+    ['https://ok.example.', impossible],
+    ['myapp://a:b:c', 'must be a URL'],
+  ] as [string, string][])('%j %s', (entry, message) => {
+    expect(() => parsePattern(entry)).toThrow(new Error(message))
+  })
+})
+
+describe('an entry', () => {
+  const matches = (entry: string, url: string) => {
+    const target = readTarget(url)
+    if (target === null) throw new Error(`${url} cannot be read`)
+    return matchesPattern(parsePattern(entry), target)
+  }
+
+  it.each([
+    ['HTTPS://OK.example/x', 'https://ok.example/x', true],
+    ['https://OK-*.example/x', 'https://ok-1.example/x', true],
+    ['https://ok.example/x', 'http://ok.example/x', false],
+    ['my+app.v-2:x', 'my+app.v-2:x', true],
+    ['my+app.v-2:x', 'my-app:x', false],
+    // A host for a scheme of applications, and none for one of the network, are different places.
+    ['myapp://ok.example', 'https://ok.example', false],
+    ['https://*.example/', 'https://127.0.0.1/', false],
+    ['http://*.*.*.a1/', 'http://127.0.0.1/', false],
+    ['http://127.0.0.2/', 'http://127.0.0.1/', false],
+    ['http://[::1]/', 'http://[::1]/', true],
+    ['http://*.ok.example/', 'http://ok.example/', false],
+    ['https://123.ok.example/', 'https://123.ok.example/', true],
+    ['https://0X7f.ok.e1/', 'https://0x7f.ok.e1/', true],
+    ['http://a.b-c/', 'http://a.b-c/', true],
+    ['https://ok.example:08443/', 'https://ok.example:8443/', true],
+    ['https://ok.example:*/', 'https://ok.example/', true],
+    ['https://ok.example:65535/', 'https://ok.example:65535/', true],
+    ['wss://ok.example:443/', 'wss://ok.example/', true],
+    ['ws://ok.example/*', 'ws://ok.example/x', true],
+    ['ftp://ok.example/*', 'ftp://ok.example/x', true],
+    // The query: none unless it is written, or the path ends in a wildcard.
+    ['https://ok.example/cb?', 'https://ok.example/cb', true],
+    ['https://ok.example/cb?', 'https://ok.example/cb?a', false],
+    ['https://ok.example/*?', 'https://ok.example/x?a', false],
+    ['https://ok.example/*?a=1', 'https://ok.example/x?a=1', true],
+    ['https://ok.example/*?a=1', 'https://ok.example/x?a=2', false],
+    ['https://ok.example/*x', 'https://ok.example/x?a', false],
+    ['https://ok.example/cb?a=*', 'https://ok.example/cb?a=/.x', true],
+    ['https://ok.example/cb?q=ü', 'https://ok.example/cb?q=%C3%BC', true],
+    ['https://ok.example/cb?a=?', 'https://ok.example/cb?a=?', true],
+    ['myapp:x?a=*', 'myapp:x?a=1', true],
+    ['myapp:x', 'myapp:x?a=1', false],
+    // In a path * stops at both separators, ** at none.
+    ['https://ok.example/a*c', 'https://ok.example/abc', true],
+    ['https://ok.example/a*c', 'https://ok.example/ac', true],
+    ['https://ok.example/a*c', 'https://ok.example/a/c', false],
+    ['https://ok.example/*.html', 'https://ok.example/a.html', true],
+    ['https://ok.example/*.html', 'https://ok.example/a.b.html', false],
+    ['https://ok.example/**.html', 'https://ok.example/a.b/c.html', true],
+    ['https://ok.example/a**a', 'https://ok.example/aaaa', true],
+    ['https://ok.example/a**a', 'https://ok.example/a', false],
+    ['https://ok.example/**a**', 'https://ok.example/bab', true],
+    ['https://ok.example/***', 'https://ok.example/a/b', true],
+  ])('%s, target %s: %s', (entry, url, answer) => {
+    expect(matches(entry, url)).toBe(answer)
+  })
+})
