@@ -96,7 +96,7 @@ function databaseError(error: unknown): AppError | undefined {
       cause: error,
     })
   if (isUnavailable(error))
-    return authError('unavailable', 'unavailable', 'The service is not available, try again later', {
+    return authError('unavailable', 'unavailable', 'The service is unavailable, try again later', {
       cause: error,
       retryAfterSeconds: 1,
     })

@@ -35,6 +35,6 @@ const EXAMPLE_ENVIRONMENT = {
   AUTH_API_EXTERNAL_URL: 'https://auth.example.com',
   AUTH_DB_DRIVER: 'postgres',
   DATABASE_URL: 'postgres://127.0.0.1:1/none',
-  AUTH_JWT_SECRET: 'only for drawing the table of routes',
+  AUTH_JWT_SECRET: 'only for rendering the table of routes',
   AUTH_EXTERNAL_EMAIL_ENABLED: 'false',
 }

@@ -136,6 +136,6 @@ describe('rate limits in Redis', () => {
     await limits.verify.consume(key, META.requestId)
     await server.kill('SIGKILL')
     expect((await burst(() => limits.verify.consume(key, META.requestId))).taken).toBe(30)
-    await waitFor(() => lines.some((line) => line.includes('not reachable')))
+    await waitFor(() => lines.some((line) => line.includes('unreachable')))
   })
 })

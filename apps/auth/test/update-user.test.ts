@@ -210,7 +210,7 @@ describe('PUT /user', () => {
     ).toMatchObject({ email })
   })
 
-  it('refuses the completion when the address was taken meanwhile', async () => {
+  it('refuses the completion when the address was taken in the meantime', async () => {
     const user = await aUser(server)
     const email = anEmail()
     await update(user.access_token, { email })

@@ -98,7 +98,7 @@ export function accountRoutes(deps: Deps): Route[] {
         tag: 'Account',
         security: 'user',
         description:
-          'No session is refreshed any more; access tokens that are out stay valid until they expire.',
+          'Sessions can no longer be refreshed; issued access tokens stay valid until they expire.',
         parameters: [query('scope', `One of ${logoutScopes.join(', ')}.`)],
         answer: { status: 204, description: 'Done' },
         errors: [400, 401, 403],

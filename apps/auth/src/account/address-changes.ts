@@ -106,7 +106,7 @@ export class AddressChanges {
 
   async #read(tx: Tx, userId: string): Promise<User> {
     const user = await this.deps.users.findById(tx, userId)
-    if (user === null) throw new Error('a user whose row is locked is gone')
+    if (user === null) throw new Error('a locked user row has disappeared')
     return user
   }
 }

@@ -125,7 +125,7 @@ export class UserUpdateService {
         'Updating email, phone, password of a SSO account only possible via SSO',
       )
     if (phone !== null && !this.deps.rules.phoneEnabled)
-      throw authError('invalid', 'phone_provider_disabled', 'Phone numbers are not used here')
+      throw authError('invalid', 'phone_provider_disabled', 'Phone numbers are disabled')
     await this.#refuseTaken(email, phone)
     return {
       email,

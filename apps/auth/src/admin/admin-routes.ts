@@ -50,7 +50,7 @@ const linkFields = {
   redirect_to: 'string',
 } as const
 
-const paging = [query('page', 'From 1.'), query('per_page', '50 unless given, 1000 at most.')]
+const paging = [query('page', 'From 1.'), query('per_page', 'Default 50, maximum 1000.')]
 
 /** The `user_id` of the path; anything but a UUID is an unknown user (docs/specification.md#administration). */
 export function userIdOf(req: Request): string {
@@ -122,7 +122,7 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
       async handle({ caller, body, req }) {
         const id = userIdOf(req)
         if (body.id !== undefined && body.id !== '' && body.id.toLowerCase() !== id)
-          throw invalid('The id of the body is another than that of the path')
+          throw invalid('The id in the body differs from the id in the path')
         return { body: userView(await adminUsers.create(caller, { ...body, id }, guard.metaOf(req))) }
       },
     }),
@@ -142,7 +142,7 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
       path: '/admin/users/:user_id',
       docs: docs('Change a user', {
         ...admin,
-        description: 'The password changes only for requests of API version 2024-01-01.',
+        description: 'The password only changes in requests with API version 2024-01-01.',
         answer: { description: 'The user', schema: 'User' },
         errors: [400, 401, 403, 404, 422],
       }),
@@ -206,9 +206,9 @@ function otherRoutes({ bearer, guard, auditLists, links, redirects }: Deps): Rou
     route<AdminCaller, BodyOf<typeof linkFields>>({
       method: 'post',
       path: '/admin/generate_link',
-      docs: docs('Make the link of an email, without the email', {
+      docs: docs('Generate the link of an email without sending it', {
         ...admin,
-        answer: { description: 'The user, and the link with its parts', schema: 'GeneratedLink' },
+        answer: { description: 'The user, and the link and its parts', schema: 'GeneratedLink' },
         errors: [400, 401, 403, 404, 422],
       }),
       authenticate,

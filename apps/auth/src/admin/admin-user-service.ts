@@ -206,7 +206,7 @@ export class AdminUserService {
     const { hasher, rules } = this.deps
     if (password !== '' && hash !== '') throw invalid('Only a password or a password hash should be provided')
     if (hash !== '') {
-      if (!isUsableHash(hash)) throw invalid('The password hash is of no supported kind')
+      if (!isUsableHash(hash)) throw invalid('Unsupported password hash format')
       return hash
     }
     refuseTooLong(rules.passwords, password)

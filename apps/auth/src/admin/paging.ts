@@ -23,7 +23,7 @@ function numberOf(value: unknown, name: string): number {
 /** A parameter used as text in a query; PostgreSQL accepts no NUL in it. */
 export function textOf(value: unknown): string {
   if (typeof value !== 'string') return ''
-  if (value.includes('\0')) throw invalid('A parameter holds characters that are not text')
+  if (value.includes('\0')) throw invalid('A parameter contains invalid characters')
   return value
 }
 

@@ -15,7 +15,7 @@ export const apiDocument = (routes: readonly Route[]): JsonSchema =>
     title: service.description,
     version: service.version,
     description:
-      'Accounts, sessions and tokens. Bodies are JSON; requests of `X-Supabase-Api-Version: 2024-01-01` get the newer answers.',
+      'Accounts, sessions and tokens. Bodies are JSON; requests with `X-Supabase-Api-Version: 2024-01-01` get the newer responses.',
     routes: routes.filter(({ docs }) => docs.tag !== 'Not available'),
     securitySchemes: {
       user: bearer('An access token of a user.'),

@@ -12,24 +12,24 @@ export function providersPage(): string {
     '',
     'Register the service at the provider with the callback URL `<AUTH_API_EXTERNAL_URL>/callback`, then set',
     '`AUTH_EXTERNAL_<NAME>_ENABLED=true`, `_CLIENT_ID`, `_SECRET` and, with the callback URL exactly as it was registered,',
-    '`_REDIRECT_URI`. `_EMAIL_OPTIONAL=true` lets accounts without an address in. `_SKIP_NONCE_CHECK=true` takes id tokens',
-    'whose nonce was not compared. A provider that is switched on and lacks one of the settings is refused with',
-    '400, and a warning at the start names what it lacks; id tokens need the client id alone.',
+    '`_REDIRECT_URI`. `_EMAIL_OPTIONAL=true` accepts accounts without an address. `_SKIP_NONCE_CHECK=true` accepts id tokens',
+    'without comparing the nonce. An enabled provider that lacks one of the settings is refused with',
+    '400, and a warning at start-up names what is missing; id tokens only need the client id.',
     '',
-    'Scopes are those below and what the caller asks for in `scopes`. Addresses that a provider does not verify are confirmed',
-    'by email before anybody gets in.',
+    'Scopes are those below and those the caller requests in `scopes`. Addresses that a provider does not verify are confirmed',
+    'by email before anyone can sign in.',
     '',
     'The tests run every provider over real sockets against local servers that speak its protocol, among them a complete',
-    "OpenID Connect server with signed tokens. None of them has met the provider's own service: try each one that you switch on.",
+    "OpenID Connect server with signed tokens. They never call the provider's own service: try each provider that you enable.",
     '',
     '| File | What it runs |',
     '| --- | --- |',
     ...Object.entries(TESTS).map(([file, what]) => `| \`test/providers/${file}.test.ts\` | ${what} |`),
     '',
     ...providers.flatMap(section),
-    '## A further provider',
+    '## Adding a provider',
     '',
-    '1. Copy the file in `src/providers/definitions` that comes closest, and change its addresses, scopes and mapping.',
+    '1. Copy the closest file in `src/providers/definitions`, and change its URLs, scopes and mapping.',
     '2. Add its name to `definitions/index.ts`. Settings, `/settings`, routes and these documents follow.',
     '3. Add its row to `test/providers/rows-of-work.ts` or `rows-of-people.ts`, which runs all that is in `rows.test.ts`, and its',
     '   addresses to `addresses.test.ts`. Then `npm run docs`.',
@@ -38,14 +38,14 @@ export function providersPage(): string {
 }
 
 const TESTS = {
-  rows: 'Authorize URL and scopes; client authentication, also the other way after a 401; profile calls and their headers; the mapping; a missing and an unverified address; refusals, pages in place of JSON, broken connections, servers that never answer.',
+  rows: 'Authorize URL and scopes; client authentication, and the other method after a 401; profile calls and their headers; the mapping; a missing and an unverified address; refusals, pages instead of JSON, broken connections, servers that never answer.',
   'open-id':
     "Redirects through an OpenID Connect server with that provider's paths, signed tokens and key set; PKCE; refused consent; the `id_token` grant with tokens of an app.",
   'id-token':
     'Invalid tokens: issuer, audience, signature, lifetime, nonce, `at_hash`; disabled providers; unavailable keys.',
-  twitter: 'Every signature of OAuth 1.0a, checked by the server; its refusals.',
+  twitter: 'Every OAuth 1.0a signature, checked by the server; its refusals.',
   quirks: 'What only one provider does.',
-  addresses: 'That the addresses without any URL setting are those of the providers; whose id tokens count.',
+  addresses: 'Default URLs of each provider; whose id tokens are accepted.',
 }
 
 function section(name: Provider): string[] {

@@ -131,7 +131,7 @@ export const schemas: Readonly<Record<string, JsonSchema>> = {
   }),
   SignUp: {
     description:
-      'A user that has to confirm the address, or a session with the main members of its user at the top.',
+      'A user who has to confirm the address, or a session with the main members of its user at the top level.',
     anyOf: [
       ref('User'),
       object({

@@ -42,7 +42,7 @@ export function createCaptchaVerifier({ config, outbound, verifyUrls = VERIFY_UR
         .catch((cause: unknown) => {
           throw authError('internal', 'unexpected_failure', 'The CAPTCHA could not be verified', { cause })
         })
-      if (!answer.success) throw refused(answer.errorCodes.join(', ') || 'the answer was refused')
+      if (!answer.success) throw refused(answer.errorCodes.join(', ') || 'the response was rejected')
     },
   }
 }
@@ -53,7 +53,7 @@ const refused = (reason: string) =>
 /** The status is no help: the services answer a failed check with 200, and some errors with 400, in the same format. */
 function readAnswer(text: string): { success: boolean; errorCodes: string[] } {
   const answer = JSON.parse(text) as { success?: unknown; 'error-codes'?: unknown } | null
-  if (typeof answer?.success !== 'boolean') throw new Error('the CAPTCHA service did not say yes or no')
+  if (typeof answer?.success !== 'boolean') throw new Error('the CAPTCHA service gave no clear result')
   const codes = Array.isArray(answer['error-codes']) ? (answer['error-codes'] as unknown[]) : []
   return { success: answer.success, errorCodes: codes.filter((code) => typeof code === 'string') }
 }

@@ -61,7 +61,9 @@ function redirectProblems({ uriAllowList }: AuthConfig): string[] {
       parsePattern(pattern)
       return []
     } catch (error) {
-      return [`AUTH_URI_ALLOW_LIST: ${pattern} ${error instanceof Error ? error.message : 'is no pattern'}`]
+      return [
+        `AUTH_URI_ALLOW_LIST: ${pattern} ${error instanceof Error ? error.message : 'is not a valid pattern'}`,
+      ]
     }
   })
 }
@@ -118,7 +120,7 @@ function captchaProblems(config: AuthConfig): string[] {
 function passwordProblems(config: AuthConfig): string[] {
   if (longestRandomPassword(passwordRules(config)) <= BCRYPT_MAX_BYTES) return []
   return [
-    `AUTH_PASSWORD_REQUIRED_CHARACTERS together with AUTH_PASSWORD_MIN_LENGTH asks for passwords of more than ${BCRYPT_MAX_BYTES} bytes`,
+    `AUTH_PASSWORD_REQUIRED_CHARACTERS together with AUTH_PASSWORD_MIN_LENGTH requires passwords of more than ${BCRYPT_MAX_BYTES} bytes`,
   ]
 }
 

@@ -229,8 +229,7 @@ const msLeft = ({ lastChallengedAt }: StoredFactor, intervalMs: number, at: Date
   // A faster request may have replaced what was read.
   (lastChallengedAt ?? at).getTime() + intervalMs - at.getTime()
 
-const factorFirst = () =>
-  authError('forbidden', 'insufficient_aal', 'AAL2 required to verify a new factor beside a verified one')
+const factorFirst = () => authError('forbidden', 'insufficient_aal', 'AAL2 required to verify another factor')
 
 const wrongCode = ({ factorType }: StoredFactor): AppError =>
   authError(

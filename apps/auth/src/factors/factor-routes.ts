@@ -48,7 +48,7 @@ function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessToken
     route<Live, BodyOf<typeof enrollFields>>({
       method: 'post',
       path: '/factors',
-      docs: docs('Begin to enroll a second factor', {
+      docs: docs('Start enrolling a second factor', {
         ...own,
         answer: { description: 'The factor; it counts once it is verified', schema: 'EnrolledFactor' },
         errors: [400, 401, 403, 422],
@@ -63,7 +63,7 @@ function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessToken
     route<Live, BodyOf<{ channel: 'string' }>>({
       method: 'post',
       path: '/factors/:factor_id/challenge',
-      docs: docs('Ask for a code of a factor', {
+      docs: docs('Start a challenge for a factor', {
         ...own,
         answer: { description: 'The challenge; a phone factor is sent its code', schema: 'FactorChallenge' },
         errors: [400, 401, 403, 404, 422, 429],
@@ -80,7 +80,7 @@ function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessToken
     route<Live, BodyOf<typeof verifyFields>>({
       method: 'post',
       path: '/factors/:factor_id/verify',
-      docs: docs('Answer a challenge with a code', {
+      docs: docs('Verify a challenge with a code', {
         ...own,
         answer: { description: 'The session, now at aal2, with a new refresh token', schema: 'Session' },
         errors: [400, 401, 403, 404, 422, 429],

@@ -20,7 +20,7 @@ export function challengeOf(body: {
     throw invalid('PKCE needs both code_challenge and code_challenge_method')
   if (method !== 's256' && method !== 'plain') throw invalid('code_challenge_method must be s256 or plain')
   if (!FORM.test(challenge))
-    throw invalid('code_challenge must be 43 to 128 characters out of A-Z, a-z, 0-9, ".", "_", "~" and "-"')
+    throw invalid('code_challenge must be 43 to 128 characters from A-Z, a-z, 0-9, ".", "_", "~" and "-"')
   return { challenge, method }
 }
 

@@ -53,7 +53,7 @@ export function parseKeysArguments(argv: readonly string[]): { command: KeysComm
   if (takes === undefined) throw new KeysUsageError(`Unknown command: ${name}`)
   const foreign = Object.keys(values).find((option) => option !== 'json' && !takes.options.includes(option))
   if (foreign !== undefined) throw new KeysUsageError(`${name} does not take --${foreign}`)
-  if (operands.length > takes.operands) throw new KeysUsageError(`Too many words: ${operands.at(-1)}`)
+  if (operands.length > takes.operands) throw new KeysUsageError(`Too many arguments: ${operands.at(-1)}`)
   if (name === 'rotate')
     return { command: { name, alg: algorithmOf(values.alg), now: values.now === true }, json }
   if (name !== 'retire') return { command: { name: 'list' }, json }

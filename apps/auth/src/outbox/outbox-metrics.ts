@@ -23,10 +23,10 @@ export function registerOutboxMetrics(registry: MetricsRegistry, { db, store, ki
         }
       },
     })
-  gauge('auth_outbox_waiting', 'Messages that wait in the outbox, by kind', ({ rows }) => rows)
+  gauge('auth_outbox_waiting', 'Messages waiting in the outbox, by kind', ({ rows }) => rows)
   gauge(
     'auth_outbox_oldest_seconds',
-    'Age of the oldest message that waits in the outbox, by kind; 0 when none does',
+    'Age of the oldest message waiting in the outbox, by kind; 0 when empty',
     ({ since }) => (now().getTime() - since.getTime()) / 1000,
   )
 }

@@ -82,4 +82,4 @@ const busy = () =>
   })
 
 const givenUp = (cause: unknown) =>
-  authError('timeout', 'request_timeout', 'The request was given up before its turn came', { cause })
+  authError('timeout', 'request_timeout', 'The request was cancelled while it was queued', { cause })

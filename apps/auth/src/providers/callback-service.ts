@@ -49,7 +49,7 @@ export class CallbackService {
     if (state === '') throw authError('invalid', 'bad_oauth_callback', 'OAuth state parameter missing')
     const claim = isUuid(state) ? await flows.claim(db, state, now()) : { kind: 'unknown' as const }
     if (claim.kind === 'already_used')
-      throw authError('invalid', 'flow_state_already_used', 'The OAuth state was used before')
+      throw authError('invalid', 'flow_state_already_used', 'The OAuth state was already used')
     if (claim.kind === 'unknown') throw badState('OAuth state not found')
     if (claim.createdAt.getTime() + flowLifeMs <= now().getTime()) throw badState('OAuth state has expired')
     return claim.flow
@@ -103,7 +103,7 @@ export class CallbackService {
     const { registry } = this.deps
     const provider = registry.find(flow.provider)
     if (provider === undefined)
-      throw authError('invalid', 'oauth_provider_not_supported', 'The provider is not in use any more')
+      throw authError('invalid', 'oauth_provider_not_supported', 'The provider is no longer enabled')
     const answer = provider.definition.protocol === 'oauth1' ? parameters['oauth_token'] : parameters['code']
     if (answer === undefined || answer === '')
       throw authError('invalid', 'bad_oauth_callback', 'OAuth callback with missing authorization code')

@@ -77,7 +77,7 @@ export class IdTokenService {
     if (expected.checkNonce) checkNonce(claims['nonce'], request.nonce)
     const profile = withUsableEmails(expected.profile(claims))
     if (profile.emails.length === 0 && !expected.emailOptional)
-      throw new OAuthRefusal('invalid request', 'The id_token names no email address')
+      throw new OAuthRefusal('invalid request', 'The id_token contains no email address')
     const { signIns, sessions, rules } = this.deps
     const external = { provider: expected.provider, profile }
     return signIns.run({ external, purpose, redirectTo: rules.siteUrl }, meta, (tx, audit, user) => {

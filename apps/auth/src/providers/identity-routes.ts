@@ -46,7 +46,7 @@ export function identityRoutes({
         ...own,
         parameters: [
           ...authorizeParameters,
-          query('skip_http_redirect', '`true` answers the address in place of a redirect.'),
+          query('skip_http_redirect', '`true` returns the URL instead of a redirect.'),
         ],
         answer: { description: 'Where to go', schema: 'ProviderUrl' },
         errors: [400, 401, 403, 404],

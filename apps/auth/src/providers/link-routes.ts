@@ -24,14 +24,14 @@ export function linkRoutes({ linkConfirmation, flowCookies, cookies, config }: D
   const { pathname, origin, protocol } = new URL(`${config.apiExternalUrl}${CONFIRM_PATH}`)
   const linkOf = (values: Readonly<Record<string, string>>): PendingLink => {
     const link = linkConfirmation.read(values['link'] ?? '')
-    if (link === null) throw invalid('This link does not work any more. Begin again in the application.')
+    if (link === null) throw invalid('This link no longer works. Start again in the application.')
     return link
   }
   return [
     route({
       method: 'get',
       path: CONFIRM_PATH,
-      docs: docs('Ask whether a sign-in method may be added', {
+      docs: docs('Ask for confirmation before adding a sign-in method', {
         tag: 'Account',
         parameters: [query('link', 'From `GET /user/identities/authorize`.', true)],
         answer: { description: 'An HTML page' },
@@ -49,7 +49,7 @@ export function linkRoutes({ linkConfirmation, flowCookies, cookies, config }: D
     route<undefined, Record<string, unknown>>({
       method: 'post',
       path: CONFIRM_PATH,
-      docs: docs('Go on to the provider whose account is added', {
+      docs: docs('Continue to the provider', {
         tag: 'Account',
         answer: { status: 303, description: 'To the provider' },
         errors: [400, 403],

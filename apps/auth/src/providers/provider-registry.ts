@@ -116,7 +116,7 @@ export class ProviderRegistry {
     if (token === undefined) return undefined
     const issuer = claimedIssuer(token)
     if (issuer === undefined || !definition.openId?.isIssuer(issuer, settings))
-      throw new ProviderError('the id token is of another issuer')
+      throw new ProviderError('the id token has another issuer')
     const keysUrl = definition.openId.keysUrl?.(endpointBelow(settings.baseUrl))
     const { accessToken } = tokens
     return this.deps.idTokens.verify({ token, issuer, audiences: settings.clientIds, keysUrl, accessToken })

@@ -33,8 +33,8 @@ const MAX_FORM_BYTES = 64 * 1024
 
 export const authorizeParameters = [
   query('provider', 'Name of the provider.', true),
-  query('scopes', 'Further scopes, separated by blanks or commas.'),
-  query('redirect_to', 'Where to go in the end.'),
+  query('scopes', 'Additional scopes, separated by spaces or commas.'),
+  query('redirect_to', 'Where to redirect at the end.'),
   query('code_challenge', 'For the PKCE flow.'),
   query('code_challenge_method', '`s256` or `plain`.'),
 ]
@@ -70,7 +70,7 @@ export function providerRoutes(deps: Deps): Route[] {
     route({
       method: 'get',
       path: '/callback',
-      docs: docs('Come back from a provider', {
+      docs: docs('Return from a provider', {
         tag: 'Sign-in',
         parameters: [
           query('state', 'As the provider was given it.', true),
@@ -83,7 +83,7 @@ export function providerRoutes(deps: Deps): Route[] {
     route<undefined, Record<string, unknown>>({
       method: 'post',
       path: '/callback',
-      docs: docs('Come back from a provider that posts a form', { tag: 'Sign-in', answer: back }),
+      docs: docs('Return from a provider by form post', { tag: 'Sign-in', answer: back }),
       body: { as: 'form', maxBytes: MAX_FORM_BYTES, optional: true },
       handle: ({ req, res, body, context }) => comeBack(deps, textsOf(body), { req, res, context }),
     }),
@@ -127,7 +127,7 @@ async function comeBack(
 }
 
 const begunElsewhere = () =>
-  authError('invalid', 'bad_oauth_state', 'This sign-in was not begun in this browser, or too long ago')
+  authError('invalid', 'bad_oauth_state', 'This sign-in did not start in this browser, or has expired')
 
 /** The first value of each parameter that is text. */
 export function textsOf(values: Readonly<Record<string, unknown>>): Record<string, string> {

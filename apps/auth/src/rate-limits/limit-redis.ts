@@ -12,6 +12,6 @@ export async function connectLimitRedis(url: string, log: Logger): Promise<Redis
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(attempt * 200, 5000),
   })
-  redis.on('error', (error: Error) => log.warn('the Redis of the rate limits is not reachable', { error }))
+  redis.on('error', (error: Error) => log.warn('the rate limit Redis is unreachable', { error }))
   return redis
 }

@@ -54,7 +54,7 @@ const BURST = 30
 export function createRateLimits(config: RateLimitConfig, deps: Deps): RateLimits {
   const warnOnce = once((requestId: string) =>
     deps.log.warn(
-      'requests from a private address are limited as those of one client: if it is a proxy, see AUTH_SECURITY_FORWARDED_FOR_ENABLED',
+      'requests from a private address share one rate limit: if it is a proxy, see AUTH_SECURITY_FORWARDED_FOR_ENABLED',
       { request_id: requestId },
     ),
   )

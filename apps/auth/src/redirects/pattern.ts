@@ -32,15 +32,16 @@ const ANY_PORT = '*'
  * what is wrong.
  */
 export function parsePattern(text: string): Pattern {
-  if (/[\p{Cc}\s\\]/u.test(text)) throw new Error('must have no blanks, control characters and backslashes')
-  if (text.includes('#')) throw new Error('must have no fragment, which no server gets to see')
+  if (/[\p{Cc}\s\\]/u.test(text))
+    throw new Error('must not contain spaces, control characters or backslashes')
+  if (text.includes('#')) throw new Error('must not have a fragment, which servers never see')
   const { scheme: sentScheme, authority, path = '', query } = FORM.exec(text)?.groups ?? {}
   if (sentScheme === undefined) throw new Error('must begin with a scheme, as in https://example.com/**')
   const scheme = sentScheme.toLowerCase()
   if (isForbiddenScheme(scheme)) throw new Error('must not have a scheme that runs code or opens files')
-  if (authority?.includes('@')) throw new Error('must have no user name')
-  if (hasHiddenSeparator(path)) throw new Error('must have no encoded separators in the path')
-  if (/[[\]{}]/.test(path)) throw new Error('must have no wildcards but * and **')
+  if (authority?.includes('@')) throw new Error('must not have a user name')
+  if (hasHiddenSeparator(path)) throw new Error('must not have encoded separators in the path')
+  if (/[[\]{}]/.test(path)) throw new Error('must not have wildcards other than * and **')
   const place = hasNetworkHost(scheme)
     ? networkPlace(scheme, authority, path)
     : { host: null, port: '', path: applicationPath(scheme, authority, path) }
@@ -84,7 +85,7 @@ function hostOf(host: string): Wildcards[] | string {
   const address = URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : ''
   if (isAddress(address)) {
     if (address !== host.toLowerCase() || !isLoopbackAddress(address))
-      throw new Error('must have no IP address but 127.0.0.1, another of that network, or [::1]')
+      throw new Error('must not have an IP address other than loopback (127.0.0.0/8 or [::1])')
     return address
   }
   const labels = host.split('.').map(labelOf)

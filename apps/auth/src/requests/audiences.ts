@@ -14,7 +14,7 @@ export class Audiences {
   requested(req: Request): string | undefined {
     const named = req.get('x-jwt-aud') ?? ''
     if (named === '') return undefined
-    if (!this.allowed.includes(named)) throw invalid('X-JWT-AUD names an audience that is not served here')
+    if (!this.allowed.includes(named)) throw invalid('X-JWT-AUD is not an allowed audience')
     return named
   }
 

@@ -1,14 +1,14 @@
 import { type JsonSchema, type ParameterDoc, type RouteDocs } from '@signet/http'
 
 const ERROR_WORDS: Readonly<Record<number, string>> = {
-  400: 'The request is not valid',
-  401: 'No bearer token, or a second factor is needed',
-  403: 'The token is not valid or not allowed here',
+  400: 'The request is invalid',
+  401: 'No bearer token, or a second factor is required',
+  403: 'The token is invalid or not allowed here',
   404: 'Not found',
-  409: 'Being changed by another request',
+  409: 'Conflict with another request',
   422: 'Refused by a rule',
   429: 'Too many requests',
-  500: 'A fault of the server',
+  500: 'A server error',
 }
 
 const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })

@@ -35,7 +35,7 @@ export function settingsRoutes({ config, keys }: { config: AuthConfig; keys: Liv
     route({
       method: 'get',
       path: '/settings',
-      docs: docs('Which ways to sign in are open', {
+      docs: docs('Which sign-in methods are enabled', {
         tag: 'Service',
         answer: { description: 'The settings', schema: 'Settings' },
       }),

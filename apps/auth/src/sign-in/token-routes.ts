@@ -57,7 +57,7 @@ export function tokenRoutes(deps: Deps): Route[] {
       path: '/token',
       docs: docs('Get a session', {
         tag: 'Sign-in',
-        description: 'The grant decides which members of the body are needed.',
+        description: 'The required members of the body depend on the grant.',
         parameters: [query('grant_type', `One of ${[...grants.keys()].join(', ')}.`)],
         answer: { description: 'A session', schema: 'Session' },
         errors: [400, 404, 409, 422, 429],

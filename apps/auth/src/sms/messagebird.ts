@@ -36,7 +36,7 @@ export function messagebird(config: MessagebirdConfig, { outbound, baseUrl }: Ga
         isFinalStatus(response.status),
       )
     if (!(Number(answer.recipients?.totalSentCount) > 0))
-      throw new SmsGatewayError('it was sent to nobody', true)
+      throw new SmsGatewayError('it was sent to no recipient', true)
     return taken(answer.id)
   }
 }

@@ -50,5 +50,5 @@ export function readJson<T extends object>({ status, text }: OutboundResponse): 
 export function taken(id: unknown): { messageId: string } {
   if (typeof id === 'string' && id !== '') return { messageId: id }
   // It may have been accepted: sending it twice is worse than not knowing its id.
-  throw new SmsGatewayError('the gateway gave no message id', true)
+  throw new SmsGatewayError('the gateway returned no message id', true)
 }

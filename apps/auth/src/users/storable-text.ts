@@ -21,5 +21,5 @@ export function refuseUnstorable(body: object): void {
 
 function refuseText(text: string): void {
   if (text.includes('\0') || /\p{Surrogate}/u.test(text))
-    throw invalid('The request holds characters that are not text')
+    throw invalid('The request contains invalid characters')
 }

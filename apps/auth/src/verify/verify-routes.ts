@@ -44,12 +44,12 @@ export function verifyRoutes(deps: Deps): Route[] {
     route({
       method: 'get',
       path: '/verify',
-      docs: docs('Follow the link of an email', {
+      docs: docs('Follow an emailed link', {
         tag: 'Verification',
         parameters: [
           query('type', 'What the link is for.', true),
           query('token', 'The secret of the link.', true),
-          query('redirect_to', 'Where to go afterwards.'),
+          query('redirect_to', 'Where to redirect afterwards.'),
         ],
         answer: {
           status: 303,
@@ -87,7 +87,7 @@ export function verifyRoutes(deps: Deps): Route[] {
       docs: docs('Verify a code or the token of a link', {
         tag: 'Verification',
         description:
-          'The token of a link that was asked for with a code_challenge needs the code_verifier; a wrong one spends it.',
+          'The token of a link requested with a code_challenge needs the code_verifier; a wrong one consumes it.',
         answer: {
           description: 'A session, or a message after the first half of an email change',
           schema: 'Session',

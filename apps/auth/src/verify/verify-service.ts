@@ -109,7 +109,7 @@ export class VerifyService {
     throw authError(
       'invalid',
       'bad_code_verifier',
-      'This link was asked for with PKCE: code_verifier is required',
+      'This link was requested with PKCE: code_verifier is required',
     )
   }
 

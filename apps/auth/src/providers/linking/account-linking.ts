@@ -112,7 +112,7 @@ export class AccountLinking {
       now(),
     )
     const fresh = inserted ? await users.lockById(tx, id) : null
-    if (fresh === null) throw new RacedError('the address was taken meanwhile')
+    if (fresh === null) throw new RacedError('the address was taken in the meantime')
     const { user, identityId } = await externals.add(tx, fresh, external)
     return this.#admit(tx, audit, user, external, { identityId, isNew: true, linked: false })
   }

@@ -65,7 +65,7 @@ export class IdTokenVerifier {
     const url = textAt(document, 'jwks_uri')
     // A document with another issuer would let that issuer sign for this one.
     if (textAt(document, 'issuer') !== issuer || url === undefined)
-      throw new ProviderError('the discovery document is of another issuer, or has no keys')
+      throw new ProviderError('the discovery document has another issuer or no keys')
     this.#keysUrls.set(issuer, url)
     return url
   }

@@ -18,7 +18,7 @@ const requestTokens = {
     done: Done<undefined>,
   ): void {
     // The library accepts any 200 response as a token response.
-    if (!token || !secret) return done(new ProviderError('the answer has no request token'))
+    if (!token || !secret) return done(new ProviderError('the response has no request token'))
     flow.save(JSON.stringify({ token, secret })).then(
       () => done(null),
       (error: unknown) => done(error),

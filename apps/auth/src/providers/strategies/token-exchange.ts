@@ -52,5 +52,5 @@ function readAnswer(text: string): JsonObject {
   } catch {
     return Object.fromEntries(new URLSearchParams(text))
   }
-  throw new ProviderError('the token answer is not an object')
+  throw new ProviderError('the token response is not an object')
 }
