@@ -44,7 +44,7 @@ describe('monitoring', () => {
 
   it('has rules that pass their own tests in promtool, where promtool can be had', async () => {
     const said = await rules.promtool()
-    if (!said) return console.warn('The alert rules were read and not run: promtool cannot be had here.')
+    if (!said) return console.warn('The alert rules were read and not run: promtool is not available here.')
     expect(said.check).toContain(`SUCCESS: ${rules.alerts.length} rules found`)
     expect(said.test).toContain('SUCCESS')
   }, 120_000)

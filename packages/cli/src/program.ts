@@ -33,7 +33,7 @@ export function createProgram(host: Host): Command {
     .configureOutput({
       writeOut: (text) => host.stdout.write(text),
       writeErr: (text) => host.stderr.write(text),
-      // What is wrong is printed once, in one form, by whoever runs the program.
+      // The caller prints errors once, in one format.
       outputError: () => undefined,
     })
     .addHelpText('after', ENVIRONMENT)

@@ -130,7 +130,7 @@ describe('login with a password', () => {
   it('ends with 3 when the password is wrong, without repeating it', async () => {
     const ended = await world.machine.run(passwordLogin, { input: 'a wrong secret\n' })
     expect(ended.code).toBe(3)
-    expect(ended.stderr).toContain('Check the e-mail address and the password')
+    expect(ended.stderr).toContain('Check the email address and the password')
     expect(ended.stderr).not.toContain('a wrong secret')
   })
 

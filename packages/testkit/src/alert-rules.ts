@@ -30,7 +30,7 @@ export class AlertRules {
       .map(({ exp_alerts }) => exp_alerts.length > 0)
   }
 
-  /** What promtool says of the rules and of their tests; undefined where it cannot be had. */
+  /** What promtool says of the rules and of their tests; undefined where promtool is unavailable. */
   async promtool(): Promise<{ check: string; test: string } | undefined> {
     const promtool = await findPromtool()
     if (!promtool) return undefined

@@ -12,7 +12,7 @@ export class Person {
 
   private constructor(
     private readonly authUrl: string,
-    /** Signs up with it in place of the e-mail address, when there is one. */
+    /** Signs up with it in place of the email address, when there is one. */
     readonly phone: string,
   ) {}
 

@@ -24,7 +24,7 @@ type Options = {
 export class UserJwtVerifier {
   constructor(private readonly options: Options) {}
 
-  /** Null for every token that must not be trusted, or that is not an ordinary user's. Throws when keys cannot be had. */
+  /** Null for every token that must not be trusted, or that is not an ordinary user's. Throws when the keys are unavailable. */
   async verify(token: string): Promise<IdentityUser | null> {
     const { keys, audience, issuer, now } = this.options
     try {

@@ -122,7 +122,7 @@ export class CredentialStore {
     if (await isOpenToOthers(this.path)) {
       await this.#access('closed to others', () => closeToOthers(this.path))
       this.#warn(
-        `${this.path} could be read by other users; that is closed now. Consider \`signet login\` anew.`,
+        `${this.path} could be read by other users; that is closed now. Consider running \`signet login\` again.`,
       )
     }
     const records = parseRecords(text)

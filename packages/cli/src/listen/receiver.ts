@@ -11,7 +11,7 @@ type Options = {
   /** 0 takes a free port. */
   port: number
   tls?: { cert: Buffer; key: Buffer } | undefined
-  /** Judges the delivery; its answer is the HTTP status that the sender gets. */
+  /** Checks the delivery and returns the HTTP status for the sender. */
   onDelivery: (received: Received) => Promise<number>
 }
 

@@ -23,7 +23,7 @@ describe('Prompter', () => {
 
   it('shows an ordinary answer', async () => {
     const { input, prompter, shown } = aTerminal()
-    const answer = prompter.ask('E-mail: ')
+    const answer = prompter.ask('Email: ')
     input.write('ana@example.com\r')
     expect(await answer).toBe('ana@example.com')
     expect(shown()).toContain('ana@example.com')

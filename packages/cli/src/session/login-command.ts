@@ -82,7 +82,7 @@ async function keep(context: Context, signIn: SignIn, token: string): Promise<To
 /** The token that the new one replaces: signing in again is to leave none behind. */
 async function storedToken({ store }: Context, serviceUrl: string): Promise<string | null> {
   const stored = await store.find(serviceUrl)
-  // A keychain that cannot be opened any more is no reason not to sign in anew.
+  // A keychain that can no longer be opened is no reason not to sign in again.
   return stored && store.token(stored).catch(() => null)
 }
 

@@ -9,8 +9,8 @@ export type UserSession = { jwt: string; email: string; factors: Factor[] }
 const API_VERSION = { 'x-supabase-api-version': '2024-01-01' }
 const CREDENTIAL = { whenInvalid: 'Sign in again.' }
 const ADVICE: Readonly<Record<string, string>> = {
-  invalid_credentials: 'Check the e-mail address and the password.',
-  email_not_confirmed: 'Follow the link in the confirmation mail first.',
+  invalid_credentials: 'Check the email address and the password.',
+  email_not_confirmed: 'Follow the link in the confirmation email first.',
   captcha_failed: 'This service asks for a CAPTCHA: sign in with the browser, without --password.',
 }
 
@@ -21,7 +21,7 @@ export class IdentityClient {
     private readonly baseUrl: string,
   ) {}
 
-  /** `address` is an e-mail address, or a phone number such as +4915112345678. */
+  /** `address` is an email address, or a phone number such as +4915112345678. */
   async signIn(address: string, password: string): Promise<UserSession> {
     const key = /^\+[1-9][0-9]{6,14}$/.test(address) ? 'phone' : 'email'
     return session(await this.#post('/token?grant_type=password', { [key]: address, password }))

@@ -38,8 +38,8 @@ async function requireEmail({ email, prompter }: Options): Promise<string> {
       hint: 'The first line of the input is the password.',
     })
   }
-  const answer = (email ?? (await prompter.ask('E-mail: '))).trim()
-  if (answer === '') throw new UsageError('The e-mail address is empty')
+  const answer = (email ?? (await prompter.ask('Email: '))).trim()
+  if (answer === '') throw new UsageError('The email address is empty')
   return answer
 }
 

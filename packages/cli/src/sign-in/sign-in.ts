@@ -15,7 +15,7 @@ export type AccountSession = { tokens: ApiClient; email: string; identityUrl: st
 export function signInOptions(command: Command): Command {
   return command
     .option('--password', 'sign in with a password, asked for or read from stdin, without a browser')
-    .option('--email <address>', 'account for --password: e-mail address or phone number')
+    .option('--email <address>', 'account for --password: email address or phone number')
     .option('--no-browser', 'print the address to visit instead of opening it')
 }
 
