@@ -140,7 +140,7 @@ export function refusePasswordOfUnproven(user: User): void {
     : authError('unprocessable', 'email_not_confirmed', 'Please verify your email first.')
 }
 
-/** An anonymous user who could sign in by password could not be told apart afterwards. */
+/** An anonymous user with a password could no longer be distinguished from a regular user. */
 export function refusePasswordAlone(
   user: User,
   change: { email: unknown; phone: unknown; password: unknown },

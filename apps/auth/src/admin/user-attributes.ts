@@ -28,7 +28,7 @@ export type CheckedAttributes = {
   phoneConfirm: boolean
   userMetadata: JsonObject
   appMetadata: JsonObject
-  /** Undefined leaves a ban as it is, null lifts it. */
+  /** Undefined leaves a ban unchanged, null lifts it. */
   bannedUntil: Date | null | undefined
 }
 

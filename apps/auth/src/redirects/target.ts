@@ -37,7 +37,7 @@ export const hasHiddenSeparator = (path: string): boolean => HIDDEN_SEPARATOR.te
 
 /**
  * Parses a target. Null if parsers disagree about it or it hides where it leads: a disagreement about the host is the
- * attack. `alsoHost` is a further spelling of a host that is taken as it is.
+ * attack. `alsoHost` is one more accepted spelling of a host.
  */
 export function readTarget(raw: string, alsoHost?: string): Target | null {
   if (/[\p{Cc}\s\\]/u.test(raw) || !URL.canParse(raw)) return null

@@ -107,7 +107,7 @@ export class SessionStore {
     return rowCount === 1
   }
 
-  /** The user of each bearer token and, if the token names one that exists, the session; in the order asked for. */
+  /** The user of each bearer token and, if the token names one that exists, the session; in the requested order. */
   async findCallers(db: Queryable, holders: readonly TokenHolder[]): Promise<(FoundCaller | null)[]> {
     const { rows } = await db.query<CallerRow>({ name: 'session_callers', text: this.#callers }, [
       holders.map(({ userId }) => userId),
@@ -124,7 +124,7 @@ export class SessionStore {
     return found ?? null
   }
 
-  /** Keeps the session as it is until the transaction ends. The user's row is to be locked before. */
+  /** Locks the session until the transaction ends. The user's row must be locked first. */
   async lock(tx: Tx, userId: string, id: string): Promise<Session | null> {
     const { rows } = await tx.query<SessionRow>(
       `select ${COLUMNS} from ${this.t.sessions} where id = $1 and user_id = $2 for no key update`,

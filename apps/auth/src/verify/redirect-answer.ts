@@ -22,7 +22,9 @@ export function withQuery(target: string, parameters: Parameters): string {
   return `${path}?${[...kept, String(new URLSearchParams(parameters))].join('&')}${fragment}`
 }
 
-/** Appends to the target as it is, even if that already ends in a fragment such as `#/` (docs/specification.md#links). */
+/**
+ * Appends to the unchanged target, even if it already ends in a fragment such as `#/` (docs/specification.md#links).
+ */
 export function withFragment(target: string, parameters: Parameters): string {
   return `${target}#${String(new URLSearchParams(parameters))}`
 }

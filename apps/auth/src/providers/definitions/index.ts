@@ -18,7 +18,7 @@ import { twitch } from './twitch.js'
 import { twitter } from './twitter.js'
 import { workos } from './workos.js'
 
-/** All providers. A further one is a file beside this one and its name here: settings, documents and routes follow. */
+/** All providers. To add one, add a file next to this one and its name here; settings, docs and routes follow. */
 export const definitions = {
   apple,
   azure,

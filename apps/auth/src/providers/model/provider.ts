@@ -8,7 +8,7 @@ export type ProviderSettings = {
   readonly clientIds: readonly string[]
   readonly secret: string
   readonly redirectUri: string
-  /** Base URL in place of the provider's own, without trailing slash. */
+  /** Base URL instead of the provider's own, without trailing slash. */
   readonly baseUrl: string | undefined
   readonly emailOptional: boolean
   readonly skipNonceCheck: boolean

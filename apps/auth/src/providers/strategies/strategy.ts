@@ -20,7 +20,7 @@ export type StrategyFlow = {
 export type StrategyOptions = {
   scope?: string[]
   callbackURL?: string
-  /** Parameters of the authorize URL beside the standard ones. */
+  /** Additional parameters of the authorize URL. */
   parameters?: Readonly<Record<string, string>>
 }
 
