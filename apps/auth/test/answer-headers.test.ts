@@ -128,7 +128,7 @@ describe('where a browser stands, an error is a page', () => {
       expect(answer.status).toBeGreaterThanOrEqual(500)
       expectPage(answer, answer.status)
     } finally {
-      await cut.close().catch(() => undefined)
+      await cut.close()
     }
   })
 

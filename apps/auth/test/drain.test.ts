@@ -84,7 +84,7 @@ describe('a process that SIGTERM asks to go', () => {
 describe('readiness', () => {
   it('needs the database, and Redis where limits are counted there', async () => {
     const server = await startServer({ AUTH_RATE_LIMIT_REDIS_URL: 'redis://127.0.0.1:1' })
-    cleanups.push(() => server.close().catch(() => undefined))
+    cleanups.push(() => server.close())
     const answer = await get(server, '/readyz')
     expect([answer.status, answer.body['failed']]).toEqual([503, ['redis']])
     await server.context.db.close()

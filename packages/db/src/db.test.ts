@@ -196,6 +196,14 @@ describe('an unlimited pool', () => {
   })
 })
 
+describe('close', () => {
+  it('may be called more than once', async () => {
+    const closed = new Db({ connectionString: url, max: 1 })
+    await closed.close()
+    await expect(closed.close()).resolves.toBeUndefined()
+  })
+})
+
 describe('when the server goes away', () => {
   it('replaces the lost connection and calls the failure unavailable', async () => {
     const victim = new Db({ connectionString: url, max: 1 })

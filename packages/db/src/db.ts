@@ -71,6 +71,7 @@ export class Db implements Queryable {
   readonly pool: pg.Pool
   readonly #trace: TraceStatement | undefined
   readonly #gate: ConnectionGate | undefined
+  #closed: Promise<void> | undefined
 
   constructor(options: DbOptions) {
     const {
@@ -207,8 +208,9 @@ export class Db implements Queryable {
     }
   }
 
+  /** May be called more than once: the pool itself refuses that, and whoever cleans up after it would stop there. */
   close(): Promise<void> {
-    return this.pool.end()
+    return (this.#closed ??= this.pool.end())
   }
 }
 
