@@ -83,4 +83,63 @@ describe('AddressGuard', () => {
     expect(await guard.addressesOf('localhost')).toHaveLength(1)
     expect(() => guard.requireAllowedLiteral('::1')).not.toThrow()
   })
+
+  it('says in each error what was wrong, and neither the host nor an address', async () => {
+    const failed = new Error('NXDOMAIN hook.example.com')
+    const errorOf = (guard: AddressGuard, host = 'hook.example.com') =>
+      guard.addressesOf(host).then(
+        () => null,
+        (error: unknown) => error,
+      )
+    const unresolved = { name: 'NameNotResolvedError', message: 'the name does not resolve' }
+    expect(await errorOf(new AddressGuard({ resolver: () => Promise.reject(failed) }))).toMatchObject({
+      ...unresolved,
+      cause: failed,
+    })
+    const silent = new AddressGuard({
+      resolver: () => new Promise<never>(() => undefined),
+      resolveTimeoutMs: 5,
+    })
+    expect(await errorOf(silent)).toMatchObject({ ...unresolved, cause: { message: 'no answer in 5 ms' } })
+    expect(await errorOf(new AddressGuard({ resolver: answering() }))).toMatchObject({
+      name: 'NameNotResolvedError',
+      message: 'the name has no address',
+    })
+    const inside = new AddressGuard({ resolver: answering('10.0.0.1') })
+    const blocked = { name: 'BlockedAddressError', message: 'an address is not public' }
+    expect(await errorOf(inside)).toMatchObject(blocked)
+    expect(await errorOf(inside, '10.0.0.1')).toMatchObject(blocked)
+    expect(() => inside.requireAllowedLiteral('10.0.0.1')).toThrow('the address is not public')
+    expect(() => inside.requireAllowedLiteral('1.1.1.1')).not.toThrow()
+  })
+
+  it('gives a lookup that failed no address', async () => {
+    const nothing = { address: '', family: 0 }
+    expect(await look(new AddressGuard({ resolver: answering('10.0.0.1') }), {})).toMatchObject(nothing)
+    const only4 = await look(new AddressGuard({ resolver: answering('1.1.1.1') }), { family: 6 })
+    expect(only4).toMatchObject(nothing)
+    expect(only4.error).toMatchObject({ message: 'the name has no address of this family' })
+  })
+
+  it('knows the families by number and by name', async () => {
+    const guard = new AddressGuard({ resolver: answering('1.1.1.1', '2606:4700::1111') })
+    for (const family of [6, 'IPv6'] as const)
+      expect(await look(guard, { family })).toMatchObject({ address: '2606:4700::1111', family: 6 })
+    for (const family of [0, 4, 'IPv4'] as const)
+      expect(await look(guard, { family })).toMatchObject({ address: '1.1.1.1', family: 4 })
+    expect(await guard.addressesOf('2606:4700::1111')).toEqual([{ address: '2606:4700::1111', family: 6 }])
+  })
+
+  it('leaves no timer behind an answer', async () => {
+    jest.useFakeTimers()
+    await new AddressGuard({ resolver: answering('1.1.1.1') }).addressesOf('hook.example.com')
+    expect(jest.getTimerCount()).toBe(0)
+  })
+
+  it('asks the operating system where private addresses are allowed, for names of the hosts file', async () => {
+    const guard = new AddressGuard({ allowPrivateTargets: true })
+    expect(guard.allowsPrivateTargets).toBe(true)
+    expect((await guard.addressesOf('localhost')).length).toBeGreaterThan(0)
+    expect(new AddressGuard({ resolver: answering() }).allowsPrivateTargets).toBe(false)
+  })
 })

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import { Webhook } from 'standardwebhooks'
 import { isSigned, parseSigningKey, signedHeaders } from './index.js'
@@ -21,7 +22,7 @@ describe('isSigned', () => {
 
   it('takes one right signature among several, and one of several keys, so that secrets can be rotated', () => {
     const signature = `v1,${'A'.repeat(43)}= v1a,other ${HEADERS['webhook-signature']}`
-    const keys = [parseSigningKey(`whsec_${Buffer.alloc(32, 7).toString('base64')}`), KEY]
+    const keys = [parseSigningKey(secretOf(32)), KEY]
     expect(isSigned(BODY, { ...HEADERS, 'webhook-signature': signature }, { keys, now: NOW })).toBe(true)
   })
 
@@ -42,6 +43,38 @@ describe('isSigned', () => {
     expect(isSigned(BODY, HEADERS, { keys: [Buffer.alloc(32)], now: NOW })).toBe(false)
     expect(isSigned(BODY, HEADERS, { keys: [], now: NOW })).toBe(false)
   })
+
+  /** A signature over any id and time, also those that no sender makes. */
+  const signedOver = (id: string | undefined, timestamp: string | undefined) =>
+    `v1,${createHmac('sha256', KEY).update(`${id}.${timestamp}.`).update(BODY).digest('base64')}`
+
+  it('refuses a missing header even when its absence was signed', () => {
+    const unnamed = { ...HEADERS, 'webhook-id': undefined }
+    const time = HEADERS['webhook-timestamp']
+    expect(isSigned(BODY, { ...unnamed, 'webhook-signature': signedOver(undefined, time) }, options)).toBe(
+      false,
+    )
+    const untimed = { ...HEADERS, 'webhook-timestamp': undefined }
+    const signature = signedOver(HEADERS['webhook-id'], undefined)
+    expect(isSigned(BODY, { ...untimed, 'webhook-signature': signature }, options)).toBe(false)
+    expect(isSigned(BODY, { ...HEADERS, 'webhook-signature': undefined }, options)).toBe(false)
+  })
+
+  it.each(['1614265330 ', ' 1614265330', '+1614265330', '1614265330.0', '1614265330x', '0001614265330', ''])(
+    'refuses the time %j though it is signed: a time is one to twelve digits',
+    (timestamp) => {
+      const id = HEADERS['webhook-id']
+      const headers = {
+        'webhook-id': id,
+        'webhook-timestamp': timestamp,
+        'webhook-signature': signedOver(id, timestamp),
+      }
+      expect(isSigned(BODY, headers, options)).toBe(false)
+      const plain = { ...headers, 'webhook-timestamp': '001614265330' }
+      plain['webhook-signature'] = signedOver(id, '001614265330')
+      expect(isSigned(BODY, plain, options)).toBe(true)
+    },
+  )
 
   it('refuses a good signature from more than five minutes ago or ahead', () => {
     const at = (seconds: number) => {
@@ -85,6 +118,15 @@ describe('the published library', () => {
   })
 })
 
+/** A secret of that many bytes. */
+function secretOf(bytes: number): string {
+  return `whsec_${Buffer.alloc(bytes, 7).toString('base64')}`
+}
+
+it.each([24, 64])('takes a secret of %d bytes', (bytes) => {
+  expect(parseSigningKey(secretOf(bytes))).toEqual(Buffer.alloc(bytes, 7))
+})
+
 it.each([
   '',
   'whsec_',
@@ -92,6 +134,11 @@ it.each([
   'whsec_short',
   'whsec_c2hvcnQ=',
   `whsec_${'!'.repeat(32)}`,
+  ` ${SECRET}`,
+  `${SECRET}\n`,
+  `${SECRET}===`,
+  secretOf(23),
+  secretOf(65),
 ])('refuses %p as a secret, and does not repeat it', (secret) => {
   expect(() => parseSigningKey(secret)).toThrow(/^must be whsec_ and the base64 of 24 to 64 bytes$/)
 })

@@ -168,6 +168,14 @@ describe('verify', () => {
     )
   })
 
+  it.each([
+    ['a time of more than twelve digits', `000${vectors.timestamp}`],
+    ['a time behind a space', ` ${vectors.timestamp}`],
+    ['a time before a space', `${vectors.timestamp} `],
+  ])('refuses %s, although it is signed', (_name, timestamp) => {
+    expect(() => verify(ping.body, sign(ping.body, timestamp), secret, options)).toThrow(MalformedHeaderError)
+  })
+
   it('names its errors and keeps secret and body out of them', () => {
     try {
       verify(ping.body, headersFor(ping.signature), 'whsec_wrong', options)
@@ -176,5 +184,110 @@ describe('verify', () => {
       expect(error).toMatchObject({ name: 'SignatureMismatchError', code: 'signature_mismatch' })
       expect(String(error)).not.toMatch(/whsec_|evt_/)
     }
+  })
+
+  it('says in each error what was wrong', () => {
+    const { signature, body } = ping
+    const headers = headersFor(signature)
+    const messages: [() => unknown, string, object][] = [
+      [
+        () => verify(undefined as never, headers, secret, options),
+        'The raw request body is needed, as bytes or text. A body parser ran before the verification; ' +
+          'mount the verification before it, or keep the raw bytes in req.rawBody.',
+        { code: 'raw_body_required' },
+      ],
+      [
+        () => verify(body, {}, secret, options),
+        'Header X-Service-Timestamp is missing',
+        { code: 'missing_header', header: 'X-Service-Timestamp' },
+      ],
+      [
+        () => verify(body, { ...headers, 'x-service-timestamp': 'x' }, secret, options),
+        'Header X-Service-Timestamp is repeated or not in its documented form',
+        { code: 'malformed_header', header: 'X-Service-Timestamp' },
+      ],
+      [
+        () => verify(body, new Headers({ 'x-service-timestamp': vectors.timestamp }), secret, options),
+        'Header X-Service-Signature is missing',
+        { code: 'missing_header', header: 'X-Service-Signature' },
+      ],
+      [
+        () => verify('{}', headers, secret, options),
+        'The signature does not match the body, the timestamp and the secret',
+        { code: 'signature_mismatch' },
+      ],
+      [
+        () => verify(body, headers, secret, at(301)),
+        'Signed 301 s ago, more than the tolerance of 300 s',
+        { code: 'timestamp_too_old', ageSeconds: 301, toleranceSeconds: 300 },
+      ],
+      [
+        () => verify(body, headers, secret, at(-301)),
+        'Signed for 301 s ahead, more than the tolerance of 300 s',
+        { code: 'timestamp_in_future', aheadSeconds: 301, toleranceSeconds: 300 },
+      ],
+      [
+        () => verify('x', sign('x'), secret, options),
+        'The body is rightly signed but is no event: not JSON',
+        { code: 'invalid_payload' },
+      ],
+      [
+        () => verify(body, headers, '', options),
+        'The webhook secret cannot be used: it is empty or no string',
+        { name: 'InvalidSecretError' },
+      ],
+      [
+        () => verify(body, headers, secret, { toleranceSeconds: -1 }),
+        'toleranceSeconds must be a number, zero or more',
+        { name: 'RangeError' },
+      ],
+    ]
+    for (const [run, message, rest] of messages) {
+      expect(run).toThrow(expect.objectContaining({ message, ...rest }))
+    }
+  })
+
+  it.each([
+    ['"text"', 'not a JSON object'],
+    ['null', 'not a JSON object'],
+    ['[]', 'not a JSON object'],
+    ['{"type":"a","created_at":"b","data":{}}', 'id is not a string'],
+    ['{"id":"evt_1","type":1,"created_at":"b","data":{}}', 'type is not a string'],
+    ['{"id":"evt_1","type":"a","data":{}}', 'created_at is not a string'],
+    ['{"id":"evt_1","type":"a","created_at":"b","data":null}', 'data is not an object'],
+    ['{"id":"evt_1","type":"a","created_at":"b","data":"x"}', 'data is not an object'],
+    [
+      '{"id":"evt_1","type":"summary.completed","created_at":"b","data":{"audio_id":1}}',
+      'data.audio_id is not a string',
+    ],
+  ])('refuses the signed body %s: %s', (body, problem) => {
+    expect(() => verify(body, sign(body), secret, options)).toThrow(
+      `The body is rightly signed but is no event: ${problem}`,
+    )
+  })
+
+  it('takes a tolerance of zero, and five minutes and the system clock by default', () => {
+    const headers = headersFor(ping.signature)
+    expect(verify(ping.body, headers, secret, { ...options, toleranceSeconds: 0 }).id).toMatch(/^evt_/)
+    const exact = { now: () => new Date(signedAt().getTime() + 300_000) }
+    expect(verify(ping.body, headers, secret, exact).id).toMatch(/^evt_/)
+    expect(() => verify(ping.body, headers, secret)).toThrow(TimestampTooOldError)
+    const now = String(Math.floor(Date.now() / 1000))
+    expect(verify(ping.body, sign(ping.body, now), secret).id).toMatch(/^evt_/)
+  })
+
+  it('reads the view of a larger buffer and no byte beside it', () => {
+    const bytes = Buffer.from(`xx${ping.body}yy`)
+    const view = bytes.subarray(2, bytes.length - 2)
+    expect(verify(view, headersFor(ping.signature), secret, options).id).toMatch(/^evt_/)
+  })
+
+  it.each([
+    [`x${secret}`, 'it must be whole, with its whsec_'],
+    [`${secret} `, 'it holds a space or a line end'],
+    [` ${secret}`, 'it must be whole'],
+    [7 as never, 'it is empty or no string'],
+  ])('takes no secret %j', (wrong, problem) => {
+    expect(() => verify(ping.body, headersFor(ping.signature), wrong, options)).toThrow(problem)
   })
 })

@@ -28,7 +28,13 @@ describe('sign', () => {
   })
 
   it.each([1.5, -1, Number.NaN])('signs no timestamp of %p', (bad) => {
-    expect(() => sign({ secret, timestamp: bad, body: '{}' })).toThrow(RangeError)
+    expect(() => sign({ secret, timestamp: bad, body: '{}' })).toThrow(
+      new RangeError('timestamp must be whole seconds'),
+    )
+  })
+
+  it('signs the first second of 1970, as any other', () => {
+    expect(sign({ secret, timestamp: 0, body: '{}' })).toMatch(/^sha256=[0-9a-f]{64}$/)
   })
 })
 
