@@ -6,8 +6,8 @@ import { bootstrapOrExit, root } from '../local/bootstrap.mjs'
 const LEAST_PERCENT = 90
 
 /**
- * The files of each core, and which test file must notice what is changed in them: one, because every run of one more
- * takes as long again. None of them needs a database.
+ * The files of each core, and the test file that must notice what is changed in them. Rarely more than one, because each
+ * is loaded anew for every change. None of them needs a database.
  */
 const cores = {
   redirects: {
@@ -38,7 +38,7 @@ const cores = {
   },
   jwt: {
     'packages/jwt/src/{compact-token,key}.ts': 'packages/jwt/src/attacks.test.ts',
-    'packages/jwt/src/{jwt,jwt-error}.ts': 'packages/jwt/src/jwt.test.ts',
+    'packages/jwt/src/{jwt,jwt-error}.ts': 'packages/jwt/src/{attacks,jwt}.test.ts',
     'packages/jwt/src/{jwk,key-ring,public-key-set}.ts': 'packages/jwt/src/key-ring.test.ts',
     'packages/jwt/src/jwks-client.ts': 'packages/jwt/src/jwks-client.test.ts',
   },
@@ -111,7 +111,7 @@ async function statusesOf(mutate, test, report) {
   return results.map(({ status }) => status).filter((status) => !uncounted.includes(status))
 }
 
-/** What differs from jest.config.js, which Stryker reads: no database, and only the one file. */
+/** What differs from jest.config.js, which Stryker reads: no database, and only these tests. */
 function jestConfigFor(test) {
   return {
     globalSetup: null,

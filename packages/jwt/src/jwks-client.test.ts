@@ -129,6 +129,71 @@ describe('the copy of the keys', () => {
   })
 })
 
+describe('a failure', () => {
+  const failureOf = async (failure: RequestListener) => {
+    const failures: unknown[] = []
+    answer = failure
+    const client = clientWith({ onRefreshFailed: (error) => failures.push(error) })
+    const error = await rejectionOf(verifyJwt(client, await tokenOf(ec)))
+    return { error, failures, client }
+  }
+
+  it('is told with what was wrong, and is the cause of the answer', async () => {
+    const { error, failures } = await failureOf((_, response) => void response.writeHead(404).end())
+    expect(error).toMatchObject({
+      name: 'JwksUnavailableError',
+      message: 'The signing keys of the token issuer could not be fetched',
+      cause: failures[0],
+    })
+    expect(failures).toMatchObject([{ message: 'The JWK Set URL answered with status 404' }])
+  })
+
+  it('is a key set of one byte more than 128 KiB', async () => {
+    const keys = JSON.stringify([ec.publicJwk])
+    const sized = (bytes: number): RequestListener => {
+      const empty = `{"keys":${keys},"x":""}`
+      return (_, response) => void response.end(empty.replace('""', `"${'x'.repeat(bytes - empty.length)}"`))
+    }
+    const { failures } = await failureOf(sized(128 * 1024 + 1))
+    expect(failures).toMatchObject([{ message: 'The JWK Set is larger than 131072 bytes' }])
+    answer = sized(128 * 1024)
+    await expect(verifyJwt(clientWith(), await tokenOf(ec))).resolves.toEqual({ sub: 'ec' })
+  })
+
+  it('without a copy is followed by the next request after one second, and no sooner', async () => {
+    const { client } = await failureOf((_, response) => void response.writeHead(503).end())
+    answer = publish(ec.publicJwk)
+    time += 999
+    expect(await rejectionOf(verifyJwt(client, await tokenOf(ec)))).toBeInstanceOf(JwksUnavailableError)
+    expect(requests).toBe(1)
+    time += 1
+    await expect(verifyJwt(client, await tokenOf(ec))).resolves.toEqual({ sub: 'ec' })
+  })
+})
+
+it('asks for an unknown name after half a minute, and no sooner', async () => {
+  const client = clientWith()
+  await verifyJwt(client, await tokenOf(ec))
+  answer = publish(ec.publicJwk, next.publicJwk)
+  time += 29_999
+  expect(await rejectionOf(verifyJwt(client, await tokenOf(next)))).toMatchObject({ reason: 'unknown_key' })
+  time += 1
+  await expect(verifyJwt(client, await tokenOf(next))).resolves.toEqual({ sub: 'next' })
+})
+
+it('uses the clock of the process when none is given', async () => {
+  const client = new JwksClient({ url })
+  await expect(verifyJwt(client, await tokenOf(ec))).resolves.toEqual({ sub: 'ec' })
+  await expect(verifyJwt(client, await tokenOf(ec))).resolves.toEqual({ sub: 'ec' })
+  expect(requests).toBe(1)
+})
+
+it('imports a key once', async () => {
+  const client = clientWith()
+  const header = { alg: 'ES256', kid: 'ec' }
+  expect(await client.findKey(header)).toBe(await client.findKey(header))
+})
+
 describe('a key name that is not in the copy', () => {
   it('fetches once for all tokens that name it, and finds a key that is new', async () => {
     const client = clientWith()
@@ -221,6 +286,14 @@ it('fetch can be replaced, and gets no credentials and no redirects', async () =
   await expect(verifyJwt(client, await tokenOf(ec))).resolves.toEqual({ sub: 'ec' })
   expect(calls).toEqual([['https://id.example/jwks', expect.objectContaining({ redirect: 'error' })]])
   expect(requests).toBe(0)
+})
+
+it('says which addresses it takes', () => {
+  for (const address of ['httpx://id.example', 'xhttp://id.example', 'ftp://id.example'])
+    expect(() => new JwksClient({ url: address })).toThrow(
+      new TypeError('A JWK Set URL must use http or https'),
+    )
+  expect(() => new JwksClient({ url: new URL('https://id.example/jwks') })).not.toThrow()
 })
 
 it.each(['file:///etc/keys', 'data:application/json,{}', 'nonsense'])(

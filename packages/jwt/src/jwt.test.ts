@@ -12,7 +12,7 @@ import {
   verifying,
 } from '../test/keys.js'
 import { claims, ec, ed, expectRefused, now, rings, rsa, SECONDS } from '../test/rings.js'
-import { JWT_ALGORITHMS, JwtError, KeyRing, signJwt, verifyJwt } from './index.js'
+import { JWT_ALGORITHMS, JwtError, type JwtErrorReason, KeyRing, signJwt, verifyJwt } from './index.js'
 
 describe.each(JWT_ALGORITHMS)('%s tokens', (alg) => {
   it('carry their claims unchanged from signer to verifier', async () => {
@@ -170,9 +170,31 @@ describe('claims', () => {
   })
 
   it('times that are not whole seconds are not signed', async () => {
-    for (const exp of [1.5, -1, NaN, Infinity, Date.now() * 1e6]) {
-      await expect(signJwt(rings.HS256, { exp })).rejects.toThrow(TypeError)
+    for (const time of [1.5, -1, NaN, Infinity, Date.now() * 1e6]) {
+      for (const name of ['iat', 'exp', 'nbf'])
+        await expect(signJwt(rings.HS256, { [name]: time })).rejects.toThrow(
+          new TypeError(`The claim ${name} must be whole seconds since 1970`),
+        )
     }
+    await expect(signJwt(rings.HS256, { iat: 0, nbf: 0 })).resolves.toBeDefined()
+  })
+
+  it('a key without its private part signs nothing', async () => {
+    const { signKey: _none, ...signingKey } = rings.ES256.signingKey
+    await expect(signJwt({ signingKey }, claims)).rejects.toThrow(new TypeError('The key can only verify'))
+  })
+
+  it('a token of a key without a name has no kid', async () => {
+    const [header = ''] = (await signJwt(KeyRing.create({ secret: SECRET }), claims)).split('.')
+    expect(Buffer.from(header, 'base64url').toString()).toBe('{"alg":"HS256","typ":"JWT"}')
+  })
+
+  it('that are refused are refused with the cause, for the log', async () => {
+    const forged = forge({ alg: 'HS256' }, claims, (input) => hmac(input, 'x'))
+    expect(await rejectionOf(verifyJwt(rings.HS256, forged, { now }))).toMatchObject({
+      reason: 'bad_signature',
+      cause: { message: 'invalid signature' },
+    })
   })
 })
 
@@ -225,4 +247,20 @@ describe('rotation', () => {
     const old = await signJwt(rings.HS256, claims)
     await expect(verifyJwt(rings.ES256, old, { now })).resolves.toEqual(claims)
   })
+})
+
+it('every reason for a refusal has its own message, which repeats nothing of the token', () => {
+  const messages = {
+    malformed: 'the token is not a well-formed JWT',
+    algorithm: 'the algorithm of the token is not accepted',
+    unknown_key: 'no known key belongs to the token',
+    bad_signature: 'the signature of the token does not verify',
+    missing_exp: 'the token has no expiry time',
+    expired: 'the token has expired',
+    not_yet_valid: 'the token is not valid yet',
+    audience: 'the token is meant for another audience',
+    issuer: 'the token comes from another issuer',
+  } satisfies Record<JwtErrorReason, string>
+  for (const [reason, message] of Object.entries(messages))
+    expect(new JwtError(reason as JwtErrorReason)).toMatchObject({ name: 'JwtError', reason, message })
 })

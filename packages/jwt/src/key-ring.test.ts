@@ -1,7 +1,14 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from '@jest/globals'
 import { ecKey, edKey, rsaKey, SECRET, signing, verifying } from '../test/keys.js'
-import { type KeyProblem, KeyRing, type KeyRingSettings, KeySettingsError, PublicKeySet } from './index.js'
+import {
+  importJwk,
+  type KeyProblem,
+  KeyRing,
+  type KeyRingSettings,
+  KeySettingsError,
+  PublicKeySet,
+} from './index.js'
 
 const rsa = rsaKey()
 const ec = ecKey()
@@ -226,12 +233,109 @@ describe('unusable settings', () => {
     ])
   })
 
+  it('are named in one message, in order', () => {
+    const problems = ringProblems({ secret: 'short', keyId: 'ä' })
+    expect(new KeySettingsError(problems)).toMatchObject({
+      name: 'KeySettingsError',
+      message:
+        'secret: an HS256 secret needs at least 32 bytes (RFC 7518 section 3.2); ' +
+        'keyId: kid must be 1 to 255 printable ASCII characters',
+    })
+  })
+
+  it('begin just beyond the limits', () => {
+    const distinct = (count: number) => Buffer.from(Array.from({ length: 32 }, (_, i) => 65 + (i % count)))
+    expect(ringProblems({ secret: distinct(8).toString() })).toEqual([])
+    expect(ringProblems({ secret: distinct(7).toString() })).toEqual([
+      {
+        setting: 'secret',
+        message: 'an HS256 secret must not repeat a few characters; use a random value',
+      },
+    ])
+    for (const kid of ['k', ' ~', 'k'.repeat(255)]) expect(problemsOfKey({ ...rsa.jwk, kid })).toEqual([])
+    for (const kid of ['', 'ä', 'a\n', 'ab\u007f', '\u001fab', 'k'.repeat(256)])
+      expect(problemsOfKey({ ...rsa.jwk, kid })).toEqual(['kid must be 1 to 255 printable ASCII characters'])
+    for (const operations of [['sign'], ['verify', 'sign'], ['verify', 'verify']])
+      expect(keyProblems({ ...rsa.jwk, key_ops: operations }, signing(ec)).join()).not.toContain(
+        'key_ops must list',
+      )
+    const exponent = 'the RSA exponent must be odd and at least 3'
+    expect(problemsOfKey({ ...rsa.publicJwk, e: 'Aw' })).toEqual([])
+    expect(problemsOfKey({ ...rsa.publicJwk, e: 'BA' })).toEqual([exponent])
+  })
+
+  it.each([[null], [7], [[]], ['text']])('a key %j is no object', (key) => {
+    expect(problemsOfKey(key)).toEqual(['must be an object'])
+  })
+
+  it.each([[7], [undefined], ['a b'], [`${oct.k}=`], [` ${oct.k}`], ['']])(
+    'an oct key of %j is none',
+    (k) => {
+      expect(problemsOfKey({ ...oct, k })).toEqual(['must have k in base64url'])
+    },
+  )
+
   it('methods must be known and include the one that signs', () => {
     const keys = JSON.stringify([signing(rsa)])
-    expect(ringProblems({ validMethods: ['ES256'] })).toHaveLength(1)
-    expect(ringProblems({ keys, validMethods: ['HS256'] })).toHaveLength(1)
+    const missing = (alg: string) => [
+      { setting: 'validMethods', message: `must include ${alg}, the algorithm of the signing key` },
+    ]
+    expect(ringProblems({ validMethods: ['ES256'] })).toEqual(missing('HS256'))
+    expect(ringProblems({ keys, validMethods: ['HS256'] })).toEqual(missing('RS256'))
+    expect(ringProblems({ validMethods: ['HS256'], signingAlgorithm: 'ES256' })).toEqual(missing('ES256'))
+    expect(ringProblems({ validMethods: ['ES256'], signingAlgorithm: 'ES256' })).toEqual([])
     expect(ringProblems({ keys, validMethods: ['RS256', 'RS512'] })).toHaveLength(1)
     expect(ringProblems({ keys, validMethods: ['RS256'] })).toEqual([])
+  })
+})
+
+describe('findKey', () => {
+  const keys = JSON.stringify([signing(ec), verifying(rsa)])
+  const ring = (settings: Partial<KeyRingSettings> = {}) =>
+    KeyRing.create({ secret: SECRET, keys, ...settings })
+  const reasonOf = (work: () => unknown) => {
+    try {
+      work()
+    } catch (error) {
+      return (error as { reason?: string }).reason
+    }
+    return 'found'
+  }
+
+  it('gives the key of the name for its own algorithm, and the secret for HS256 without a known name', () => {
+    expect(ring().findKey({ alg: 'ES256', kid: 'ec' })).toMatchObject({ alg: 'ES256', kid: 'ec' })
+    expect(ring().findKey({ alg: 'RS256', kid: 'rsa' })).toMatchObject({ alg: 'RS256', kid: 'rsa' })
+    expect(ring({ keyId: 'main' }).findKey({ alg: 'HS256' })).toMatchObject({ alg: 'HS256', kid: 'main' })
+    expect(ring({ keyId: 'main' }).findKey({ alg: 'HS256', kid: 'other' })).toMatchObject({ kid: 'main' })
+    expect(reasonOf(() => ring().findKey({ alg: 'RS256', kid: 'ec' }))).toBe('algorithm')
+    expect(reasonOf(() => ring().findKey({ alg: 'HS256', kid: 'ec' }))).toBe('algorithm')
+    expect(reasonOf(() => ring().findKey({ alg: 'RS256' }))).toBe('unknown_key')
+    expect(reasonOf(() => ring().findKey({ alg: 'RS256', kid: 'other' }))).toBe('unknown_key')
+    expect(reasonOf(() => ring().findKey({ alg: 'EdDSA', kid: 'ec' }))).toBe('algorithm')
+  })
+
+  it('accepts only the algorithms that are set', () => {
+    const strict = ring({ validMethods: ['ES256'] })
+    expect(reasonOf(() => strict.findKey({ alg: 'ES256', kid: 'ec' }))).toBe('found')
+    expect(reasonOf(() => strict.findKey({ alg: 'RS256', kid: 'rsa' }))).toBe('algorithm')
+    expect(reasonOf(() => strict.findKey({ alg: 'HS256' }))).toBe('algorithm')
+  })
+
+  it('knows the keys that were added, one of which may sign', () => {
+    const [added] = [importJwk(signing(ed))]
+    const wider = ring().withKeys([added])
+    expect(wider.signingKey.kid).toBe('ec')
+    expect(wider.findKey({ alg: 'EdDSA', kid: 'ed' })).toBe(added)
+    expect(wider.findKey({ alg: 'RS256', kid: 'rsa' }).kid).toBe('rsa')
+    expect(wider.publicJwks().keys.map(({ kid }) => kid)).toEqual(['ec', 'rsa', 'ed'])
+    expect(ring().withKeys([added], added).signingKey).toBe(added)
+    expect(
+      reasonOf(() =>
+        ring({ validMethods: ['ES256'] })
+          .withKeys([added])
+          .findKey(added),
+      ),
+    ).toBe('algorithm')
   })
 })
 
@@ -244,6 +348,8 @@ describe('configured public keys', () => {
       const keys = PublicKeySet.fromSettings(JSON.stringify(value))
       expect(keys.findKey({ alg: 'RS256', kid: 'rsa' }).alg).toBe('RS256')
       expect(keys.has('ed')).toBe(true)
+      expect(keys.has('other')).toBe(false)
+      expect(() => keys.findKey({ alg: 'RS256', kid: 'other' })).toThrow('no known key')
     }
   })
 
