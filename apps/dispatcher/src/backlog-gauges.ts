@@ -1,3 +1,4 @@
+import pTimeout from 'p-timeout'
 import { type Queryable } from '@signet/db'
 import { type WebhookQueues } from '@signet/webhook-core/queue'
 import { countDisabledEndpoints, readBacklog, readUndispatched } from './backlog/backlog-store.js'
@@ -89,14 +90,8 @@ function shared(read: Source): Source {
   }
 }
 
-async function inTime<T>(work: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<undefined>(
-    (resolve) => (timer = setTimeout(() => resolve(undefined), SCRAPE_TIMEOUT_MS)),
+const inTime = <T>(work: Promise<T>): Promise<T | undefined> =>
+  pTimeout(
+    work.catch(() => undefined),
+    { milliseconds: SCRAPE_TIMEOUT_MS, message: false },
   )
-  try {
-    return await Promise.race([work.catch(() => undefined), limit])
-  } finally {
-    clearTimeout(timer)
-  }
-}

@@ -1,3 +1,4 @@
+import pTimeout from 'p-timeout'
 import { type Worker } from 'bullmq'
 import { type FirstAttempts } from './dispatching/first-attempts.js'
 import { type EndpointLimiter } from './fairness/endpoint-limiter.js'
@@ -50,12 +51,8 @@ export class Engine {
   }
 }
 
-async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<false>((resolve) => (timer = setTimeout(() => resolve(false), ms)))
-  try {
-    return await Promise.race([work.then(() => true), limit])
-  } finally {
-    clearTimeout(timer)
-  }
-}
+const within = (milliseconds: number, work: Promise<unknown>): Promise<boolean> =>
+  pTimeout(
+    work.then(() => true),
+    { milliseconds, fallback: () => false },
+  )

@@ -1,4 +1,5 @@
 import { isIP, type LookupFunction } from 'node:net'
+import pTimeout from 'p-timeout'
 import { isPublicAddress } from './ip-ranges.js'
 import { dnsResolver, systemResolver, type ResolvedAddress, type Resolver } from './resolver.js'
 
@@ -85,16 +86,12 @@ export class AddressGuard {
   }
 
   async #resolveInTime(host: string): Promise<ResolvedAddress[]> {
-    let timer: NodeJS.Timeout | undefined
-    const deadline = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer in ${this.#timeoutMs} ms`)), this.#timeoutMs)
-    })
+    const milliseconds = this.#timeoutMs
+    const message = new Error(`no answer in ${milliseconds} ms`)
     try {
-      return await Promise.race([this.#resolve(host), deadline])
+      return await pTimeout(this.#resolve(host), { milliseconds, message })
     } catch (cause) {
       throw new NameNotResolvedError('the name does not resolve', { cause })
-    } finally {
-      clearTimeout(timer)
     }
   }
 }

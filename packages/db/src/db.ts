@@ -1,3 +1,4 @@
+import pTimeout from 'p-timeout'
 import pg from 'pg'
 import { ConnectionGate } from './connection-gate.js'
 import { isUnanswered } from './pg-errors.js'
@@ -197,15 +198,8 @@ export class Db implements Queryable {
 
   /** Resolves if the database responds within `timeoutMs`. For readiness checks. */
   async ping(timeoutMs = 1000): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const limit = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer from the database in ${timeoutMs} ms`)), timeoutMs)
-    })
-    try {
-      await Promise.race([this.query('select 1'), limit])
-    } finally {
-      clearTimeout(timer)
-    }
+    const message = new Error(`no answer from the database in ${timeoutMs} ms`)
+    await pTimeout(this.query('select 1'), { milliseconds: timeoutMs, message })
   }
 
   /** May be called more than once: the pool itself refuses that, and whoever cleans up after it would stop there. */

@@ -1,3 +1,4 @@
+import pTimeout from 'p-timeout'
 /** Redis responds within a millisecond. A call that takes this long hangs. */
 const TIMEOUT_MS = 1000
 /** How long to leave a source alone after a timeout. */
@@ -16,16 +17,8 @@ export async function fallBackWhenSlow<T>(
   fallback: () => Promise<T>,
 ): Promise<T> {
   if ((pausedUntil.get(source) ?? 0) > performance.now()) return fallback()
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<typeof LATE>((resolve) => {
-    timer = setTimeout(() => resolve(LATE), TIMEOUT_MS)
-  })
-  try {
-    const answer = await Promise.race([ask(), late])
-    if (answer !== LATE) return answer
-  } finally {
-    clearTimeout(timer)
-  }
+  const answer = await pTimeout(ask(), { milliseconds: TIMEOUT_MS, fallback: (): typeof LATE => LATE })
+  if (answer !== LATE) return answer
   pausedUntil.set(source, performance.now() + PAUSE_MS)
   return fallback()
 }

@@ -1,3 +1,4 @@
+import pTimeout from 'p-timeout'
 import { type Db } from '@signet/db'
 import { type AuditLog } from '../audit/audit-log.js'
 import { type Observer } from '../observers/observer.js'
@@ -154,14 +155,5 @@ function openPlain({ payload }: ClaimedRow): ReturnType<Outbox['open']> {
 const isOver = (expiresAt: Date | null, now: Date): boolean => expiresAt !== null && expiresAt <= now
 
 /** A receiver that never answers must not block a slot. If it does accept the message later, it gets a duplicate. */
-async function within(ms: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no outcome in ${ms} ms`)), ms)
-  })
-  try {
-    await Promise.race([work, limit])
-  } finally {
-    clearTimeout(timer)
-  }
-}
+const within = (milliseconds: number, work: Promise<void>): Promise<void> =>
+  pTimeout(work, { milliseconds, message: new Error(`no outcome in ${milliseconds} ms`) })

@@ -1,4 +1,5 @@
 import { randomUUID, type KeyObject } from 'node:crypto'
+import pTimeout from 'p-timeout'
 import { type Db, type Tx } from '@signet/db'
 import { isAppError } from '@signet/errors'
 import { type Audit } from '../audit/audit-log.js'
@@ -79,20 +80,16 @@ export class CallbackService {
     if (flow.challenge === null) await this.deps.flows.remove(this.deps.db, flow.id)
   }
 
-  async #identifyInTime(
+  #identifyInTime(
     flow: OAuthFlow,
     parameters: CallbackParameters,
   ): Promise<{ external: External; tokens: ProviderTokens }> {
-    let timer: NodeJS.Timeout | undefined
-    const isLate = new Promise<never>((_resolve, reject) => {
-      const refuse = () => reject(exchangeFailed(new ProviderError('the provider took too long')))
-      timer = setTimeout(refuse, this.deps.providerBudgetMs)
+    return pTimeout(this.#identify(flow, parameters), {
+      milliseconds: this.deps.providerBudgetMs,
+      fallback: () => {
+        throw exchangeFailed(new ProviderError('the provider took too long'))
+      },
     })
-    try {
-      return await Promise.race([this.#identify(flow, parameters), isLate])
-    } finally {
-      clearTimeout(timer)
-    }
   }
 
   /** Makes all calls to the provider, before any transaction. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import pTimeout from 'p-timeout'
 import { type Queryable } from '@signet/db'
 import {
   deliveryStatus,
@@ -94,10 +95,10 @@ export class Operations {
       findBusiestEndpoints(db, 5),
       countDisabledEndpoints(db),
       listOperatorActions(db, 5),
-      Promise.race([
+      pTimeout(
         this.queueStates().catch(() => null),
-        sleep(QUEUE_STATES_TIMEOUT_MS, null, { ref: false }),
-      ]),
+        { milliseconds: QUEUE_STATES_TIMEOUT_MS, fallback: () => null },
+      ),
     ])
     return { switch: decided, backlog, undispatched, busiest, disabledEndpoints, queues, actions }
   }

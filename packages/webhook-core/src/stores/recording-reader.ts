@@ -1,3 +1,4 @@
+import pTimeout from 'p-timeout'
 import { type Db } from '@signet/db'
 import {
   findRecordings,
@@ -84,19 +85,14 @@ async function readPart<Part extends RecordingPart>(
   }
 }
 
-async function inTime<T>(work: (signal: AbortSignal) => Promise<T>, timeoutMs: number): Promise<T> {
+function inTime<T>(work: (signal: AbortSignal) => Promise<T>, timeoutMs: number): Promise<T> {
   const over = new AbortController()
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
+  return pTimeout(work(over.signal), {
+    milliseconds: timeoutMs,
+    fallback: () => {
       const error = new Error(`not read in ${timeoutMs} ms`)
       over.abort(error)
-      reject(error)
-    }, timeoutMs)
+      throw error
+    },
   })
-  try {
-    return await Promise.race([work(over.signal), limit])
-  } finally {
-    clearTimeout(timer)
-  }
 }
