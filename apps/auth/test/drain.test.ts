@@ -72,13 +72,13 @@ describe('a process that SIGTERM asks to go', () => {
     child.kill('SIGTERM')
     expect(await exit).toEqual([0, null])
     agent.destroy()
-  }, 120_000)
+  })
 
   it('goes after the time that is set', async () => {
     const { child, exit } = await startProcess({ AUTH_API_DRAIN_DURATION: '0' })
     child.kill('SIGTERM')
     expect(await exit).toEqual([0, null])
-  }, 120_000)
+  })
 })
 
 describe('readiness', () => {

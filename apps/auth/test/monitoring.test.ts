@@ -47,5 +47,5 @@ describe('monitoring', () => {
     if (!said) return console.warn('The alert rules were read and not run: promtool is not available here.')
     expect(said.check).toContain(`SUCCESS: ${rules.alerts.length} rules found`)
     expect(said.test).toContain('SUCCESS')
-  }, 120_000)
+  })
 })

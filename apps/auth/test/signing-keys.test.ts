@@ -182,7 +182,7 @@ describe('rotation', () => {
     const token = await tokenFrom(server, user.email)
     expect(headerOf(token).kid).not.toBe(headerOf(user.access_token).kid)
     // Unknown keys make it look once a second, long before its interval is over.
-    await waitFor(async () => (await statusWith(idle, token)) === 200, { timeoutMs: 30_000 })
+    await waitFor(async () => (await statusWith(idle, token)) === 200)
   })
 
   it('waits for the one before it', async () => {

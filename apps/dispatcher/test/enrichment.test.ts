@@ -88,12 +88,12 @@ describe('parts of a payload that cannot be read, in the worker', () => {
     await db.transaction(async (tx) => {
       await tx.query('lock table transcripts in access exclusive mode')
       await queues.addEvents(ids)
-      await waitFor(() => receiver.deliveries({ path }).length === 12, { timeoutMs: 20_000 })
+      await waitFor(() => receiver.deliveries({ path }).length === 12)
       for (const { event } of receiver.deliveries({ path }))
         expect(Object.keys(event?.data ?? {})).toEqual(['audio_id', 'title', 'summaries'])
-      await waitFor(async () => (await readers(db)) === 0, { timeoutMs: 5000 })
+      await waitFor(async () => (await readers(db)) === 0)
     })
-  }, 40_000)
+  })
 })
 
 /** Statements that read transcripts now. */

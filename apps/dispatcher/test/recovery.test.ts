@@ -51,7 +51,7 @@ describe('what is lost comes back', () => {
         const rows = await deliveriesOf(dispatcher.db, subscriber.accountId)
         return rows.length === count && rows.every(({ status }) => status === 1) && rows
       },
-      { timeoutMs: 25_000, describe: `${count} delivered rows` },
+      { describe: `${count} delivered rows` },
     )
 
   it('ends every delivery after Redis came back empty with jobs waiting, active and delayed', async () => {

@@ -13,7 +13,7 @@ let db: Db
 beforeAll(async () => {
   stack = await startStack({ apps: ['auth', 'webhooks'] })
   db = new Db({ connectionString: stack.webhooksDatabaseUrl, max: 2 })
-}, 180_000)
+})
 afterAll(async () => {
   await db.close()
   await stack.close()
@@ -103,7 +103,7 @@ describe('identity server and webhooks API', () => {
     expect(await person.answer()).toBe(200)
     await stack.restart('auth')
     await until(401, person)
-  }, 180_000)
+  })
 
   it('agree after the webhooks API was away, whatever was decided meanwhile', async () => {
     const [banned, freed, deleted] = [await aPerson(), await aPerson(), await aPerson()]
@@ -117,7 +117,7 @@ describe('identity server and webhooks API', () => {
     await Promise.all([until(401, banned), until(200, freed), until(401, deleted)])
     await isKnown(deleted.id)
     expect((await notice(deleted.id)).status).toBe(410)
-  }, 180_000)
+  })
 })
 
 it('refuses whoever tells of accounts without the secret', async () => {

@@ -43,7 +43,7 @@ beforeAll(async () => {
     },
   })
   oauth = new OAuthTester({ base: stack.webhooksUrl, origin: stack.webhooksUrl })
-}, 120_000)
+})
 afterAll(async () => {
   await stack?.close()
   github.close()

@@ -73,6 +73,6 @@ describe('startGuarded', () => {
     const pid = Number(output.toString())
     expect(isRunning(pid)).toBe(true)
     starter.kill('SIGKILL')
-    await waitUntil(() => !isRunning(pid) || undefined, { timeoutMs: 5000, describe: 'end of the child' })
+    await waitUntil(() => !isRunning(pid) || undefined, { timeoutMs: 60_000, describe: 'end of the child' })
   })
 })

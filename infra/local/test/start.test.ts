@@ -104,7 +104,7 @@ async function expectNothingLeft(output: string): Promise<void> {
   expect(ports.size).toBeGreaterThanOrEqual(5)
   for (const port of ports) {
     await waitUntil(async () => (await canListen(port)) || undefined, {
-      timeoutMs: 5000,
+      timeoutMs: 60_000,
       describe: `end of whoever holds port ${port}`,
     })
   }

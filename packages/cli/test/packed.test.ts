@@ -33,7 +33,7 @@ beforeAll(async () => {
   const prefix = join(folder, 'prefix')
   const done = await run('npm', ['install', '--global', '--prefix', prefix, ...ALONE, archive])
   expect(done).toMatchObject({ code: 0 })
-}, 120_000)
+})
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('the packed program', () => {

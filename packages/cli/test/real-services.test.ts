@@ -10,7 +10,7 @@ let machine: Machine
 
 beforeAll(async () => {
   stack = await startStack({ env: { auth: phoneSettings(FACTOR_PHONE, '424242') } })
-}, 120_000)
+})
 afterAll(() => stack?.close())
 
 beforeEach(async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface WaitForOptions {
-  /** Default 10 seconds. */
+  /** Default 60 seconds: no bound on what is waited for, only an end where it never comes. */
   timeoutMs?: number
   /** Default 20 milliseconds. */
   intervalMs?: number
@@ -17,7 +17,7 @@ type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>
  */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
-  { timeoutMs = 10_000, intervalMs = 20, describe = 'the condition' }: WaitForOptions = {},
+  { timeoutMs = 60_000, intervalMs = 20, describe = 'the condition' }: WaitForOptions = {},
 ): Promise<Truthy<T>> {
   const deadline = performance.now() + timeoutMs
   let lastError: unknown

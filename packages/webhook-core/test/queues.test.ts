@@ -111,7 +111,7 @@ describe('on a Redis Cluster of three nodes', () => {
   let cluster: RedisCluster
   beforeAll(async () => {
     cluster = await startRedisCluster()
-  }, 60_000)
+  })
   afterAll(() => cluster.stop())
 
   it('adds, delays and works off jobs of both queues', async () => {
@@ -127,7 +127,7 @@ describe('on a Redis Cluster of three nodes', () => {
     await queues.addDeliveries(due)
     const events = work(settings, '{webhooks}', queueNames.events)
     const deliveries = work(settings, '{webhooks}', queueNames.deliveries)
-    await waitFor(() => events.length === 20 && deliveries.length === 20, { timeoutMs: 20_000 })
+    await waitFor(() => events.length === 20 && deliveries.length === 20)
     expect(new Set(events.map((data) => (data as { eventId: string }).eventId))).toEqual(new Set(eventIds))
   })
 })
@@ -218,5 +218,5 @@ describe('connectRedis', () => {
       const { stdout } = await promisify(execFile)(process.execPath, [...args, '--eval', program], { cwd })
       expect(Number(stdout)).toBeLessThan(1000)
     })
-  }, 60_000)
+  })
 })

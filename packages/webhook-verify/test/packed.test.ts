@@ -107,7 +107,7 @@ beforeAll(async () => {
   for (const name of ['express', '@types/express', '@types/node']) {
     symlinkSync(dirname(require.resolve(`${name}/package.json`)), join(folder, 'node_modules', name))
   }
-}, 120_000)
+})
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('the packed library', () => {
@@ -139,11 +139,11 @@ describe('the packed library', () => {
     const { code, stdout } = await compile(['typed.mts', 'typed.cts', 'in-express.mts', 'wrong.mts'], options)
     expect(stdout.trim().split('\n')).toEqual([expect.stringMatching(/^wrong\.mts.*'title' does not exist/)])
     expect(code).toBe(2)
-  }, 120_000)
+  })
 
   it('is typed for the older resolution, which reads no exports', async () => {
     write('typed.ts', WITH_IMPORT)
     const options = ['--module', 'commonjs', '--moduleResolution', 'node10', '--ignoreDeprecations', '6.0']
     expect(await compile(['typed.ts'], options)).toMatchObject({ stdout: '', code: 0 })
-  }, 120_000)
+  })
 })

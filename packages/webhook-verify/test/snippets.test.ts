@@ -201,6 +201,6 @@ describe('the README snippets', () => {
         stderr: '',
         judged: judged.map(({ name, accepted }) => [name, accepted ? 'ok' : 'refused']),
       })
-    }, 120_000) // the first `go run` compiles the standard library
+    }) // the first `go run` compiles the standard library
   }
 })

@@ -50,7 +50,7 @@ export interface Inbox {
   readonly url: string
   /** Oldest first. */
   messages(filter?: MailFilter): Mail[]
-  /** The first mail that matches, arrived or still to come. Default 10 seconds. */
+  /** The first mail that matches, arrived or still to come. Default 60 seconds. */
   waitForMail(filter: MailFilter & { timeoutMs?: number }): Promise<Mail>
   clear(): void
   /** Makes mails fail from now on; null heals it. */
@@ -109,7 +109,7 @@ export async function startInbox(options: InboxOptions = {}): Promise<Inbox> {
     url: web.url,
     messages,
     clear,
-    waitForMail: ({ timeoutMs = 10_000, ...filter }) =>
+    waitForMail: ({ timeoutMs = 60_000, ...filter }) =>
       waitUntil(() => messages(filter)[0], {
         timeoutMs,
         describe: `mail ${describe(filter)}`,

@@ -67,7 +67,7 @@ export interface Receiver {
   hook(path: string, hook: Hook): void
   /** Oldest first. */
   deliveries(filter?: DeliveryFilter): ReceivedDelivery[]
-  /** The first delivery that matches, arrived or still to come. Default 10 seconds. */
+  /** The first delivery that matches, arrived or still to come. Default 60 seconds. */
   waitForDelivery(filter?: DeliveryFilter & { timeoutMs?: number }): Promise<ReceivedDelivery>
   /** Forgets deliveries; hooks stay. */
   clear(): void
@@ -135,7 +135,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
       hooks.set(path, { hook, used: 0 })
     },
     deliveries,
-    waitForDelivery: ({ timeoutMs = 10_000, ...filter } = {}) =>
+    waitForDelivery: ({ timeoutMs = 60_000, ...filter } = {}) =>
       waitUntil(() => deliveries(filter)[0], {
         timeoutMs,
         describe: `delivery ${JSON.stringify({ ...filter, after: filter.after?.number })}`,
