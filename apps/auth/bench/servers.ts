@@ -40,7 +40,7 @@ export const startBareHttp = (databaseUrl: string): Promise<Running> =>
   start(beside('./bare-http.ts'), databaseUrl)
 
 /** Those of the image (Dockerfile). */
-const FLAGS = ['--enable-source-maps', '--max-semi-space-size=16', '--max-old-space-size=192']
+const FLAGS = ['--enable-source-maps']
 
 /** With BENCH_PROFILES=<folder> each server leaves a CPU profile there when it stops. */
 const profiles = process.env['BENCH_PROFILES'] ?? ''
