@@ -1,5 +1,5 @@
 import { isDeadlock, isLockTimeout, isUnavailable } from '@signet/db'
-import { type AppError } from '@signet/errors'
+import type { AppError } from '@signet/errors'
 import {
   errorHandler,
   healthHandlers,
@@ -13,7 +13,7 @@ import express, { type Express, type RequestHandler } from 'express'
 import { accountRoutes } from './account/account-routes.js'
 import { adminRoutes } from './admin/admin-routes.js'
 import { apiDocsRoutes } from './api-docs/api-docs-routes.js'
-import { type AuthContext } from './context.js'
+import type { AuthContext } from './context.js'
 import { authError } from './errors/auth-error.js'
 import { withPages } from './ui/browser-errors.js'
 import { errorRenderer } from './requests/error-renderer.js'

@@ -1,6 +1,6 @@
 import { readEnvironment } from '@signet/config'
 import { runCommandLine, runService, runTask } from '@signet/http'
-import { type Logger } from '@signet/telemetry'
+import type { Logger } from '@signet/telemetry'
 import { loadAuthConfig } from './config/config.js'
 import { migrateDatabase } from './migrations.js'
 import { createAuthLogger } from './context.js'

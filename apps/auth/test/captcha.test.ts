@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { type AddressInfo } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { anEmail, expectError, mailTo, PASSWORD, post, type Json } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'

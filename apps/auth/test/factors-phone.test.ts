@@ -10,7 +10,7 @@ import {
   type Session,
   type SignedUp,
 } from './support/api.js'
-import { type TestServer } from './support/server.js'
+import type { TestServer } from './support/server.js'
 import { startSmsServer, type SmsGateway } from './support/sms-gateway.js'
 
 const TEST_PHONE = '4915199999999'

@@ -1,11 +1,11 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { type Route } from '@signet/http'
+import type { Route } from '@signet/http'
 import { authRoutes } from '../src/app.js'
 import { anEmail, aUser, call, get, PASSWORD, post, UUID, type SignedUp } from './support/api.js'
 import { expectCalmOn, headerValue, nastyText, queryOf, startOpenServer } from './support/bad-input.js'
-import { type TestServer } from './support/server.js'
+import type { TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
 const namesOf = ({ docs }: Route): string[] => (docs.parameters ?? []).map(({ name }) => name)

@@ -13,7 +13,7 @@ import {
   type SignedUp,
 } from './support/api.js'
 import { bodyOf, expectCalmOn, startOpenServer } from './support/bad-input.js'
-import { type TestServer } from './support/server.js'
+import type { TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
 describe('bad input in bodies', () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createLogger } from '@signet/telemetry'
 import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/local/browser'
-import { type Browser, type BrowserContext, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { contents } from '../src/mail/contents.js'
 import { mailKinds, noticeKinds, type MailVariables } from '../src/mail/kinds.js'
 import { MailRenderer, type RenderedMail } from '../src/mail/mail-renderer.js'

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { type AddressInfo } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { LINK, MailRig, MESSAGE, variables } from './support/mailer.js'
 import { mailKinds, noticeKinds, type MailKind, type NoticeKind } from '../src/mail/kinds.js'

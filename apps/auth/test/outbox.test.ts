@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
 import { type Attempt, type OutboxHandler, UndeliverableError } from '../src/outbox/outbox-handler.js'
 import { OutboxSender } from '../src/outbox/outbox-sender.js'
-import { type OutboxMessage } from '../src/outbox/outbox.js'
+import type { OutboxMessage } from '../src/outbox/outbox.js'
 import { META } from './support/meta.js'
 import { startServer, type TestServer } from './support/server.js'
 

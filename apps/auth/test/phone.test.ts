@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
-import { type SmsProvider } from '../src/sms/sms-sender.js'
+import type { SmsProvider } from '../src/sms/sms-sender.js'
 import { aPhone, aUser, expectError, PASSWORD, post, put, type Json } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 import { gatewayApis, startSmsGateway, type SmsGateway } from './support/sms-gateway.js'

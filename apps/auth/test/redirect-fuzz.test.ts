@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { chromiumPath, launchChromium } from '@signet/local/browser'
-import { type Browser } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { isAccepted, namesOrigin, redirectPairs, type Origin } from './support/redirect-pairs.js'
 
 const PAIRS = 100_000

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { aPhone, expectError, get, PASSWORD, post, put, type Json } from './support/api.js'
-import { type TestServer } from './support/server.js'
+import type { TestServer } from './support/server.js'
 import { startSmsServer, type SmsGateway } from './support/sms-gateway.js'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

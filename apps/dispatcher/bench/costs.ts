@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { type Db } from '@signet/db'
-import { type Redis } from 'ioredis'
+import type { Db } from '@signet/db'
+import type { Redis } from 'ioredis'
 
 const TICK_MS = 10
 const PAGE_BYTES = 4096

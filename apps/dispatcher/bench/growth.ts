@@ -1,6 +1,6 @@
-import { type Db } from '@signet/db'
+import type { Db } from '@signet/db'
 import { atMost, median, report } from './results.js'
-import { type Stage } from './stage.js'
+import type { Stage } from './stage.js'
 import { startLoad } from './throughput.js'
 
 const ROWS = 5_000_000

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Db } from '@signet/db'
+import type { Db } from '@signet/db'
 import { atMost, median, quantile, report } from './results.js'
-import { type Stage } from './stage.js'
+import type { Stage } from './stage.js'
 import { startLoad } from './throughput.js'
-import { type Subscriber } from '../test/support/subscriber.js'
+import type { Subscriber } from '../test/support/subscriber.js'
 
 const STEADY_MS = 4000
 const PEAK_LOAD = { endpoints: 10, bytes: 2048, deliveries: 5000 }

@@ -1,8 +1,8 @@
 // A receiver that costs as little as an HTTPS server can: it counts, notes when each event arrived, and answers 200.
 import { once } from 'node:events'
 import { createServer } from 'node:https'
-import { type AddressInfo } from 'node:net'
-import { type ReceiverAsk, type ReceiverTell } from './messages.js'
+import type { AddressInfo } from 'node:net'
+import type { ReceiverAsk, ReceiverTell } from './messages.js'
 
 const send = (message: ReceiverTell) => process.send?.(message)
 let count = 0

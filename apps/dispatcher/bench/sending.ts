@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import { AddressGuard, guardedAgent } from '@signet/address-guard'
 import { deliveryHeaders, newSigningSecret, type DeliveryId } from '@signet/webhook-core'
-import { type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import { post } from '../src/sending/http-sender.js'
-import { type SendAsk, type SendTell } from './messages.js'
+import type { SendAsk, SendTell } from './messages.js'
 
 export const CONCURRENCY = 100
 

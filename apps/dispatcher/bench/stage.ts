@@ -6,7 +6,7 @@ import { createAuthority, issueCertificate } from '@signet/local'
 import { Redis } from 'ioredis'
 import { Child } from './child.js'
 import { createMeter, findServers, type Meter } from './costs.js'
-import { type ReceiverAsk, type ReceiverTell, type SendAsk, type SendTell } from './messages.js'
+import type { ReceiverAsk, ReceiverTell, SendAsk, SendTell } from './messages.js'
 import { startPipeline, type Pipeline } from './pipeline.js'
 
 export type StageOptions = { databaseUrl: string; redisUrl: string; profileFolder?: string }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { memoryMibOf, perDelivery, type Costs, type Meter } from './costs.js'
 import { ENDPOINTS_PER_ACCOUNT, type Pipeline } from './pipeline.js'
 import { atLeast, median, report } from './results.js'
-import { type Comparison, type Stage } from './stage.js'
+import type { Comparison, Stage } from './stage.js'
 
 export type Load = { endpoints: number; bytes: number; deliveries: number }
 type Case = Load & { name: string; ofRaw: number; ofQueue?: number }

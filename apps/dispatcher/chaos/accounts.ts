@@ -1,6 +1,6 @@
-import { type Db } from '@signet/db'
-import { type Receipt } from './faulty-receiver.js'
-import { type Load } from './load.js'
+import type { Db } from '@signet/db'
+import type { Receipt } from './faulty-receiver.js'
+import type { Load } from './load.js'
 
 export type Period = { from: number; to: number }
 

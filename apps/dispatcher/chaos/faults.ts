@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ChaosStack, type ProcessName } from './stack.js'
+import type { ChaosStack, ProcessName } from './stack.js'
 
 export type Fault = {
   name: string

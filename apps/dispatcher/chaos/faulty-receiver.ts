@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
-import { type AddressInfo } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { issueCertificate, type Authority } from '@signet/local'
 import { verify } from '@signet/webhook-verify'
 

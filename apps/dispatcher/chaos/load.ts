@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ChaosAccount } from './stack.js'
+import type { ChaosAccount } from './stack.js'
 
 /** An event the API has promised to deliver, and to how many endpoints. */
 export type Acknowledged = { kind: 'summary' | 'test'; eventId: string; deliveries: number }

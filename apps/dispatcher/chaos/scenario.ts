@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { settleAccounts, type Account, type Period } from './accounts.js'
-import { type Fault } from './faults.js'
+import type { Fault } from './faults.js'
 import { startLoad, TEST_EVERY, type Load } from './load.js'
 import { startChaosStack, type ChaosStack } from './stack.js'
 

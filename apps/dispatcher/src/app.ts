@@ -2,7 +2,7 @@ import { healthHandlers, metricsHandler } from '@signet/http'
 import express, { type Express } from 'express'
 import { readersWithToken } from './admin/admin-token.js'
 import { DASHBOARD_PATH, queueDashboard } from './admin/queue-dashboard.js'
-import { type Context } from './context.js'
+import type { Context } from './context.js'
 
 /** Health, metrics and the queue dashboard, on a private port. The dispatcher has no public routes. */
 export function createApp({ config, db, registry, queues, isRedisReady, drain }: Context): Express {

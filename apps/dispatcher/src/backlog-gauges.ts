@@ -1,6 +1,6 @@
 import pTimeout from 'p-timeout'
-import { type Queryable } from '@signet/db'
-import { type WebhookQueues } from '@signet/webhook-core/queue'
+import type { Queryable } from '@signet/db'
+import type { WebhookQueues } from '@signet/webhook-core/queue'
 import { countDisabledEndpoints, readBacklog, readUndispatched } from './backlog/backlog-store.js'
 import { readSwitch } from './operations/operator-store.js'
 import { Gauge, type Registry } from 'prom-client'

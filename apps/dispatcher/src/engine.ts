@@ -1,9 +1,9 @@
 import pTimeout from 'p-timeout'
-import { type Worker } from 'bullmq'
-import { type FirstAttempts } from './dispatching/first-attempts.js'
-import { type EndpointLimiter } from './fairness/endpoint-limiter.js'
-import { type Retention } from './retention/retention.js'
-import { type Sweeper } from './sweeping/sweeper.js'
+import type { Worker } from 'bullmq'
+import type { FirstAttempts } from './dispatching/first-attempts.js'
+import type { EndpointLimiter } from './fairness/endpoint-limiter.js'
+import type { Retention } from './retention/retention.js'
+import type { Sweeper } from './sweeping/sweeper.js'
 
 export type EngineDeps = {
   workers: readonly Worker[]

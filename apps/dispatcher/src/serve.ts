@@ -1,6 +1,6 @@
 import { listen, type Service } from '@signet/http'
 import { createApp } from './app.js'
-import { type DispatcherConfig } from './config/config.js'
+import type { DispatcherConfig } from './config/config.js'
 import { createContext } from './context.js'
 import { service } from './version.js'
 

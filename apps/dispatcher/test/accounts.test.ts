@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { type Db } from '@signet/db'
+import type { Db } from '@signet/db'
 import { startReceiver, type Receiver } from '@signet/local'
 import { waitFor } from '@signet/testkit'
 import { buryAccount, closeAccount, moveHeldDeliveries } from '@signet/webhook-core/stores'

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from '@jest/globals'
-import { type RecordingReader } from '@signet/webhook-core/stores'
+import type { RecordingReader } from '@signet/webhook-core/stores'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 
 let dispatcher: Stepwise | undefined

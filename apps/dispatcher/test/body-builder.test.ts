@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Db } from '@signet/db'
-import { type TestDatabase } from '@signet/testkit'
+import type { TestDatabase } from '@signet/testkit'
 import { newEventId, type EventId } from '@signet/webhook-core'
 import { queueSummary, queuePing, type TestSummary } from '@signet/webhook-testkit'
 import { insertEndpoint, recordingReader, type RecordingReader } from '@signet/webhook-core/stores'

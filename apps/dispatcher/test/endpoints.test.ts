@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { reply, startReceiver, type Receiver } from '@signet/local'
-import { type EndpointId } from '@signet/webhook-core'
+import type { EndpointId } from '@signet/webhook-core'
 import { deleteEndpoint, patchEndpoint, purgeRecording } from '@signet/webhook-core/stores'
 import { deliveriesOf, type DeliveryRow } from './support/dispatcher.js'
 import { gate } from './support/gate.js'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
-import { type Subscriber } from './support/subscriber.js'
+import type { Subscriber } from './support/subscriber.js'
 
 describe('endpoints that fail, change or go', () => {
   let receiver: Receiver

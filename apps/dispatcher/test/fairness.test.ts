@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { startReceiver, type Receiver } from '@signet/local'
 import { holdsInSomeRun } from '@signet/testkit'
 import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
-import { type Subscriber } from './support/subscriber.js'
+import type { Subscriber } from './support/subscriber.js'
 
 const EVENTS = 40
 /** Below this the clock of a busy machine is all that is measured. */

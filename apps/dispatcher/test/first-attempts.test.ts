@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { type EventId } from '@signet/webhook-core'
+import type { EventId } from '@signet/webhook-core'
 import { deleteEndpoint, purgeRecording } from '@signet/webhook-core/stores'
 import { findOpenFirstAttempts } from '../src/dispatching/dispatch-store.js'
 import { reply, startReceiver, type Receiver } from '@signet/local'
 import { waitFor } from '@signet/testkit'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
-import { type Subscriber } from './support/subscriber.js'
+import type { Subscriber } from './support/subscriber.js'
 
 const MINUTE_MS = 60_000
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { reply, startReceiver, type Receiver } from '@signet/local'
 import { waitFor } from '@signet/testkit'
-import { type TranscriptFields } from '@signet/webhook-core/stores'
+import type { TranscriptFields } from '@signet/webhook-core/stores'
 import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 
 const ADMIN_TOKEN = 'operator-token-of-at-least-32-bytes!'

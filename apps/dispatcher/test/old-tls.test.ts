@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { type Authority } from '@signet/local'
+import type { Authority } from '@signet/local'
 import { createAuthority } from '@signet/local'
 import { waitFor } from '@signet/testkit'
 import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'

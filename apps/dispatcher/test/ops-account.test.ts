@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it } from '@jest/globals'
-import { type EventId } from '@signet/webhook-core'
+import type { EventId } from '@signet/webhook-core'
 import {
   buryAccount,
   closeAccount,

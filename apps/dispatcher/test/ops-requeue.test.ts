@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
-import { type DeliveryId, type EndpointId } from '@signet/webhook-core'
+import type { DeliveryId, EndpointId } from '@signet/webhook-core'
 import { replayDeliveries } from '../src/operations/replay-store.js'
 import { deliveriesOf } from './support/dispatcher.js'
 import { useOperator } from './support/operator.js'

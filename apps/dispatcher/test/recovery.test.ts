@@ -11,7 +11,7 @@ import {
 import { migrateWebhooks } from '@signet/webhook-testkit'
 import { deliveriesOf, startAnother, type TestDispatcher } from './support/dispatcher.js'
 import { gate } from './support/gate.js'
-import { type Subscriber } from './support/subscriber.js'
+import type { Subscriber } from './support/subscriber.js'
 
 describe('what is lost comes back', () => {
   let receiver: Receiver

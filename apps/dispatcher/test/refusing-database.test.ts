@@ -4,7 +4,7 @@ import { reply, startReceiver, type Receiver } from '@signet/local'
 import { waitFor } from '@signet/testkit'
 import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 import { gate } from './support/gate.js'
-import { type Subscriber } from './support/subscriber.js'
+import type { Subscriber } from './support/subscriber.js'
 
 let receiver: Receiver
 let dispatcher: TestDispatcher

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { type DeliveryId } from '@signet/webhook-core'
+import type { DeliveryId } from '@signet/webhook-core'
 import { patchEndpoint } from '@signet/webhook-core/stores'
 import { listAttempts } from '../src/deliveries/attempt-store.js'
 import { reply, startReceiver, type Receiver } from '@signet/local'

@@ -1,4 +1,4 @@
-import { type Db } from '@signet/db'
+import type { Db } from '@signet/db'
 
 /** The account of `seedAccessTokens`'s first token, which has the subscriptions that are read. */
 const ACCOUNT = `md5('account0')::uuid`

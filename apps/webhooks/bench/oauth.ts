@@ -2,7 +2,7 @@
 // statements, and Bearer authentication at 10 and at a million live tokens. One JSON line per case. Parts: issue,
 // refresh, v1, growth; all of them by default.
 import { Db } from '@signet/db'
-import { type Pool } from 'undici'
+import type { Pool } from 'undici'
 import { compare, measure, type Measured, type Shoot } from './load.js'
 import { report as write } from './results.js'
 import {

@@ -17,8 +17,8 @@ import express, {
   type IRouter,
   type RequestHandler,
 } from 'express'
-import { type Authenticate } from './bearer/bearer-authentication.js'
-import { type Context } from './context.js'
+import type { Authenticate } from './bearer/bearer-authentication.js'
+import type { Context } from './context.js'
 import { listedCors, publicCors } from './http/cors.js'
 import { NO_STORE, oauthErrorRenderer } from './http/oauth-error-renderer.js'
 import { pageErrorRenderer } from './http/page-error-renderer.js'

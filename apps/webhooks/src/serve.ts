@@ -1,7 +1,7 @@
 import { listen, type Listener, type Service } from '@signet/http'
 import { createInternalApp, createPublicApp } from './app.js'
 import { createContext, type Context, type Ports } from './context.js'
-import { type WebhooksConfig } from './config/config.js'
+import type { WebhooksConfig } from './config/config.js'
 import { Schedule } from './maintenance/schedule.js'
 
 /** A running API: its context, and the ports it really listens on. */

@@ -1,12 +1,12 @@
-import { type Route } from '@signet/http'
-import { type Authenticate } from './bearer/bearer-authentication.js'
+import type { Route } from '@signet/http'
+import type { Authenticate } from './bearer/bearer-authentication.js'
 import { deliveryRoutes } from './deliveries/delivery-routes.js'
 import { endpointRoutes } from './endpoints/endpoint-routes.js'
 import { testEventRoutes } from './events/test-event-routes.js'
-import { type Limits } from './limits/limits.js'
+import type { Limits } from './limits/limits.js'
 import { sampleRoutes } from './samples/sample-routes.js'
 import { v1Steps } from './api/v1-pipeline.js'
-import { type WebhookServices } from './webhook-services.js'
+import type { WebhookServices } from './webhook-services.js'
 
 type Deps = {
   bearer: Authenticate

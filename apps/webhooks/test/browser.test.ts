@@ -1,12 +1,12 @@
 import { createServer, type Server } from 'node:http'
-import { type AddressInfo } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { type Browser, type BrowserContext, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/local/browser'
 import { OAuthTester, type RegisteredClient } from './support/oauth.js'
 import { startHarness, type Harness } from './support/harness.js'
-import { type User } from './support/identity-double.js'
+import type { User } from './support/identity-double.js'
 
 const executable = chromiumPath()
 // Everywhere else these tests run; a machine without a browser says so and counts them as skipped.

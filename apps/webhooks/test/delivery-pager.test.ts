@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { anEndpoint } from '@signet/webhook-testkit'
-import { type Endpoint } from '@signet/webhook-core/stores'
+import type { Endpoint } from '@signet/webhook-core/stores'
 import { DeliveryPager } from '../src/deliveries/delivery-pager.js'
 
 const database = useWebhooksDatabase()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { anAccount, anEndpoint, endpointState } from '@signet/webhook-testkit'
-import { type EndpointId } from '@signet/webhook-core'
+import type { EndpointId } from '@signet/webhook-core'
 import {
   deleteEndpoint,
   findEndpoint,

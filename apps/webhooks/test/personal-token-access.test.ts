@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { lockWaiters } from './support/lock-waiters.js'
-import { type RegisteredClient } from './support/oauth.js'
-import { type User } from './support/identity-double.js'
+import type { RegisteredClient } from './support/oauth.js'
+import type { User } from './support/identity-double.js'
 import { personalTokens } from './support/personal-tokens.js'
 import { useOAuth } from './support/use-oauth.js'
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { type Browser, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { chromiumPath, launchChromium } from '@signet/local/browser'
 import { OAuthTester } from './support/oauth.js'
 import { startHarness, type Harness } from './support/harness.js'

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
-import { type Tx } from '@signet/db'
+import type { Tx } from '@signet/db'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { behindLock, anAccount, aSummary } from '@signet/webhook-testkit'
 import { findRecordings, findSummaries, purgeRecording, type RecordingRef } from '@signet/webhook-core/stores'
-import { type RecordingParts } from '../src/ingest/encoded-parts.js'
+import type { RecordingParts } from '../src/ingest/encoded-parts.js'
 import { ingestSummary } from '../src/ingest/ingest-store.js'
 import { lockRecording, putRecording } from '../src/ingest/recording-store.js'
 

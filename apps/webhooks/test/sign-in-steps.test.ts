@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import { formOf } from './support/browser.js'
-import { type User } from './support/identity-double.js'
+import type { User } from './support/identity-double.js'
 import { land } from './support/landing.js'
 import { OAuthTester } from './support/oauth.js'
 import { startHarness } from './support/harness.js'

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { sha256 } from '../src/credentials/credential.js'
 import { waitFor } from '@signet/testkit'
 import { lockWaiters } from './support/lock-waiters.js'
-import { type Answer, type TokenAnswer } from './support/oauth.js'
+import type { Answer, TokenAnswer } from './support/oauth.js'
 import { useOAuth } from './support/use-oauth.js'
 
 const { harness: strict, oauth } = useOAuth({

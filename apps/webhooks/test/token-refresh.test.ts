@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { sha256 } from '../src/credentials/credential.js'
-import { type RegisteredClient, type OAuthErrorBody } from './support/oauth.js'
+import type { RegisteredClient, OAuthErrorBody } from './support/oauth.js'
 import { useOAuth } from './support/use-oauth.js'
 
 const { harness, oauth } = useOAuth()

@@ -1,5 +1,5 @@
 import { beforeAll, describe } from '@jest/globals'
-import { type Tx } from '@signet/db'
+import type { Tx } from '@signet/db'
 import { itReadsByIndexes, useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { aSummary, fillTables } from '@signet/webhook-testkit'
 import { newEventId, type EndpointId } from '@signet/webhook-core'

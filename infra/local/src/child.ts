@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
-import { type Readable, type Writable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 
 export interface GuardedOptions {
   command: string

@@ -1,7 +1,7 @@
-import { type Authority } from './certificate.js'
+import type { Authority } from './certificate.js'
 import { startInbox } from './inbox/index.js'
 import { receiverRoutes, startReceiver } from './receiver/index.js'
-import { type SmallRoute } from './small-http.js'
+import type { SmallRoute } from './small-http.js'
 
 export interface SandboxOptions {
   smtpPort: number

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createTransport } from 'nodemailer'
-import { type Browser, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { Agent, request } from 'undici'
 import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '../src/browser.js'
 import { type Inbox, startInbox } from '../src/inbox/index.js'

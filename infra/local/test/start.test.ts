@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { type World } from '../src/walkthrough/index.js'
+import type { World } from '../src/walkthrough/index.js'
 import { removePostgresData } from '../src/index.js'
 import { waitUntil } from '../src/wait-until.js'
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { AddressGuard, BlockedAddressError, NameNotResolvedError } from './address-guard.js'
-import { type Resolver } from './resolver.js'
+import type { Resolver } from './resolver.js'
 
 const answering =
   (...addresses: string[]): Resolver =>

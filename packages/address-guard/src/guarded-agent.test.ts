@@ -14,7 +14,7 @@ import { generate } from 'selfsigned'
 import { request, type Agent } from 'undici'
 import { AddressGuard, BlockedAddressError } from './address-guard.js'
 import { guardedAgent, type GuardedAgentOptions } from './guarded-agent.js'
-import { type Resolver } from './resolver.js'
+import type { Resolver } from './resolver.js'
 
 type Receiver = { port: number; connections: Socket[]; hosts: (string | undefined)[] }
 

@@ -1,5 +1,5 @@
 import { Agent, buildConnector } from 'undici'
-import { type AddressGuard } from './address-guard.js'
+import type { AddressGuard } from './address-guard.js'
 
 export type GuardedAgentOptions = {
   guard: AddressGuard

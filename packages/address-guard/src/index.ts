@@ -8,6 +8,6 @@ export {
   NameNotResolvedError,
   type AddressGuardOptions,
 } from './address-guard.js'
-export { type ResolvedAddress, type Resolver } from './resolver.js'
+export type { ResolvedAddress, Resolver } from './resolver.js'
 export { guardedAgent, guardedConnector, type GuardedAgentOptions } from './guarded-agent.js'
 export { isPublicAddress } from './ip-ranges.js'

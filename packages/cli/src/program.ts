@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { commonOptions } from './command/define.js'
-import { type Host } from './command/host.js'
+import type { Host } from './command/host.js'
 import { completionCommand } from './completion/completion-command.js'
 import { eventCommands } from './events/event-commands.js'
 import { listenCommand } from './listen/listen-command.js'

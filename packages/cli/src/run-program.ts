@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander'
-import { type Host } from './command/host.js'
+import type { Host } from './command/host.js'
 import { CliError, UsageError } from './errors.js'
 import { ExitCode } from './exit-codes.js'
 import { Output } from './output/output.js'

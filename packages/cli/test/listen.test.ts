@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { createAuthority, issueCertificate } from '@signet/local'
 import { waitFor } from '@signet/testkit'
-import { type Running } from './support/cli.js'
+import type { Running } from './support/cli.js'
 import { useWorld } from './support/world.js'
 
 const world = useWorld()

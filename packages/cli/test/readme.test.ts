@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { type Command } from 'commander'
+import type { Command } from 'commander'
 import { describe, expect, it } from '@jest/globals'
 import { processHost } from '../src/command/host.js'
 import { ExitCode } from '../src/exit-codes.js'

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { Person, phoneSettings, startStack, waitFor, type Stack } from '@signet/testkit'
-import { type CreatedWebhook, type Delivery, type PersonalToken, type Webhook } from '../src/api/types.js'
+import type { CreatedWebhook, Delivery, PersonalToken, Webhook } from '../src/api/types.js'
 import { json, Machine, type Ended } from './support/cli.js'
 
 const FACTOR_PHONE = '4915199999999'

@@ -1,4 +1,4 @@
-import { type Setting } from './settings.js'
+import type { Setting } from './settings.js'
 
 type Common = { env: string | readonly string[]; doc: string; secret?: boolean; fallbackDoc?: string }
 /** `fallback` makes a setting optional with a default, and `optional` without one. Otherwise it is required. */

@@ -1,4 +1,4 @@
-import { type Setting, type Settings } from './settings.js'
+import type { Setting, Settings } from './settings.js'
 
 const NOTICE = 'Generated from the settings table by `npm run docs`; change the table, not this file.'
 

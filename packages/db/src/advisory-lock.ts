@@ -1,4 +1,4 @@
-import { type Db } from './db.js'
+import type { Db } from './db.js'
 
 /**
  * Runs `work` while holding the session advisory lock `name`, or returns undefined at once if another process holds it. For

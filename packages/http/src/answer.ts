@@ -1,4 +1,4 @@
-import { type Response } from 'express'
+import type { Response } from 'express'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 const TEXT_TYPE = 'text/plain; charset=utf-8'

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import { type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import express, { type Request, type RequestHandler, type Response } from 'express'
-import { type BodyProblem, type ErrorRenderer } from './error-renderer.js'
-import { type BodySpec } from './route.js'
+import type { BodyProblem, ErrorRenderer } from './error-renderer.js'
+import type { BodySpec } from './route.js'
 import { compileSchema } from './schema.js'
 
 /** Reads, parses and validates bodies of one kind; created once per route. Throws the error renderer's body error. */

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { type Request } from 'express'
+import type { Request } from 'express'
 import { clientAddress } from './client-address.js'
 
 const req = (remoteAddress: string, forwarded?: string) =>

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { type Request } from 'express'
+import type { Request } from 'express'
 
 /**
  * The address of the client behind `hops` proxies of our own, each of which appended the address it saw to `X-Forwarded-For`.

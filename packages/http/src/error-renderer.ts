@@ -1,5 +1,5 @@
-import { type AppError, type ErrorKind } from '@signet/errors'
-import { type Request } from 'express'
+import type { AppError, ErrorKind } from '@signet/errors'
+import type { Request } from 'express'
 
 /** The one table from kind of error to HTTP status. */
 const STATUS: Record<ErrorKind, number> = {

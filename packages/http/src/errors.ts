@@ -1,5 +1,5 @@
 import { isAppError, type AppError } from '@signet/errors'
-import { type ErrorRequestHandler, type RequestHandler } from 'express'
+import type { ErrorRequestHandler, RequestHandler } from 'express'
 import { sendBody, setHeaders } from './answer.js'
 import { statusOf, type ErrorRenderer } from './error-renderer.js'
 import { contextOf } from './request-context.js'

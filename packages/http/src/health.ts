@@ -1,6 +1,6 @@
-import { type RequestHandler } from 'express'
-import { type Registry } from 'prom-client'
-import { type Drain } from './drain.js'
+import type { RequestHandler } from 'express'
+import type { Registry } from 'prom-client'
+import type { Drain } from './drain.js'
 
 /**
  * `/healthz` reports that the process runs. `/readyz` checks its dependencies and returns 503 if one fails, and once

@@ -1,4 +1,4 @@
-import { type NextFunction, type Request, type RequestHandler, type Response } from 'express'
+import type { NextFunction, Request, RequestHandler, Response } from 'express'
 
 /**
  * Several middleware as one. For each layer that a request passes, Express matches the path and makes closures, which for

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import { type AddressInfo } from 'node:net'
-import { type Drain } from './drain.js'
+import type { AddressInfo } from 'node:net'
+import type { Drain } from './drain.js'
 import { messageClassesOf } from './express-messages.js'
 
 export type Listener = {

@@ -1,10 +1,10 @@
 import { AppError } from '@signet/errors'
-import { type IRouter, type Request, type RequestHandler, type Response } from 'express'
+import type { IRouter, Request, RequestHandler, Response } from 'express'
 import { sendBody, setHeaders } from './answer.js'
 import { bodyReader } from './body.js'
-import { type ErrorRenderer } from './error-renderer.js'
+import type { ErrorRenderer } from './error-renderer.js'
 import { contextOf, type RequestContext } from './request-context.js'
-import { type Answer, type Route } from './route.js'
+import type { Answer, Route } from './route.js'
 
 export type MountOptions = {
   errorRenderer: ErrorRenderer

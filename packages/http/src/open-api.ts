@@ -1,5 +1,5 @@
-import { type Route } from './route.js'
-import { type JsonSchema } from './schema.js'
+import type { Route } from './route.js'
+import type { JsonSchema } from './schema.js'
 
 export type OpenApiOptions = {
   title: string

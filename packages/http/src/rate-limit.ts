@@ -1,5 +1,5 @@
 import { AppError } from '@signet/errors'
-import { type Cluster, type Redis } from 'ioredis'
+import type { Cluster, Redis } from 'ioredis'
 import {
   RateLimiterMemory,
   RateLimiterRedis,

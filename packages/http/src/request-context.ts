@@ -1,5 +1,5 @@
 import { pickRequestId, type Logger, type LogLevel } from '@signet/telemetry'
-import { type Request, type RequestHandler, type Response } from 'express'
+import type { Request, RequestHandler, Response } from 'express'
 import { Histogram, type Registry } from 'prom-client'
 import { RequestEnd } from './request-end.js'
 

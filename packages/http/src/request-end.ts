@@ -1,4 +1,4 @@
-import { type Response } from 'express'
+import type { Response } from 'express'
 
 /** The abort signal of a request, created on first use: it is not cheap, and most handlers never need it. */
 export class RequestEnd {

@@ -1,6 +1,6 @@
-import { type Request, type Response } from 'express'
-import { type RequestContext } from './request-context.js'
-import { type JsonSchema } from './schema.js'
+import type { Request, Response } from 'express'
+import type { RequestContext } from './request-context.js'
+import type { JsonSchema } from './schema.js'
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 

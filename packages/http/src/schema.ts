@@ -1,5 +1,5 @@
 import { Ajv, type ErrorObject } from 'ajv'
-import { type BodyProblem } from './error-renderer.js'
+import type { BodyProblem } from './error-renderer.js'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 

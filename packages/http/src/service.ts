@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLogger, createProcessLog, type Logger } from '@signet/telemetry'
-import { type Drain } from './drain.js'
+import type { Drain } from './drain.js'
 
 /** A running service. `close` lets requests finish and releases resources in reverse order. */
 export type Service = {

@@ -1,5 +1,5 @@
 import { JwtError } from './jwt-error.js'
-import { type JwtHeader } from './key.js'
+import type { JwtHeader } from './key.js'
 
 /**
  * Longest accepted token, in characters. Node refuses request headers above 16 KiB by itself; tokens that arrive in a

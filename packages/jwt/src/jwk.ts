@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, createSecretKey, type KeyObject, sign, verify } from 'node:crypto'
 import { isJsonObject } from './compact-token.js'
-import { type JwtAlgorithm, type NamedKey } from './key.js'
+import type { JwtAlgorithm, NamedKey } from './key.js'
 
 // Configured keys are imported by node:crypto, not by jose, whose import is asynchronous: settings are checked in one
 // synchronous pass that reports every problem.

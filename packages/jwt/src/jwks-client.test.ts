@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import { type AddressInfo } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { ecKey, edKey, forge, rejectionOf, rsaKey, SECRET, signing, type TestKey } from '../test/keys.js'
 import {

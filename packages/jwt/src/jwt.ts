@@ -4,7 +4,7 @@ import { CompactSign, compactVerify, type JWTPayload } from 'jose'
 import jsonwebtoken from 'jsonwebtoken'
 import { isJsonObject, parseHeader, parseJson } from './compact-token.js'
 import { JwtError } from './jwt-error.js'
-import { type JwtKey, type KeySource } from './key.js'
+import type { JwtKey, KeySource } from './key.js'
 
 /** Registered claims (RFC 7519 section 4.1; times in seconds since 1970) and any others. */
 export type JwtClaims = JWTPayload

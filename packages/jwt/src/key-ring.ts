@@ -1,4 +1,4 @@
-import { type JWK } from 'jose'
+import type { JWK } from 'jose'
 import { isJsonObject } from './compact-token.js'
 import { attempt, importJwkList, importSecret, isKid, KID_RULE, type Report } from './jwk.js'
 import { JwtError } from './jwt-error.js'

@@ -1,4 +1,4 @@
-import { type KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { JwtError } from './jwt-error.js'
 
 /** The JWS algorithms Signet signs and verifies with (EdDSA with Ed25519 only); `none` has no place in the type. */

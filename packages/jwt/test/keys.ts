@@ -1,5 +1,5 @@
 import { createHmac, generateKeyPairSync, type JsonWebKey, type KeyObject, randomBytes } from 'node:crypto'
-import { type JwtAlgorithm } from '../src/index.js'
+import type { JwtAlgorithm } from '../src/index.js'
 
 /** One fresh key of each kind per test file: a private JWK, its public half and the KeyObjects. */
 export type TestKey = {

@@ -1,5 +1,5 @@
 import { html } from './html.js'
-import { type Page } from './page.js'
+import type { Page } from './page.js'
 
 /** A page that explains what went wrong and what to do. It has no links. */
 export const errorPage = ({ title, message }: { title: string; message: string }): Page => ({

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Answer } from '@signet/http'
+import type { Answer } from '@signet/http'
 
 /** In milliseconds. Longer than any response takes; afterwards a form that got none can be submitted again. */
 const PATIENCE_MS = 10_000

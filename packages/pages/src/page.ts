@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Answer } from '@signet/http'
+import type { Answer } from '@signet/http'
 import { html, Html } from './html.js'
 import { styles } from './styles.js'
 

@@ -12,4 +12,4 @@ export {
   type SpanOptions,
   type Tracing,
 } from './tracing.js'
-export { type OtlpOptions } from './otlp-options.js'
+export type { OtlpOptions } from './otlp-options.js'

@@ -1,4 +1,4 @@
-import { type sidewaysScroll } from '@signet/local/browser'
+import type { sidewaysScroll } from '@signet/local/browser'
 import { waitFor } from './wait-for.js'
 
 type Page = Parameters<typeof sidewaysScroll>[0]

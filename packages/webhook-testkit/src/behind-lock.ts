@@ -1,4 +1,4 @@
-import { type Db, type Tx } from '@signet/db'
+import type { Db, Tx } from '@signet/db'
 import { waitFor } from '@signet/testkit'
 
 /**

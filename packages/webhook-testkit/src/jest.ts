@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { Db } from '@signet/db'
-import { type TestDatabase } from '@signet/testkit'
+import type { TestDatabase } from '@signet/testkit'
 import { plansOf } from '@signet/testkit'
 import { webhooksDatabase } from './database.js'
 import { isLarge, type HotQuery } from './large-tables.js'

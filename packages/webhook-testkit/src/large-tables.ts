@@ -1,5 +1,5 @@
-import { type Db, type Queryable } from '@signet/db'
-import { type DeliveryId, type EndpointId, type EventId } from '@signet/webhook-core'
+import type { Db, Queryable } from '@signet/db'
+import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
 
 // Tables large enough that a plan without the right index would be another one: 5,000 live endpoints of 2,500 accounts and as many
 // deleted ones, one in a thousand disabled, 30,000 events with one delivery and one attempt each, one in a thousand queued or pending.

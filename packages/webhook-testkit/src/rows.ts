@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { type Db, type Queryable } from '@signet/db'
+import type { Db, Queryable } from '@signet/db'
 import { newEventId, type DeliveryId, type EndpointId, type EventId } from '@signet/webhook-core'
 import {
   insertEndpoint,

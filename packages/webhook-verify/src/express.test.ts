@@ -1,4 +1,4 @@
-import { type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import express, { type ErrorRequestHandler } from 'express'
 import request from 'supertest'
 import { describe, expect, it } from '@jest/globals'

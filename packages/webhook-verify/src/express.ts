@@ -1,12 +1,12 @@
 import { Buffer } from 'node:buffer'
-import { type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { RawBodyRequiredError, WebhookVerificationError } from './errors.js'
-import { type WebhookEvent } from './events.js'
+import type { WebhookEvent } from './events.js'
 import { DEFAULT_MAX_BYTES, type HandlerOptions } from './handler-options.js'
 import { secretsOf } from './secret.js'
 import { verify } from './verify.js'
 
-export { type HandlerOptions } from './handler-options.js'
+export type { HandlerOptions } from './handler-options.js'
 
 /** What Express 4, Express 5 and plain `node:http` requests share. */
 type Incoming = IncomingMessage & { body?: unknown; rawBody?: unknown }

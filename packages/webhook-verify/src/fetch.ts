@@ -1,11 +1,11 @@
 import { Buffer } from 'node:buffer'
 import { RawBodyRequiredError, WebhookVerificationError } from './errors.js'
-import { type WebhookEvent } from './events.js'
+import type { WebhookEvent } from './events.js'
 import { DEFAULT_MAX_BYTES, type HandlerOptions } from './handler-options.js'
 import { secretsOf } from './secret.js'
 import { verify } from './verify.js'
 
-export { type HandlerOptions } from './handler-options.js'
+export type { HandlerOptions } from './handler-options.js'
 
 /**
  * A `Request` to `Response` handler for servers in the Fetch style (Next.js routes, Hono, Deno, Bun, Workers with Node

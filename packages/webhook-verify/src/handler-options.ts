@@ -1,6 +1,6 @@
-import { type WebhookVerificationError } from './errors.js'
-import { type Secret } from './secret.js'
-import { type VerifyOptions } from './verify.js'
+import type { WebhookVerificationError } from './errors.js'
+import type { Secret } from './secret.js'
+import type { VerifyOptions } from './verify.js'
 
 export type HandlerOptions = VerifyOptions & {
   secret: Secret

@@ -10,16 +10,16 @@ export {
   type VerificationFailure,
   WebhookVerificationError,
 } from './errors.js'
-export {
-  type EventEnvelope,
-  type Summary,
-  type SummaryCompletedData,
-  type SummaryCompletedEvent,
-  type Transcript,
-  type TranscriptSegment,
-  type UnknownEvent,
-  type WebhookEvent,
-  type WebhookPingEvent,
+export type {
+  EventEnvelope,
+  Summary,
+  SummaryCompletedData,
+  SummaryCompletedEvent,
+  Transcript,
+  TranscriptSegment,
+  UnknownEvent,
+  WebhookEvent,
+  WebhookPingEvent,
 } from './events.js'
 export {
   DELIVERY_HEADER,

@@ -9,7 +9,7 @@ import {
   TimestampInFutureError,
   TimestampTooOldError,
 } from './errors.js'
-import { type WebhookEvent } from './events.js'
+import type { WebhookEvent } from './events.js'
 import { SIGNATURE_HEADER, TIMESTAMP_HEADER, singleHeader, type HeaderSource } from './headers.js'
 import { secretsOf, type Secret } from './secret.js'
 

@@ -91,7 +91,7 @@ app.post('/second', webhookHandler({ secret }, (event, _req: Request, res: Respo
 `
 
 const WRONG_FIELD = `
-import { type WebhookEvent } from '@signet/webhook-verify'
+import type { WebhookEvent } from '@signet/webhook-verify'
 export const title = (event: WebhookEvent) => (event.type === 'webhook.ping' ? event.data.title : '')
 `
 

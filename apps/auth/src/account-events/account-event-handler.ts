@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { signedHeaders } from '@signet/standard-webhooks'
-import { type Outbound } from '../outbound/outbound.js'
+import type { Outbound } from '../outbound/outbound.js'
 import { exponentialDelay, type OutboxHandler } from '../outbox/outbox-handler.js'
 
 /** Where account events go, and the key that signs them. */

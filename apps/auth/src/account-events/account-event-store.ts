@@ -1,4 +1,4 @@
-import { type Tx } from '@signet/db'
+import type { Tx } from '@signet/db'
 import { tellFunction, type Tables } from '../database/tables.js'
 
 /** Triggers on the users table write bans, unbans and deletions; only signing out everywhere changes no row there. */

@@ -1,10 +1,10 @@
-import { type Db } from '@signet/db'
-import { type MessageRequest, type MessageRequests } from '../messages/message-requests.js'
-import { type SecretMessages } from '../messages/secret-messages.js'
-import { type Outbox } from '../outbox/outbox.js'
-import { type MailPurpose } from '../quotas/send-quotas.js'
-import { type RequestMeta } from '../requests/request-meta.js'
-import { type AccountWork } from './account-work.js'
+import type { Db } from '@signet/db'
+import type { MessageRequest, MessageRequests } from '../messages/message-requests.js'
+import type { SecretMessages } from '../messages/secret-messages.js'
+import type { Outbox } from '../outbox/outbox.js'
+import type { MailPurpose } from '../quotas/send-quotas.js'
+import type { RequestMeta } from '../requests/request-meta.js'
+import type { AccountWork } from './account-work.js'
 
 /** Its kind in the outbox. */
 export const ACCOUNT_REQUEST = 'account_request'

@@ -1,7 +1,7 @@
-import { type Address } from '../addresses/address.js'
-import { type Challenge } from '../flows/pkce.js'
-import { type SmsChannel } from '../sms/sms-sender.js'
-import { type JsonObject } from '../users/user.js'
+import type { Address } from '../addresses/address.js'
+import type { Challenge } from '../flows/pkce.js'
+import type { SmsChannel } from '../sms/sms-sender.js'
+import type { JsonObject } from '../users/user.js'
 
 /** A requested sign-in link or code. */
 export type CodeRequest = {

@@ -1,13 +1,13 @@
-import { type Tx } from '@signet/db'
-import { type Challenge } from '../flows/pkce.js'
-import { type Issued } from '../one-time-tokens/one-time-tokens.js'
-import { type SecretMessages } from '../messages/secret-messages.js'
-import { type TokenIssuer } from '../one-time-tokens/token-issuer.js'
-import { type RequestMeta } from '../requests/request-meta.js'
-import { type SmsChannel } from '../sms/sms-sender.js'
-import { type Confirmations } from '../users/confirmations.js'
-import { type UserStore } from '../users/user-store.js'
-import { type User } from '../users/user.js'
+import type { Tx } from '@signet/db'
+import type { Challenge } from '../flows/pkce.js'
+import type { Issued } from '../one-time-tokens/one-time-tokens.js'
+import type { SecretMessages } from '../messages/secret-messages.js'
+import type { TokenIssuer } from '../one-time-tokens/token-issuer.js'
+import type { RequestMeta } from '../requests/request-meta.js'
+import type { SmsChannel } from '../sms/sms-sender.js'
+import type { Confirmations } from '../users/confirmations.js'
+import type { UserStore } from '../users/user-store.js'
+import type { User } from '../users/user.js'
 
 export type AddressChangeRules = {
   autoconfirm: { email: boolean; phone: boolean }

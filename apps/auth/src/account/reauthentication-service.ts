@@ -1,12 +1,12 @@
-import { type Tx } from '@signet/db'
-import { type Address } from '../addresses/address.js'
-import { type Audit, type AuditLog } from '../audit/audit-log.js'
+import type { Tx } from '@signet/db'
+import type { Address } from '../addresses/address.js'
+import type { Audit, AuditLog } from '../audit/audit-log.js'
 import { authError, invalid } from '../errors/auth-error.js'
-import { type SecretMessages } from '../messages/secret-messages.js'
-import { type TokenIssuer } from '../one-time-tokens/token-issuer.js'
-import { type RequestMeta } from '../requests/request-meta.js'
-import { type UserStore } from '../users/user-store.js'
-import { type User } from '../users/user.js'
+import type { SecretMessages } from '../messages/secret-messages.js'
+import type { TokenIssuer } from '../one-time-tokens/token-issuer.js'
+import type { RequestMeta } from '../requests/request-meta.js'
+import type { UserStore } from '../users/user-store.js'
+import type { User } from '../users/user.js'
 
 type Deps = {
   users: UserStore

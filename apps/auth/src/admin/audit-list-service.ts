@@ -1,7 +1,7 @@
-import { type Db } from '@signet/db'
+import type { Db } from '@signet/db'
 import { invalid } from '../errors/auth-error.js'
 import { isAuditScope, type AuditEntry, type AuditListStore, type AuditSearch } from './audit-list-store.js'
-import { type Page } from './paging.js'
+import type { Page } from './paging.js'
 
 type Deps = { db: Db; entries: AuditListStore }
 

@@ -1,6 +1,6 @@
 import { definitions, providers, type Provider } from '../providers/definitions/index.js'
 import { ID_TOKEN_PROVIDERS } from '../providers/id-token-service.js'
-import { type ProviderDefinition, type ProviderSettings } from '../providers/model/provider.js'
+import type { ProviderDefinition, ProviderSettings } from '../providers/model/provider.js'
 import { endpointBelow } from '../providers/provider-registry.js'
 
 /** docs/providers.md: what an operator needs to enable a provider. */

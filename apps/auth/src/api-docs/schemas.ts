@@ -1,4 +1,4 @@
-import { type JsonSchema } from '@signet/http'
+import type { JsonSchema } from '@signet/http'
 
 const text: JsonSchema = { type: 'string' }
 const uuid: JsonSchema = { type: 'string', format: 'uuid' }

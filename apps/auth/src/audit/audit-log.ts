@@ -1,9 +1,9 @@
-import { type Db, type Tx } from '@signet/db'
-import { type Observer } from '../observers/observer.js'
-import { type RequestMeta } from '../requests/request-meta.js'
-import { type JsonObject } from '../users/user.js'
+import type { Db, Tx } from '@signet/db'
+import type { Observer } from '../observers/observer.js'
+import type { RequestMeta } from '../requests/request-meta.js'
+import type { JsonObject } from '../users/user.js'
 import { auditPayload, type AuditAction, type AuditActor, type AuditPayload } from './audit.js'
-import { type AuditStore } from './audit-store.js'
+import type { AuditStore } from './audit-store.js'
 
 export type Audit = (action: AuditAction, actor: AuditActor, traits?: JsonObject) => void
 

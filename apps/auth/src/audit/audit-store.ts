@@ -1,6 +1,6 @@
-import { type Queryable } from '@signet/db'
-import { type Tables } from '../database/tables.js'
-import { type AuditPayload } from './audit.js'
+import type { Queryable } from '@signet/db'
+import type { Tables } from '../database/tables.js'
+import type { AuditPayload } from './audit.js'
 
 export class AuditStore {
   constructor(private readonly t: Tables) {}

@@ -1,4 +1,4 @@
-import { type JsonObject, type User } from '../users/user.js'
+import type { JsonObject, User } from '../users/user.js'
 import { NIL_UUID } from '../users/uuid.js'
 
 /** Actions by their log type (docs/specification.md#audit-log). */

@@ -1,5 +1,5 @@
-import { type RouteSpec } from '@signet/http'
-import { type Request } from 'express'
+import type { RouteSpec } from '@signet/http'
+import type { Request } from 'express'
 
 /** What a route requires of the bearer of a token; described in full in {@link Bearer}. */
 export type GateName = 'read' | 'sign_out' | 'change' | 'change_strongly' | 'admin'

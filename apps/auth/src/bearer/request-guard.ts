@@ -1,11 +1,11 @@
 import { contextOfRequest } from '@signet/http'
-import { type Request } from 'express'
-import { type CaptchaVerifier } from '../captcha/captcha-verifier.js'
+import type { Request } from 'express'
+import type { CaptchaVerifier } from '../captcha/captcha-verifier.js'
 import { clientIp, clientOf, type ClientAddressConfig } from '../rate-limits/client-address.js'
-import { type KeyedLimit } from '../rate-limits/rate-limits.js'
-import { type Bearer } from './bearer.js'
+import type { KeyedLimit } from '../rate-limits/rate-limits.js'
+import type { Bearer } from './bearer.js'
 import { captchaTokenOf } from '../requests/json-body.js'
-import { type RequestMeta } from '../requests/request-meta.js'
+import type { RequestMeta } from '../requests/request-meta.js'
 
 type Deps = { bearer: Bearer; captcha: CaptchaVerifier; addresses: ClientAddressConfig }
 

@@ -1,6 +1,6 @@
 import { JwtError, verifyJwt, type JwtClaims, type KeyRing } from '@signet/jwt'
 import { LRUCache } from 'lru-cache'
-import { type LiveKeys } from '../keys/live-keys.js'
+import type { LiveKeys } from '../keys/live-keys.js'
 
 const MAX_TOKENS = 2000
 /** Longer tokens are rare, and would make memory use hard to predict. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import { type AddressInfo } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { createOutbound } from '../outbound/outbound.js'
 import { createCaptchaVerifier, type CaptchaConfig } from './captcha-verifier.js'

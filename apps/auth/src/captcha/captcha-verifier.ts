@@ -1,5 +1,5 @@
 import { authError } from '../errors/auth-error.js'
-import { type Outbound } from '../outbound/outbound.js'
+import type { Outbound } from '../outbound/outbound.js'
 
 export type CaptchaVerifier = {
   /** Throws `captcha_failed`, or `unexpected_failure` when the service gave no answer. Does nothing while disabled. */

@@ -1,6 +1,6 @@
 import { withAdvisoryLock, type Db } from '@signet/db'
-import { type Observer } from '../observers/observer.js'
-import { type CleanupRule, type CleanupStore } from './cleanup-store.js'
+import type { Observer } from '../observers/observer.js'
+import type { CleanupRule, CleanupStore } from './cleanup-store.js'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

@@ -1,5 +1,5 @@
-import { type Queryable } from '@signet/db'
-import { type Tables } from '../database/tables.js'
+import type { Queryable } from '@signet/db'
+import type { Tables } from '../database/tables.js'
 
 const BATCH = 500
 

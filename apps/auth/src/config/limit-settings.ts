@@ -1,5 +1,5 @@
 import { boolean, choice, duration, integer, parsed, parseDuration, text } from '@signet/config'
-import { type SendQuota } from '../quotas/send-quotas.js'
+import type { SendQuota } from '../quotas/send-quotas.js'
 
 type QuotaOptions = { env: string; fallback: SendQuota; fallbackDoc: string; doc: string }
 type DerivedQuotaOptions = { env: string; optional: true; fallbackDoc: string; doc: string }

@@ -1,4 +1,4 @@
-import { type PasswordRules } from '../passwords/password-rules.js'
+import type { PasswordRules } from '../passwords/password-rules.js'
 
 type Settings = { passwordMinLength: number; passwordRequiredCharacters: readonly string[] }
 

@@ -1,6 +1,6 @@
 import { boolean, duration, httpUrl, list, text, type ConfigOf, type Setting } from '@signet/config'
 import { definitions, providers, type Provider } from '../providers/definitions/index.js'
-import { type ProviderDefinition } from '../providers/model/provider.js'
+import type { ProviderDefinition } from '../providers/model/provider.js'
 
 const kinds = {
   enabled: (env: string, name: Provider) =>

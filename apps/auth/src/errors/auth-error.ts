@@ -1,5 +1,5 @@
 import { AppError, type AppErrorOptions, type ErrorKind } from '@signet/errors'
-import { type ErrorCode } from './error-codes.js'
+import type { ErrorCode } from './error-codes.js'
 
 /** An error of this API; its code comes from the table, so every code is documented. */
 export const authError = (

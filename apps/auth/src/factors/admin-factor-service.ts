@@ -1,15 +1,15 @@
 import { isUniqueViolation, type Tx } from '@signet/db'
 import { normalisePhone } from '../addresses/phone.js'
 import { traitsOf, userNotFound, type Admin } from '../admin/admin-user-service.js'
-import { type AuditLog } from '../audit/audit-log.js'
+import type { AuditLog } from '../audit/audit-log.js'
 import { invalid } from '../errors/auth-error.js'
-import { type Mailer } from '../mail/mailer.js'
-import { type RequestMeta } from '../requests/request-meta.js'
-import { type UserStore } from '../users/user-store.js'
-import { type Factor, type User } from '../users/user.js'
+import type { Mailer } from '../mail/mailer.js'
+import type { RequestMeta } from '../requests/request-meta.js'
+import type { UserStore } from '../users/user-store.js'
+import type { Factor, User } from '../users/user.js'
 import { factorNotFound, factorTraits, hasName, nameTaken } from './factor-rules.js'
-import { type FactorStore } from './factor-store.js'
-import { type SessionLevelStore } from './session-level-store.js'
+import type { FactorStore } from './factor-store.js'
+import type { SessionLevelStore } from './session-level-store.js'
 
 export type FactorChanges = { friendly_name?: string; phone?: string }
 

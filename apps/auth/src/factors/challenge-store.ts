@@ -1,5 +1,5 @@
-import { type Queryable, type Tx } from '@signet/db'
-import { type Tables } from '../database/tables.js'
+import type { Queryable, Tx } from '@signet/db'
+import type { Tables } from '../database/tables.js'
 
 export type Challenge = {
   readonly id: string

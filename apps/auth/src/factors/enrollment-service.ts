@@ -1,15 +1,15 @@
 import { randomUUID, type KeyObject } from 'node:crypto'
-import { type Tx } from '@signet/db'
+import type { Tx } from '@signet/db'
 import { normalisePhone } from '../addresses/phone.js'
-import { type AuditLog } from '../audit/audit-log.js'
+import type { AuditLog } from '../audit/audit-log.js'
 import { authError, invalid } from '../errors/auth-error.js'
-import { type Mailer } from '../mail/mailer.js'
-import { type RequestMeta } from '../requests/request-meta.js'
+import type { Mailer } from '../mail/mailer.js'
+import type { RequestMeta } from '../requests/request-meta.js'
 import { seal } from '../secrets/sealed-box.js'
-import { type SessionGate } from '../sessions/session-gate.js'
-import { type Live, type Session } from '../sessions/session.js'
-import { type UserStore } from '../users/user-store.js'
-import { type User } from '../users/user.js'
+import type { SessionGate } from '../sessions/session-gate.js'
+import type { Live, Session } from '../sessions/session.js'
+import type { UserStore } from '../users/user-store.js'
+import type { User } from '../users/user.js'
 import {
   factorNotFound,
   factorTraits,
@@ -19,9 +19,9 @@ import {
   type FactorRules,
   type FactorType,
 } from './factor-rules.js'
-import { type FactorStore } from './factor-store.js'
+import type { FactorStore } from './factor-store.js'
 import { qrCodeSvg } from './qr-code.js'
-import { type SessionLevelStore } from './session-level-store.js'
+import type { SessionLevelStore } from './session-level-store.js'
 import { newTotpSecret, totpUri } from './totp.js'
 
 export type EnrollRequest = { factor_type?: string; friendly_name?: string; issuer?: string; phone?: string }

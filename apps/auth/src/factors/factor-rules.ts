@@ -1,5 +1,5 @@
 import { authError } from '../errors/auth-error.js'
-import { type Factor, type User } from '../users/user.js'
+import type { Factor, User } from '../users/user.js'
 
 export type FactorType = Factor['factorType']
 

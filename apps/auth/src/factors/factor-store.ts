@@ -1,6 +1,6 @@
-import { type Queryable, type Tx } from '@signet/db'
-import { type Tables } from '../database/tables.js'
-import { type Factor } from '../users/user.js'
+import type { Queryable, Tx } from '@signet/db'
+import type { Tables } from '../database/tables.js'
+import type { Factor } from '../users/user.js'
 
 export type NewFactor = Pick<Factor, 'id' | 'friendlyName' | 'factorType' | 'phone'> & {
   userId: string

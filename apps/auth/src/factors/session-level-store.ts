@@ -1,6 +1,6 @@
-import { type Tx } from '@signet/db'
-import { type Held } from '../sessions/session.js'
-import { type Tables } from '../database/tables.js'
+import type { Tx } from '@signet/db'
+import type { Held } from '../sessions/session.js'
+import type { Tables } from '../database/tables.js'
 
 /** `amr` entries that make a session aal2 (docs/specification.md#claims). */
 export const FACTOR_METHODS = { totp: 'totp', phone: 'mfa/phone' } as const

@@ -1,6 +1,6 @@
-import { type Queryable, type Tx } from '@signet/db'
-import { type Tables } from '../database/tables.js'
-import { type Challenge } from './pkce.js'
+import type { Queryable, Tx } from '@signet/db'
+import type { Tables } from '../database/tables.js'
+import type { Challenge } from './pkce.js'
 
 /** How the user authenticates in a flow; stored with the challenge, for `amr`. */
 export type MailMethod = 'email/signup' | 'invite' | 'magiclink' | 'recovery' | 'email_change'

@@ -1,6 +1,6 @@
-import { type Queryable, type Tx } from '@signet/db'
-import { type Tables } from '../database/tables.js'
-import { type Challenge } from './pkce.js'
+import type { Queryable, Tx } from '@signet/db'
+import type { Tables } from '../database/tables.js'
+import type { Challenge } from './pkce.js'
 
 /** A flow through an external provider; its id is the OAuth state. */
 export type OAuthFlow = {

@@ -1,11 +1,11 @@
 import { route, type Route } from '@signet/http'
-import { type Redirects } from '../redirects/redirects.js'
-import { type AdminCaller, type Bearer } from '../bearer/bearer.js'
+import type { Redirects } from '../redirects/redirects.js'
+import type { AdminCaller, Bearer } from '../bearer/bearer.js'
 import { docs, query } from '../requests/docs.js'
 import { jsonBody, type BodyOf } from '../requests/json-body.js'
-import { type RequestGuard } from '../bearer/request-guard.js'
+import type { RequestGuard } from '../bearer/request-guard.js'
 import { userView } from '../users/user-view.js'
-import { type InviteService } from './invite-service.js'
+import type { InviteService } from './invite-service.js'
 
 type Deps = {
   bearer: Bearer

@@ -1,12 +1,12 @@
-import { type Tx } from '@signet/db'
+import type { Tx } from '@signet/db'
 import { normaliseEmail } from '../addresses/email.js'
-import { type Audit, type AuditLog } from '../audit/audit-log.js'
+import type { Audit, AuditLog } from '../audit/audit-log.js'
 import { traitsOf, type Admin } from '../admin/admin-user-service.js'
-import { type SecretMessages } from '../messages/secret-messages.js'
-import { type RequestMeta } from '../requests/request-meta.js'
-import { type VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
-import { type UserStore } from '../users/user-store.js'
-import { type JsonObject, type User } from '../users/user.js'
+import type { SecretMessages } from '../messages/secret-messages.js'
+import type { RequestMeta } from '../requests/request-meta.js'
+import type { VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
+import type { UserStore } from '../users/user-store.js'
+import type { JsonObject, User } from '../users/user.js'
 
 type Deps = {
   users: UserStore

@@ -1,8 +1,8 @@
-import { type KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { importJwk, type AsymmetricAlgorithm, type NamedKey } from '@signet/jwt'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import { seal, unseal } from '../secrets/sealed-box.js'
-import { type SigningKey } from './signing-key.js'
+import type { SigningKey } from './signing-key.js'
 
 /** Makes private keys, and seals them for the database. */
 export class KeyMaterial {

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { type AsymmetricAlgorithm } from '@signet/jwt'
+import type { AsymmetricAlgorithm } from '@signet/jwt'
 
 export type KeysCommand =
   | { name: 'help' }

@@ -4,7 +4,7 @@ import { createKeyService, type SigningKeySettings } from './create-keys.js'
 import { KeyRefusal } from './key-refusal.js'
 import { KEYS_USAGE, KeysUsageError, parseKeysArguments, type KeysCommand } from './keys-arguments.js'
 import { listReport, retiredReport, rotatedReport, type KeysReport } from './keys-report.js'
-import { type SigningKeyService } from './signing-key-service.js'
+import type { SigningKeyService } from './signing-key-service.js'
 import { SigningKeyStore } from './signing-key-store.js'
 
 type Settings = SigningKeySettings & { readonly databaseUrl: string; readonly dbNamespace: string }

@@ -1,5 +1,5 @@
-import { type KeyRules, type ListedKey } from './signing-key-service.js'
-import { type SigningKey } from './signing-key.js'
+import type { KeyRules, ListedKey } from './signing-key-service.js'
+import type { SigningKey } from './signing-key.js'
 
 /** What a command prints: as text for people, as JSON for programs. */
 export type KeysReport = { text: string; json: object }

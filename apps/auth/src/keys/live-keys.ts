@@ -1,6 +1,6 @@
-import { type KeyRing } from '@signet/jwt'
-import { type Observer } from '../observers/observer.js'
-import { type SigningKeyService } from './signing-key-service.js'
+import type { KeyRing } from '@signet/jwt'
+import type { Observer } from '../observers/observer.js'
+import type { SigningKeyService } from './signing-key-service.js'
 import { signerOf, stateOf } from './signing-key.js'
 
 type Deps = {

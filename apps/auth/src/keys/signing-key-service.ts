@@ -1,9 +1,9 @@
-import { type Db, type Queryable, type Tx } from '@signet/db'
-import { type AsymmetricAlgorithm, type NamedKey } from '@signet/jwt'
-import { type Observer } from '../observers/observer.js'
-import { type KeyMaterial } from './key-material.js'
+import type { Db, Queryable, Tx } from '@signet/db'
+import type { AsymmetricAlgorithm, NamedKey } from '@signet/jwt'
+import type { Observer } from '../observers/observer.js'
+import type { KeyMaterial } from './key-material.js'
 import { KeyRefusal } from './key-refusal.js'
-import { type SigningKeyStore } from './signing-key-store.js'
+import type { SigningKeyStore } from './signing-key-store.js'
 import { endOf, signerOf, stateOf, type KeyState, type SigningKey } from './signing-key.js'
 
 export type KeyRules = {

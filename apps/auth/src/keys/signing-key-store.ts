@@ -1,7 +1,7 @@
-import { type Queryable, type Tx } from '@signet/db'
-import { type Tables } from '../database/tables.js'
-import { type AsymmetricAlgorithm } from '@signet/jwt'
-import { type SigningKey } from './signing-key.js'
+import type { Queryable, Tx } from '@signet/db'
+import type { Tables } from '../database/tables.js'
+import type { AsymmetricAlgorithm } from '@signet/jwt'
+import type { SigningKey } from './signing-key.js'
 
 const COLUMNS = 'kid, alg, sealed_key, token_seconds, created_at, activates_at, superseded_at, retired_at'
 

@@ -1,4 +1,4 @@
-import { type AsymmetricAlgorithm } from '@signet/jwt'
+import type { AsymmetricAlgorithm } from '@signet/jwt'
 
 /** A signing key that the service made, as it is stored. */
 export type SigningKey = {

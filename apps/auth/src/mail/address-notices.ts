@@ -1,7 +1,7 @@
-import { type Tx } from '@signet/db'
-import { type MessageOrigin } from '../outbox/outbox-handler.js'
-import { type User } from '../users/user.js'
-import { type Mailer } from './mailer.js'
+import type { Tx } from '@signet/db'
+import type { MessageOrigin } from '../outbox/outbox-handler.js'
+import type { User } from '../users/user.js'
+import type { Mailer } from './mailer.js'
 
 /** Notifies the previous address of the account (docs/specification.md#emails), if there was one. */
 export async function tellEmailChanged(

@@ -1,4 +1,4 @@
-import { type MailKind } from './kinds.js'
+import type { MailKind } from './kinds.js'
 
 /** `type` of an email link (docs/specification.md#emails). */
 export type LinkType = 'invite' | 'signup' | 'recovery' | 'magiclink' | 'email_change'

@@ -1,4 +1,4 @@
-import { type MailKind, type NoticeKind } from './kinds.js'
+import type { MailKind, NoticeKind } from './kinds.js'
 
 /** What a built-in email says. All texts are templates (docs/specification.md#emails). */
 export type MailContent = {

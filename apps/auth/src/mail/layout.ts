@@ -1,4 +1,4 @@
-import { type MailContent } from './contents.js'
+import type { MailContent } from './contents.js'
 
 // Mail programs know little CSS: tables for the frame, styles on the elements, one block for small screens and dark mode.
 const STYLE = `

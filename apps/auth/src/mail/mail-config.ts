@@ -1,4 +1,4 @@
-import { type MailKind, type NoticeKind } from './kinds.js'
+import type { MailKind, NoticeKind } from './kinds.js'
 
 /** What emails say and look like. */
 export type RenderConfig = {

@@ -1,7 +1,7 @@
-import { type OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
+import type { OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
 import { exponentialDelay, type OutboxHandler } from '../outbox/outbox-handler.js'
 import { EMAIL, type MailPayload } from './mail-payload.js'
-import { type MailTransport } from './mail-transport.js'
+import type { MailTransport } from './mail-transport.js'
 
 type Deps = {
   transport: MailTransport

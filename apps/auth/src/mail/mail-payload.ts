@@ -1,5 +1,5 @@
-import { type Withdrawable } from '../one-time-tokens/one-time-tokens.js'
-import { type MailKind, type MailVariables, type NoticeKind } from './kinds.js'
+import type { Withdrawable } from '../one-time-tokens/one-time-tokens.js'
+import type { MailKind, MailVariables, NoticeKind } from './kinds.js'
 
 /** The outbox kind of emails. */
 export const EMAIL = 'email'

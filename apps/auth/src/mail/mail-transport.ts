@@ -1,9 +1,9 @@
-import { type Logger, type Tracing } from '@signet/telemetry'
+import type { Logger, Tracing } from '@signet/telemetry'
 import { createTransport } from 'nodemailer'
 import { UndeliverableError } from '../outbox/outbox-handler.js'
-import { type Outbound } from '../outbound/outbound.js'
-import { type MailKind, type MailVariables, type NoticeKind } from './kinds.js'
-import { type MailConfig, type RenderConfig, type SmtpConfig } from './mail-config.js'
+import type { Outbound } from '../outbound/outbound.js'
+import type { MailKind, MailVariables, NoticeKind } from './kinds.js'
+import type { MailConfig, RenderConfig, SmtpConfig } from './mail-config.js'
 import { MailRenderer } from './mail-renderer.js'
 
 /** Sends emails by SMTP. */

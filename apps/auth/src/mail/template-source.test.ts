@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import { type AddressInfo } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { createLogger } from '@signet/telemetry'
 import { TestClock, waitFor } from '@signet/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'

@@ -1,5 +1,5 @@
-import { type Logger } from '@signet/telemetry'
-import { type Outbound } from '../outbound/outbound.js'
+import type { Logger } from '@signet/telemetry'
+import type { Outbound } from '../outbound/outbound.js'
 import { parseTemplate, type Template } from './template.js'
 
 const FRESH_MS = 10 * 60_000

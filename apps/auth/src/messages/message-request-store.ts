@@ -1,5 +1,5 @@
-import { type Queryable } from '@signet/db'
-import { type Tables } from '../database/tables.js'
+import type { Queryable } from '@signet/db'
+import type { Tables } from '../database/tables.js'
 
 /** When a message to an address was last requested, whether or not one was sent. */
 export class MessageRequestStore {

@@ -1,10 +1,10 @@
-import { type KeyObject } from 'node:crypto'
-import { type Tx } from '@signet/db'
-import { type AppError } from '@signet/errors'
-import { type Address } from '../addresses/address.js'
+import type { KeyObject } from 'node:crypto'
+import type { Tx } from '@signet/db'
+import type { AppError } from '@signet/errors'
+import type { Address } from '../addresses/address.js'
 import { tooSoon } from '../errors/auth-error.js'
 import { keyedHash } from '../secrets/derived-keys.js'
-import { type MessageRequestStore } from './message-request-store.js'
+import type { MessageRequestStore } from './message-request-store.js'
 
 type Deps = { store: MessageRequestStore; key: KeyObject; now: () => Date }
 

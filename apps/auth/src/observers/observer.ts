@@ -1,4 +1,4 @@
-import { type Logger, type MetricsRegistry } from '@signet/telemetry'
+import type { Logger, MetricsRegistry } from '@signet/telemetry'
 import { Counter, Gauge } from 'prom-client'
 
 /** The request behind an event, for log lines. */

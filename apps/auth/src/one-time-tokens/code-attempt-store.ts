@@ -1,6 +1,6 @@
-import { type Tx } from '@signet/db'
-import { type Address } from '../addresses/address.js'
-import { type Tables } from '../database/tables.js'
+import type { Tx } from '@signet/db'
+import type { Address } from '../addresses/address.js'
+import type { Tables } from '../database/tables.js'
 
 /** Whose codes are tried, and from where. */
 export type CodeGuess = {

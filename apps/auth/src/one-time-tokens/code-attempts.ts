@@ -1,8 +1,8 @@
-import { type KeyObject } from 'node:crypto'
-import { type Tx } from '@signet/db'
-import { type Address } from '../addresses/address.js'
+import type { KeyObject } from 'node:crypto'
+import type { Tx } from '@signet/db'
+import type { Address } from '../addresses/address.js'
 import { keyedHash } from '../secrets/derived-keys.js'
-import { type CodeAttemptStore } from './code-attempt-store.js'
+import type { CodeAttemptStore } from './code-attempt-store.js'
 
 export type CodeAttemptRules = {
   /** Wrong codes for one person and purpose in one window. */

@@ -1,8 +1,8 @@
-import { type Queryable, type Tx } from '@signet/db'
-import { type Address } from '../addresses/address.js'
-import { type Challenge } from '../flows/pkce.js'
-import { type Tables } from '../database/tables.js'
-import { type Slot } from './one-time-token.js'
+import type { Queryable, Tx } from '@signet/db'
+import type { Address } from '../addresses/address.js'
+import type { Challenge } from '../flows/pkce.js'
+import type { Tables } from '../database/tables.js'
+import type { Slot } from './one-time-token.js'
 
 export type StoredToken = {
   id: string

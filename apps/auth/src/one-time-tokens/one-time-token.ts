@@ -1,6 +1,6 @@
 import { randomBytes, randomInt, timingSafeEqual, type KeyObject } from 'node:crypto'
 import { keyedHash } from '../secrets/derived-keys.js'
-import { type SentAt } from '../users/user-store.js'
+import type { SentAt } from '../users/user-store.js'
 
 /** What a secret is for; each user, and each sign-up, has one live value per slot. */
 export type Slot =

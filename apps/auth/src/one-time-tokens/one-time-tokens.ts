@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { type Tx } from '@signet/db'
-import { type AppError } from '@signet/errors'
-import { type Address } from '../addresses/address.js'
+import type { Tx } from '@signet/db'
+import type { AppError } from '@signet/errors'
+import type { Address } from '../addresses/address.js'
 import { tooSoon } from '../errors/auth-error.js'
-import { type Challenge } from '../flows/pkce.js'
-import { type PendingSignUpStore } from '../users/pending-sign-up-store.js'
-import { type User } from '../users/user.js'
-import { type UserStore } from '../users/user-store.js'
+import type { Challenge } from '../flows/pkce.js'
+import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
+import type { User } from '../users/user.js'
+import type { UserStore } from '../users/user-store.js'
 import {
   newSecrets,
   pendingAddressOf,
@@ -15,7 +15,7 @@ import {
   type Slot,
   type TokenHashes,
 } from './one-time-token.js'
-import { type OneTimeTokenStore } from './one-time-token-store.js'
+import type { OneTimeTokenStore } from './one-time-token-store.js'
 
 /** A filled slot, with the secrets that the database does not keep. */
 export type Issued = {

@@ -1,6 +1,6 @@
-import { type Tx } from '@signet/db'
-import { type User } from '../users/user.js'
-import { type Issued, type OneTimeTokens, type TokenPurpose } from './one-time-tokens.js'
+import type { Tx } from '@signet/db'
+import type { User } from '../users/user.js'
+import type { Issued, OneTimeTokens, TokenPurpose } from './one-time-tokens.js'
 
 export type TokenRequest = TokenPurpose & {
   /** Shortest time since the last message from this slot; 0 for none. */

@@ -1,10 +1,10 @@
 import { isAppError } from '@signet/errors'
-import { type OtpService } from './otp-service.js'
-import { type RecoveryService } from './recovery-service.js'
-import { type ResendService } from './resend-service.js'
+import type { OtpService } from './otp-service.js'
+import type { RecoveryService } from './recovery-service.js'
+import type { ResendService } from './resend-service.js'
 import { exponentialDelay, type OutboxHandler } from '../outbox/outbox-handler.js'
 import { ACCOUNT_REQUEST } from '../account-requests/account-requests.js'
-import { type AccountWork } from '../account-requests/account-work.js'
+import type { AccountWork } from '../account-requests/account-work.js'
 
 type HandlerDeps = {
   otps: OtpService

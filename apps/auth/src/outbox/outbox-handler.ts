@@ -1,5 +1,5 @@
-import { type Tx } from '@signet/db'
-import { type RequestMeta } from '../requests/request-meta.js'
+import type { Tx } from '@signet/db'
+import type { RequestMeta } from '../requests/request-meta.js'
 
 /** Why a message was given up: too old, permanently refused, or encrypted with a key we no longer have. */
 export const GIVEN_UP_REASONS = ['expired', 'refused', 'unreadable'] as const

@@ -1,15 +1,15 @@
 import pTimeout from 'p-timeout'
-import { type Db } from '@signet/db'
-import { type AuditLog } from '../audit/audit-log.js'
-import { type Observer } from '../observers/observer.js'
+import type { Db } from '@signet/db'
+import type { AuditLog } from '../audit/audit-log.js'
+import type { Observer } from '../observers/observer.js'
 import {
   type GivenUpReason,
   type MessageOrigin,
   type OutboxHandler,
   UndeliverableError,
 } from './outbox-handler.js'
-import { type ClaimedRow, type OutboxStore } from './outbox-store.js'
-import { type Outbox } from './outbox.js'
+import type { ClaimedRow, OutboxStore } from './outbox-store.js'
+import type { Outbox } from './outbox.js'
 
 export type LaneDeps = {
   db: Db

@@ -1,7 +1,7 @@
-import { type Queryable } from '@signet/db'
-import { type MetricsRegistry } from '@signet/telemetry'
+import type { Queryable } from '@signet/db'
+import type { MetricsRegistry } from '@signet/telemetry'
 import { Gauge } from 'prom-client'
-import { type OutboxStore, type Waiting } from './outbox-store.js'
+import type { OutboxStore, Waiting } from './outbox-store.js'
 
 type Deps = { db: Queryable; store: OutboxStore; kinds: readonly string[]; now: () => Date }
 

@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks'
-import { type OutboxHandler } from './outbox-handler.js'
+import type { OutboxHandler } from './outbox-handler.js'
 import { OutboxLane, type LaneDeps } from './outbox-lane.js'
 
 type Deps = LaneDeps & { pollMs: number; handlers: readonly OutboxHandler<object>[] }

@@ -1,9 +1,9 @@
 import { randomUUID, type KeyObject } from 'node:crypto'
-import { type Tx } from '@signet/db'
+import type { Tx } from '@signet/db'
 import { keyedHash } from '../secrets/derived-keys.js'
 import { seal, unseal } from '../secrets/sealed-box.js'
-import { type MessageOrigin } from './outbox-handler.js'
-import { type ClaimedRow, type OutboxStore } from './outbox-store.js'
+import type { MessageOrigin } from './outbox-handler.js'
+import type { ClaimedRow, OutboxStore } from './outbox-store.js'
 
 export type OutboxMessage = {
   /** The kind of a registered handler. */

@@ -1,5 +1,5 @@
 import { createCipheriv, scryptSync, timingSafeEqual } from 'node:crypto'
-import { type FirebaseScrypt } from './hash-formats.js'
+import type { FirebaseScrypt } from './hash-formats.js'
 
 const KEY_BYTES = 32
 

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { type BcryptChoice } from './bcrypt.js'
-import { type HashAnswer, type HashJob } from './hash-job.js'
+import type { BcryptChoice } from './bcrypt.js'
+import type { HashAnswer, HashJob } from './hash-job.js'
 
 type Result = string | boolean
 type Task = { job: HashJob; resolve: (result: Result) => void; reject: (reason: unknown) => void }

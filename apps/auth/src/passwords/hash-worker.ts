@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { BCRYPT_MAX_BYTES, loadBcrypt, type Bcrypt, type BcryptChoice } from './bcrypt.js'
 import { verifyFirebaseScrypt } from './firebase-scrypt.js'
 import { parseHash } from './hash-formats.js'
-import { type HashAnswer, type HashJob } from './hash-job.js'
+import type { HashAnswer, HashJob } from './hash-job.js'
 
 /** Lowest: requests that hash nothing keep their latency while every core hashes. */
 const PRIORITY = 19

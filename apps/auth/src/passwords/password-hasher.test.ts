@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { hashSync as argon2HashSync } from '@node-rs/argon2'
 import { afterAll, describe, expect, it } from '@jest/globals'
 import { holdsInSomeRun } from '@signet/testkit'
-import { type BcryptChoice } from './bcrypt.js'
+import type { BcryptChoice } from './bcrypt.js'
 import { createPasswordHasher, type PasswordHasher } from './password-hasher.js'
 
 const CHEAP = 4

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { authError } from '../errors/auth-error.js'
 import { BCRYPT_MAX_BYTES, type BcryptChoice } from './bcrypt.js'
 import { parseHash } from './hash-formats.js'
-import { type HashJob } from './hash-job.js'
+import type { HashJob } from './hash-job.js'
 import { HashThreads } from './hash-threads.js'
 
 /**

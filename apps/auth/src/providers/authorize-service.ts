@@ -1,13 +1,13 @@
 import { randomUUID, type KeyObject } from 'node:crypto'
-import { type Queryable } from '@signet/db'
+import type { Queryable } from '@signet/db'
 import { authError, invalid } from '../errors/auth-error.js'
 import { challengeOf } from '../flows/pkce.js'
-import { type OAuthFlowStore } from '../flows/oauth-flow-store.js'
-import { type TokenHashes } from '../one-time-tokens/one-time-token.js'
-import { type Live } from '../sessions/session.js'
+import type { OAuthFlowStore } from '../flows/oauth-flow-store.js'
+import type { TokenHashes } from '../one-time-tokens/one-time-token.js'
+import type { Live } from '../sessions/session.js'
 import { seal } from '../secrets/sealed-box.js'
-import { type Invitations } from './linking/invitations.js'
-import { type ConfiguredProvider, type ProviderRegistry } from './provider-registry.js'
+import type { Invitations } from './linking/invitations.js'
+import type { ConfiguredProvider, ProviderRegistry } from './provider-registry.js'
 
 export type AuthorizeRequest = {
   /** The query of the request: our own parameters, and others that are passed on to the provider. */

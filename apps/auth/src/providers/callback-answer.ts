@@ -1,9 +1,9 @@
 import { isAppError, type AppError } from '@signet/errors'
 import { statusOf, type Answer } from '@signet/http'
-import { type AccessTokens } from '../sessions/access-tokens.js'
+import type { AccessTokens } from '../sessions/access-tokens.js'
 import { tokenView } from '../sessions/token-view.js'
 import { OAUTH_ERRORS, withFragment, withQuery } from '../verify/redirect-answer.js'
-import { type CallbackResult } from './callback-service.js'
+import type { CallbackResult } from './callback-service.js'
 
 /** Errors caused by the user, not the client. */
 const ACCESS_DENIED = new Set(['signup_disabled', 'user_banned', 'provider_email_needs_verification'])

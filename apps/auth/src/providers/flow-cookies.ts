@@ -1,6 +1,6 @@
 import { timingSafeEqual, type KeyObject } from 'node:crypto'
-import { type Request, type Response } from 'express'
-import { type Cookies } from '../requests/cookies.js'
+import type { Request, Response } from 'express'
+import type { Cookies } from '../requests/cookies.js'
 import { keyedHash, sha256 } from '../secrets/derived-keys.js'
 
 type Deps = { cookies: Cookies; key: KeyObject; lifeMs: number }

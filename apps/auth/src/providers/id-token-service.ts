@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto'
 import { JwtError, type JwtClaims } from '@signet/jwt'
 import { authError, invalid } from '../errors/auth-error.js'
-import { type RequestMeta } from '../requests/request-meta.js'
-import { type SessionService } from '../sessions/session-service.js'
-import { type SignedIn } from '../sessions/session.js'
+import type { RequestMeta } from '../requests/request-meta.js'
+import type { SessionService } from '../sessions/session-service.js'
+import type { SignedIn } from '../sessions/session.js'
 import { definitions, type Provider } from './definitions/index.js'
 import { flagAt, oneEmail, subjectAt, textAt } from './model/foreign-json.js'
 import { withUsableEmails } from './linking/external-identities.js'
-import { type ExternalSignIn, type Purpose } from './linking/external-sign-in.js'
+import type { ExternalSignIn, Purpose } from './linking/external-sign-in.js'
 import { claimedIssuer, type IdTokenVerifier } from './open-id/id-token-verifier.js'
 import { endpointBelow, type ProviderRegistry } from './provider-registry.js'
-import { type ProviderDefinition, type ProviderProfile } from './model/provider.js'
+import type { ProviderDefinition, ProviderProfile } from './model/provider.js'
 
 export type IdTokenRequest = {
   id_token?: string

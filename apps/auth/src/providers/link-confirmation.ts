@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual, type KeyObject } from 'node:crypto'
 import { keyedHash, sha256 } from '../secrets/derived-keys.js'
 import { seal, unseal } from '../secrets/sealed-box.js'
-import { type Departure } from './authorize-service.js'
+import type { Departure } from './authorize-service.js'
 
 /** A sign-in method about to be added, as carried through the browser. */
 export type PendingLink = Departure & {

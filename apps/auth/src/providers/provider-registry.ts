@@ -1,6 +1,6 @@
-import { type JwtClaims } from '@signet/jwt'
+import type { JwtClaims } from '@signet/jwt'
 import { invalid } from '../errors/auth-error.js'
-import { type Outbound } from '../outbound/outbound.js'
+import type { Outbound } from '../outbound/outbound.js'
 import { definitions, providers, type Provider } from './definitions/index.js'
 import { textAt } from './model/foreign-json.js'
 import { claimedIssuer, type IdTokenVerifier } from './open-id/id-token-verifier.js'
@@ -16,7 +16,7 @@ import { oauth1 } from './strategies/oauth1.js'
 import { oauth2 } from './strategies/oauth2.js'
 import { profileJson } from './strategies/profile-call.js'
 import { ProviderPassport, type StrategyOutcome } from './strategies/provider-passport.js'
-import { type StrategyOptions, type StrategyRequest } from './strategies/strategy.js'
+import type { StrategyOptions, StrategyRequest } from './strategies/strategy.js'
 
 /** An enabled provider. */
 export type ConfiguredProvider = {

@@ -1,13 +1,13 @@
 import { isAppError } from '@signet/errors'
 import { route, statusOf, type Answer, type RequestContext, type Route } from '@signet/http'
-import { type Request, type Response } from 'express'
+import type { Request, Response } from 'express'
 import { authError } from '../errors/auth-error.js'
-import { type Redirects } from '../redirects/redirects.js'
-import { type Bearer } from '../bearer/bearer.js'
+import type { Redirects } from '../redirects/redirects.js'
+import type { Bearer } from '../bearer/bearer.js'
 import { docs, query } from '../requests/docs.js'
-import { type RequestGuard } from '../bearer/request-guard.js'
-import { type AccessTokens } from '../sessions/access-tokens.js'
-import { type AuthorizeService } from './authorize-service.js'
+import type { RequestGuard } from '../bearer/request-guard.js'
+import type { AccessTokens } from '../sessions/access-tokens.js'
+import type { AuthorizeService } from './authorize-service.js'
 import {
   errorTarget,
   providerErrorTarget,
@@ -15,8 +15,8 @@ import {
   stateErrorTarget,
   successTarget,
 } from './callback-answer.js'
-import { type FlowCookies } from './flow-cookies.js'
-import { type CallbackParameters, type CallbackService } from './callback-service.js'
+import type { FlowCookies } from './flow-cookies.js'
+import type { CallbackParameters, CallbackService } from './callback-service.js'
 
 type Deps = {
   authorizations: AuthorizeService

@@ -1,4 +1,4 @@
-import { type Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { LRUCache } from 'lru-cache'
 
 /** A quota: `amount` an hour, or a bucket of `amount` that gains one every `everyMs`. */

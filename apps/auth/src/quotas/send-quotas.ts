@@ -1,5 +1,5 @@
 import { authError } from '../errors/auth-error.js'
-import { type Client, type RequestMeta } from '../requests/request-meta.js'
+import type { Client, RequestMeta } from '../requests/request-meta.js'
 import { HOUR_MS, type Meter, type Meters } from './meters.js'
 
 /** `n` an hour, or (`n/d`) a bucket of n that gains one each d. */

@@ -1,4 +1,4 @@
-import { type Request } from 'express'
+import type { Request } from 'express'
 import { describe, expect, it } from '@jest/globals'
 import { clientIp, clientOf, type ClientAddressConfig } from './client-address.js'
 

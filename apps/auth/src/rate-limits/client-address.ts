@@ -1,5 +1,5 @@
-import { type Request } from 'express'
-import { type Client } from '../requests/request-meta.js'
+import type { Request } from 'express'
+import type { Client } from '../requests/request-meta.js'
 import { canonicalAddress, isPrivateAddress, networkOf } from './network.js'
 
 /** How the caller's address is known. */

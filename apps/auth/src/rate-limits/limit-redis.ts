@@ -1,5 +1,5 @@
-import { type Logger } from '@signet/telemetry'
-import { type Redis } from 'ioredis'
+import type { Logger } from '@signet/telemetry'
+import type { Redis } from 'ioredis'
 
 /** A connection for counting. It fails fast: no request waits for Redis to come back. */
 export async function connectLimitRedis(url: string, log: Logger): Promise<Redis> {

@@ -1,7 +1,7 @@
-import { type Logger } from '@signet/telemetry'
-import { type Redis } from 'ioredis'
+import type { Logger } from '@signet/telemetry'
+import type { Redis } from 'ioredis'
 import { authError } from '../errors/auth-error.js'
-import { type Client } from '../requests/request-meta.js'
+import type { Client } from '../requests/request-meta.js'
 import { memoryBucket, redisBucket, type BucketShape, type TakeToken } from './token-bucket.js'
 
 /** Counts for each client. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { type Request } from 'express'
+import type { Request } from 'express'
 import { Redirects } from './redirects.js'
 
 const allowed = (siteUrl: string, uriAllowList: string[], candidate: string) =>

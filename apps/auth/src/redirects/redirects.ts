@@ -1,4 +1,4 @@
-import { type Request } from 'express'
+import type { Request } from 'express'
 import { matchesPattern, parsePattern, type Pattern } from './pattern.js'
 import { isLoopbackAddress, readTarget, type Target } from './target.js'
 

@@ -1,4 +1,4 @@
-import { type RequestHandler } from 'express'
+import type { RequestHandler } from 'express'
 
 /**
  * Headers of every answer unless its route overrides them. Nearly all answers contain personal data, and a list of

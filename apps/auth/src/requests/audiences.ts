@@ -1,5 +1,5 @@
-import { type JwtClaims } from '@signet/jwt'
-import { type Request, type RequestHandler } from 'express'
+import type { JwtClaims } from '@signet/jwt'
+import type { Request, RequestHandler } from 'express'
 import { invalid } from '../errors/auth-error.js'
 
 /** The audiences of AUTH_JWT_AUD and AUTH_JWT_ALLOWED_AUDIENCES: the only ones that requests may name and tokens may have. */

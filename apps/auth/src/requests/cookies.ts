@@ -1,4 +1,4 @@
-import { type Request, type Response } from 'express'
+import type { Request, Response } from 'express'
 
 export type CookieOptions = {
   /** Until the browser is closed when left out. */

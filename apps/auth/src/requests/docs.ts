@@ -1,4 +1,4 @@
-import { type JsonSchema, type ParameterDoc, type RouteDocs } from '@signet/http'
+import type { JsonSchema, ParameterDoc, RouteDocs } from '@signet/http'
 
 const ERROR_WORDS: Readonly<Record<number, string>> = {
   400: 'The request is invalid',

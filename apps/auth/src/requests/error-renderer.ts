@@ -1,6 +1,6 @@
-import { type AppError } from '@signet/errors'
+import type { AppError } from '@signet/errors'
 import { statusOf, type BodyProblem, type ErrorRenderer } from '@signet/http'
-import { type Request } from 'express'
+import type { Request } from 'express'
 import { API_VERSION, isVersioned } from './versioning.js'
 import { authError } from '../errors/auth-error.js'
 

@@ -1,4 +1,4 @@
-import { type BodySpec, type JsonSchema } from '@signet/http'
+import type { BodySpec, JsonSchema } from '@signet/http'
 import { refuseUnstorable } from '../users/storable-text.js'
 
 const MAX_BYTES = 1024 * 1024

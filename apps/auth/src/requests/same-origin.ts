@@ -1,4 +1,4 @@
-import { type Request } from 'express'
+import type { Request } from 'express'
 
 /** Whether a page of this server submitted the form, as far as the browser says; old browsers do not say. */
 export function isSameOrigin(req: Request, own: string): boolean {

@@ -1,4 +1,4 @@
-import { type Request } from 'express'
+import type { Request } from 'express'
 
 /** The version that requests at or after its date get (docs/specification.md#versions). */
 export const API_VERSION = '2024-01-01'

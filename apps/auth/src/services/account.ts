@@ -4,8 +4,8 @@ import { UserUpdateService } from '../account/user-update-service.js'
 import { factorRules, reauthenticationRules, passwordChangeRules } from './part-settings.js'
 import { ChallengeService } from '../factors/challenge-service.js'
 import { EnrollmentService } from '../factors/enrollment-service.js'
-import { type Foundation } from './foundation.js'
-import { type Parts } from './parts.js'
+import type { Foundation } from './foundation.js'
+import type { Parts } from './parts.js'
 
 /** What users do with their account and its second factors (docs/specification.md#the-signed-in-user and docs/specification.md#reauthentication and docs/specification.md#factors). */
 export function createAccountServices(parts: Parts, foundation: Foundation) {

@@ -6,8 +6,8 @@ import { CleanupService } from '../cleanup/cleanup-service.js'
 import { allowedAudiences, cleanupRules, signUpRules } from './part-settings.js'
 import { AdminFactorService } from '../factors/admin-factor-service.js'
 import { InviteService } from '../invite/invite-service.js'
-import { type Foundation } from './foundation.js'
-import { type Parts } from './parts.js'
+import type { Foundation } from './foundation.js'
+import type { Parts } from './parts.js'
 
 /** What administrators and the clean-up do (docs/specification.md#invitations and docs/specification.md#administration and docs/specification.md#generated-links and docs/specification.md#data-at-rest). */
 export function createAdministrationServices(parts: Parts, foundation: Foundation) {

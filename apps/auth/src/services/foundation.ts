@@ -32,7 +32,7 @@ import { SmsMessages } from '../sms/sms-messages.js'
 import { VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
 import { Confirmations } from '../users/confirmations.js'
 import { MessageRequests } from '../messages/message-requests.js'
-import { type Parts } from './parts.js'
+import type { Parts } from './parts.js'
 
 export type Foundation = ReturnType<typeof createFoundation>
 

@@ -1,5 +1,5 @@
-import { type Db } from '@signet/db'
-import { type AuditLog } from '../audit/audit-log.js'
+import type { Db } from '@signet/db'
+import type { AuditLog } from '../audit/audit-log.js'
 import {
   callBudgetMs,
   externalProviders,
@@ -7,18 +7,18 @@ import {
   intervalRules,
   linkingRules,
 } from './part-settings.js'
-import { type AuthConfig } from '../config/config.js'
-import { type Mailer } from '../mail/mailer.js'
-import { type TokenHashes } from '../one-time-tokens/one-time-token.js'
-import { type SecretMessages } from '../messages/secret-messages.js'
-import { type TokenIssuer } from '../one-time-tokens/token-issuer.js'
-import { type Outbound } from '../outbound/outbound.js'
-import { type DerivedKeys } from '../secrets/derived-keys.js'
-import { type AddressProofs } from '../proofs/address-proofs.js'
-import { type SessionGate } from '../sessions/session-gate.js'
-import { type SessionService } from '../sessions/session-service.js'
-import { type Stores } from './stores.js'
-import { type Confirmations } from '../users/confirmations.js'
+import type { AuthConfig } from '../config/config.js'
+import type { Mailer } from '../mail/mailer.js'
+import type { TokenHashes } from '../one-time-tokens/one-time-token.js'
+import type { SecretMessages } from '../messages/secret-messages.js'
+import type { TokenIssuer } from '../one-time-tokens/token-issuer.js'
+import type { Outbound } from '../outbound/outbound.js'
+import type { DerivedKeys } from '../secrets/derived-keys.js'
+import type { AddressProofs } from '../proofs/address-proofs.js'
+import type { SessionGate } from '../sessions/session-gate.js'
+import type { SessionService } from '../sessions/session-service.js'
+import type { Stores } from './stores.js'
+import type { Confirmations } from '../users/confirmations.js'
 import { AuthorizeService } from '../providers/authorize-service.js'
 import { CallbackService } from '../providers/callback-service.js'
 import { IdTokenService } from '../providers/id-token-service.js'

@@ -2,7 +2,7 @@ import { createProviderServices } from './providers.js'
 import { createAccountServices } from './account.js'
 import { createAdministrationServices } from './administration.js'
 import { createFoundation } from './foundation.js'
-import { type Parts } from './parts.js'
+import type { Parts } from './parts.js'
 import { createSignInServices } from './sign-in.js'
 
 export type Services = ReturnType<typeof createServices>

@@ -18,8 +18,8 @@ import { SignUpService } from '../sign-up/sign-up-service.js'
 import { TokenMatcher } from '../verify/token-matcher.js'
 import { VerifyEffects } from '../verify/verify-effects.js'
 import { VerifyService } from '../verify/verify-service.js'
-import { type Foundation } from './foundation.js'
-import { type Parts } from './parts.js'
+import type { Foundation } from './foundation.js'
+import type { Parts } from './parts.js'
 
 /** Signing up and in (docs/specification.md#sign-up and docs/specification.md#resend). */
 export function createSignInServices(parts: Parts, foundation: Foundation) {

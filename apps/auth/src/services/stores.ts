@@ -17,7 +17,7 @@ import { RefreshStore } from '../sessions/refresh-store.js'
 import { SessionStore } from '../sessions/session-store.js'
 import { GuessStore } from '../sign-in/guess-store.js'
 import { PendingSignUpStore } from '../users/pending-sign-up-store.js'
-import { type Tables } from '../database/tables.js'
+import type { Tables } from '../database/tables.js'
 import { IdentityStore } from '../users/identity-store.js'
 import { UserStore } from '../users/user-store.js'
 

@@ -1,7 +1,7 @@
 import { signJwt } from '@signet/jwt'
-import { type LiveKeys } from '../keys/live-keys.js'
+import type { LiveKeys } from '../keys/live-keys.js'
 import { hasVerifiedFactor } from '../users/user.js'
-import { type SignedIn } from './session.js'
+import type { SignedIn } from './session.js'
 
 export type AccessToken = { readonly text: string; readonly expiresIn: number; readonly expiresAt: number }
 

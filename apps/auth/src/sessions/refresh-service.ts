@@ -1,12 +1,12 @@
 import { Batches, type Db } from '@signet/db'
-import { type AuditLog } from '../audit/audit-log.js'
+import type { AuditLog } from '../audit/audit-log.js'
 import { auditPayload } from '../audit/audit.js'
 import { authError, invalid, userBanned } from '../errors/auth-error.js'
-import { type Observer } from '../observers/observer.js'
-import { type RequestMeta } from '../requests/request-meta.js'
-import { type Found, type RefreshStore } from './refresh-store.js'
-import { type PresentedToken, type RefreshTokens } from './refresh-token.js'
-import { type SessionLimits, type SignedIn } from './session.js'
+import type { Observer } from '../observers/observer.js'
+import type { RequestMeta } from '../requests/request-meta.js'
+import type { Found, RefreshStore } from './refresh-store.js'
+import type { PresentedToken, RefreshTokens } from './refresh-token.js'
+import type { SessionLimits, SignedIn } from './session.js'
 
 type Deps = {
   db: Db

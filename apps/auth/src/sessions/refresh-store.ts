@@ -1,10 +1,10 @@
-import { type Queryable } from '@signet/db'
-import { type Tables } from '../database/tables.js'
+import type { Queryable } from '@signet/db'
+import type { Tables } from '../database/tables.js'
 import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
-import { type User } from '../users/user.js'
+import type { User } from '../users/user.js'
 import { macMatches, type MacCheck, type PresentedToken } from './refresh-token.js'
 import { toAmr, type AmrJson } from './session-store.js'
-import { type Aal, type AmrEntry, type Session } from './session.js'
+import type { Aal, AmrEntry, Session } from './session.js'
 
 /** A token, and what the exchange stores with its session. */
 export type Exchange = { presented: PresentedToken; check: MacCheck; userAgent: string; ip: string }

@@ -1,8 +1,8 @@
-import { type Tx } from '@signet/db'
-import { type AccountEventStore } from '../account-events/account-event-store.js'
-import { type FlowStore } from '../flows/flow-store.js'
-import { type SessionStore } from './session-store.js'
-import { type EndReason } from './session.js'
+import type { Tx } from '@signet/db'
+import type { AccountEventStore } from '../account-events/account-event-store.js'
+import type { FlowStore } from '../flows/flow-store.js'
+import type { SessionStore } from './session-store.js'
+import type { EndReason } from './session.js'
 
 type Deps = {
   sessions: SessionStore

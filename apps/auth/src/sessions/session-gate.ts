@@ -1,8 +1,8 @@
-import { type Db, type Tx } from '@signet/db'
+import type { Db, Tx } from '@signet/db'
 import { authError, insufficientAal, userBanned } from '../errors/auth-error.js'
-import { type UserStore } from '../users/user-store.js'
+import type { UserStore } from '../users/user-store.js'
 import { hasVerifiedFactor, isBanned, type User } from '../users/user.js'
-import { type SessionStore } from './session-store.js'
+import type { SessionStore } from './session-store.js'
 import { isExpired, type Held, type Live, type Session, type SessionLimits } from './session.js'
 
 type Deps = {

@@ -1,15 +1,15 @@
-import { type Db, type Queryable, type Tx } from '@signet/db'
+import type { Db, Queryable, Tx } from '@signet/db'
 import { randomUUID } from 'node:crypto'
-import { type AuditLog } from '../audit/audit-log.js'
+import type { AuditLog } from '../audit/audit-log.js'
 import { auditPayload } from '../audit/audit.js'
 import { userBanned } from '../errors/auth-error.js'
-import { type RequestMeta } from '../requests/request-meta.js'
+import type { RequestMeta } from '../requests/request-meta.js'
 import { isBanned, type User } from '../users/user.js'
-import { type RefreshTokens } from './refresh-token.js'
-import { type SessionEnds } from './session-ends.js'
+import type { RefreshTokens } from './refresh-token.js'
+import type { SessionEnds } from './session-ends.js'
 import { sessionNotFound, userNotFound, type SessionGate } from './session-gate.js'
-import { type SessionStore } from './session-store.js'
-import { type Held, type Live, type Session, type SessionLimits, type SignedIn } from './session.js'
+import type { SessionStore } from './session-store.js'
+import type { Held, Live, Session, SessionLimits, SignedIn } from './session.js'
 
 type Deps = {
   db: Db

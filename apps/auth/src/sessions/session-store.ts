@@ -1,8 +1,8 @@
-import { type Queryable, type Tx } from '@signet/db'
-import { type Tables } from '../database/tables.js'
+import type { Queryable, Tx } from '@signet/db'
+import type { Tables } from '../database/tables.js'
 import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
-import { type User } from '../users/user.js'
-import { type Aal, type AmrEntry, type EndReason, type Session } from './session.js'
+import type { User } from '../users/user.js'
+import type { Aal, AmrEntry, EndReason, Session } from './session.js'
 
 export type NewSession = {
   id: string

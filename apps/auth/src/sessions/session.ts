@@ -1,4 +1,4 @@
-import { type User } from '../users/user.js'
+import type { User } from '../users/user.js'
 
 export type Aal = 'aal1' | 'aal2'
 

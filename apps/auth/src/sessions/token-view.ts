@@ -1,6 +1,6 @@
 import { userView } from '../users/user-view.js'
-import { type AccessTokens } from './access-tokens.js'
-import { type SignedIn } from './session.js'
+import type { AccessTokens } from './access-tokens.js'
+import type { SignedIn } from './session.js'
 
 /** The token response of docs/specification.md#shapes. */
 export async function tokenView(tokens: AccessTokens, signedIn: SignedIn, now: Date) {

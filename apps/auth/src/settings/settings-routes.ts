@@ -1,6 +1,6 @@
 import { route, type Route } from '@signet/http'
-import { type AuthConfig } from '../config/config.js'
-import { type LiveKeys } from '../keys/live-keys.js'
+import type { AuthConfig } from '../config/config.js'
+import type { LiveKeys } from '../keys/live-keys.js'
 import { providers } from '../providers/definitions/index.js'
 import { docs } from '../requests/docs.js'
 import { service } from '../config/version.js'

@@ -1,6 +1,6 @@
 import { route, type Method, type Route } from '@signet/http'
 import { authError } from '../errors/auth-error.js'
-import { type ErrorCode } from '../errors/error-codes.js'
+import type { ErrorCode } from '../errors/error-codes.js'
 import { docs } from '../requests/docs.js'
 
 const GROUPS: readonly { paths: readonly string[]; code: ErrorCode; message: string }[] = [

@@ -1,7 +1,7 @@
-import { type Queryable } from '@signet/db'
-import { type Tables } from '../database/tables.js'
+import type { Queryable } from '@signet/db'
+import type { Tables } from '../database/tables.js'
 import { accountColumn, signInHash, toUser, type AccountRow } from '../users/user-rows.js'
-import { type User } from '../users/user.js'
+import type { User } from '../users/user.js'
 
 /** Failures remembered beyond the free ones; the longest wait is reached earlier. */
 const REMEMBERED = 20

@@ -1,13 +1,13 @@
-import { type KeyObject } from 'node:crypto'
-import { type Db, type Tx } from '@signet/db'
-import { type AppError } from '@signet/errors'
-import { type Address } from '../addresses/address.js'
+import type { KeyObject } from 'node:crypto'
+import type { Db, Tx } from '@signet/db'
+import type { AppError } from '@signet/errors'
+import type { Address } from '../addresses/address.js'
 import { authError } from '../errors/auth-error.js'
-import { type FailureLimit } from '../rate-limits/rate-limits.js'
-import { type RequestMeta } from '../requests/request-meta.js'
+import type { FailureLimit } from '../rate-limits/rate-limits.js'
+import type { RequestMeta } from '../requests/request-meta.js'
 import { keyedHash } from '../secrets/derived-keys.js'
-import { type User } from '../users/user.js'
-import { type GuessStore } from './guess-store.js'
+import type { User } from '../users/user.js'
+import type { GuessStore } from './guess-store.js'
 
 export type GuessRules = { freeAttempts: number; maxDelayMs: number; knownNetworkMs: number }
 

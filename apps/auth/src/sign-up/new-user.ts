@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { type Address } from '../addresses/address.js'
+import type { Address } from '../addresses/address.js'
 import { identityClaims } from '../users/identity-claims.js'
-import { type NewUser } from '../users/user-store.js'
-import { type JsonObject } from '../users/user.js'
+import type { NewUser } from '../users/user-store.js'
+import type { JsonObject } from '../users/user.js'
 
 /** A user with an address that nobody has proved yet, and the identity that belongs to it. */
 export function newAddressUser(input: { address: Address; aud: string; role: string; data: JsonObject }): {

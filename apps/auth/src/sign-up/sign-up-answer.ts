@@ -1,8 +1,8 @@
-import { type KeyObject } from 'node:crypto'
-import { type Address } from '../addresses/address.js'
+import type { KeyObject } from 'node:crypto'
+import type { Address } from '../addresses/address.js'
 import { keyedHash } from '../secrets/derived-keys.js'
 import { identityClaims } from '../users/identity-claims.js'
-import { type JsonObject, type User } from '../users/user.js'
+import type { JsonObject, User } from '../users/user.js'
 
 /** The parts of the answer to an unconfirmed sign-up that do not come from the request. */
 export type SignUpIds = { userId: string; identityId: string }

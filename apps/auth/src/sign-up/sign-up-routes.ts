@@ -1,15 +1,15 @@
 import { route, type Route } from '@signet/http'
-import { type RateLimits } from '../rate-limits/rate-limits.js'
-import { type Redirects } from '../redirects/redirects.js'
-import { type Bearer } from '../bearer/bearer.js'
+import type { RateLimits } from '../rate-limits/rate-limits.js'
+import type { Redirects } from '../redirects/redirects.js'
+import type { Bearer } from '../bearer/bearer.js'
 import { docs, query } from '../requests/docs.js'
 import { captchaFields, jsonBody, type BodyOf } from '../requests/json-body.js'
-import { type RequestGuard } from '../bearer/request-guard.js'
-import { type AccessTokens } from '../sessions/access-tokens.js'
+import type { RequestGuard } from '../bearer/request-guard.js'
+import type { AccessTokens } from '../sessions/access-tokens.js'
 import { tokenView } from '../sessions/token-view.js'
-import { type SignedIn } from '../sessions/session.js'
+import type { SignedIn } from '../sessions/session.js'
 import { userView } from '../users/user-view.js'
-import { type SignUpService } from './sign-up-service.js'
+import type { SignUpService } from './sign-up-service.js'
 
 type Deps = {
   signUps: SignUpService

@@ -1,5 +1,5 @@
 import { invalid } from '../errors/auth-error.js'
-import { type SmsChannel } from '../sms/sms-sender.js'
+import type { SmsChannel } from '../sms/sms-sender.js'
 
 /** `sms` unless the request names another one; WhatsApp needs twilio (docs/specification.md#sign-up). */
 export function smsChannelOf(channel: string | undefined, smsProvider: string | undefined): SmsChannel {

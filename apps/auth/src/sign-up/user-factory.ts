@@ -1,8 +1,8 @@
-import { type Tx } from '@signet/db'
-import { type Address } from '../addresses/address.js'
-import { type IdentityStore } from '../users/identity-store.js'
-import { type UserStore } from '../users/user-store.js'
-import { type JsonObject, type User } from '../users/user.js'
+import type { Tx } from '@signet/db'
+import type { Address } from '../addresses/address.js'
+import type { IdentityStore } from '../users/identity-store.js'
+import type { UserStore } from '../users/user-store.js'
+import type { JsonObject, User } from '../users/user.js'
 import { newAddressUser } from './new-user.js'
 
 type Deps = { users: UserStore; identities: IdentityStore; role: string; now: () => Date }

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { type Tx } from '@signet/db'
-import { type Address } from '../addresses/address.js'
+import type { Tx } from '@signet/db'
+import type { Address } from '../addresses/address.js'
 import { authError } from '../errors/auth-error.js'
-import { type Issued } from '../one-time-tokens/one-time-tokens.js'
-import { type TokenIssuer } from '../one-time-tokens/token-issuer.js'
+import type { Issued } from '../one-time-tokens/one-time-tokens.js'
+import type { TokenIssuer } from '../one-time-tokens/token-issuer.js'
 import { withoutClaims } from '../users/identity-claims.js'
 import { refuseLargeMetadata } from '../users/metadata-limit.js'
-import { type UserStore } from '../users/user-store.js'
+import type { UserStore } from '../users/user-store.js'
 import { mergeMetadata, type JsonObject, type User } from '../users/user.js'
-import { type PendingSignUpStore } from '../users/pending-sign-up-store.js'
-import { type UserFactory } from './user-factory.js'
+import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
+import type { UserFactory } from './user-factory.js'
 
 type Deps = {
   users: UserStore

@@ -1,4 +1,4 @@
-import { type Outbound, type OutboundResponse } from '../outbound/outbound.js'
+import type { Outbound, OutboundResponse } from '../outbound/outbound.js'
 
 export type SmsChannel = 'sms' | 'whatsapp'
 

@@ -1,7 +1,7 @@
-import { type Observer } from '../observers/observer.js'
-import { type OneTimeTokens, type Withdrawable } from '../one-time-tokens/one-time-tokens.js'
+import type { Observer } from '../observers/observer.js'
+import type { OneTimeTokens, Withdrawable } from '../one-time-tokens/one-time-tokens.js'
 import { exponentialDelay, type OutboxHandler } from '../outbox/outbox-handler.js'
-import { type SmsChannel, type SmsSender } from './sms-sender.js'
+import type { SmsChannel, SmsSender } from './sms-sender.js'
 
 export const SMS = 'sms'
 

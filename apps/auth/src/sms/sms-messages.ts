@@ -1,10 +1,10 @@
-import { type Tx } from '@signet/db'
+import type { Tx } from '@signet/db'
 import { authError } from '../errors/auth-error.js'
-import { type Withdrawable } from '../one-time-tokens/one-time-tokens.js'
-import { type MessageOrigin } from '../outbox/outbox-handler.js'
-import { type Outbox } from '../outbox/outbox.js'
+import type { Withdrawable } from '../one-time-tokens/one-time-tokens.js'
+import type { MessageOrigin } from '../outbox/outbox-handler.js'
+import type { Outbox } from '../outbox/outbox.js'
 import { SMS, type SmsPayload } from './sms-handler.js'
-import { type SmsSender } from './sms-sender.js'
+import type { SmsSender } from './sms-sender.js'
 
 type Deps = {
   sender: Pick<SmsSender, 'isReady'>

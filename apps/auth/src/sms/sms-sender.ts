@@ -1,12 +1,12 @@
 import { UndeliverableError } from '../outbox/outbox-handler.js'
-import { type Outbound } from '../outbound/outbound.js'
+import type { Outbound } from '../outbound/outbound.js'
 import { messagebird, type MessagebirdConfig } from './messagebird.js'
 import { SmsGatewayError, type SmsChannel, type SmsGateway } from './sms-gateway.js'
 import { textlocal, type TextlocalConfig } from './textlocal.js'
 import { twilio, type TwilioConfig } from './twilio.js'
 import { vonage, type VonageConfig } from './vonage.js'
 
-export { type SmsChannel } from './sms-gateway.js'
+export type { SmsChannel } from './sms-gateway.js'
 
 export type SmsSender = {
   /** Whether a gateway is configured. */

@@ -1,6 +1,6 @@
-import { type Listener } from '@signet/http'
-import { type Logger, type MetricsRegistry, type OtlpOptions, type Tracing } from '@signet/telemetry'
-import { type AuthConfig } from '../config/config.js'
+import type { Listener } from '@signet/http'
+import type { Logger, MetricsRegistry, OtlpOptions, Tracing } from '@signet/telemetry'
+import type { AuthConfig } from '../config/config.js'
 import { service } from '../config/version.js'
 import { startMetricsListener } from './metrics-listener.js'
 

@@ -1,7 +1,7 @@
 import { listen, metricsHandler, type Listener } from '@signet/http'
-import { type MetricsRegistry } from '@signet/telemetry'
+import type { MetricsRegistry } from '@signet/telemetry'
 import express from 'express'
-import { type AuthConfig } from '../config/config.js'
+import type { AuthConfig } from '../config/config.js'
 
 /** Prometheus scrapes a separate listener, path `/` (docs/specification.md#tracing-and-metrics). */
 export function startMetricsListener(

@@ -1,7 +1,7 @@
 import { contextOf, statusSeen, type RequestContext } from '@signet/http'
-import { type Span, type SpanAttributes, type Tracing } from '@signet/telemetry'
-import { type Request, type RequestHandler } from 'express'
-import { type Observer } from '../observers/observer.js'
+import type { Span, SpanAttributes, Tracing } from '@signet/telemetry'
+import type { Request, RequestHandler } from 'express'
+import type { Observer } from '../observers/observer.js'
 import { isUuid } from '../users/uuid.js'
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])

@@ -1,7 +1,7 @@
-import { type TraceStatement } from '@signet/db'
-import { type Tracing } from '@signet/telemetry'
+import type { TraceStatement } from '@signet/db'
+import type { Tracing } from '@signet/telemetry'
 import { OutboundError, type Outbound } from '../outbound/outbound.js'
-import { type PasswordHasher } from '../passwords/password-hasher.js'
+import type { PasswordHasher } from '../passwords/password-hasher.js'
 
 /** A span for each statement and transaction. It has the verb and the table, but never parameters. */
 export function tracedStatements(tracing: Tracing): TraceStatement {

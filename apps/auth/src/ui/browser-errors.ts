@@ -1,5 +1,5 @@
-import { type ErrorRenderer } from '@signet/http'
-import { type Request } from 'express'
+import type { ErrorRenderer } from '@signet/http'
+import type { Request } from 'express'
 import { CONFIRM_PATH } from '../providers/link-confirmation.js'
 
 /** Paths that people open by a link, a provider redirect or the address bar, with their methods. */

@@ -1,5 +1,5 @@
-import { type AppError } from '@signet/errors'
-import { type ErrorRenderer } from '@signet/http'
+import type { AppError } from '@signet/errors'
+import type { ErrorRenderer } from '@signet/http'
 import { errorPage, pageAnswer } from '@signet/pages'
 import { authError } from '../errors/auth-error.js'
 import { refusalText } from './context/refusals.js'

@@ -1,8 +1,8 @@
-import { type Tx } from '@signet/db'
-import { type Address } from '../addresses/address.js'
-import { type IdentityStore } from './identity-store.js'
+import type { Tx } from '@signet/db'
+import type { Address } from '../addresses/address.js'
+import type { IdentityStore } from './identity-store.js'
 import { providersOf, type Identity, type User } from './user.js'
-import { type UserChanges, type UserStore } from './user-store.js'
+import type { UserChanges, UserStore } from './user-store.js'
 
 type Deps = { users: UserStore; identities: IdentityStore; now: () => Date }
 

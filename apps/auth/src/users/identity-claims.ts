@@ -1,5 +1,5 @@
-import { type Address } from '../addresses/address.js'
-import { type JsonObject, type User } from './user.js'
+import type { Address } from '../addresses/address.js'
+import type { JsonObject, User } from './user.js'
 
 /**
  * Members of `user_metadata` in which the server or a provider states who the user is. Users must not write them:

@@ -1,7 +1,7 @@
-import { type Queryable, type Tx } from '@signet/db'
+import type { Queryable, Tx } from '@signet/db'
 import { randomUUID } from 'node:crypto'
-import { type Tables } from '../database/tables.js'
-import { type JsonObject } from './user.js'
+import type { Tables } from '../database/tables.js'
+import type { JsonObject } from './user.js'
 
 export type NewIdentity = {
   userId: string

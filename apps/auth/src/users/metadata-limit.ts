@@ -1,5 +1,5 @@
 import { invalid } from '../errors/auth-error.js'
-import { type JsonObject } from './user.js'
+import type { JsonObject } from './user.js'
 
 /**
  * Every access token contains both kinds of metadata, and Node refuses requests with more than 16 KiB of headers: the

@@ -1,6 +1,6 @@
-import { type Queryable, type Tx } from '@signet/db'
-import { type Tables } from '../database/tables.js'
-import { type JsonObject } from './user.js'
+import type { Queryable, Tx } from '@signet/db'
+import type { Tables } from '../database/tables.js'
+import type { JsonObject } from './user.js'
 
 /** What a sign-up brought for an address not yet proved. */
 export type PendingSignUp = {

@@ -1,5 +1,5 @@
-import { type Tables } from '../database/tables.js'
-import { type Factor, type Identity, type JsonObject, type User } from './user.js'
+import type { Tables } from '../database/tables.js'
+import type { Factor, Identity, JsonObject, User } from './user.js'
 
 /**
  * The user `u` with identities and factors as one JSON value, named `account`; read with {@link toUser}. One value

@@ -1,8 +1,8 @@
-import { type Queryable, type Tx } from '@signet/db'
-import { type Address } from '../addresses/address.js'
-import { type Tables } from '../database/tables.js'
+import type { Queryable, Tx } from '@signet/db'
+import type { Address } from '../addresses/address.js'
+import type { Tables } from '../database/tables.js'
 import { accountColumn, toUser, type AccountRow } from './user-rows.js'
-import { type JsonObject, type User } from './user.js'
+import type { JsonObject, User } from './user.js'
 
 export type NewUser = {
   id: string

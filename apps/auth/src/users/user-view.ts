@@ -1,4 +1,4 @@
-import { type Factor, type Identity, type User } from './user.js'
+import type { Factor, Identity, User } from './user.js'
 
 /**
  * The user as the API shows it (docs/specification.md#shapes). What leaves the server is listed here, so a new column cannot leak by

@@ -1,9 +1,9 @@
-import { type Tx } from '@signet/db'
-import { type CodeAttempts } from '../one-time-tokens/code-attempts.js'
+import type { Tx } from '@signet/db'
+import type { CodeAttempts } from '../one-time-tokens/code-attempts.js'
 import { isPkceLink, type Slot, type TokenHashes } from '../one-time-tokens/one-time-token.js'
-import { type OneTimeTokenStore, type StoredToken } from '../one-time-tokens/one-time-token-store.js'
-import { type UserStore } from '../users/user-store.js'
-import { type User } from '../users/user.js'
+import type { OneTimeTokenStore, StoredToken } from '../one-time-tokens/one-time-token-store.js'
+import type { UserStore } from '../users/user-store.js'
+import type { User } from '../users/user.js'
 import { channelOf, slotsOf, type Proof, type VerifyType } from './verify-request.js'
 
 export type Match = { user: User; token: StoredToken }

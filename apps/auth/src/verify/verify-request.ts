@@ -1,8 +1,8 @@
-import { type Address } from '../addresses/address.js'
+import type { Address } from '../addresses/address.js'
 import { normalisePhone } from '../addresses/phone.js'
 import { normaliseEmail } from '../addresses/email.js'
 import { authError, invalid } from '../errors/auth-error.js'
-import { type Slot } from '../one-time-tokens/one-time-token.js'
+import type { Slot } from '../one-time-tokens/one-time-token.js'
 
 const EMAIL_TYPES = ['signup', 'invite', 'recovery', 'magiclink', 'email_change', 'email'] as const
 const PHONE_TYPES = ['sms', 'phone_change'] as const

@@ -1,7 +1,7 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { PASSWORD } from '../support/api.js'
-import { type TestServer } from '../support/server.js'
+import type { TestServer } from '../support/server.js'
 import { aClient, anAdmin, aSignedInClient, ok, startClientServer } from './support.js'
 
 type Client = ReturnType<typeof aClient>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { definitions, providers, type Provider } from '../../src/providers/definitions/index.js'
-import { type ProviderDefinition, type ProviderSettings } from '../../src/providers/model/provider.js'
+import type { ProviderDefinition, ProviderSettings } from '../../src/providers/model/provider.js'
 import { endpointBelow } from '../../src/providers/provider-registry.js'
 import { depart, providerEnv } from '../support/fake-provider.js'
 import { startServer } from '../support/server.js'

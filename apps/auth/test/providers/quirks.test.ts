@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { type Json } from '../support/api.js'
+import type { Json } from '../support/api.js'
 import {
   depart,
   providerEnv,

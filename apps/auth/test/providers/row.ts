@@ -1,5 +1,5 @@
-import { type Json } from '../support/api.js'
-import { type FakeProvider, type Reply, type Seen } from '../support/fake-provider.js'
+import type { Json } from '../support/api.js'
+import type { FakeProvider, Reply, Seen } from '../support/fake-provider.js'
 
 /** One provider of OAuth 2: what it is asked, what it answers, and what becomes of that. */
 export type Row = {

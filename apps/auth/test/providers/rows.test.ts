@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { definitions, providers } from '../../src/providers/definitions/index.js'
 import { isUuid } from '../../src/users/uuid.js'
-import { type Json } from '../support/api.js'
+import type { Json } from '../support/api.js'
 import {
   CALLBACK,
   CLIENT_ID,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from '@jest/globals'
-import { type TestServer } from './server.js'
+import type { TestServer } from './server.js'
 
 export type Json = Record<string, unknown>
 export type ApiAnswer = { status: number; headers: Headers; body: Json; text: string }

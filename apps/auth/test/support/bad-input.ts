@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals'
-import { type Route } from '@signet/http'
+import type { Route } from '@signet/http'
 import fc from 'fast-check'
 import { anEmail, type ApiAnswer, UUID } from './api.js'
 import { startServer, type TestServer } from './server.js'

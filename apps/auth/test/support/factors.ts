@@ -2,7 +2,7 @@ import { TOTP } from 'otpauth'
 import { expect } from '@jest/globals'
 import { decodeJwt } from 'jose'
 import { call, get, PASSWORD, post, type ApiAnswer, type Json, type Session, type SignedUp } from './api.js'
-import { type TestServer } from './server.js'
+import type { TestServer } from './server.js'
 
 export type Enrolled = { id: string; totp: { secret: string; uri: string; qr_code: string } } & Json
 type Bearer = { access_token: string }

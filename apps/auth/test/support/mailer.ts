@@ -1,8 +1,8 @@
 import { createLogger } from '@signet/telemetry'
 import { startInbox, type Inbox } from '@signet/local'
-import { type SmtpConfig } from '../../src/mail/mail-config.js'
+import type { SmtpConfig } from '../../src/mail/mail-config.js'
 import { createMailTransport, type MailTransport } from '../../src/mail/mail-transport.js'
-import { type MailVariables } from '../../src/mail/kinds.js'
+import type { MailVariables } from '../../src/mail/kinds.js'
 import { createOutbound } from '../../src/outbound/outbound.js'
 
 export const LINK = 'https://id.example/verify?token=abc&type=signup&redirect_to=https%3A%2F%2Fapp.dev'

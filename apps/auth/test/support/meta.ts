@@ -1,4 +1,4 @@
-import { type RequestMeta } from '../../src/requests/request-meta.js'
+import type { RequestMeta } from '../../src/requests/request-meta.js'
 
 /** For services that are called without a request. */
 export const META: RequestMeta = {

@@ -1,4 +1,4 @@
-import { type OidcLayout } from './oidc-server.js'
+import type { OidcLayout } from './oidc-server.js'
 
 export const SLACK = 'https://slack.com'
 const TENANT = '/8d2f1c1e-0000-4000-8000-c0ffee000000'

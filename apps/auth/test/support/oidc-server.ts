@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { type AddressInfo } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair } from 'jose'
 import Provider, { type Adapter, type AdapterPayload, type Configuration } from 'oidc-provider'
-import { type Json } from './api.js'
+import type { Json } from './api.js'
 import { CALLBACK, CLIENT_ID, CLIENT_SECRET } from './fake-provider.js'
 
 /** Where a vendor of OpenID Connect has what. All are paths at its origin. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Ports } from '../../src/context.js'
+import type { Ports } from '../../src/context.js'
 import { get, post, type ApiAnswer, type Json } from './api.js'
 import {
   comeBack,

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals'
 import type fc from 'fast-check'
 import { call, get, PASSWORD, post, put, type ApiAnswer, type SignedUp } from './api.js'
 import { factorSteps, type Enrolled } from './factors.js'
-import { type TestServer } from './server.js'
+import type { TestServer } from './server.js'
 import { INTERVAL_MS, SECOND_MS, type Model, type Outcome, type Token } from './session-model.js'
 import { claimsOf, serviceToken } from './tokens.js'
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { type AddressInfo } from 'node:net'
-import { type SmsProvider } from '../../src/sms/sms-sender.js'
+import type { AddressInfo } from 'node:net'
+import type { SmsProvider } from '../../src/sms/sms-sender.js'
 import { startServer, type TestServer } from './server.js'
 
 export type Sms = { to: string; text: string; channel: string }

@@ -1,4 +1,4 @@
-import { type JwtClaims } from '@signet/jwt'
+import type { JwtClaims } from '@signet/jwt'
 import { hs256Token } from '@signet/testkit'
 import { JWT_SECRET } from './server.js'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { anEmail, aPhone, aUser, mailTo, PASSWORD } from '../support/api.js'
-import { type TestServer } from '../support/server.js'
+import type { TestServer } from '../support/server.js'
 import { startSmsServer, type SmsGateway } from '../support/sms-gateway.js'
 import { aBrowser, APPLICATION, noticeOf, settle, signIn, startUi, uiPath } from './support.js'
 

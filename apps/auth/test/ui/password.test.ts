@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { type FormBrowser, type Seen } from '@signet/testkit'
+import type { FormBrowser, Seen } from '@signet/testkit'
 import { aUser, PASSWORD, type SignedUp } from '../support/api.js'
-import { type TestServer } from '../support/server.js'
+import type { TestServer } from '../support/server.js'
 import { aBrowser, noticeOf, settle, signIn, startUi } from './support.js'
 
 const NEW_PASSWORD = 'another horse battery'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { anEmail } from '../support/api.js'
 import { providerEnv, startFakeProvider, type FakeProvider } from '../support/fake-provider.js'
-import { type TestServer } from '../support/server.js'
+import type { TestServer } from '../support/server.js'
 import { aBrowser, APPLICATION, noticeOf, settle, startUi, uiPath } from './support.js'
 
 let server: TestServer

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { decodeJwt } from 'jose'
 import { aPhone, aUser, mailTo, post } from '../support/api.js'
-import { type TestServer } from '../support/server.js'
+import type { TestServer } from '../support/server.js'
 import { startSmsServer, type SmsGateway } from '../support/sms-gateway.js'
 import {
   aBrowser,

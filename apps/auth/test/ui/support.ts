@@ -3,7 +3,7 @@ import { TOTP } from 'otpauth'
 import { expect } from '@jest/globals'
 import { leasePort } from '@signet/local'
 import { FormBrowser, type Seen } from '@signet/testkit'
-import { type Ports } from '../../src/context.js'
+import type { Ports } from '../../src/context.js'
 import { aUser, PASSWORD, post, type Json, type SignedUp } from '../support/api.js'
 import { startServer, type TestServer } from '../support/server.js'
 

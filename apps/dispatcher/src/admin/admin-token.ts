@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { type RequestHandler } from 'express'
+import type { RequestHandler } from 'express'
 
 /**
  * Requires the operator token, as a Bearer token or as the password of Basic credentials, which browsers prompt for. Allows

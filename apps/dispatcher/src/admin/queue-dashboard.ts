@@ -1,8 +1,8 @@
 import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { ExpressAdapter } from '@bull-board/express'
-import { type WebhookQueues } from '@signet/webhook-core/queue'
-import { type RequestHandler } from 'express'
+import type { WebhookQueues } from '@signet/webhook-core/queue'
+import type { RequestHandler } from 'express'
 
 export const DASHBOARD_PATH = '/queues'
 

@@ -1,4 +1,4 @@
-import { type Queryable } from '@signet/db'
+import type { Queryable } from '@signet/db'
 import {
   deliveryHeaders,
   deliveryStatus,
@@ -8,20 +8,20 @@ import {
   type EndpointId,
   type RetrySchedule,
 } from '@signet/webhook-core'
-import { type DeliveryJob } from '@signet/webhook-core/queue'
-import { type AttemptResult, type RecordedAttempt } from '../deliveries/attempt-store.js'
+import type { DeliveryJob } from '@signet/webhook-core/queue'
+import type { AttemptResult, RecordedAttempt } from '../deliveries/attempt-store.js'
 import { cancelDelivery, holdDelivery, type AttemptPlan } from '../deliveries/delivery-store.js'
-import { type Observer } from '../observers/observer.js'
-import { type RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
-import { type EndpointLimiter } from '../fairness/endpoint-limiter.js'
-import { type SendResult } from '../sending/attempt-failure.js'
-import { type Exchange, type Post } from '../sending/http-sender.js'
-import { type BodyCache } from './body-cache.js'
+import type { Observer } from '../observers/observer.js'
+import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
+import type { EndpointLimiter } from '../fairness/endpoint-limiter.js'
+import type { SendResult } from '../sending/attempt-failure.js'
+import type { Exchange, Post } from '../sending/http-sender.js'
+import type { BodyCache } from './body-cache.js'
 import { decide } from './decide.js'
-import { type OpenSecrets } from './open-secrets.js'
+import type { OpenSecrets } from './open-secrets.js'
 import { PermitLease } from './permit-lease.js'
 import { PlanFreshness } from './plan-freshness.js'
-import { type ResultRecorder } from './result-recorder.js'
+import type { ResultRecorder } from './result-recorder.js'
 
 /** What to do with the job: it is done, retry it as scheduled, or defer it because nothing was attempted. */
 export type JobOutcome =

@@ -1,13 +1,13 @@
 import { DELIVERY_BACKOFF, queueNames, type DeliveryJob } from '@signet/webhook-core/queue'
 import { DelayedError, Worker, type Job } from 'bullmq'
-import { type Observer } from '../observers/observer.js'
+import type { Observer } from '../observers/observer.js'
 import {
   internalFailureDelayMs,
   splitConcurrency,
   workerOptions,
   type WorkerConnection,
 } from '../queues/worker-options.js'
-import { type AttemptService } from './attempt-service.js'
+import type { AttemptService } from './attempt-service.js'
 
 /** Thrown to have BullMQ run the job again when the schedule says so. BullMQ stores the message, so it is only the failure reason. */
 class RetryLater extends Error {

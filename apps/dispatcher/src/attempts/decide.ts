@@ -1,6 +1,6 @@
-import { type FailureReason, type RetrySchedule } from '@signet/webhook-core'
-import { type Outcome } from '../deliveries/attempt-store.js'
-import { type SendResult } from '../sending/attempt-failure.js'
+import type { FailureReason, RetrySchedule } from '@signet/webhook-core'
+import type { Outcome } from '../deliveries/attempt-store.js'
+import type { SendResult } from '../sending/attempt-failure.js'
 
 /** A 2xx in time is success. Anything else, including a redirect, is a failure and is retried while attempts are left. */
 export function decide(sent: SendResult, attemptNumber: number, schedule: RetrySchedule): Outcome {

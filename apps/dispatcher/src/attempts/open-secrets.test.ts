@@ -7,7 +7,7 @@ import {
   type EndpointId,
   type SealedSecret,
 } from '@signet/webhook-core'
-import { type AttemptPlan } from '../deliveries/delivery-store.js'
+import type { AttemptPlan } from '../deliveries/delivery-store.js'
 import { OpenSecrets } from './open-secrets.js'
 
 const box = SecretBox.parse(`k1:${randomBytes(32).toString('base64')}`)

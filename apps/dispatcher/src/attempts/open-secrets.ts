@@ -5,7 +5,7 @@ import {
   type SecretBox,
 } from '@signet/webhook-core'
 import { LRUCache } from 'lru-cache'
-import { type AttemptPlan } from '../deliveries/delivery-store.js'
+import type { AttemptPlan } from '../deliveries/delivery-store.js'
 
 type Opened = { sealed: SealedSecret; secret: string }
 

@@ -1,4 +1,4 @@
-import { type Permit } from '../fairness/endpoint-limiter.js'
+import type { Permit } from '../fairness/endpoint-limiter.js'
 
 /**
  * Holds a permit until the connection is free. After a failure it is also held until the result is committed: while an

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { type EndpointId } from '@signet/webhook-core'
+import type { EndpointId } from '@signet/webhook-core'
 import { PlanFreshness } from './plan-freshness.js'
 
 const [one, other] = ['1', '2'] as unknown as [EndpointId, EndpointId]

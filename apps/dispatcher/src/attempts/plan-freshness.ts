@@ -1,4 +1,4 @@
-import { type EndpointId } from '@signet/webhook-core'
+import type { EndpointId } from '@signet/webhook-core'
 
 /**
  * Age up to which a plan may be used, counted from before its statement began, so that a dispatch which waited for a lock

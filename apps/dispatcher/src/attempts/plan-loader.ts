@@ -1,8 +1,8 @@
-import { type Queryable } from '@signet/db'
-import { type DeliveryId } from '@signet/webhook-core'
+import type { Queryable } from '@signet/db'
+import type { DeliveryId } from '@signet/webhook-core'
 import { findAttemptPlans, type AttemptPlan } from '../deliveries/delivery-store.js'
 import { Batcher } from '../batching/batcher.js'
-import { type RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
+import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 
 const MAX_BATCH = 200
 const LINGER_MS = 1

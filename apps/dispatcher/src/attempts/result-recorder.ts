@@ -1,7 +1,7 @@
-import { type Queryable } from '@signet/db'
+import type { Queryable } from '@signet/db'
 import { recordAttempts, type AttemptResult, type RecordedAttempt } from '../deliveries/attempt-store.js'
 import { Batcher } from '../batching/batcher.js'
-import { type RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
+import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 
 export type RecorderOptions = {
   db: Queryable

@@ -1,4 +1,4 @@
-import { type Queryable } from '@signet/db'
+import type { Queryable } from '@signet/db'
 
 export type Backlog = {
   /** Pending deliveries, counted up to 100,000. */

@@ -1,4 +1,4 @@
-import { type Db } from '@signet/db'
+import type { Db } from '@signet/db'
 import { definitionOf } from '@signet/webhook-core'
 import {
   ENRICHMENT_TIMEOUT_MS,
@@ -10,8 +10,8 @@ import {
   type RecordingRef,
   type SummaryFields,
 } from '@signet/webhook-core/stores'
-import { type FrozenEvent, type QueuedEvent } from '../events/event-store.js'
-import { type MarkdownFailure, type MarkdownOutcome } from './markdown-converter.js'
+import type { FrozenEvent, QueuedEvent } from '../events/event-store.js'
+import type { MarkdownFailure, MarkdownOutcome } from './markdown-converter.js'
 
 /** A part missing from a payload, or HTML that could not be converted. Never contains text of the recording. */
 export type PayloadProblem =

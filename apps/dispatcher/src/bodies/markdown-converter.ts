@@ -1,5 +1,5 @@
 import { Piscina } from 'piscina'
-import { type MarkdownJob, type MarkdownResult } from './markdown-worker.js'
+import type { MarkdownJob, MarkdownResult } from './markdown-worker.js'
 
 /** Why HTML could not be converted. */
 export type MarkdownFailure = 'too_large' | 'timeout' | 'error' | 'empty'

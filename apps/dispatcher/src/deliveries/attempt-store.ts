@@ -1,4 +1,4 @@
-import { type Queryable } from '@signet/db'
+import type { Queryable } from '@signet/db'
 import {
   countsAgainstEndpoint,
   FAILURES_TO_DISABLE,

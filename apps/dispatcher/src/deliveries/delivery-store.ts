@@ -1,14 +1,14 @@
-import { type Queryable } from '@signet/db'
-import {
-  type CancelReason,
-  type DeliveryId,
-  type DeliveryStatus,
-  type EndpointId,
-  type EndpointStatus,
-  type EventId,
-  type EventState,
-  type EventType,
-  type SealedSecret,
+import type { Queryable } from '@signet/db'
+import type {
+  CancelReason,
+  DeliveryId,
+  DeliveryStatus,
+  EndpointId,
+  EndpointStatus,
+  EventId,
+  EventState,
+  EventType,
+  SealedSecret,
 } from '@signet/webhook-core'
 
 /** Everything that one attempt needs except the body, which the caller reads once per event and caches. */

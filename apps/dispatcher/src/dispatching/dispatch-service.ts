@@ -1,11 +1,11 @@
-import { type Queryable } from '@signet/db'
+import type { Queryable } from '@signet/db'
 import { PAYLOAD_TARGET_BYTES, type EventId } from '@signet/webhook-core'
 import { findEvents, type FrozenEvent, type QueuedEvent } from '../events/event-store.js'
 import { dispatchEvents, type Dispatched, type EncodedEvent } from './dispatch-store.js'
-import { type BodyCache } from '../attempts/body-cache.js'
+import type { BodyCache } from '../attempts/body-cache.js'
 import { Batcher } from '../batching/batcher.js'
-import { type RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
-import { type Observer } from '../observers/observer.js'
+import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
+import type { Observer } from '../observers/observer.js'
 
 export type DispatchDeps = {
   db: Queryable

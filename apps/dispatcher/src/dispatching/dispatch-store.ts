@@ -1,7 +1,7 @@
-import { type Queryable } from '@signet/db'
-import { type DeliveryId, type EndpointId, type EventId } from '@signet/webhook-core'
+import type { Queryable } from '@signet/db'
+import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
 import { ACCOUNT_STATE, toPlan, type AttemptPlan, type PlanRow } from '../deliveries/delivery-store.js'
-import { type FrozenEvent } from '../events/event-store.js'
+import type { FrozenEvent } from '../events/event-store.js'
 
 /** A frozen event whose body is already UTF-8, as it is stored and sent. */
 export type EncodedEvent = { id: EventId; body: Uint8Array }

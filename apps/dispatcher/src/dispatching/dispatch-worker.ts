@@ -1,15 +1,15 @@
 import { DELIVERY_BACKOFF, queueNames, type EventJob } from '@signet/webhook-core/queue'
 import { Worker, type Job } from 'bullmq'
-import { type FirstAttempts } from './first-attempts.js'
-import { type Observer } from '../observers/observer.js'
+import type { FirstAttempts } from './first-attempts.js'
+import type { Observer } from '../observers/observer.js'
 import {
   internalFailureDelayMs,
   splitConcurrency,
   workerOptions,
   type WorkerConnection,
 } from '../queues/worker-options.js'
-import { type DispatchService } from './dispatch-service.js'
-import { type AdmissionWindow } from './admission-window.js'
+import type { DispatchService } from './dispatch-service.js'
+import type { AdmissionWindow } from './admission-window.js'
 
 type DispatchWorkerDeps = {
   queue: WorkerConnection

@@ -1,12 +1,12 @@
-import { type Queryable } from '@signet/db'
-import { type DeliveryId, type EndpointId, type EventId } from '@signet/webhook-core'
-import { type WebhookQueues } from '@signet/webhook-core/queue'
-import { type AttemptPlan } from '../deliveries/delivery-store.js'
+import type { Queryable } from '@signet/db'
+import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
+import type { WebhookQueues } from '@signet/webhook-core/queue'
+import type { AttemptPlan } from '../deliveries/delivery-store.js'
 import { concludeFirstAttempts, scheduleDeliveries } from './dispatch-store.js'
 import { Batcher } from '../batching/batcher.js'
-import { type RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
-import { type DispatchResult } from './dispatch-service.js'
-import { type AttemptService } from '../attempts/attempt-service.js'
+import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
+import type { DispatchResult } from './dispatch-service.js'
+import type { AttemptService } from '../attempts/attempt-service.js'
 
 export type FirstAttemptsDeps = {
   db: Queryable

@@ -1,9 +1,9 @@
 import { isUnavailable, type Db } from '@signet/db'
-import { type RecordingReader } from '@signet/webhook-core/stores'
-import { type FrozenEvent, type QueuedEvent } from '../events/event-store.js'
+import type { RecordingReader } from '@signet/webhook-core/stores'
+import type { FrozenEvent, QueuedEvent } from '../events/event-store.js'
 import { BodyBuilder, type PayloadProblem } from '../bodies/body-builder.js'
-import { type MarkdownConverter } from '../bodies/markdown-converter.js'
-import { type RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
+import type { MarkdownConverter } from '../bodies/markdown-converter.js'
+import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 
 export type FrozenBodiesDeps = {
   /** Reads only recordings, with the time limit of enrichment as its `statement_timeout`. */

@@ -1,5 +1,5 @@
-import { type Queryable } from '@signet/db'
-import { type EndpointId, type EventId, type EventState, type EventType } from '@signet/webhook-core'
+import type { Queryable } from '@signet/db'
+import type { EndpointId, EventId, EventState, EventType } from '@signet/webhook-core'
 
 /** What it takes to build an event's body. */
 export type QueuedEvent = {

@@ -1,8 +1,8 @@
-import { type Logger } from '@signet/telemetry'
-import { type DeliveryId, type EventId } from '@signet/webhook-core'
-import { type AttemptResult, type RecordedAttempt } from '../deliveries/attempt-store.js'
-import { type AttemptPlan } from '../deliveries/delivery-store.js'
-import { type PayloadProblem } from '../bodies/body-builder.js'
+import type { Logger } from '@signet/telemetry'
+import type { DeliveryId, EventId } from '@signet/webhook-core'
+import type { AttemptResult, RecordedAttempt } from '../deliveries/attempt-store.js'
+import type { AttemptPlan } from '../deliveries/delivery-store.js'
+import type { PayloadProblem } from '../bodies/body-builder.js'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 export type AttemptFacts = { plan: AttemptPlan; result: AttemptResult; recorded: RecordedAttempt | null }

@@ -1,4 +1,4 @@
-import { type Queryable } from '@signet/db'
+import type { Queryable } from '@signet/db'
 
 /** What the identity server told about an account. */
 export type AccountState = {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pTimeout from 'p-timeout'
-import { type Queryable } from '@signet/db'
+import type { Queryable } from '@signet/db'
 import {
   deliveryStatus,
   endpointSecretContext,
@@ -37,7 +37,7 @@ import {
   type Switch,
 } from './operator-store.js'
 import { findReplayable, replayDeliveries, type Replayable, type ReplayTarget } from './replay-store.js'
-import { type Author } from './ops-arguments.js'
+import type { Author } from './ops-arguments.js'
 import { PauseSwitch } from './pause-switch.js'
 
 export type OperationsDeps = {

@@ -1,13 +1,13 @@
-import { type Queryable } from '@signet/db'
-import {
-  type DeliveryId,
-  type DeliveryStatus,
-  type EndpointId,
-  type EndpointStatus,
-  type EventId,
-  type EventState,
-  type FailureReason,
-  type SealedSecret,
+import type { Queryable } from '@signet/db'
+import type {
+  DeliveryId,
+  DeliveryStatus,
+  EndpointId,
+  EndpointStatus,
+  EventId,
+  EventState,
+  FailureReason,
+  SealedSecret,
 } from '@signet/webhook-core'
 
 /** Whether an operator has paused deliveries. */

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { parseDeliveryId, parseEndpointId, type DeliveryId, type EndpointId } from '@signet/webhook-core'
-import { type ReplayTarget } from './replay-store.js'
+import type { ReplayTarget } from './replay-store.js'
 import { usageError } from './ops-error.js'
 
 /** Who runs a command and why. Required for every command that changes something. */

@@ -1,6 +1,6 @@
 import { deliveryStatus, endpointStatus } from '@signet/webhook-core'
-import { type DeliveryReport, type DisabledEndpoint } from './operator-store.js'
-import { type Replayable } from './replay-store.js'
+import type { DeliveryReport, DisabledEndpoint } from './operator-store.js'
+import type { Replayable } from './replay-store.js'
 import { exitCode } from './ops-error.js'
 import { isInFirstAttempt, type AccountReport, type Inspected, type Status } from './operations.js'
 

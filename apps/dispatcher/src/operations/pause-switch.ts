@@ -1,5 +1,5 @@
-import { type Queryable } from '@signet/db'
-import { type WebhookQueues } from '@signet/webhook-core/queue'
+import type { Queryable } from '@signet/db'
+import type { WebhookQueues } from '@signet/webhook-core/queue'
 import { readSwitch, type Switch } from './operator-store.js'
 
 /**

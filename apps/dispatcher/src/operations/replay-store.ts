@@ -1,6 +1,6 @@
-import { type Queryable } from '@signet/db'
-import { type DeliveryId, type EndpointId, type EventId } from '@signet/webhook-core'
-import { type DueDelivery } from '@signet/webhook-core/queue'
+import type { Queryable } from '@signet/db'
+import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
+import type { DueDelivery } from '@signet/webhook-core/queue'
 
 /** What to send again: one delivery, or everything that failed for an endpoint since a time. */
 export type ReplayTarget = { deliveryId: DeliveryId } | { endpointId: EndpointId; failedSince: Date }

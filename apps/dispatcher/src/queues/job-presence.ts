@@ -1,5 +1,5 @@
-import { type Queue } from 'bullmq'
-import { type Cluster, type Redis } from 'ioredis'
+import type { Queue } from 'bullmq'
+import type { Cluster, Redis } from 'ioredis'
 
 /** Checks which jobs exist. Finished jobs are removed at once, so a job that exists has work left. */
 export class JobPresence {

@@ -1,5 +1,5 @@
-import { type WorkerOptions } from 'bullmq'
-import { type Cluster, type Redis } from 'ioredis'
+import type { WorkerOptions } from 'bullmq'
+import type { Cluster, Redis } from 'ioredis'
 
 export type WorkerConnection = { connection: Redis | Cluster; prefix: string }
 

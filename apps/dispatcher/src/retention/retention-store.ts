@@ -1,4 +1,4 @@
-import { type Queryable } from '@signet/db'
+import type { Queryable } from '@signet/db'
 import { firstEventIdAt } from '@signet/webhook-core'
 
 /**

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withAdvisoryLock, type Db, type Queryable } from '@signet/db'
 import { deleteOldEndpoints, deleteOldEvents } from './retention-store.js'
-import { type Observer } from '../observers/observer.js'
+import type { Observer } from '../observers/observer.js'
 
 export type RetentionDeps = {
   db: Db

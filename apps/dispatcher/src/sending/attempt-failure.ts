@@ -1,5 +1,5 @@
 import { BlockedAddressError, NameNotResolvedError } from '@signet/address-guard'
-import { type AttemptFailure } from '@signet/webhook-core'
+import type { AttemptFailure } from '@signet/webhook-core'
 
 /** The result of sending one request. Failures are values. */
 export type SendResult =

@@ -5,7 +5,7 @@ import { leasePort } from '@signet/local'
 import { reply, startReceiver, type Answer, type Receiver } from '@signet/local'
 import { holdsInSomeRun } from '@signet/testkit'
 import { AddressGuard, guardedAgent } from '@signet/address-guard'
-import { type SendResult } from './attempt-failure.js'
+import type { SendResult } from './attempt-failure.js'
 import { post } from './http-sender.js'
 
 const TIME_LIMIT_MS = 400

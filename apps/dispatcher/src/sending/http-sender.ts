@@ -1,4 +1,4 @@
-import { type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import { attemptFailureOf, type SendResult } from './attempt-failure.js'
 
 export type Post = {

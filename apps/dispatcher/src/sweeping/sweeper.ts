@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withAdvisoryLock, type Db } from '@signet/db'
-import { type EventId } from '@signet/webhook-core'
+import type { EventId } from '@signet/webhook-core'
 import { deliveryJobId, eventJobId, type WebhookQueues } from '@signet/webhook-core/queue'
 import { findOverdueDeliveries, type OverdueDelivery } from '../deliveries/delivery-store.js'
 import { concludeFirstAttempts, findOpenFirstAttempts } from '../dispatching/dispatch-store.js'
 import { findForgottenEvents, type ForgottenEvent } from '../events/event-store.js'
-import { type Observer } from '../observers/observer.js'
-import { type PauseSwitch } from '../operations/pause-switch.js'
-import { type JobPresence } from '../queues/job-presence.js'
+import type { Observer } from '../observers/observer.js'
+import type { PauseSwitch } from '../operations/pause-switch.js'
+import type { JobPresence } from '../queues/job-presence.js'
 
 export type SweeperDeps = {
   db: Db

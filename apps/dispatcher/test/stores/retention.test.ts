@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { type Tx } from '@signet/db'
+import type { Tx } from '@signet/db'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import {
   queueSummary,

@@ -1,6 +1,6 @@
-import { type Db } from '@signet/db'
+import type { Db } from '@signet/db'
 import { anEndpoint } from '@signet/webhook-testkit'
-import { type Endpoint } from '@signet/webhook-core/stores'
+import type { Endpoint } from '@signet/webhook-core/stores'
 import {
   recordAttempts,
   type AttemptResult,

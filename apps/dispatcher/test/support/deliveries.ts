@@ -1,8 +1,8 @@
-import { type Db } from '@signet/db'
+import type { Db } from '@signet/db'
 import { aSummary, later, NOW, queueSummary } from '@signet/webhook-testkit'
-import { type DeliveryId, type EndpointId, type EventId } from '@signet/webhook-core'
-import { type Endpoint } from '@signet/webhook-core/stores'
-import { type AttemptResult, type Outcome } from '../../src/deliveries/attempt-store.js'
+import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
+import type { Endpoint } from '@signet/webhook-core/stores'
+import type { AttemptResult, Outcome } from '../../src/deliveries/attempt-store.js'
 import {
   type Dispatched,
   concludeFirstAttempts,

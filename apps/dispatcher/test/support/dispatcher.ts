@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Db } from '@signet/db'
+import type { Db } from '@signet/db'
 import { createLogger } from '@signet/telemetry'
 import { testRedis, waitFor } from '@signet/testkit'
 import { createContext, type Context, type Ports } from '../../src/context.js'

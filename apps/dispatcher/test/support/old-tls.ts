@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createServer } from 'node:https'
-import { type AddressInfo } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import tls from 'node:tls'
-import { type Authority } from '@signet/local'
+import type { Authority } from '@signet/local'
 import { issueCertificate } from '@signet/local'
 
 export type OldReceiver = { port: number; requests: number; close(): void }

@@ -1,5 +1,5 @@
-import { type EventId } from '@signet/webhook-core'
-import { type DeliveryJob } from '@signet/webhook-core/queue'
+import type { EventId } from '@signet/webhook-core'
+import type { DeliveryJob } from '@signet/webhook-core/queue'
 import { TestClock } from '@signet/testkit'
 import {
   deliveriesOf,
@@ -8,7 +8,7 @@ import {
   type DispatcherOptions,
   type TestDispatcher,
 } from './dispatcher.js'
-import { type Subscriber } from './subscriber.js'
+import type { Subscriber } from './subscriber.js'
 
 export type Stepwise = TestDispatcher & {
   clock: TestClock

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { type Db } from '@signet/db'
+import type { Db } from '@signet/db'
 import {
   endpointSecretContext,
   newEventId,
@@ -9,7 +9,7 @@ import {
   type SecretBox,
 } from '@signet/webhook-core'
 import { queueSummary, queuePing, type TestSummary } from '@signet/webhook-testkit'
-import { type WebhookQueues } from '@signet/webhook-core/queue'
+import type { WebhookQueues } from '@signet/webhook-core/queue'
 import { insertEndpoint } from '@signet/webhook-core/stores'
 
 export type SubscriberDeps = { db: Db; secretBox: SecretBox; queues?: WebhookQueues }

@@ -1,5 +1,5 @@
 import { compileSchema, type JsonSchema } from '@signet/http'
-import { type AccountEvent } from './account-event.js'
+import type { AccountEvent } from './account-event.js'
 
 const ISO_TIME = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,6})?Z$'
 const time = { type: 'string', pattern: ISO_TIME }

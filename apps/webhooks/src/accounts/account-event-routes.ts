@@ -3,7 +3,7 @@ import { isSigned } from '@signet/standard-webhooks'
 import { badRequest, ChallengeError } from '../errors/api-errors.js'
 import { responses } from '../api/v1-docs.js'
 import { accountEventSchema, readAccountEvent } from './account-event-body.js'
-import { type AccountEventService } from './account-event-service.js'
+import type { AccountEventService } from './account-event-service.js'
 
 type Deps = { keys: readonly Buffer[]; accountEvents: AccountEventService; now: () => Date }
 

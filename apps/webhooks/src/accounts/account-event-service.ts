@@ -1,7 +1,7 @@
-import { type Logger } from '@signet/telemetry'
-import { type AccountEvent } from './account-event.js'
-import { type AccountRemovalService } from './account-removal-service.js'
-import { type AccountService } from './account-service.js'
+import type { Logger } from '@signet/telemetry'
+import type { AccountEvent } from './account-event.js'
+import type { AccountRemovalService } from './account-removal-service.js'
+import type { AccountService } from './account-service.js'
 
 type Deps = { accounts: AccountService; accountRemoval: AccountRemovalService }
 

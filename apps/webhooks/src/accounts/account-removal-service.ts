@@ -1,5 +1,5 @@
 import { withAdvisoryLock, type Db } from '@signet/db'
-import { type Logger } from '@signet/telemetry'
+import type { Logger } from '@signet/telemetry'
 import {
   buryAccount,
   closeAccount,
@@ -8,7 +8,7 @@ import {
   deleteAccountEvents,
 } from '@signet/webhook-core/stores'
 import { findUnpurgedAccounts, markPurged } from './account-removal-store.js'
-import { type WebhookObserver } from '../observers/webhook-observer.js'
+import type { WebhookObserver } from '../observers/webhook-observer.js'
 import { deleteCredentials } from './account-store.js'
 
 type Deps = { db: Db; webhookObserver: WebhookObserver }

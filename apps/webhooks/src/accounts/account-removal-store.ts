@@ -1,4 +1,4 @@
-import { type Queryable } from '@signet/db'
+import type { Queryable } from '@signet/db'
 
 /** Deleted accounts of which rows may be left, longest deleted first. */
 export async function findUnpurgedAccounts(db: Queryable, limit: number): Promise<string[]> {

@@ -1,12 +1,12 @@
 import { route, type Route } from '@signet/http'
 import { storable } from '../text/storable.js'
-import { type Request } from 'express'
+import type { Request } from 'express'
 import { ref, responses } from '../api/v1-docs.js'
 import { accountIdOf } from '../api/account-id.js'
-import { type AccountRemovalService } from './account-removal-service.js'
+import type { AccountRemovalService } from './account-removal-service.js'
 import { revokeAccountSchema } from '../ingest/ingest-schemas.js'
-import { type ServiceCaller } from '../api/service-caller.js'
-import { type AccountService } from './account-service.js'
+import type { ServiceCaller } from '../api/service-caller.js'
+import type { AccountService } from './account-service.js'
 
 type Deps = {
   authenticate: (req: Request) => ServiceCaller

@@ -1,9 +1,9 @@
-import { type Db } from '@signet/db'
-import { type Logger } from '@signet/telemetry'
-import { type WebhookQueues } from '@signet/webhook-core/queue'
+import type { Db } from '@signet/db'
+import type { Logger } from '@signet/telemetry'
+import type { WebhookQueues } from '@signet/webhook-core/queue'
 import { moveHeldDeliveries } from '@signet/webhook-core/stores'
-import { type Observer } from '../observers/observer.js'
-import { type IdentityUser } from '../identity/user-jwt.js'
+import type { Observer } from '../observers/observer.js'
+import type { IdentityUser } from '../identity/user-jwt.js'
 import {
   admitsUser,
   deleteSessions,

@@ -1,4 +1,4 @@
-import { type Queryable, type Tx } from '@signet/db'
+import type { Queryable, Tx } from '@signet/db'
 import { accountAdmits } from '../credentials/account-access.js'
 
 /** Ends what an account has that goes back to a sign-in at or before this time, by the identity server's clock. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Route } from '@signet/http'
+import type { Route } from '@signet/http'
 import { Html, html } from '@signet/pages'
 import { DOCS_STYLE } from './docs-style.js'
 import { introduction } from './introduction.js'

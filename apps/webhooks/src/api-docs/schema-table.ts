@@ -1,4 +1,4 @@
-import { type JsonSchema } from '@signet/http'
+import type { JsonSchema } from '@signet/http'
 import { type Html, html } from '@signet/pages'
 import { publicComponents } from './api-document.js'
 

@@ -1,4 +1,4 @@
-import { type Request } from 'express'
+import type { Request } from 'express'
 import { notFound } from '../errors/api-errors.js'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

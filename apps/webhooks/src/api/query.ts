@@ -1,4 +1,4 @@
-import { type Request } from 'express'
+import type { Request } from 'express'
 import { badRequest } from '../errors/api-errors.js'
 
 type NumberRule = { fallback: number; max?: number }

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { type Request } from 'express'
-import { type ServiceToken } from '../config/config-values.js'
+import type { Request } from 'express'
+import type { ServiceToken } from '../config/config-values.js'
 import { ChallengeError } from '../errors/api-errors.js'
 
 /** A service of ours that may use the internal API, by its name in the configuration. */

@@ -1,4 +1,4 @@
-import { type JsonSchema, type RouteDocs } from '@signet/http'
+import type { JsonSchema, RouteDocs } from '@signet/http'
 
 type Responses = RouteDocs['responses']
 

@@ -1,8 +1,8 @@
 import { parseEndpointId, type EndpointId } from '@signet/webhook-core'
-import { type Request } from 'express'
-import { type Authenticate } from '../bearer/bearer-authentication.js'
+import type { Request } from 'express'
+import type { Authenticate } from '../bearer/bearer-authentication.js'
 import { notFound } from '../errors/api-errors.js'
-import { type Limits } from '../limits/limits.js'
+import type { Limits } from '../limits/limits.js'
 
 /** The first steps of every /v1 route: who is it, and may they go on so fast (docs/specification.md#common-rules). */
 export function v1Steps(bearer: Authenticate, limits: Pick<Limits, 'v1' | 'v1Writes'>) {

@@ -1,7 +1,7 @@
-import { type Client } from '../clients/client.js'
+import type { Client } from '../clients/client.js'
 import { OAuthError } from '../oauth/oauth-error.js'
-import { type Parameters } from '../oauth/parameters.js'
-import { type ResourcePolicy } from '../oauth/resource-policy.js'
+import type { Parameters } from '../oauth/parameters.js'
+import type { ResourcePolicy } from '../oauth/resource-policy.js'
 import { isScopeList, narrowScope } from '../oauth/scope.js'
 
 type Checked = { parameters: Parameters; client: Client; resources: ResourcePolicy }

@@ -1,9 +1,9 @@
-import { type RequestContext } from '@signet/http'
-import { type Request } from 'express'
+import type { RequestContext } from '@signet/http'
+import type { Request } from 'express'
 import { ChallengeError } from '../errors/api-errors.js'
-import { type Limits } from '../limits/limits.js'
+import type { Limits } from '../limits/limits.js'
 import { hasScope, SCOPE_CONNECT } from '../oauth/scope.js'
-import { type BearerService, type Caller } from './bearer-service.js'
+import type { BearerService, Caller } from './bearer-service.js'
 
 type Deps = {
   baseUrl: string

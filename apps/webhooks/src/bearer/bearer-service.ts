@@ -1,8 +1,8 @@
-import { type Db } from '@signet/db'
-import { type Logger } from '@signet/telemetry'
+import type { Db } from '@signet/db'
+import type { Logger } from '@signet/telemetry'
 import { hasFormOf, sha256 } from '../credentials/credential.js'
-import { type Observer } from '../observers/observer.js'
-import { type ResourcePolicy } from '../oauth/resource-policy.js'
+import type { Observer } from '../observers/observer.js'
+import type { ResourcePolicy } from '../oauth/resource-policy.js'
 import { SCOPE_CONNECT } from '../oauth/scope.js'
 import { isPersonalToken } from '../credentials/personal-token.js'
 import {

@@ -1,4 +1,4 @@
-import { type Request } from 'express'
+import type { Request } from 'express'
 import { OAuthError } from '../oauth/oauth-error.js'
 import { invalidClient, type ClientCredentials } from './client-service.js'
 

@@ -8,7 +8,7 @@ import {
   type ClientMetadata,
   type GrantType,
 } from './client.js'
-import { type RedirectAllowList } from '../redirects/redirect-allow-list.js'
+import type { RedirectAllowList } from '../redirects/redirect-allow-list.js'
 import { redirectUriProblem } from '../redirects/redirect-uri.js'
 
 type Input = Readonly<Record<string, unknown>>

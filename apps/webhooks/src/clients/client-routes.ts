@@ -1,6 +1,6 @@
 import { route, type Route } from '@signet/http'
-import { type ClientService, type RegisteredClient } from './client-service.js'
-import { type IpLimit } from '../limits/limits.js'
+import type { ClientService, RegisteredClient } from './client-service.js'
+import type { IpLimit } from '../limits/limits.js'
 import { oauthResponses, registerBody } from '../oauth/oauth-docs.js'
 
 type Deps = { clients: ClientService; limit: IpLimit }

@@ -1,12 +1,12 @@
-import { type Db } from '@signet/db'
-import { type Logger } from '@signet/telemetry'
+import type { Db } from '@signet/db'
+import type { Logger } from '@signet/telemetry'
 import { newCredential, sameDigest, sha256 } from '../credentials/credential.js'
-import { type Observer } from '../observers/observer.js'
+import type { Observer } from '../observers/observer.js'
 import { OAuthError } from '../oauth/oauth-error.js'
 import { isClientId, type Client, type ClientMetadata } from './client.js'
 import { readClientMetadata } from './client-metadata.js'
 import { findClient, insertClient } from './client-store.js'
-import { type RedirectAllowList } from '../redirects/redirect-allow-list.js'
+import type { RedirectAllowList } from '../redirects/redirect-allow-list.js'
 
 /** How a request names its client (RFC 6749 section 2.3): the secret is null when none was sent. */
 export type ClientCredentials = { readonly clientId: string; readonly secret: string | null }

@@ -1,11 +1,5 @@
-import { type Queryable } from '@signet/db'
-import {
-  type AuthMethod,
-  type Client,
-  type ClientExtra,
-  type ClientMetadata,
-  type GrantType,
-} from './client.js'
+import type { Queryable } from '@signet/db'
+import type { AuthMethod, Client, ClientExtra, ClientMetadata, GrantType } from './client.js'
 
 type ClientRow = {
   client_id: string

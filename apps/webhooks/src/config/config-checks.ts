@@ -1,4 +1,4 @@
-import { type WebhooksConfig } from './config.js'
+import type { WebhooksConfig } from './config.js'
 
 type Rule = (config: WebhooksConfig) => string[]
 

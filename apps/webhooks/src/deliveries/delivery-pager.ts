@@ -1,11 +1,5 @@
-import { type Queryable } from '@signet/db'
-import {
-  type DeliveryId,
-  type DeliveryStatus,
-  type EndpointId,
-  type EventId,
-  type EventType,
-} from '@signet/webhook-core'
+import type { Queryable } from '@signet/db'
+import type { DeliveryId, DeliveryStatus, EndpointId, EventId, EventType } from '@signet/webhook-core'
 import { LRUCache } from 'lru-cache'
 
 /** One row of the delivery log. */

@@ -1,4 +1,4 @@
-import { type JsonSchema } from '@signet/http'
+import type { JsonSchema } from '@signet/http'
 
 const time = { type: 'string', format: 'date-time' }
 

@@ -1,6 +1,6 @@
 import { route, type Route } from '@signet/http'
-import { type Endpoint } from '@signet/webhook-core/stores'
-import { type Caller } from '../bearer/bearer-service.js'
+import type { Endpoint } from '@signet/webhook-core/stores'
+import type { Caller } from '../bearer/bearer-service.js'
 import { ref, responses } from '../api/v1-docs.js'
 import { endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
 import {
@@ -9,7 +9,7 @@ import {
   type CreateEndpointBody,
   type UpdateEndpointBody,
 } from './endpoint-schemas.js'
-import { type EndpointService } from './endpoint-service.js'
+import type { EndpointService } from './endpoint-service.js'
 import { eventList } from './event-list.js'
 
 type Deps = { steps: V1Steps; endpoints: EndpointService }

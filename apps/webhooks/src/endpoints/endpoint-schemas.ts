@@ -1,4 +1,4 @@
-import { type JsonSchema } from '@signet/http'
+import type { JsonSchema } from '@signet/http'
 import { eventTypes } from '@signet/webhook-core'
 
 /** Bodies as they arrive. Event types are strings here: an unknown one deserves a better answer than a schema's. */

@@ -1,6 +1,6 @@
-import { type Db } from '@signet/db'
+import type { Db } from '@signet/db'
 import { AppError } from '@signet/errors'
-import { type Logger } from '@signet/telemetry'
+import type { Logger } from '@signet/telemetry'
 import {
   endpointSecretContext,
   newSigningSecret,
@@ -16,9 +16,9 @@ import {
   patchEndpoint,
   type Endpoint,
 } from '@signet/webhook-core/stores'
-import { type WebhookObserver } from '../observers/webhook-observer.js'
+import type { WebhookObserver } from '../observers/webhook-observer.js'
 import { notFound } from '../errors/api-errors.js'
-import { type UrlPolicy } from './url-policy.js'
+import type { UrlPolicy } from './url-policy.js'
 
 type Deps = { db: Db; urlPolicy: UrlPolicy; secretBox: SecretBox; webhookObserver: WebhookObserver }
 

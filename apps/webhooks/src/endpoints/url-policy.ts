@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { AppError } from '@signet/errors'
 import { BlockedAddressError, NameNotResolvedError, type AddressGuard } from '@signet/address-guard'
-import { type PortRange } from '../config/port-ranges.js'
+import type { PortRange } from '../config/port-ranges.js'
 
 /** A webhook URL that the policy rejects. The message is for the caller: it names the rule and reveals nothing about our network. */
 export class UrlRefusedError extends AppError {

@@ -1,5 +1,5 @@
-import { type EventId } from '@signet/webhook-core'
-import { type WebhookQueues } from '@signet/webhook-core/queue'
+import type { EventId } from '@signet/webhook-core'
+import type { WebhookQueues } from '@signet/webhook-core/queue'
 
 type Deps = {
   queues: Pick<WebhookQueues, 'addEvents'>

@@ -1,5 +1,5 @@
-import { type Queryable } from '@signet/db'
-import { type EndpointId, type EventId } from '@signet/webhook-core'
+import type { Queryable } from '@signet/db'
+import type { EndpointId, EventId } from '@signet/webhook-core'
 
 /**
  * Queues a ping for one endpoint. Returns `queued`, or `disabled` with nothing stored, or null if the account has no such

@@ -1,10 +1,10 @@
 import { route, type Route } from '@signet/http'
-import { type Caller } from '../bearer/bearer-service.js'
-import { type EndpointService } from '../endpoints/endpoint-service.js'
-import { type Limits } from '../limits/limits.js'
+import type { Caller } from '../bearer/bearer-service.js'
+import type { EndpointService } from '../endpoints/endpoint-service.js'
+import type { Limits } from '../limits/limits.js'
 import { responses } from '../api/v1-docs.js'
 import { endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
-import { type TestEventService } from './test-event-service.js'
+import type { TestEventService } from './test-event-service.js'
 
 type Deps = {
   steps: V1Steps

@@ -1,10 +1,10 @@
-import { type Db } from '@signet/db'
-import { type Logger } from '@signet/telemetry'
+import type { Db } from '@signet/db'
+import type { Logger } from '@signet/telemetry'
 import { newEventId, type EndpointId, type EventId } from '@signet/webhook-core'
 import { insertPing } from './ping-store.js'
 import { notFound } from '../errors/api-errors.js'
-import { type EventPublisher } from './event-publisher.js'
-import { type WebhookObserver } from '../observers/webhook-observer.js'
+import type { EventPublisher } from './event-publisher.js'
+import type { WebhookObserver } from '../observers/webhook-observer.js'
 
 type Deps = { db: Db; publisher: EventPublisher; webhookObserver: WebhookObserver; now: () => Date }
 

@@ -1,9 +1,9 @@
 import { AppError } from '@signet/errors'
-import { type Request } from 'express'
-import { type Parameters } from '../oauth/parameters.js'
+import type { Request } from 'express'
+import type { Parameters } from '../oauth/parameters.js'
 import { isCsrfToken, type FormName } from '../sessions/csrf.js'
-import { type SessionCookie } from '../sessions/session-cookie.js'
-import { type OpenSession, type SessionService } from '../sessions/session-service.js'
+import type { SessionCookie } from '../sessions/session-cookie.js'
+import type { OpenSession, SessionService } from '../sessions/session-service.js'
 
 type Deps = { origin: string; cookie: SessionCookie; sessions: SessionService }
 

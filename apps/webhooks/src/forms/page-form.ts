@@ -1,4 +1,4 @@
-import { type BodySpec, type RouteDocs } from '@signet/http'
+import type { BodySpec, RouteDocs } from '@signet/http'
 
 /** The fields of a page's form; repeated ones are lists. */
 export type PageForm = Readonly<Record<string, unknown>>

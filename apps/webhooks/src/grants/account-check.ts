@@ -1,6 +1,6 @@
-import { type Logger } from '@signet/telemetry'
-import { type Observer } from '../observers/observer.js'
-import { type IdentityClient, type UserState } from '../identity/identity-client.js'
+import type { Logger } from '@signet/telemetry'
+import type { Observer } from '../observers/observer.js'
+import type { IdentityClient, UserState } from '../identity/identity-client.js'
 
 /**
  * Asks the identity server whether an account still exists and is not banned, when there is a credential for it (docs/specification.md#token-requests). Without an answer the account passes: an outage over there must not sign everybody out here.

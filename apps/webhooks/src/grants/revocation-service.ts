@@ -1,9 +1,9 @@
-import { type Db } from '@signet/db'
-import { type Logger } from '@signet/telemetry'
-import { type BearerService } from '../bearer/bearer-service.js'
+import type { Db } from '@signet/db'
+import type { Logger } from '@signet/telemetry'
+import type { BearerService } from '../bearer/bearer-service.js'
 import { invalidClient, type AuthenticatedClient } from '../clients/client-service.js'
 import { hasFormOf, sha256 } from '../credentials/credential.js'
-import { type Observer } from '../observers/observer.js'
+import type { Observer } from '../observers/observer.js'
 import { SCOPE_CONNECT } from '../oauth/scope.js'
 import {
   describeAccessToken,

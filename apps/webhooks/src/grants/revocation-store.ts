@@ -1,4 +1,4 @@
-import { type Queryable } from '@signet/db'
+import type { Queryable } from '@signet/db'
 import { accountAdmits } from '../credentials/account-access.js'
 
 type Owned = { tokenHash: Buffer; clientId: string }

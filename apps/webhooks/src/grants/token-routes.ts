@@ -1,15 +1,15 @@
 import { route, type Route } from '@signet/http'
-import { type Logger } from '@signet/telemetry'
-import { type Request } from 'express'
+import type { Logger } from '@signet/telemetry'
+import type { Request } from 'express'
 import { clientCredentials } from '../clients/client-credentials.js'
-import { type AuthenticatedClient, type ClientService } from '../clients/client-service.js'
+import type { AuthenticatedClient, ClientService } from '../clients/client-service.js'
 import { sha256 } from '../credentials/credential.js'
-import { type Limits } from '../limits/limits.js'
+import type { Limits } from '../limits/limits.js'
 import { oauthResponses, singleTokenBody, tokenBody } from '../oauth/oauth-docs.js'
 import { OAuthError } from '../oauth/oauth-error.js'
 import { Parameters } from '../oauth/parameters.js'
-import { type RevocationService } from './revocation-service.js'
-import { type IssuedTokens, type TokenService } from './token-service.js'
+import type { RevocationService } from './revocation-service.js'
+import type { IssuedTokens, TokenService } from './token-service.js'
 
 type Deps = {
   clients: ClientService

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto'
-import { type Db } from '@signet/db'
+import type { Db } from '@signet/db'
 import { AppError } from '@signet/errors'
-import { type Logger } from '@signet/telemetry'
-import { type GrantType } from '../clients/client.js'
-import { type AuthenticatedClient } from '../clients/client-service.js'
+import type { Logger } from '@signet/telemetry'
+import type { GrantType } from '../clients/client.js'
+import type { AuthenticatedClient } from '../clients/client-service.js'
 import { hasFormOf, newCredential, sameDigest, sha256 } from '../credentials/credential.js'
-import { type Observer } from '../observers/observer.js'
+import type { Observer } from '../observers/observer.js'
 import { OAuthError } from '../oauth/oauth-error.js'
-import { type Parameters } from '../oauth/parameters.js'
+import type { Parameters } from '../oauth/parameters.js'
 import { resourcesWithin, type ResourcePolicy } from '../oauth/resource-policy.js'
 import { isScopeList, isSubsetOf } from '../oauth/scope.js'
-import { type AccountCheck } from './account-check.js'
+import type { AccountCheck } from './account-check.js'
 import {
   findCode,
   findRefreshToken,

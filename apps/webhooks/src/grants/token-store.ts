@@ -1,4 +1,4 @@
-import { type Queryable } from '@signet/db'
+import type { Queryable } from '@signet/db'
 import { accountAdmits } from '../credentials/account-access.js'
 
 // Every statement here is a transaction by itself. What is decided under a lock (a code is used once, a refresh token is

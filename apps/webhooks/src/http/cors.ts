@@ -1,4 +1,4 @@
-import { type RequestHandler } from 'express'
+import type { RequestHandler } from 'express'
 
 const PREFLIGHT = {
   'Access-Control-Allow-Methods': 'GET, POST, OPTIONS',

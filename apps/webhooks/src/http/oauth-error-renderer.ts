@@ -1,6 +1,6 @@
 import { AppError } from '@signet/errors'
-import { type ErrorRenderer } from '@signet/http'
-import { type Observer } from '../observers/observer.js'
+import type { ErrorRenderer } from '@signet/http'
+import type { Observer } from '../observers/observer.js'
 import { printable } from '../oauth/oauth-error.js'
 
 /**

@@ -1,7 +1,7 @@
 import { AppError } from '@signet/errors'
-import { type ErrorRenderer } from '@signet/http'
+import type { ErrorRenderer } from '@signet/http'
 import { errorPage, pageAnswer } from '@signet/pages'
-import { type Observer } from '../observers/observer.js'
+import type { Observer } from '../observers/observer.js'
 import { printable } from '../oauth/oauth-error.js'
 import { NO_STORE } from './oauth-error-renderer.js'
 

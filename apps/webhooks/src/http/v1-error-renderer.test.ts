@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals'
 import { AppError } from '@signet/errors'
-import { type Request } from 'express'
+import type { Request } from 'express'
 import { v1ErrorRenderer } from './v1-error-renderer.js'
 
 const bodyOf = (error: AppError) => v1ErrorRenderer.render(error, {} as Request).body

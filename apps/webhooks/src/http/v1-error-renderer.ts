@@ -1,5 +1,5 @@
 import { AppError } from '@signet/errors'
-import { type ErrorRenderer } from '@signet/http'
+import type { ErrorRenderer } from '@signet/http'
 import { ChallengeError, notFound } from '../errors/api-errors.js'
 
 /** Errors of /v1, /account and the internal API: `{"error": {"code", "message"}}` (docs/specification.md#common-rules). */

@@ -1,6 +1,6 @@
 import { JwksClient, JwtError, KeyRing, type KeySource } from '@signet/jwt'
-import { type Logger } from '@signet/telemetry'
-import { type WebhooksConfig } from '../config/config.js'
+import type { Logger } from '@signet/telemetry'
+import type { WebhooksConfig } from '../config/config.js'
 
 /** HS256 only with the secret, all other algorithms only with published or configured public keys. */
 export function identityKeys(config: WebhooksConfig, log: Logger): KeySource {

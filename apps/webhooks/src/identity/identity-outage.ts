@@ -1,6 +1,6 @@
 import { AppError } from '@signet/errors'
-import { type Logger } from '@signet/telemetry'
-import { type Observer } from '../observers/observer.js'
+import type { Logger } from '@signet/telemetry'
+import type { Observer } from '../observers/observer.js'
 import { IdentityBusyError, IdentityUnavailableError } from './identity-client.js'
 
 /** Runs a call to the identity server; when it is busy or away, the error is one for the user to read. */

@@ -1,7 +1,7 @@
 import { clientAddress, createRateLimit, type RateLimit, type RequestContext } from '@signet/http'
-import { type Request } from 'express'
-import { type Cluster, type Redis } from 'ioredis'
-import { type WebhooksConfig } from '../config/config.js'
+import type { Request } from 'express'
+import type { Cluster, Redis } from 'ioredis'
+import type { WebhooksConfig } from '../config/config.js'
 
 /** A limit on requests by IP address, in the form a route takes it. */
 export type IpLimit = (req: Request, context: RequestContext) => Promise<void>

@@ -1,5 +1,5 @@
 import { withAdvisoryLock, type Db } from '@signet/db'
-import { type Observer } from '../observers/observer.js'
+import type { Observer } from '../observers/observer.js'
 import { dailySteps, hourlySteps, type CleanUpStep } from './clean-up-store.js'
 
 type Deps = { db: Db; observer: Observer }

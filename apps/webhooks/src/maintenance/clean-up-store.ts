@@ -1,4 +1,4 @@
-import { type Queryable } from '@signet/db'
+import type { Queryable } from '@signet/db'
 import { IS_IDLE } from '../credentials/idleness.js'
 
 /** Deletes or ends at most `limit` rows and answers how many; whoever calls goes on while it is the full number. */

@@ -1,5 +1,5 @@
-import { type JsonSchema, type ParameterDoc, type RouteDocs } from '@signet/http'
-import { type OAuthErrorCode } from './oauth-error.js'
+import type { JsonSchema, ParameterDoc, RouteDocs } from '@signet/http'
+import type { OAuthErrorCode } from './oauth-error.js'
 import { SCOPE_CONNECT } from './scope.js'
 
 const text = (description: string): JsonSchema => ({ type: 'string', description })

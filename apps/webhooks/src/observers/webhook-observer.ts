@@ -1,4 +1,4 @@
-import { type Logger } from '@signet/telemetry'
+import type { Logger } from '@signet/telemetry'
 import { Counter, type Registry } from 'prom-client'
 
 type EndpointFields = { endpointId: string; accountId: string }

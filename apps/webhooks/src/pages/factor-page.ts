@@ -1,5 +1,5 @@
 import { hidden, type Html, html, notice, type Page } from '@signet/pages'
-import { type Factor } from '../identity/identity-client.js'
+import type { Factor } from '../identity/identity-client.js'
 
 export type FactorView = {
   txn: string

@@ -1,4 +1,4 @@
-import { type CaptchaProvider } from '@signet/pages'
+import type { CaptchaProvider } from '@signet/pages'
 
 /** Ways to sign in besides the password, as the operator switched them on. */
 export type SignInOptions = {

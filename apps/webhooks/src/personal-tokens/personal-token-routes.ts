@@ -1,12 +1,12 @@
 import { route, type JsonSchema, type Route } from '@signet/http'
-import { type Caller } from '../bearer/bearer-service.js'
+import type { Caller } from '../bearer/bearer-service.js'
 import { badRequest, notFound } from '../errors/api-errors.js'
-import { type Limits } from '../limits/limits.js'
+import type { Limits } from '../limits/limits.js'
 import { SCOPE_CONNECT } from '../oauth/scope.js'
 import { ref, responses } from '../api/v1-docs.js'
-import { type accountAuthentication, type Manager } from './account-authentication.js'
-import { type PersonalToken } from '../credentials/personal-token.js'
-import { type PersonalTokenService } from './personal-token-service.js'
+import type { accountAuthentication, Manager } from './account-authentication.js'
+import type { PersonalToken } from '../credentials/personal-token.js'
+import type { PersonalTokenService } from './personal-token-service.js'
 
 type Deps = {
   personalTokens: PersonalTokenService

@@ -1,8 +1,8 @@
-import { type Db } from '@signet/db'
+import type { Db } from '@signet/db'
 import { AppError } from '@signet/errors'
-import { type Logger } from '@signet/telemetry'
+import type { Logger } from '@signet/telemetry'
 import { sha256 } from '../credentials/credential.js'
-import { type Observer } from '../observers/observer.js'
+import type { Observer } from '../observers/observer.js'
 import { hintOf, personalToken, type PersonalToken } from '../credentials/personal-token.js'
 import {
   countUsableForUpdate,

@@ -1,6 +1,6 @@
-import { type Queryable, type Tx } from '@signet/db'
+import type { Queryable, Tx } from '@signet/db'
 import { IS_IDLE } from '../credentials/idleness.js'
-import { type PersonalToken, type PersonalTokenStatus } from '../credentials/personal-token.js'
+import type { PersonalToken, PersonalTokenStatus } from '../credentials/personal-token.js'
 
 type PersonalTokenRow = {
   id: string

@@ -1,4 +1,4 @@
-import { type Db, type Queryable } from '@signet/db'
+import type { Db, Queryable } from '@signet/db'
 import { SAMPLES_TARGET_BYTES, type EventDefinition } from '@signet/webhook-core'
 import { ENRICHMENT_TIMEOUT_MS, readRecordings, recordingReader } from '@signet/webhook-core/stores'
 import { findRecentlySummarised } from './sample-store.js'

@@ -1,11 +1,11 @@
 import { route, type Route } from '@signet/http'
 import { isEventType } from '@signet/webhook-core'
-import { type Caller } from '../bearer/bearer-service.js'
+import type { Caller } from '../bearer/bearer-service.js'
 import { badRequest } from '../errors/api-errors.js'
 import { numberParameter, textParameter } from '../api/query.js'
 import { ref, responses } from '../api/v1-docs.js'
-import { type V1Steps } from '../api/v1-pipeline.js'
-import { type SampleService } from './sample-service.js'
+import type { V1Steps } from '../api/v1-pipeline.js'
+import type { SampleService } from './sample-service.js'
 
 type Deps = { steps: V1Steps; samples: SampleService }
 

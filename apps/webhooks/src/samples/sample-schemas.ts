@@ -1,4 +1,4 @@
-import { type JsonSchema } from '@signet/http'
+import type { JsonSchema } from '@signet/http'
 import { dataSchema, eventTypes } from '@signet/webhook-core'
 
 /** Components of the OpenAPI document. */

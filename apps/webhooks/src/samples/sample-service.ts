@@ -1,4 +1,4 @@
-import { type Db } from '@signet/db'
+import type { Db } from '@signet/db'
 import { definitionOf, sampleEvent, type EventType } from '@signet/webhook-core'
 import { findRecentBodies } from './sample-store.js'
 import { recordingSamples } from './recording-samples.js'

@@ -1,4 +1,4 @@
-import { type Queryable } from '@signet/db'
+import type { Queryable } from '@signet/db'
 import { SAMPLES_TARGET_BYTES, type EventType } from '@signet/webhook-core'
 
 /**

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { sameDigest } from '../credentials/credential.js'
-import { type Session } from './session-store.js'
+import type { Session } from './session-store.js'
 
 /** The forms that change something; each has a token of its own. */
 export type FormName = 'login' | 'factor' | 'challenge' | 'session' | 'decision' | 'logout'

@@ -1,4 +1,4 @@
-import { type Request } from 'express'
+import type { Request } from 'express'
 
 /** The session cookie (docs/specification.md#page-protection). Lax, because the first visit comes from another site. */
 export class SessionCookie {

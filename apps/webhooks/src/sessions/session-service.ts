@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Db } from '@signet/db'
+import type { Db } from '@signet/db'
 import { SecretUnreadableError, type SecretBox } from '@signet/webhook-core'
 import { hasFormOf, newCredential, sha256 } from '../credentials/credential.js'
 import {

@@ -1,6 +1,6 @@
-import { type Queryable } from '@signet/db'
+import type { Queryable } from '@signet/db'
 import { accountAdmits } from '../credentials/account-access.js'
-import { type SealedSecret } from '@signet/webhook-core'
+import type { SealedSecret } from '@signet/webhook-core'
 
 /** A browser session; without an account until somebody signs in, so that the sign-in form is protected too. */
 export type Session = {

@@ -1,15 +1,15 @@
 import { route, type Answer, type Route } from '@signet/http'
-import { type Request } from 'express'
-import { type AuthorizationPages, type AuthorizationContext } from '../authorization/authorization-pages.js'
+import type { Request } from 'express'
+import type { AuthorizationPages, AuthorizationContext } from '../authorization/authorization-pages.js'
 import { findAuthorizationContext } from '../authorization/authorization-routes.js'
-import { type AuthorizationService } from '../authorization/authorization-service.js'
-import { type Limits } from '../limits/limits.js'
+import type { AuthorizationService } from '../authorization/authorization-service.js'
+import type { Limits } from '../limits/limits.js'
 import { Parameters } from '../oauth/parameters.js'
-import { type SessionCookie } from '../sessions/session-cookie.js'
-import { type SessionService } from '../sessions/session-service.js'
-import { type FormGuard } from '../forms/form-guard.js'
+import type { SessionCookie } from '../sessions/session-cookie.js'
+import type { SessionService } from '../sessions/session-service.js'
+import type { FormGuard } from '../forms/form-guard.js'
 import { pageDocs, pageForm, type PageForm } from '../forms/page-form.js'
-import { type SecondFactorService } from './second-factor-service.js'
+import type { SecondFactorService } from './second-factor-service.js'
 
 type Deps = {
   authorizations: AuthorizationService

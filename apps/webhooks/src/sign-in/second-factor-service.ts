@@ -1,11 +1,11 @@
-import { type Logger } from '@signet/telemetry'
-import { type Observer } from '../observers/observer.js'
-import { type Factor, type IdentityClient, type IdentitySession } from '../identity/identity-client.js'
-import { type PendingSignIn } from '../identity/pending-sign-in.js'
+import type { Logger } from '@signet/telemetry'
+import type { Observer } from '../observers/observer.js'
+import type { Factor, IdentityClient, IdentitySession } from '../identity/identity-client.js'
+import type { PendingSignIn } from '../identity/pending-sign-in.js'
 import { askIdentity } from '../identity/identity-outage.js'
-import { type IdentityUser, type UserJwtVerifier } from '../identity/user-jwt.js'
-import { type OpenSession, type SessionService } from '../sessions/session-service.js'
-import { type Session } from '../sessions/session-store.js'
+import type { IdentityUser, UserJwtVerifier } from '../identity/user-jwt.js'
+import type { OpenSession, SessionService } from '../sessions/session-service.js'
+import type { Session } from '../sessions/session-store.js'
 import { limitFailures, type FailureLimit } from './failure-limit.js'
 
 type Deps = {

@@ -1,18 +1,14 @@
-import { type Logger } from '@signet/telemetry'
-import { type AccountService } from '../accounts/account-service.js'
+import type { Logger } from '@signet/telemetry'
+import type { AccountService } from '../accounts/account-service.js'
 import { sha256 } from '../credentials/credential.js'
-import { type Observer } from '../observers/observer.js'
-import {
-  type IdentityClient,
-  type IdentitySession,
-  type PasswordSignIn,
-} from '../identity/identity-client.js'
+import type { Observer } from '../observers/observer.js'
+import type { IdentityClient, IdentitySession, PasswordSignIn } from '../identity/identity-client.js'
 import { askIdentity } from '../identity/identity-outage.js'
-import { type UserJwtVerifier } from '../identity/user-jwt.js'
-import { type OpenSession, type SessionService } from '../sessions/session-service.js'
-import { type Session } from '../sessions/session-store.js'
+import type { UserJwtVerifier } from '../identity/user-jwt.js'
+import type { OpenSession, SessionService } from '../sessions/session-service.js'
+import type { Session } from '../sessions/session-store.js'
 import { limitFailures, type FailureLimit } from './failure-limit.js'
-import { type SecondFactorService } from './second-factor-service.js'
+import type { SecondFactorService } from './second-factor-service.js'
 
 /** `refused` says nothing of why: wrong, unknown, unconfirmed and banned look the same. */
 export type SignInOutcome =

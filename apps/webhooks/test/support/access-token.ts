@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { type Db } from '@signet/db'
+import type { Db } from '@signet/db'
 import { newCredential, sha256 } from '../../src/credentials/credential.js'
 import { personalToken } from '../../src/credentials/personal-token.js'
 import { JWT_SECRET } from './identity-double.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { type IncomingMessage } from 'node:http'
-import { type JwtClaims } from '@signet/jwt'
+import type { IncomingMessage } from 'node:http'
+import type { JwtClaims } from '@signet/jwt'
 import { listen } from '@signet/http'
 import { hs256Token } from '@signet/testkit'
 import express, { type Express, type Request, type Response } from 'express'

@@ -1,4 +1,4 @@
-import { type FormBrowser } from './browser.js'
+import type { FormBrowser } from './browser.js'
 
 /** What the script of the landing page does with the access token that the identity server put in the fragment. */
 export async function land(

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Db } from '@signet/db'
+import type { Db } from '@signet/db'
 
 // Of row n, in SQL.
 const hash = (what: string) => `sha256(('${what}' || n)::bytea)`

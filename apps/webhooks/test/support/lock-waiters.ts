@@ -1,4 +1,4 @@
-import { type Db } from '@signet/db'
+import type { Db } from '@signet/db'
 import { waitFor } from '@signet/testkit'
 
 /** Resolves when exactly `count` statements of this database wait for a lock: the moment a race test is after. */

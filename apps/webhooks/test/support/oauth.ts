@@ -1,5 +1,5 @@
 import { FormBrowser, pkce, type Seen } from './browser.js'
-import { type Harness } from './harness.js'
+import type { Harness } from './harness.js'
 
 /** Somebody who signs in with a password. */
 type User = { readonly email: string; readonly password: string }

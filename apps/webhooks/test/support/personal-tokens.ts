@@ -1,6 +1,6 @@
-import { type Harness } from './harness.js'
-import { type User } from './identity-double.js'
-import { type OAuthTester } from './oauth.js'
+import type { Harness } from './harness.js'
+import type { User } from './identity-double.js'
+import type { OAuthTester } from './oauth.js'
 
 type Created = { id: string; token: string; hint: string; created_at: string; expires_at: string }
 type Listed = { items: { id: string; status: string }[] }

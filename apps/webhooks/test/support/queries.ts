@@ -1,4 +1,4 @@
-import { type Db } from '@signet/db'
+import type { Db } from '@signet/db'
 
 type Query = Db['query']
 

@@ -1,4 +1,4 @@
-import { type Address } from 'postal-mime'
+import type { Address } from 'postal-mime'
 
 export interface Mail {
   /** Counts up: a later mail has a higher number. */

@@ -1,5 +1,5 @@
 import { html, type SmallResponse } from '../small-http.js'
-import { type Mail } from './mail.js'
+import type { Mail } from './mail.js'
 
 /** A mail is a stranger's HTML: it runs no script, and its links open in a tab of their own. */
 export function mailDocument(mail: Mail | undefined): SmallResponse {

@@ -1,4 +1,4 @@
-import { type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 
 /** How the receiver treats one request. */
 export type Answer =

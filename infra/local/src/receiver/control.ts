@@ -1,6 +1,6 @@
 import { html, json, type SmallRoute } from '../small-http.js'
 import { RECEIVER_PAGE } from './page.js'
-import { type Hook, type ReceivedDelivery, type Receiver } from './receiver.js'
+import type { Hook, ReceivedDelivery, Receiver } from './receiver.js'
 
 /** A delivery as the control API shows it: the body stays at its own address, it may be megabytes. */
 export type DeliveryView = Omit<ReceivedDelivery, 'body' | 'event'> & {

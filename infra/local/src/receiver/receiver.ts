@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { verify, type WebhookEvent, WebhookVerificationError } from '@signet/webhook-verify'
 import { type Authority, createAuthority, issueCertificate, LOOPBACK } from '../certificate.js'

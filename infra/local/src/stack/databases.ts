@@ -5,7 +5,7 @@ import { createDatabase, removePostgresData, startPostgres } from '../postgres.j
 import { startRedis } from '../redis.js'
 import { leaseNextPort } from '../ports.js'
 import { DATABASES } from './environment.js'
-import { type Part } from './part.js'
+import type { Part } from './part.js'
 
 export interface Store extends Part {
   url: string

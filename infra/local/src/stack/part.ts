@@ -1,4 +1,4 @@
-import { type Exit } from '../child.js'
+import type { Exit } from '../child.js'
 
 /** Something that runs as part of the stack. Without `stop` it is not ours to stop. */
 export interface Part {

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Authority, loadAuthority } from '../certificate.js'
-import { type Guarded } from '../child.js'
+import type { Guarded } from '../child.js'
 import { startSandbox } from '../sandbox.js'
 import { dim, green, say, step } from '../terminal.js'
 import {
@@ -13,11 +13,11 @@ import {
   type Store,
 } from './databases.js'
 import { type ServiceAddresses, type ServiceName, serviceEnvironments } from './environment.js'
-import { type Part } from './part.js'
+import type { Part } from './part.js'
 import { choosePorts, type Ports } from './ports.js'
 import { loadSecrets, type LocalSecrets } from './secrets.js'
 import { LogMark, startService, untilHealthy } from './service.js'
-import { type Supervisor } from './supervisor.js'
+import type { Supervisor } from './supervisor.js'
 
 export interface StackOptions {
   /** Root of the repository. */

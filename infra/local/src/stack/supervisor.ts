@@ -1,5 +1,5 @@
-import { type Exit } from '../child.js'
-import { type Part } from './part.js'
+import type { Exit } from '../child.js'
+import type { Part } from './part.js'
 
 /**
  * Holds what runs. Parts stop in the reverse order of their start, those started together at the same time: services

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { serve } from '../small-http.js'
 import { Browser } from './browser.js'
 import { check, expectJson, expectStatus, send, tell } from './http.js'
-import { type Connection, type Person, type World } from './world.js'
+import type { Connection, Person, World } from './world.js'
 
 const SCOPE = 'mcp:connect'
 

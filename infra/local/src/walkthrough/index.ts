@@ -6,9 +6,9 @@ import { signOutEverywhere } from './sign-out.js'
 import { signUp } from './sign-up.js'
 import { subscribe } from './subscribe.js'
 import { summaries } from './summaries.js'
-import { type Connection, type Person, type World } from './world.js'
+import type { Connection, Person, World } from './world.js'
 
-export { type World } from './world.js'
+export type { World } from './world.js'
 
 export interface WalkthroughResult {
   person: Person

@@ -1,6 +1,6 @@
 import { check, expectJson, send, tell } from './http.js'
 import { awaitDeliveries } from './receiver-client.js'
-import { type Connection, type Subscription, type World } from './world.js'
+import type { Connection, Subscription, World } from './world.js'
 
 /** d. A test event arrives, signed. Returns the number of the receiver's last delivery. */
 export async function ping(

@@ -1,8 +1,8 @@
-import { type WebhookEvent } from '@signet/webhook-verify'
-import { type DeliveryView, type Hook } from '../receiver/index.js'
+import type { WebhookEvent } from '@signet/webhook-verify'
+import type { DeliveryView, Hook } from '../receiver/index.js'
 import { waitUntil } from '../wait-until.js'
 import { check, expectJson, send } from './http.js'
-import { type Subscription, type World } from './world.js'
+import type { Subscription, World } from './world.js'
 
 const DELIVERY_TIMEOUT_MS = 30_000
 

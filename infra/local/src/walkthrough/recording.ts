@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expectJson, send } from './http.js'
-import { type Person, type World } from './world.js'
+import type { Person, World } from './world.js'
 
 /** A finished recording as the recorder announces it, without whose it is. */
 export interface Recording {

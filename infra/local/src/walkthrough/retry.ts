@@ -3,7 +3,7 @@ import { check, expectJson, send, tell } from './http.js'
 import { reply } from '../receiver/index.js'
 import { awaitDeliveries, setHook } from './receiver-client.js'
 import { announce, readRecording } from './recording.js'
-import { type Connection, type Person, type Subscription, type World } from './world.js'
+import type { Connection, Person, Subscription, World } from './world.js'
 
 interface Delivery {
   event_id: string

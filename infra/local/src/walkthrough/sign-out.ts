@@ -1,7 +1,7 @@
 import { waitUntil } from '../wait-until.js'
 import { expectJson, expectStatus, send, tell } from './http.js'
 import { signUp } from './sign-up.js'
-import { type World } from './world.js'
+import type { World } from './world.js'
 
 /** What the services promise each other. */
 const AGREE_WITHIN_MS = 5000

@@ -1,7 +1,7 @@
-import { type Mail } from '../inbox/index.js'
+import type { Mail } from '../inbox/index.js'
 import { waitUntil } from '../wait-until.js'
 import { check, expectJson, expectStatus, locationOf, send, tell } from './http.js'
-import { type Person, type World } from './world.js'
+import type { Person, World } from './world.js'
 
 interface User {
   id: string

@@ -1,6 +1,6 @@
 import { expectJson, send, tell } from './http.js'
 import { setHook } from './receiver-client.js'
-import { type Connection, type Subscription, type World } from './world.js'
+import type { Connection, Subscription, World } from './world.js'
 
 /** c. Create a webhook for the local HTTPS receiver. */
 export async function subscribe(

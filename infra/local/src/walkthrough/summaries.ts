@@ -1,9 +1,9 @@
-import { type SummaryCompletedEvent } from '@signet/webhook-verify'
+import type { SummaryCompletedEvent } from '@signet/webhook-verify'
 import { dim } from '../terminal.js'
 import { check, tell } from './http.js'
 import { awaitDeliveries, eventOf } from './receiver-client.js'
 import { announce, readRecording, type Recording } from './recording.js'
-import { type Person, type Subscription, type World } from './world.js'
+import type { Person, Subscription, World } from './world.js'
 
 const ONE_MIB = 1_048_576
 const EXCERPT_LINES = 12

@@ -1,14 +1,14 @@
 import { RefusedError } from '../errors.js'
 import { failureOf, isRecord } from './refusals.js'
 import { notThisService, type HttpClient, type HttpRequest } from './http-client.js'
-import {
-  type CreatedToken,
-  type CreatedWebhook,
-  type Delivery,
-  type PersonalToken,
-  type Sample,
-  type TestEvent,
-  type Webhook,
+import type {
+  CreatedToken,
+  CreatedWebhook,
+  Delivery,
+  PersonalToken,
+  Sample,
+  TestEvent,
+  Webhook,
 } from './types.js'
 
 /** What a request presents, and the advice for the case that it is not accepted. */

@@ -1,5 +1,5 @@
 import { NotSignedInError, RefusedError, ServerFailureError, type CliError } from '../errors.js'
-import { type HttpAnswer } from './http-client.js'
+import type { HttpAnswer } from './http-client.js'
 
 /** What an error body said. The three APIs have three forms; see `refusalOf`. */
 type Refusal = { code: string; message: string }

@@ -2,7 +2,7 @@ import { HttpClient } from '../api/http-client.js'
 import { CredentialStore } from '../credentials/credential-store.js'
 import { Output } from '../output/output.js'
 import { Prompter } from '../prompt/prompter.js'
-import { type Host } from './host.js'
+import type { Host } from './host.js'
 import { readSettings, type Settings } from './settings.js'
 
 /** What a command works with. Made once per run, here only. */

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { createContext, type CommonOptions, type Context } from './context.js'
-import { type Host } from './host.js'
+import type { Host } from './host.js'
 
 const json = new Option('--json', 'print JSON for programs')
 const serviceUrl = new Option('--url <address>', 'webhooks service (SIGNET_URL)')

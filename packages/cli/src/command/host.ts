@@ -1,4 +1,4 @@
-import { type Environment } from './settings.js'
+import type { Environment } from './settings.js'
 
 /** The process around the program. Everything else is made from it. */
 export type Host = {

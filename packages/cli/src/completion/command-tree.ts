@@ -1,4 +1,4 @@
-import { type Command } from 'commander'
+import type { Command } from 'commander'
 
 export type CompletedOption = { flag: string; description: string; takesValue: boolean }
 export type CompletedCommand = { name: string; description: string }

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander'
 import { run } from '../command/define.js'
-import { type Host } from '../command/host.js'
+import type { Host } from '../command/host.js'
 import { placesOf } from './command-tree.js'
 import { completionScript, SHELLS, type Shell } from './scripts.js'
 

@@ -1,4 +1,4 @@
-import { type Place } from './command-tree.js'
+import type { Place } from './command-tree.js'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { UsageError } from '../errors.js'
-import { type StorePreference } from '../command/settings.js'
+import type { StorePreference } from '../command/settings.js'
 import { systemKeychain, type Keychain } from './keychain.js'
 import { closeToOthers, isOpenToOthers, readPrivateFile, writePrivateFile } from './private-file.js'
 import {

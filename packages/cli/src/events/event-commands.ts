@@ -1,8 +1,8 @@
-import { type Command } from 'commander'
-import { type Sample } from '../api/types.js'
-import { type Context } from '../command/context.js'
+import type { Command } from 'commander'
+import type { Sample } from '../api/types.js'
+import type { Context } from '../command/context.js'
 import { defineCommand, integerOption, run } from '../command/define.js'
-import { type Host } from '../command/host.js'
+import type { Host } from '../command/host.js'
 import { printableJson, readableTime } from '../output/text.js'
 import { signedInApi } from '../session/active-token.js'
 

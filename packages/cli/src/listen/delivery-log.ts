@@ -1,7 +1,7 @@
-import { type Output } from '../output/output.js'
+import type { Output } from '../output/output.js'
 import { deliveryJson, deliveryText } from './delivery-view.js'
 import { inspect } from './inspect.js'
-import { type Received } from './receiver.js'
+import type { Received } from './receiver.js'
 
 type Options = {
   full: boolean

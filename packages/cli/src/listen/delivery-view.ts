@@ -1,6 +1,6 @@
-import { type Paint } from '../output/style.js'
+import type { Paint } from '../output/style.js'
 import { printable, printableJson } from '../output/text.js'
-import { type Inspected } from './inspect.js'
+import type { Inspected } from './inspect.js'
 
 type Options = {
   isRepeated: boolean

@@ -5,7 +5,7 @@ import {
   WebhookVerificationError,
   type VerificationFailure,
 } from '@signet/webhook-verify'
-import { type Received } from './receiver.js'
+import type { Received } from './receiver.js'
 
 /** `unchecked`: no secret is known. Otherwise `verified`, or the word for why it was refused. */
 export type Verdict = 'verified' | 'unchecked' | VerificationFailure

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
-import { type AddressInfo } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { UsageError } from '../errors.js'
 
 export type Received = { body: Buffer; headers: IncomingHttpHeaders; receivedAt: Date }

@@ -1,6 +1,6 @@
-import { type ApiClient } from '../api/api-client.js'
+import type { ApiClient } from '../api/api-client.js'
 import { CliError, RefusedError } from '../errors.js'
-import { type Output } from '../output/output.js'
+import type { Output } from '../output/output.js'
 import { adviseToLook } from '../webhooks/change-commands.js'
 
 export type TemporaryWebhook = { id: string; secret: string; delete: () => Promise<void> }

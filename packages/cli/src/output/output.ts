@@ -1,4 +1,4 @@
-import { type CliError } from '../errors.js'
+import type { CliError } from '../errors.js'
 import { paintFor, type Paint } from './style.js'
 import { renderFields, renderTable, type Column } from './table.js'
 import { printable, printableJson } from './text.js'

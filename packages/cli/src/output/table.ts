@@ -1,5 +1,5 @@
 import { displayWidth, printable, truncate } from './text.js'
-import { type Paint } from './style.js'
+import type { Paint } from './style.js'
 
 export type Column<Row> = {
   header: string

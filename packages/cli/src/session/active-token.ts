@@ -1,6 +1,6 @@
 import { ApiClient } from '../api/api-client.js'
-import { type Context } from '../command/context.js'
-import { type StoredSignIn, type TokenPlace } from '../credentials/sign-in-record.js'
+import type { Context } from '../command/context.js'
+import type { StoredSignIn, TokenPlace } from '../credentials/sign-in-record.js'
 import { NotSignedInError } from '../errors.js'
 import { serviceUrlOf } from './service-address.js'
 

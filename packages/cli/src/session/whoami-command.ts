@@ -1,7 +1,7 @@
-import { type Command } from 'commander'
-import { type Context } from '../command/context.js'
+import type { Command } from 'commander'
+import type { Context } from '../command/context.js'
 import { defineCommand, run } from '../command/define.js'
-import { type Host } from '../command/host.js'
+import type { Host } from '../command/host.js'
 import { readableTime } from '../output/text.js'
 import { activeToken, apiFor, type ActiveToken } from './active-token.js'
 

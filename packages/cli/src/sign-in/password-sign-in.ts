@@ -1,7 +1,7 @@
-import { type HttpClient } from '../api/http-client.js'
+import type { HttpClient } from '../api/http-client.js'
 import { UsageError } from '../errors.js'
-import { type Prompter } from '../prompt/prompter.js'
-import { type AccountAccess } from './account-access.js'
+import type { Prompter } from '../prompt/prompter.js'
+import type { AccountAccess } from './account-access.js'
 import { IdentityClient, type Factor, type UserSession } from './identity-client.js'
 
 type Options = {

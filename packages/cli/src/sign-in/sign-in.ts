@@ -1,9 +1,9 @@
-import { type Command } from 'commander'
+import type { Command } from 'commander'
 import { ApiClient } from '../api/api-client.js'
-import { type Context } from '../command/context.js'
+import type { Context } from '../command/context.js'
 import { CliError, UsageError } from '../errors.js'
 import { identityUrlOf, knownIdentityUrlOf } from '../session/service-address.js'
-import { type AccountAccess } from './account-access.js'
+import type { AccountAccess } from './account-access.js'
 import { signInWithBrowser } from './browser-sign-in.js'
 import { signInWithPassword } from './password-sign-in.js'
 

@@ -1,6 +1,6 @@
-import { type Delivery, type Webhook } from '../api/types.js'
-import { type Colour, type Paint } from '../output/style.js'
-import { type Column } from '../output/table.js'
+import type { Delivery, Webhook } from '../api/types.js'
+import type { Colour, Paint } from '../output/style.js'
+import type { Column } from '../output/table.js'
 import { readableTime } from '../output/text.js'
 
 type Word = { word: string; colour: Colour }

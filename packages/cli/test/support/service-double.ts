@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
-import { type CreatedToken, type PersonalToken, type Webhook } from '../../src/api/types.js'
+import type { CreatedToken, PersonalToken, Webhook } from '../../src/api/types.js'
 import { startDouble, type Answer, type DoubleServer, type Handler, type Seen } from './double-http.js'
 
 type Hook = Webhook & { secret: string }

@@ -1,6 +1,6 @@
 import { diag, DiagLogLevel, type DiagLogFunction } from '@opentelemetry/api'
 import { setGlobalErrorHandler } from '@opentelemetry/core'
-import { type Logger } from '../logger.js'
+import type { Logger } from '../logger.js'
 
 const REPEAT_AFTER_MS = 60_000
 

@@ -1,5 +1,5 @@
 import pTimeout from 'p-timeout'
-import { type Logger } from '../logger.js'
+import type { Logger } from '../logger.js'
 
 /** Well below the ten seconds that a process has to stop. */
 const FLUSH_LIMIT_MS = 3000

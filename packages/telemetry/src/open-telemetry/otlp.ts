@@ -1,6 +1,6 @@
-import { type PushMetricExporter } from '@opentelemetry/sdk-metrics'
-import { type SpanExporter } from '@opentelemetry/sdk-trace'
-import { type OtlpOptions } from '../otlp-options.js'
+import type { PushMetricExporter } from '@opentelemetry/sdk-metrics'
+import type { SpanExporter } from '@opentelemetry/sdk-trace'
+import type { OtlpOptions } from '../otlp-options.js'
 
 // Each protocol is loaded only when used: gRPC alone takes several megabytes of memory.
 

@@ -10,7 +10,7 @@ import {
   type MetricData,
   type MetricProducer,
 } from '@opentelemetry/sdk-metrics'
-import { type MetricsRegistry } from '../metrics.js'
+import type { MetricsRegistry } from '../metrics.js'
 
 type Labels = Record<string, string | number>
 type Sample = { value: number; labels: Labels; metricName?: string }

@@ -18,11 +18,11 @@ import {
   TracerProvider,
   type Sampler,
 } from '@opentelemetry/sdk-trace'
-import { type Logger } from '../logger.js'
-import { type SamplerName, type Span, type SpanKind, type SpanOptions, type Tracing } from '../tracing.js'
+import type { Logger } from '../logger.js'
+import type { SamplerName, Span, SpanKind, SpanOptions, Tracing } from '../tracing.js'
 import { useDiagnostics } from './diagnostics.js'
 import { endWithin } from './ending.js'
-import { type OtlpOptions } from '../otlp-options.js'
+import type { OtlpOptions } from '../otlp-options.js'
 import { spanExporter } from './otlp.js'
 import { resourceOf, type ResourceAttributes } from './resource.js'
 

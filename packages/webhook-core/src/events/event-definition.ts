@@ -1,5 +1,5 @@
-import { type EventId } from '../ids.js'
-import { type RecordingContent } from '../stores/recording-reader.js'
+import type { EventId } from '../ids.js'
+import type { RecordingContent } from '../stores/recording-reader.js'
 
 /** What every event's envelope starts with. */
 export type EventHeader = { id: EventId | `evt_sample_${string}`; createdAt: Date }

@@ -1,4 +1,4 @@
-import { type TranscriptSegment } from '../stores/recording-store.js'
+import type { TranscriptSegment } from '../stores/recording-store.js'
 import { envelopeOf, type Envelope, type EventDefinition, type RecordingSubject } from './event-definition.js'
 import { longestEscapedPrefix } from './json-size.js'
 import { PAYLOAD_TARGET_BYTES } from './target-size.js'

@@ -1,6 +1,6 @@
 import { Queue, type DefaultJobOptions } from 'bullmq'
-import { type Cluster, type Redis } from 'ioredis'
-import { type DeliveryId, type EndpointId, type EventId } from '../ids.js'
+import type { Cluster, Redis } from 'ioredis'
+import type { DeliveryId, EndpointId, EventId } from '../ids.js'
 import { DEFAULT_QUEUE_PREFIX } from './default-prefix.js'
 
 /** Jobs contain only ids: no body, URL, secret or token is ever stored in Redis. */

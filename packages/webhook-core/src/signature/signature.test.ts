@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from '@jest/globals'
-import { type DeliveryId } from '../ids.js'
+import type { DeliveryId } from '../ids.js'
 import { deliveryHeaders, newSigningSecret, sign } from './signature.js'
 
 type Vectors = {

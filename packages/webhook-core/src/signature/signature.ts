@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { type DeliveryId } from '../ids.js'
+import type { DeliveryId } from '../ids.js'
 
 export type SignedContent = {
   /** The whole signing secret including `whsec_`. Its UTF-8 bytes are the key (apps/webhooks/docs/specification.md#signature). */

@@ -1,5 +1,5 @@
 import { isCheckViolation, type Queryable, type Tx } from '@signet/db'
-import { type DeliveryId, type EndpointId } from '../ids.js'
+import type { DeliveryId, EndpointId } from '../ids.js'
 
 /** True for the error of a statement that was to write a row of a deleted account. */
 export const isOfDeletedAccount = (error: unknown): boolean =>

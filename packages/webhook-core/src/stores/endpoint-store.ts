@@ -1,7 +1,7 @@
-import { type Queryable, type Tx } from '@signet/db'
+import type { Queryable, Tx } from '@signet/db'
 import { endpointStatus, type EndpointStatus } from '../delivery/states.js'
-import { type EndpointId } from '../ids.js'
-import { type SealedSecret } from '../signature/secret-box.js'
+import type { EndpointId } from '../ids.js'
+import type { SealedSecret } from '../signature/secret-box.js'
 
 /** A webhook without its signing secret, which is only read together with a delivery to attempt. */
 export type Endpoint = {

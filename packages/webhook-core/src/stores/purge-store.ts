@@ -1,5 +1,5 @@
-import { type Queryable } from '@signet/db'
-import { type RecordingRef } from './recording-store.js'
+import type { Queryable } from '@signet/db'
+import type { RecordingRef } from './recording-store.js'
 
 /**
  * Deletes a recording, the bodies of its events, and cancels their pending deliveries, in one statement. An attempt in flight

@@ -1,5 +1,5 @@
 import pTimeout from 'p-timeout'
-import { type Db } from '@signet/db'
+import type { Db } from '@signet/db'
 import {
   findRecordings,
   findSummaries,

@@ -1,4 +1,4 @@
-import { type Queryable } from '@signet/db'
+import type { Queryable } from '@signet/db'
 import { PAYLOAD_TARGET_BYTES } from '../events/target-size.js'
 
 /** Identifies a recording. Audio ids are unique per account. */

@@ -1,4 +1,4 @@
-import { type JwtClaims } from '@signet/jwt'
+import type { JwtClaims } from '@signet/jwt'
 import { at, joinName, oneEmail, otherMembers, subjectAt, textAt } from '../model/foreign-json.js'
 import { ProviderError, type ProviderDefinition, type ProviderProfile } from '../model/provider.js'
 

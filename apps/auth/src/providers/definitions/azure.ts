@@ -1,4 +1,4 @@
-import { type JwtClaims } from '@signet/jwt'
+import type { JwtClaims } from '@signet/jwt'
 import { at, oneEmail, otherMembers, subjectAt, textAt } from '../model/foreign-json.js'
 import {
   ProviderError,

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { joinName, oneEmail, subjectAt, textAt } from '../model/foreign-json.js'
-import { type ProviderDefinition } from '../model/provider.js'
+import type { ProviderDefinition } from '../model/provider.js'
 
 const ISSUER = 'https://www.facebook.com'
 

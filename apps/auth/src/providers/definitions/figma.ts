@@ -1,5 +1,5 @@
 import { oneEmail, subjectAt, textAt } from '../model/foreign-json.js'
-import { type ProviderDefinition } from '../model/provider.js'
+import type { ProviderDefinition } from '../model/provider.js'
 
 export const figma: ProviderDefinition = {
   guide: {

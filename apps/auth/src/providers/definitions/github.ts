@@ -1,5 +1,5 @@
 import { at, subjectAt, textAt } from '../model/foreign-json.js'
-import { type ProviderDefinition, type ProviderEmail, type ProviderSettings } from '../model/provider.js'
+import type { ProviderDefinition, ProviderEmail, ProviderSettings } from '../model/provider.js'
 
 export const github: ProviderDefinition = {
   guide: {

@@ -1,5 +1,5 @@
 import { subjectAt, textAt } from '../model/foreign-json.js'
-import { type ProviderDefinition, type ProviderEmail } from '../model/provider.js'
+import type { ProviderDefinition, ProviderEmail } from '../model/provider.js'
 
 export const gitlab: ProviderDefinition = {
   guide: {

@@ -1,6 +1,6 @@
-import { type JwtClaims } from '@signet/jwt'
+import type { JwtClaims } from '@signet/jwt'
 import { at, flagAt, oneEmail, subjectAt, textAt } from '../model/foreign-json.js'
-import { type ProviderData, type ProviderDefinition, type ProviderProfile } from '../model/provider.js'
+import type { ProviderData, ProviderDefinition, ProviderProfile } from '../model/provider.js'
 
 const ISSUER = 'https://accounts.google.com'
 

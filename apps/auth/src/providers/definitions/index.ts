@@ -1,4 +1,4 @@
-import { type ProviderDefinition } from '../model/provider.js'
+import type { ProviderDefinition } from '../model/provider.js'
 import { apple } from './apple.js'
 import { azure } from './azure.js'
 import { bitbucket } from './bitbucket.js'

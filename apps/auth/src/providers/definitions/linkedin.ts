@@ -1,5 +1,5 @@
 import { flagAt, joinName, oneEmail, subjectAt, textAt } from '../model/foreign-json.js'
-import { type ProviderDefinition, type ProviderProfile } from '../model/provider.js'
+import type { ProviderDefinition, ProviderProfile } from '../model/provider.js'
 
 const ISSUER = 'https://www.linkedin.com/oauth'
 

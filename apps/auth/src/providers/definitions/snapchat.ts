@@ -1,5 +1,5 @@
 import { flagAt, oneEmail, subjectAt, textAt } from '../model/foreign-json.js'
-import { type ProviderDefinition } from '../model/provider.js'
+import type { ProviderDefinition } from '../model/provider.js'
 
 const SCOPE = 'https://auth.snapchat.com/oauth2/api/user'
 /** Both are in use: the address of the site and the one of its token call. */

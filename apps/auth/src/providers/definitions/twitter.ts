@@ -1,5 +1,5 @@
 import { oneEmail, subjectAt, textAt } from '../model/foreign-json.js'
-import { type ProviderDefinition } from '../model/provider.js'
+import type { ProviderDefinition } from '../model/provider.js'
 
 /** OAuth 1.0a: every request is signed, and there are no scopes. */
 export const twitter: ProviderDefinition = {

@@ -1,6 +1,6 @@
 import { invalid } from '../../errors/auth-error.js'
 import { at, joinName, oneEmail, subjectAt, textAt } from '../model/foreign-json.js'
-import { type ProviderDefinition } from '../model/provider.js'
+import type { ProviderDefinition } from '../model/provider.js'
 
 /** A gateway to companies' identity providers; the caller chooses one. The profile is part of the token response. */
 export const workos: ProviderDefinition = {

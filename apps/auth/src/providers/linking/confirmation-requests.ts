@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { type Tx } from '@signet/db'
+import type { Tx } from '@signet/db'
 import { isAppError } from '@signet/errors'
-import { type Audit } from '../../audit/audit-log.js'
-import { type Issued } from '../../one-time-tokens/one-time-tokens.js'
-import { type SecretMessages } from '../../messages/secret-messages.js'
-import { type TokenIssuer } from '../../one-time-tokens/token-issuer.js'
-import { type RequestMeta } from '../../requests/request-meta.js'
-import { type PendingSignUpStore } from '../../users/pending-sign-up-store.js'
-import { type UserStore } from '../../users/user-store.js'
-import { type User } from '../../users/user.js'
+import type { Audit } from '../../audit/audit-log.js'
+import type { Issued } from '../../one-time-tokens/one-time-tokens.js'
+import type { SecretMessages } from '../../messages/secret-messages.js'
+import type { TokenIssuer } from '../../one-time-tokens/token-issuer.js'
+import type { RequestMeta } from '../../requests/request-meta.js'
+import type { PendingSignUpStore } from '../../users/pending-sign-up-store.js'
+import type { UserStore } from '../../users/user-store.js'
+import type { User } from '../../users/user.js'
 
 /** An email to send with the transaction. */
 export type PendingConfirmation = { user: User; issued: Issued }

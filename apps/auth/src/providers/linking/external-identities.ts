@@ -1,14 +1,14 @@
-import { type Tx } from '@signet/db'
-import { type AddressProofs } from '../../proofs/address-proofs.js'
-import { type Confirmations } from '../../users/confirmations.js'
-import { type IdentityStore } from '../../users/identity-store.js'
+import type { Tx } from '@signet/db'
+import type { AddressProofs } from '../../proofs/address-proofs.js'
+import type { Confirmations } from '../../users/confirmations.js'
+import type { IdentityStore } from '../../users/identity-store.js'
 import { withFitting } from '../../users/metadata-limit.js'
 import { refuseUnstorable } from '../../users/storable-text.js'
-import { type UserStore } from '../../users/user-store.js'
+import type { UserStore } from '../../users/user-store.js'
 import { providersOf, type JsonObject, type User } from '../../users/user.js'
 import { normaliseEmail } from '../../addresses/email.js'
 import { identityData } from '../model/identity-data.js'
-import { type ProviderProfile } from '../model/provider.js'
+import type { ProviderProfile } from '../model/provider.js'
 
 /** An account at a provider, stored or to be stored as an identity. */
 export type External = { provider: string; profile: ProviderProfile }

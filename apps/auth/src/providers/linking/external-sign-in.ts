@@ -1,12 +1,12 @@
 import { isUniqueViolation, type Tx } from '@signet/db'
-import { type Audit, type AuditLog } from '../../audit/audit-log.js'
-import { type Mailer } from '../../mail/mailer.js'
-import { type RequestMeta } from '../../requests/request-meta.js'
-import { type User } from '../../users/user.js'
+import type { Audit, AuditLog } from '../../audit/audit-log.js'
+import type { Mailer } from '../../mail/mailer.js'
+import type { RequestMeta } from '../../requests/request-meta.js'
+import type { User } from '../../users/user.js'
 import { RacedError, type AccountLinking, type Entered } from './account-linking.js'
-import { type ConfirmationRequests } from './confirmation-requests.js'
-import { type External } from './external-identities.js'
-import { type TargetedLinking } from './targeted-linking.js'
+import type { ConfirmationRequests } from './confirmation-requests.js'
+import type { External } from './external-identities.js'
+import type { TargetedLinking } from './targeted-linking.js'
 
 /** What a user wants after proving an account at a provider. */
 export type Purpose =

@@ -1,5 +1,5 @@
-import { type Queryable } from '@signet/db'
-import { type OneTimeTokenStore, type StoredToken } from '../../one-time-tokens/one-time-token-store.js'
+import type { Queryable } from '@signet/db'
+import type { OneTimeTokenStore, StoredToken } from '../../one-time-tokens/one-time-token-store.js'
 import { slotsOf } from '../../verify/verify-request.js'
 
 type Deps = {

@@ -1,4 +1,4 @@
-import { type JsonObject } from '../../users/user.js'
+import type { JsonObject } from '../../users/user.js'
 import { ProviderError, type ProviderEmail } from './provider.js'
 
 /** The member at a path of a provider's JSON; undefined if the path does not exist. */

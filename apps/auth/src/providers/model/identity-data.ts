@@ -1,5 +1,5 @@
-import { type JsonObject } from '../../users/user.js'
-import { type ProviderEmail, type ProviderProfile } from './provider.js'
+import type { JsonObject } from '../../users/user.js'
+import type { ProviderEmail, ProviderProfile } from './provider.js'
 
 /** The address an account gets: the primary one, without a primary the last (docs/specification.md#identity-data). In lower case. */
 export function candidateEmail({ emails }: ProviderProfile): ProviderEmail | undefined {

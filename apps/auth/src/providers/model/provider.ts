@@ -1,5 +1,5 @@
-import { type JwtClaims } from '@signet/jwt'
-import { type JsonObject } from '../../users/user.js'
+import type { JwtClaims } from '@signet/jwt'
+import type { JsonObject } from '../../users/user.js'
 
 /** Settings of one provider (docs/specification.md#providers). */
 export type ProviderSettings = {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { JwksClient, JwksUnavailableError, JwtError, verifyJwt, type JwtClaims } from '@signet/jwt'
 import { LRUCache } from 'lru-cache'
-import { type Outbound } from '../../outbound/outbound.js'
+import type { Outbound } from '../../outbound/outbound.js'
 import { textAt } from '../model/foreign-json.js'
 import { ProviderError } from '../model/provider.js'
 

@@ -1,6 +1,6 @@
 import { OAuth, type dataCallback, type oauth1tokenCallback } from 'oauth'
 import OAuth1Strategy from 'passport-oauth1'
-import { type Outbound } from '../../outbound/outbound.js'
+import type { Outbound } from '../../outbound/outbound.js'
 import { ProviderError, type ProviderSettings } from '../model/provider.js'
 import { failureOf, type Protocol, type Strategy, type StrategyRequest } from './strategy.js'
 

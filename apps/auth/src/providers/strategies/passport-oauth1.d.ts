@@ -1,6 +1,6 @@
 /** The package has no types of its own; these are the parts that are used. */
 declare module 'passport-oauth1' {
-  import { type OAuth } from 'oauth'
+  import type { OAuth } from 'oauth'
 
   export default class OAuth1Strategy {
     /** Subclasses may use it. */

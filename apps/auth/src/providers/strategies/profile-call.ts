@@ -1,4 +1,4 @@
-import { type Outbound } from '../../outbound/outbound.js'
+import type { Outbound } from '../../outbound/outbound.js'
 import { ProviderError } from '../model/provider.js'
 
 /** The answer to a GET with the access token; rejects unless it is a 2xx. */

@@ -1,5 +1,5 @@
 import passport from 'passport'
-import { type ProviderTokens } from '../model/provider.js'
+import type { ProviderTokens } from '../model/provider.js'
 import { failureOf, type Strategy, type StrategyOptions, type StrategyRequest } from './strategy.js'
 
 export type StrategyOutcome = { kind: 'redirect'; url: string } | { kind: 'tokens'; tokens: ProviderTokens }

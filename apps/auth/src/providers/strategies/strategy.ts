@@ -1,4 +1,4 @@
-import { type ProviderTokens } from '../model/provider.js'
+import type { ProviderTokens } from '../model/provider.js'
 
 /** The request as strategies see it: only what they are to read, and the flow it belongs to. */
 export type StrategyRequest = {

@@ -1,5 +1,5 @@
-import { type Outbound } from '../../outbound/outbound.js'
-import { type JsonObject } from '../../users/user.js'
+import type { Outbound } from '../../outbound/outbound.js'
+import type { JsonObject } from '../../users/user.js'
 import { textAt } from '../model/foreign-json.js'
 import { ProviderError, type ProviderSettings } from '../model/provider.js'
 

@@ -1,9 +1,9 @@
 import { randomBytes, timingSafeEqual, type KeyObject } from 'node:crypto'
-import { type Request, type Response } from 'express'
-import { type Challenge } from '../../flows/pkce.js'
+import type { Request, Response } from 'express'
+import type { Challenge } from '../../flows/pkce.js'
 import { keyedHash, sha256 } from '../../secrets/derived-keys.js'
 import { seal, unseal } from '../../secrets/sealed-box.js'
-import { type Cookies } from '../../requests/cookies.js'
+import type { Cookies } from '../../requests/cookies.js'
 import { contextFields, type SignInContext } from './sign-in-context.js'
 
 /** Who signed in on the pages in this browser, and with which session. */

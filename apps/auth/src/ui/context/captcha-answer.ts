@@ -1,5 +1,5 @@
 import { captchaFields } from '@signet/pages'
-import { type Sent } from './sign-in-pages.js'
+import type { Sent } from './sign-in-pages.js'
 
 /** The CAPTCHA response of a form, under any of the names that widgets use. */
 export function captchaAnswer(sent: Sent): { captcha_token?: string } {

@@ -1,5 +1,5 @@
-import { type Caller } from './sign-in-pages.js'
-import { type UiDeps } from './ui-deps.js'
+import type { Caller } from './sign-in-pages.js'
+import type { UiDeps } from './ui-deps.js'
 import { withContext, type SignInContext } from './sign-in-context.js'
 
 /** The PKCE challenge and return URL of a flow that leaves the pages, by email or through a provider. */

@@ -1,6 +1,6 @@
 import { isAppError, type AppError } from '@signet/errors'
 import { statusOf, type Answer, type RequestContext } from '@signet/http'
-import { type ErrorCode } from '../../errors/error-codes.js'
+import type { ErrorCode } from '../../errors/error-codes.js'
 
 /** Texts for people; the messages of other codes are readable as they are. */
 const TEXTS: Readonly<Partial<Record<ErrorCode, string>>> = {

@@ -1,5 +1,5 @@
 import { challengeOf, type Challenge } from '../../flows/pkce.js'
-import { type Redirects } from '../../redirects/redirects.js'
+import type { Redirects } from '../../redirects/redirects.js'
 
 /** What a person came to sign in for; carried in the query of links and in hidden fields of forms. */
 export type SignInContext = {

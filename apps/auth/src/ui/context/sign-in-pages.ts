@@ -1,11 +1,11 @@
-import { type Answer, type BodySpec, type RouteDocs } from '@signet/http'
+import type { Answer, BodySpec, RouteDocs } from '@signet/http'
 import { formScript, hidden, pageAnswer, type Html, type Page } from '@signet/pages'
-import { type Request, type Response } from 'express'
+import type { Request, Response } from 'express'
 import { authError } from '../../errors/auth-error.js'
-import { type Redirects } from '../../redirects/redirects.js'
+import type { Redirects } from '../../redirects/redirects.js'
 import { refuseUnstorable } from '../../users/storable-text.js'
 import { isSameOrigin } from '../../requests/same-origin.js'
-import { type Browser, type BrowserState } from './browser-state.js'
+import type { Browser, BrowserState } from './browser-state.js'
 import { contextFields, signInContextOf, withContext, type SignInContext } from './sign-in-context.js'
 
 /** Forms that change something; each has its own CSRF token. */

@@ -1,13 +1,13 @@
-import { type RequestGuard } from '../../bearer/request-guard.js'
-import { type AuthConfig } from '../../config/config.js'
-import { type FlowCookies } from '../../providers/flow-cookies.js'
-import { type RateLimits } from '../../rate-limits/rate-limits.js'
-import { type Cookies } from '../../requests/cookies.js'
-import { type Services } from '../../services/services.js'
-import { type BrowserState } from './browser-state.js'
-import { type Progress } from './progress.js'
-import { type SignInPages } from './sign-in-pages.js'
-import { type WaysIn } from './ways-in.js'
+import type { RequestGuard } from '../../bearer/request-guard.js'
+import type { AuthConfig } from '../../config/config.js'
+import type { FlowCookies } from '../../providers/flow-cookies.js'
+import type { RateLimits } from '../../rate-limits/rate-limits.js'
+import type { Cookies } from '../../requests/cookies.js'
+import type { Services } from '../../services/services.js'
+import type { BrowserState } from './browser-state.js'
+import type { Progress } from './progress.js'
+import type { SignInPages } from './sign-in-pages.js'
+import type { WaysIn } from './ways-in.js'
 
 /** The services of the API that the routes of the pages call. */
 type UsedServices = Pick<

@@ -1,5 +1,5 @@
-import { type Captcha } from '@signet/pages'
-import { type AuthConfig } from '../../config/config.js'
+import type { Captcha } from '@signet/pages'
+import type { AuthConfig } from '../../config/config.js'
 
 /** Sign-in methods that the pages offer: only those enabled in the settings. */
 export type WaysIn = {

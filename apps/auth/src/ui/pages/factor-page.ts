@@ -1,5 +1,5 @@
 import { html, notice, type Html, type Page } from '@signet/pages'
-import { type Factor } from '../../users/user.js'
+import type { Factor } from '../../users/user.js'
 import { codeField, foot, link } from './parts.js'
 
 export type FactorView = {

@@ -1,6 +1,6 @@
 import { captchaPolicy, html, notice, type Html, type Page } from '@signet/pages'
 import { providerLabel } from '@signet/pages/provider-label'
-import { type WaysIn } from '../context/ways-in.js'
+import type { WaysIn } from '../context/ways-in.js'
 import { captchaField, field, foot, link } from './parts.js'
 
 export type SignInView = {

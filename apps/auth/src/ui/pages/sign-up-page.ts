@@ -1,5 +1,5 @@
 import { captchaPolicy, html, notice, type Html, type Page } from '@signet/pages'
-import { type WaysIn } from '../context/ways-in.js'
+import type { WaysIn } from '../context/ways-in.js'
 import { captchaField, field, foot, link } from './parts.js'
 import { identifierField } from './sign-in-page.js'
 

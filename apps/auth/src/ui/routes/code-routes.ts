@@ -4,7 +4,7 @@ import { parseVerifyBody } from '../../verify/verify-request.js'
 import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-in-pages.js'
 import { codePage } from '../pages/code-page.js'
 import { orShow, type Refusal } from '../context/refusals.js'
-import { type UiDeps } from '../context/ui-deps.js'
+import type { UiDeps } from '../context/ui-deps.js'
 
 /** What a code is for; the names are those of POST /verify. */
 const KINDS = ['email', 'recovery', 'sms'] as const

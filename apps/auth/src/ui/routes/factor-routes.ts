@@ -1,12 +1,12 @@
 import { route, type Answer, type Route } from '@signet/http'
-import { type Request, type Response } from 'express'
-import { type KeyedLimit } from '../../rate-limits/rate-limits.js'
-import { type Factor } from '../../users/user.js'
+import type { Request, Response } from 'express'
+import type { KeyedLimit } from '../../rate-limits/rate-limits.js'
+import type { Factor } from '../../users/user.js'
 import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
 import { factorPage } from '../pages/factor-page.js'
-import { type Person } from '../context/progress.js'
+import type { Person } from '../context/progress.js'
 import { orShow, type Refusal } from '../context/refusals.js'
-import { type UiDeps } from '../context/ui-deps.js'
+import type { UiDeps } from '../context/ui-deps.js'
 
 /** The second factor, for accounts that have one. */
 export const factorRoutes = (deps: UiDeps): Route[] => [

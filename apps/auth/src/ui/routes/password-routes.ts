@@ -1,10 +1,10 @@
 import { route, type Answer, type RequestContext, type Route } from '@signet/http'
-import { type RequestMeta } from '../../requests/request-meta.js'
+import type { RequestMeta } from '../../requests/request-meta.js'
 import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
 import { passwordPage, type PasswordView } from '../pages/password-page.js'
-import { type Person } from '../context/progress.js'
+import type { Person } from '../context/progress.js'
 import { orShow, type Refusal } from '../context/refusals.js'
-import { type UiDeps } from '../context/ui-deps.js'
+import type { UiDeps } from '../context/ui-deps.js'
 
 type Asks = PasswordView['asks']
 

@@ -3,7 +3,7 @@ import { route, statusOf, type Route } from '@signet/http'
 import { pageDocs, pageForm, type PageForm } from '../context/sign-in-pages.js'
 import { ownFlow } from '../context/own-flow.js'
 import { orShow, refusalText, textOfCode } from '../context/refusals.js'
-import { type UiDeps } from '../context/ui-deps.js'
+import type { UiDeps } from '../context/ui-deps.js'
 import { showSignIn } from './sign-in-routes.js'
 
 /** Redirects to a provider, and handles the return from a provider or an emailed link. */

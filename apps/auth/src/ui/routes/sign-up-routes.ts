@@ -4,7 +4,7 @@ import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-
 import { ownFlow } from '../context/own-flow.js'
 import { signUpPage } from '../pages/sign-up-page.js'
 import { orShow, type Refusal } from '../context/refusals.js'
-import { type UiDeps } from '../context/ui-deps.js'
+import type { UiDeps } from '../context/ui-deps.js'
 import { addressOf } from '../context/ways-in.js'
 import { showCode } from './code-routes.js'
 
