@@ -33,6 +33,11 @@ export default tseslint.config(
           property: 'env',
           message: 'Only main.ts reads the environment; pass settings in.',
         },
+        {
+          object: 'URL',
+          property: 'canParse',
+          message: 'Use parseUrl of @signet/address-guard/parse-url, which says why.',
+        },
       ],
     },
   },

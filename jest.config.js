@@ -23,6 +23,6 @@ export default {
   globalTeardown: '<rootDir>/infra/local/jest/global-teardown.mjs',
   // Only for a test that hangs: on a busy machine a good one may take many times as long as on an idle one.
   testTimeout: 180_000,
-  // Most tests wait for sockets, so on two cores two workers take little more than half the time of one.
-  maxWorkers: Math.max(2, availableParallelism() - 1),
+  // Most tests wait for sockets, so three workers keep two cores busy.
+  maxWorkers: Math.max(3, availableParallelism() - 1),
 }

@@ -5,7 +5,7 @@ import { waitFor } from '@signet/testkit'
 import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 import { startOldReceiver, type OldReceiver } from './support/old-tls.js'
 
-describe('F.5: TLS 1.2 at least', () => {
+describe('TLS 1.2 at least', () => {
   let authority: Authority
   let receiver: OldReceiver
   let dispatcher: TestDispatcher

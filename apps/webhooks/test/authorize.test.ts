@@ -140,7 +140,7 @@ describe('errors that go to the client, with state and iss', () => {
   })
 })
 
-describe('B.7: resource indicators', () => {
+describe('resource indicators (RFC 8707)', () => {
   it.each(['', '/', '/v1', '/v1/', '/v1/webhooks?x=1'])('accept the own origin with %s', async (path) => {
     expect((await ask({ resource: `${harness.base}${path}` })).status).toBe(200)
   })

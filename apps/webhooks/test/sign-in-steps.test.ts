@@ -156,7 +156,7 @@ describe('external providers', () => {
   })
 })
 
-describe('B.8 step 6: the landing page', () => {
+describe('the landing page', () => {
   it('signs in with the token of the fragment and goes on to consent', async () => {
     const user = harness.identity.addUser()
     const { browser, page } = await oauth.signInPage()

@@ -77,6 +77,7 @@ export function list<O extends SettingOptions<readonly string[]>>(
 /** An absolute http(s) URL without query or fragment, returned without trailing slash. */
 export function httpUrl<O extends SettingOptions<string>>(options: O) {
   return build<string, O>(options, 'URL', (raw) => {
+    // eslint-disable-next-line no-restricted-properties -- once for each setting, and this package imports no other
     const url = URL.canParse(raw) ? new URL(raw) : undefined
     if (!url || !/^https?:$/.test(url.protocol)) return fail('must be an absolute http or https URL')
     if (url.search || url.hash || raw.includes('?') || raw.includes('#'))

@@ -1,4 +1,5 @@
 import { boolean, choice, duration, integer, list, parsed, text, type Setting } from '@signet/config'
+import { parseUrl } from '@signet/address-guard/parse-url'
 import { mailKinds, noticeKinds, type MailKind, type NoticeKind } from '../mail/kinds.js'
 import { OTP_LENGTH } from './account-settings.js'
 
@@ -160,7 +161,7 @@ export const messageSettings = {
     env: 'AUTH_SMS_TEST_OTP_VALID_UNTIL',
     kind: 'RFC 3339 time',
     optional: true,
-    doc: 'When the fixed codes stop to work.',
+    doc: 'When the fixed codes stop working.',
     parse: parseTime,
   }),
   ...credentials({
@@ -200,7 +201,7 @@ function urlPathSettings() {
 
 /** Only an absolute URL can be invalid: every path yields a URL. */
 function parsePath(raw: string): string {
-  if (/^https?:/i.test(raw) && !URL.canParse(raw)) throw new Error('must be a path or an absolute URL')
+  if (/^https?:/i.test(raw) && parseUrl(raw) === null) throw new Error('must be a path or an absolute URL')
   return raw
 }
 

@@ -1,4 +1,5 @@
 import { boolean, duration, httpUrl, list, text, type ConfigOf, type Setting } from '@signet/config'
+import { parseUrl } from '@signet/address-guard/parse-url'
 import { definitions, providers, type Provider } from '../providers/definitions/index.js'
 import type { ProviderDefinition } from '../providers/model/provider.js'
 
@@ -87,9 +88,8 @@ export function strayRedirectUris(
 ): string[] {
   const own = new URL(config.apiExternalUrl)
   const isOurs = (uri: string) => {
-    if (!URL.canParse(uri)) return false
-    const { protocol, hostname } = new URL(uri)
-    return protocol === own.protocol && hostname === own.hostname
+    const url = parseUrl(uri)
+    return url !== null && url.protocol === own.protocol && url.hostname === own.hostname
   }
   return providers
     .filter((name) => config[`${name}_enabled`] && !isOurs(config[`${name}_redirectUri`] ?? ''))

@@ -1,4 +1,5 @@
 import { AddressGuard, BlockedAddressError, guardedAgent, type Resolver } from '@signet/address-guard'
+import { parseUrl } from '@signet/address-guard/parse-url'
 import { request as undiciRequest, type Dispatcher } from 'undici'
 
 /** The one HTTP client for calls to providers, gateways, CAPTCHA services and email templates (docs/specification.md#providers). */
@@ -64,7 +65,7 @@ export function createOutbound({ allowPrivateUrls, resolver, ca }: OutboundOptio
       maxBytes = MAX_BYTES,
       ...rest
     }) {
-      const url = parseUrl(rest.url, allowPrivateUrls)
+      const url = targetOf(rest.url, allowPrivateUrls)
       // One limit for the whole exchange: a server that drips bytes never triggers an idle timeout.
       const signal = AbortSignal.timeout(timeoutMs)
       try {
@@ -85,8 +86,8 @@ export function createOutbound({ allowPrivateUrls, resolver, ca }: OutboundOptio
   }
 }
 
-function parseUrl(raw: string, allowHttp: boolean): URL {
-  const url = URL.canParse(raw) ? new URL(raw) : undefined
+function targetOf(raw: string, allowHttp: boolean): URL {
+  const url = parseUrl(raw)
   if (!url) throw new OutboundError('refused_url', 'the URL is not valid')
   if (url.protocol !== 'https:' && !(allowHttp && url.protocol === 'http:'))
     throw new OutboundError('refused_url', `${url.host}: only https is allowed`)

@@ -13,7 +13,7 @@ export const redirect = (status: 302 | 303, location: string): Answer => ({
   headers: { Location: location, 'Cache-Control': 'no-store' },
 })
 
-/** docs/specification.md#providers steps 4 and 5. */
+/** docs/specification.md#providers */
 export async function successTarget(
   referrer: string,
   result: CallbackResult,

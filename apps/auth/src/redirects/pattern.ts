@@ -1,4 +1,5 @@
 import { domainToASCII } from 'node:url'
+import { parseUrl } from '@signet/address-guard/parse-url'
 import {
   hasHiddenSeparator,
   hasNetworkHost,
@@ -76,13 +77,13 @@ function networkPlace(scheme: string, authority: string | undefined, path: strin
   const { host = '', port = '' } = AUTHORITY.exec(authority ?? '')?.groups ?? {}
   if (host === '') throw new Error('must name a host, and may name a port, as in http://localhost:3000/*')
   const base = `${scheme}://host${port === '' || port === ANY_PORT ? '' : `:${port}`}`
-  if (!URL.canParse(base)) throw new Error('must have a port of at most 65535')
+  if (parseUrl(base) === null) throw new Error('must have a port of at most 65535')
   const url = new URL(`${base}${path}`)
   return { host: hostOf(host), port: port === ANY_PORT ? ANY_PORT : url.port, path: url.pathname }
 }
 
 function hostOf(host: string): Wildcards[] | string {
-  const address = URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : ''
+  const address = parseUrl(`http://${host}`)?.hostname ?? ''
   if (isAddress(address)) {
     if (address !== host.toLowerCase() || !isLoopbackAddress(address))
       throw new Error('must not have an IP address other than loopback (127.0.0.0/8 or [::1])')
@@ -106,8 +107,9 @@ function labelOf(label: string): string {
 
 function applicationPath(scheme: string, authority: string | undefined, path: string): string {
   const text = `${scheme}:${authority === undefined ? '' : `//${authority}`}${path}`
-  if (!URL.canParse(text)) throw new Error('must be a URL')
-  return pathOfApplication(new URL(text))
+  const url = parseUrl(text)
+  if (url === null) throw new Error('must be a URL')
+  return pathOfApplication(url)
 }
 
 /** In the spelling of browsers. */

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { parseUrl } from '@signet/address-guard/parse-url'
 
 /** A URL in the parts that redirects are compared by, as browsers read it (WHATWG URL). */
 export type Target = {
@@ -40,7 +41,7 @@ export const hasHiddenSeparator = (path: string): boolean => HIDDEN_SEPARATOR.te
  * attack. `alsoHost` is one more accepted spelling of a host.
  */
 export function readTarget(raw: string, alsoHost?: string): Target | null {
-  if (/[\p{Cc}\s\\]/u.test(raw) || !URL.canParse(raw)) return null
+  if (/[\p{Cc}\s\\]/u.test(raw) || parseUrl(raw) === null) return null
   const url = new URL(raw)
   const scheme = url.protocol.slice(0, -1)
   const sent = /^[^:/?#]+:(?:\/\/(?<authority>[^/?#]*))?(?<path>[^?#]*)/.exec(raw)

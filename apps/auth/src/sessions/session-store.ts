@@ -150,7 +150,7 @@ export class SessionStore {
     return rows.length > 0
   }
 
-  /** The one statement that ends sessions. Sessions that already ended keep their reason. */
+  /** Ends sessions, for every reason but reuse (refresh-store.ts). Sessions that already ended keep their reason. */
   async end(db: Queryable, userId: string, reason: EndReason, scope: EndScope, now: Date): Promise<void> {
     await db.query(
       `update ${this.t.sessions} set revoked_at = $2, revoked_reason = $3, updated_at = $2

@@ -1,5 +1,6 @@
 import type { TraceStatement } from '@signet/db'
 import type { Tracing } from '@signet/telemetry'
+import { parseUrl } from '@signet/address-guard/parse-url'
 import { OutboundError, type Outbound } from '../outbound/outbound.js'
 import type { PasswordHasher } from '../passwords/password-hasher.js'
 
@@ -29,7 +30,7 @@ export const tracedOutbound = (outbound: Outbound, tracing: Tracing): Outbound =
     const attributes = {
       'http.method': method,
       'http.request.method': method,
-      'server.address': URL.canParse(request.url) ? new URL(request.url).host : 'invalid',
+      'server.address': parseUrl(request.url)?.host ?? 'invalid',
     }
     return tracing.span(method, { kind: 'client', attributes }, async (span) => {
       try {

@@ -46,7 +46,7 @@ const idOf = (user: Json, provider: string): unknown =>
   (user['identities'] as Json[]).find((entry) => entry['provider'] === provider)?.['identity_id']
 const shown = async (token: unknown) => (await get(site.server, '/user', { token: String(token) })).body
 
-describe('linking by hand (docs/specification.md#identities and docs/specification.md#account-linking rule 8)', () => {
+describe('linking by hand (docs/specification.md#identities and docs/specification.md#account-linking)', () => {
   it('leads to the provider by a page that asks, as JSON for clients that ask for it', async () => {
     const { access_token } = await aUser(site.server)
     const json = await authorize(access_token, 'provider=figma&skip_http_redirect=true')

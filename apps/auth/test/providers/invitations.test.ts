@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-describe('invitations through a provider (docs/specification.md#providers and docs/specification.md#account-linking rule 9)', () => {
+describe('invitations through a provider (docs/specification.md#providers and docs/specification.md#account-linking)', () => {
   async function anInvite() {
     const email = anEmail()
     await post(site.server, '/invite', { email, data: { team: 'red' } }, { token: serviceToken() })

@@ -35,7 +35,7 @@ describe('account linking (docs/specification.md#account-linking)', () => {
     return rows
   }
 
-  describe('rule 1, the identity is known', () => {
+  describe('the identity is known', () => {
     it('signs its user in and leaves the address of the account as it is', async () => {
       const [id, email, newEmail] = [anId(), anEmail(), anEmail()]
       site.github(id, { email })
@@ -87,7 +87,7 @@ describe('account linking (docs/specification.md#account-linking)', () => {
     })
   })
 
-  describe('rules 2 and 3, no address is verified', () => {
+  describe('no address is verified', () => {
     it('makes a user without address when somebody has it, and does not let that one in', async () => {
       const [victim, id] = [await aUser(server()), anId()]
       site.github(id, { email: victim.email, verified: false })
@@ -101,7 +101,7 @@ describe('account linking (docs/specification.md#account-linking)', () => {
     })
   })
 
-  describe('rule 4, an address is verified', () => {
+  describe('an address is verified', () => {
     it('links to the account that has it, and tells its owner', async () => {
       const owner = await aUser(server())
       site.github(anId(), { email: owner.email.toUpperCase() })
@@ -169,7 +169,7 @@ describe('account linking (docs/specification.md#account-linking)', () => {
     })
   })
 
-  describe('rule 5, the account was never confirmed', () => {
+  describe('the account was never confirmed', () => {
     it('is taken from whoever made it: password, data, sessions and links are gone', async () => {
       const email = anEmail()
       await post(server(), '/signup', { email, password: 'of the attacker', data: { mine: 'attacker' } })
@@ -202,7 +202,7 @@ describe('account linking (docs/specification.md#account-linking)', () => {
     })
   })
 
-  describe('rule 6, the new address is unverified', () => {
+  describe('the new address is unverified', () => {
     it('gets one email, and the account opens once it is confirmed', async () => {
       const [id, email] = [anId(), anEmail()]
       site.github(id, { email, verified: false })
@@ -216,7 +216,7 @@ describe('account linking (docs/specification.md#account-linking)', () => {
     })
   })
 
-  describe('rule 7, the user is banned', () => {
+  describe('the user is banned', () => {
     it.each(['known identity', 'found by address'])('is refused: %s', async (how) => {
       const [owner, id] = [await aUser(server()), anId()]
       site.github(id, { email: owner.email })
@@ -259,7 +259,7 @@ describe('account linking under other settings (docs/specification.md#account-li
     }
   }
 
-  it('rule 2: with autoconfirm every address counts as verified', () =>
+  it('with autoconfirm every address counts as verified', () =>
     withSite({ AUTH_MAILER_AUTOCONFIRM: 'true' }, async (site) => {
       const { server } = site
       const owner = await aUser(server)
@@ -273,7 +273,7 @@ describe('account linking under other settings (docs/specification.md#account-li
       })
     }))
 
-  it('rule 4: with sign-up disabled the known get in, also by a verified secondary address, and others do not', () =>
+  it('with sign-up disabled the known get in, also by a verified secondary address, and others do not', () =>
     withSite({ AUTH_DISABLE_SIGNUP: 'true', AUTH_MAILER_AUTOCONFIRM: 'true' }, async (site) => {
       const { server } = site
       const owner = anEmail()
@@ -291,7 +291,7 @@ describe('account linking under other settings (docs/specification.md#account-li
       expect(await userOf(server, await signInWith(server, 'github'))).toMatchObject({ email: owner })
     }))
 
-  it('rule 6: unverified addresses are let in where AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS says so', () =>
+  it('unverified addresses are let in where AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS says so', () =>
     withSite({ AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS: 'true' }, async (site) => {
       const email = anEmail()
       site.github(anId(), { email, verified: false })

@@ -50,7 +50,7 @@ describe('the pages with CAPTCHA', () => {
       )
       const action = path === '/ui' ? '/ui/sign-in' : path
       const seen = await browser.submit(page, action, fields)
-      expect([seen.status, noticeOf(seen)]).toEqual([400, expect.stringContaining('you are a person')])
+      expect([seen.status, noticeOf(seen)]).toEqual([400, expect.stringContaining('CAPTCHA check failed')])
     }
     const page = await browser.get('/ui/sign-up')
     const fields = { identifier: 'x@example.com', password: PASSWORD, 'h-captcha-response': 'solved' }

@@ -1,3 +1,4 @@
+import { parseUrl } from '@signet/address-guard/parse-url'
 import { gfm } from '@joplin/turndown-plugin-gfm'
 import TurndownService from 'turndown'
 
@@ -53,8 +54,8 @@ function addLinks(service: TurndownService): void {
 }
 
 function safeHref(href: string): string | null {
-  if (!URL.canParse(href)) return null
-  const url = new URL(href)
+  const url = parseUrl(href)
+  if (url === null) return null
   if (!LINK_PROTOCOLS.has(url.protocol)) return null
   return url.href.replace(/[()<>]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 }

@@ -1,3 +1,4 @@
+import { parseUrl } from '@signet/address-guard/parse-url'
 import { OAuthError } from '../oauth/oauth-error.js'
 import { SCOPE_CONNECT } from '../oauth/scope.js'
 import {
@@ -112,7 +113,7 @@ function readHttpsUrl(name: string, value: unknown): string {
 }
 
 const isHttpsUrl = (text: string) =>
-  /^https:\/\//i.test(text) && !/[\p{Cc}\p{Cs}\s]/u.test(text) && URL.canParse(text)
+  /^https:\/\//i.test(text) && !/[\p{Cc}\p{Cs}\s]/u.test(text) && parseUrl(text) !== null
 
 function readContacts(value: unknown): string[] {
   const contacts = strings('contacts', value)

@@ -1,4 +1,5 @@
 import { parseSigningKey } from '@signet/standard-webhooks'
+import { parseUrl } from '@signet/address-guard/parse-url'
 import { parseAllowListEntry } from '../redirects/redirect-allow-list.js'
 
 /** A caller of the internal API: the SHA-256 of its token, never the token. */
@@ -22,14 +23,13 @@ export function allowListEntry(entry: string): string {
 }
 
 export function resourceIdentifier(value: string): string {
-  if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol) || value.includes('#'))
+  if (parseUrl(value) === null || !/^https?:$/.test(new URL(value).protocol) || value.includes('#'))
     throw new Error('must be absolute http or https URLs without fragment')
   return value
 }
 
 export function origin(value: string): string {
-  if (!URL.canParse(value) || new URL(value).origin !== value)
-    throw new Error('must be origins such as https://app.example')
+  if (parseUrl(value)?.origin !== value) throw new Error('must be origins such as https://app.example')
   return value
 }
 

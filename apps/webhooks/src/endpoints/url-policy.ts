@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { AppError } from '@signet/errors'
 import { BlockedAddressError, NameNotResolvedError, type AddressGuard } from '@signet/address-guard'
+import { parseUrl } from '@signet/address-guard/parse-url'
 import type { PortRange } from '../config/port-ranges.js'
 
 /** A webhook URL that the policy rejects. The message is for the caller: it names the rule and reveals nothing about our network. */
@@ -66,8 +67,8 @@ export class UrlPolicy {
     // Cs: a lone surrogate, which cannot be stored as sent.
     if (/[\p{Cc}\p{Cs}\s\\]/u.test(raw))
       throw new UrlRefusedError('must not contain spaces, control characters or backslashes')
-    if (!URL.canParse(raw)) throw new UrlRefusedError('is not a valid URL')
-    const url = new URL(raw)
+    const url = parseUrl(raw)
+    if (url === null) throw new UrlRefusedError('is not a valid URL')
     if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(raw)) {
       throw new UrlRefusedError('must not contain credentials')
     }

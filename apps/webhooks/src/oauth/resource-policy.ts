@@ -1,3 +1,4 @@
+import { parseUrl } from '@signet/address-guard/parse-url'
 /** Which resource indicators (RFC 8707) this server accepts (docs/specification.md#resource-indicators). */
 export class ResourcePolicy {
   readonly #base: URL
@@ -17,7 +18,7 @@ export class ResourcePolicy {
 
   /** True for the base URL and everything below it. */
   isOwn(resource: string): boolean {
-    if (!/^https?:\/\/[\x21-\x7e]+$/i.test(resource) || resource.includes('#') || !URL.canParse(resource))
+    if (!/^https?:\/\/[\x21-\x7e]+$/i.test(resource) || resource.includes('#') || parseUrl(resource) === null)
       return false
     const { origin, username, password, pathname } = new URL(resource)
     return (

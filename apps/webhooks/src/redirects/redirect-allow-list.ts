@@ -1,3 +1,4 @@
+import { parseUrl } from '@signet/address-guard/parse-url'
 import { isLoopback } from './redirect-uri.js'
 
 type Entry = { readonly uri: string; readonly anyPathBelow: boolean }
@@ -21,7 +22,7 @@ export class RedirectAllowList {
 export function parseAllowListEntry(text: string): Entry {
   const anyPathBelow = text.endsWith('/*')
   const uri = anyPathBelow ? text.slice(0, -1) : text
-  if (!/^https:\/\/[^/?]/i.test(uri) || !URL.canParse(uri) || /[*#@\\]|[^\x21-\x7e]/.test(uri))
+  if (!/^https:\/\/[^/?]/i.test(uri) || parseUrl(uri) === null || /[*#@\\]|[^\x21-\x7e]/.test(uri))
     throw new Error('must be absolute https URIs without wildcards, except for /* at the end')
   return { uri: canonical(uri), anyPathBelow }
 }

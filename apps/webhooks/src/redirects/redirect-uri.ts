@@ -1,3 +1,4 @@
+import { parseUrl } from '@signet/address-guard/parse-url'
 // Redirect URI rules (docs/specification.md#redirect-uris). All checks look at the raw string: URL parsers turn http://0x7f.1/ or
 // http://2130706433/ into 127.0.0.1, and what is matched must be what is sent.
 
@@ -15,8 +16,8 @@ export function redirectUriProblem(uri: string): string | null {
   const authority = /^[a-z][a-z0-9+.-]*:\/\/([^/?]*)/i.exec(uri)?.[1]
   if (authority?.includes('@')) return 'must not contain user information'
   if (!isLoopback(uri) && !isHttps(uri)) return 'must be https, or http on 127.0.0.1, localhost or [::1]'
-  if (!URL.canParse(uri)) return 'is not a URL'
-  const query = new URL(uri).searchParams
+  const query = parseUrl(uri)?.searchParams
+  if (query === undefined) return 'is not a URL'
   const taken = RESPONSE_PARAMETERS.find((name) => query.has(name))
   return taken === undefined ? null : `must not have the query parameter ${taken}`
 }

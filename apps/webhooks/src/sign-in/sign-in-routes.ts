@@ -90,7 +90,7 @@ const mailRoute = (deps: SignInDeps): Route =>
     },
   })
 
-/** The landing page of sign-ins that the identity server did itself, and what its script posts (B.8 step 6). */
+/** The landing page of sign-ins that the identity server did itself, and what its script posts. */
 export const callbackRoutes = (deps: SignInDeps & { cookie: SessionCookie }): Route[] => [
   route({
     method: 'get',

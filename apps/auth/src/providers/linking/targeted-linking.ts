@@ -28,7 +28,7 @@ type Deps = {
   now: () => Date
 }
 
-/** Links provider accounts to a user known in advance (docs/specification.md#account-linking rules 8 and 9). */
+/** Links provider accounts to a user known in advance (docs/specification.md#account-linking). */
 export class TargetedLinking {
   constructor(private readonly deps: Deps) {}
 

@@ -91,7 +91,7 @@ export type ProviderDefinition = {
   /** Further names under which clients know it. */
   readonly aliases?: readonly string[]
   readonly scopes: readonly string[]
-  /** Authorize and token URL, and the profile's where a library's strategy asks for it; a missing base URL, where there is no default, makes the provider unusable. */
+  /** Authorize and token URL, and the profile's where a library's strategy asks for it; a provider without a default base URL needs the setting. */
   endpoints(
     endpoint: Endpoint,
     settings: ProviderSettings,
