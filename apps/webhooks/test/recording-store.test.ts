@@ -2,7 +2,14 @@ import { describe, expect, it } from '@jest/globals'
 import type { Tx } from '@signet/db'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { behindLock, anAccount, aSummary } from '@signet/webhook-testkit'
-import { findRecordings, findSummaries, purgeRecording, type RecordingRef } from '@signet/webhook-core/stores'
+import {
+  buryAccount,
+  closeAccount,
+  findRecordings,
+  findSummaries,
+  purgeRecording,
+  type RecordingRef,
+} from '@signet/webhook-core/stores'
 import type { RecordingParts } from '../src/ingest/encoded-parts.js'
 import { ingestSummary } from '../src/ingest/ingest-store.js'
 import { lockRecording, putRecording } from '../src/ingest/recording-store.js'
@@ -78,5 +85,28 @@ describe('writers of one recording', () => {
     await Promise.all(Array.from({ length: 100 }, (_, writer) => write(writer)))
     const left = (await labels(ref)) ?? []
     expect(left).toEqual(left[0] === undefined ? [] : Array<string>(sizeOf(Number(left[0]))).fill(left[0]))
+  })
+})
+
+describe('a body that was frozen before its event was dispatched', () => {
+  it.each<[string, (ref: RecordingRef) => Promise<unknown>]>([
+    ['the recording', (ref) => inTurn(ref, (tx) => purgeRecording(tx, ref))],
+    [
+      'the account',
+      async ({ accountId }) => {
+        await database.db.transaction((tx) => buryAccount(tx, accountId, new Date()))
+        await closeAccount(database.db, accountId)
+      },
+    ],
+  ])('goes with %s', async (_, remove) => {
+    const ref = aRecording()
+    const event = aSummary(ref)
+    await ingestSummary(database.db, event)
+    await database.db.query(`update webhook_events set body = '{"secret":1}' where id = $1`, [event.eventId])
+    await remove(ref)
+    const { rows } = await database.db.query('select state, body from webhook_events where id = $1', [
+      event.eventId,
+    ])
+    expect(rows).toEqual([{ state: 'purged', body: null }])
   })
 })
