@@ -9,6 +9,7 @@ const PROGRAMS = {
   oauth: 'apps/webhooks/bench/oauth.ts',
   paging: 'apps/webhooks/bench/paging.ts',
   dispatch: 'apps/dispatcher/bench/dispatch.ts',
+  pipeline: 'apps/dispatcher/bench/whole-way/whole-way.ts',
   chaos: 'apps/dispatcher/chaos/run.ts',
 }
 

@@ -17,9 +17,18 @@ function statOf(pid: number): string[] {
 }
 
 /** CPU time of a process so far, in ms; with that of the children it has waited for when asked. */
-function cpuMsOf(pid: number, withReaped = false): number {
+export function cpuMsOf(pid: number, withReaped = false): number {
   const [user = 0, system = 0, reapedUser = 0, reapedSystem = 0] = statOf(pid).slice(11, 15).map(Number)
   return (user + system + (withReaped ? reapedUser + reapedSystem : 0)) * TICK_MS
+}
+
+/** CPU time of a PostgreSQL server with all its backends so far, in ms. */
+export function postgresCpuMsOf(postmaster: number): number {
+  const backends = readdirSync('/proc')
+    .filter(isPid)
+    .map(Number)
+    .filter((pid) => parentOf(pid) === postmaster)
+  return cpuMsOf(postmaster, true) + backends.reduce((sum, pid) => sum + cpuMsOf(pid), 0)
 }
 
 /** Memory of a process now, in MiB. */
@@ -56,15 +65,11 @@ export function createMeter(
   { sender, receiver, redis, db }: { sender: number; receiver: number; redis: Redis; db?: Db },
 ): Meter {
   return async () => {
-    const backends = readdirSync('/proc')
-      .filter(isPid)
-      .map(Number)
-      .filter((pid) => parentOf(pid) === postmaster)
     return {
       sender: cpuMsOf(sender),
       receiver: cpuMsOf(receiver),
       redis: cpuMsOf(redisPid),
-      postgres: cpuMsOf(postmaster, true) + backends.reduce((sum, pid) => sum + cpuMsOf(pid), 0),
+      postgres: postgresCpuMsOf(postmaster),
       scripts: await scriptCalls(redis),
       statements: db ? await committed(db) : 0,
     }

@@ -26,9 +26,12 @@ export function quantile(values: readonly number[], part: number): number {
 const round = (number: number) => Math.round(number * 1000) / 1000
 
 /** One JSON line. */
-export function report({ case: name, value, unit, ratio, goal, ok, others }: Result): void {
+export function report(
+  { case: name, value, unit, ratio, goal, ok, others }: Result,
+  bench: 'dispatch' | 'pipeline' = 'dispatch',
+): void {
   const rounded = { value: round(value), unit, ratio: ratio === undefined ? undefined : round(ratio) }
-  console.log(JSON.stringify({ bench: 'dispatch', case: name, ...rounded, goal, ok, others }))
+  console.log(JSON.stringify({ bench, case: name, ...rounded, goal, ok, others }))
 }
 
 /** A result that has to be at least, or at most, a part of another one. */

@@ -1,0 +1,154 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Db } from '@signet/db'
+import { createAuthority, createDatabase, issueCertificate } from '@signet/local'
+import { Redis } from 'ioredis'
+import { Child } from '../child.js'
+import { cpuMsOf, findServers, postgresCpuMsOf } from '../costs.js'
+import type { ReceiverAsk, ReceiverTell } from '../messages.js'
+import { quantile } from '../results.js'
+import type { LoadAsk, LoadTell, RawAsk, RawTell } from './messages.js'
+import { startSystem } from './system.js'
+
+export type StageOptions = {
+  databaseUrl: string
+  redisUrl: string
+  /** This checkout. */
+  root: string
+  profileFolder?: string | undefined
+}
+
+export type Load = Pick<LoadAsk, 'bytes' | 'events' | 'perSecond'>
+
+/** `cpuUs`: CPU time of all server processes for one delivery. Times are from when an event was due to its arrival. */
+export type Run = { perSecond: number; cpuUs: number; p50Ms: number; p99Ms: number }
+
+/** One of those that are compared: something that takes notices and delivers them to the receiver. */
+export type Contender = {
+  run(load: Load): Promise<Run>
+  /** Resident memory of its processes; none for the raw limit. */
+  memoryMib(): Readonly<Record<string, number>>
+  stop(): Promise<void>
+}
+
+/** Accounts and endpoints of each: what one event fans out to. */
+export type Audience = { accounts: number; endpoints: number }
+
+/** One receiver and one load, in processes of their own, shared by all contenders. */
+export class Stage {
+  static async set(options: StageOptions): Promise<Stage> {
+    const folder = mkdtempSync(join(tmpdir(), 'signet-pipeline-bench-'))
+    const authority = await createAuthority()
+    writeFileSync(join(folder, 'authority.pem'), authority.cert)
+    const receiver = new Child<ReceiverAsk, ReceiverTell>('receiver-process.ts')
+    const listening = await receiver.ask({ kind: 'listen', ...(await issueCertificate(authority)) })
+    if (listening.kind !== 'listening') throw new Error('the receiver does not listen')
+    const redis = new Redis(options.redisUrl)
+    const db = new Db({ connectionString: options.databaseUrl, max: 1 })
+    const servers = await findServers(db, redis)
+    const load = new Child<LoadAsk, LoadTell>('whole-way/load-process.ts')
+    const receiverUrl = `https://127.0.0.1:${listening.port}`
+    return new Stage(options, { folder, ca: authority.cert, receiver, receiverUrl, redis, db, servers, load })
+  }
+
+  private constructor(
+    private readonly options: StageOptions,
+    private readonly parts: {
+      folder: string
+      ca: string
+      receiver: Child<ReceiverAsk, ReceiverTell>
+      receiverUrl: string
+      redis: Redis
+      db: Db
+      servers: { postmaster: number; redis: number }
+      load: Child<LoadAsk, LoadTell>
+    },
+  ) {}
+
+  /** Both apps of a checkout, this one when none is named. */
+  async system({ accounts, endpoints }: Audience, root = this.options.root): Promise<Contender> {
+    const { folder, receiverUrl } = this.parts
+    const system = await startSystem({
+      ...this.options,
+      root,
+      receiverUrl,
+      caFile: join(folder, 'authority.pem'),
+    })
+    const ids = await Promise.all(Array.from({ length: accounts }, () => system.account(endpoints)))
+    const target = { url: system.ingestUrl, token: system.token, accounts: ids }
+    const pids = Object.values(system.pids)
+    return {
+      run: (load) => this.#run({ ...target, ...load }, { pids, endpoints, untilDone: system.untilDone }),
+      memoryMib: system.memoryMib,
+      stop: system.stop,
+    }
+  }
+
+  async raw(): Promise<Contender> {
+    const { ca, receiverUrl } = this.parts
+    const database = `bench_raw_${Date.now()}`
+    await createDatabase(this.options.databaseUrl, database)
+    const url = new URL(this.options.databaseUrl)
+    url.pathname = `/${database}`
+    const db = new Db({ connectionString: url.href, max: 1 })
+    await db.query('create table events (id text primary key, body bytea not null)')
+    await db.close()
+    const child = new Child<RawAsk, RawTell>('whole-way/raw-process.ts')
+    const { port } = await child.ask({ databaseUrl: url.href, receiverUrl: `${receiverUrl}/raw`, ca })
+    const target = { url: `http://127.0.0.1:${port}/`, token: '', accounts: [''] }
+    const untilDone = () => Promise.resolve()
+    return {
+      run: (load) => this.#run({ ...target, ...load }, { pids: [child.pid], endpoints: 1, untilDone }),
+      memoryMib: () => ({}),
+      stop: () => Promise.resolve(child.stop()),
+    }
+  }
+
+  async close(): Promise<void> {
+    const { receiver, load, redis, db, folder } = this.parts
+    receiver.stop()
+    load.stop()
+    redis.disconnect()
+    await db.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+
+  async #run(
+    ask: LoadAsk,
+    { pids, endpoints, untilDone }: { pids: number[]; endpoints: number; untilDone: () => Promise<void> },
+  ): Promise<Run> {
+    const { servers, load } = this.parts
+    const deliveries = ask.events * endpoints
+    const cpuMs = () =>
+      pids.reduce((sum, pid) => sum + cpuMsOf(pid), 0) +
+      cpuMsOf(servers.redis) +
+      postgresCpuMsOf(servers.postmaster)
+    const count = async () => (await this.#ask(false)).count
+    const expected = (await count()) + deliveries
+    this.parts.receiver.tell({ kind: 'note' })
+    const before = cpuMs()
+    const startedAt = performance.timeOrigin + performance.now()
+    const { sent } = await load.ask(ask)
+    while ((await count()) < expected) await sleep(20)
+    await untilDone()
+    const cpuUs = (1000 * (cpuMs() - before)) / deliveries
+    const { arrivals } = await this.#ask(true)
+    const at = new Map(sent)
+    const times = arrivals.map(([id, arrivedAt]) => arrivedAt - (at.get(id) ?? NaN))
+    const lastArrival = Math.max(...[arrivals.at(-1)?.[1] ?? NaN])
+    return {
+      perSecond: deliveries / ((lastArrival - startedAt) / 1000),
+      cpuUs,
+      p50Ms: quantile(times, 0.5),
+      p99Ms: quantile(times, 0.99),
+    }
+  }
+
+  async #ask(arrivals: boolean) {
+    const answer = await this.parts.receiver.ask({ kind: 'ask', arrivals })
+    if (answer.kind !== 'count') throw new Error('the receiver says something else')
+    return answer
+  }
+}

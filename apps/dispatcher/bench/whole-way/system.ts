@@ -1,0 +1,143 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Db } from '@signet/db'
+import { createDatabase, leasePort } from '@signet/local'
+import { endpointSecretContext, newSigningSecret, SecretBox } from '@signet/webhook-core'
+import { insertEndpoint } from '@signet/webhook-core/stores'
+import { memoryMibOf } from '../costs.js'
+
+export type SystemOptions = {
+  /** The checkout whose compiled apps run: this one, or another version. */
+  root: string
+  databaseUrl: string
+  redisUrl: string
+  receiverUrl: string
+  caFile: string
+  /** Writes CPU profiles of both processes there. */
+  profileFolder?: string | undefined
+}
+
+/** apps/webhooks and apps/dispatcher as deployed, with a database and queues of their own. */
+export type System = {
+  ingestUrl: string
+  token: string
+  pids: { webhooks: number; dispatcher: number }
+  /** An account whose events go to so many endpoints. */
+  account: (endpoints: number) => Promise<string>
+  /** Resolves when every result is committed. */
+  untilDone: () => Promise<void>
+  memoryMib: () => { webhooks: number; dispatcher: number }
+  stop: () => Promise<void>
+}
+
+/** Those of the Dockerfiles. */
+const FLAGS = {
+  webhooks: ['--enable-source-maps'],
+  dispatcher: ['--enable-source-maps', '--max-semi-space-size=32'],
+}
+/** More than an account may have over the API. */
+const MAX_ENDPOINTS = 1000
+
+export async function startSystem(options: SystemOptions): Promise<System> {
+  const database = `bench_way_${randomBytes(4).toString('hex')}`
+  await createDatabase(options.databaseUrl, database)
+  const url = new URL(options.databaseUrl)
+  url.pathname = `/${database}`
+  const token = randomBytes(24).toString('base64url')
+  const secretKeys = `bench:${randomBytes(32).toString('base64')}`
+  const [port, internalPort, dispatcherPort] = [await leasePort(), await leasePort(), await leasePort()]
+  const env = {
+    PATH: process.env['PATH'],
+    NODE_ENV: 'development',
+    NODE_EXTRA_CA_CERTS: options.caFile,
+    WEBHOOKS_DATABASE_URL: url.href,
+    WEBHOOKS_REDIS_URL: options.redisUrl,
+    WEBHOOKS_QUEUE_PREFIX: `{${database}}`,
+    WEBHOOKS_SECRET_KEYS: secretKeys,
+    WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
+    WEBHOOKS_BASE_URL: `http://127.0.0.1:${port}`,
+    WEBHOOKS_IDENTITY_URL: 'http://127.0.0.1:9',
+    WEBHOOKS_IDENTITY_JWT_SECRET: randomBytes(32).toString('hex'),
+    WEBHOOKS_INTERNAL_TOKENS: `bench:${createHash('sha256').update(token).digest('hex')}`,
+    WEBHOOKS_HOST: '127.0.0.1',
+    WEBHOOKS_PORT: String(port),
+    WEBHOOKS_INTERNAL_PORT: String(internalPort),
+    DISPATCHER_HOST: '127.0.0.1',
+    DISPATCHER_PORT: String(dispatcherPort),
+  }
+  const start = (app: 'webhooks' | 'dispatcher', command: string): ChildProcess => {
+    const { profileFolder } = options
+    const profile =
+      profileFolder && command === 'serve' ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []
+    const main = join(options.root, 'apps', app, 'dist/main.js')
+    return spawn(process.execPath, [...FLAGS[app], ...profile, main, command], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env,
+    })
+  }
+  const [code] = (await once(start('webhooks', 'migrate'), 'exit')) as [number | null]
+  if (code !== 0) throw new Error(`migrating ended with ${code}`)
+  const children = { webhooks: start('webhooks', 'serve'), dispatcher: start('dispatcher', 'serve') }
+  await untilReady(`http://127.0.0.1:${port}/readyz`)
+  await untilReady(`http://127.0.0.1:${dispatcherPort}/readyz`)
+  const db = new Db({ connectionString: url.href, max: 2 })
+  const secretBox = SecretBox.parse(secretKeys)
+  const pids = { webhooks: children.webhooks.pid ?? 0, dispatcher: children.dispatcher.pid ?? 0 }
+
+  const isBusy = async () => {
+    const { rows } = await db.query<{ busy: boolean }>(
+      `select exists (select from webhook_events where state = 'queued')
+         or exists (select from webhook_pending_deliveries) as busy`,
+    )
+    return rows[0]?.busy === true
+  }
+
+  return {
+    ingestUrl: `http://127.0.0.1:${internalPort}/internal/v1/summary-ready`,
+    token,
+    pids,
+    async account(endpoints) {
+      const accountId = randomUUID()
+      for (let number = 0; number < endpoints; number += 1) {
+        const target = `${options.receiverUrl}/${accountId}/${number}`
+        await db.transaction((tx) =>
+          insertEndpoint(tx, {
+            accountId,
+            url: target,
+            href: target,
+            events: ['summary.completed'],
+            maxPerAccount: MAX_ENDPOINTS,
+            seal: (id) => secretBox.seal(newSigningSecret(), endpointSecretContext({ id, accountId })),
+          }),
+        )
+      }
+      return accountId
+    },
+    async untilDone() {
+      while (await isBusy()) await sleep(20)
+    },
+    memoryMib: () => ({ webhooks: memoryMibOf(pids.webhooks), dispatcher: memoryMibOf(pids.dispatcher) }),
+    async stop() {
+      await db.close()
+      for (const child of Object.values(children)) {
+        child.kill('SIGTERM')
+        if (child.exitCode === null) await once(child, 'exit')
+      }
+    },
+  }
+}
+
+async function untilReady(url: string): Promise<void> {
+  for (let tries = 0; tries < 400; tries += 1) {
+    const ready = await fetch(url).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+    if (ready) return
+    await sleep(50)
+  }
+  throw new Error(`${url} does not answer`)
+}
