@@ -22,8 +22,20 @@ export type StageOptions = {
 
 export type Load = Pick<LoadAsk, 'bytes' | 'events' | 'perSecond'>
 
-/** `cpuUs`: CPU time of all server processes for one delivery. Times are from when an event was due to its arrival. */
-export type Run = { perSecond: number; cpuUs: number; p50Ms: number; p99Ms: number }
+/** CPU time in ms, by the name of the server. */
+type Spent = Readonly<Record<string, number>>
+
+/**
+ * `cpuUs`: CPU time of all server processes for one delivery, and that of each by its name. Times are from when an event was
+ * due to its arrival.
+ */
+export type Run = {
+  perSecond: number
+  cpuUs: number
+  cpuUsOf: Readonly<Record<string, number>>
+  p50Ms: number
+  p99Ms: number
+}
 
 /** One of those that are compared: something that takes notices and delivers them to the receiver. */
 export type Contender = {
@@ -78,7 +90,7 @@ export class Stage {
     })
     const ids = await Promise.all(Array.from({ length: accounts }, () => system.account(endpoints)))
     const target = { url: system.ingestUrl, token: system.token, accounts: ids }
-    const pids = Object.values(system.pids)
+    const { pids } = system
     return {
       run: (load) => this.#run({ ...target, ...load }, { pids, endpoints, untilDone: system.untilDone }),
       memoryMib: system.memoryMib,
@@ -100,7 +112,7 @@ export class Stage {
     const target = { url: `http://127.0.0.1:${port}/`, token: '', accounts: [''] }
     const untilDone = () => Promise.resolve()
     return {
-      run: (load) => this.#run({ ...target, ...load }, { pids: [child.pid], endpoints: 1, untilDone }),
+      run: (load) => this.#run({ ...target, ...load }, { pids: { raw: child.pid }, endpoints: 1, untilDone }),
       memoryMib: () => ({}),
       stop: () => Promise.resolve(child.stop()),
     }
@@ -117,30 +129,38 @@ export class Stage {
 
   async #run(
     ask: LoadAsk,
-    { pids, endpoints, untilDone }: { pids: number[]; endpoints: number; untilDone: () => Promise<void> },
+    {
+      pids,
+      endpoints,
+      untilDone,
+    }: { pids: Readonly<Record<string, number>>; endpoints: number; untilDone: () => Promise<void> },
   ): Promise<Run> {
     const { servers, load } = this.parts
     const deliveries = ask.events * endpoints
-    const cpuMs = () =>
-      pids.reduce((sum, pid) => sum + cpuMsOf(pid), 0) +
-      cpuMsOf(servers.redis) +
-      postgresCpuMsOf(servers.postmaster)
+    const spent = (): Spent => ({
+      ...Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, cpuMsOf(pid)])),
+      redis: cpuMsOf(servers.redis),
+      postgres: postgresCpuMsOf(servers.postmaster),
+    })
     const count = async () => (await this.#ask(false)).count
     const expected = (await count()) + deliveries
     this.parts.receiver.tell({ kind: 'note' })
-    const before = cpuMs()
+    const before = spent()
     const startedAt = performance.timeOrigin + performance.now()
     const { sent } = await load.ask(ask)
     while ((await count()) < expected) await sleep(20)
     await untilDone()
-    const cpuUs = (1000 * (cpuMs() - before)) / deliveries
+    const cpuUsOf = Object.fromEntries(
+      Object.entries(spent()).map(([name, ms]) => [name, (1000 * (ms - (before[name] ?? 0))) / deliveries]),
+    )
     const { arrivals } = await this.#ask(true)
     const at = new Map(sent)
     const times = arrivals.map(([id, arrivedAt]) => arrivedAt - (at.get(id) ?? NaN))
-    const lastArrival = Math.max(...[arrivals.at(-1)?.[1] ?? NaN])
+    const lastArrival = arrivals.at(-1)?.[1] ?? NaN
     return {
       perSecond: deliveries / ((lastArrival - startedAt) / 1000),
-      cpuUs,
+      cpuUs: Object.values(cpuUsOf).reduce((sum, us) => sum + us, 0),
+      cpuUsOf,
       p50Ms: quantile(times, 0.5),
       p99Ms: quantile(times, 0.99),
     }

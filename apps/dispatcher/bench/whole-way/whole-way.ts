@@ -68,7 +68,11 @@ async function measure(stage: Stage, { name, audience = ONE_TO_ONE, load, goals 
   const ratio = (to: string, pick: (run: Run) => number) =>
     median(measured.map((runs) => pick(runs['signet'] as Run) / pick(runs[to] as Run)))
   for (const who of Object.keys(contenders)) {
+    const parts = Object.keys(measured[0]?.[who]?.cpuUsOf ?? {})
     const others = {
+      ...Object.fromEntries(
+        parts.map((name) => [`cpuUs of ${name}`, Math.round(middle(who, (run) => run.cpuUsOf[name] ?? NaN))]),
+      ),
       cpuUs: Math.round(middle(who, (run) => run.cpuUs)),
       p50Ms: Math.round(middle(who, (run) => run.p50Ms)),
       p99Ms: Math.round(middle(who, (run) => run.p99Ms)),
