@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, it } from '@jest/globals'
+import { newEventId } from '@signet/webhook-core'
 import { readSummaryReady } from '../src/ingest/ingest-body.js'
 import { aNotice, eventRows } from './support/api-data.js'
 import { useApi } from './support/api.js'
@@ -42,7 +43,7 @@ async function longestStall(): Promise<'short' | number> {
   const { accountId } = await api.anAccount()
   const bytes = largeNotice(accountId, 100_000)
   const start = performance.now()
-  readSummaryReady(bytes)
+  readSummaryReady(bytes, { id: newEventId(new Date()), createdAt: new Date() })
   const parsingMs = performance.now() - start
   const delay = monitorEventLoopDelay({ resolution: 1 })
   delay.enable()

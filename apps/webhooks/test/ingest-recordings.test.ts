@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
-import { lockRecording, putRecording } from '../src/ingest/recording-store.js'
+import { lockRecording } from '../src/ingest/recording-store.js'
 import { aNotice, eventRows, mirrorOf, subscribe } from './support/api-data.js'
 import { useApi } from './support/api.js'
 import { lockWaiters } from './support/lock-waiters.js'
+import { putRecording } from './support/recordings.js'
 
 const api = useApi()
 

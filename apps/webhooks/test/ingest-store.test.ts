@@ -4,9 +4,9 @@ import { anAccount, anEndpoint, aSummary, NOW } from '@signet/webhook-testkit'
 import { newEventId } from '@signet/webhook-core'
 import { findRecordings, findSummaries, findTranscripts } from '@signet/webhook-core/stores'
 import { insertPing } from '../src/events/ping-store.js'
-import { ingestSummary } from '../src/ingest/ingest-store.js'
-import { putRecording } from '../src/ingest/recording-store.js'
+import { recordingParts } from '../src/ingest/recording-parts.js'
 import { findRecentBodies } from '../src/samples/sample-store.js'
+import { ingestSummary, putRecording } from './support/recordings.js'
 
 const database = useWebhooksDatabase()
 const eventsOf = async (accountId: string) => {
@@ -107,9 +107,11 @@ describe('the mirror', () => {
     const bad = 'a\0b\ud800c😀'
     await putRecording(db, {
       ...ref,
-      recording: { title: bad },
-      transcript: { text: bad, segments: [{ speaker: bad, start: 0, end: 1, text: bad }] },
-      summaries: [{ label: bad, content: bad, format: 'markdown' }],
+      ...recordingParts({
+        recording: { title: bad },
+        transcript: { text: bad, segments: [{ speaker: bad, start: 0, end: 1, text: bad }] },
+        summaries: [{ label: bad, content: bad, format: 'markdown' }],
+      }),
     })
     const good = 'a\ufffdb\ufffdc😀'
     expect(await findRecordings(db, [ref])).toMatchObject([{ title: good }])

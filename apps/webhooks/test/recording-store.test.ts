@@ -11,8 +11,8 @@ import {
   type RecordingRef,
 } from '@signet/webhook-core/stores'
 import type { RecordingParts } from '../src/ingest/encoded-parts.js'
-import { ingestSummary } from '../src/ingest/ingest-store.js'
-import { lockRecording, putRecording } from '../src/ingest/recording-store.js'
+import { lockRecording } from '../src/ingest/recording-store.js'
+import { ingestSummary, putRecording } from './support/recordings.js'
 
 const database = useWebhooksDatabase()
 

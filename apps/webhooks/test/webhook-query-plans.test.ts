@@ -1,7 +1,7 @@
 import { beforeAll, describe } from '@jest/globals'
 import type { Tx } from '@signet/db'
 import { itReadsByIndexes, useWebhooksDatabase } from '@signet/webhook-testkit/jest'
-import { aSummary, fillTables } from '@signet/webhook-testkit'
+import { fillTables } from '@signet/webhook-testkit'
 import { newEventId, type EndpointId } from '@signet/webhook-core'
 import {
   closeAccount,
@@ -19,7 +19,6 @@ import {
 } from '@signet/webhook-core/stores'
 import { DeliveryPager } from '../src/deliveries/delivery-pager.js'
 import { insertPing } from '../src/events/ping-store.js'
-import { ingestSummary } from '../src/ingest/ingest-store.js'
 import { findRecentBodies, findRecentlySummarised } from '../src/samples/sample-store.js'
 
 const database = useWebhooksDatabase()
@@ -96,15 +95,6 @@ describe('hot queries use their index and read no table in full', () => {
       'queueing a ping',
       (db) => insertPing(db, { eventId: newEventId(new Date()), accountId, endpointId }),
       ['webhook_endpoints_account_idx'],
-    ],
-    [
-      'recognising a repeated ingest',
-      (db) =>
-        ingestSummary(db, {
-          ...aSummary({ accountId, sourceEventKey: 'key:7', summaries: [], recording: {} }),
-          transcript: null,
-        }),
-      ['summaries_pkey', 'transcripts_pkey', 'webhook_events_source_key_idx'],
     ],
     ['samples from the mirror', (db) => findRecentlySummarised(db, accountId, 3), ['summaries_recent_idx']],
     [

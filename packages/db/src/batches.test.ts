@@ -1,8 +1,8 @@
 import { expect, it } from '@jest/globals'
-import { Batches } from './batches.js'
+import { Batches, type BatchesOptions } from './batches.js'
 
 /** Batches whose statements end when told to. */
-function heldBatches(keyOf?: (item: string) => string) {
+function heldBatches(options: Partial<BatchesOptions<string, string>> = {}) {
   const sent: { items: readonly string[]; end: (error?: Error) => void }[] = []
   const batches = new Batches<string, string>({
     underWay: 2,
@@ -11,7 +11,7 @@ function heldBatches(keyOf?: (item: string) => string) {
         const end = (error?: Error) => (error ? reject(error) : resolve(items.map((item) => `${item}!`)))
         sent.push({ items, end })
       }),
-    ...(keyOf && { keyOf }),
+    ...options,
   })
   return { batches, sent }
 }
@@ -41,15 +41,54 @@ it('never puts more than 64 into one statement', async () => {
   expect(await Promise.all(answers)).toHaveLength(102)
 })
 
-it('keeps items of one key apart, in the order they came', async () => {
-  const { batches, sent } = heldBatches((item) => item.charAt(0))
-  for (const item of ['x', 'y', 'a1', 'a2', 'b1']) void batches.add(item)
+it('keeps items with a common key apart, in the order they came, until the first has its result', async () => {
+  const { batches, sent } = heldBatches({ keysOf: (item) => item.match(/[a-z]/g) ?? [], slowMs: Infinity })
+  for (const item of ['x', 'y', 'a1', 'a2', 'b1', 'a-b']) void batches.add(item)
   sent[0]?.end()
   await turn()
   expect(sent[2]?.items).toEqual(['a1', 'b1'])
   sent[1]?.end()
   await turn()
+  expect(sent).toHaveLength(3)
+  sent[2]?.end()
+  await turn()
   expect(sent[3]?.items).toEqual(['a2'])
+  sent[3]?.end()
+  await turn()
+  expect(sent[4]?.items).toEqual(['a-b'])
+})
+
+it('lets a slow statement no longer keep others of its keys waiting', async () => {
+  const { batches, sent } = heldBatches({ keysOf: (item) => [item.charAt(0)] })
+  for (const item of ['stuck', 'second', 'third']) void batches.add(item)
+  while (sent.length < 3) await turn()
+  expect(sent.map(({ items }) => items)).toEqual([['stuck'], ['third'], ['second']])
+})
+
+it('gives each share its place in a batch in turn', async () => {
+  const { batches, sent } = heldBatches({ underWay: 1, maxItems: 4, shareOf: (item) => item.charAt(0) })
+  for (const item of ['x', 'a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'c1']) void batches.add(item)
+  sent[0]?.end()
+  await turn()
+  sent[1]?.end()
+  await turn()
+  expect(sent.map(({ items }) => items)).toEqual([['x'], ['a1', 'b1', 'c1', 'a2'], ['a3', 'a4', 'a5']])
+})
+
+it('fills a batch up to its bytes, and sends alone what has more', async () => {
+  const { batches, sent } = heldBatches({ underWay: 1, maxBytes: 10, bytesOf: (item) => item.length })
+  for (const item of ['x', 'four', 'five5', 'two', 'a very long one', 'end']) void batches.add(item)
+  for (let index = 0; index < 4; index += 1) {
+    sent[index]?.end()
+    await turn()
+  }
+  expect(sent.map(({ items }) => items)).toEqual([
+    ['x'],
+    ['four', 'five5'],
+    ['two'],
+    ['a very long one'],
+    ['end'],
+  ])
 })
 
 it('goes on beside statements that never end', async () => {
@@ -77,4 +116,15 @@ it('tries each alone when a statement for several fails, and fails only the one 
     'failed',
     'fine!',
   ])
+})
+
+it('fails all of a batch at once when the database is away', async () => {
+  const { batches, sent } = heldBatches({ underWay: 1 })
+  const answers = ['x', 'a', 'b'].map((item) => batches.add(item))
+  sent[0]?.end()
+  await turn()
+  sent[1]?.end(Object.assign(new Error('terminating connection'), { code: '57P01' }))
+  const settled = await Promise.allSettled(answers)
+  expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
+  expect(sent).toHaveLength(2)
 })

@@ -1,10 +1,14 @@
+import { FairQueue } from './fair-queue.js'
+import { isUnavailable } from './pg-errors.js'
+
 type Waiting<Item, Result> = {
   item: Item
+  keys: readonly string[]
   resolve: (result: Result) => void
   reject: (error: unknown) => void
 }
 
-type Options<Item, Result> = {
+export type BatchesOptions<Item, Result> = {
   /** Runs one batch. Returns the results in the order of the items. */
   send: (items: readonly Item[]) => Promise<readonly Result[]>
   /**
@@ -13,12 +17,19 @@ type Options<Item, Result> = {
    * as much as possible.
    */
   underWay: number
-  /** Two items with the same key never share a batch. */
-  keyOf?: (item: Item) => string
+  /** Two items with a key in common never share a batch, and the later one waits for the other's. */
+  keysOf?: (item: Item) => readonly string[]
+  /** Whom an item is for: they get their places in a batch in turn. Without it, first come, first served. */
+  shareOf?: (item: Item) => string
+  maxItems?: number
+  /** Size of an item, and at how many bytes a batch is full. One that is larger goes alone. */
+  bytesOf?: (item: Item) => number
+  maxBytes?: number
+  /** After so many milliseconds, a statement (on a dead connection perhaps) holds up nothing but its own items. */
+  slowMs?: number
 }
 
 const MAX_BATCH = 64
-/** A statement that takes longer, on a connection that is dead perhaps, holds up nothing but its own items. */
 const SLOW_MS = 100
 
 /**
@@ -27,57 +38,78 @@ const SLOW_MS = 100
  * before it asked.
  */
 export class Batches<Item, Result> {
-  #waiting: Waiting<Item, Result>[] = []
+  readonly #options: Required<BatchesOptions<Item, Result>>
+  readonly #waiting = new FairQueue<Waiting<Item, Result>>()
+  readonly #keysUnderWay = new Set<string>()
   #underWay = 0
 
-  constructor(private readonly options: Options<Item, Result>) {}
+  constructor(options: BatchesOptions<Item, Result>) {
+    this.#options = {
+      keysOf: () => [],
+      shareOf: () => '',
+      maxItems: MAX_BATCH,
+      bytesOf: () => 0,
+      maxBytes: Infinity,
+      slowMs: SLOW_MS,
+      ...options,
+    }
+  }
 
   add(item: Item): Promise<Result> {
+    const { shareOf, keysOf } = this.#options
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, resolve, reject })
+      this.#waiting.push(shareOf(item), { item, keys: keysOf(item), resolve, reject })
       this.#next()
     })
   }
 
   #next(): void {
-    if (this.#underWay === this.options.underWay || this.#waiting.length === 0) return
+    if (this.#underWay === this.#options.underWay) return
+    const batch = this.#take()
+    if (batch.length === 0) return
     this.#underWay += 1
     let counts = true
     const giveWay = () => {
       if (!counts) return
       counts = false
       this.#underWay -= 1
+      for (const { keys } of batch) for (const key of keys) this.#keysUnderWay.delete(key)
       this.#next()
     }
-    const timer = setTimeout(giveWay, SLOW_MS)
-    void this.#run(this.#take()).finally(() => {
+    const { slowMs } = this.#options
+    const timer = slowMs === Infinity ? undefined : setTimeout(giveWay, slowMs)
+    void this.#run(batch).finally(() => {
       clearTimeout(timer)
       giveWay()
     })
+    // What has to wait for a key of this batch leaves room beside it for the others.
+    this.#next()
   }
 
   #take(): Waiting<Item, Result>[] {
-    const { keyOf } = this.options
-    if (keyOf === undefined) return this.#waiting.splice(0, MAX_BATCH)
-    const batch = new Map<string, Waiting<Item, Result>>()
-    const later: Waiting<Item, Result>[] = []
-    for (const waiting of this.#waiting) {
-      const key = keyOf(waiting.item)
-      if (batch.size === MAX_BATCH || batch.has(key)) later.push(waiting)
-      else batch.set(key, waiting)
-    }
-    this.#waiting = later
-    return [...batch.values()]
+    const { maxItems, maxBytes, bytesOf } = this.#options
+    let items = 0
+    let bytes = 0
+    return this.#waiting.take(({ item, keys }) => {
+      if (items === maxItems) return 'stop'
+      if (keys.some((key) => this.#keysUnderWay.has(key))) return 'leave'
+      bytes += bytesOf(item)
+      if (items > 0 && bytes > maxBytes) return 'stop'
+      items += 1
+      for (const key of keys) this.#keysUnderWay.add(key)
+      return 'take'
+    })
   }
 
   async #run(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     try {
-      const results = await this.options.send(batch.map(({ item }) => item))
+      const results = await this.#options.send(batch.map(({ item }) => item))
       batch.forEach(({ resolve }, index) => resolve(results[index] as Result))
     } catch (error) {
-      // What one of them broke must not fail the others: each is tried once more, alone.
-      if (batch.length > 1) await Promise.all(batch.map((waiting) => this.#run([waiting])))
-      else batch[0]?.reject(error)
+      // What one of them broke must not fail the others: each is tried once more, alone. An outage meets them all.
+      if (batch.length > 1 && !isUnavailable(error))
+        await Promise.all(batch.map((waiting) => this.#run([waiting])))
+      else for (const { reject } of batch) reject(error)
     }
   }
 }

@@ -9,4 +9,6 @@ export {
 } from './pg-errors.js'
 export { migrate, type MigrateOptions, type MigrationLog } from './migrate.js'
 export { withAdvisoryLock } from './advisory-lock.js'
+export { jsonArray, textArray } from './binary-array.js'
 export { Batches } from './batches.js'
+export { FairQueue } from './fair-queue.js'

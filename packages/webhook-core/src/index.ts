@@ -17,7 +17,8 @@ export {
   sampleEvent,
   type EventType,
 } from './events/catalogue.js'
-export type { EventDefinition } from './events/event-definition.js'
+export type { EventDefinition, EventHeader } from './events/event-definition.js'
+export { isHtml } from './events/html.js'
 export { PAYLOAD_TARGET_BYTES, SAMPLES_TARGET_BYTES } from './events/target-size.js'
 
 export { deliveryHeaders, newSigningSecret } from './signature/signature.js'

@@ -38,7 +38,7 @@ export class RefreshService {
   constructor(private readonly deps: Deps) {
     this.#batches = new Batches({
       underWay: 1,
-      keyOf: ({ presented }) => presented.sessionId,
+      keysOf: ({ presented }) => [presented.sessionId],
       send: async (requests) => {
         const found = await this.#exchange(requests, 'passing')
         return requests.map(({ presented }) => found.get(presented.sessionId))

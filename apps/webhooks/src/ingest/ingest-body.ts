@@ -1,30 +1,37 @@
 import { compileSchema, type BodyProblem } from '@signet/http'
 import { storable } from '../text/storable.js'
-import { encodeParts, type EncodedParts } from './encoded-parts.js'
+import { encodeParts, utf8, type EncodedParts } from './encoded-parts.js'
 import { canonicalHash } from './canonical-hash.js'
+import { frozenBody } from './frozen-body.js'
 import { recordingSchema, summaryReadySchema } from './ingest-schemas.js'
 import { recordingParts, type RecordingBody, type SummaryReadyBody } from './recording-parts.js'
 import { hasMoreValuesThan } from './json-values.js'
-import type { SummaryReady } from './summary-ready.js'
+import type { NewEvent, SummaryReady } from './summary-ready.js'
 import { malformed, RefusedBodyError } from './refused-body-error.js'
 
-export type IngestJob = { kind: 'summary-ready' | 'recording'; bytes: Uint8Array }
+export type IngestJob =
+  { kind: 'summary-ready'; bytes: Uint8Array; event: NewEvent } | { kind: 'recording'; bytes: Uint8Array }
 /** Failures are values, so that they survive the way between threads. */
 export type IngestResult<Value> = { problem: BodyProblem } | { value: Value }
 
 const checkSummaryReady = compileSchema(summaryReadySchema)
 const checkRecording = compileSchema(recordingSchema)
 
-/** Parses, checks and encodes the body of a summary-ready notice. */
-export const readSummaryReady = (bytes: Uint8Array): IngestResult<SummaryReady> =>
+/** Parses and checks the body of a summary-ready notice, and makes what is stored of it. */
+export const readSummaryReady = (bytes: Uint8Array, event: NewEvent): IngestResult<SummaryReady> =>
   asResult(() => {
     const notice = parse<SummaryReadyBody>(bytes, checkSummaryReady)
+    const audioId = storable(notice.audio_id)
+    const parts = recordingParts(notice)
+    const body = frozenBody(event, audioId, parts)
     return {
+      event,
       sourceEventKey: storable(notice.source_event_key),
       accountId: notice.account_id.toLowerCase(),
-      audioId: storable(notice.audio_id),
+      audioId,
       hash: canonicalHash(notice),
-      parts: encodeParts(recordingParts(notice)),
+      parts: encodeParts(parts),
+      body: body === null ? null : utf8(body),
     }
   })
 

@@ -3,11 +3,11 @@ import { Piscina } from 'piscina'
 import { v1ErrorRenderer } from '../http/v1-error-renderer.js'
 import { SMALL_BODY_BYTES } from './body-admission.js'
 import { readRecording, readSummaryReady, type IngestJob, type IngestResult } from './ingest-body.js'
-import type { SummaryReady } from './summary-ready.js'
+import type { NewEvent, SummaryReady } from './summary-ready.js'
 
 /** Turns bodies of the internal API into checked values, large ones off the event loop. */
 export type IngestParser = {
-  summaryReady(bytes: Buffer): Promise<SummaryReady>
+  summaryReady(bytes: Buffer, event: NewEvent): Promise<SummaryReady>
   recording(bytes: Buffer): Promise<EncodedParts>
   close(): Promise<void>
 }
@@ -18,20 +18,23 @@ const THREADS = 2
 export function createIngestParser(): IngestParser {
   const pool = startPool()
 
-  async function inThread<Value>(kind: IngestJob['kind'], bytes: Buffer): Promise<IngestResult<Value>> {
-    const job: IngestJob = { kind, bytes }
+  async function inThread<Value>(job: IngestJob): Promise<IngestResult<Value>> {
     // Moved and not copied: the handler is done with the bytes.
-    return (await pool.run(job, { transferList: [bytes.buffer as ArrayBuffer] })) as IngestResult<Value>
+    return (await pool.run(job, { transferList: [job.bytes.buffer as ArrayBuffer] })) as IngestResult<Value>
   }
-
-  const read =
-    <Value>(kind: IngestJob['kind'], inline: (bytes: Uint8Array) => IngestResult<Value>) =>
-    async (bytes: Buffer): Promise<Value> =>
-      valueOf(bytes.length <= SMALL_BODY_BYTES ? inline(bytes) : await inThread<Value>(kind, bytes))
+  const isSmall = (bytes: Buffer) => bytes.length <= SMALL_BODY_BYTES
 
   return {
-    summaryReady: read('summary-ready', readSummaryReady),
-    recording: read('recording', readRecording),
+    summaryReady: async (bytes, event) =>
+      valueOf(
+        isSmall(bytes)
+          ? readSummaryReady(bytes, event)
+          : await inThread<SummaryReady>({ kind: 'summary-ready', bytes, event }),
+      ),
+    recording: async (bytes) =>
+      valueOf(
+        isSmall(bytes) ? readRecording(bytes) : await inThread<EncodedParts>({ kind: 'recording', bytes }),
+      ),
     close: () => pool.destroy(),
   }
 }
@@ -53,6 +56,5 @@ function startPool(): Piscina<IngestJob, IngestResult<unknown>> {
     minThreads: 0,
     maxThreads: THREADS,
     idleTimeout: 60_000,
-    niceIncrement: process.platform === 'linux' ? 5 : 0,
   })
 }

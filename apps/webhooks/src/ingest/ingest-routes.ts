@@ -45,7 +45,8 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
     guard: ({ req, res }) => admit(req, res),
     body: { as: 'json-bytes', maxBytes: MAX_BODY_BYTES, schema: summaryReadySchema },
     async handle({ caller, body, context: { log } }) {
-      const { eventId, duplicate } = await ingest.summaryReady(caller, await parser.summaryReady(body), log)
+      const notice = await parser.summaryReady(body, ingest.newEvent())
+      const { eventId, duplicate } = await ingest.summaryReady(caller, notice, log)
       return { status: duplicate ? 200 : 202, body: { event_id: eventId, duplicate } }
     },
   }),

@@ -1,14 +1,14 @@
-import type { Db, Tx } from '@signet/db'
+import type { Db } from '@signet/db'
 import { AppError } from '@signet/errors'
 import type { Logger } from '@signet/telemetry'
 import { newEventId, type EventId } from '@signet/webhook-core'
 import { purgeRecording, type RecordingRef } from '@signet/webhook-core/stores'
 import type { EncodedParts } from './encoded-parts.js'
-import { ingestSummary } from './ingest-store.js'
-import { lockRecording, putRecording } from './recording-store.js'
+import { lockRecording } from './recording-store.js'
+import { RecordingWriter } from './recording-writer.js'
 import type { EventPublisher } from '../events/event-publisher.js'
 import type { WebhookObserver } from '../observers/webhook-observer.js'
-import type { SummaryReady } from './summary-ready.js'
+import type { NewEvent, SummaryReady } from './summary-ready.js'
 
 /** The service that reports, by its name in the configuration. */
 type Caller = { name: string }
@@ -16,38 +16,51 @@ type Deps = { db: Db; publisher: EventPublisher; webhookObserver: WebhookObserve
 
 /** What the recording pipeline tells us (docs/specification.md#internal-api). Account ids are trusted from these callers. */
 export class IngestService {
-  constructor(private readonly deps: Deps) {}
+  readonly #writer: RecordingWriter
+
+  constructor(private readonly deps: Deps) {
+    this.#writer = new RecordingWriter(deps.db)
+  }
+
+  /** For a notice that has come: the envelope and the row agree on both. */
+  newEvent(): NewEvent {
+    const createdAt = this.deps.now()
+    return { id: newEventId(createdAt), createdAt }
+  }
 
   /** Stores recording and event together, once per caller and key. */
   async summaryReady(
     { name }: Caller,
-    { sourceEventKey, accountId, audioId, hash, parts }: SummaryReady,
+    { event, sourceEventKey, accountId, audioId, hash, parts, body }: SummaryReady,
     log: Logger,
   ): Promise<{ eventId: EventId; duplicate: boolean }> {
-    const { publisher, webhookObserver, now } = this.deps
-    const result = await this.#inTurn({ accountId, audioId }, (tx) =>
-      ingestSummary(tx, {
-        eventId: newEventId(now()),
-        accountId,
-        audioId,
-        source: name,
-        sourceEventKey,
-        sourceHash: Buffer.from(hash),
-        ...parts,
-      }),
-    )
-    if (result.kind === 'conflict') {
-      webhookObserver.summaryConflicted({ source: name, accountId }, log)
-      throw new AppError('conflict', 'conflict', 'This source_event_key came with other content before')
+    const { publisher, webhookObserver } = this.deps
+    const outcome = await this.#writer.write({
+      accountId,
+      audioId,
+      parts,
+      event: { ...event, source: name, sourceEventKey, sourceHash: hash, body },
+    })
+    switch (outcome.kind) {
+      case 'created': {
+        const { eventId } = outcome
+        publisher.publish(eventId)
+        webhookObserver.summaryIngested({ eventId, source: name, accountId }, log)
+        return { eventId, duplicate: false }
+      }
+      case 'duplicate': {
+        const { eventId } = outcome
+        webhookObserver.summaryRepeated({ eventId, source: name, accountId }, log)
+        return { eventId, duplicate: true }
+      }
+      case 'conflict':
+        webhookObserver.summaryConflicted({ source: name, accountId }, log)
+        throw new AppError('conflict', 'conflict', 'This source_event_key came with other content before')
+      case 'deleted':
+        throw accountDeleted()
+      case 'stored':
+        throw new Error('a notice was stored without its event')
     }
-    const { eventId } = result
-    if (result.kind === 'duplicate') {
-      webhookObserver.summaryRepeated({ eventId, source: name, accountId }, log)
-      return { eventId, duplicate: true }
-    }
-    publisher.publish(eventId)
-    webhookObserver.summaryIngested({ eventId, source: name, accountId }, log)
-    return { eventId, duplicate: false }
   }
 
   async putRecording(
@@ -56,7 +69,8 @@ export class IngestService {
     parts: EncodedParts,
     log: Logger,
   ): Promise<void> {
-    await this.#inTurn(recording, (tx) => putRecording(tx, { ...recording, ...parts }))
+    const outcome = await this.#writer.write({ ...recording, parts, event: null })
+    if (outcome.kind === 'deleted') throw accountDeleted()
     this.deps.webhookObserver.recordingStored({ accountId: recording.accountId, source: name }, log)
   }
 
@@ -70,14 +84,6 @@ export class IngestService {
       { accountId: recording.accountId, source: name, ...purged },
       log,
     )
-  }
-
-  /** A deleted account is refused in the transaction that would write for it. */
-  #inTurn<T>(recording: RecordingRef, write: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.deps.db.transaction(async (tx) => {
-      if (!(await lockRecording(tx, recording))) throw accountDeleted()
-      return write(tx)
-    })
   }
 }
 

@@ -1,4 +1,10 @@
-import type { RecordingFields, SummaryFields, TranscriptFields } from '@signet/webhook-core/stores'
+import type {
+  RecordingFields,
+  SummaryFields,
+  TranscriptFields,
+  TranscriptSegment,
+} from '@signet/webhook-core/stores'
+import { storable } from '../text/storable.js'
 import type { RecordingParts } from './encoded-parts.js'
 import { malformed } from './refused-body-error.js'
 
@@ -29,6 +35,7 @@ export type SummaryReadyBody = RecordingBody & {
   audio_id: string
 }
 
+/** What PostgreSQL cannot store is replaced here, so that what is stored and what is sent are the same. */
 export const recordingParts = ({ recording, transcript, summaries }: RecordingBody): RecordingParts => ({
   recording: recording ? recordingOf(recording) : recording,
   transcript: transcript ? transcriptOf(transcript) : transcript,
@@ -36,25 +43,36 @@ export const recordingParts = ({ recording, transcript, summaries }: RecordingBo
 })
 
 const recordingOf = (body: RecordingFieldsBody): RecordingFields => ({
-  reportId: body.report_id ?? undefined,
+  reportId: optional(body.report_id),
   status: body.status ?? undefined,
-  title: body.title ?? undefined,
+  title: optional(body.title),
   durationMs: body.duration_ms ?? undefined,
   recordedAt: body.recorded_at == null ? undefined : timeOf(body.recorded_at),
 })
 
 const transcriptOf = ({ language, text, segments }: TranscriptBody): TranscriptFields => ({
-  language: language ?? undefined,
-  text,
-  segments: segments ?? undefined,
+  language: optional(language),
+  text: storable(text),
+  segments: segments?.map(segmentOf) ?? undefined,
+})
+
+/** In the documented member order: stored and sent as it is. */
+const segmentOf = ({ speaker, start, end, text }: TranscriptSegment): TranscriptSegment => ({
+  speaker: storable(speaker),
+  start,
+  end,
+  text: storable(text),
 })
 
 const summaryOf = ({ label, content, format, template_name }: SummaryBody): SummaryFields => ({
-  label,
-  content,
-  format,
-  templateName: template_name ?? undefined,
+  label: storable(label),
+  content: storable(content),
+  format: storable(format),
+  templateName: optional(template_name),
 })
+
+const optional = (text: string | null | undefined): string | undefined =>
+  text == null ? undefined : storable(text)
 
 const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt ](?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/
 

@@ -1,14 +1,14 @@
-import type { Queryable, Tx } from '@signet/db'
+import { jsonArray, textArray, type Queryable, type Tx } from '@signet/db'
+import type { EventId } from '@signet/webhook-core'
 import type { RecordingRef } from '@signet/webhook-core/stores'
-import { encodeParts, type EncodedParts, type RecordingParts } from './encoded-parts.js'
+import type { EncodedParts } from './encoded-parts.js'
 
 /** A process that freezes between lock and commit loses its connection, and with it the lock. */
 const END_WHEN_FROZEN = `set_config('idle_in_transaction_session_timeout', '10s', true)`
 
 /**
- * Serializes the writers of one recording until they commit. Summaries are several rows: two concurrent statements would each
- * leave some of theirs, because neither sees the other's uncommitted rows, and they could deadlock. Writers of the account's
- * other recordings are not blocked. False if the account is deleted: then nothing may be written.
+ * For deleting a recording: its writers take turns (infra/decisions/0055-writers-of-a-recording-take-turns.md). Writers of the
+ * account's other recordings are not blocked. False if the account is deleted: then nothing may be written.
  */
 export async function lockRecording(tx: Tx, { accountId, audioId }: RecordingRef): Promise<boolean> {
   const { rows } = await tx.query<{ begun: boolean }>(
@@ -18,65 +18,100 @@ export async function lockRecording(tx: Tx, { accountId, audioId }: RecordingRef
   return rows[0]?.begun === true
 }
 
-export type MirrorChange = RecordingRef & (RecordingParts | EncodedParts)
+/** The event that is stored with a recording. */
+export type IngestedEvent = {
+  id: EventId
+  createdAt: Date
+  /** Name of the calling service. Keys are unique per service. */
+  source: string
+  sourceEventKey: string
+  /** SHA-256 of the canonical request body: the same key with different content is a conflict. */
+  sourceHash: Uint8Array
+  /** The frozen envelope in UTF-8; null if the dispatcher has to build it. */
+  body: Uint8Array | null
+}
+
+export type RecordingChange = RecordingRef & { parts: EncodedParts; event: IngestedEvent | null }
+
+export type FinalOutcome =
+  { kind: 'created' | 'duplicate'; eventId: EventId } | { kind: 'stored' | 'conflict' | 'deleted' }
+/** `busy`: somebody else is writing the recording, and nothing was done. */
+export type WriteOutcome = FinalOutcome | { kind: 'busy' }
+
+type OutcomeRow = { outcome: WriteOutcome['kind']; event_id: EventId | null }
+
+// Named, so that each connection parses it once. Its statements are planned inside the function, also once.
+const WRITE = {
+  name: 'write-recordings',
+  text: `select outcome, event_id from write_recordings(
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26
+  ) order by item`,
+}
 
 /**
- * The writes of a MirrorChange as common table expressions over `$1` to `$14`, for use in a larger statement: one statement is
- * one round trip, and a process that freezes halfway holds no locks. `guard` is a condition for all of them.
+ * Stores parts of recordings, each with its event: all in one commit, or none if any of them cannot be stored. Answers in the
+ * order of `changes`, of which no two may be about one recording. Of many concurrent calls with one source and key exactly one
+ * creates the event. With `waitForTurn` nothing is busy.
  */
-export const mirrorWrites = (guard: string): string => `
-  recording_put as (
-    insert into recordings (account_id, audio_id, report_id, status, title, duration_ms, recorded_at)
-    select $1, $2, $4, $5, $6, $7, $8 where $3 = 'put' and ${guard}
-    on conflict (account_id, audio_id) do update set
-      report_id = excluded.report_id, status = excluded.status, title = excluded.title,
-      duration_ms = excluded.duration_ms, recorded_at = excluded.recorded_at, updated_at = now()
-  ),
-  recording_deleted as (
-    delete from recordings where account_id = $1 and audio_id = $2 and $3 = 'delete' and ${guard}
-  ),
-  transcript_put as (
-    insert into transcripts (account_id, audio_id, language, text, segments)
-    select $1, $2, $10, $11, $12 where $9 = 'put' and ${guard}
-    on conflict (account_id, audio_id) do update set
-      language = excluded.language, text = excluded.text, segments = excluded.segments, updated_at = now()
-  ),
-  transcript_deleted as (
-    delete from transcripts where account_id = $1 and audio_id = $2 and $9 = 'delete' and ${guard}
-  ),
-  summaries_put as (
-    insert into summaries (account_id, audio_id, position, label, content, format, template_name)
-    select $1, $2, s.position - 1, s.item ->> 'label', s.item ->> 'content', s.item ->> 'format',
-      s.item ->> 'template_name'
-    from json_array_elements($14) with ordinality as s (item, position)
-    where $13 = 'put' and ${guard}
-    on conflict (account_id, audio_id, position) do update set
-      label = excluded.label, content = excluded.content, format = excluded.format,
-      template_name = excluded.template_name, updated_at = now()
-  ),
-  summaries_deleted as (
-    delete from summaries
-    where account_id = $1 and audio_id = $2 and position >= json_array_length($14)
-      and $13 <> 'keep' and ${guard}
-  )`
+export async function writeRecordings(
+  db: Queryable,
+  changes: readonly RecordingChange[],
+  { waitForTurn }: { waitForTurn: boolean },
+): Promise<WriteOutcome[]> {
+  const { rows } = await db.query<OutcomeRow>(WRITE, [
+    waitForTurn,
+    changes.map(({ accountId }) => accountId),
+    textArray(changes.map(({ audioId }) => audioId)),
+    ...eventColumns(changes.map(({ event }) => event)),
+    ...recordingColumns(changes.map(({ parts }) => parts.recording)),
+    ...transcriptColumns(changes.map(({ parts }) => parts.transcript)),
+    ...summaryColumns(changes.map(({ parts }) => parts.summaries)),
+  ])
+  return rows.map(({ outcome: kind, event_id: eventId }) =>
+    kind === 'created' || kind === 'duplicate' ? { kind, eventId: eventId as EventId } : { kind },
+  )
+}
 
-/** The types of `$1` to `$14`, which an insert … select cannot infer. */
-export const MIRROR_PARAMETERS = `
-  mirror_parameters as (
-    select $1::uuid, $2::text, $3::text, $4::text, $5::integer, $6::text, $7::bigint, $8::timestamptz,
-      $9::text, $10::text, $11::text, $12::json, $13::text, $14::json
-  )`
-
-/** The values of `$1` to `$14` of `mirrorWrites`. */
-export const mirrorValues = (change: MirrorChange): unknown[] => [
-  change.accountId,
-  change.audioId,
-  ...('encoded' in change ? change : encodeParts(change)).encoded,
+const eventColumns = (events: readonly (IngestedEvent | null)[]) => [
+  events.map((event) => event?.id ?? null),
+  events.map((event) => event?.createdAt.toISOString() ?? null),
+  events.map((event) => event?.source ?? null),
+  textArray(events.map((event) => event?.sourceEventKey ?? null)),
+  events.map((event) => event?.sourceHash ?? null),
+  textArray(events.map((event) => event?.body ?? null)),
 ]
 
-const PUT_MIRROR = `with ${MIRROR_PARAMETERS}, ${mirrorWrites('true')} select`
+const recordingColumns = (recordings: readonly EncodedParts['recording'][]) => [
+  recordings.map(actionOn),
+  textArray(recordings.map((recording) => recording?.reportId ?? null)),
+  recordings.map((recording) => recording?.status ?? null),
+  textArray(recordings.map((recording) => recording?.title ?? null)),
+  recordings.map((recording) => recording?.durationMs ?? null),
+  recordings.map((recording) => recording?.recordedAt?.toISOString() ?? null),
+]
 
-/** Stores the given parts of a recording, without an event. */
-export async function putRecording(db: Queryable, change: MirrorChange): Promise<void> {
-  await db.query(PUT_MIRROR, mirrorValues(change))
+const transcriptColumns = (transcripts: readonly EncodedParts['transcript'][]) => [
+  transcripts.map(actionOn),
+  textArray(transcripts.map((transcript) => transcript?.language ?? null)),
+  textArray(transcripts.map((transcript) => transcript?.text ?? null)),
+  jsonArray(transcripts.map((transcript) => transcript?.segments ?? null)),
+]
+
+/** Summaries are rows of their own: they name the position of their recording, which begins at one. */
+function summaryColumns(lists: readonly EncodedParts['summaries'][]) {
+  const rows = lists.flatMap((list, item) =>
+    (list ?? []).map((summary, position) => ({ ...summary, item: item + 1, position })),
+  )
+  return [
+    lists.map((list) => (list === undefined ? null : (list?.length ?? 0))),
+    rows.map(({ item }) => item),
+    rows.map(({ position }) => position),
+    textArray(rows.map(({ label }) => label)),
+    textArray(rows.map(({ content }) => content)),
+    textArray(rows.map(({ format }) => format)),
+    textArray(rows.map(({ templateName }) => templateName ?? null)),
+  ]
 }
+
+const actionOn = (part: object | null | undefined) =>
+  part === undefined ? 'keep' : part === null ? 'delete' : 'put'

@@ -1,0 +1,16 @@
+import { definitionOf, isHtml, type EventHeader } from '@signet/webhook-core'
+import type { RecordingParts } from './encoded-parts.js'
+
+/**
+ * The body of a notice's event, if the notice says all that goes into it (docs/ingest.md#frozen-at-the-door): every part is
+ * there, where null says that there is none, and no summary has to be converted. Null otherwise: then the dispatcher builds
+ * it.
+ */
+export function frozenBody(header: EventHeader, audioId: string, parts: RecordingParts): string | null {
+  const { recording, transcript, summaries } = parts
+  if (recording === undefined || transcript === undefined || summaries === undefined) return null
+  if (summaries?.some(isHtml)) return null
+  const definition = definitionOf('summary.completed')
+  if (definition.subject !== 'recording') throw new Error('summary.completed is about a recording')
+  return definition.build(header, { audioId, recording, transcript, summaries: summaries ?? [] })
+}

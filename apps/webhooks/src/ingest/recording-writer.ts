@@ -1,0 +1,53 @@
+import { Batches, type Queryable } from '@signet/db'
+import { bytesOf } from './encoded-parts.js'
+import {
+  writeRecordings,
+  type FinalOutcome,
+  type RecordingChange,
+  type WriteOutcome,
+} from './recording-store.js'
+
+/** What others never wait for: a statement with more than so many bytes has one item, beside the statements of the small ones. */
+const LARGE_BYTES = 256 * 1024
+const BATCH_BYTES = 1024 * 1024
+
+/**
+ * Writes recordings and their events: what comes at the same time goes into one statement and one commit, and each caller is
+ * answered when its own is durable. Accounts get their places in a statement in turn.
+ */
+export class RecordingWriter {
+  readonly #small: Batches<RecordingChange, WriteOutcome>
+  readonly #large: Batches<RecordingChange, WriteOutcome>
+  readonly #waiting: Batches<RecordingChange, WriteOutcome>
+
+  constructor(db: Queryable) {
+    const write = { keysOf, shareOf: ({ accountId }: RecordingChange) => accountId }
+    const send = (changes: readonly RecordingChange[]) => writeRecordings(db, changes, { waitForTurn: false })
+    this.#small = new Batches({ ...write, send, underWay: 1, bytesOf: sizeOf, maxBytes: BATCH_BYTES })
+    this.#large = new Batches({ ...write, send, underWay: 2, maxItems: 1, slowMs: Infinity })
+    this.#waiting = new Batches({
+      ...write,
+      send: (changes) => writeRecordings(db, changes, { waitForTurn: true }),
+      // Each may wait for another process for a long time: they must not take all connections meanwhile.
+      underWay: 2,
+      maxItems: 1,
+      slowMs: Infinity,
+    })
+  }
+
+  async write(change: RecordingChange): Promise<FinalOutcome> {
+    const batches = sizeOf(change) > LARGE_BYTES ? this.#large : this.#small
+    for (let outcome = await batches.add(change); ; outcome = await this.#waiting.add(change)) {
+      if (outcome.kind !== 'busy') return outcome
+    }
+  }
+}
+
+const sizeOf = ({ parts, event }: RecordingChange): number =>
+  bytesOf(parts).reduce((sum, { byteLength }) => sum + byteLength, event?.body?.byteLength ?? 0)
+
+/** What two items of one statement must not share: the recording, or the key of their events. */
+const keysOf = ({ accountId, audioId, event }: RecordingChange): string[] => [
+  `recording ${accountId} ${audioId}`,
+  ...(event ? [`event ${event.source} ${event.sourceEventKey}`] : []),
+]
