@@ -13,6 +13,7 @@ import {
   type SignedUp,
 } from './support/api.js'
 import { signInWith } from './support/fake-provider.js'
+import { factorSteps } from './support/factors.js'
 import { anId, startProviderSite } from './support/provider-site.js'
 import { NO_EMAIL_GAPS, startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
@@ -142,5 +143,62 @@ describe('a link that waits in a mailbox', () => {
       post(server, '/token?grant_type=password', { email: user.email, password })
     expect((await signIn(NEW_PASSWORD)).status).toBe(200)
     expectError(await signIn(PASSWORD), 400, 'invalid_credentials')
+  })
+})
+
+describe('a change of address that waits for its link', () => {
+  let oneLink: TestServer
+  beforeAll(async () => {
+    oneLink = await startServer({ ...NO_EMAIL_GAPS, AUTH_MAILER_SECURE_EMAIL_CHANGE_ENABLED: 'false' })
+  })
+  afterAll(() => oneLink.close())
+  const { enroll, raise, signIn } = factorSteps(() => oneLink)
+  const logout = (scope: string) => async (token: string) =>
+    void (await post(oneLink, `/logout?scope=${scope}`, undefined, { token }))
+
+  /** Somebody with a stolen session asks for an address of their own. */
+  const steal = async (token: string) => {
+    const email = anEmail()
+    expect((await put(oneLink, '/user', { email }, { token })).status).toBe(200)
+    return { type: 'email_change', token_hash: (await mailTo(oneLink, email)).token }
+  }
+
+  it.each<[string, (token: string) => Promise<unknown>]>([
+    ['signed out everywhere', logout('global')],
+    ['signed out everywhere else', logout('others')],
+    [
+      'proved a first second factor',
+      async (token) => raise({ access_token: token }, await enroll({ access_token: token })),
+    ],
+  ])('is void once the owner has %s', async (_, end) => {
+    const owner = await aUser(oneLink)
+    const proof = await steal(owner.access_token)
+    const { access_token: token } = await signIn(owner)
+    await end(token)
+    expectError(await post(oneLink, '/verify', proof), 403, 'otp_expired')
+    const { body } = await get(oneLink, '/user', { token })
+    expect(body).toMatchObject({ email: owner.email })
+    expect(body).not.toHaveProperty('new_email')
+  })
+
+  it('outlives a sign-out of one device', async () => {
+    const owner = await aUser(oneLink)
+    const proof = await steal(owner.access_token)
+    await logout('local')((await signIn(owner)).access_token)
+    expect((await post(oneLink, '/verify', proof)).status).toBe(200)
+  })
+
+  it('outlives the sign-out of an anonymous user, who has no other way back in', async () => {
+    const site = await startServer({ ...NO_EMAIL_GAPS, AUTH_EXTERNAL_ANONYMOUS_USERS_ENABLED: 'true' })
+    try {
+      const token = String((await post(site, '/signup', {})).body['access_token'])
+      const email = anEmail()
+      await put(site, '/user', { email }, { token })
+      await post(site, '/logout', undefined, { token })
+      const proof = { type: 'email_change', token_hash: (await mailTo(site, email)).token }
+      expect((await post(site, '/verify', proof)).status).toBe(200)
+    } finally {
+      await site.close()
+    }
   })
 })

@@ -113,8 +113,8 @@ export function accountRoutes(deps: Deps): Route[] {
 }
 
 function scopeOf(req: Request): LogoutScope {
-  const { scope = 'global' } = req.query
-  const found = logoutScopes.find((known) => known === scope)
+  const { scope = '' } = req.query
+  const found = logoutScopes.find((known) => known === (scope === '' ? 'global' : scope))
   if (found === undefined) throw invalid(`Unsupported logout scope, use one of ${logoutScopes.join(', ')}`)
   return found
 }

@@ -81,6 +81,7 @@ export function createFoundation(parts: Parts) {
   const ends = new SessionEnds({
     sessions: stores.sessions,
     flows: stores.flows,
+    users,
     accountEvents: stores.accountEvents,
     now,
   })

@@ -1,12 +1,14 @@
 import type { Tx } from '@signet/db'
 import type { AccountEventStore } from '../account-events/account-event-store.js'
 import type { FlowStore } from '../flows/flow-store.js'
+import type { UserStore } from '../users/user-store.js'
 import type { SessionStore } from './session-store.js'
 import type { EndReason } from './session.js'
 
 type Deps = {
   sessions: SessionStore
   flows: FlowStore
+  users: UserStore
   accountEvents: AccountEventStore
   now: () => Date
 }
@@ -17,11 +19,11 @@ export class SessionEnds {
 
   /** Ends all sessions of a user, and what other services granted because of them. */
   async all(tx: Tx, userId: string, reason: EndReason): Promise<void> {
-    const { sessions, flows, accountEvents, now } = this.deps
+    const { sessions, accountEvents, now } = this.deps
     // A user who never signed in has nothing elsewhere, and the first sign-in follows within the same second.
     const knownElsewhere = reason !== 'address_proved' || (await sessions.hasAny(tx, userId))
     await sessions.end(tx, userId, reason, {}, now())
-    await flows.removeCodes(tx, userId)
+    await this.#voidUnfinished(tx, userId)
     // The time after the update: the update waits for refreshes in progress, and their tokens must be covered too.
     if (!TOLD_BY_THE_USER.has(reason) && knownElsewhere) await accountEvents.signedOut(tx, userId, now())
   }
@@ -32,15 +34,25 @@ export class SessionEnds {
 
   /** All sessions of a user but one. The user's row must be locked first, as for {@link all}. */
   async others(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
-    const { sessions, flows, now } = this.deps
+    const { sessions, now } = this.deps
     await sessions.end(tx, userId, reason, { except: keptId }, now())
-    // A code is a session waiting to be opened. A newer sign-in only replaces sessions that are open.
-    if (reason !== 'single_session') await flows.removeCodes(tx, userId)
+    // A newer sign-in only replaces sessions that are open.
+    if (reason !== 'single_session') await this.#voidUnfinished(tx, userId)
   }
 
   /** The other sessions of a user that never showed a second factor. */
   weaker(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
     return this.deps.sessions.end(tx, userId, reason, { except: keptId, aal: 'aal1' }, this.deps.now())
+  }
+
+  /**
+   * What ended sessions began: a code is a session waiting to be opened, and a pending address could take over the
+   * account. Links to sign in or to recover go to the owner's own mailbox, and stay.
+   */
+  async #voidUnfinished(tx: Tx, userId: string): Promise<void> {
+    const { flows, users, now } = this.deps
+    await flows.removeCodes(tx, userId)
+    await users.dropAddressChanges(tx, userId, now())
   }
 }
 

@@ -52,6 +52,12 @@ export type SentAt =
   | 'phoneChangeSentAt'
   | 'reauthenticationSentAt'
 
+/** The tokens that finish a change of address. */
+const CHANGE_TOKENS = {
+  newEmail: ['email_change_new', 'email_change_current'],
+  newPhone: ['phone_change'],
+} as const
+
 export class UserStore {
   readonly #select: string
 
@@ -142,12 +148,28 @@ export class UserStore {
 
   /** Clears a pending address without a token, because its messages were never delivered. */
   async dropPendingAddress(db: Queryable, id: string, pending: 'newEmail' | 'newPhone'): Promise<void> {
-    const types = pending === 'newEmail' ? ['email_change_new', 'email_change_current'] : ['phone_change']
     await db.query(
       `update ${this.t.users} set ${COLUMNS[pending]} = null
        where id = $1 and not exists (
          select 1 from ${this.t.oneTimeTokens} where user_id = $1 and token_type = any($2))`,
-      [id, types],
+      [id, CHANGE_TOKENS[pending]],
+    )
+  }
+
+  /**
+   * Voids changes of address that wait for a confirmation. An anonymous user keeps them, having no other way back into
+   * the account.
+   */
+  async dropAddressChanges(tx: Tx, id: string, now: Date): Promise<void> {
+    await tx.query(
+      `with dropped as (
+         update ${this.t.users} set email_change = null, phone_change = null, updated_at = $2
+         where id = $1 and not is_anonymous and (email_change is not null or phone_change is not null)
+         returning id
+       )
+       delete from ${this.t.oneTimeTokens} o using dropped d
+       where o.user_id = d.id and o.token_type = any($3)`,
+      [id, now, Object.values(CHANGE_TOKENS).flat()],
     )
   }
 
