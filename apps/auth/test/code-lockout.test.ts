@@ -28,6 +28,9 @@ afterAll(async () => {
 const HOME = '192.0.2.1'
 const AWAY = '192.0.2.77'
 const STRANGER = '198.51.100.9'
+/** A client of its own, because each may ask for thirty things at once. */
+let networks = 0
+const aNetwork = () => `192.88.99.${(networks += 1)}`
 const from = (address: string) => ({ versioned: true, headers: { 'X-Forwarded-For': address } })
 const verify = (body: Json, address: string) => post(server, '/verify', body, from(address))
 
@@ -87,5 +90,48 @@ describe.each(['phone', 'email'] as const)('codes to %s', (kind) => {
     const proof = await ask(address)
     for (let n = 0; n < 10; n += 1) await guess(address, `203.0.113.${n}`, 1)
     expectError(await verify(proof, AWAY), 403, 'otp_expired')
+  })
+
+  describe('for somebody who never signed in', () => {
+    const signUp = async (home: string) => {
+      const address = anAddress()
+      await post(server, '/signup', { ...address, password: PASSWORD }, from(home))
+      return { address, proof: { type, ...address, token: await codeTo(address) } }
+    }
+    const askAgain = async (address: Json, home: string) => {
+      await post(server, '/otp', address, from(home))
+      return { type, ...address, token: await codeTo(address) }
+    }
+
+    it('work where they were asked for, and nowhere else, however many a stranger has tried', async () => {
+      const home = aNetwork()
+      const { address, proof } = await signUp(home)
+      await guess(address, aNetwork(), 12)
+      expectError(await verify(proof, aNetwork()), 403, 'otp_expired')
+      expect((await verify(proof, home)).status).toBe(200)
+    })
+
+    it('stand three guesses there, also at once, and no more for asking again', async () => {
+      const home = aNetwork()
+      const { address } = await signUp(home)
+      await guess(address, aNetwork(), 10)
+      await Promise.all([guess(address, home, 1), guess(address, home, 1), guess(address, home, 1)])
+      expectError(await verify(await askAgain(address, home), home), 403, 'otp_expired')
+    })
+
+    it('stand ten guesses in all where nobody else tries', async () => {
+      const home = aNetwork()
+      const { address, proof } = await signUp(home)
+      await guess(address, home, 10)
+      expectError(await verify(proof, home), 403, 'otp_expired')
+    })
+
+    it('count anew when the window is over', async () => {
+      const home = aNetwork()
+      const { address } = await signUp(home)
+      await guess(address, home, 11)
+      server.clock.advance(3_600_000)
+      expect((await verify(await askAgain(address, home), home)).status).toBe(200)
+    })
   })
 })

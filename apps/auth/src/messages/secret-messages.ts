@@ -1,8 +1,9 @@
-import type { Tx } from '@signet/db'
+import type { Db, Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
 import { confirmationUrl, type LinkConfig, type LinkType } from '../mail/confirmation-url.js'
 import type { MailKind } from '../mail/kinds.js'
 import type { Mailer } from '../mail/mailer.js'
+import type { CodeAttempts } from '../one-time-tokens/code-attempts.js'
 import type { MessageOrigin } from '../outbox/outbox-handler.js'
 import type { MailPurpose, SendQuotas } from '../quotas/send-quotas.js'
 import type { RequestMeta } from '../requests/request-meta.js'
@@ -26,6 +27,8 @@ type Deps = {
   sms: SmsMessages
   tokens: OneTimeTokens
   quotas: SendQuotas
+  attempts: CodeAttempts
+  db: Db
   links: LinkConfig
 }
 
@@ -39,8 +42,28 @@ export class SecretMessages {
     else if (!this.#isTestNumber(address)) this.deps.sms.refuse()
   }
 
-  /** Runs `work`, which requests one message to this address, within the message quotas. */
-  counted<T>(address: Address, purpose: MailPurpose, meta: RequestMeta, work: () => Promise<T>): Promise<T> {
+  /**
+   * Runs `work`, which requests one message to this address, within the message quotas. Afterwards this client may
+   * type the code whatever strangers have tried.
+   */
+  async counted<T>(
+    address: Address,
+    purpose: MailPurpose,
+    meta: RequestMeta,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const { attempts, db } = this.deps
+    const result = await this.#withinQuotas(address, purpose, meta, work)
+    await attempts.asked(db, address, meta.client.key)
+    return result
+  }
+
+  #withinQuotas<T>(
+    address: Address,
+    purpose: MailPurpose,
+    meta: RequestMeta,
+    work: () => Promise<T>,
+  ): Promise<T> {
     const { quotas } = this.deps
     if (address.kind === 'email') return quotas.mail({ purpose, to: address.value }, meta, work)
     return this.#isTestNumber(address) ? work() : quotas.sms(address.value, meta, work)

@@ -1,4 +1,4 @@
-import type { Tx } from '@signet/db'
+import type { Queryable, Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
 import type { Tables } from '../database/tables.js'
 
@@ -12,22 +12,19 @@ export type CodeGuess = {
   ids: { known: Buffer; strangers: Buffer }
 }
 
+type Window = { now: Date; endsAt: Date }
+
 /** How often codes were tried against a person. */
 export class CodeAttemptStore {
   constructor(private readonly t: Tables) {}
 
   /** Counts one more attempt and returns how many the window has seen, this one included. */
-  async count(tx: Tx, id: Buffer, now: Date, windowEndsAt: Date): Promise<number> {
-    return this.#counted(tx, 'values ($3::bytea, 1, $2::timestamptz)', [now, windowEndsAt, id])
+  async count(tx: Tx, id: Buffer, window: Window): Promise<number> {
+    return this.#counted(tx, 'values ($3::bytea, 1, $2::timestamptz)', [window.now, window.endsAt, id])
   }
 
   /** The same, in the counter for this network and account. */
-  async countGuess(
-    tx: Tx,
-    { sentTo, network, knownSince, ids }: CodeGuess,
-    now: Date,
-    windowEndsAt: Date,
-  ): Promise<number> {
+  async countGuess(tx: Tx, { sentTo, network, knownSince, ids }: CodeGuess, window: Window): Promise<number> {
     const { t } = this
     const account = sentTo.kind === 'email' ? 'lower(u.email) = $5 and not u.is_sso_user' : 'u.phone = $5'
     return this.#counted(
@@ -36,8 +33,28 @@ export class CodeAttemptStore {
          select from ${t.users} u join ${t.knownNetworks} k on k.user_id = u.id
          where ${account} and k.network = $6 and k.last_seen_at > $7
        ) then $3::bytea else $4::bytea end, 1, $2::timestamptz`,
-      [now, windowEndsAt, ids.known, ids.strangers, sentTo.value, network, knownSince],
+      [window.now, window.endsAt, ids.known, ids.strangers, sentTo.value, network, knownSince],
     )
+  }
+
+  /** Begins a count, unless one is under way. */
+  async putAsker(db: Queryable, id: Buffer, { now, endsAt }: Window): Promise<void> {
+    await db.query(
+      `insert into ${this.t.codeAttempts} as a (id, attempts, window_ends_at) values ($1, 0, $3)
+       on conflict (id) do update set attempts = 0, window_ends_at = excluded.window_ends_at
+       where a.window_ends_at <= $2`,
+      [id, now, endsAt],
+    )
+  }
+
+  /** Counts one more attempt where a count is under way; null where none is. */
+  async countOfAsker(tx: Tx, id: Buffer, now: Date): Promise<number | null> {
+    const { rows } = await tx.query<{ attempts: number }>(
+      `update ${this.t.codeAttempts} set attempts = attempts + 1
+       where id = $1 and window_ends_at > $2 returning attempts`,
+      [id, now],
+    )
+    return rows[0]?.attempts ?? null
   }
 
   async #counted(tx: Tx, row: string, parameters: unknown[]): Promise<number> {

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import type { Tx } from '@signet/db'
+import type { Queryable, Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
 import { keyedHash } from '../secrets/derived-keys.js'
 import type { CodeAttemptStore } from './code-attempt-store.js'
@@ -12,6 +12,9 @@ export type CodeAttemptRules = {
   readonly knownNetworkMs: number
 }
 
+/** Guesses for a network that asked for a code, after strangers have used up theirs. */
+const GUESSES_OF_ASKERS = 3
+
 type Deps = { store: CodeAttemptStore; key: KeyObject; rules: CodeAttemptRules; now: () => Date }
 
 /** Codes are tried against the address that they went to, from a network; nonces against the signed-in user. */
@@ -20,7 +23,9 @@ export type Person = { address: Address; network: string } | { userId: string }
 /**
  * Limits how many codes can be tried against one person. The count belongs to the person, not to a code: requesting
  * another code gives no further guesses, and wrong guesses never invalidate a link. Strangers to an account share one
- * count, and each network it signed in from has its own, so strangers cannot use up the owner's.
+ * count, and each network it signed in from has its own, so strangers cannot use up the owner's. Who has yet to sign
+ * in at a network is protected by asking for the code there: the first guesses of such a network count even when
+ * strangers have used up theirs.
  */
 export class CodeAttempts {
   constructor(private readonly deps: Deps) {}
@@ -30,9 +35,25 @@ export class CodeAttempts {
    * window has seen too many. The transaction must be committed even when the code is wrong.
    */
   async mayTry(tx: Tx, person: Person): Promise<boolean> {
-    const { rules, now } = this.deps
+    const { store, rules, now } = this.deps
     const at = now()
-    return (await this.#count(tx, person, at, new Date(at.getTime() + rules.windowMs))) <= rules.max
+    const window = { now: at, endsAt: this.#windowEnd(at) }
+    if ('userId' in person)
+      return (await store.count(tx, this.#idOfNonces(person.userId), window)) <= rules.max
+    const { address: sentTo, network } = person
+    const ids = this.#idsOf(person)
+    const knownSince = new Date(at.getTime() - rules.knownNetworkMs)
+    // Always counted, so that the guesses that strangers left over are not given on top.
+    const asAsker = await store.countOfAsker(tx, ids.asker, at)
+    const attempts = await store.countGuess(tx, { sentTo, network, knownSince, ids }, window)
+    return attempts <= rules.max || (asAsker !== null && asAsker <= Math.min(GUESSES_OF_ASKERS, rules.max))
+  }
+
+  /** A code for the address was requested from this network; once per window, however often that happens. */
+  async asked(db: Queryable, address: Address, network: string): Promise<void> {
+    const at = this.deps.now()
+    const { asker } = this.#idsOf({ address, network })
+    await this.deps.store.putAsker(db, asker, { now: at, endsAt: this.#windowEnd(at) })
   }
 
   /** The right code was given, or another proof. */
@@ -41,18 +62,17 @@ export class CodeAttempts {
     return this.deps.store.forget(tx, ids)
   }
 
-  #count(tx: Tx, person: Person, at: Date, windowEndsAt: Date): Promise<number> {
-    const { store, rules } = this.deps
-    if ('userId' in person) return store.count(tx, this.#idOfNonces(person.userId), at, windowEndsAt)
-    const { address: sentTo, network } = person
-    const knownSince = new Date(at.getTime() - rules.knownNetworkMs)
-    return store.countGuess(tx, { sentTo, network, knownSince, ids: this.#idsOf(person) }, at, windowEndsAt)
+  #windowEnd(at: Date): Date {
+    return new Date(at.getTime() + this.deps.rules.windowMs)
   }
 
   #idsOf({ address: { kind, value }, network }: Extract<Person, { address: Address }>) {
-    const { key } = this.deps
-    const strangers = keyedHash(key, 'attempts', 'code', kind, value)
-    return { strangers, known: keyedHash(key, 'attempts', 'code', kind, value, network) }
+    const idOf = (...parts: readonly string[]) => keyedHash(this.deps.key, 'attempts', ...parts)
+    return {
+      strangers: idOf('code', kind, value),
+      known: idOf('code', kind, value, network),
+      asker: idOf('asker', kind, value, network),
+    }
   }
 
   #idOfNonces(userId: string): Buffer {

@@ -65,6 +65,8 @@ export function createFoundation(parts: Parts) {
     sms,
     tokens,
     quotas: parts.quotas,
+    attempts,
+    db,
     links: linkConfig(config),
   })
 
