@@ -150,6 +150,35 @@ describe('PKCE in email flows (6)', () => {
     expect(claimsOf(body['access_token'])['amr']).toEqual([expect.objectContaining({ method })])
   })
 
+  describe('leaves the code of the email', () => {
+    const followed = async (path: string, type: string) => {
+      const { email } = await aUser(server)
+      const after = (await mailTo(server, email)).mail
+      const { verifier, request } = aFlow()
+      await post(server, path, { email, ...request })
+      const { token, code } = await mailTo(server, email, after)
+      const authCode = (await follow(token, type)).searchParams.get('code')
+      return { token, verifier, authCode, typed: { type: 'email', email, token: code } }
+    }
+
+    it.each([
+      ['/magiclink', 'magiclink'],
+      ['/recover', 'recovery'],
+    ])('%s: good where the link was opened in a browser without the verifier, once', async (path, type) => {
+      const { token, authCode, typed } = await followed(path, type)
+      expectError(await exchange(authCode, 'x'.repeat(43)), 400, 'bad_code_verifier')
+      expect((await follow(token, type)).href).toContain('otp_expired')
+      expect((await post(server, '/verify', typed)).status).toBe(200)
+      expectError(await post(server, '/verify', typed), 403, 'otp_expired')
+    })
+
+    it('void once the link has opened a session', async () => {
+      const { verifier, authCode, typed } = await followed('/magiclink', 'magiclink')
+      expect((await exchange(authCode, verifier)).status).toBe(200)
+      expectError(await post(server, '/verify', typed), 403, 'otp_expired')
+    })
+  })
+
   it('carries an email change, whose first half answers a message in query and fragment', async () => {
     const user = await aUser(server)
     const email = anEmail()

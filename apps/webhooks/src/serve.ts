@@ -16,6 +16,10 @@ export async function serve(config: WebhooksConfig, ports: Partial<Ports> = {}):
   })
   // Not before the ports are ours: a process that does not come up should not clean up either.
   const schedule = startSchedule(ctx)
+  if (config.identityEventsSecrets.length === 0)
+    ctx.log.warn(
+      'account events are refused, so people who are banned, deleted or signed out everywhere keep their tokens here: WEBHOOKS_IDENTITY_EVENTS_SECRETS is not set',
+    )
   ctx.log.info('listening', { port: main.port, internal_port: internal.port, base_url: config.baseUrl })
   return {
     ctx,

@@ -44,3 +44,22 @@ it('a service that cannot have both of its ports gives back what it took', async
   await release(taken)
   expect(lines.join('')).not.toContain('listening')
 })
+
+it.each<[string, readonly Buffer[], number]>([
+  ['without a secret, because those who are banned then keep their tokens', [], 1],
+  ['with one, about nothing', [Buffer.alloc(32, 1)], 0],
+])(
+  'a service warns of account events that it would refuse: %s',
+  async (_, identityEventsSecrets, expected) => {
+    const lines: string[] = []
+    const service = await serve(
+      { ...harness.ctx.config, port: 0, internalPort: 0, identityEventsSecrets },
+      {
+        log: createLogger({ level: 'debug', component: 'webhooks', sink: (line) => lines.push(line) }),
+        registry: createRegistry({ runtime: false }),
+      },
+    )
+    await service.close()
+    expect(lines.filter((line) => line.includes('WEBHOOKS_IDENTITY_EVENTS_SECRETS'))).toHaveLength(expected)
+  },
+)

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Db, Tx } from '@signet/db'
 import type { Audit, AuditLog } from '../audit/audit-log.js'
 import { authError, invalid, userBanned } from '../errors/auth-error.js'
+import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import { type DerivedKeys, sha256 } from '../secrets/derived-keys.js'
 import { unseal } from '../secrets/sealed-box.js'
@@ -10,7 +11,7 @@ import type { SessionGate } from '../sessions/session-gate.js'
 import type { Live, SignedIn } from '../sessions/session.js'
 import { isBanned, type User } from '../users/user.js'
 import type { UserStore } from '../users/user-store.js'
-import type { FlowState, FlowStore } from '../flows/flow-store.js'
+import { isMailMethod, type FlowState, type FlowStore } from '../flows/flow-store.js'
 import { verifierMatches, type Challenge } from '../flows/pkce.js'
 
 export type Exchanged = {
@@ -24,6 +25,7 @@ type Deps = {
   db: Db
   users: UserStore
   flows: FlowStore
+  tokens: OneTimeTokenStore
   sessions: SessionService
   gate: SessionGate
   audit: AuditLog
@@ -79,7 +81,9 @@ export class FlowService {
   }
 
   async #signIn(tx: Tx, audit: Audit, user: User, flow: FlowState, meta: RequestMeta): Promise<SignedIn> {
-    const { sessions, gate } = this.deps
+    const { sessions, gate, tokens } = this.deps
+    // The email's code is as good as its link until one of them has opened a session.
+    if (isMailMethod(flow.method)) await tokens.removeAll(tx, user.id)
     // A sign-in method linked by a session that has ended must not be a way back in.
     if (flow.linkingSessionId !== null)
       await gate.hold(tx, { userId: user.id, sessionId: flow.linkingSessionId })

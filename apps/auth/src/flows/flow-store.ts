@@ -3,7 +3,9 @@ import type { Tables } from '../database/tables.js'
 import type { Challenge } from './pkce.js'
 
 /** How the user authenticates in a flow; stored with the challenge, for `amr`. */
-export type MailMethod = 'email/signup' | 'invite' | 'magiclink' | 'recovery' | 'email_change'
+const mailMethods = ['email/signup', 'invite', 'magiclink', 'recovery', 'email_change'] as const
+export type MailMethod = (typeof mailMethods)[number]
+export const isMailMethod = (method: string): boolean => mailMethods.some((known) => known === method)
 
 /** A code issued for an emailed link, for the holder of the verifier. */
 export type NewMailCode = {

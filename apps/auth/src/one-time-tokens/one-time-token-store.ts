@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Queryable, Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
 import type { Challenge } from '../flows/pkce.js'
@@ -114,6 +115,12 @@ export class OneTimeTokenStore {
   async remove(db: Queryable, id: string): Promise<boolean> {
     const { rowCount } = await db.query(`delete from ${this.t.oneTimeTokens} where id = $1`, [id])
     return rowCount === 1
+  }
+
+  /** The link stops working, the code does not. */
+  async removeLink(tx: Tx, id: string): Promise<void> {
+    const noLinkHasIt = randomBytes(32)
+    await tx.query(`update ${this.t.oneTimeTokens} set link_hash = $2 where id = $1`, [id, noLinkHasIt])
   }
 
   async removeAll(tx: Tx, userId: string): Promise<void> {

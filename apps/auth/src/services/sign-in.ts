@@ -117,6 +117,7 @@ export function createSignInServices(parts: Parts, foundation: Foundation) {
       db,
       users,
       flows,
+      tokens: stores.tokens,
       sessions,
       gate,
       audit,

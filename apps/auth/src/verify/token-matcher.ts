@@ -41,6 +41,11 @@ export class TokenMatcher {
     await this.deps.tokens.remove(tx, token.id)
   }
 
+  /** Consumes the link and leaves the code of the same email. */
+  async spendLink(tx: Tx, { token }: Match): Promise<void> {
+    await this.deps.tokens.removeLink(tx, token.id)
+  }
+
   /** Removes all other secrets sent to the user, and resets the count of wrong codes. */
   async spendAll(tx: Tx, { user, token }: Match, network: string): Promise<void> {
     await this.deps.tokens.removeAll(tx, user.id)

@@ -91,7 +91,9 @@ export class VerifyService {
     const claim = await this.#claimOf(tx, match, request, passwordHash)
     const effect = await effects.apply(tx, audit, { type, user, token, claim }, meta)
     if (effect.kind === 'first_half') return { kind: 'first_half' }
-    await matcher.spendAll(tx, match, network)
+    // Whoever opens the link in another browser gets no session by it, and can still type the code.
+    if (request.answer === 'code' && token.slot === 'recovery') await matcher.spendLink(tx, match)
+    else await matcher.spendAll(tx, match, network)
     if (request.answer === 'code') return { kind: 'code', code: await this.#issueCode(tx, user, token, type) }
     const signedIn = await sessions.open(tx, effect.user, 'otp', meta)
     return { kind: 'signed_in', signedIn, type }

@@ -12,22 +12,28 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 describe('links and codes', () => {
-  it('sign in by an emailed link, in the browser that asked for it only', async () => {
-    const mailedLink = async () => {
-      const user = await aUser(server)
-      const browser = aBrowser(server)
-      const page = await browser.get(uiPath({ redirect_to: APPLICATION }))
-      const before = (await mailTo(server, user.email)).mail
-      await browser.submit(page, '/ui/mail', { identifier: user.email })
-      const { link = '' } = await mailTo(server, user.email, before)
-      return { browser, link }
-    }
-    const own = await mailedLink()
-    const done = await settle(own.browser, await own.browser.get(own.link))
+  it('sign in by an emailed link, in the browser that asked for it', async () => {
+    const user = await aUser(server)
+    const browser = aBrowser(server)
+    const page = await browser.get(uiPath({ redirect_to: APPLICATION }))
+    const before = (await mailTo(server, user.email)).mail
+    await browser.submit(page, '/ui/mail', { identifier: user.email })
+    const { link = '' } = await mailTo(server, user.email, before)
+    const done = await settle(browser, await browser.get(link))
     expect(done.location).toContain(`${APPLICATION}#access_token=`)
-    const { link } = await mailedLink()
+  })
+
+  it('let the code be typed after the link was opened in another browser', async () => {
+    const user = await aUser(server)
+    const browser = aBrowser(server)
+    const page = await browser.get(uiPath({ redirect_to: APPLICATION }))
+    const before = (await mailTo(server, user.email)).mail
+    const asked = await browser.submit(page, '/ui/mail', { identifier: user.email })
+    const { link = '', code = '' } = await mailTo(server, user.email, before)
     const other = aBrowser(server)
     expect(noticeOf(await settle(other, await other.get(link)))).toContain('another browser')
+    const done = await settle(browser, await browser.submit(asked, '/ui/code', { code }))
+    expect(done.location).toContain(`${APPLICATION}#access_token=`)
   })
 
   it('do not serve another visit than the one they were asked for', async () => {

@@ -16,7 +16,8 @@ const TEXTS: Readonly<Partial<Record<ErrorCode, string>>> = {
   mfa_verification_failed: 'This code is wrong or has expired.',
   mfa_challenge_expired: 'This code has expired. Ask for a new one.',
   flow_state_not_found: 'This link was already used, or was requested in another browser. Please sign in.',
-  bad_code_verifier: 'This link was requested in another browser. Please sign in.',
+  bad_code_verifier:
+    'This link was requested in another browser. Type the code from the same email there, or sign in here.',
   flow_state_expired: 'This took too long. Please try again.',
   provider_email_needs_verification:
     'Confirm your address first: open the link in the email we sent you, then sign in again.',
