@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createTestDatabase, waitFor, type TestDatabase } from '@signet/testkit'
 import { createRemoteJWKSet, decodeProtectedHeader, errors, jwtVerify } from 'jose'
-import { anEmail, get, PASSWORD, post } from './support/api.js'
+import { anEmail, get, PASSWORD, post, type Json } from './support/api.js'
 import { JWT_SECRET, SITE } from './support/server.js'
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
@@ -36,6 +36,9 @@ beforeAll(async () => {
     AUTH_JWT_JWKS_MAX_AGE: '1s',
     AUTH_JWT_KEY_ACTIVATION_DELAY: '3s',
     AUTH_JWT_KEYS_REFRESH_INTERVAL: '200ms',
+    // Clients without pause, all from one address, on a machine that may be busy.
+    AUTH_RATE_LIMIT_SHARED_ADDRESS_FACTOR: '100000',
+    AUTH_API_MAX_REQUEST_DURATION: '60s',
   }
 })
 afterAll(async () => {
@@ -47,10 +50,10 @@ afterAll(async () => {
 type Server = { url: string }
 
 /** A server process; its port is in its log, because it picks a free one. */
-async function startProcess(): Promise<Server> {
+async function startProcess(overrides: Record<string, string> = {}): Promise<Server> {
   const child = spawn(process.execPath, [MAIN], {
     cwd: folder,
-    env: environment,
+    env: { ...environment, ...overrides },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   children.push(child)
@@ -134,6 +137,66 @@ describe('auth keys', () => {
     } finally {
       on = false
       await Promise.all(loops)
+    }
+    expect(failures).toEqual([])
+  }, 300_000)
+
+  it('replaces a leaked key at once without a failing refresh, and refuses no token but those of that key', async () => {
+    const longLived = { AUTH_JWT_EXP: '1h' }
+    const servers = [await startProcess(longLived), await startProcess(longLived)] as const
+    const email = anEmail()
+    expect((await post(servers[0], '/signup', { email, password: PASSWORD })).status).toBe(200)
+    const leaked = (await listed()).find(({ state }) => state === 'signing')?.kid ?? ''
+    const accepted = new Map<string, number>()
+    const failures: unknown[] = []
+    let isRetiring = false
+    let on = true
+
+    const signIn = async () => {
+      const answer = await post(servers[0], '/token?grant_type=password', { email, password: PASSWORD })
+      expect(answer.status).toBe(200)
+      return answer.body
+    }
+    /** Refreshes at one server and uses the token at both, again and again. */
+    const client = async (home: Server, { refresh_token: first }: Json) => {
+      let refreshToken = first
+      while (on) {
+        const { status, body } = await post(home, '/token?grant_type=refresh_token', {
+          refresh_token: refreshToken,
+        })
+        if (status !== 200) return void failures.push({ status, body })
+        refreshToken = body['refresh_token']
+        const token = String(body['access_token'])
+        const kid = String(decodeProtectedHeader(token).kid)
+        for (const server of servers) {
+          const answer = await get(server, '/user', { token })
+          if (answer.status === 200) accepted.set(kid, (accepted.get(kid) ?? 0) + 1)
+          else if (!isRetiring || kid !== leaked) failures.push({ kid, body: answer.body })
+        }
+      }
+    }
+    const sessions = [await signIn(), await signIn(), await signIn(), await signIn()]
+    const clients = sessions.map((session, index) => client(servers[index % 2 === 0 ? 0 : 1], session))
+    const untilAccepted = (kid: string, more: number) => {
+      const wanted = (accepted.get(kid) ?? 0) + more
+      return waitFor(() => (accepted.get(kid) ?? 0) >= wanted || failures.length > 0, { timeoutMs: 120_000 })
+    }
+    const acceptedBy = (token: string) =>
+      Promise.all(servers.map(async (server) => (await get(server, '/user', { token })).status))
+    try {
+      await untilAccepted(leaked, 20)
+      const stolen = String((await signIn())['access_token'])
+      const { kid } = JSON.parse((await keys('rotate', '--now', '--json')).stdout) as { kid: string }
+      await untilAccepted(kid, 20)
+      expect(await acceptedBy(stolen)).toEqual([200, 200])
+
+      isRetiring = true
+      expect(await keys('retire', leaked, '--force')).toMatchObject({ code: 0, stderr: '' })
+      await waitFor(async () => (await acceptedBy(stolen)).every((status) => status === 403))
+      await untilAccepted(kid, 20)
+    } finally {
+      on = false
+      await Promise.all(clients)
     }
     expect(failures).toEqual([])
   }, 300_000)
