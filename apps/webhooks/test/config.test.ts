@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import { ConfigError } from '@signet/config'
 import { readConfig } from '../src/config/read-config.js'
@@ -9,7 +9,7 @@ const good = {
   WEBHOOKS_DATABASE_URL: 'postgres://app:secret@db/webhooks',
   WEBHOOKS_REDIS_URL: 'redis://redis:6379',
   WEBHOOKS_IDENTITY_URL: 'https://id.example',
-  WEBHOOKS_IDENTITY_JWT_SECRET: 'x'.repeat(32),
+  WEBHOOKS_IDENTITY_JWT_SECRET: 'any secret that is longer than 32 bytes',
   WEBHOOKS_SECRET_KEYS: `k1:${KEY}`,
   WEBHOOKS_INTERNAL_TOKENS: `pipeline:${'ab'.repeat(32)}`,
 }
@@ -42,8 +42,13 @@ describe('the process refuses to start', () => {
       ['WEBHOOKS_IDENTITY_JWT_SECRET'],
     ],
     [
-      'with a weak JWT secret',
-      { WEBHOOKS_IDENTITY_JWT_SECRET: 'x'.repeat(31) },
+      'with a short JWT secret',
+      { WEBHOOKS_IDENTITY_JWT_SECRET: 'any secret of less than 32 byte' },
+      ['WEBHOOKS_IDENTITY_JWT_SECRET'],
+    ],
+    [
+      'with a JWT secret that repeats a few characters',
+      { WEBHOOKS_IDENTITY_JWT_SECRET: 'x'.repeat(32) },
       ['WEBHOOKS_IDENTITY_JWT_SECRET'],
     ],
     ['with a short encryption key', { WEBHOOKS_SECRET_KEYS: 'k1:c2hvcnQ=' }, ['WEBHOOKS_SECRET_KEYS']],
@@ -99,6 +104,40 @@ describe('the process refuses to start', () => {
       'WEBHOOKS_SECRET_KEYS',
       'WEBHOOKS_ALLOW_PRIVATE_TARGETS',
     ])
+  })
+})
+
+describe('configured public keys', () => {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const rsa = { ...publicKey.export({ format: 'jwk' }), kid: 'rsa' }
+  const secret = {
+    kty: 'oct',
+    kid: 'oct',
+    k: Buffer.from(good.WEBHOOKS_IDENTITY_JWT_SECRET).toString('base64url'),
+  }
+  const weak = {
+    ...generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' }),
+    kid: 'w',
+  }
+  const read = (value: unknown) =>
+    readConfig({ ...good, WEBHOOKS_IDENTITY_JWT_PUBLIC_KEYS: JSON.stringify(value) }).identityJwtPublicKeys
+
+  it('may be a list or a JWK Set and need no key_ops', () => {
+    for (const value of [[rsa], { keys: [rsa] }])
+      expect(read(value)?.findKey({ alg: 'RS256', kid: 'rsa' })).toMatchObject({ alg: 'RS256', kid: 'rsa' })
+  })
+
+  it.each<[unknown, string]>([
+    ['text', 'must be a JSON array of JWKs or {"keys": […]}'],
+    [[], 'must list at least one key'],
+    [[secret], 'must be public keys: none symmetric or with a private part'],
+    [
+      [{ ...privateKey.export({ format: 'jwk' }), kid: 'rsa' }],
+      'must be public keys: none symmetric or with a private part',
+    ],
+    [[weak, rsa, rsa], '[0] an RSA key needs at least 2048 bits; [2] has the kid of another key'],
+  ])('%# are refused with what is wrong', (value, problem) => {
+    expect(() => read(value)).toThrow(`WEBHOOKS_IDENTITY_JWT_PUBLIC_KEYS ${problem}`)
   })
 })
 

@@ -1,9 +1,9 @@
 import { sign as cryptoSign } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { edKey, forge, hmac, rejectionOf, SECRET, segment, signing, verifying } from '../test/keys.js'
-import { claims, ec, ed, expectRefused, now, rings, rsa } from '../test/rings.js'
-import { JwtError, KeyRing, MAX_TOKEN_LENGTH, PublicKeySet, signJwt, verifyJwt } from './index.js'
+import { edKey, forge, hmac, rejectionOf, segment } from '../test/keys.js'
+import { claims, ec, ed, expectRefused, now, publicSetOf, ringOf, rings, rsa } from '../test/rings.js'
+import { JwtError, KeySet, MAX_TOKEN_LENGTH, signJwt, verifyJwt } from './index.js'
 
 describe('the algorithm belongs to the key', () => {
   it.each(['none', 'None', 'NONE', 'nOnE', ''])('alg %j is refused, signed or not', async (alg) => {
@@ -34,7 +34,7 @@ describe('the algorithm belongs to the key', () => {
       publicKey.export({ type: 'spki', format: 'pem' }),
       publicKey.export({ type: 'pkcs1', format: 'pem' }),
       publicKey.export({ type: 'spki', format: 'der' }),
-      JSON.stringify(rings.RS256.publicJwks()),
+      JSON.stringify({ keys: [rsa.publicJwk] }),
       String(rsa.publicJwk.n),
     ]
     for (const form of publicForms) {
@@ -55,8 +55,9 @@ describe('the algorithm belongs to the key', () => {
   })
 
   it('an algorithm that AUTH_JWT_VALID_METHODS leaves out is refused, the HS256 fallback too', async () => {
-    const keys = JSON.stringify([signing(ec), verifying(rsa)])
-    const ring = KeyRing.create({ secret: SECRET, keys, validMethods: ['ES256'] })
+    const { signingKey, keys } = ringOf(ec, [rsa])
+    const secret = rings.HS256.signingKey
+    const ring = Object.assign(new KeySet(keys, { secret, algorithms: ['ES256'] }), { signingKey })
     await expect(verifyJwt(ring, await signJwt(ring, claims), { now })).resolves.toEqual(claims)
     await expectRefused('algorithm', await signJwt(rings.RS256, claims), ring)
     await expectRefused('algorithm', await signJwt(rings.HS256, claims), ring)
@@ -106,9 +107,7 @@ describe('the key name', () => {
   })
 
   it('in a set of public keys has no fallback', async () => {
-    const keys = PublicKeySet.fromSettings(
-      JSON.stringify({ keys: [rsa.publicJwk, ec.publicJwk, ed.publicJwk] }),
-    )
+    const keys = publicSetOf(rsa.publicJwk, ec.publicJwk, ed.publicJwk)
     for (const ring of [rings.RS256, rings.ES256, rings.EdDSA]) {
       await expect(verifyJwt(keys, await signJwt(ring, claims), { now })).resolves.toEqual(claims)
     }

@@ -3,21 +3,14 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { ecKey, edKey, forge, rejectionOf, rsaKey, SECRET, signing, type TestKey } from '../test/keys.js'
-import {
-  JwksClient,
-  type JwksClientOptions,
-  JwksUnavailableError,
-  KeyRing,
-  signJwt,
-  verifyJwt,
-} from './index.js'
+import { ecKey, edKey, forge, rejectionOf, rsaKey, SECRET, type TestKey } from '../test/keys.js'
+import { ringOf } from '../test/rings.js'
+import { JwksClient, type JwksClientOptions, JwksUnavailableError, signJwt, verifyJwt } from './index.js'
 
 const MINUTE = 60_000
 const ec = ecKey('ec')
 const next = ecKey('next')
 const third = edKey('third')
-const ringOf = (key: TestKey) => KeyRing.create({ secret: SECRET, keys: JSON.stringify([signing(key)]) })
 const tokenOf = (key: TestKey) => signJwt(ringOf(key), { sub: key.kid })
 
 let requests = 0

@@ -1,9 +1,8 @@
-import { sign } from 'node:crypto'
-import { promisify } from 'node:util'
 import { CompactSign, compactVerify, type JWTPayload } from 'jose'
 import jsonwebtoken from 'jsonwebtoken'
-import { isJsonObject, parseHeader, parseJson } from './compact-token.js'
-import { JwtError } from './jwt-error.js'
+import { parseHeader } from './compact-token.js'
+import { isJsonObject } from './jwk.js'
+import { JwtError, type JwtErrorReason } from './jwt-error.js'
 import type { JwtKey, KeySource } from './key.js'
 
 /** Registered claims (RFC 7519 section 4.1; times in seconds since 1970) and any others. */
@@ -19,13 +18,12 @@ export type VerifyOptions = {
   readonly requireExp?: boolean
   /** How far the issuer's clock may be off, in seconds, for `exp` and `nbf`. Default 0. */
   readonly clockSkewSeconds?: number
-  /** The clock. */
   readonly now?: () => Date
 }
 
 const TIME_CLAIMS = ['iat', 'exp', 'nbf'] as const
+const SIGNATURE_ONLY = { ignoreExpiration: true, ignoreNotBefore: true }
 const TEXT_CLAIMS = ['iss', 'sub', 'jti'] as const
-const signInPool = promisify(sign)
 
 /**
  * Signs claims as they are with the ring's signing key; header `alg`, `typ: "JWT"` and the key's `kid` if it has one.
@@ -42,14 +40,9 @@ export async function signJwt({ signingKey }: { signingKey: JwtKey }, claims: Jw
   // As text, so that the library adds no `iat`.
   if (alg === 'HS256' || alg === 'ES256')
     return jsonwebtoken.sign(payload, signKey, { algorithm: alg, header })
-  if (alg === 'EdDSA') return new CompactSign(Buffer.from(payload)).setProtectedHeader(header).sign(signKey)
-  // jsonwebtoken signs on the event loop, which RSA would block for most of a millisecond; this uses libuv's pool. For
-  // ES256 handing the job over costs twice the signature.
-  const input = [JSON.stringify(header), payload]
-    .map((text) => Buffer.from(text).toString('base64url'))
-    .join('.')
-  const signature = await signInPool('sha256', Buffer.from(input), signKey)
-  return `${input}.${signature.toString('base64url')}`
+  // jsonwebtoken has no EdDSA, and RS256 would block its event loop for most of a millisecond: jose signs in libuv's pool.
+  // For ES256 handing the job over costs twice the signature.
+  return new CompactSign(Buffer.from(payload)).setProtectedHeader(header).sign(signKey)
 }
 
 /**
@@ -57,17 +50,12 @@ export async function signJwt({ signingKey }: { signingKey: JwtKey }, claims: Jw
  * throws a JwtError. A JwksClient as key source may also throw JwksUnavailableError. Of two claims with the same name
  * the last one counts (RFC 7519 section 4).
  */
-export async function verifyJwt(
-  keys: KeySource,
-  token: string,
-  options: VerifyOptions = {},
-): Promise<JwtClaims> {
+export async function verifyJwt(keys: KeySource, token: string, options: VerifyOptions = {}) {
   const key = await keys.findKey(parseHeader(token))
-  const claims = readClaims(await verifySignature(key, token))
-  checkTimes(claims, options)
-  const { audience, issuer } = options
-  if (audience !== undefined && !intersects(claims.aud, audience)) throw new JwtError('audience')
-  if (issuer !== undefined && !intersects(claims.iss, issuer)) throw new JwtError('issuer')
+  const claims = await verifySignature(key, token)
+  if (!isClaims(claims)) throw new JwtError('malformed')
+  const reason = reasonAgainst(claims, options)
+  if (reason) throw new JwtError(reason)
   return claims
 }
 
@@ -75,43 +63,35 @@ export async function verifyJwt(
 async function verifySignature({ alg, verifyKey }: JwtKey, token: string): Promise<unknown> {
   try {
     if (alg !== 'EdDSA')
-      return jsonwebtoken.verify(token, verifyKey, {
-        algorithms: [alg],
-        ignoreExpiration: true,
-        ignoreNotBefore: true,
-      })
+      return jsonwebtoken.verify(token, verifyKey, { algorithms: [alg], ...SIGNATURE_ONLY })
     const { payload } = await compactVerify(token, verifyKey, { algorithms: [alg] })
-    return parseJson(Buffer.from(payload).toString())
+    return JSON.parse(Buffer.from(payload).toString())
   } catch (cause) {
-    if (cause instanceof JwtError) throw cause
-    // jsonwebtoken reads the payload before it checks the signature; every other failure is the signature's, such as an
-    // ES256 signature of the wrong length.
-    throw new JwtError(cause instanceof SyntaxError ? 'malformed' : 'bad_signature', { cause })
+    // jsonwebtoken reads the payload before it checks the signature, and the parser's message quotes it.
+    if (cause instanceof SyntaxError) throw new JwtError('malformed')
+    throw new JwtError('bad_signature', { cause })
   }
 }
 
-function readClaims(payload: unknown): JwtClaims {
+function isClaims(payload: unknown): payload is JwtClaims {
   // JSON.parse makes "__proto__" an ordinary member; copying such claims later would set a prototype.
-  if (!isJsonObject(payload) || Object.hasOwn(payload, '__proto__')) throw new JwtError('malformed')
+  if (!isJsonObject(payload) || Object.hasOwn(payload, '__proto__')) return false
+  const each = (names: readonly string[], isValid: (value: unknown) => boolean) =>
+    names.every((name) => !Object.hasOwn(payload, name) || isValid(payload[name]))
+  const isText = (value: unknown) => typeof value === 'string'
   const { aud = [] } = payload
-  const wellFormed =
-    TIME_CLAIMS.every((name) => !Object.hasOwn(payload, name) || Number.isFinite(payload[name])) &&
-    TEXT_CLAIMS.every((name) => !Object.hasOwn(payload, name) || typeof payload[name] === 'string') &&
-    (Array.isArray(aud) ? aud : [aud]).every((value) => typeof value === 'string')
-  if (!wellFormed) throw new JwtError('malformed')
-  return payload
+  return each(TIME_CLAIMS, Number.isFinite) && each(TEXT_CLAIMS, isText) && [aud].flat().every(isText)
 }
 
-function checkTimes(claims: JwtClaims, options: VerifyOptions): void {
-  const { requireExp = false, clockSkewSeconds = 0, now = () => new Date() } = options
-  const { exp = Infinity, nbf = -Infinity } = claims
+function reasonAgainst(claims: JwtClaims, options: VerifyOptions): JwtErrorReason | undefined {
+  const { audience, issuer, requireExp = false, clockSkewSeconds = 0, now = () => new Date() } = options
+  const { exp = Infinity, nbf = -Infinity, aud = [], iss = [] } = claims
   const seconds = now().getTime() / 1000
-  if (requireExp && claims.exp === undefined) throw new JwtError('missing_exp')
-  if (seconds >= exp + clockSkewSeconds) throw new JwtError('expired')
-  if (seconds < nbf - clockSkewSeconds) throw new JwtError('not_yet_valid')
-}
-
-function intersects(actual: string | string[] | undefined, accepted: string | readonly string[]): boolean {
-  const [has, wants] = [actual ?? [], accepted].map((value) => (typeof value === 'string' ? [value] : value))
-  return has?.some((value) => wants?.includes(value)) ?? false
+  if (requireExp && claims.exp === undefined) return 'missing_exp'
+  if (seconds >= exp + clockSkewSeconds) return 'expired'
+  if (seconds < nbf - clockSkewSeconds) return 'not_yet_valid'
+  const meets = (has: unknown, wanted: unknown) =>
+    [has].flat().some((value) => [wanted].flat().includes(value))
+  if (audience !== undefined && !meets(aud, audience)) return 'audience'
+  return issuer !== undefined && !meets(iss, issuer) ? 'issuer' : undefined
 }

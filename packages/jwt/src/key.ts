@@ -1,4 +1,4 @@
-import type { KeyObject } from 'node:crypto'
+import { createSecretKey, type KeyObject } from 'node:crypto'
 import { JwtError } from './jwt-error.js'
 
 /** The JWS algorithms Signet signs and verifies with (EdDSA with Ed25519 only); `none` has no place in the type. */
@@ -16,18 +16,42 @@ export type JwtKey = JwtHeader & {
   readonly signKey?: KeyObject
 }
 
-/** A key that a token can name. */
 export type NamedKey = JwtKey & { readonly kid: string }
 
-/** Where verification keys come from: a KeyRing, a PublicKeySet or a JwksClient. */
+/** Where verification keys come from: a KeySet or a JwksClient. */
 export interface KeySource {
   /** The key that must have signed a token with this header; throws a JwtError `unknown_key` or `algorithm`. */
   findKey(header: JwtHeader): JwtKey | Promise<JwtKey>
 }
 
-/** Returns the key only for its own algorithm: the key decides, never the token (RFC 8725 section 3.1). */
-export function keyForAlgorithm(key: JwtKey | undefined, alg: string): JwtKey {
-  if (!key) throw new JwtError('unknown_key')
-  if (key.alg !== alg) throw new JwtError('algorithm')
-  return key
+/**
+ * Verification keys by `kid`; only tokens of the `algorithms` are accepted. The `secret` verifies HS256 tokens that name
+ * no key: without one, a token must name a key. A set never changes.
+ */
+export class KeySet implements KeySource {
+  constructor(
+    readonly keys: readonly NamedKey[],
+    private readonly rules: { readonly secret?: JwtKey; readonly algorithms?: readonly string[] } = {},
+  ) {}
+
+  findKey({ alg, kid }: JwtHeader): JwtKey {
+    const { secret, algorithms = JWT_ALGORITHMS } = this.rules
+    if (!algorithms.includes(alg)) throw new JwtError('algorithm')
+    const named = [...this.keys, secret].find((key) => key?.kid !== undefined && key.kid === kid)
+    // Tokens minted outside with the shared secret often carry no kid, or one of their own.
+    const key = named ?? (alg === 'HS256' ? secret : undefined)
+    if (!key) throw new JwtError('unknown_key')
+    // The key decides, never the token (RFC 8725 section 3.1).
+    if (key.alg !== alg) throw new JwtError('algorithm')
+    return key
+  }
+}
+
+/** The key of an HS256 secret; throws why it is too weak (RFC 7518 section 3.2: not shorter than the hash). */
+export function importSecret(bytes: Buffer, kid?: string): JwtKey {
+  if (bytes.length < 32) throw new TypeError('an HS256 secret needs at least 32 bytes (RFC 7518 section 3.2)')
+  if (new Set(bytes).size < 8)
+    throw new TypeError('an HS256 secret must not repeat a few characters; use a random value')
+  const secret = createSecretKey(bytes)
+  return { alg: 'HS256', kid, verifyKey: secret, signKey: secret }
 }

@@ -1,6 +1,16 @@
 import { expect } from '@jest/globals'
-import { JwtError, type JwtErrorReason, KeyRing, verifyJwt } from '../src/index.js'
-import { ecKey, edKey, rejectionOf, rsaKey, SECRET, signing, type TestKey, verifying } from './keys.js'
+import {
+  importJwks,
+  importSecret,
+  JwtError,
+  type JwtErrorReason,
+  type JwtKey,
+  KeySet,
+  type KeySource,
+  type NamedKey,
+  verifyJwt,
+} from '../src/index.js'
+import { ecKey, edKey, rejectionOf, rsaKey, SECRET, type TestKey } from './keys.js'
 
 const NOW = new Date('2026-05-01T12:00:00Z')
 export const SECONDS = NOW.getTime() / 1000
@@ -17,33 +27,53 @@ export const rsa = rsaKey()
 export const ec = ecKey()
 export const ed = edKey()
 
-const ringSignedBy = (signer: TestKey): KeyRing =>
-  KeyRing.create({
-    secret: SECRET,
-    keyId: 'main',
-    keys: JSON.stringify([rsa, ec, ed].map((key) => (key === signer ? signing(key) : verifying(key)))),
+type Secret = { secret?: string; keyId?: string }
+const main = { keyId: 'main' }
+
+/** The keys of an issuer: a secret and key pairs, one of which may sign in its place. */
+export function ringOf(
+  signer?: TestKey,
+  others: readonly TestKey[] = [],
+  { secret = SECRET, keyId }: Secret = {},
+): Ring {
+  const keys = [...(signer ? [signer] : []), ...others].map(namedKey)
+  const secretKey = importSecret(Buffer.from(secret), keyId)
+  return Object.assign(new KeySet(keys, { secret: secretKey }), {
+    signingKey: signer ? namedKey(signer) : secretKey,
   })
+}
+export type Ring = KeySet & { readonly signingKey: JwtKey }
+
+const namedKey = ({ alg, kid, publicKey, privateKey }: TestKey): NamedKey => ({
+  alg,
+  kid,
+  verifyKey: publicKey,
+  signKey: privateKey,
+})
 
 /** Rings by the algorithm that signs, each made anew; the asymmetric ones hold the same secret and all three keys. */
 export const rings = {
   get HS256() {
-    return KeyRing.create({ secret: SECRET, keyId: 'main' })
+    return ringOf(undefined, [], main)
   },
   get RS256() {
-    return ringSignedBy(rsa)
+    return ringOf(rsa, [ec, ed], main)
   },
   get ES256() {
-    return ringSignedBy(ec)
+    return ringOf(ec, [rsa, ed], main)
   },
   get EdDSA() {
-    return ringSignedBy(ed)
+    return ringOf(ed, [rsa, ec], main)
   },
 }
+
+/** What whoever verifies makes of published keys. */
+export const publicSetOf = (...jwks: unknown[]): KeySet => new KeySet(importJwks(jwks).keys)
 
 export async function expectRefused(
   reason: JwtErrorReason,
   token: string,
-  ring: KeyRing = rings.RS256,
+  ring: KeySource = rings.RS256,
 ): Promise<void> {
   const error = await rejectionOf(verifyJwt(ring, token, { now }))
   expect(error).toBeInstanceOf(JwtError)

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
-import { KeyRing, type JwtClaims } from '@signet/jwt'
+import type { JwtClaims } from '@signet/jwt'
 import { hs256Token, TestClock } from '@signet/testkit'
+import { KeyRing } from '../keys/key-ring.js'
 import { VerifiedTokens } from './verified-tokens.js'
 
 const secret = 'test-secret-0123456789-abcdefghijklmnopqrstuvwxyz'

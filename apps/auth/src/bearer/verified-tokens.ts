@@ -1,5 +1,6 @@
-import { JwtError, verifyJwt, type JwtClaims, type KeyRing } from '@signet/jwt'
+import { JwtError, verifyJwt, type JwtClaims } from '@signet/jwt'
 import { LRUCache } from 'lru-cache'
+import type { KeyRing } from '../keys/key-ring.js'
 import type { LiveKeys } from '../keys/live-keys.js'
 
 const MAX_TOKENS = 2000

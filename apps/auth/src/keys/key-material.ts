@@ -1,7 +1,8 @@
 import type { KeyObject } from 'node:crypto'
-import { importJwk, type AsymmetricAlgorithm, type NamedKey } from '@signet/jwt'
+import { type AsymmetricAlgorithm, type NamedKey } from '@signet/jwt'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import { seal, unseal } from '../secrets/sealed-box.js'
+import { importPrivateJwk } from './private-jwk.js'
 import type { SigningKey } from './signing-key.js'
 
 /** Makes private keys, and seals them for the database. */
@@ -20,7 +21,7 @@ export class KeyMaterial {
   open({ kid, alg, sealedKey }: SigningKey): NamedKey | undefined {
     if (sealedKey === null) return undefined
     try {
-      const key = importJwk(JSON.parse(unseal(this.sealingKey, contextOf(kid), sealedKey)))
+      const key = importPrivateJwk(JSON.parse(unseal(this.sealingKey, contextOf(kid), sealedKey)))
       return key.alg === alg ? key : undefined
     } catch {
       return undefined

@@ -1,5 +1,5 @@
-import type { KeyRing } from '@signet/jwt'
 import type { Observer } from '../observers/observer.js'
+import type { KeyRing } from './key-ring.js'
 import type { SigningKeyService } from './signing-key-service.js'
 import { signerOf, stateOf } from './signing-key.js'
 

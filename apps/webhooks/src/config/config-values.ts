@@ -1,4 +1,5 @@
 import { parseSigningKey } from '@signet/standard-webhooks'
+import { importJwks, KeySet, parseJwks } from '@signet/jwt'
 import { parseUrl } from '@signet/address-guard/parse-url'
 import { parseAllowListEntry } from '../redirects/redirect-allow-list.js'
 
@@ -53,6 +54,20 @@ export function parseSigningKeys(raw: string): readonly Buffer[] {
   if (keys.length === 0) throw new Error('must name at least one secret')
   return keys
 }
+
+/** Public keys that tokens must name: neither symmetric ones nor private ones, which have no place here. */
+export function parsePublicKeys(raw: string): KeySet {
+  const jwks = parseJwks(raw)
+  if (jwks === undefined) throw new Error('must be a JSON array of JWKs or {"keys": […]}')
+  if (jwks.length === 0) throw new Error('must list at least one key')
+  const { keys, problems } = importJwks(jwks)
+  if (keys.some(({ alg }) => alg === 'HS256') || jwks.some(isPrivate))
+    problems.push('must be public keys: none symmetric or with a private part')
+  if (problems.length > 0) throw new Error(problems.join('; '))
+  return new KeySet(keys)
+}
+
+const isPrivate = (jwk: unknown) => typeof jwk === 'object' && jwk !== null && Object.hasOwn(jwk, 'd')
 
 const items = (raw: string) =>
   raw

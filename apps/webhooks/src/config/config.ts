@@ -9,7 +9,7 @@ import {
   text,
   type ConfigOf,
 } from '@signet/config'
-import { PublicKeySet } from '@signet/jwt'
+import { importSecret, type JwtKey, type KeySet } from '@signet/jwt'
 import { logLevels } from '@signet/telemetry'
 import { DEFAULT_QUEUE_PREFIX, SecretBox } from '@signet/webhook-core'
 import { parsePortRanges } from './port-ranges.js'
@@ -18,6 +18,7 @@ import {
   clientId,
   hostAndPort,
   origin,
+  parsePublicKeys,
   providerName,
   parseServiceTokens,
   parseSigningKeys,
@@ -124,11 +125,12 @@ export const settings = defineSettings({
     optional: true,
     doc: 'Identity server, as browsers reach it; by default the same.',
   }),
-  identityJwtSecret: text({
+  identityJwtSecret: parsed<JwtKey, { optional: true; secret: true; env: string; doc: string }>({
     env: 'WEBHOOKS_IDENTITY_JWT_SECRET',
     optional: true,
     secret: true,
-    minBytes: 32,
+    kind: 'text',
+    parse: (raw) => importSecret(Buffer.from(raw)),
     doc: 'Also verifies user JWTs made with HS256, for an identity server that signs with its AUTH_JWT_SECRET.',
   }),
   identityJwksUrl: httpUrl({
@@ -138,11 +140,11 @@ export const settings = defineSettings({
       '`/.well-known/jwks.json` of WEBHOOKS_IDENTITY_URL, unless WEBHOOKS_IDENTITY_JWT_PUBLIC_KEYS is set',
     doc: 'JWK Set that verifies user JWTs made with RS256, ES256 or EdDSA.',
   }),
-  identityJwtPublicKeys: parsed<PublicKeySet, { optional: true; env: string; doc: string }>({
+  identityJwtPublicKeys: parsed<KeySet, { optional: true; env: string; doc: string }>({
     env: 'WEBHOOKS_IDENTITY_JWT_PUBLIC_KEYS',
     optional: true,
     kind: 'JSON',
-    parse: (raw) => PublicKeySet.fromSettings(raw),
+    parse: parsePublicKeys,
     doc: 'Public keys that verify user JWTs, as a JSON array of JWKs or a JWK Set, in place of asking for them.',
   }),
   identityJwtAudience: text({

@@ -1,12 +1,12 @@
-import { JwksClient, JwtError, KeyRing, type KeySource } from '@signet/jwt'
+import { JwksClient, JwtError, KeySet, type KeySource } from '@signet/jwt'
 import type { Logger } from '@signet/telemetry'
 import type { WebhooksConfig } from '../config/config.js'
 
 /** HS256 only with the secret, all other algorithms only with published or configured public keys. */
 export function identityKeys(config: WebhooksConfig, log: Logger): KeySource {
-  const { identityJwtSecret, identityJwksUrl, identityJwtPublicKeys } = config
-  const secret = identityJwtSecret === undefined ? null : KeyRing.create({ secret: identityJwtSecret })
-  const jwksUrl = identityJwksUrl ?? (identityJwtPublicKeys ? undefined : jwksUrlOf(config.identityUrl))
+  const { identityJwtSecret, identityJwksUrl, identityJwtPublicKeys: configured } = config
+  const secret = identityJwtSecret && new KeySet([], { secret: identityJwtSecret })
+  const jwksUrl = identityJwksUrl ?? (configured ? undefined : jwksUrlOf(config.identityUrl))
   const published =
     jwksUrl === undefined
       ? null
@@ -16,8 +16,8 @@ export function identityKeys(config: WebhooksConfig, log: Logger): KeySource {
         })
   return {
     findKey(header) {
-      const isConfigured = header.kid !== undefined && identityJwtPublicKeys?.has(header.kid) === true
-      const source = header.alg === 'HS256' ? secret : isConfigured ? identityJwtPublicKeys : published
+      const isConfigured = configured?.keys.some(({ kid }) => kid === header.kid) === true
+      const source = header.alg === 'HS256' ? secret : isConfigured ? configured : published
       if (!source) throw new JwtError('algorithm')
       return source.findKey(header)
     },
