@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import { ConfigError } from '@signet/config'
+import { DEFAULT_RETRY_DELAYS_SECONDS } from '@signet/webhook-core'
 import { readConfig } from '../src/config/read-config.js'
 
 const good = {
@@ -29,7 +30,7 @@ describe('the settings of the dispatcher', () => {
       port: 8084,
       concurrency: 100,
       endpointConcurrency: 8,
-      retryDelaysSeconds: [60, 300, 900, 900, 900],
+      retryDelaysSeconds: DEFAULT_RETRY_DELAYS_SECONDS,
       timeoutMs: 5000,
       queuePrefix: '{webhooks}',
       allowPrivateTargets: false,

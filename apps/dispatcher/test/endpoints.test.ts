@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { reply, startReceiver, type Receiver } from '@signet/local'
-import type { EndpointId } from '@signet/webhook-core'
+import { DEFAULT_RETRY_DELAYS_SECONDS, type EndpointId } from '@signet/webhook-core'
 import { deleteEndpoint, patchEndpoint, purgeRecording } from '@signet/webhook-core/stores'
 import { deliveriesOf, type DeliveryRow } from './support/dispatcher.js'
 import { gate } from './support/gate.js'
@@ -76,8 +76,8 @@ describe('endpoints that fail, change or go', () => {
       4,
       Array.from({ length: 20 }, () => reply(500)),
     )
-    for (const minutes of [0, 1, 5, 15, 15]) {
-      dispatcher.clock.advance(minutes * 60_000)
+    for (const seconds of [0, ...DEFAULT_RETRY_DELAYS_SECONDS.slice(0, 4)]) {
+      dispatcher.clock.advance(seconds * 1000)
       await dispatcher.attempt(...rows)
     }
     expect(await endpointRow(endpoint.id)).toMatchObject({ status: 2, consecutive_failures: 20 })

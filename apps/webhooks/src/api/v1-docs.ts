@@ -4,29 +4,6 @@ type Responses = RouteDocs['responses']
 
 export const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
 
-/** Components that every API of this service shares; errors have one form (docs/specification.md#common-rules). */
-export const commonComponents: Readonly<Record<string, JsonSchema>> = {
-  Ok: { type: 'object', required: ['ok'], properties: { ok: { type: 'boolean', const: true } } },
-  Error: {
-    type: 'object',
-    required: ['error'],
-    properties: {
-      error: {
-        type: 'object',
-        required: ['code', 'message'],
-        properties: {
-          code: {
-            type: 'string',
-            description:
-              '`bad_request`, `unauthorized`, `forbidden`, `not_found`, `account_deleted`, `too_many_requests`, `unavailable` or `internal`',
-          },
-          message: { type: 'string', description: 'For people; may change at any time' },
-        },
-      },
-    },
-  },
-}
-
 /** The errors of /v1, /account and the internal API (docs/specification.md#common-rules). */
 export const errorReasons: readonly { status: number; code: string; when: string }[] = [
   { status: 400, code: 'bad_request', when: 'a parameter is missing or invalid' },
@@ -55,16 +32,39 @@ export const errorReasons: readonly { status: number; code: string; when: string
   },
 ]
 
-const reasonOf = (status: number): string => {
-  const reason = errorReasons.find((candidate) => candidate.status === status)
-  return reason ? `\`${reason.code}\`: ${reason.when}` : ''
+/** Components that every API of this service shares; errors have one form (docs/specification.md#common-rules). */
+export const commonComponents: Readonly<Record<string, JsonSchema>> = {
+  Ok: { type: 'object', required: ['ok'], properties: { ok: { type: 'boolean', const: true } } },
+  Error: {
+    type: 'object',
+    required: ['error'],
+    properties: {
+      error: {
+        type: 'object',
+        required: ['code', 'message'],
+        properties: {
+          code: {
+            type: 'string',
+            description: [...new Set(errorReasons.map(({ code }) => `\`${code}\``))].join(', '),
+          },
+          message: { type: 'string', description: 'For people; may change at any time' },
+        },
+      },
+    },
+  },
 }
+
+const reasonsOf = (status: number): string =>
+  errorReasons
+    .filter((reason) => reason.status === status)
+    .map(({ code, when }) => `\`${code}\`: ${when}`)
+    .join('; ')
 
 /** Documentation of the answers of a route: its success and the errors it can give. */
 export function responses(success: Responses, ...errors: number[]): Responses {
   const failures = [...errors, 500, 503, 504].map((status) => [
     status,
-    { description: reasonOf(status), schema: ref('Error') },
+    { description: reasonsOf(status), schema: ref('Error') },
   ])
   return { ...success, ...(Object.fromEntries(failures) as Responses) }
 }

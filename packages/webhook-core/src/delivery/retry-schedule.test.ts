@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from '@jest/globals'
-import { RetrySchedule } from './retry-schedule.js'
+import { DEFAULT_RETRY_DELAYS_SECONDS, RetrySchedule } from './retry-schedule.js'
 
 const schedule = new RetrySchedule({ random: () => 0 })
 
@@ -15,6 +16,13 @@ describe('RetrySchedule', () => {
       null,
     ])
     expect(schedule.maxAttempts).toBe(6)
+  })
+
+  it('is what the specification promises', () => {
+    const specification = new URL('../../../../apps/webhooks/docs/specification.md', import.meta.url)
+    const minutes = DEFAULT_RETRY_DELAYS_SECONDS.map((seconds) => seconds / 60)
+    const promise = `${minutes.length} retries, after about ${minutes.slice(0, -1).join(', ')} and ${minutes.at(-1)} minutes`
+    expect(readFileSync(specification, 'utf8')).toContain(promise)
   })
 
   it('adds up to a tenth and never takes anything off', () => {
