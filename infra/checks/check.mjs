@@ -21,26 +21,24 @@ const checks = [
       ...['--cache', '--cache-location=.cache/eslint', '--cache-strategy=content', '.'],
     ],
   },
-  {
-    name: 'layers',
-    command: [
-      'dependency-cruiser/bin/dependency-cruise.mjs',
-      ...[
-        '--config',
-        '.dependency-cruiser.cjs',
-        '--output-type',
-        'err',
-        'apps',
-        'packages',
-        'infra/local/src',
-      ],
-    ],
-  },
+  { name: 'layers', command: cruise('.dependency-cruiser.cjs', 'apps', 'packages', 'infra/local/src') },
+  { name: 'run-time layers', command: cruise('infra/checks/run-time-layers.cjs', 'apps') },
   { name: 'dead code', command: ['knip/bin/knip.js', '--no-progress', '--no-config-hints'] },
   { name: 'package entries', script: 'infra/checks/entries.mjs' },
   { name: 'references', script: 'infra/checks/references.mjs' },
   { name: 'generated docs', script: 'infra/checks/docs.mjs', fix: 'npm run docs' },
 ]
+
+function cruise(config, ...folders) {
+  return [
+    'dependency-cruiser/bin/dependency-cruise.mjs',
+    '--config',
+    config,
+    '--output-type',
+    'err',
+    ...folders,
+  ]
+}
 
 /** Runs them all, even when one fails, and returns the names of those that failed. */
 export async function runChecks() {

@@ -37,9 +37,12 @@ const cores = {
     'apps/dispatcher/src/sending/attempt-failure.ts': 'apps/dispatcher/src/sending/attempt-failure.test.ts',
   },
   jwt: {
-    'packages/jwt/src/{compact-token,key}.ts': 'packages/jwt/src/attacks.test.ts',
+    'packages/jwt/src/compact-token.ts': 'packages/jwt/src/attacks.test.ts',
     'packages/jwt/src/{jwt,jwt-error}.ts': 'packages/jwt/src/{attacks,jwt}.test.ts',
-    'packages/jwt/src/{jwk,key-ring,public-key-set}.ts': 'packages/jwt/src/key-ring.test.ts',
+    'packages/jwt/src/key.ts': 'packages/jwt/src/key.test.ts',
+    'packages/jwt/src/jwk.ts': 'packages/jwt/src/jwk.test.ts',
+    'apps/auth/src/keys/key-ring.ts': 'apps/auth/src/keys/key-ring.test.ts',
+    'apps/auth/src/keys/private-jwk.ts': 'apps/auth/src/keys/private-jwk.test.ts',
     'packages/jwt/src/jwks-client.ts': 'packages/jwt/src/jwks-client.test.ts',
   },
   addresses: {

@@ -34,10 +34,6 @@ function asTestKey(
   return { alg, kid, jwk, publicJwk, privateKey, publicKey }
 }
 
-/** The same JWK with other operations. */
-export const signing = (key: TestKey): JsonWebKey => ({ ...key.jwk, key_ops: ['sign', 'verify'] })
-export const verifying = (key: TestKey): JsonWebKey => ({ ...key.jwk, key_ops: ['verify'] })
-
 /** A JWS assembled by hand, so that header and payload can be anything; `sign` gets the signing input. */
 export function forge(
   header: unknown,

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import { type AsymmetricAlgorithm, type NamedKey } from '@signet/jwt'
+import type { AsymmetricAlgorithm, NamedKey } from '@signet/jwt'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import { seal, unseal } from '../secrets/sealed-box.js'
 import { importPrivateJwk } from './private-jwk.js'

@@ -1,12 +1,15 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from '@jest/globals'
 import { type JwtError, signJwt, verifyJwt } from '@signet/jwt'
+import { ecKey, edKey, rsaKey, type KeyPair } from '@signet/testkit/key-pairs'
 import { createLocalJWKSet, importJWK, jwtVerify, type JSONWebKeySet } from 'jose'
-import { ecKey, edKey, rsaKey, signing, verifying } from '../../test/support/key-pairs.js'
 import { KeyRing, KeySettingsError, type KeyProblem, type KeySettings } from './key-ring.js'
 import { importPrivateJwk } from './private-jwk.js'
 
 const SECRET = 'a secret with more than thirty-two bytes'
+/** An entry of AUTH_JWT_KEYS that signs, and one that only verifies. */
+const signing = ({ jwk }: KeyPair) => ({ ...jwk, key_ops: ['sign', 'verify'] })
+const verifying = ({ jwk }: KeyPair) => ({ ...jwk, key_ops: ['verify'] })
 
 const rsa = rsaKey()
 const ec = ecKey()

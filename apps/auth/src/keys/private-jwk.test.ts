@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { ecKey, edKey, rsaKey } from '../../test/support/key-pairs.js'
+import { ecKey, edKey, rsaKey } from '@signet/testkit/key-pairs'
 import { importPrivateJwk } from './private-jwk.js'
 
 const rsa = rsaKey()

@@ -1,6 +1,7 @@
 import type { Request } from 'express'
 import { OAuthError } from '../oauth/oauth-error.js'
-import { invalidClient, type ClientCredentials } from './client-service.js'
+import { invalidClient } from './client.js'
+import type { ClientCredentials } from './client-service.js'
 
 type Form = { readonly client_id?: string | undefined; readonly client_secret?: string | undefined }
 

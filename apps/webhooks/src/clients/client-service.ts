@@ -2,8 +2,7 @@ import type { Db } from '@signet/db'
 import type { Logger } from '@signet/telemetry'
 import { newCredential, sameDigest, sha256 } from '../credentials/credential.js'
 import type { Observer } from '../observers/observer.js'
-import { OAuthError } from '../oauth/oauth-error.js'
-import { isClientId, type Client, type ClientMetadata } from './client.js'
+import { invalidClient, isClientId, type Client, type ClientMetadata } from './client.js'
 import { readClientMetadata } from './client-metadata.js'
 import { findClient, insertClient } from './client-store.js'
 import type { RedirectAllowList } from '../redirects/redirect-allow-list.js'
@@ -60,6 +59,3 @@ export class ClientService {
     return { ...found.client, arrivedAt: found.readAt }
   }
 }
-
-export const invalidClient = (): OAuthError =>
-  new OAuthError('invalid_client', 'Client authentication failed')

@@ -1,3 +1,5 @@
+import { OAuthError } from '../oauth/oauth-error.js'
+
 export const authMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const
 export type AuthMethod = (typeof authMethods)[number]
 
@@ -26,3 +28,6 @@ export type Client = ClientMetadata & {
 
 /** Whether a text can be a client id at all, so that anything else costs no query. */
 export const isClientId = (text: string): boolean => /^svcl_[0-9A-Za-z]{3,24}$/.test(text)
+
+export const invalidClient = (): OAuthError =>
+  new OAuthError('invalid_client', 'Client authentication failed')
