@@ -33,3 +33,12 @@ it('leaves what is not to be taken now in its place', () => {
   expect(queue.size).toBe(1)
   expect(queue.take(() => 'take')).toEqual(['a1'])
 })
+
+it('forgets what is removed', () => {
+  const queue = filled('a1', 'a2', 'b1')
+  queue.remove('a', 'a1')
+  queue.remove('b', 'b1')
+  queue.remove('b', 'unknown')
+  expect(queue.size).toBe(1)
+  expect(queue.take(() => 'take')).toEqual(['a2'])
+})

@@ -18,6 +18,15 @@ export class FairQueue<Item> {
     this.#size += 1
   }
 
+  remove(share: string, item: Item): void {
+    const queue = this.#queues.get(share)
+    const position = queue?.indexOf(item) ?? -1
+    if (queue === undefined || position === -1) return
+    queue.splice(position, 1)
+    if (queue.length === 0) this.#queues.delete(share)
+    this.#size -= 1
+  }
+
   /**
    * Takes items turn by turn: `choose` says for each whether it is taken, left where it is, or whether to stop before it.
    */

@@ -1,4 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
+import { isWellFormed } from '../text/storable.js'
 import { malformed } from './refused-body-error.js'
 
 /** Deeper than any documented body; a limit of our own because the stack's would depend on the thread. */
@@ -10,49 +11,71 @@ const FLUSH_AT = 65_536
  * and escapes: the same content gives the same hash (docs/specification.md#internal-api).
  */
 export function canonicalHash(value: unknown): Buffer {
-  const writer = new HashWriter(createHash('sha256'))
-  writeValue(writer, value, 0)
+  const writer = new CanonicalWriter(createHash('sha256'))
+  writer.value(value, 0)
   return writer.digest()
 }
 
-function writeValue(out: HashWriter, value: unknown, depth: number): void {
-  if (typeof value !== 'object' || value === null) return out.write(JSON.stringify(value))
-  if (depth === MAX_DEPTH) throw malformed(`The body is nested more than ${MAX_DEPTH} levels deep`)
-  if (Array.isArray(value)) {
-    out.write('[')
-    for (const item of value) {
-      writeValue(out, item, depth + 1)
-      out.write(',')
-    }
-    return out.write(']')
-  }
-  out.write('{')
-  const members = value as Record<string, unknown>
-  for (const key of Object.keys(members).sort()) {
-    out.write(`${JSON.stringify(key)}:`)
-    writeValue(out, members[key], depth + 1)
-    out.write(',')
-  }
-  out.write('}')
-}
-
-/** Gathers small pieces, because every call into the hash costs more than a short string does. */
-class HashWriter {
+/**
+ * Each string is written after its length: that needs no escaping, which would cost more than the hash itself. Small pieces
+ * are gathered, because every call into the hash costs more than a short string does.
+ */
+class CanonicalWriter {
   #pending = ''
+  /** Of the object before: those in a list mostly have the same members. */
+  #keys: readonly string[] = []
+  #sortedKeys: readonly string[] = []
   readonly #hash: Hash
 
   constructor(hash: Hash) {
     this.#hash = hash
   }
 
-  write(text: string): void {
-    this.#pending += text
-    if (this.#pending.length < FLUSH_AT) return
-    this.#hash.update(this.#pending)
-    this.#pending = ''
+  value(value: unknown, depth: number): void {
+    if (typeof value === 'string') return this.#text(value)
+    if (typeof value !== 'object' || value === null) return this.#write(String(value))
+    if (depth === MAX_DEPTH) throw malformed(`The body is nested more than ${MAX_DEPTH} levels deep`)
+    if (Array.isArray(value)) {
+      this.#write('[')
+      for (const item of value) {
+        this.value(item, depth + 1)
+        this.#write(',')
+      }
+      return this.#write(']')
+    }
+    this.#write('{')
+    const members = value as Record<string, unknown>
+    for (const key of this.#sorted(Object.keys(members))) {
+      this.#text(key)
+      this.#write(':')
+      this.value(members[key], depth + 1)
+      this.#write(',')
+    }
+    this.#write('}')
   }
 
   digest(): Buffer {
     return this.#hash.update(this.#pending).digest()
+  }
+
+  #sorted(keys: readonly string[]): readonly string[] {
+    const before = this.#keys
+    if (keys.length === before.length && keys.every((key, i) => key === before[i])) return this.#sortedKeys
+    this.#keys = keys
+    this.#sortedKeys = [...keys].sort()
+    return this.#sortedKeys
+  }
+
+  /** Lone surrogates all look alike in UTF-8, so text that has any is written with its escapes. */
+  #text(text: string): void {
+    if (isWellFormed(text)) this.#write(`"${text.length}"${text}`)
+    else this.#write(JSON.stringify(text).replace('"', "'"))
+  }
+
+  #write(text: string): void {
+    this.#pending += text
+    if (this.#pending.length < FLUSH_AT) return
+    this.#hash.update(this.#pending)
+    this.#pending = ''
   }
 }

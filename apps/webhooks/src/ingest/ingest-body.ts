@@ -1,4 +1,5 @@
-import { compileSchema, type BodyProblem } from '@signet/http'
+import type { BodyProblem } from '@signet/http'
+import { compileSchema } from '@signet/http/schema'
 import { storable } from '../text/storable.js'
 import { encodeParts, utf8, type EncodedParts } from './encoded-parts.js'
 import { canonicalHash } from './canonical-hash.js'
@@ -47,19 +48,24 @@ function flattened(body: RecordingBody): RecordingBody {
   return Object.values(fields).some((value) => value !== undefined) ? { ...body, recording: fields } : body
 }
 
-/** Some hundred bytes of heap each at worst: together less than a thread may have. A day of speech has a tenth of them. */
+/**
+ * Some hundred bytes of heap each at worst: together less than a thread may have. A day of speech has a tenth of them. Each
+ * takes at least a byte of the text.
+ */
 const MAX_VALUES = 1_500_000
 
 function parse<Body>(bytes: Uint8Array, check: (value: unknown) => BodyProblem | null): Body {
-  if (hasMoreValuesThan(MAX_VALUES, bytes))
+  if (bytes.length > MAX_VALUES && hasMoreValuesThan(MAX_VALUES, bytes))
     throw new RefusedBodyError({ kind: 'too_large', message: 'The body has too many values' })
-  const value = parseJson(new TextDecoder().decode(bytes))
+  const value = parseJson(decoder.decode(bytes))
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw malformed('The body must be an object')
   const problem = check(value)
   if (problem) throw new RefusedBodyError(problem)
   return value as Body
 }
+
+const decoder = new TextDecoder()
 
 function parseJson(text: string): unknown {
   try {

@@ -38,17 +38,19 @@ describe('createIngestParser', () => {
       code: 'bad_request',
       message: 'transcript.segments.0 must be object',
     })
-    await expect(parser.recording(Buffer.from(`[${'1,'.repeat(50_000)}1]`))).rejects.toMatchObject({
+    await expect(parser.recording(Buffer.from(`[${'1,'.repeat(50_000)}1]`), 'a')).rejects.toMatchObject({
       message: 'The body must be an object',
     })
   })
 
   it('refuses a body that would explode in memory, and goes on', async () => {
     const exploding = Buffer.from(`{"x":[${'{},'.repeat(3_000_000)}1]}`)
-    await expect(parser.recording(exploding)).rejects.toMatchObject({
+    await expect(parser.recording(exploding, 'a')).rejects.toMatchObject({
       kind: 'too_large',
       code: 'bad_request',
     })
-    await expect(parser.recording(Buffer.from(`{"title":"${'y'.repeat(100_000)}"}`))).resolves.toBeDefined()
+    await expect(
+      parser.recording(Buffer.from(`{"title":"${'y'.repeat(100_000)}"}`), 'a'),
+    ).resolves.toBeDefined()
   })
 })

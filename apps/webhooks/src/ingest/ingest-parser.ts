@@ -1,26 +1,28 @@
-import type { EncodedParts } from './encoded-parts.js'
 import { Piscina } from 'piscina'
 import { v1ErrorRenderer } from '../http/v1-error-renderer.js'
+import { accountHint } from './account-hint.js'
 import { SMALL_BODY_BYTES } from './body-admission.js'
+import type { EncodedParts } from './encoded-parts.js'
 import { readRecording, readSummaryReady, type IngestJob, type IngestResult } from './ingest-body.js'
+import { ofShare, ParserQueue } from './parser-queue.js'
 import type { NewEvent, SummaryReady } from './summary-ready.js'
 
 /** Turns bodies of the internal API into checked values, large ones off the event loop. */
 export type IngestParser = {
   summaryReady(bytes: Buffer, event: NewEvent): Promise<SummaryReady>
-  recording(bytes: Buffer): Promise<EncodedParts>
+  recording(bytes: Buffer, accountId: string): Promise<EncodedParts>
   close(): Promise<void>
 }
 
 const THREADS = 2
 
-/** Starts no thread before the first large body. */
 export function createIngestParser(): IngestParser {
   const pool = startPool()
 
-  async function inThread<Value>(job: IngestJob): Promise<IngestResult<Value>> {
+  async function inThread<Value>(job: IngestJob, share: string): Promise<IngestResult<Value>> {
     // Moved and not copied: the handler is done with the bytes.
-    return (await pool.run(job, { transferList: [job.bytes.buffer as ArrayBuffer] })) as IngestResult<Value>
+    const transferList = [job.bytes.buffer as ArrayBuffer]
+    return (await pool.run(Object.assign(job, ofShare(share)), { transferList })) as IngestResult<Value>
   }
   const isSmall = (bytes: Buffer) => bytes.length <= SMALL_BODY_BYTES
 
@@ -29,11 +31,13 @@ export function createIngestParser(): IngestParser {
       valueOf(
         isSmall(bytes)
           ? readSummaryReady(bytes, event)
-          : await inThread<SummaryReady>({ kind: 'summary-ready', bytes, event }),
+          : await inThread<SummaryReady>({ kind: 'summary-ready', bytes, event }, accountHint(bytes)),
       ),
-    recording: async (bytes) =>
+    recording: async (bytes, accountId) =>
       valueOf(
-        isSmall(bytes) ? readRecording(bytes) : await inThread<EncodedParts>({ kind: 'recording', bytes }),
+        isSmall(bytes)
+          ? readRecording(bytes)
+          : await inThread<EncodedParts>({ kind: 'recording', bytes }, accountId),
       ),
     close: () => pool.destroy(),
   }
@@ -53,8 +57,11 @@ function startPool(): Piscina<IngestJob, IngestResult<unknown>> {
     execArgv: fromSource
       ? ['--conditions=@signet/source', '--import', 'tsx']
       : ['--no-experimental-require-module'],
-    minThreads: 0,
+    // One is ready from the start and stays: loading its code takes longer than parsing most bodies. Only from source it has to
+    // be compiled first, which is not worth it for a test without large bodies.
+    minThreads: fromSource ? 0 : 1,
     maxThreads: THREADS,
     idleTimeout: 60_000,
+    taskQueue: new ParserQueue(),
   })
 }

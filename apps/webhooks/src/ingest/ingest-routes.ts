@@ -65,7 +65,8 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
     },
     body: { as: 'json-bytes', maxBytes: MAX_BODY_BYTES, schema: recordingSchema },
     async handle({ caller, body, req, context: { log } }) {
-      await ingest.putRecording(caller, recordingOf(req), await parser.recording(body), log)
+      const recording = recordingOf(req)
+      await ingest.putRecording(caller, recording, await parser.recording(body, recording.accountId), log)
       return { body: { ok: true } }
     },
   }),

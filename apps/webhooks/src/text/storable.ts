@@ -1,6 +1,9 @@
-const UNSTORABLE = /[\0\p{Surrogate}]/u
 const UNSTORABLE_ALL = /[\0\p{Surrogate}]/gu
+
+/** Whether a text has no lone surrogates. The engine knows which texts cannot have any, and does not read those. */
+export const isWellFormed = (text: string): boolean =>
+  (text as string & { isWellFormed(): boolean }).isWellFormed()
 
 /** Replaces NUL and lone surrogates by U+FFFD: PostgreSQL cannot store them. */
 export const storable = (text: string): string =>
-  UNSTORABLE.test(text) ? text.replace(UNSTORABLE_ALL, '\uFFFD') : text
+  isWellFormed(text) && !text.includes('\0') ? text : text.replace(UNSTORABLE_ALL, '\uFFFD')

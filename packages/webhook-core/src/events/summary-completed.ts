@@ -128,20 +128,32 @@ const dataOf = ({ audioId, recording, transcript, summaries }: RecordingSubject)
 
 const fits = (json: string) => Buffer.byteLength(json) <= PAYLOAD_TARGET_BYTES
 
+/** A JSON text has at least as many bytes as the texts in it have characters: megabytes need not be written to see that. */
+const mayFit = ({
+  text,
+  segments = [],
+}: {
+  text: string
+  segments?: readonly TranscriptSegment[]
+}): boolean => {
+  let characters = text.length
+  for (const segment of segments) characters += segment.text.length
+  return characters <= PAYLOAD_TARGET_BYTES
+}
+
 /**
  * The envelope as JSON text. If it exceeds the target size, the segments are dropped first, then the end of the transcript is
  * cut. Summaries are never cut, so the result may still exceed it (apps/webhooks/docs/specification.md#body-size).
  */
 export function withinTargetSize(envelope: SummaryCompleted): string {
-  const whole = JSON.stringify(envelope)
   const { transcript } = envelope.data
-  if (fits(whole) || transcript === undefined) return whole
-  const { segments, ...plain } = transcript
+  if (transcript === undefined) return JSON.stringify(envelope)
   const withTranscript = (changed: typeof transcript) =>
     JSON.stringify({ ...envelope, data: { ...envelope.data, transcript: changed } })
-  if (segments !== undefined) {
-    const withoutSegments = withTranscript(plain)
-    if (fits(withoutSegments)) return withoutSegments
+  const { segments: _, ...plain } = transcript
+  for (const candidate of transcript.segments === undefined ? [plain] : [transcript, plain]) {
+    const json = mayFit(candidate) ? withTranscript(candidate) : undefined
+    if (json !== undefined && fits(json)) return json
   }
   const budget =
     PAYLOAD_TARGET_BYTES - Buffer.byteLength(withTranscript({ ...plain, text: '', truncated: false }))
