@@ -34,9 +34,9 @@ export interface MailFilter {
 export interface SmtpFault {
   /**
    * `recipient` refuses at RCPT TO, `message` after the data; `hang` takes the data and never answers, `slow` takes it and
-   * answers after `ms`.
+   * answers after `ms`; `silent` keeps the mail and never says so.
    */
-  at: 'recipient' | 'message' | 'hang' | 'slow'
+  at: 'recipient' | 'message' | 'hang' | 'slow' | 'silent'
   ms?: number
   /** SMTP reply code; 550 unless given. */
   code?: number
@@ -90,6 +90,7 @@ export async function startInbox(options: InboxOptions = {}): Promise<Inbox> {
         count += 1
         mails.push(await parseMail(count, envelope, raw))
         mails.splice(0, Math.max(0, mails.length - KEPT))
+        if (fault?.at === 'silent' && concerns(fault, envelope.to)) return
         done()
       }
       take().catch(done)
