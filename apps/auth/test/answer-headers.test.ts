@@ -119,14 +119,21 @@ describe('where a browser stands, an error is a page', () => {
     }
   })
 
-  it('when the database is away', async () => {
-    const cut = await startServer()
+  it('when the database is away, also for somebody who comes back from a provider', async () => {
+    const cut = await startProviderSite()
     try {
-      await cut.context.db.close()
-      expect((await inBrowser(`/callback?state=${UUID}&code=c`, cut)).status).toBe(303)
-      const answer = await inBrowser('/verify?type=signup&token=x', cut)
-      expect(answer.status).toBeGreaterThanOrEqual(500)
-      expectPage(answer, answer.status)
+      const { state, answer: out } = await depart(cut.server, 'figma')
+      const cookie = out.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+      await cut.server.context.db.close()
+      expect((await inBrowser(`/callback?state=${UUID}&code=c`, cut.server)).status).toBe(303)
+      const returned = { headers: { accept: 'text/html', cookie } }
+      for (const answer of [
+        await inBrowser('/verify?type=signup&token=x', cut.server),
+        await get(cut.server, `/callback?state=${state}&code=c`, returned),
+      ]) {
+        expect(answer.status).toBeGreaterThanOrEqual(500)
+        expectPage(answer, answer.status)
+      }
     } finally {
       await cut.close()
     }
