@@ -32,6 +32,8 @@ export function bodyReader(
     const value = spec.prepare ? spec.prepare(parsed as Record<string, unknown>) : parsed
     const problem = validate(value)
     if (problem) throw refuse(problem)
+    // The request lives as long as its answer takes, and must not keep what `prepare` left out.
+    if (req.body !== undefined) req.body = value
     return value
   }
 }

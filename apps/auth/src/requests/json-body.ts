@@ -38,9 +38,14 @@ export function jsonBody(fields: Fields, { optional = false, form = false } = {}
     maxBytes: MAX_BYTES,
     schema: { type: 'object', properties },
     optional,
+    // What nobody reads must not be kept: a request may wait long for its turn, together with many others.
     prepare(value) {
-      refuseUnstorable(value)
-      return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
+      const known = Object.entries(value).filter(
+        ([name, member]) => member !== null && Object.hasOwn(properties, name),
+      )
+      const body = Object.fromEntries(known)
+      refuseUnstorable(body)
+      return body
     },
   }
 }
