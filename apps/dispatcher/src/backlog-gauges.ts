@@ -74,7 +74,7 @@ function queueGauge(registry: Registry, queues: WebhookQueues): void {
     async collect() {
       this.reset()
       for (const queue of [queues.events, queues.deliveries]) {
-        const counts = (await inTime(queue.getJobCounts('waiting', 'active', 'delayed'))) ?? {}
+        const counts = (await inTime(queue.getJobCounts('waiting', 'prioritized', 'active', 'delayed'))) ?? {}
         for (const [state, count] of Object.entries(counts)) this.set({ queue: queue.name, state }, count)
       }
     },

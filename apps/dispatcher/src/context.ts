@@ -15,10 +15,13 @@ import { OpenSecrets } from './attempts/open-secrets.js'
 import { createPlanLoader } from './attempts/plan-loader.js'
 import { ResultRecorder } from './attempts/result-recorder.js'
 import { registerBacklogGauges } from './backlog-gauges.js'
-import { MarkdownConverter } from './bodies/markdown-converter.js'
+import { ConversionLane, type Convert } from './preparing/conversion-lane.js'
+import { PartsReader } from './preparing/parts-reader.js'
+import { Preparation } from './preparing/preparation.js'
+import { MarkdownConverter } from './markdown/markdown-converter.js'
+import { EventService } from './dispatching/event-service.js'
 import type { DispatcherConfig } from './config/config.js'
 import { retryWhileUnavailable, type RetryWhileUnavailable } from './database/retry-while-unavailable.js'
-import { frozenBodies } from './dispatching/frozen-bodies.js'
 import { DispatchService } from './dispatching/dispatch-service.js'
 import { createDispatchWorkers } from './dispatching/dispatch-worker.js'
 import { AdmissionWindow } from './dispatching/admission-window.js'
@@ -40,6 +43,8 @@ export type Ports = {
   resolver: Resolver
   /** Reads the parts of recordings. */
   reader: RecordingReader
+  /** Converts HTML, in threads. */
+  convert: Convert
   /** Certificate authorities of receivers in tests, instead of Node's. */
   ca: string
 }
@@ -49,7 +54,7 @@ const CONNECTION_LIFE_MS = 60_000
 /** Shorter than the idle timeout of common servers, so that we rarely write to a connection they have just closed. */
 const IDLE_MS = 4_000
 
-/** One for each part of a batch, and as many again for reading recordings one by one after a batch read failed. */
+/** One for each part of the two batches that may be read at a time. */
 const MIRROR_CONNECTIONS = 6
 
 /**
@@ -135,17 +140,22 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   const markdown = new MarkdownConverter()
   const dispatch = new DispatchService({
     db,
-    build: frozenBodies({
-      db: recordingsDb,
-      markdown,
-      retryWhileUnavailable: retry,
-      onProblem: (problem) => observer.enrichmentFailed(problem),
-      reader: ports.reader,
-    }),
     bodies,
     retryWhileUnavailable: retry,
     observer,
     now,
+  })
+  const lane = new ConversionLane({
+    convert: ports.convert ?? ((html, cpuLimitMs) => markdown.convert(html, cpuLimitMs)),
+  })
+  const preparation = new Preparation({
+    parts: new PartsReader({
+      db: recordingsDb,
+      retryWhileUnavailable: retry,
+      onProblem: (problem) => observer.enrichmentFailed(problem),
+      reader: ports.reader,
+    }),
+    lane,
   })
   const firstAttempts = new FirstAttempts({ db, attempts, queues, retryWhileUnavailable: retry, now })
   const sweeper = new Sweeper({
@@ -157,14 +167,18 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     now,
   })
   const jobConcurrency = JOBS_PER_ATTEMPT * config.concurrency
+  const events = new EventService({
+    admissionWindow: new AdmissionWindow({ min: config.concurrency, max: jobConcurrency }),
+    dispatch,
+    preparation,
+    firstAttempts,
+  })
   const engine = new Engine({
     workers: [
       ...createDispatchWorkers({
         queue,
         concurrency: jobConcurrency,
-        admissionWindow: new AdmissionWindow({ min: config.concurrency, max: jobConcurrency }),
-        dispatch,
-        firstAttempts,
+        events,
         observer,
       }),
       ...createAttemptWorkers({ queue, concurrency: jobConcurrency, attempts, observer }),
@@ -193,6 +207,9 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     limiter,
     attempts,
     dispatch,
+    lane,
+    preparation,
+    events,
     firstAttempts,
     sweeper,
     engine,

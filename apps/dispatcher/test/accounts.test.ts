@@ -3,7 +3,7 @@ import type { Db } from '@signet/db'
 import { startReceiver, type Receiver } from '@signet/local'
 import { waitFor } from '@signet/testkit'
 import { buryAccount, closeAccount, moveHeldDeliveries } from '@signet/webhook-core/stores'
-import { deliveriesOf } from './support/dispatcher.js'
+import { dispatchEvent, deliveriesOf } from './support/dispatcher.js'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 
 const DAY = 86_400_000
@@ -37,7 +37,7 @@ describe('deliveries of an account', () => {
   }
   const received = (path: string) => receiver.deliveries({ path }).length
   const firstAttempts = async (eventId: Awaited<ReturnType<typeof made>>) =>
-    dispatcher.firstAttempts.run(eventId, await dispatcher.dispatch.run(eventId))
+    dispatcher.firstAttempts.run(eventId, await dispatchEvent(dispatcher, eventId))
   const made = (subscriber: ReturnType<Stepwise['subscriber']>) => subscriber.summary()
 
   it('that is banned are held without an attempt, and go on when the ban is lifted', async () => {

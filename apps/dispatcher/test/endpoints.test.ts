@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { reply, startReceiver, type Receiver } from '@signet/local'
 import { DEFAULT_RETRY_DELAYS_SECONDS, type EndpointId } from '@signet/webhook-core'
 import { deleteEndpoint, patchEndpoint, purgeRecording } from '@signet/webhook-core/stores'
-import { deliveriesOf, type DeliveryRow } from './support/dispatcher.js'
+import { dispatchEvent, deliveriesOf, type DeliveryRow } from './support/dispatcher.js'
 import { gate } from './support/gate.js'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 import type { Subscriber } from './support/subscriber.js'
@@ -193,7 +193,7 @@ describe('endpoints that fail, change or go', () => {
     const made = await dispatcher.dispatched(subscriber)
     expect(made.map(({ endpoint_id }) => endpoint_id)).toEqual([wanting.id])
     const ping = await subscriber.ping(silent.id)
-    await dispatcher.dispatch.run(ping)
+    await dispatchEvent(dispatcher, ping)
     const all = await deliveriesOf(dispatcher.db, subscriber.accountId)
     expect(all.filter(({ event_id }) => event_id === ping).map(({ endpoint_id }) => endpoint_id)).toEqual([
       silent.id,
@@ -204,8 +204,8 @@ describe('endpoints that fail, change or go', () => {
     const subscriber = dispatcher.subscriber()
     await subscriber.endpoint(receiver.url('/twice'))
     const eventId = await subscriber.summary()
-    await Promise.all([1, 2, 3].map(() => dispatcher.dispatch.run(eventId)))
-    await dispatcher.dispatch.run(eventId)
+    await Promise.all([1, 2, 3].map(() => dispatchEvent(dispatcher, eventId)))
+    await dispatchEvent(dispatcher, eventId)
     expect(await deliveriesOf(dispatcher.db, subscriber.accountId)).toHaveLength(1)
   })
 })

@@ -87,7 +87,7 @@ describe('parts of a payload that cannot be read, in the worker', () => {
     for (let i = 0; i < 12; i += 1) ids.push(await subscriber.withoutQueues().summary({ transcript }))
     await db.transaction(async (tx) => {
       await tx.query('lock table transcripts in access exclusive mode')
-      await queues.addEvents(ids)
+      await queues.addEvents(ids.map((id) => ({ id, accountId: subscriber.accountId })))
       await waitFor(() => receiver.deliveries({ path }).length === 12)
       for (const { event } of receiver.deliveries({ path }))
         expect(Object.keys(event?.data ?? {})).toEqual(['audio_id', 'title', 'summaries'])

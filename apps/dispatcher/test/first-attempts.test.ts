@@ -4,6 +4,7 @@ import { deleteEndpoint, purgeRecording } from '@signet/webhook-core/stores'
 import { findOpenFirstAttempts } from '../src/dispatching/dispatch-store.js'
 import { reply, startReceiver, type Receiver } from '@signet/local'
 import { waitFor } from '@signet/testkit'
+import { dispatchEvent } from './support/dispatcher.js'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 import type { Subscriber } from './support/subscriber.js'
 
@@ -32,7 +33,7 @@ describe('first attempts, under the job of their event', () => {
   /** What the event's job does, from the beginning to the end. */
   async function run(eventId?: EventId): Promise<EventId> {
     eventId ??= await subscriber.summary()
-    await dispatcher.firstAttempts.run(eventId, await dispatcher.dispatch.run(eventId))
+    await dispatcher.firstAttempts.run(eventId, await dispatchEvent(dispatcher, eventId))
     await dispatcher.firstAttempts.concluded()
     return eventId
   }
@@ -106,7 +107,7 @@ describe('first attempts, under the job of their event', () => {
     const events = await Promise.all(Array.from({ length: 4 }, () => subscriber.summary()))
     // All before the first attempt: for an endpoint that is disabled already no delivery is made.
     const made = await Promise.all(
-      events.map(async (eventId) => ({ eventId, dispatched: await dispatcher.dispatch.run(eventId) })),
+      events.map(async (eventId) => ({ eventId, dispatched: await dispatchEvent(dispatcher, eventId) })),
     )
     await Promise.all(
       made.map(({ eventId, dispatched }) => dispatcher.firstAttempts.run(eventId, dispatched)),
@@ -169,7 +170,7 @@ describe('first attempts, under the job of their event', () => {
     const eventId = await subscriber.summary({ audioId })
     const purge = await dispatcher.db.transaction(async (tx) => {
       await tx.query('select from webhook_events where id = $1 for update', [eventId])
-      const dispatched = dispatcher.dispatch.run(eventId)
+      const dispatched = dispatchEvent(dispatcher, eventId)
       await waitFor(async () => (await waitingForALock()) === 1)
       const purged = purgeRecording(dispatcher.db, { accountId: subscriber.accountId, audioId })
       await waitFor(async () => (await waitingForALock()) === 2)
@@ -206,9 +207,9 @@ describe('first attempts, under the job of their event', () => {
   it('that a lost process left behind go into the queue with the next run of the event', async () => {
     await subscriber.endpoint(receiver.url('/left'))
     const eventId = await subscriber.summary()
-    await dispatcher.dispatch.run(eventId)
+    await dispatchEvent(dispatcher, eventId)
     expect(await isOpen(eventId)).toBe(true)
-    await dispatcher.firstAttempts.run(eventId, await dispatcher.dispatch.run(eventId))
+    await dispatcher.firstAttempts.run(eventId, await dispatchEvent(dispatcher, eventId))
     await dispatcher.firstAttempts.concluded()
     const row = await rowOf(eventId)
     expect(row).toMatchObject({ status: 0, attempts: 0, next_attempt_at: dispatcher.clock.now() })

@@ -63,17 +63,29 @@ describe('WebhookQueues', () => {
   it('takes a job once however often it is added, and holds ids only', async () => {
     const { queues } = await connect({ url }, prefix)
     const eventId = newEventId(new Date())
-    await queues.addEvents([eventId, eventId])
-    await queues.addEvents([eventId])
+    const event = { id: eventId, accountId: 'account' }
+    await queues.addEvents([event, event])
+    await queues.addEvents([event])
     const due = { id: deliveryId('7'), endpointId, delayMs: 60_000 }
     await queues.addDeliveries([due, { ...due, delayMs: 0 }])
     const events = await queues.events.getJobs()
     const deliveries = await queues.deliveries.getJobs()
-    expect(events.map(({ id, data }) => [id, data])).toEqual([[eventId, { eventId }]])
+    expect(events.map(({ id, data }) => [id, data])).toEqual([[eventId, { eventId, accountId: 'account' }]])
     expect(deliveries.map(({ id, data }) => [id, data])).toEqual([
       ['dlv_7', { deliveryId: '7', endpointId: '42' }],
     ])
     expect(await queues.deliveries.getDelayedCount()).toBe(1)
+  })
+
+  it('puts what an account publishes beyond its allowance behind the events of others', async () => {
+    const { queues } = await connect({ url }, `${prefix}fair`)
+    const events = (accountId: string, count: number) =>
+      Array.from({ length: count }, () => ({ id: newEventId(new Date()), accountId }))
+    await queues.addEvents(events('flood', 400))
+    await queues.addEvents(events('other', 1))
+    const done = work({ url }, `${prefix}fair`, queueNames.events) as { accountId: string }[]
+    await waitFor(() => done.length === 401)
+    expect(done.findIndex(({ accountId }) => accountId === 'other')).toBeLessThan(300)
   })
 
   it('takes a job again once it is done: nothing finished is kept', async () => {
@@ -96,7 +108,7 @@ describe('WebhookQueues', () => {
       () => connection.disconnect(),
       () => queues.close(),
     )
-    await expect(queues.addEvents([newEventId(new Date())])).rejects.toThrow('Redis is not connected')
+    await expect(queues.addEvents([{ id: newEventId(new Date()), accountId: 'account' }])).rejects.toThrow('Redis is not connected')
     await expect(queues.addEvents([])).resolves.toBeUndefined()
   })
 
@@ -117,18 +129,18 @@ describe('on a Redis Cluster of three nodes', () => {
   it('adds, delays and works off jobs of both queues', async () => {
     const settings = { url: 'redis://127.0.0.1', clusterNodes: cluster.nodes }
     const { queues } = await connect(settings, '{webhooks}')
-    const eventIds = Array.from({ length: 20 }, () => newEventId(new Date()))
+    const newEvents = Array.from({ length: 20 }, () => ({ id: newEventId(new Date()), accountId: 'account' }))
     const due = Array.from({ length: 20 }, (_, i) => ({
       id: deliveryId(String(i + 1)),
       endpointId,
       delayMs: i % 2 ? 200 : 0,
     }))
-    await queues.addEvents(eventIds)
+    await queues.addEvents(newEvents)
     await queues.addDeliveries(due)
     const events = work(settings, '{webhooks}', queueNames.events)
     const deliveries = work(settings, '{webhooks}', queueNames.deliveries)
     await waitFor(() => events.length === 20 && deliveries.length === 20)
-    expect(new Set(events.map((data) => (data as { eventId: string }).eventId))).toEqual(new Set(eventIds))
+    expect(new Set(events.map((data) => (data as { eventId: string }).eventId))).toEqual(new Set(newEvents.map(({ id }) => id)))
   })
 })
 

@@ -1,3 +1,5 @@
+import { FairQueue } from '../fairness/fair-queue.js'
+
 export type BatcherOptions<Item, Result> = {
   /** Processes one batch. Returns the results in the order of the items. */
   run: (items: readonly Item[]) => Promise<readonly Result[]>
@@ -5,6 +7,8 @@ export type BatcherOptions<Item, Result> = {
   maxItems: () => number
   /** How long the first item of a batch waits for others, in milliseconds, including the wait for the previous batch. */
   lingerMs: number
+  /** Whose turn it is: if more wait than fit into a batch, each key gets its share. By default, first come, first served. */
+  keyOf?: (item: Item) => string
   /** Batches in progress at once. Items that arrive meanwhile collect, so batches grow with the load. */
   parallel: number
 }
@@ -22,7 +26,7 @@ type Waiting<Item, Result> = {
  */
 export class Batcher<Item, Result> {
   private readonly options: BatcherOptions<Item, Result>
-  private waiting: Waiting<Item, Result>[] = []
+  private readonly waiting = new FairQueue<Waiting<Item, Result>>()
   private running = 0
   private timer: NodeJS.Timeout | undefined
 
@@ -32,7 +36,8 @@ export class Batcher<Item, Result> {
 
   submit(item: Item): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      this.waiting.push({ item, since: performance.now(), resolve, reject })
+      const key = this.options.keyOf?.(item) ?? ''
+      this.waiting.push(key, { item, since: performance.now(), resolve, reject })
       if (this.running >= this.options.parallel) return
       if (this.waiting.length >= this.options.maxItems()) this.start()
       else this.schedule()
@@ -45,14 +50,26 @@ export class Batcher<Item, Result> {
   }
 
   private remainingMs(): number {
-    return (this.waiting[0]?.since ?? 0) + this.options.lingerMs - performance.now()
+    let oldest = Infinity
+    for (const { since } of this.waiting.heads()) oldest = Math.min(oldest, since)
+    return oldest + this.options.lingerMs - performance.now()
   }
 
   private start(): void {
     clearTimeout(this.timer)
     this.timer = undefined
     while (this.waiting.length > 0 && this.running < this.options.parallel)
-      void this.runBatch(this.waiting.splice(0, this.options.maxItems()))
+      void this.runBatch(this.take(this.options.maxItems()))
+  }
+
+  private take(count: number): Waiting<Item, Result>[] {
+    const batch: Waiting<Item, Result>[] = []
+    while (batch.length < count) {
+      const next = this.waiting.shift()
+      if (!next) break
+      batch.push(next)
+    }
+    return batch
   }
 
   private async runBatch(batch: readonly Waiting<Item, Result>[]): Promise<void> {

@@ -8,7 +8,7 @@ const windowOf = (deliveries: number) => new AdmissionWindow({ min: deliveries, 
 /** Asks for admission so many times. The list grows as they are admitted. */
 function admitted(window: AdmissionWindow, times: number): Admission[] {
   const admissions: Admission[] = []
-  for (let i = 0; i < times; i += 1) void window.admit().then((admission) => admissions.push(admission))
+  for (let i = 0; i < times; i += 1) void window.admit('account').then((admission) => admissions.push(admission))
   return admissions
 }
 
@@ -27,7 +27,7 @@ describe('AdmissionWindow', () => {
 
   it('counts the deliveries an event turned into, and frees what it does not need', async () => {
     const window = windowOf(4)
-    const big = await window.admit()
+    const big = await window.admit('account')
     big.resize(4)
     const admissions = admitted(window, 1)
     await turn()
@@ -39,7 +39,7 @@ describe('AdmissionWindow', () => {
 
   it('frees one share for each delivery that was sent, and never more than the event had', async () => {
     const window = windowOf(2)
-    const admission = await window.admit()
+    const admission = await window.admit('account')
     admission.resize(2)
     const next = admitted(window, 3)
     admission.sent()
@@ -54,7 +54,7 @@ describe('AdmissionWindow', () => {
   it('expects a new event to be as large as recent ones', async () => {
     const window = windowOf(100)
     for (let i = 0; i < 100; i += 1) {
-      const admission = await window.admit()
+      const admission = await window.admit('account')
       admission.resize(10)
       admission.release()
     }
@@ -66,7 +66,7 @@ describe('AdmissionWindow', () => {
 
   it('admits an event that is larger than the whole window', async () => {
     const window = windowOf(1)
-    const admission = await window.admit()
+    const admission = await window.admit('account')
     admission.resize(50)
     const next = admitted(window, 1)
     await turn()
@@ -83,7 +83,7 @@ describe('AdmissionWindow', () => {
     const admittedAt = async (perSecond: number) => {
       for (let sent = 0; sent < perSecond / 5; sent += 1) {
         nowMs += 1000 / perSecond
-        const admission = await window.admit()
+        const admission = await window.admit('account')
         admission.resize(1)
         admission.sent()
         admission.release()

@@ -1,3 +1,5 @@
+import { FairQueue } from '../fairness/fair-queue.js'
+
 /** One event's share of the window, from before it is dispatched until the last of its deliveries was sent. */
 export type Admission = {
   /** Sets how many deliveries the event turned into. */
@@ -30,7 +32,7 @@ export class AdmissionWindow {
   private used = 0
   /** Moving average of deliveries per event: what a new event is expected to need. */
   private meanDeliveries = 1
-  private readonly queue: ((admission: Admission) => void)[] = []
+  private readonly queue = new FairQueue<(admission: Admission) => void>()
   private size: number
   private readonly now: () => number
   private rate: { since: number; sent: number }
@@ -41,10 +43,10 @@ export class AdmissionWindow {
     this.rate = { since: this.now(), sent: 0 }
   }
 
-  /** First come, first served. Any free space admits the next event, even one larger than the whole window. */
-  admit(): Promise<Admission> {
+  /** Accounts take turns. Any free space admits the next event, even one larger than the whole window. */
+  admit(accountId: string): Promise<Admission> {
     return new Promise((resolve) => {
-      this.queue.push(resolve)
+      this.queue.push(accountId, resolve)
       this.admitWaiting()
     })
   }

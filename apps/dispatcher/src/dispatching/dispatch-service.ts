@@ -1,37 +1,40 @@
 import type { Queryable } from '@signet/db'
 import { PAYLOAD_TARGET_BYTES, type EventId } from '@signet/webhook-core'
-import { findEvents, type FrozenEvent, type QueuedEvent } from '../events/event-store.js'
-import { dispatchEvents, type Dispatched, type EncodedEvent } from './dispatch-store.js'
 import type { BodyCache } from '../attempts/body-cache.js'
 import { Batcher } from '../batching/batcher.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
+import type { QueuedEvent } from '../events/event-store.js'
 import type { Observer } from '../observers/observer.js'
+import type { PreparedBody } from '../preparing/preparation.js'
+import { dispatchEvents, type Dispatched } from './dispatch-store.js'
 
 export type DispatchDeps = {
   db: Queryable
-  /** Builds the body of each event; never rejects for missing parts. */
-  build: (events: readonly QueuedEvent[]) => Promise<readonly FrozenEvent[]>
   bodies: BodyCache
   retryWhileUnavailable: RetryWhileUnavailable
   observer: Observer
   now: () => Date
 }
 
+export type DispatchItem = { id: EventId; accountId: string; prepared?: PreparedBody }
+
 /** `readAt`: when the statement that read the plans began, by `performance.now()`. */
-export type DispatchResult = Dispatched & { readAt: number }
+export type DispatchResult = Pick<Dispatched, 'created' | 'unfinished'> & { readAt: number }
+/** `unprepared`: nothing was done, because the event has no body yet. */
+export type DispatchOutcome = DispatchResult & { unprepared?: QueuedEvent }
 
 const MAX_BATCH = 64
-/** Target size of a batch: its first delivery has to wait until the body of the last one is read and written. */
+/** Target size of a batch: its first delivery has to wait until the body of the last one is read or written. */
 const BATCH_BYTES = 4 * 1024 * 1024
 const LINGER_MS = 2
 const PARALLEL = 1
 
 /**
- * Turns events into deliveries: builds the body once, freezes it, and creates one delivery per matching endpoint in the
- * same statement. Idempotent.
+ * Turns events with a body into deliveries, one per matching endpoint. Idempotent. Reads nothing but the events and the
+ * endpoints, so no account can make it slow for the others.
  */
 export class DispatchService {
-  private readonly batcher: Batcher<EventId, DispatchResult>
+  private readonly batcher: Batcher<DispatchItem, DispatchOutcome>
   /**
    * Mean size of a body in the latest batch. Starts high: a process that ran out of memory must not start again with the
    * batch that was too large for it.
@@ -40,75 +43,58 @@ export class DispatchService {
 
   constructor(private readonly deps: DispatchDeps) {
     this.batcher = new Batcher({
-      run: (ids) => this.dispatch(ids),
+      run: (items) => this.dispatch(items),
       maxItems: () => Math.min(MAX_BATCH, Math.max(1, Math.floor(BATCH_BYTES / this.meanBytes))),
+      keyOf: ({ accountId }) => accountId,
       lingerMs: LINGER_MS,
       parallel: PARALLEL,
     })
   }
 
   /** Resolves when the event's deliveries are committed. */
-  run(id: EventId): Promise<DispatchResult> {
-    return this.batcher.submit(id)
+  run(item: DispatchItem): Promise<DispatchOutcome> {
+    return this.batcher.submit(item)
   }
 
-  private async dispatch(ids: readonly EventId[]): Promise<DispatchResult[]> {
-    const { db, build, retryWhileUnavailable, now } = this.deps
-    const found = await retryWhileUnavailable(() => findEvents(db, ids))
-    const built = encoded(await build(found.filter(({ state }) => state === 'queued')))
-    if (built.length > 0)
-      this.meanBytes = built.reduce((sum, { body }) => sum + body.byteLength, 0) / built.length
-    const { created, unfinished, readAt } = await retryWhileUnavailable(async () => {
-      const readAt = performance.now()
-      return { readAt, ...(await dispatchEvents(db, [...built, ...alreadyDispatched(found)], now())) }
-    })
-    const byEvent = new Map(ids.map((id) => [id, nothing(readAt)]))
-    for (const plan of created) byEvent.get(plan.eventId)?.created.push(plan)
-    for (const delivery of unfinished) byEvent.get(delivery.eventId)?.unfinished.push(delivery)
-    this.cacheBodies(built, byEvent)
-    this.report(found, built, byEvent)
+  private async dispatch(items: readonly DispatchItem[]): Promise<DispatchOutcome[]> {
+    const { db, retryWhileUnavailable, now } = this.deps
     // An id that was submitted twice gets the same result twice.
-    return ids.map((id) => byEvent.get(id) ?? nothing(readAt))
+    const byId = new Map<EventId, DispatchItem>()
+    for (const item of items) if (item.prepared || !byId.has(item.id)) byId.set(item.id, item)
+    const events = [...byId.values()].map(({ id, prepared }) => ({ id, ...prepared }))
+    const { readAt, ...dispatched } = await retryWhileUnavailable(async () => {
+      const readAt = performance.now()
+      return { readAt, ...(await dispatchEvents(db, events, now())) }
+    })
+    const outcomes = new Map<EventId, DispatchOutcome>()
+    for (const id of byId.keys()) outcomes.set(id, { created: [], unfinished: [], readAt })
+    for (const plan of dispatched.created) outcomes.get(plan.eventId)?.created.push(plan)
+    for (const delivery of dispatched.unfinished) outcomes.get(delivery.eventId)?.unfinished.push(delivery)
+    for (const event of dispatched.unprepared)
+      outcomes.set(event.id, { created: [], unfinished: [], readAt, unprepared: event })
+    this.conclude(dispatched, byId, outcomes)
+    return items.map(({ id }) => outcomes.get(id) ?? { created: [], unfinished: [], readAt })
   }
 
-  /** Only bodies that this statement froze: another process may have been first, with different content. */
-  private cacheBodies(
-    built: readonly { id: EventId; body: Buffer }[],
-    byEvent: ReadonlyMap<EventId, Dispatched>,
+  /** Caches only bodies that this statement dispatched: another process may have been first, with different content. */
+  private conclude(
+    { events }: Dispatched,
+    items: ReadonlyMap<EventId, DispatchItem>,
+    outcomes: ReadonlyMap<EventId, DispatchOutcome>,
   ): void {
-    for (const { id, body } of built)
-      if ((byEvent.get(id)?.created.length ?? 0) > 0) this.deps.bodies.put(id, body)
-  }
-
-  private report(
-    found: readonly QueuedEvent[],
-    built: readonly EncodedEvent[],
-    byEvent: ReadonlyMap<EventId, Dispatched>,
-  ): void {
-    const facts = new Map(found.map((event) => [event.id, event]))
-    for (const { id, body } of built) {
-      const event = facts.get(id)
-      if (!event) continue
-      this.deps.observer.eventDispatched({
-        eventId: id,
-        eventType: event.type,
-        deliveries: byEvent.get(id)?.created.length ?? 0,
-        bytes: body.byteLength,
-        ageMs: this.deps.now().getTime() - event.createdAt.getTime(),
-      })
+    const { bodies, observer, now } = this.deps
+    let bytes = 0
+    for (const { id, type, createdAt, body: stored } of events) {
+      const prepared = items.get(id)?.prepared
+      const body = stored ?? prepared?.body
+      if (!body) continue
+      bytes += body.byteLength
+      const deliveries = outcomes.get(id)?.created.length ?? 0
+      if (deliveries > 0) bodies.put(id, body)
+      const ageMs = now().getTime() - createdAt.getTime()
+      observer.eventDispatched({ eventId: id, eventType: type, deliveries, bytes: body.byteLength, ageMs })
+      if (stored === null && prepared?.unconverted) observer.unconverted(id, prepared.unconverted)
     }
+    if (events.length > 0) this.meanBytes = Math.max(1, bytes / events.length)
   }
 }
-
-/** Encoded once, for the table, the cache and the receivers. */
-const encoded = (events: readonly FrozenEvent[]): (EncodedEvent & { body: Buffer })[] =>
-  events.map(({ id, body }) => ({ id, body: Buffer.from(body) }))
-
-const nothing = (readAt: number): DispatchResult => ({ created: [], unfinished: [], readAt })
-
-/**
- * An earlier run got as far as the commit: its body stays, and what is left of its deliveries is named again. Of a purged
- * event too: its recording may have been deleted in the moment they were made, and somebody has to end them.
- */
-const alreadyDispatched = (events: readonly QueuedEvent[]): FrozenEvent[] =>
-  events.filter(({ state }) => state !== 'queued').map(({ id }) => ({ id, body: '' }))

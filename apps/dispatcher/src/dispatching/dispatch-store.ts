@@ -1,10 +1,10 @@
 import type { Queryable } from '@signet/db'
-import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
+import type { DeliveryId, EndpointId, EventId, EventType } from '@signet/webhook-core'
 import { ACCOUNT_STATE, toPlan, type AttemptPlan, type PlanRow } from '../deliveries/delivery-store.js'
-import type { FrozenEvent } from '../events/event-store.js'
+import type { QueuedEvent } from '../events/event-store.js'
 
-/** A frozen event whose body is already UTF-8, as it is stored and sent. */
-export type EncodedEvent = { id: EventId; body: Uint8Array }
+/** `body`: what was prepared for an event that came without one. */
+export type EventToDispatch = { id: EventId; body?: string | Uint8Array; unconverted?: string | null }
 
 /** A delivery that an earlier run left pending. `dueAt` is null until it is scheduled. */
 export type UnfinishedDelivery = {
@@ -14,68 +14,113 @@ export type UnfinishedDelivery = {
   dueAt: Date | null
 }
 
+/** `body`: as it was stored before; null if it was passed in. */
+export type DispatchedEvent = {
+  id: EventId
+  type: EventType
+  createdAt: Date
+  body: Buffer | null
+}
+
 export type Dispatched = {
+  /** What this call dispatched. */
+  events: DispatchedEvent[]
   /** New deliveries, ready for their first attempt. */
   created: AttemptPlan[]
   /** Deliveries of the same event that an earlier run created and that have not ended. */
   unfinished: UnfinishedDelivery[]
+  /** Queued events that have no body yet. */
+  unprepared: QueuedEvent[]
 }
 
-type DispatchedRow = PlanRow & { is_new: boolean }
+type Row = PlanRow & {
+  kind: 'event' | 'created' | 'unfinished' | 'unprepared'
+  body: string | null
+  audio_id: string | null
+  target_endpoint_id: EndpointId | null
+}
 
 /**
- * Freezes the bodies of many events and creates one pending delivery per matching active endpoint, in one statement. The
- * caller makes the first attempts: until it calls `concludeFirstAttempts`, the events are in `webhook_first_attempts`.
- * Idempotent: an event that is no longer queued keeps its body, and the result lists its unfinished deliveries.
+ * Creates one pending delivery per matching active endpoint for each of many events, in one statement, and freezes the bodies
+ * that were prepared for them; a body that an event already has stays and is returned. The caller makes the first attempts:
+ * until it calls `concludeFirstAttempts`, the events are in `webhook_first_attempts`. Idempotent: an event that is no longer
+ * queued keeps its body, and the result lists its unfinished deliveries.
  */
 export async function dispatchEvents(
   db: Queryable,
-  events: readonly (FrozenEvent | EncodedEvent)[],
+  events: readonly EventToDispatch[],
   now: Date,
 ): Promise<Dispatched> {
-  if (events.length === 0) return { created: [], unfinished: [] }
+  if (events.length === 0) return { events: [], created: [], unfinished: [], unprepared: [] }
+  const prepared = events.filter(({ body }) => body !== undefined)
   // One statement for each power of two, padded with nulls. One for each size would have to be planned all the time.
-  const size = 2 ** Math.ceil(Math.log2(events.length))
-  const { rows } = await db.query<DispatchedRow>(
-    { name: `dispatch-events-${size}`, text: dispatchStatement(size) },
-    [
-      now,
-      events.map(({ id }) => id),
-      ...events.flatMap(({ id, body }) => [id, body]),
-      ...Array<null>(2 * (size - events.length)).fill(null),
-    ],
-  )
+  const size = prepared.length === 0 ? 0 : 2 ** Math.ceil(Math.log2(prepared.length))
+  const { rows } = await db.query<Row>({ name: `dispatch-events-${size}`, text: dispatchStatement(size) }, [
+    now,
+    events.map(({ id }) => id),
+    prepared.map(({ id }) => id),
+    ...prepared.flatMap(({ id, body, unconverted }) => [id, body, unconverted ?? null]),
+    ...Array<null>(3 * (size - prepared.length)).fill(null),
+  ])
+  const of = (kind: Row['kind']) => rows.filter((row) => row.kind === kind)
   return {
-    created: rows.filter(({ is_new }) => is_new).map(toPlan),
-    unfinished: rows
-      .filter(({ is_new }) => !is_new)
-      .map(({ id, endpoint_id, event_id, next_attempt_at }) => ({
-        id,
-        endpointId: endpoint_id,
-        eventId: event_id,
-        dueAt: next_attempt_at,
-      })),
+    events: of('event').map((row) => ({
+      id: row.event_id,
+      type: row.event_type,
+      createdAt: row.created_at,
+      body: row.body === null ? null : Buffer.from(row.body),
+    })),
+    created: of('created').map(toPlan),
+    unfinished: of('unfinished').map(({ id, endpoint_id, event_id, next_attempt_at }) => ({
+      id,
+      endpointId: endpoint_id,
+      eventId: event_id,
+      dueAt: next_attempt_at,
+    })),
+    unprepared: of('unprepared').map((row) => ({
+      id: row.event_id,
+      accountId: row.account_id,
+      type: row.event_type,
+      audioId: row.audio_id,
+      targetEndpointId: row.target_endpoint_id,
+      createdAt: row.created_at,
+    })),
   }
 }
 
 function dispatchStatement(size: number): string {
   // Scalar parameters, because array elements would have to be escaped and parsed again, a mebibyte each. The ids are passed
-  // again as an array: referring to frozen twice would write all bodies to a temporary file.
-  const frozen = Array.from({ length: size }, (_, i) => `($${2 * i + 3}::text, $${2 * i + 4}::text)`)
+  // again as arrays: referring to prepared twice would write all bodies to a temporary file.
+  const values = Array.from(
+    { length: size },
+    (_, i) => `($${3 * i + 4}::text, $${3 * i + 5}::text, $${3 * i + 6}::text)`,
+  )
+  const prepared = size === 0 ? 'select null::text, null::text, null::text where false' : `values ${values.join(', ')}`
   return `
-    with frozen (id, body) as (values ${frozen.join(', ')}),
+    with prepared (id, body, unconverted) as (${prepared}),
     -- By ascending id (packages/webhook-core/README.md#lock-order).
     -- Not "state = 'queued'": the planner might then scan the whole backlog, which is cheap only while it is short.
     queued as materialized (
       select id from webhook_events
       where id = any ($2::text[]) and state not in ('dispatched', 'purged')
+        and (body is not null or id = any ($3::text[]))
       order by id for update
     ),
+    frozen_now as (
+      update webhook_events e set state = 'dispatched', body = prepared.body, unconverted = prepared.unconverted,
+        dispatched_at = now()
+      from prepared
+      where e.id = prepared.id and e.body is null and e.id = any (array(select id from queued))
+      returning e.id, e.account_id, e.type, e.target_endpoint_id, e.created_at, null::text as body
+    ),
+    frozen_before as (
+      update webhook_events e set state = 'dispatched', dispatched_at = now()
+      where e.id = any (array(select id from queued)) and e.body is not null
+      returning e.id, e.account_id, e.type, e.target_endpoint_id, e.created_at, e.body
+    ),
     event as (
-      update webhook_events e set state = 'dispatched', body = frozen.body, dispatched_at = now()
-      from frozen
-      where e.id = frozen.id and e.id = any (array(select id from queued))
-      returning e.id, e.account_id, e.type, e.target_endpoint_id
+      select id, account_id, type, target_endpoint_id from frozen_now
+      union all select id, account_id, type, target_endpoint_id from frozen_before
     ),
     created as (
       insert into webhook_deliveries (endpoint_id, event_id, event_type)
@@ -99,18 +144,29 @@ function dispatchStatement(size: number): string {
     )
     -- One lookup by key per row, as in created, where "offset 0" keeps the planner from reordering it. The planner cannot
     -- estimate the parts above, so a join of two of them would compare every row with every other.
-    select true as is_new, d.id, d.event_id, d.event_type, 0::smallint as status, 0 as attempts,
+    select 'created' as kind, d.id, d.event_id, d.event_type, 0::smallint as status, 0 as attempts,
       null::timestamptz as next_attempt_at, d.created_at, 'dispatched' as event_state, e.id as endpoint_id, e.account_id,
       e.url, e.url_version, e.status as endpoint_status, a.deleted_at is not null as deleted, a.banned_until as held_until,
-      e.secret_ciphertext, e.secret_key_id
+      e.secret_ciphertext, e.secret_key_id, null::text as body, null::text as audio_id, null::bigint as target_endpoint_id
     from created d join webhook_endpoints e on e.id = d.endpoint_id
     ${ACCOUNT_STATE}
     union all
-    select false, d.id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, d.created_at, 'dispatched', d.endpoint_id,
-      null, null, null, null, null, null, null, null
+    select 'event', null, f.id, f.type, null, null, null, f.created_at, 'dispatched', null, f.account_id,
+      null, null, null, null, null, null, null, f.body, null, null
+    from (select * from frozen_now union all select * from frozen_before) f
+    union all
+    -- Both are skipped when every event was dispatched just now, which is nearly always the case.
+    select 'unfinished', d.id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, d.created_at, 'dispatched',
+      d.endpoint_id, null, null, null, null, null, null, null, null, null, null, null
     from webhook_deliveries d
-    -- Skipped when every event was dispatched just now, which is nearly always the case.
-    where (select count(*) from event) < cardinality($2::text[]) and d.event_id = any ($2::text[]) and d.status = 0`
+    where (select count(*) from event) < cardinality($2::text[]) and d.event_id = any ($2::text[]) and d.status = 0
+    union all
+    select 'unprepared', null, v.id, v.type, null, null, null, v.created_at, v.state, null, v.account_id,
+      null, null, null, null, null, null, null, null, v.audio_id, v.target_endpoint_id
+    from webhook_events v
+    where (select count(*) from event) < cardinality($2::text[])
+      and v.id = any ($2::text[]) and v.id <> all ($3::text[])
+      and v.state not in ('dispatched', 'purged') and v.body is null`
 }
 
 /**
@@ -161,6 +217,8 @@ export async function concludeFirstAttempts(db: Queryable, ids: readonly EventId
   )
 }
 
+export type OpenFirstAttempts = { id: EventId; accountId: string }
+
 /**
  * For the sweeper: events whose first attempts began before `before`, by ascending id, starting after `after`. Most are in
  * progress. Those without a job were abandoned.
@@ -168,11 +226,12 @@ export async function concludeFirstAttempts(db: Queryable, ids: readonly EventId
 export async function findOpenFirstAttempts(
   db: Queryable,
   { before, after, limit }: { before: Date; after?: { id: EventId }; limit: number },
-): Promise<{ id: EventId }[]> {
-  const { rows } = await db.query<{ id: EventId }>(
-    `select event_id as id from webhook_first_attempts
-     where since < $1 and event_id > $2 order by event_id limit $3`,
+): Promise<OpenFirstAttempts[]> {
+  const { rows } = await db.query<{ id: EventId; account_id: string }>(
+    `select f.event_id as id, e.account_id
+     from webhook_first_attempts f join webhook_events e on e.id = f.event_id
+     where f.since < $1 and f.event_id > $2 order by f.event_id limit $3`,
     [before, after?.id ?? '', limit],
   )
-  return rows
+  return rows.map(({ id, account_id }) => ({ id, accountId: account_id }))
 }

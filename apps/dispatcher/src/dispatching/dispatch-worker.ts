@@ -1,6 +1,5 @@
 import { DELIVERY_BACKOFF, queueNames, type EventJob } from '@signet/webhook-core/queue'
-import { Worker, type Job } from 'bullmq'
-import type { FirstAttempts } from './first-attempts.js'
+import { DelayedError, Worker, type Job } from 'bullmq'
 import type { Observer } from '../observers/observer.js'
 import {
   internalFailureDelayMs,
@@ -8,16 +7,13 @@ import {
   workerOptions,
   type WorkerConnection,
 } from '../queues/worker-options.js'
-import type { DispatchService } from './dispatch-service.js'
-import type { AdmissionWindow } from './admission-window.js'
+import type { EventService } from './event-service.js'
 
 type DispatchWorkerDeps = {
   queue: WorkerConnection
   /** Events taken from the queue at once. A job lasts until the first attempts of its event have ended. */
   concurrency: number
-  admissionWindow: AdmissionWindow
-  dispatch: DispatchService
-  firstAttempts: FirstAttempts
+  events: EventService
   observer: Observer
 }
 
@@ -25,23 +21,15 @@ type DispatchWorkerDeps = {
 export const createDispatchWorkers = (deps: DispatchWorkerDeps) =>
   splitConcurrency(deps.concurrency).map((concurrency) => createDispatchWorker({ ...deps, concurrency }))
 
-function createDispatchWorker({
-  queue,
-  concurrency,
-  admissionWindow,
-  dispatch,
-  firstAttempts,
-  observer,
-}: DispatchWorkerDeps) {
-  const process = async ({ data: { eventId } }: Job<EventJob>): Promise<void> => {
-    const admission = await admissionWindow.admit()
-    try {
-      const dispatched = await dispatch.run(eventId)
-      admission.resize(dispatched.created.length)
-      await firstAttempts.run(eventId, dispatched, () => admission.sent())
-    } finally {
-      admission.release()
-    }
+function createDispatchWorker({ queue, concurrency, events, observer }: DispatchWorkerDeps) {
+  const process = async (job: Job<EventJob>, token?: string): Promise<void> => {
+    // Apart from this start and those that failed, every start of a job ended in a deferral.
+    const wasDeferred = job.attemptsStarted > job.attemptsMade + 1
+    const deferral = await events.run(job.data, wasDeferred)
+    if (!deferral) return
+    observer.deferred('conversions_full')
+    await job.moveToDelayed(Date.now() + deferral.deferMs, token)
+    throw new DelayedError()
   }
   const worker = new Worker<EventJob, void>(queueNames.events, process, {
     ...workerOptions(queue, concurrency),

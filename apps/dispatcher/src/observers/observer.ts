@@ -2,7 +2,8 @@ import type { Logger } from '@signet/telemetry'
 import type { DeliveryId, EventId } from '@signet/webhook-core'
 import type { AttemptResult, RecordedAttempt } from '../deliveries/attempt-store.js'
 import type { AttemptPlan } from '../deliveries/delivery-store.js'
-import type { PayloadProblem } from '../bodies/body-builder.js'
+import type { UnconvertedReason } from '../preparing/conversion-lane.js'
+import type { PartProblem } from '../preparing/parts-reader.js'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 export type AttemptFacts = { plan: AttemptPlan; result: AttemptResult; recorded: RecordedAttempt | null }
@@ -75,11 +76,16 @@ export function createObserver(log: Logger, registry: Registry) {
       })
     },
 
-    enrichmentFailed({ part, ref, error }: PayloadProblem): void {
+    enrichmentFailed({ part, ref, error }: PartProblem): void {
       metrics.enrichmentFailures.inc({ part })
       // The error's message may quote a user's transcript or summary.
       const reason = typeof error === 'string' ? error : nameOf(error)
       log.error('enrichment failed', { part, audio_id: ref.audioId, reason })
+    },
+
+    unconverted(eventId: EventId, reason: UnconvertedReason): void {
+      metrics.unconverted.inc({ reason })
+      log.warn('HTML sent unchanged', { event_id: eventId, reason })
     },
 
     committed(size: number, durationMs: number): void {
@@ -155,7 +161,7 @@ function createMetrics(registry: Registry) {
     inFlight: new Gauge({ name: 'signet_delivery_in_flight', help: 'Attempts in flight', registers }),
     retries: counter('retries_total', 'Retries scheduled, by the number of the failed attempt', 'step'),
     skipped: counter('skipped_total', 'Jobs that ended without an attempt', 'reason'),
-    deferred: counter('deferred_total', 'Jobs deferred because their endpoint had no permit', 'reason'),
+    deferred: counter('deferred_total', 'Jobs deferred because their endpoint had no permit, or because too many conversions were waiting', 'reason'),
     endpointsDisabled: counter('endpoints_disabled_total', 'Endpoints disabled after consecutive failures'),
     dispatched: counter('events_dispatched_total', 'Events turned into deliveries', 'type'),
     dispatchSeconds: histogram('dispatch_seconds', 'Time from event to deliveries', [
@@ -165,6 +171,7 @@ function createMetrics(registry: Registry) {
       300,
     ]),
     enrichmentFailures: counter('enrichment_failures_total', 'Parts missing from payloads', 'part'),
+    unconverted: counter('unconverted_total', 'Events sent with HTML that could not be converted', 'reason'),
     commitSize: histogram('commit_size', 'Results in one commit', [1, 2, 5, 10, 20, 50, 100, 200]),
     commitSeconds: histogram('commit_seconds', 'Duration of one commit of results', seconds),
     swept: counter('swept_total', 'Lost work requeued by the sweeper', 'kind'),

@@ -215,9 +215,9 @@ export const isInFirstAttempt = ({ status, nextAttemptAt }: DeliveryReport): boo
 
 async function queueState(queue: WebhookQueues['events'] | WebhookQueues['deliveries']): Promise<QueueState> {
   const [counts, workers] = await Promise.all([
-    queue.getJobCounts('waiting', 'active', 'delayed'),
+    queue.getJobCounts('waiting', 'prioritized', 'active', 'delayed'),
     queue.getWorkersCount(),
   ])
-  const { waiting = 0, active = 0, delayed = 0 } = counts
-  return { waiting, active, delayed, workers }
+  const { waiting = 0, prioritized = 0, active = 0, delayed = 0 } = counts
+  return { waiting: waiting + prioritized, active, delayed, workers }
 }

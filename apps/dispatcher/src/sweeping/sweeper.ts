@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withAdvisoryLock, type Db } from '@signet/db'
 import type { EventId } from '@signet/webhook-core'
-import { deliveryJobId, eventJobId, type WebhookQueues } from '@signet/webhook-core/queue'
+import { deliveryJobId, eventJobId, type NewEvent, type WebhookQueues } from '@signet/webhook-core/queue'
 import { findOverdueDeliveries, type OverdueDelivery } from '../deliveries/delivery-store.js'
-import { concludeFirstAttempts, findOpenFirstAttempts } from '../dispatching/dispatch-store.js'
+import { concludeFirstAttempts, findOpenFirstAttempts, type OpenFirstAttempts } from '../dispatching/dispatch-store.js'
 import { findForgottenEvents, type ForgottenEvent } from '../events/event-store.js'
 import type { Observer } from '../observers/observer.js'
 import type { PauseSwitch } from '../operations/pause-switch.js'
@@ -105,18 +105,18 @@ export class Sweeper {
     const { db } = this.deps
     const read = (after?: { id: EventId }) => findOpenFirstAttempts(db, { before, after, limit: PAGE })
     // Some have ended, but their process died before it could say so. Running their event again would find nothing to do.
-    await this.eachPage<{ id: EventId }>(read, async (page) => {
+    await this.eachPage<OpenFirstAttempts>(read, async (page) => {
       const ids = page.map(({ id }) => id)
       await concludeFirstAttempts(db, ids)
       return 0
     })
-    return this.eachPage<{ id: EventId }>(read, (page) => this.requeueMissing(page))
+    return this.eachPage<OpenFirstAttempts>(read, (page) => this.requeueMissing(page))
   }
 
-  private async requeueMissing(page: readonly { id: EventId }[]): Promise<number> {
+  private async requeueMissing(page: readonly NewEvent[]): Promise<number> {
     const { queues, presence } = this.deps
     const lost = await presence.missing(queues.events, page, ({ id }) => eventJobId(id))
-    await queues.addEvents(lost.map(({ id }) => id))
+    await queues.addEvents(lost)
     return lost.length
   }
 

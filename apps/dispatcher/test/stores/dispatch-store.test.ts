@@ -13,12 +13,50 @@ import { newEventId } from '@signet/webhook-core'
 import { deleteEndpoint } from '@signet/webhook-core/stores'
 import { findAttemptPlans } from '../../src/deliveries/delivery-store.js'
 import { dispatchEvents } from '../../src/dispatching/dispatch-store.js'
-import { findBodies, findEvents } from '../../src/events/event-store.js'
-import { deliveriesIn } from '../support/deliveries.js'
+import { findBodies } from '../../src/events/event-store.js'
+import { deliveriesIn, eventStates } from '../support/deliveries.js'
 
 const database = useWebhooksDatabase()
 
+const NOTHING = { events: [], created: [], unfinished: [], unprepared: [] }
+
 describe('dispatchEvents', () => {
+  it('sends the body that an event came with, and returns it for the cache', async () => {
+    const { db } = database
+    const { accountId } = await anEndpoint(db)
+    const summary = aSummary({ accountId })
+    await queueSummary(db, summary)
+    await db.query(`update webhook_events set body = '{"a":"é"}' where id = $1`, [summary.eventId])
+    const { events, created } = await dispatchEvents(
+      db,
+      [{ id: summary.eventId, body: 'another', unconverted: 'too_deep' }],
+      NOW,
+    )
+    expect(created).toHaveLength(1)
+    expect(events).toMatchObject([{ id: summary.eventId, type: 'summary.completed' }])
+    expect(events[0]?.body?.toString()).toBe('{"a":"é"}')
+    expect(await findBodies(db, [summary.eventId])).toEqual([{ id: summary.eventId, body: '{"a":"é"}' }])
+    const { rows } = await db.query('select unconverted from webhook_events where id = $1', [summary.eventId])
+    expect(rows).toEqual([{ unconverted: null }])
+  })
+
+  it('leaves an event without a body queued, and says what it takes to build one', async () => {
+    const { db } = database
+    const { accountId } = await anEndpoint(db)
+    const [with_, without] = [aSummary({ accountId }), aSummary({ accountId, audioId: 'rec_7' })]
+    await queueSummary(db, with_)
+    await queueSummary(db, without)
+    const dispatched = await dispatchEvents(db, [{ id: without.eventId }, { id: with_.eventId, body: '{}' }], NOW)
+    expect(dispatched.unprepared).toMatchObject([
+      { id: without.eventId, accountId, type: 'summary.completed', audioId: 'rec_7', targetEndpointId: null },
+    ])
+    expect(dispatched.created.map(({ eventId }) => eventId)).toEqual([with_.eventId])
+    expect(await eventStates(db, [with_.eventId, without.eventId])).toEqual({
+      [with_.eventId]: 'dispatched',
+      [without.eventId]: 'queued',
+    })
+  })
+
   it('makes a delivery for every active endpoint of the account that wants the type', async () => {
     const { db } = database
     const accountId = anAccount()
@@ -77,6 +115,8 @@ describe('dispatchEvents', () => {
     await anEndpoint(db, { accountId })
     const again = await dispatchEvents(db, [{ id: summary.eventId, body: 'second' }], NOW)
     expect(again).toEqual({
+      events: [],
+      unprepared: [],
       created: [],
       unfinished: deliveriesIn(first).map((left) => ({ ...left, dueAt: null })),
     })
@@ -128,19 +168,17 @@ describe('dispatchEvents', () => {
     const { db } = database
     const summary = aSummary({ accountId: anAccount() })
     await queueSummary(db, summary)
-    expect(await dispatchEvents(db, [{ id: summary.eventId, body: '{}' }], NOW)).toEqual({
+    expect(await dispatchEvents(db, [{ id: summary.eventId, body: '{}' }], NOW)).toMatchObject({
       created: [],
       unfinished: [],
     })
-    expect(await findEvents(db, [summary.eventId])).toMatchObject([{ state: 'dispatched' }])
+    expect(await eventStates(db, [summary.eventId])).toEqual({ [summary.eventId]: 'dispatched' })
     expect(await findBodies(db, [summary.eventId])).toEqual([{ id: summary.eventId, body: '{}' }])
   })
 
   it('ignores ids it does not know', async () => {
-    expect(await dispatchEvents(database.db, [{ id: newEventId(NOW), body: '{}' }], NOW)).toEqual({
-      created: [],
-      unfinished: [],
-    })
-    expect(await dispatchEvents(database.db, [], NOW)).toEqual({ created: [], unfinished: [] })
+    expect(await dispatchEvents(database.db, [{ id: newEventId(NOW), body: '{}' }], NOW)).toEqual(NOTHING)
+    expect(await dispatchEvents(database.db, [{ id: newEventId(NOW) }], NOW)).toEqual(NOTHING)
+    expect(await dispatchEvents(database.db, [], NOW)).toEqual(NOTHING)
   })
 })

@@ -24,8 +24,8 @@ import {
 import { recordAttempts } from '../../src/deliveries/attempt-store.js'
 import { findAttemptPlans } from '../../src/deliveries/delivery-store.js'
 import { dispatchEvents } from '../../src/dispatching/dispatch-store.js'
-import { findBodies, findEvents } from '../../src/events/event-store.js'
-import { aResult, pendingDeliveries } from '../support/deliveries.js'
+import { findBodies } from '../../src/events/event-store.js'
+import { aResult, eventStates, pendingDeliveries } from '../support/deliveries.js'
 
 const database = useWebhooksDatabase()
 
@@ -46,13 +46,10 @@ describe('purgeRecording', () => {
     expect(await findBodies(db, [delivered.eventId, pending.eventId])).toEqual([])
     expect((await deliveryState(db, delivered.id)).status).toBe(1)
     expect(await deliveryState(db, pending.id)).toMatchObject({ status: 2, last_error: 'recording_deleted' })
-    const states = await findEvents(db, [queued.eventId, other.eventId])
-    expect(states.map(({ id, state }) => [id, state]).sort()).toEqual(
-      [
-        [queued.eventId, 'purged'],
-        [other.eventId, 'queued'],
-      ].sort(),
-    )
+    expect(await eventStates(db, [queued.eventId, other.eventId])).toEqual({
+      [queued.eventId]: 'purged',
+      [other.eventId]: 'queued',
+    })
     expect(await purgeRecording(db, queued)).toEqual({ purgedEvents: 0, cancelledDeliveries: 0 })
   })
 
@@ -129,7 +126,7 @@ describe('deleting an account', () => {
     expect(await listEndpoints(db, mine.accountId)).toEqual([])
     for (const { id } of deliveries)
       expect(await deliveryState(db, id)).toMatchObject({ status: 2, last_error: 'endpoint_deleted' })
-    expect(await dispatchEvents(db, [{ id: queued.eventId, body: '{}' }], NOW)).toEqual({
+    expect(await dispatchEvents(db, [{ id: queued.eventId, body: '{}' }], NOW)).toMatchObject({
       created: [],
       unfinished: [],
     })

@@ -15,9 +15,8 @@ import { newEventId, type DeliveryId } from '@signet/webhook-core'
 import { deleteEndpoint, purgeRecording } from '@signet/webhook-core/stores'
 import { recordAttempts } from '../../src/deliveries/attempt-store.js'
 import { dispatchEvents } from '../../src/dispatching/dispatch-store.js'
-import { findEvents } from '../../src/events/event-store.js'
 import { deleteOldEndpoints, deleteOldEvents } from '../../src/retention/retention-store.js'
-import { aResult, deliveriesIn, pendingDeliveries, retry } from '../support/deliveries.js'
+import { aResult, deliveriesIn, eventStates, pendingDeliveries, retry } from '../support/deliveries.js'
 
 const database = useWebhooksDatabase()
 
@@ -52,7 +51,7 @@ describe('retention', () => {
     while (deleted.at(-1))
     expect(deleted).toEqual([2, 1, 0])
     expect(await countRows(database.db, 'webhook_deliveries', 'endpoint_id', endpoint.id)).toBe(1)
-    expect(await findEvents(db, [young.eventId])).toHaveLength(1)
+    expect(Object.keys(await eventStates(db, [young.eventId]))).toHaveLength(1)
     const { rows } = await db.query(
       `select a.delivery_id from webhook_attempts a where a.delivery_id = any ($1)`,
       [made.created.map(({ id }) => id)],

@@ -10,6 +10,14 @@ import {
   scheduleDeliveries,
 } from '../../src/dispatching/dispatch-store.js'
 
+export async function eventStates(db: Db, ids: readonly EventId[]): Promise<Record<EventId, string>> {
+  const { rows } = await db.query<{ id: EventId; state: string }>(
+    'select id, state from webhook_events where id = any ($1)',
+    [ids],
+  )
+  return Object.fromEntries(rows.map(({ id, state }) => [id, state]))
+}
+
 export type TestDelivery = { id: DeliveryId; endpointId: EndpointId; eventId: EventId }
 
 export const deliveriesIn = ({ created }: Dispatched): TestDelivery[] =>

@@ -5,6 +5,8 @@ import { testRedis, waitFor } from '@signet/testkit'
 import { createContext, type Context, type Ports } from '../../src/context.js'
 import { readConfig } from '../../src/config/read-config.js'
 import { webhooksDatabase } from '@signet/webhook-testkit'
+import type { DispatchResult } from '../../src/dispatching/dispatch-service.js'
+import type { EventId } from '@signet/webhook-core'
 import { Subscriber } from './subscriber.js'
 
 export type TestDispatcher = Context & {
@@ -75,6 +77,19 @@ export function startAnother(
       await context.close()
     },
   }
+}
+
+/** Dispatches an event as its job does, and leaves the first attempts to the test. */
+export async function dispatchEvent(
+  { dispatch, preparation }: Pick<Context, 'dispatch' | 'preparation'>,
+  id: EventId,
+): Promise<DispatchResult> {
+  const item = { id, accountId: 'any' }
+  const { unprepared, ...dispatched } = await dispatch.run(item)
+  if (!unprepared) return dispatched
+  const outcome = await preparation.run(unprepared, false, (prepared) => dispatch.run({ ...item, prepared }))
+  if ('deferMs' in outcome) throw new Error('no room for the conversion')
+  return outcome
 }
 
 export type DeliveryRow = {

@@ -3,6 +3,7 @@ import type { DeliveryJob } from '@signet/webhook-core/queue'
 import { TestClock } from '@signet/testkit'
 import {
   deliveriesOf,
+  dispatchEvent,
   startDispatcher,
   type DeliveryRow,
   type DispatcherOptions,
@@ -29,7 +30,7 @@ export async function startStepwise({ ports, ...options }: DispatcherOptions = {
     start: false,
     ports: { now: clock.now, random: () => 0, ...ports },
   })
-  const { db, attempts, dispatch, firstAttempts } = dispatcher
+  const { db, attempts, firstAttempts } = dispatcher
   const rowsOf = async (subscriber: Subscriber, eventId: EventId) => {
     const rows = await deliveriesOf(db, subscriber.accountId)
     return rows.filter(({ event_id }) => event_id === eventId)
@@ -39,14 +40,14 @@ export async function startStepwise({ ports, ...options }: DispatcherOptions = {
     clock,
     async dispatched(subscriber) {
       const eventId = await subscriber.summary()
-      await dispatch.run(eventId)
+      await dispatchEvent(dispatcher, eventId)
       return rowsOf(subscriber, eventId)
     },
     async scheduled(subscriber) {
       const eventId = await subscriber.summary()
-      await dispatch.run(eventId)
+      await dispatchEvent(dispatcher, eventId)
       // The second run finds them left behind by the first.
-      await firstAttempts.run(eventId, await dispatch.run(eventId))
+      await firstAttempts.run(eventId, await dispatchEvent(dispatcher, eventId))
       return rowsOf(subscriber, eventId)
     },
     async attempt(...rows) {

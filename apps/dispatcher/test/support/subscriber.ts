@@ -59,14 +59,14 @@ export class Subscriber {
       sourceHash: createHash('sha256').update(randomBytes(8)).digest(),
       ...overrides,
     })
-    await this.deps.queues?.addEvents([eventId])
+    await this.deps.queues?.addEvents([{ id: eventId, accountId: this.accountId }])
     return eventId
   }
 
   async ping(endpointId: EndpointId): Promise<EventId> {
     const eventId = newEventId(new Date())
     await queuePing(this.deps.db, { eventId, accountId: this.accountId, endpointId })
-    await this.deps.queues?.addEvents([eventId])
+    await this.deps.queues?.addEvents([{ id: eventId, accountId: this.accountId }])
     return eventId
   }
 }

@@ -1,14 +1,16 @@
 import { describe, expect, it } from '@jest/globals'
-import { newEventId, type EventId } from '@signet/webhook-core'
+import { newEventId } from '@signet/webhook-core'
+import type { NewEvent } from '@signet/webhook-core/queue'
 import { EventPublisher } from './event-publisher.js'
 
-const ids = (count: number) => Array.from({ length: count }, () => newEventId(new Date()))
+const someEvents = (count: number): NewEvent[] =>
+  Array.from({ length: count }, () => ({ id: newEventId(new Date()), accountId: 'account' }))
 
 /** Queues whose adds end only when told. */
 function controlledQueues() {
-  const batches: { ids: readonly EventId[]; resolve: () => void; reject: (error: Error) => void }[] = []
-  const addEvents = (batch: readonly EventId[]) =>
-    new Promise<void>((resolve, reject) => batches.push({ ids: batch, resolve, reject }))
+  const batches: { events: readonly NewEvent[]; resolve: () => void; reject: (error: Error) => void }[] = []
+  const addEvents = (batch: readonly NewEvent[]) =>
+    new Promise<void>((resolve, reject) => batches.push({ events: batch, resolve, reject }))
   return { batches, queues: { addEvents } }
 }
 
@@ -16,13 +18,13 @@ describe('EventPublisher', () => {
   it('sends what arrives during one batch together in the next one', async () => {
     const { batches, queues } = controlledQueues()
     const publisher = new EventPublisher({ queues, onMissed: () => undefined })
-    const [first, second, third] = ids(3) as [EventId, EventId, EventId]
+    const [first, second, third] = someEvents(3) as [NewEvent, NewEvent, NewEvent]
     publisher.publish(first)
     publisher.publish(second)
     publisher.publish(third)
     batches[0]?.resolve()
     await new Promise(setImmediate)
-    expect(batches.map((batch) => batch.ids)).toEqual([[first], [second, third]])
+    expect(batches.map((batch) => batch.events)).toEqual([[first], [second, third]])
     batches[1]?.resolve()
     await publisher.close()
   })
@@ -31,13 +33,13 @@ describe('EventPublisher', () => {
     const { batches, queues } = controlledQueues()
     const missed: number[] = []
     const publisher = new EventPublisher({ queues, onMissed: (count) => missed.push(count) })
-    for (const id of ids(3)) publisher.publish(id)
+    for (const event of someEvents(3)) publisher.publish(event)
     batches[0]?.reject(new Error('Redis is away'))
     await new Promise(setImmediate)
     expect(missed).toEqual([1])
     batches[1]?.resolve()
     await publisher.close()
-    for (const id of ids(1)) publisher.publish(id)
+    for (const event of someEvents(1)) publisher.publish(event)
     expect(batches).toHaveLength(3)
   })
 
@@ -45,7 +47,7 @@ describe('EventPublisher', () => {
     const { queues } = controlledQueues()
     let missed = 0
     const publisher = new EventPublisher({ queues, onMissed: (count) => (missed += count) })
-    for (const id of ids(10_011)) publisher.publish(id)
+    for (const event of someEvents(10_011)) publisher.publish(event)
     expect(missed).toBe(10)
   })
 })

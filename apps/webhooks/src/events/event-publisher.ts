@@ -1,5 +1,4 @@
-import type { EventId } from '@signet/webhook-core'
-import type { WebhookQueues } from '@signet/webhook-core/queue'
+import type { NewEvent, WebhookQueues } from '@signet/webhook-core/queue'
 
 type Deps = {
   queues: Pick<WebhookQueues, 'addEvents'>
@@ -17,17 +16,17 @@ const MAX_WAITING = 10_000
  */
 export class EventPublisher {
   readonly #deps: Deps
-  #waiting: EventId[] = []
+  #waiting: NewEvent[] = []
   #sending: Promise<void> | undefined
 
   constructor(deps: Deps) {
     this.#deps = deps
   }
 
-  publish(id: EventId): void {
+  publish(event: NewEvent): void {
     if (this.#waiting.length >= MAX_WAITING)
       return this.#deps.onMissed(1, new Error('too many events wait for Redis'))
-    this.#waiting.push(id)
+    this.#waiting.push(event)
     this.#sending ??= this.#sendAll()
   }
 

@@ -23,7 +23,7 @@ export class TestEventService {
     const result = await insertPing(db, { eventId, accountId, endpointId })
     if (result === null) throw notFound()
     const queued = result === 'queued'
-    if (queued) publisher.publish(eventId)
+    if (queued) publisher.publish({ id: eventId, accountId })
     webhookObserver.testEvent({ eventId, endpointId, accountId, queued }, log)
     return { eventId, queued }
   }

@@ -44,7 +44,7 @@ export class IngestService {
     switch (outcome.kind) {
       case 'created': {
         const { eventId } = outcome
-        publisher.publish(eventId)
+        publisher.publish({ id: eventId, accountId, bytes: body?.byteLength })
         webhookObserver.summaryIngested({ eventId, source: name, accountId }, log)
         return { eventId, duplicate: false }
       }

@@ -9,5 +9,6 @@ export {
   type DeliveryJob,
   type DueDelivery,
   type EventJob,
+  type NewEvent,
   type QueueSettings,
 } from './queues.js'

@@ -2,9 +2,10 @@ import { Queue, type DefaultJobOptions } from 'bullmq'
 import type { Cluster, Redis } from 'ioredis'
 import type { DeliveryId, EndpointId, EventId } from '../ids.js'
 import { DEFAULT_QUEUE_PREFIX } from './default-prefix.js'
+import { PublishPriority, type PublishedEvent } from './publish-priority.js'
 
 /** Jobs contain only ids: no body, URL, secret or token is ever stored in Redis. */
-export type EventJob = { eventId: EventId }
+export type EventJob = { eventId: EventId; accountId: string }
 /** Includes the endpoint so that a worker can ask for a permit without reading the database. */
 export type DeliveryJob = { deliveryId: DeliveryId; endpointId: EndpointId }
 
@@ -29,6 +30,8 @@ const jobOptions: DefaultJobOptions = {
   backoff: { type: DELIVERY_BACKOFF },
 }
 
+/** `bytes`: about how much of it has to be read and sent, if the caller knows. */
+export type NewEvent = PublishedEvent & { id: EventId }
 export type QueueSettings = { connection: Redis | Cluster; prefix?: string }
 export type DueDelivery = { id: DeliveryId; endpointId: EndpointId; delayMs?: number }
 
@@ -38,6 +41,7 @@ export class WebhookQueues {
   readonly deliveries: Queue<DeliveryJob, void, typeof queueNames.deliveries>
 
   readonly #connection: Redis | Cluster
+  readonly #priority = new PublishPriority()
 
   constructor({ connection, prefix = DEFAULT_QUEUE_PREFIX }: QueueSettings) {
     const options = { connection, prefix, defaultJobOptions: jobOptions }
@@ -50,14 +54,14 @@ export class WebhookQueues {
   }
 
   /** Publishes committed events. Rejects if Redis is unavailable; the row is enough, so callers may ignore that. */
-  async addEvents(ids: readonly EventId[]): Promise<void> {
-    if (ids.length === 0) return
+  async addEvents(events: readonly NewEvent[]): Promise<void> {
+    if (events.length === 0) return
     this.#requireRedis()
     await this.events.addBulk(
-      ids.map((eventId) => ({
+      events.map((event) => ({
         name: queueNames.events,
-        data: { eventId },
-        opts: { jobId: eventJobId(eventId) },
+        data: { eventId: event.id, accountId: event.accountId },
+        opts: { jobId: eventJobId(event.id), priority: this.#priority.take(event) },
       })),
     )
   }

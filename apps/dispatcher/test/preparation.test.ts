@@ -5,9 +5,11 @@ import type { TestDatabase } from '@signet/testkit'
 import { newEventId, type EventId } from '@signet/webhook-core'
 import { queueSummary, queuePing, type TestSummary } from '@signet/webhook-testkit'
 import { insertEndpoint, recordingReader, type RecordingReader } from '@signet/webhook-core/stores'
-import { findEvents } from '../src/events/event-store.js'
-import { BodyBuilder, type PayloadProblem } from '../src/bodies/body-builder.js'
-import { MarkdownConverter } from '../src/bodies/markdown-converter.js'
+import { dispatchEvents } from '../src/dispatching/dispatch-store.js'
+import { MarkdownConverter } from '../src/markdown/markdown-converter.js'
+import { ConversionLane } from '../src/preparing/conversion-lane.js'
+import { PartsReader, type PartProblem } from '../src/preparing/parts-reader.js'
+import { Preparation } from '../src/preparing/preparation.js'
 import { webhooksDatabase } from '@signet/webhook-testkit'
 
 const NOW = new Date('2030-01-01T10:00:00.000Z')
@@ -56,42 +58,66 @@ const full = (accountId: string): TestSummary =>
     ],
   })
 
-function builder(changes: Partial<RecordingReader> = {}, enrichmentTimeoutMs?: number) {
-  const problems: PayloadProblem[] = []
-  const reader = { ...recordingReader(database.db), ...changes }
-  const onProblem = (problem: PayloadProblem) => void problems.push(problem)
-  return {
-    problems,
-    bodies: new BodyBuilder({ db: database.db, markdown, reader, onProblem, enrichmentTimeoutMs }),
-  }
+/** Prepares events, and collects what went wrong. */
+function preparing(changes: Partial<RecordingReader> = {}, timeoutMs?: number) {
+  const problems: PartProblem[] = []
+  const preparation = new Preparation({
+    parts: new PartsReader({
+      db: database.db,
+      reader: { ...recordingReader(database.db), ...changes },
+      retryWhileUnavailable: (work) => work(),
+      onProblem: (problem) => problems.push(problem),
+      timeoutMs,
+    }),
+    lane: new ConversionLane({ convert: (html, cpuLimitMs) => markdown.convert(html, cpuLimitMs) }),
+  })
+  return { problems, preparation }
 }
 
 const fails = () => Promise.reject(new Error('no'))
 
-async function build(bodies: BodyBuilder, ids: EventId[]): Promise<Record<string, unknown>[]> {
-  const events = await findEvents(database.db, ids)
-  const built = await bodies.build(ids.flatMap((id) => events.filter((event) => event.id === id)))
-  return built.map(({ body }) => JSON.parse(body) as Record<string, unknown>)
+/** The bodies of these events, prepared at the same time. */
+async function prepare(preparation: Preparation, ids: EventId[]) {
+  const { unprepared } = await dispatchEvents(
+    database.db,
+    ids.map((id) => ({ id })),
+    NOW,
+  )
+  const prepared = await Promise.all(
+    ids.flatMap((id) =>
+      unprepared
+        .filter((event) => event.id === id)
+        .map((event) => preparation.run(event, false, (body) => Promise.resolve(body))),
+    ),
+  )
+  return prepared.map((one) => {
+    if ('deferMs' in one) throw new Error('deferred')
+    return { text: one.body.toString(), unconverted: one.unconverted }
+  })
 }
 
-async function dataOf(bodies: BodyBuilder, summary: TestSummary): Promise<Record<string, unknown>> {
+async function bodiesOf(preparation: Preparation, ids: EventId[]): Promise<Record<string, unknown>[]> {
+  const prepared = await prepare(preparation, ids)
+  return prepared.map(({ text }) => JSON.parse(text) as Record<string, unknown>)
+}
+
+async function dataOf(preparation: Preparation, summary: TestSummary): Promise<Record<string, unknown>> {
   await queueSummary(database.db, summary)
-  const [body] = await build(bodies, [summary.eventId])
+  const [body] = await bodiesOf(preparation, [summary.eventId])
   return body?.data as Record<string, unknown>
 }
 
-describe('BodyBuilder', () => {
+describe('Preparation', () => {
   it('builds the documented payload, members in the documented order', async () => {
     const summary = full(anAccount())
     await queueSummary(database.db, summary)
-    const [event] = await findEvents(database.db, [summary.eventId])
-    if (!event) throw new Error('an event')
-    const { bodies, problems } = builder()
-    expect(await bodies.build([event])).toEqual([
+    const { unprepared } = await dispatchEvents(database.db, [{ id: summary.eventId }], NOW)
+    const { preparation, problems } = preparing()
+    expect(await prepare(preparation, [summary.eventId])).toEqual([
       {
-        id: summary.eventId,
-        body:
-          `{"id":"${summary.eventId}","type":"summary.completed","created_at":"${event.createdAt.toISOString()}",` +
+        unconverted: null,
+        text:
+          `{"id":"${summary.eventId}","type":"summary.completed","created_at":"${unprepared[0]?.createdAt.toISOString()}",` +
           '"data":{"audio_id":"rec_1001","report_id":"rep_7","status":3,"title":"Weekly – 会議",' +
           '"duration_ms":1834000,"recorded_at":"2030-01-01T10:00:00.000Z",' +
           '"transcript":{"language":"en","text":"Hello","truncated":false,' +
@@ -104,7 +130,7 @@ describe('BodyBuilder', () => {
   })
 
   it('has audio_id and nothing else when nothing else is known', async () => {
-    expect(await dataOf(builder().bodies, aSummary({ accountId: anAccount() }))).toEqual({
+    expect(await dataOf(preparing().preparation, aSummary({ accountId: anAccount() }))).toEqual({
       audio_id: 'rec_1001',
     })
   })
@@ -114,8 +140,8 @@ describe('BodyBuilder', () => {
     ['transcript', ['title', 'summaries'], ['transcript']],
     ['summaries', ['title', 'transcript'], ['summaries']],
   ] as const)('sends the rest when the query of the %s fails', async (part, kept, lost) => {
-    const { bodies, problems } = builder({ [part]: fails })
-    const data = await dataOf(bodies, full(anAccount()))
+    const { preparation, problems } = preparing({ [part]: fails })
+    const data = await dataOf(preparation, full(anAccount()))
     for (const name of kept) expect(data).toHaveProperty(name)
     for (const name of lost) expect(data).not.toHaveProperty(name)
     expect(problems).toMatchObject([{ part, ref: { audioId: 'rec_1001' } }])
@@ -123,8 +149,8 @@ describe('BodyBuilder', () => {
 
   it('sends audio_id alone when every query fails or hangs', async () => {
     const hangs = () => new Promise<never>(() => undefined)
-    const { bodies, problems } = builder({ recording: fails, transcript: hangs, summaries: hangs }, 30)
-    expect(await dataOf(bodies, full(anAccount()))).toEqual({ audio_id: 'rec_1001' })
+    const { preparation, problems } = preparing({ recording: fails, transcript: hangs, summaries: hangs }, 30)
+    expect(await dataOf(preparation, full(anAccount()))).toEqual({ audio_id: 'rec_1001' })
     expect(problems.map(({ part }) => part).sort()).toEqual(['recording', 'summaries', 'transcript'])
   })
 
@@ -133,14 +159,14 @@ describe('BodyBuilder', () => {
     const summaries = [full(anAccount()), full(anAccount()), full(anAccount())]
     for (const summary of summaries) await queueSummary(db, summary)
     const bad = summaries[1]?.accountId
-    const { bodies, problems } = builder({
+    const { preparation, problems } = preparing({
       transcript: (refs, signal) =>
         refs.some(({ accountId }) => accountId === bad)
           ? fails()
           : recordingReader(db).transcript(refs, signal),
     })
-    const built = await build(
-      bodies,
+    const built = await bodiesOf(
+      preparation,
       summaries.map(({ eventId }) => eventId),
     )
     expect(built.map(({ data }) => 'transcript' in (data as object))).toEqual([true, false, true])
@@ -149,10 +175,11 @@ describe('BodyBuilder', () => {
 
   it('leaves content and format of HTML that cannot be converted as they are', async () => {
     const content = '<script>only</script>'
-    const { bodies, problems } = builder()
     const summary = aSummary({ accountId: anAccount(), summaries: [{ label: 'a', content, format: 'html' }] })
-    expect(await dataOf(bodies, summary)).toMatchObject({ summaries: [{ content, format: 'html' }] })
-    expect(problems).toEqual([expect.objectContaining({ part: 'markdown', error: 'empty' })])
+    await queueSummary(database.db, summary)
+    const [prepared] = await prepare(preparing().preparation, [summary.eventId])
+    expect(JSON.parse(prepared?.text ?? '')).toMatchObject({ data: { summaries: [{ content, format: 'html' }] } })
+    expect(prepared?.unconverted).toBe('empty')
   })
 
   it('builds pings among other events, each in its place', async () => {
@@ -172,7 +199,7 @@ describe('BodyBuilder', () => {
     const eventId = newEventId(NOW)
     await queueSummary(db, summary)
     await queuePing(db, { eventId, accountId: endpoint.accountId, endpointId: endpoint.id })
-    const built = await build(builder().bodies, [eventId, summary.eventId, eventId])
+    const built = await bodiesOf(preparing().preparation, [eventId, summary.eventId, eventId])
     expect(built.map(({ type }) => type)).toEqual(['webhook.ping', 'summary.completed', 'webhook.ping'])
     expect(built[0]).toMatchObject({
       id: eventId,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { htmlToMarkdown } from './markdown-rules.js'
+import { htmlToMarkdown } from './html-to-markdown.js'
 
 describe('htmlToMarkdown', () => {
   it.each([

@@ -1,0 +1,107 @@
+import { afterAll, describe, expect, it } from '@jest/globals'
+import { CpuLimit } from './conversion-limit.js'
+import { MarkdownConverter } from './markdown-converter.js'
+
+const converter = new MarkdownConverter()
+const hurried = new MarkdownConverter({ cpuLimitMs: 20, threads: 1 })
+afterAll(() => Promise.all([converter.close(), hurried.close()]))
+
+const SECTION =
+  '<div class="section"><h2>Title</h2><p>The <b>quick</b> brown <a href="https://example.com/?a=1&amp;b=2">fox</a>.</p>' +
+  '<ul><li>one</li><li>two <i>three</i></li></ul><table><tr><th>a</th></tr><tr><td>b</td></tr></table></div>\n'
+const pageOf = (bytes: number) =>
+  `<div><main>${SECTION.repeat(Math.ceil(bytes / SECTION.length))}</main></div>`
+
+describe('MarkdownConverter', () => {
+  it('converts in a worker thread, and the event loop goes on meanwhile', async () => {
+    let ticks = 0
+    const timer = setInterval(() => (ticks += 1), 5)
+    expect(await converter.convert('<h1>Résumé 😀</h1>')).toMatchObject({ markdown: '# Résumé 😀' })
+    await converter.convert('<p>x</p>'.repeat(5000))
+    clearInterval(timer)
+    expect(ticks).toBeGreaterThan(1)
+  })
+
+  it.each([436, 981])('converts an ordinary page of %i kB, however busy the machine is', async (kilobytes) => {
+    const result = await converter.convert(pageOf(kilobytes * 1000))
+    expect('markdown' in result && result.markdown.startsWith('## Title\n\nThe **quick** brown [fox]')).toBe(true)
+  })
+
+  it('ends a conversion that has used up its CPU time, and converts the next one in the same thread', async () => {
+    const result = await hurried.convert(pageOf(1_900_000))
+    expect(result).toMatchObject({ failure: 'cpu_limit' })
+    expect(await hurried.convert('<p>a</p>', 1000)).toMatchObject({ markdown: 'a' })
+  })
+
+  it('refuses more than 2 MiB, counted in bytes', async () => {
+    const limit = 2 * 1024 * 1024
+    expect(await converter.convert('é'.repeat(limit / 2 + 1))).toMatchObject({ failure: 'too_large' })
+    expect(await converter.convert('x'.repeat(limit))).toHaveProperty('markdown')
+  })
+
+  // Each of these once took from seconds to minutes.
+  it.each([
+    ['nested elements', '<div>'.repeat(300_000) + 'x', 'too_deep'],
+    ['nested lists', '<ul><li>'.repeat(100_000) + 'x', 'too_deep'],
+    ['nested tables', '<table><tr><td>'.repeat(50_000), 'too_deep'],
+    ['nested quotations', '<blockquote>'.repeat(100_000) + 'x', 'too_deep'],
+    [
+      'formatting that is never closed',
+      Array.from({ length: 300 }, (_, i) => `<b id=${i}>`).join('') + '<p>'.repeat(100_000),
+      'too_deep',
+    ],
+    [
+      'formatting that every paragraph opens again',
+      '<p>' + Array.from({ length: 100 }, (_, i) => `<b id=${i}>`).join('') + '<p>x'.repeat(100_000),
+      'too_many_nodes',
+    ],
+    ['more elements than any page', '<i></i>'.repeat(290_000) + '<p>a'.repeat(100), 'empty'],
+    ['many short paragraphs', '<p>a'.repeat(500_000), 'too_many_nodes'],
+    ['indentation that multiplies', '<ul><li>'.repeat(100) + 'a<br>'.repeat(200_000), 'too_large'],
+    ['a link around every word', `<a href="https://e.com/${'x'.repeat(5000)}">` + '<p>a'.repeat(10_000), 'too_large'],
+  ])('refuses %s in a fraction of its CPU time', async (_name, html, failure) => {
+    const result = await converter.convert(html)
+    if (failure !== 'empty') expect(result).toMatchObject({ failure })
+    expect(result.cpuMs).toBeLessThan(1500)
+  })
+
+  it.each([
+    ['2 MiB of <', '<'.repeat(2 * 1024 * 1024)],
+    ['an endless attribute', `<a href="${'('.repeat(500_000)}">x`],
+    ['a tag with 300,000 attributes', `<p ${Array.from({ length: 300_000 }, (_, i) => i.toString(36)).join(' ')}>x`],
+    ['a flat table', '<table>' + '<tr><td>a</td></tr>'.repeat(40_000)],
+    ['what belongs before a table', '<table>' + '<i>a</i>'.repeat(60_000)],
+    ['empty elements side by side, deep down', '<div>'.repeat(100) + '<i></i>'.repeat(100_000)],
+    ['white space', `a${'\u00a0'.repeat(500_000)}b${' '.repeat(500_000)}<b> </b>c`],
+    ['backticks', `<code>${'`'.repeat(100_000)}a${'`'.repeat(100_000)}</code>`],
+    ['misnested formatting', '<b><i><u><p></b></i></u>'.repeat(20_000)],
+  ])('takes time in proportion to %s', async (_name, html) => {
+    const { cpuMs } = await converter.convert(html)
+    expect(cpuMs).toBeLessThan(1500)
+    expect(await converter.convert('<p>a</p>')).toMatchObject({ markdown: 'a' })
+  })
+
+  it('reports an empty result for a document that was not empty, and takes an empty one as it is', async () => {
+    expect(await converter.convert('<script>a</script>')).toMatchObject({ failure: 'empty' })
+    expect(await converter.convert(' ')).toMatchObject({ markdown: ' ' })
+  })
+})
+
+describe('CpuLimit', () => {
+  it('counts CPU time and not the time that passes', () => {
+    let [cpu, wall] = [0, 0]
+    const limit = new CpuLimit(
+      100,
+      () => cpu,
+      () => wall,
+    )
+    wall = 10_000 // the thread got no CPU
+    cpu = 50
+    limit.check()
+    wall = 10_049
+    limit.check()
+    cpu = 100
+    wall = 10_060
+    expect(() => limit.check()).toThrow('cpu_limit')
+  })
+})

@@ -1,0 +1,70 @@
+import { Piscina } from 'piscina'
+import type { LimitName } from './conversion-limit.js'
+import type { MarkdownJob, MarkdownResult } from './markdown-worker.js'
+
+/** Why one document could not be converted. */
+export type ConversionFailure = LimitName | 'empty' | 'error'
+
+export type MarkdownConverterOptions = { cpuLimitMs?: number; threads?: number; hardLimitMs?: number }
+
+const MAX_BYTES = 2 * 1024 * 1024
+/** Ten times what a page of 1 MB takes. */
+const CPU_LIMIT_MS = 2000
+export const CONVERSION_THREADS = 2
+/** A thread that needs more memory than this for one document is terminated; the process is not. */
+const THREAD_MEMORY_MB = 256
+/** For a thread that no longer answers at all. Far longer than any machine takes for the CPU limit. */
+const HARD_LIMIT_MS = 60_000
+
+/**
+ * Converts HTML to Markdown off the event loop (apps/webhooks/docs/specification.md#html-to-markdown). Threads start with the
+ * first document and then stay, because starting one takes longer than most documents.
+ */
+export class MarkdownConverter {
+  readonly #options: Required<MarkdownConverterOptions>
+  #pool: Piscina<MarkdownJob, MarkdownResult> | undefined
+
+  constructor({
+    cpuLimitMs = CPU_LIMIT_MS,
+    threads = CONVERSION_THREADS,
+    hardLimitMs = HARD_LIMIT_MS,
+  }: MarkdownConverterOptions = {}) {
+    this.#options = { cpuLimitMs, threads, hardLimitMs }
+  }
+
+  /** Never rejects: a document that cannot be converted is sent unchanged. `cpuLimitMs` may lower the limit. */
+  async convert(html: string, cpuLimitMs = Infinity): Promise<MarkdownResult> {
+    if (html.trim() === '') return { markdown: html, cpuMs: 0 }
+    if (Buffer.byteLength(html) > MAX_BYTES) return { failure: 'too_large', cpuMs: 0 }
+    const { threads, hardLimitMs } = this.#options
+    const limitMs = Math.min(cpuLimitMs, this.#options.cpuLimitMs)
+    this.#pool ??= startPool(threads)
+    try {
+      return await this.#pool.run(
+        { html, cpuLimitMs: limitMs },
+        { signal: AbortSignal.timeout(hardLimitMs) },
+      )
+    } catch {
+      // The thread ran out of memory, was killed or did not answer. The pool replaces it.
+      return { failure: 'error', cpuMs: limitMs }
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool?.destroy()
+  }
+}
+
+function startPool(threads: number): Piscina<MarkdownJob, MarkdownResult> {
+  // Run from source (tests, development), the worker is TypeScript and needs its own loader.
+  const fromSource = import.meta.url.endsWith('.ts')
+  return new Piscina({
+    filename: new URL(fromSource ? './markdown-worker.ts' : './markdown-worker.js', import.meta.url).href,
+    // Import instead of require: Node aborts the process when a thread is terminated while it requires an ES module.
+    execArgv: fromSource ? ['--import', 'tsx'] : ['--no-experimental-require-module'],
+    minThreads: 0,
+    maxThreads: threads,
+    idleTimeout: Infinity,
+    resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB },
+  })
+}

@@ -1,0 +1,122 @@
+import { FairPlaces } from '../fairness/fair-places.js'
+import { CONVERSION_THREADS, type ConversionFailure } from '../markdown/markdown-converter.js'
+import type { MarkdownResult } from '../markdown/markdown-worker.js'
+import { CpuBudget } from './cpu-budget.js'
+
+/** Why an event carries HTML unchanged. */
+export type UnconvertedReason = ConversionFailure | 'event_budget' | 'account_budget'
+export type ConversionOutcome = { markdown: string } | { failure: UnconvertedReason }
+export type Convert = (html: string, cpuLimitMs?: number) => Promise<MarkdownResult>
+
+export type ConversionLaneOptions = {
+  convert: Convert
+  threads?: number
+  now?: () => number
+}
+
+/** What events in the lane keep in memory: of one account, and of all. An event weighs at least `MIN_WEIGHT`. */
+const ACCOUNT_BYTES = 4 * 1024 * 1024
+const TOTAL_BYTES = 8 * 1024 * 1024
+const MIN_WEIGHT = 64 * 1024
+/** CPU time for all documents of one event. */
+const EVENT_BUDGET_MS = 4000
+const MIN_DEFER_MS = 250
+const MAX_DEFER_MS = 30_000
+/** CPU time of an event's conversions, until some have been measured. */
+const INITIAL_ESTIMATE_MS = 10
+
+type AccountInLane = { bytes: number; nextTurnAt: number }
+
+/**
+ * Where events wait for the conversion of their HTML, beside all others. Accounts take turns, document by document. What finds
+ * no room is deferred, so that events which only wait take neither memory nor worker slots from anybody.
+ */
+export class ConversionLane {
+  private readonly accounts = new Map<string, AccountInLane>()
+  private totalBytes = 0
+  private averageMs = INITIAL_ESTIMATE_MS
+  private readonly threads: FairPlaces
+  private readonly budget: CpuBudget
+  private readonly now: () => number
+
+  constructor(private readonly options: ConversionLaneOptions) {
+    this.now = options.now ?? (() => performance.now())
+    this.threads = new FairPlaces(options.threads ?? CONVERSION_THREADS)
+    this.budget = new CpuBudget(this.now)
+  }
+
+  /** Documents that wait for a thread. */
+  get waiting(): number {
+    return this.threads.queueLength
+  }
+
+  /** An account with nothing in the lane finds room unless other accounts fill it twice. */
+  hasRoomFor(accountId: string): boolean {
+    const used = this.accounts.get(accountId)?.bytes ?? 0
+    return used < ACCOUNT_BYTES && this.totalBytes < (used === 0 ? 2 * TOTAL_BYTES : TOTAL_BYTES)
+  }
+
+  /** When an event that found no room should come back. Each gets a later time than the one before. */
+  deferMs(accountId: string): number {
+    const account = this.stateOf(accountId)
+    const now = this.now()
+    account.nextTurnAt = Math.min(Math.max(account.nextTurnAt, now) + this.averageMs, now + MAX_DEFER_MS)
+    const delayMs = account.nextTurnAt - now
+    this.forgetIdle(accountId)
+    return Math.round(Math.max(MIN_DEFER_MS, delayMs))
+  }
+
+  /** Converts the documents of one event, one after the other, in their order. */
+  async convertAll(accountId: string, documents: readonly string[]): Promise<ConversionOutcome[]> {
+    const weight = Math.max(MIN_WEIGHT, documents.reduce((sum, { length }) => sum + length, 0))
+    this.add(accountId, weight)
+    try {
+      const outcomes: ConversionOutcome[] = []
+      let usedMs = 0
+      for (const html of documents) {
+        const { outcome, cpuMs } = await this.convert(accountId, html, EVENT_BUDGET_MS - usedMs)
+        outcomes.push(outcome)
+        usedMs += cpuMs
+      }
+      this.averageMs = 0.9 * this.averageMs + 0.1 * usedMs
+      return outcomes
+    } finally {
+      this.add(accountId, -weight)
+      this.forgetIdle(accountId)
+    }
+  }
+
+  private async convert(
+    accountId: string,
+    html: string,
+    eventLeftMs: number,
+  ): Promise<{ outcome: ConversionOutcome; cpuMs: number }> {
+    if (eventLeftMs <= 0) return { outcome: { failure: 'event_budget' }, cpuMs: 0 }
+    const release = await this.threads.take(accountId)
+    try {
+      const accountLeftMs = this.budget.leftMs(accountId)
+      if (accountLeftMs <= 0) return { outcome: { failure: 'account_budget' }, cpuMs: 0 }
+      const result = await this.options.convert(html, Math.min(eventLeftMs, accountLeftMs))
+      this.budget.spend(accountId, result.cpuMs)
+      return { outcome: result, cpuMs: result.cpuMs }
+    } finally {
+      release()
+    }
+  }
+
+  private add(accountId: string, bytes: number): void {
+    this.stateOf(accountId).bytes += bytes
+    this.totalBytes += bytes
+  }
+
+  private stateOf(accountId: string): AccountInLane {
+    const known = this.accounts.get(accountId) ?? { bytes: 0, nextTurnAt: 0 }
+    this.accounts.set(accountId, known)
+    return known
+  }
+
+  private forgetIdle(accountId: string): void {
+    const account = this.accounts.get(accountId)
+    if (account && account.bytes === 0 && account.nextTurnAt <= this.now()) this.accounts.delete(accountId)
+  }
+}

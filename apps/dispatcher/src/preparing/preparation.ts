@@ -1,0 +1,100 @@
+import { definitionOf } from '@signet/webhook-core'
+import type { RecordingContent, RecordingRef } from '@signet/webhook-core/stores'
+import type { QueuedEvent } from '../events/event-store.js'
+import { FairPlaces } from '../fairness/fair-places.js'
+import type { ConversionLane, UnconvertedReason } from './conversion-lane.js'
+import type { PartsReader } from './parts-reader.js'
+
+/** `unconverted`: why it carries HTML that should be Markdown. */
+export type PreparedBody = { body: Buffer; unconverted: UnconvertedReason | null }
+export type Deferral = { deferMs: number }
+
+export type PreparationDeps = {
+  parts: Pick<PartsReader, 'read'>
+  lane: Pick<ConversionLane, 'hasRoomFor' | 'deferMs' | 'convertAll'>
+}
+
+/** Events that hold the content of a recording in memory without waiting for a conversion. */
+const PLACES = 128
+
+/**
+ * Builds the bodies of events that came without one: reads their recordings, converts HTML. Events of other accounts, and
+ * those that came with a body, never wait for it.
+ */
+export class Preparation {
+  private readonly places = new FairPlaces(PLACES)
+
+  constructor(private readonly deps: PreparationDeps) {}
+
+  /**
+   * Passes the body to `use`, or says when to come back: the event needs a conversion, and others wait for theirs.
+   * `wasDeferred`: it has been told so before. Never rejects because of missing parts: only `audio_id` is guaranteed.
+   */
+  async run<T>(
+    event: QueuedEvent,
+    wasDeferred: boolean,
+    use: (prepared: PreparedBody) => Promise<T>,
+  ): Promise<T | Deferral> {
+    const { parts, lane } = this.deps
+    const { accountId } = event
+    const ref = recordingOf(event)
+    if (!ref) return use({ body: Buffer.from(pingBody(event)), unconverted: null })
+    // Does not read a mebibyte again only to find no room again.
+    if (wasDeferred && !lane.hasRoomFor(accountId)) return { deferMs: lane.deferMs(accountId) }
+    const leave = await this.places.take(accountId)
+    try {
+      const content = await parts.read(ref)
+      if (!content.summaries.some(isHtml)) return await use(prepared(event, ref, content, null))
+      leave()
+      if (!lane.hasRoomFor(accountId)) return { deferMs: lane.deferMs(accountId) }
+      return await use(await this.convert(event, ref, content))
+    } finally {
+      leave()
+    }
+  }
+
+  private async convert(
+    event: QueuedEvent,
+    ref: RecordingRef,
+    content: RecordingContent,
+  ): Promise<PreparedBody> {
+    const documents = content.summaries.filter(isHtml).map((summary) => summary.content)
+    const outcomes = await this.deps.lane.convertAll(event.accountId, documents)
+    let unconverted: UnconvertedReason | null = null
+    let next = 0
+    const summaries = content.summaries.map((summary) => {
+      const outcome = isHtml(summary) ? outcomes[next++] : undefined
+      if (outcome === undefined) return summary
+      if ('markdown' in outcome) return { ...summary, content: outcome.markdown, format: 'markdown' }
+      unconverted ??= outcome.failure
+      return summary
+    })
+    return prepared(event, ref, { ...content, summaries }, unconverted)
+  }
+}
+
+const isHtml = ({ format }: { format: string }) => format.toLowerCase() === 'html'
+
+function recordingOf({ id, type, accountId, audioId }: QueuedEvent): RecordingRef | null {
+  if (definitionOf(type).subject !== 'recording') return null
+  if (audioId === null) throw new Error(`event ${id} names no recording`)
+  return { accountId, audioId }
+}
+
+function prepared(
+  event: QueuedEvent,
+  { audioId }: RecordingRef,
+  content: RecordingContent,
+  unconverted: UnconvertedReason | null,
+): PreparedBody {
+  const definition = definitionOf(event.type)
+  if (definition.subject !== 'recording') throw new Error(`event ${event.id} is not about a recording`)
+  return { body: Buffer.from(definition.build(event, { audioId, ...content })), unconverted }
+}
+
+function pingBody(event: QueuedEvent): string {
+  const definition = definitionOf(event.type)
+  if (definition.subject !== 'endpoint' || event.targetEndpointId === null)
+    throw new Error(`event ${event.id} names no endpoint`)
+  return definition.build(event, { endpointId: event.targetEndpointId })
+}

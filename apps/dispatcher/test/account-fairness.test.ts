@@ -1,0 +1,136 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { startReceiver, type Receiver } from '@signet/local'
+import { waitFor } from '@signet/testkit'
+import { newEventId } from '@signet/webhook-core'
+import type { RecordingReader } from '@signet/webhook-core/stores'
+import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
+import type { Subscriber } from './support/subscriber.js'
+import { gate, type Gate } from './support/gate.js'
+
+const MEBIBYTE = 1024 * 1024
+
+/** What a recording holds follows from its name: these are read at once, however busy the machine is. */
+const reader: RecordingReader = {
+  recording: (refs) => Promise.resolve(refs.map(() => ({ title: 'Weekly sync' }))),
+  transcript: (refs) =>
+    Promise.resolve(refs.map(({ audioId }) => (audioId.startsWith('large') ? LARGE : null))),
+  summaries: (refs) =>
+    Promise.resolve(
+      refs.map(({ audioId }) =>
+        /^(bomb|html)/.test(audioId)
+          ? Array.from({ length: 3 }, () => ({ label: 'Summary', content: audioId, format: 'html' }))
+          : [],
+      ),
+    ),
+}
+const LARGE = { language: 'en', text: 'x'.repeat(MEBIBYTE) }
+
+/** Everything here is about order, not about time: what another account sends later arrives first. */
+describe('an account that sends the worst it can', () => {
+  let receiver: Receiver
+  let dispatcher: TestDispatcher
+  let conversion: Gate
+  let converted: string[]
+  beforeEach(async () => {
+    receiver = await startReceiver()
+    conversion = gate()
+    converted = []
+    // A bomb takes until the test lets it go. Everything else is converted at once.
+    const convert = async (content: string) => {
+      converted.push(content)
+      if (content.startsWith('bomb')) await conversion.opened
+      return { markdown: content, cpuMs: 1 }
+    }
+    dispatcher = await startDispatcher({ ports: { ca: receiver.authorityCert, reader, convert } })
+  })
+  afterEach(async () => {
+    conversion.open()
+    await dispatcher.stop()
+    await receiver.close()
+  })
+
+  const arrived = (path: string) => receiver.deliveries({ path }).length
+
+  /** Publishes events about recordings of this kind, all at once. */
+  async function publish(subscriber: Subscriber, kind: string, count: number): Promise<void> {
+    const ids = Array.from({ length: count }, () => newEventId(new Date()))
+    await dispatcher.db.query(
+      `insert into webhook_events (id, account_id, type, audio_id, source)
+       select id, $2, 'summary.completed', $3 || right(id, 20), 'test' from unnest($1::text[]) as id`,
+      [ids, subscriber.accountId, kind],
+    )
+    await dispatcher.queues.addEvents(ids.map((id) => ({ id, accountId: subscriber.accountId })))
+  }
+
+  /** An event without HTML, a ping and, unless all threads are busy, an event with HTML. */
+  async function anotherAccountIsServed({ html = false } = {}): Promise<void> {
+    const other = dispatcher.subscriber()
+    const path = `/other/${other.accountId}`
+    const endpoint = await other.endpoint(receiver.url(path))
+    await publish(other, 'plain', 1)
+    await other.ping(endpoint.id)
+    if (html) await publish(other, 'html', 1)
+    await waitFor(() => arrived(path) === (html ? 3 : 2), { describe: `deliveries to ${path}` })
+  }
+
+  async function queuedEventsOf({ accountId }: Subscriber): Promise<number> {
+    const { rows } = await dispatcher.db.query<{ count: number }>(
+      `select count(*)::integer as count from webhook_events where account_id = $1 and state = 'queued'`,
+      [accountId],
+    )
+    return rows[0]?.count ?? 0
+  }
+
+  it('holds up no plain event and no ping while its HTML is converted', async () => {
+    const heavy = dispatcher.subscriber()
+    const { id } = await heavy.endpoint(receiver.url('/heavy'))
+    await publish(heavy, 'bomb', 1)
+    await waitFor(() => converted.length === 1)
+    await anotherAccountIsServed({ html: true })
+    await publish(heavy, 'plain', 1)
+    await heavy.ping(id)
+    await waitFor(() => arrived('/heavy') === 2, { describe: 'its own other events' })
+    conversion.open()
+    await waitFor(() => arrived('/heavy') === 3)
+  })
+
+  it('holds up nobody with more conversions than the process takes events, and none of them gets lost', async () => {
+    const heavy = dispatcher.subscriber()
+    await heavy.endpoint(receiver.url('/bombs'))
+    await publish(heavy, 'bomb', 400)
+    await waitFor(() => converted.length === 2, { describe: 'all threads busy' })
+    await anotherAccountIsServed()
+    expect(arrived('/bombs')).toBe(0)
+    conversion.open()
+    await waitFor(() => arrived('/bombs') === 400, { timeoutMs: 100_000 })
+  })
+
+  it('gives others the next free thread, before its own next document', async () => {
+    const heavy = dispatcher.subscriber()
+    await heavy.endpoint(receiver.url('/documents'))
+    await publish(heavy, 'bomb', 20)
+    await waitFor(() => converted.length === 2, { describe: 'all threads busy' })
+    const other = dispatcher.subscriber()
+    await other.endpoint(receiver.url('/patient'))
+    await publish(other, 'html', 1)
+    await waitFor(async () => (await queuedEventsOf(other)) === 1 && dispatcher.lane.waiting === 19)
+    conversion.open()
+    await waitFor(() => arrived('/patient') === 1)
+    // In order of arrival its first document would have been the 21st, and its last one near the 60th.
+    expect(converted.findIndex((content) => content.startsWith('html'))).toBeLessThan(10)
+    expect(converted.findLastIndex((content) => content.startsWith('html'))).toBeLessThan(30)
+    await waitFor(() => arrived('/documents') === 20)
+  })
+
+  it('is overtaken when it has a thousand events, large ones and receivers that hang', async () => {
+    receiver.hook('/hanging', { otherwise: { kind: 'hang' } })
+    const heavy = dispatcher.subscriber()
+    await heavy.endpoint(receiver.url('/hanging'))
+    await heavy.endpoint(receiver.url('/flood'))
+    await publish(heavy, 'bomb', 20)
+    await publish(heavy, 'large', 20)
+    await publish(heavy, 'plain', 1000)
+    await anotherAccountIsServed()
+    expect(await queuedEventsOf(heavy)).toBeGreaterThan(100)
+  })
+})

@@ -1,0 +1,38 @@
+/** What publishing an event takes from its account's allowance: 200 small events or 12 MiB a second. */
+const EVENT_COST_MS = 5
+const MEBIBYTE_COST_MS = 80
+/** What an account may publish at once before it is over its allowance: a second's worth. */
+const BURST_MS = 1000
+const STEP_MS = 10
+/** BullMQ's lowest priority. */
+const LOWEST = 2 ** 21 - 1
+const MAX_REMEMBERED = 10_000
+
+export type PublishedEvent = { accountId: string; bytes?: number }
+
+/**
+ * Keeps one account's burst from standing in front of everybody else's events (generic cell rate algorithm). Within its
+ * allowance an account's events go to the front part of the queue, first come, first served. Beyond it they are still
+ * accepted, and go behind those of every account that is less far over its own.
+ */
+export class PublishPriority {
+  /** When each account's allowance is whole again. */
+  private readonly usedUntil = new Map<string, number>()
+
+  constructor(private readonly now: () => number = () => performance.now()) {}
+
+  /** The priority of a job: 0 comes first. */
+  take({ accountId, bytes = 0 }: PublishedEvent): number {
+    const now = this.now()
+    const costMs = EVENT_COST_MS + (bytes / 2 ** 20) * MEBIBYTE_COST_MS
+    const usedUntil = Math.max(now, this.usedUntil.get(accountId) ?? 0) + costMs
+    this.usedUntil.set(accountId, usedUntil)
+    if (this.usedUntil.size > MAX_REMEMBERED) this.forgetWhole(now)
+    const overMs = usedUntil - now - BURST_MS
+    return Math.min(LOWEST, Math.max(0, Math.ceil(overMs / STEP_MS)))
+  }
+
+  private forgetWhole(now: number): void {
+    for (const [accountId, until] of this.usedUntil) if (until <= now) this.usedUntil.delete(accountId)
+  }
+}
