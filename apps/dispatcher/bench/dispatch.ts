@@ -1,5 +1,5 @@
 // `npm run bench -- dispatch [rounds=5] [only=<regular expression of case names>] [profile=<folder>] [list]`
-// One JSON line per result. How to read them: docs/design.md, "Where the time goes".
+// One JSON line per result. How to read them: docs/bench.md.
 import { measureGrowth } from './growth.js'
 import { measureHanging, measureLatency } from './latency.js'
 import { setStage, type Stage } from './stage.js'

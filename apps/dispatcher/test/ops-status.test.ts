@@ -79,6 +79,22 @@ describe('status and inspect', () => {
     expect(await operator.run('inspect', '999999')).toMatchObject({ code: 3 })
   })
 
+  it('says why an event carries HTML that was not converted', async () => {
+    const { dispatcher, receiver } = operator
+    const subscriber = dispatcher.subscriber()
+    await subscriber.endpoint(receiver.url('/html'))
+    const content = '<div>'.repeat(1000) + 'x'
+    await subscriber.summary({ summaries: [{ label: 'Summary', content, format: 'html' }] })
+    const { event } = await receiver.waitForDelivery({ path: '/html' })
+    expect(event?.data).toMatchObject({ summaries: [{ content, format: 'html' }] })
+    const [row] = await deliveriesOf(dispatcher.db, subscriber.accountId)
+    const { out } = await operator.run('inspect', row?.id ?? '')
+    expect(out).toContain('with HTML that was not converted: too_deep')
+    expect(await operator.json('inspect', row?.id ?? '')).toMatchObject({
+      event: { unconverted: 'too_deep' },
+    })
+  })
+
   it('names the job of the event while a delivery is in its first attempt', async () => {
     const { dispatcher, receiver } = operator
     const subscriber = dispatcher.subscriber()

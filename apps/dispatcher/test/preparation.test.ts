@@ -178,7 +178,9 @@ describe('Preparation', () => {
     const summary = aSummary({ accountId: anAccount(), summaries: [{ label: 'a', content, format: 'html' }] })
     await queueSummary(database.db, summary)
     const [prepared] = await prepare(preparing().preparation, [summary.eventId])
-    expect(JSON.parse(prepared?.text ?? '')).toMatchObject({ data: { summaries: [{ content, format: 'html' }] } })
+    expect(JSON.parse(prepared?.text ?? '')).toMatchObject({
+      data: { summaries: [{ content, format: 'html' }] },
+    })
     expect(prepared?.unconverted).toBe('empty')
   })
 

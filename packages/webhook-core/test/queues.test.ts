@@ -108,7 +108,9 @@ describe('WebhookQueues', () => {
       () => connection.disconnect(),
       () => queues.close(),
     )
-    await expect(queues.addEvents([{ id: newEventId(new Date()), accountId: 'account' }])).rejects.toThrow('Redis is not connected')
+    await expect(queues.addEvents([{ id: newEventId(new Date()), accountId: 'account' }])).rejects.toThrow(
+      'Redis is not connected',
+    )
     await expect(queues.addEvents([])).resolves.toBeUndefined()
   })
 
@@ -140,7 +142,9 @@ describe('on a Redis Cluster of three nodes', () => {
     const events = work(settings, '{webhooks}', queueNames.events)
     const deliveries = work(settings, '{webhooks}', queueNames.deliveries)
     await waitFor(() => events.length === 20 && deliveries.length === 20)
-    expect(new Set(events.map((data) => (data as { eventId: string }).eventId))).toEqual(new Set(newEvents.map(({ id }) => id)))
+    expect(new Set(events.map((data) => (data as { eventId: string }).eventId))).toEqual(
+      new Set(newEvents.map(({ id }) => id)),
+    )
   })
 })
 

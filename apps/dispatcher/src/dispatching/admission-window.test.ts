@@ -8,7 +8,8 @@ const windowOf = (deliveries: number) => new AdmissionWindow({ min: deliveries, 
 /** Asks for admission so many times. The list grows as they are admitted. */
 function admitted(window: AdmissionWindow, times: number): Admission[] {
   const admissions: Admission[] = []
-  for (let i = 0; i < times; i += 1) void window.admit('account').then((admission) => admissions.push(admission))
+  for (let i = 0; i < times; i += 1)
+    void window.admit('account').then((admission) => admissions.push(admission))
   return admissions
 }
 

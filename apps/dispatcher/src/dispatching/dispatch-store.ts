@@ -95,7 +95,8 @@ function dispatchStatement(size: number): string {
     { length: size },
     (_, i) => `($${3 * i + 4}::text, $${3 * i + 5}::text, $${3 * i + 6}::text)`,
   )
-  const prepared = size === 0 ? 'select null::text, null::text, null::text where false' : `values ${values.join(', ')}`
+  const prepared =
+    size === 0 ? 'select null::text, null::text, null::text where false' : `values ${values.join(', ')}`
   return `
     with prepared (id, body, unconverted) as (${prepared}),
     -- By ascending id (packages/webhook-core/README.md#lock-order).

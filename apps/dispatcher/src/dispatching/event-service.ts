@@ -20,7 +20,9 @@ export class EventService {
     const { preparation } = this.deps
     const { unprepared } = await this.admitted(job)
     if (!unprepared) return undefined
-    const outcome = await preparation.run(unprepared, wasDeferred, (prepared) => this.admitted({ ...job, prepared }))
+    const outcome = await preparation.run(unprepared, wasDeferred, (prepared) =>
+      this.admitted({ ...job, prepared }),
+    )
     return 'deferMs' in outcome ? outcome : undefined
   }
 

@@ -12,9 +12,7 @@ const PARAGRAPHS = new Set(
   ).split(' '),
 )
 /** A Markdown table has one line per row. A table that contains one of these is written cell by cell instead. */
-const BLOCKS_IN_CELLS = new Set(
-  'ul ol dl h1 h2 h3 h4 h5 h6 hr blockquote pre table'.split(' '),
-)
+const BLOCKS_IN_CELLS = new Set('ul ol dl h1 h2 h3 h4 h5 h6 hr blockquote pre table'.split(' '))
 const EMPHASIS: Readonly<Record<string, string>> = {
   b: '**',
   strong: '**',

@@ -22,10 +22,15 @@ describe('MarkdownConverter', () => {
     expect(ticks).toBeGreaterThan(1)
   })
 
-  it.each([436, 981])('converts an ordinary page of %i kB, however busy the machine is', async (kilobytes) => {
-    const result = await converter.convert(pageOf(kilobytes * 1000))
-    expect('markdown' in result && result.markdown.startsWith('## Title\n\nThe **quick** brown [fox]')).toBe(true)
-  })
+  it.each([436, 981])(
+    'converts an ordinary page of %i kB, however busy the machine is',
+    async (kilobytes) => {
+      const result = await converter.convert(pageOf(kilobytes * 1000))
+      expect(
+        'markdown' in result && result.markdown.startsWith('## Title\n\nThe **quick** brown [fox]'),
+      ).toBe(true)
+    },
+  )
 
   it('ends a conversion that has used up its CPU time, and converts the next one in the same thread', async () => {
     const result = await hurried.convert(pageOf(1_900_000))
@@ -58,7 +63,11 @@ describe('MarkdownConverter', () => {
     ['more elements than any page', '<i></i>'.repeat(290_000) + '<p>a'.repeat(100), 'empty'],
     ['many short paragraphs', '<p>a'.repeat(500_000), 'too_many_nodes'],
     ['indentation that multiplies', '<ul><li>'.repeat(100) + 'a<br>'.repeat(200_000), 'too_large'],
-    ['a link around every word', `<a href="https://e.com/${'x'.repeat(5000)}">` + '<p>a'.repeat(10_000), 'too_large'],
+    [
+      'a link around every word',
+      `<a href="https://e.com/${'x'.repeat(5000)}">` + '<p>a'.repeat(10_000),
+      'too_large',
+    ],
   ])('refuses %s in a fraction of its CPU time', async (_name, html, failure) => {
     const result = await converter.convert(html)
     if (failure !== 'empty') expect(result).toMatchObject({ failure })
@@ -68,7 +77,10 @@ describe('MarkdownConverter', () => {
   it.each([
     ['2 MiB of <', '<'.repeat(2 * 1024 * 1024)],
     ['an endless attribute', `<a href="${'('.repeat(500_000)}">x`],
-    ['a tag with 300,000 attributes', `<p ${Array.from({ length: 300_000 }, (_, i) => i.toString(36)).join(' ')}>x`],
+    [
+      'a tag with 300,000 attributes',
+      `<p ${Array.from({ length: 300_000 }, (_, i) => i.toString(36)).join(' ')}>x`,
+    ],
     ['a flat table', '<table>' + '<tr><td>a</td></tr>'.repeat(40_000)],
     ['what belongs before a table', '<table>' + '<i>a</i>'.repeat(60_000)],
     ['empty elements side by side, deep down', '<div>'.repeat(100) + '<i></i>'.repeat(100_000)],

@@ -40,10 +40,7 @@ export class MarkdownConverter {
     const limitMs = Math.min(cpuLimitMs, this.#options.cpuLimitMs)
     this.#pool ??= startPool(threads)
     try {
-      return await this.#pool.run(
-        { html, cpuLimitMs: limitMs },
-        { signal: AbortSignal.timeout(hardLimitMs) },
-      )
+      return await this.#pool.run({ html, cpuLimitMs: limitMs }, { signal: AbortSignal.timeout(hardLimitMs) })
     } catch {
       // The thread ran out of memory, was killed or did not answer. The pool replaces it.
       return { failure: 'error', cpuMs: limitMs }

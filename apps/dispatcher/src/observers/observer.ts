@@ -161,7 +161,11 @@ function createMetrics(registry: Registry) {
     inFlight: new Gauge({ name: 'signet_delivery_in_flight', help: 'Attempts in flight', registers }),
     retries: counter('retries_total', 'Retries scheduled, by the number of the failed attempt', 'step'),
     skipped: counter('skipped_total', 'Jobs that ended without an attempt', 'reason'),
-    deferred: counter('deferred_total', 'Jobs deferred because their endpoint had no permit, or because too many conversions were waiting', 'reason'),
+    deferred: counter(
+      'deferred_total',
+      'Jobs deferred because their endpoint had no permit, or because too many conversions were waiting',
+      'reason',
+    ),
     endpointsDisabled: counter('endpoints_disabled_total', 'Endpoints disabled after consecutive failures'),
     dispatched: counter('events_dispatched_total', 'Events turned into deliveries', 'type'),
     dispatchSeconds: histogram('dispatch_seconds', 'Time from event to deliveries', [

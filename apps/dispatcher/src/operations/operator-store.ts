@@ -123,7 +123,14 @@ export type DeliveryReport = {
   createdAt: Date
   nextAttemptAt: Date | null
   deliveredAt: Date | null
-  event: { id: EventId; type: string; state: EventState; bytes: number; createdAt: Date }
+  event: {
+    id: EventId
+    type: string
+    state: EventState
+    bytes: number
+    unconverted: string | null
+    createdAt: Date
+  }
   endpoint: {
     id: EndpointId
     accountId: string
@@ -150,6 +157,7 @@ type ReportRow = {
   event_type: string
   event_state: EventState
   bytes: number
+  unconverted: string | null
   event_created_at: Date
   endpoint_id: EndpointId
   account_id: string
@@ -165,7 +173,7 @@ export async function findDeliveryReport(db: Queryable, id: DeliveryId): Promise
   const { rows } = await db.query<ReportRow>(
     `select d.id, d.status, d.attempts, d.last_error, d.replay, d.created_at, d.next_attempt_at, d.delivered_at,
        v.id as event_id, v.type as event_type, v.state as event_state, v.created_at as event_created_at,
-       coalesce(octet_length(v.body), 0) as bytes,
+       coalesce(octet_length(v.body), 0) as bytes, v.unconverted,
        e.id as endpoint_id, e.account_id, e.url, e.status as endpoint_status, e.consecutive_failures,
        e.disabled_at, e.deleted_at,
        (select jsonb_agg(jsonb_build_object('id', o.id::text, 'status', o.status, 'replay', o.replay) order by o.replay)
@@ -194,6 +202,7 @@ const toReport = (row: ReportRow): DeliveryReport => ({
     type: row.event_type,
     state: row.event_state,
     bytes: row.bytes,
+    unconverted: row.unconverted,
     createdAt: row.event_created_at,
   },
   endpoint: {

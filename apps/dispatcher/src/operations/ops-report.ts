@@ -86,6 +86,7 @@ export function deliveryReport({ delivery, attempts, job }: Inspected): Report {
     ...(isInFirstAttempt(delivery) ? [`  first attempt, under its event's job: ${job}`] : []),
     ...(delivery.deliveredAt ? [`  delivered ${iso(delivery.deliveredAt)}`] : []),
     `Event ${event.id}: ${event.type}, ${event.state}, ${event.bytes} bytes, created ${iso(event.createdAt)}`,
+    ...(event.unconverted === null ? [] : [`  with HTML that was not converted: ${event.unconverted}`]),
     `Endpoint ${endpoint.id} of account ${endpoint.accountId}: ${endpointState(delivery)}, ${endpoint.consecutiveFailures} consecutive failures`,
     `  ${url}`,
     ...others.map(

@@ -68,7 +68,10 @@ export class ConversionLane {
 
   /** Converts the documents of one event, one after the other, in their order. */
   async convertAll(accountId: string, documents: readonly string[]): Promise<ConversionOutcome[]> {
-    const weight = Math.max(MIN_WEIGHT, documents.reduce((sum, { length }) => sum + length, 0))
+    const weight = Math.max(
+      MIN_WEIGHT,
+      documents.reduce((sum, { length }) => sum + length, 0),
+    )
     this.add(accountId, weight)
     try {
       const outcomes: ConversionOutcome[] = []

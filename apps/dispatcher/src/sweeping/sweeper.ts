@@ -3,7 +3,11 @@ import { withAdvisoryLock, type Db } from '@signet/db'
 import type { EventId } from '@signet/webhook-core'
 import { deliveryJobId, eventJobId, type NewEvent, type WebhookQueues } from '@signet/webhook-core/queue'
 import { findOverdueDeliveries, type OverdueDelivery } from '../deliveries/delivery-store.js'
-import { concludeFirstAttempts, findOpenFirstAttempts, type OpenFirstAttempts } from '../dispatching/dispatch-store.js'
+import {
+  concludeFirstAttempts,
+  findOpenFirstAttempts,
+  type OpenFirstAttempts,
+} from '../dispatching/dispatch-store.js'
 import { findForgottenEvents, type ForgottenEvent } from '../events/event-store.js'
 import type { Observer } from '../observers/observer.js'
 import type { PauseSwitch } from '../operations/pause-switch.js'

@@ -46,7 +46,11 @@ describe('dispatchEvents', () => {
     const [with_, without] = [aSummary({ accountId }), aSummary({ accountId, audioId: 'rec_7' })]
     await queueSummary(db, with_)
     await queueSummary(db, without)
-    const dispatched = await dispatchEvents(db, [{ id: without.eventId }, { id: with_.eventId, body: '{}' }], NOW)
+    const dispatched = await dispatchEvents(
+      db,
+      [{ id: without.eventId }, { id: with_.eventId, body: '{}' }],
+      NOW,
+    )
     expect(dispatched.unprepared).toMatchObject([
       { id: without.eventId, accountId, type: 'summary.completed', audioId: 'rec_7', targetEndpointId: null },
     ])
