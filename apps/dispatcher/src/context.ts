@@ -145,7 +145,9 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     observer,
     now,
   })
+  const jobConcurrency = JOBS_PER_ATTEMPT * config.concurrency
   const lane = new ConversionLane({
+    jobs: jobConcurrency,
     convert: ports.convert ?? ((html, cpuLimitMs) => markdown.convert(html, cpuLimitMs)),
   })
   const preparation = new Preparation({
@@ -166,7 +168,6 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     observer,
     now,
   })
-  const jobConcurrency = JOBS_PER_ATTEMPT * config.concurrency
   const events = new EventService({
     admissionWindow: new AdmissionWindow({ min: config.concurrency, max: jobConcurrency }),
     dispatch,

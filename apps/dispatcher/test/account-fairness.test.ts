@@ -41,7 +41,11 @@ describe('an account that sends the worst it can', () => {
       if (content.startsWith('bomb')) await conversion.opened
       return { markdown: content, cpuMs: 1 }
     }
-    dispatcher = await startDispatcher({ ports: { ca: receiver.authorityCert, reader, convert } })
+    dispatcher = await startDispatcher({
+      // It takes 30 events from the queue at once.
+      env: { DISPATCHER_CONCURRENCY: '10' },
+      ports: { ca: receiver.authorityCert, reader, convert },
+    })
   })
   afterEach(async () => {
     conversion.open()
@@ -97,39 +101,38 @@ describe('an account that sends the worst it can', () => {
   it('holds up nobody with more conversions than the process takes events, and none of them gets lost', async () => {
     const heavy = dispatcher.subscriber()
     await heavy.endpoint(receiver.url('/bombs'))
-    await publish(heavy, 'bomb', 400)
+    await publish(heavy, 'bomb', 60)
     await waitFor(() => converted.length === 2, { describe: 'all threads busy' })
     await anotherAccountIsServed()
     expect(arrived('/bombs')).toBe(0)
     conversion.open()
-    await waitFor(() => arrived('/bombs') === 400, { timeoutMs: 100_000 })
+    await waitFor(() => arrived('/bombs') === 60)
   })
 
   it('gives others the next free thread, before its own next document', async () => {
     const heavy = dispatcher.subscriber()
     await heavy.endpoint(receiver.url('/documents'))
-    await publish(heavy, 'bomb', 20)
+    await publish(heavy, 'bomb', 5)
     await waitFor(() => converted.length === 2, { describe: 'all threads busy' })
     const other = dispatcher.subscriber()
     await other.endpoint(receiver.url('/patient'))
     await publish(other, 'html', 1)
-    await waitFor(async () => (await queuedEventsOf(other)) === 1 && dispatcher.lane.waiting === 19)
+    await waitFor(async () => (await queuedEventsOf(other)) === 1 && dispatcher.lane.waiting === 4)
     conversion.open()
     await waitFor(() => arrived('/patient') === 1)
-    // In order of arrival its first document would have been the 21st, and its last one near the 60th.
-    expect(converted.findIndex((content) => content.startsWith('html'))).toBeLessThan(10)
-    expect(converted.findLastIndex((content) => content.startsWith('html'))).toBeLessThan(30)
-    await waitFor(() => arrived('/documents') === 20)
+    // In order of arrival its first document would have been the sixth, and its last one among the last.
+    expect(converted.findIndex((content) => content.startsWith('html'))).toBeLessThan(5)
+    await waitFor(() => arrived('/documents') === 5)
   })
 
-  it('is overtaken when it has a thousand events, large ones and receivers that hang', async () => {
+  it('is overtaken when it has hundreds of events, large ones and receivers that hang', async () => {
     receiver.hook('/hanging', { otherwise: { kind: 'hang' } })
     const heavy = dispatcher.subscriber()
     await heavy.endpoint(receiver.url('/hanging'))
     await heavy.endpoint(receiver.url('/flood'))
     await publish(heavy, 'bomb', 20)
     await publish(heavy, 'large', 20)
-    await publish(heavy, 'plain', 1000)
+    await publish(heavy, 'plain', 600)
     await anotherAccountIsServed()
     expect(await queuedEventsOf(heavy)).toBeGreaterThan(100)
   })

@@ -69,7 +69,10 @@ function preparing(changes: Partial<RecordingReader> = {}, timeoutMs?: number) {
       onProblem: (problem) => problems.push(problem),
       timeoutMs,
     }),
-    lane: new ConversionLane({ convert: (html, cpuLimitMs) => markdown.convert(html, cpuLimitMs) }),
+    lane: new ConversionLane({
+      jobs: 300,
+      convert: (html, cpuLimitMs) => markdown.convert(html, cpuLimitMs),
+    }),
   })
   return { problems, preparation }
 }

@@ -8,8 +8,8 @@ export type ConversionFailure = LimitName | 'empty' | 'error'
 export type MarkdownConverterOptions = { cpuLimitMs?: number; threads?: number; hardLimitMs?: number }
 
 const MAX_BYTES = 2 * 1024 * 1024
-/** Ten times what a page of 1 MB takes. */
-const CPU_LIMIT_MS = 2000
+/** For one document. Four times what a page of 1 MB takes. */
+export const CPU_LIMIT_MS = 2000
 export const CONVERSION_THREADS = 2
 /** A thread that needs more memory than this for one document is terminated; the process is not. */
 const THREAD_MEMORY_MB = 256

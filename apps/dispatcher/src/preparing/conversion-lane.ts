@@ -1,5 +1,5 @@
 import { FairPlaces } from '../fairness/fair-places.js'
-import { CONVERSION_THREADS, type ConversionFailure } from '../markdown/markdown-converter.js'
+import { CONVERSION_THREADS, CPU_LIMIT_MS, type ConversionFailure } from '../markdown/markdown-converter.js'
 import type { MarkdownResult } from '../markdown/markdown-worker.js'
 import { CpuBudget } from './cpu-budget.js'
 
@@ -10,14 +10,16 @@ export type Convert = (html: string, cpuLimitMs?: number) => Promise<MarkdownRes
 
 export type ConversionLaneOptions = {
   convert: Convert
+  /** Events that the process takes from the queue at once. */
+  jobs: number
   threads?: number
   now?: () => number
 }
 
-/** What events in the lane keep in memory: of one account, and of all. An event weighs at least `MIN_WEIGHT`. */
-const ACCOUNT_BYTES = 4 * 1024 * 1024
-const TOTAL_BYTES = 8 * 1024 * 1024
-const MIN_WEIGHT = 64 * 1024
+/** HTML that waits in memory. Half of it may be of one account. */
+const MAX_BYTES = 8 * 1024 * 1024
+/** Events in the lane, as a share of the jobs of the process. Half of them may be of one account. */
+const SHARE_OF_JOBS = 0.4
 /** CPU time for all documents of one event. */
 const EVENT_BUDGET_MS = 4000
 const MIN_DEFER_MS = 250
@@ -25,7 +27,7 @@ const MAX_DEFER_MS = 30_000
 /** CPU time of an event's conversions, until some have been measured. */
 const INITIAL_ESTIMATE_MS = 10
 
-type AccountInLane = { bytes: number; nextTurnAt: number }
+type AccountInLane = { events: number; bytes: number; nextTurnAt: number }
 
 /**
  * Where events wait for the conversion of their HTML, beside all others. Accounts take turns, document by document. What finds
@@ -33,7 +35,7 @@ type AccountInLane = { bytes: number; nextTurnAt: number }
  */
 export class ConversionLane {
   private readonly accounts = new Map<string, AccountInLane>()
-  private totalBytes = 0
+  private total = { events: 0, bytes: 0 }
   private averageMs = INITIAL_ESTIMATE_MS
   private readonly threads: FairPlaces
   private readonly budget: CpuBudget
@@ -52,8 +54,11 @@ export class ConversionLane {
 
   /** An account with nothing in the lane finds room unless other accounts fill it twice. */
   hasRoomFor(accountId: string): boolean {
-    const used = this.accounts.get(accountId)?.bytes ?? 0
-    return used < ACCOUNT_BYTES && this.totalBytes < (used === 0 ? 2 * TOTAL_BYTES : TOTAL_BYTES)
+    const own = this.accounts.get(accountId) ?? { events: 0, bytes: 0 }
+    const maxEvents = Math.max(2, Math.floor(SHARE_OF_JOBS * this.options.jobs))
+    if (own.events >= maxEvents / 2 || own.bytes >= MAX_BYTES / 2) return false
+    const factor = own.events === 0 ? 2 : 1
+    return this.total.events < factor * maxEvents && this.total.bytes < factor * MAX_BYTES
   }
 
   /** When an event that found no room should come back. Each gets a later time than the one before. */
@@ -68,11 +73,8 @@ export class ConversionLane {
 
   /** Converts the documents of one event, one after the other, in their order. */
   async convertAll(accountId: string, documents: readonly string[]): Promise<ConversionOutcome[]> {
-    const weight = Math.max(
-      MIN_WEIGHT,
-      documents.reduce((sum, { length }) => sum + length, 0),
-    )
-    this.add(accountId, weight)
+    const bytes = documents.reduce((sum, { length }) => sum + length, 0)
+    this.add(accountId, 1, bytes)
     try {
       const outcomes: ConversionOutcome[] = []
       let usedMs = 0
@@ -84,7 +86,7 @@ export class ConversionLane {
       this.averageMs = 0.9 * this.averageMs + 0.1 * usedMs
       return outcomes
     } finally {
-      this.add(accountId, -weight)
+      this.add(accountId, -1, -bytes)
       this.forgetIdle(accountId)
     }
   }
@@ -99,27 +101,32 @@ export class ConversionLane {
     try {
       const accountLeftMs = this.budget.leftMs(accountId)
       if (accountLeftMs <= 0) return { outcome: { failure: 'account_budget' }, cpuMs: 0 }
-      const result = await this.options.convert(html, Math.min(eventLeftMs, accountLeftMs))
-      this.budget.spend(accountId, result.cpuMs)
-      return { outcome: result, cpuMs: result.cpuMs }
+      const limitMs = Math.min(eventLeftMs, accountLeftMs)
+      const { cpuMs, ...outcome } = await this.options.convert(html, limitMs)
+      this.budget.spend(accountId, cpuMs)
+      if (!('failure' in outcome) || outcome.failure !== 'cpu_limit' || limitMs >= CPU_LIMIT_MS)
+        return { outcome, cpuMs }
+      return { outcome: { failure: eventLeftMs < accountLeftMs ? 'event_budget' : 'account_budget' }, cpuMs }
     } finally {
       release()
     }
   }
 
-  private add(accountId: string, bytes: number): void {
-    this.stateOf(accountId).bytes += bytes
-    this.totalBytes += bytes
+  private add(accountId: string, events: number, bytes: number): void {
+    for (const counted of [this.stateOf(accountId), this.total]) {
+      counted.events += events
+      counted.bytes += bytes
+    }
   }
 
   private stateOf(accountId: string): AccountInLane {
-    const known = this.accounts.get(accountId) ?? { bytes: 0, nextTurnAt: 0 }
+    const known = this.accounts.get(accountId) ?? { events: 0, bytes: 0, nextTurnAt: 0 }
     this.accounts.set(accountId, known)
     return known
   }
 
   private forgetIdle(accountId: string): void {
     const account = this.accounts.get(accountId)
-    if (account && account.bytes === 0 && account.nextTurnAt <= this.now()) this.accounts.delete(accountId)
+    if (account && account.events === 0 && account.nextTurnAt <= this.now()) this.accounts.delete(accountId)
   }
 }

@@ -1,4 +1,4 @@
-import { definitionOf } from '@signet/webhook-core'
+import { definitionOf, isHtml } from '@signet/webhook-core'
 import type { RecordingContent, RecordingRef } from '@signet/webhook-core/stores'
 import type { QueuedEvent } from '../events/event-store.js'
 import { FairPlaces } from '../fairness/fair-places.js'
@@ -72,8 +72,6 @@ export class Preparation {
     return prepared(event, ref, { ...content, summaries }, unconverted)
   }
 }
-
-const isHtml = ({ format }: { format: string }) => format.toLowerCase() === 'html'
 
 function recordingOf({ id, type, accountId, audioId }: QueuedEvent): RecordingRef | null {
   if (definitionOf(type).subject !== 'recording') return null

@@ -1,7 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withAdvisoryLock, type Db } from '@signet/db'
 import type { EventId } from '@signet/webhook-core'
-import { deliveryJobId, eventJobId, type NewEvent, type WebhookQueues } from '@signet/webhook-core/queue'
+import {
+  deliveryJobId,
+  eventJobId,
+  type EventToPublish,
+  type WebhookQueues,
+} from '@signet/webhook-core/queue'
 import { findOverdueDeliveries, type OverdueDelivery } from '../deliveries/delivery-store.js'
 import {
   concludeFirstAttempts,
@@ -117,7 +122,7 @@ export class Sweeper {
     return this.eachPage<OpenFirstAttempts>(read, (page) => this.requeueMissing(page))
   }
 
-  private async requeueMissing(page: readonly NewEvent[]): Promise<number> {
+  private async requeueMissing(page: readonly EventToPublish[]): Promise<number> {
     const { queues, presence } = this.deps
     const lost = await presence.missing(queues.events, page, ({ id }) => eventJobId(id))
     await queues.addEvents(lost)

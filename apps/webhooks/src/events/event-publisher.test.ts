@@ -1,15 +1,19 @@
 import { describe, expect, it } from '@jest/globals'
 import { newEventId } from '@signet/webhook-core'
-import type { NewEvent } from '@signet/webhook-core/queue'
+import type { EventToPublish } from '@signet/webhook-core/queue'
 import { EventPublisher } from './event-publisher.js'
 
-const someEvents = (count: number): NewEvent[] =>
+const someEvents = (count: number): EventToPublish[] =>
   Array.from({ length: count }, () => ({ id: newEventId(new Date()), accountId: 'account' }))
 
 /** Queues whose adds end only when told. */
 function controlledQueues() {
-  const batches: { events: readonly NewEvent[]; resolve: () => void; reject: (error: Error) => void }[] = []
-  const addEvents = (batch: readonly NewEvent[]) =>
+  const batches: {
+    events: readonly EventToPublish[]
+    resolve: () => void
+    reject: (error: Error) => void
+  }[] = []
+  const addEvents = (batch: readonly EventToPublish[]) =>
     new Promise<void>((resolve, reject) => batches.push({ events: batch, resolve, reject }))
   return { batches, queues: { addEvents } }
 }
@@ -18,7 +22,7 @@ describe('EventPublisher', () => {
   it('sends what arrives during one batch together in the next one', async () => {
     const { batches, queues } = controlledQueues()
     const publisher = new EventPublisher({ queues, onMissed: () => undefined })
-    const [first, second, third] = someEvents(3) as [NewEvent, NewEvent, NewEvent]
+    const [first, second, third] = someEvents(3) as [EventToPublish, EventToPublish, EventToPublish]
     publisher.publish(first)
     publisher.publish(second)
     publisher.publish(third)

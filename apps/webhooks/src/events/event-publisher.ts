@@ -1,4 +1,4 @@
-import type { NewEvent, WebhookQueues } from '@signet/webhook-core/queue'
+import type { EventToPublish, WebhookQueues } from '@signet/webhook-core/queue'
 
 type Deps = {
   queues: Pick<WebhookQueues, 'addEvents'>
@@ -16,14 +16,14 @@ const MAX_WAITING = 10_000
  */
 export class EventPublisher {
   readonly #deps: Deps
-  #waiting: NewEvent[] = []
+  #waiting: EventToPublish[] = []
   #sending: Promise<void> | undefined
 
   constructor(deps: Deps) {
     this.#deps = deps
   }
 
-  publish(event: NewEvent): void {
+  publish(event: EventToPublish): void {
     if (this.#waiting.length >= MAX_WAITING)
       return this.#deps.onMissed(1, new Error('too many events wait for Redis'))
     this.#waiting.push(event)

@@ -9,6 +9,6 @@ export {
   type DeliveryJob,
   type DueDelivery,
   type EventJob,
-  type NewEvent,
+  type EventToPublish,
   type QueueSettings,
 } from './queues.js'

@@ -31,7 +31,7 @@ const jobOptions: DefaultJobOptions = {
 }
 
 /** `bytes`: about how much of it has to be read and sent, if the caller knows. */
-export type NewEvent = PublishedEvent & { id: EventId }
+export type EventToPublish = PublishedEvent & { id: EventId }
 export type QueueSettings = { connection: Redis | Cluster; prefix?: string }
 export type DueDelivery = { id: DeliveryId; endpointId: EndpointId; delayMs?: number }
 
@@ -54,7 +54,7 @@ export class WebhookQueues {
   }
 
   /** Publishes committed events. Rejects if Redis is unavailable; the row is enough, so callers may ignore that. */
-  async addEvents(events: readonly NewEvent[]): Promise<void> {
+  async addEvents(events: readonly EventToPublish[]): Promise<void> {
     if (events.length === 0) return
     this.#requireRedis()
     await this.events.addBulk(

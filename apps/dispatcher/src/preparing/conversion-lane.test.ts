@@ -1,0 +1,106 @@
+import { describe, expect, it } from '@jest/globals'
+import type { MarkdownResult } from '../markdown/markdown-worker.js'
+import { ConversionLane, type Convert } from './conversion-lane.js'
+
+const MEBIBYTE = 1024 * 1024
+
+/** Conversions that end when told, under a clock that stands still unless moved. */
+function controlledLane(jobs = 100) {
+  let time = 0
+  const running: { html: string; limitMs: number; end: (result: MarkdownResult) => void }[] = []
+  const convert: Convert = (html, limitMs = Infinity) =>
+    new Promise((resolve) => running.push({ html, limitMs, end: resolve }))
+  const lane = new ConversionLane({ convert, jobs, threads: 1, now: () => time })
+  return {
+    lane,
+    running,
+    pass: (ms: number) => (time += ms),
+    /** Ends the conversion in progress. */
+    async end(result: MarkdownResult) {
+      running.shift()?.end(result)
+      await new Promise(setImmediate)
+    },
+  }
+}
+
+const done = (cpuMs: number): MarkdownResult => ({ markdown: 'done', cpuMs })
+
+describe('ConversionLane', () => {
+  it('gives a thread to each account in turn, and keeps the order of one account', async () => {
+    const { lane, running, end } = controlledLane()
+    const order: string[] = []
+    const all = [
+      ...['a1', 'a2', 'a3', 'a4'].map((html) => lane.convertAll('a', [html])),
+      ...['b1', 'b2'].map((html) => lane.convertAll('b', [html])),
+    ]
+    await new Promise(setImmediate)
+    while (running[0]) {
+      order.push(running[0].html)
+      await end(done(1))
+    }
+    expect(order).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'a4'])
+    await Promise.all(all)
+  })
+
+  it('leaves documents as they are when their event has used up its CPU time, and says so', async () => {
+    const { lane, running, end } = controlledLane()
+    const converted = lane.convertAll('a', ['1', '2', '3', '4'])
+    await new Promise(setImmediate)
+    await end(done(1990))
+    await end(done(1990))
+    expect(running[0]?.limitMs).toBe(20)
+    await end({ failure: 'cpu_limit', cpuMs: 20 })
+    expect(await converted).toEqual([
+      { markdown: 'done' },
+      { markdown: 'done' },
+      { failure: 'event_budget' },
+      { failure: 'event_budget' },
+    ])
+  })
+
+  it('leaves documents as they are when their account has used up its share, and forgives with time', async () => {
+    const { lane, running, end, pass } = controlledLane()
+    for (let used = 0; used < 30_000; used += 3000) {
+      const converted = lane.convertAll('a', ['x'])
+      await new Promise(setImmediate)
+      await end(done(3000))
+      await converted
+    }
+    expect(await lane.convertAll('a', ['x'])).toEqual([{ failure: 'account_budget' }])
+    const other = lane.convertAll('b', ['y'])
+    await new Promise(setImmediate)
+    expect(running).toHaveLength(1)
+    await end(done(1))
+    expect(await other).toEqual([{ markdown: 'done' }])
+    pass(10_000)
+    const again = lane.convertAll('a', ['x'])
+    await new Promise(setImmediate)
+    expect(running[0]?.limitMs).toBe(4000)
+    await end(done(1))
+    expect(await again).toEqual([{ markdown: 'done' }])
+  })
+
+  it('has room for some events and bytes of an account, and always for one of another', () => {
+    const { lane } = controlledLane(100)
+    for (let i = 0; i < 20; i += 1) {
+      expect(lane.hasRoomFor('a')).toBe(true)
+      void lane.convertAll('a', ['small'])
+    }
+    expect(lane.hasRoomFor('a')).toBe(false)
+    void lane.convertAll('b', ['x'.repeat(4 * MEBIBYTE)])
+    expect(lane.hasRoomFor('b')).toBe(false)
+    for (let i = 0; i < 19; i += 1) void lane.convertAll('c', ['small'])
+    expect(lane.hasRoomFor('c')).toBe(false)
+    expect(lane.hasRoomFor('d')).toBe(true)
+  })
+
+  it('asks each event that finds no room to come back later than the one before', () => {
+    const { lane } = controlledLane()
+    const delays = Array.from({ length: 100 }, () => lane.deferMs('a'))
+    expect(delays).toEqual([...delays].sort((a, b) => a - b))
+    expect(delays.at(-1)).toBeGreaterThan(delays[0] ?? 0)
+    for (let i = 0; i < 10_000; i += 1) lane.deferMs('a')
+    expect(lane.deferMs('a')).toBeLessThanOrEqual(30_000)
+    expect(lane.deferMs('b')).toBeLessThan(1000)
+  })
+})
