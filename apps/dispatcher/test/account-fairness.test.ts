@@ -42,6 +42,7 @@ describe('an account that sends the worst it can', () => {
       return { markdown: content, cpuMs: 1 }
     }
     dispatcher = await startDispatcher({
+      start: false,
       // It takes 30 events from the queue at once.
       env: { DISPATCHER_CONCURRENCY: '10' },
       ports: { ca: receiver.authorityCert, reader, convert },
@@ -66,15 +67,18 @@ describe('an account that sends the worst it can', () => {
     await dispatcher.queues.addEvents(ids.map((id) => ({ id, accountId: subscriber.accountId })))
   }
 
-  /** An event without HTML, a ping and, unless all threads are busy, an event with HTML. */
-  async function anotherAccountIsServed({ html = false } = {}): Promise<void> {
+  /** Publishes an event without HTML, a ping and, unless all threads are busy, an event with HTML. */
+  async function anotherAccount({ html = false } = {}): Promise<{ isServed: () => Promise<unknown> }> {
     const other = dispatcher.subscriber()
     const path = `/other/${other.accountId}`
     const endpoint = await other.endpoint(receiver.url(path))
     await publish(other, 'plain', 1)
     await other.ping(endpoint.id)
     if (html) await publish(other, 'html', 1)
-    await waitFor(() => arrived(path) === (html ? 3 : 2), { describe: `deliveries to ${path}` })
+    const expected = html ? 3 : 2
+    return {
+      isServed: () => waitFor(() => arrived(path) === expected, { describe: `deliveries to ${path}` }),
+    }
   }
 
   async function queuedEventsOf({ accountId }: Subscriber): Promise<number> {
@@ -86,11 +90,12 @@ describe('an account that sends the worst it can', () => {
   }
 
   it('holds up no plain event and no ping while its HTML is converted', async () => {
+    dispatcher.engine.start()
     const heavy = dispatcher.subscriber()
     const { id } = await heavy.endpoint(receiver.url('/heavy'))
     await publish(heavy, 'bomb', 1)
     await waitFor(() => converted.length === 1)
-    await anotherAccountIsServed({ html: true })
+    await (await anotherAccount({ html: true })).isServed()
     await publish(heavy, 'plain', 1)
     await heavy.ping(id)
     await waitFor(() => arrived('/heavy') === 2, { describe: 'its own other events' })
@@ -99,17 +104,19 @@ describe('an account that sends the worst it can', () => {
   })
 
   it('holds up nobody with more conversions than the process takes events, and none of them gets lost', async () => {
+    dispatcher.engine.start()
     const heavy = dispatcher.subscriber()
     await heavy.endpoint(receiver.url('/bombs'))
     await publish(heavy, 'bomb', 60)
     await waitFor(() => converted.length === 2, { describe: 'all threads busy' })
-    await anotherAccountIsServed()
+    await (await anotherAccount()).isServed()
     expect(arrived('/bombs')).toBe(0)
     conversion.open()
     await waitFor(() => arrived('/bombs') === 60)
   })
 
   it('gives others the next free thread, before its own next document', async () => {
+    dispatcher.engine.start()
     const heavy = dispatcher.subscriber()
     await heavy.endpoint(receiver.url('/documents'))
     await publish(heavy, 'bomb', 5)
@@ -125,15 +132,17 @@ describe('an account that sends the worst it can', () => {
     await waitFor(() => arrived('/documents') === 5)
   })
 
-  it('is overtaken when it has hundreds of events, large ones and receivers that hang', async () => {
+  it('is overtaken when it has a thousand events, large ones and receivers that hang', async () => {
     receiver.hook('/hanging', { otherwise: { kind: 'hang' } })
     const heavy = dispatcher.subscriber()
     await heavy.endpoint(receiver.url('/hanging'))
     await heavy.endpoint(receiver.url('/flood'))
     await publish(heavy, 'bomb', 20)
     await publish(heavy, 'large', 20)
-    await publish(heavy, 'plain', 600)
-    await anotherAccountIsServed()
+    await publish(heavy, 'plain', 1000)
+    const other = await anotherAccount()
+    dispatcher.engine.start()
+    await other.isServed()
     expect(await queuedEventsOf(heavy)).toBeGreaterThan(100)
   })
 })

@@ -13,7 +13,7 @@ const ingest = (body: unknown, token = SERVICE_TOKEN) =>
 const error = (code: string, message: unknown = expect.any(String)) => ({ error: { code, message } })
 
 describe('POST /internal/v1/summary-ready', () => {
-  it('stores event and recording together and hands the event to the queue by its id alone', async () => {
+  it('stores event and recording together and hands the event to the queue by ids alone', async () => {
     const { accountId } = await api.anAccount()
     const reply = await ingest(aNotice(accountId))
     const { event_id } = reply.body as Accepted
@@ -43,7 +43,7 @@ describe('POST /internal/v1/summary-ready', () => {
       const found = (await queuedEvents(api)).filter(({ id }) => id === event_id)
       return found.length > 0 && found
     })
-    expect(jobs).toEqual([{ id: event_id, data: { eventId: event_id } }])
+    expect(jobs).toEqual([{ id: event_id, data: { eventId: event_id, accountId } }])
   })
 
   it('needs no more than key, account and recording', async () => {

@@ -26,15 +26,15 @@ describe('POST /v1/webhooks/{endpoint_id}/test', () => {
     ])
   })
 
-  it('hands the event to the queue by its id alone', async () => {
-    const { token } = await api.anAccount()
+  it('hands the event to the queue by ids alone', async () => {
+    const { accountId, token } = await api.anAccount()
     const { id } = await subscribe(api, token)
     const { event_id } = (await api.call('POST', `/v1/webhooks/${id}/test`, { token })).body as Accepted
     const jobs = await waitFor(async () => {
       const found = (await queuedEvents(api)).filter((job) => job.id === event_id)
       return found.length > 0 && found
     })
-    expect(jobs).toEqual([{ id: event_id, data: { eventId: event_id } }])
+    expect(jobs).toEqual([{ id: event_id, data: { eventId: event_id, accountId } }])
   })
 
   it('queues nothing for a disabled subscription and says so', async () => {

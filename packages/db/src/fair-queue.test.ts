@@ -42,3 +42,8 @@ it('forgets what is removed', () => {
   expect(queue.size).toBe(1)
   expect(queue.take(() => 'take')).toEqual(['a2'])
 })
+
+it('hands out single items in the same turns', () => {
+  const queue = filled('a1', 'a2', 'b1')
+  expect([queue.shift(), queue.shift(), queue.shift(), queue.shift()]).toEqual(['a1', 'b1', 'a2', undefined])
+})

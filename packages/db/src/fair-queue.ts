@@ -47,6 +47,17 @@ export class FairQueue<Item> {
     return taken
   }
 
+  /** Takes the item whose turn it is. */
+  shift(): Item | undefined {
+    let isTaken = false
+    const [item] = this.take(() => {
+      if (isTaken) return 'stop'
+      isTaken = true
+      return 'take'
+    })
+    return item
+  }
+
   /** One item of one share, from `start` on: what was left before stays left. */
   #takeFor(
     share: string,

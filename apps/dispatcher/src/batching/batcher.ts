@@ -1,4 +1,4 @@
-import { FairQueue } from '../fairness/fair-queue.js'
+import { FairQueue } from '@signet/db'
 
 export type BatcherOptions<Item, Result> = {
   /** Processes one batch. Returns the results in the order of the items. */
@@ -15,7 +15,6 @@ export type BatcherOptions<Item, Result> = {
 
 type Waiting<Item, Result> = {
   item: Item
-  since: number
   resolve: (result: Result) => void
   reject: (reason: unknown) => void
 }
@@ -27,6 +26,8 @@ type Waiting<Item, Result> = {
 export class Batcher<Item, Result> {
   private readonly options: BatcherOptions<Item, Result>
   private readonly waiting = new FairQueue<Waiting<Item, Result>>()
+  /** When the first item arrived that is not in a batch yet. */
+  private waitingSince = 0
   private running = 0
   private timer: NodeJS.Timeout | undefined
 
@@ -37,39 +38,33 @@ export class Batcher<Item, Result> {
   submit(item: Item): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       const key = this.options.keyOf?.(item) ?? ''
-      this.waiting.push(key, { item, since: performance.now(), resolve, reject })
+      if (this.waiting.size === 0) this.waitingSince = performance.now()
+      this.waiting.push(key, { item, resolve, reject })
       if (this.running >= this.options.parallel) return
-      if (this.waiting.length >= this.options.maxItems()) this.start()
+      if (this.waiting.size >= this.options.maxItems()) this.start()
       else this.schedule()
     })
   }
 
   /** Starts a batch when the first item has waited long enough. */
   private schedule(): void {
-    if (this.waiting.length > 0) this.timer ??= setTimeout(() => this.start(), this.remainingMs())
+    if (this.waiting.size > 0) this.timer ??= setTimeout(() => this.start(), this.remainingMs())
   }
 
   private remainingMs(): number {
-    let oldest = Infinity
-    for (const { since } of this.waiting.heads()) oldest = Math.min(oldest, since)
-    return oldest + this.options.lingerMs - performance.now()
+    return this.waitingSince + this.options.lingerMs - performance.now()
   }
 
   private start(): void {
     clearTimeout(this.timer)
     this.timer = undefined
-    while (this.waiting.length > 0 && this.running < this.options.parallel)
+    while (this.waiting.size > 0 && this.running < this.options.parallel)
       void this.runBatch(this.take(this.options.maxItems()))
   }
 
   private take(count: number): Waiting<Item, Result>[] {
-    const batch: Waiting<Item, Result>[] = []
-    while (batch.length < count) {
-      const next = this.waiting.shift()
-      if (!next) break
-      batch.push(next)
-    }
-    return batch
+    let left = count
+    return this.waiting.take(() => (left-- > 0 ? 'take' : 'stop'))
   }
 
   private async runBatch(batch: readonly Waiting<Item, Result>[]): Promise<void> {
@@ -83,7 +78,7 @@ export class Batcher<Item, Result> {
       for (const { reject } of batch) reject(error)
     } finally {
       this.running -= 1
-      if (this.waiting.length >= this.options.maxItems() || this.remainingMs() <= 0) this.start()
+      if (this.waiting.size >= this.options.maxItems() || this.remainingMs() <= 0) this.start()
       else this.schedule()
     }
   }

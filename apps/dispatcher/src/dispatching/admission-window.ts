@@ -1,4 +1,4 @@
-import { FairQueue } from '../fairness/fair-queue.js'
+import { FairQueue } from '@signet/db'
 
 /** One event's share of the window, from before it is dispatched until the last of its deliveries was sent. */
 export type Admission = {

@@ -1,4 +1,4 @@
-import { FairQueue } from './fair-queue.js'
+import { FairQueue } from '@signet/db'
 
 /** A number of places, which keys that wait for one get in turn. */
 export class FairPlaces {
@@ -7,7 +7,7 @@ export class FairPlaces {
   constructor(private free: number) {}
 
   get queueLength(): number {
-    return this.waiting.length
+    return this.waiting.size
   }
 
   /** Returns the function that frees the place; calling it twice is harmless. */

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs'
 
 /** Which limit a document is over. */
-export type LimitName = 'too_deep' | 'too_many_nodes' | 'too_large' | 'cpu_limit'
+type LimitName = 'too_deep' | 'too_many_nodes' | 'too_large' | 'cpu_limit'
+
+/** Why one document could not be converted. */
+export type ConversionFailure = LimitName | 'empty' | 'error'
 
 export class LimitExceededError extends Error {
   constructor(readonly limit: LimitName) {
@@ -12,7 +15,7 @@ export class LimitExceededError extends Error {
 /**
  * CPU time of the calling thread in milliseconds. Linux tells it by the nanosecond; elsewhere it is the time that has passed.
  */
-export function threadCpuMs(): number {
+function threadCpuMs(): number {
   try {
     return Number(readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ', 1)[0]) / 1e6
   } catch {

@@ -35,13 +35,12 @@ function limitedAdapter(): TreeAdapter<DefaultTreeAdapterMap> {
     if (nodes > MAX_NODES) throw new LimitExceededError('too_many_nodes')
     return node
   }
-  const { createElement, createTextNode, createCommentNode } = defaultTreeAdapter
   return {
     ...defaultTreeAdapter,
     ...constantTimePositions,
-    createElement: (...given) => counted(createElement(...given)),
-    createTextNode: (text) => counted(createTextNode(text)),
-    createCommentNode: () => counted(createCommentNode('')),
+    createElement: (...given) => counted(defaultTreeAdapter.createElement(...given)),
+    createTextNode: (text) => counted(defaultTreeAdapter.createTextNode(text)),
+    createCommentNode: () => counted(defaultTreeAdapter.createCommentNode('')),
     onItemPush() {
       depth += 1
       if (depth > MAX_DEPTH) throw new LimitExceededError('too_deep')

@@ -1,9 +1,5 @@
 import { Piscina } from 'piscina'
-import type { LimitName } from './conversion-limit.js'
 import type { MarkdownJob, MarkdownResult } from './markdown-worker.js'
-
-/** Why one document could not be converted. */
-export type ConversionFailure = LimitName | 'empty' | 'error'
 
 export type MarkdownConverterOptions = { cpuLimitMs?: number; threads?: number; hardLimitMs?: number }
 

@@ -1,6 +1,5 @@
-import { CpuLimit, LimitExceededError } from './conversion-limit.js'
+import { CpuLimit, LimitExceededError, type ConversionFailure } from './conversion-limit.js'
 import { htmlToMarkdown } from './html-to-markdown.js'
-import type { ConversionFailure } from './markdown-converter.js'
 
 export type MarkdownJob = { html: string; cpuLimitMs: number }
 /** `cpuMs`: what the conversion has used, however it ended. */

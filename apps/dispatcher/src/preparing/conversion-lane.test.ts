@@ -16,7 +16,7 @@ function controlledLane(jobs = 100) {
     running,
     pass: (ms: number) => (time += ms),
     /** Ends the conversion in progress. */
-    async end(result: MarkdownResult) {
+    end: async (result: MarkdownResult) => {
       running.shift()?.end(result)
       await new Promise(setImmediate)
     },

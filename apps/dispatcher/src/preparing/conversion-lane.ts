@@ -1,5 +1,6 @@
 import { FairPlaces } from '../fairness/fair-places.js'
-import { CONVERSION_THREADS, CPU_LIMIT_MS, type ConversionFailure } from '../markdown/markdown-converter.js'
+import type { ConversionFailure } from '../markdown/conversion-limit.js'
+import { CONVERSION_THREADS, CPU_LIMIT_MS } from '../markdown/markdown-converter.js'
 import type { MarkdownResult } from '../markdown/markdown-worker.js'
 import { CpuBudget } from './cpu-budget.js'
 
