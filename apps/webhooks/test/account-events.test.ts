@@ -172,6 +172,22 @@ describe('what the identity server tells of an account', () => {
     expect((await create(stolen)).status).toBe(401)
   })
 
+  it('is no sign-out of what came later, when it is told late', async () => {
+    const person = await aPerson()
+    const before = await person.answers()
+    await tell(plain('user.signed_out', person.user, at(-HOUR)))
+    expect(await person.answers()).toEqual(before)
+  })
+
+  it('lets no older sign-out, told late, take back a newer one', async () => {
+    const user = harness.identity.addUser()
+    const issuedAt = Math.floor(Date.now() / 1000) - 60
+    const stolen = harness.identity.jwtFor(user, { iat: issuedAt, exp: issuedAt + 3600 })
+    for (const signedOutAt of [at(-30_000), at(-90_000)])
+      expect(await tell(plain('user.signed_out', user, signedOutAt))).toBe(204)
+    expect((await create(stolen)).status).toBe(401)
+  })
+
   it('takes everything from who is deleted, and what the account has goes', async () => {
     const person = await aPerson()
     const { id: accountId } = person.user
