@@ -1,3 +1,4 @@
+import type { AppError } from '@signet/errors'
 import type { Route } from '@signet/http'
 import { accountEventRoutes } from './accounts/account-event-routes.js'
 import { AccountEventService } from './accounts/account-event-service.js'
@@ -5,6 +6,7 @@ import { accountRoutes } from './accounts/account-routes.js'
 import type { AccountService } from './accounts/account-service.js'
 import type { ServiceToken } from './config/config-values.js'
 import type { WebhookServices } from './webhook-services.js'
+import { batchRoutes } from './ingest/batch-routes.js'
 import { bodyAdmission } from './ingest/body-admission.js'
 import { ingestRoutes } from './ingest/ingest-routes.js'
 import { serviceAuthenticator } from './api/service-caller.js'
@@ -14,17 +16,20 @@ type Deps = {
   accounts: AccountService
   services: WebhookServices
   now: () => Date
+  /** Turns an outage into the API's own error. */
+  translate: (error: unknown) => AppError | undefined
   /** Of the identity server's events; without one none is believed. */
   eventKeys: readonly Buffer[]
 }
 
 /** The internal API (docs/specification.md#internal-api). Never mount it on the public listener. */
-export function internalApiRoutes({ tokens, accounts, services, now, eventKeys }: Deps): Route[] {
+export function internalApiRoutes({ tokens, accounts, services, now, eventKeys, translate }: Deps): Route[] {
   const authenticate = serviceAuthenticator(tokens)
   const admit = bodyAdmission()
   const accountEvents = new AccountEventService({ accounts, accountRemoval: services.accountRemoval })
   return [
     ...ingestRoutes({ authenticate, admit, ...services }),
+    ...batchRoutes({ authenticate, admit, translate, ...services }),
     ...accountEventRoutes({ keys: eventKeys, now, accountEvents }),
     ...accountRoutes({ authenticate, accounts, now, ...services }),
   ]

@@ -5,6 +5,7 @@ import { clientRoutes } from './clients/client-routes.js'
 import type { Context } from './context.js'
 import { discoveryRoutes, insertedDiscoveryRoutes } from './discovery/discovery-routes.js'
 import { introspectionRoutes, tokenRoutes } from './grants/token-routes.js'
+import { translateOutage } from './http/translate.js'
 import { internalApiRoutes } from './internal-routes.js'
 import { personalTokenRoutes } from './personal-tokens/personal-token-routes.js'
 import { secondFactorRoutes } from './sign-in/second-factor-routes.js'
@@ -49,4 +50,5 @@ export const internalRoutes = ({ config, accounts, webhooks, now }: Context): Ro
     services: webhooks,
     now,
     eventKeys: config.identityEventsSecrets,
+    translate: translateOutage('unavailable'),
   })

@@ -11,7 +11,8 @@ export function bodyReader(
   errorRenderer: ErrorRenderer,
 ): (req: Request, res: Response) => Promise<unknown> {
   const parse = parserOf(spec)
-  const validate = spec.schema && spec.as !== 'json-bytes' ? compileSchema(spec.schema) : () => null
+  const isUnparsed = UNPARSED.has(spec.as)
+  const validate = spec.schema && !isUnparsed ? compileSchema(spec.schema) : () => null
   const refuse = (problem: BodyProblem) => errorRenderer.bodyError(problem)
 
   return async (req, res) => {
@@ -25,7 +26,7 @@ export function bodyReader(
         if (problem.kind !== 'missing' || !spec.optional) throw refuse(problem)
       })
     }
-    if (spec.as === 'json-bytes') return req.body as Buffer
+    if (isUnparsed) return req.body as Buffer
     const parsed: unknown = req.body === undefined ? {} : req.body
     if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
       throw refuse({ kind: 'malformed', message: 'The body must be an object' })
@@ -40,11 +41,14 @@ export function bodyReader(
 
 const MISSING: BodyProblem = { kind: 'missing', message: 'A request body is required' }
 
-const CONTENT_TYPE = {
+const UNPARSED: ReadonlySet<BodySpec['as']> = new Set(['json-bytes', 'ndjson-bytes'])
+
+export const CONTENT_TYPE = {
   json: 'application/json',
   'any-json': 'application/json',
   'json-or-form': 'application/json',
   'json-bytes': 'application/json',
+  'ndjson-bytes': 'application/x-ndjson',
   form: 'application/x-www-form-urlencoded',
 }
 
@@ -71,7 +75,7 @@ function parserHandler(as: BodySpec['as'], maxBytes: number): RequestHandler {
   if (as === 'form')
     return express.urlencoded({ extended: false, limit: maxBytes, parameterLimit: 200, verify: refuseNoText })
   const verify = refuseUnreadable
-  if (as === 'json-bytes') return express.raw({ type: () => true, limit: maxBytes, verify })
+  if (UNPARSED.has(as)) return express.raw({ type: () => true, limit: maxBytes, verify })
   const json = express.json({ type: () => true, limit: maxBytes, strict: false, verify })
   return as === 'json-or-form'
     ? jsonOrForm(json, express.text({ type: () => true, limit: maxBytes, verify }))

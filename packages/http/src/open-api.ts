@@ -1,3 +1,4 @@
+import { CONTENT_TYPE } from './body.js'
 import type { Route } from './route.js'
 import type { JsonSchema } from './schema.js'
 
@@ -33,7 +34,6 @@ function operation({ docs, path, body }: Route) {
     required: true,
     schema: { type: 'string' },
   }))
-  const mediaType = body?.as === 'form' ? 'application/x-www-form-urlencoded' : 'application/json'
   return {
     summary: docs.summary,
     ...(docs.description === undefined ? {} : { description: docs.description }),
@@ -44,15 +44,17 @@ function operation({ docs, path, body }: Route) {
       ? {
           requestBody: {
             required: body.optional !== true,
-            content: { [mediaType]: { schema: body.schema ?? docs.body ?? {} } },
+            content: { [CONTENT_TYPE[body.as]]: { schema: body.schema ?? docs.body ?? {} } },
           },
         }
       : {}),
     responses: Object.fromEntries(
-      Object.entries(docs.responses).map(([status, { description, schema }]) => [
-        status,
-        { description, ...(schema ? { content: { 'application/json': { schema } } } : {}) },
-      ]),
+      Object.entries(docs.responses).map(
+        ([status, { description, schema, mediaType = CONTENT_TYPE.json }]) => [
+          status,
+          { description, ...(schema ? { content: { [mediaType]: { schema } } } : {}) },
+        ],
+      ),
     ),
   }
 }

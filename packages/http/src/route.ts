@@ -7,10 +7,10 @@ export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 /**
  * How a body is read. `json`: by content type; `any-json`: JSON whatever the content type says; `form`:
  * `application/x-www-form-urlencoded`; `json-bytes`: the unparsed bytes of JSON as a Buffer, for handlers that parse
- * and check large bodies off the event loop (`schema` then only documents). `optional` lets an empty body pass as `{}`.
+ * and check large bodies off the event loop (`schema` then only documents); `ndjson-bytes`: those of a JSON text per line. `optional` lets an empty body pass as `{}`.
  */
 export type BodySpec = {
-  as: 'json' | 'any-json' | 'json-or-form' | 'form' | 'json-bytes'
+  as: 'json' | 'any-json' | 'json-or-form' | 'form' | 'json-bytes' | 'ndjson-bytes'
   maxBytes: number
   schema?: JsonSchema
   optional?: boolean
@@ -50,7 +50,7 @@ export type RouteDocs = {
   /** Describes the body where the handler validates it and `body` has no schema. */
   body?: JsonSchema
   /** By status. A schema may be a `$ref` to the document's components. */
-  responses: Readonly<Record<number, { description: string; schema?: JsonSchema }>>
+  responses: Readonly<Record<number, { description: string; schema?: JsonSchema; mediaType?: string }>>
 }
 
 export type RouteSpec<Caller, Body> = {

@@ -1,4 +1,5 @@
 import type { BodyProblem } from '@signet/http'
+import { newEventId } from '@signet/webhook-core'
 import { compileSchema } from '@signet/http/schema'
 import { storable } from '../text/storable.js'
 import { encodeParts, utf8, type EncodedParts } from './encoded-parts.js'
@@ -7,11 +8,14 @@ import { frozenBody } from './frozen-body.js'
 import { recordingSchema, summaryReadySchema } from './ingest-schemas.js'
 import { recordingParts, type RecordingBody, type SummaryReadyBody } from './recording-parts.js'
 import { hasMoreValuesThan } from './json-values.js'
+import { linesOf } from './json-lines.js'
 import type { NewEvent, SummaryReady } from './summary-ready.js'
-import { malformed, RefusedBodyError } from './refused-body-error.js'
+import { malformed, RefusedBodyError, tooLarge } from './refused-body-error.js'
 
 export type IngestJob =
-  { kind: 'summary-ready'; bytes: Uint8Array; event: NewEvent } | { kind: 'recording'; bytes: Uint8Array }
+  | { kind: 'summary-ready'; bytes: Uint8Array; event: NewEvent }
+  | { kind: 'batch'; bytes: Uint8Array; createdAt: Date }
+  | { kind: 'recording'; bytes: Uint8Array }
 /** Failures are values, so that they survive the way between threads. */
 export type IngestResult<Value> = { problem: BodyProblem } | { value: Value }
 
@@ -21,24 +25,41 @@ const checkRecording = compileSchema(recordingSchema)
 /** Parses and checks the body of a summary-ready notice, and makes what is stored of it. */
 export const readSummaryReady = (bytes: Uint8Array, event: NewEvent): IngestResult<SummaryReady> =>
   asResult(() => {
-    const notice = parse<SummaryReadyBody>(bytes, checkSummaryReady)
-    const audioId = storable(notice.audio_id)
-    const parts = recordingParts(notice)
-    const body = frozenBody(event, audioId, parts)
-    return {
-      event,
-      sourceEventKey: storable(notice.source_event_key),
-      accountId: notice.account_id.toLowerCase(),
-      audioId,
-      hash: canonicalHash(notice),
-      parts: encodeParts(parts),
-      body: body === null ? null : utf8(body),
-    }
+    refuseTooManyValues(bytes)
+    return summaryReady(bytes, event)
   })
+
+/** The same for a notice in each line; empty lines are skipped. A line that is refused is one result among the others. */
+export const readBatch = (bytes: Uint8Array, createdAt: Date): IngestResult<IngestResult<SummaryReady>[]> =>
+  asResult(() => {
+    refuseTooManyValues(bytes)
+    return linesOf(bytes).map((line) =>
+      asResult(() => summaryReady(line, { id: newEventId(createdAt), createdAt })),
+    )
+  })
+
+function summaryReady(bytes: Uint8Array, event: NewEvent): SummaryReady {
+  const notice = parse<SummaryReadyBody>(bytes, checkSummaryReady)
+  const audioId = storable(notice.audio_id)
+  const parts = recordingParts(notice)
+  const body = frozenBody(event, audioId, parts)
+  return {
+    event,
+    sourceEventKey: storable(notice.source_event_key),
+    accountId: notice.account_id.toLowerCase(),
+    audioId,
+    hash: canonicalHash(notice),
+    parts: encodeParts(parts),
+    body: body === null ? null : utf8(body),
+  }
+}
 
 /** The same for the body of a recording that is put. */
 export const readRecording = (bytes: Uint8Array): IngestResult<EncodedParts> =>
-  asResult(() => encodeParts(recordingParts(flattened(parse<RecordingBody>(bytes, checkRecording)))))
+  asResult(() => {
+    refuseTooManyValues(bytes)
+    return encodeParts(recordingParts(flattened(parse<RecordingBody>(bytes, checkRecording))))
+  })
 
 /** The body of a PUT may carry the recording's fields by themselves instead of in `recording`. */
 function flattened(body: RecordingBody): RecordingBody {
@@ -54,9 +75,12 @@ function flattened(body: RecordingBody): RecordingBody {
  */
 const MAX_VALUES = 1_500_000
 
-function parse<Body>(bytes: Uint8Array, check: (value: unknown) => BodyProblem | null): Body {
+function refuseTooManyValues(bytes: Uint8Array): void {
   if (bytes.length > MAX_VALUES && hasMoreValuesThan(MAX_VALUES, bytes))
-    throw new RefusedBodyError({ kind: 'too_large', message: 'The body has too many values' })
+    throw tooLarge('The body has too many values')
+}
+
+function parse<Body>(bytes: Uint8Array, check: (value: unknown) => BodyProblem | null): Body {
   const value = parseJson(decoder.decode(bytes))
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw malformed('The body must be an object')

@@ -1,15 +1,24 @@
+import type { AppError } from '@signet/errors'
 import { Piscina } from 'piscina'
 import { v1ErrorRenderer } from '../http/v1-error-renderer.js'
 import { accountHint } from './account-hint.js'
 import { SMALL_BODY_BYTES } from './body-admission.js'
 import type { EncodedParts } from './encoded-parts.js'
-import { readRecording, readSummaryReady, type IngestJob, type IngestResult } from './ingest-body.js'
+import {
+  readBatch,
+  readRecording,
+  readSummaryReady,
+  type IngestJob,
+  type IngestResult,
+} from './ingest-body.js'
 import { ofShare, ParserQueue } from './parser-queue.js'
 import type { NewEvent, SummaryReady } from './summary-ready.js'
 
 /** Turns bodies of the internal API into checked values, large ones off the event loop. */
 export type IngestParser = {
   summaryReady(bytes: Buffer, event: NewEvent): Promise<SummaryReady>
+  /** One result per line, an error where a line is refused. */
+  batch(bytes: Buffer, createdAt: Date): Promise<(SummaryReady | AppError)[]>
   recording(bytes: Buffer, accountId: string): Promise<EncodedParts>
   close(): Promise<void>
 }
@@ -33,6 +42,15 @@ export function createIngestParser(): IngestParser {
           ? readSummaryReady(bytes, event)
           : await inThread<SummaryReady>({ kind: 'summary-ready', bytes, event }, accountHint(bytes)),
       ),
+    batch: async (bytes, createdAt) =>
+      valueOf(
+        isSmall(bytes)
+          ? readBatch(bytes, createdAt)
+          : await inThread<IngestResult<SummaryReady>[]>(
+              { kind: 'batch', bytes, createdAt },
+              accountHint(bytes),
+            ),
+      ).map((line) => ('problem' in line ? v1ErrorRenderer.bodyError(line.problem) : line.value)),
     recording: async (bytes, accountId) =>
       valueOf(
         isSmall(bytes)

@@ -88,4 +88,11 @@ export const ingestComponents: Readonly<Record<string, JsonSchema>> = {
       duplicate: { type: 'boolean' },
     },
   },
+  BatchLine: {
+    type: 'object',
+    description: 'The answer that the line would have got by itself, and its status',
+    required: ['status'],
+    properties: { status: { type: 'integer', description: '202, 200, 400, 409, 410, 500 or 503' } },
+    oneOf: [{ $ref: '#/components/schemas/IngestResult' }, { $ref: '#/components/schemas/Error' }],
+  },
 }

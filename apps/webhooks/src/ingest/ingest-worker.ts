@@ -1,15 +1,30 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina'
 import { bytesOf } from './encoded-parts.js'
-import { readRecording, readSummaryReady, type IngestJob, type IngestResult } from './ingest-body.js'
+import {
+  readBatch,
+  readRecording,
+  readSummaryReady,
+  type IngestJob,
+  type IngestResult,
+} from './ingest-body.js'
+import type { SummaryReady } from './summary-ready.js'
 
 /** Entry of the worker threads: one body at a time, as long as it takes. */
 export default function readBody(job: IngestJob): object {
-  return job.kind === 'summary-ready'
-    ? withBytesMoved(readSummaryReady(job.bytes, job.event), ({ parts, body }) =>
-        body ? [...bytesOf(parts), body] : bytesOf(parts),
+  switch (job.kind) {
+    case 'summary-ready':
+      return withBytesMoved(readSummaryReady(job.bytes, job.event), bytesOfNotice)
+    case 'batch':
+      return withBytesMoved(readBatch(job.bytes, job.createdAt), (lines) =>
+        lines.flatMap((line) => ('value' in line ? bytesOfNotice(line.value) : [])),
       )
-    : withBytesMoved(readRecording(job.bytes), bytesOf)
+    case 'recording':
+      return withBytesMoved(readRecording(job.bytes), bytesOf)
+  }
 }
+
+const bytesOfNotice = ({ parts, body }: SummaryReady): Uint8Array[] =>
+  body ? [...bytesOf(parts), body] : bytesOf(parts)
 
 /** Sends a result back with its megabytes handed over instead of copied. */
 function withBytesMoved<Value>(

@@ -11,3 +11,6 @@ export class RefusedBodyError extends Error {
 
 export const malformed = (message: string): RefusedBodyError =>
   new RefusedBodyError({ kind: 'malformed', message })
+
+export const tooLarge = (message: string): RefusedBodyError =>
+  new RefusedBodyError({ kind: 'too_large', message })

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll } from '@jest/globals'
 import type { Db } from '@signet/db'
 import type { Resolver } from '@signet/address-guard'
+import { jsonLines } from '@signet/testkit'
 import { internalApiDocument, publicApiDocument } from '../../src/api-docs/api-document.js'
 import { internalRoutes, publicRoutes } from '../../src/routes.js'
 import type { WebhooksService } from '../../src/serve.js'
@@ -116,11 +117,17 @@ async function send(url: string, method: string, { token, body, raw, headers = {
     ...(payload === undefined ? {} : { body: payload, duplex: 'half' as const }),
   })
   const text = await response.text()
-  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
+  const type = response.headers.get('content-type') ?? ''
   return {
     status: response.status,
     headers: response.headers,
     text,
-    body: (isJson ? JSON.parse(text) : {}) as never,
+    body: bodyOf(type, text) as never,
   }
+}
+
+/** NDJSON becomes a list. */
+function bodyOf(type: string, text: string): unknown {
+  if (type.startsWith('application/json')) return JSON.parse(text)
+  return type === 'application/x-ndjson' ? jsonLines(text) : {}
 }

@@ -1,6 +1,6 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 
-type Operation = { responses: Record<string, { content?: unknown }> }
+type Operation = { responses: Record<string, { content?: Record<string, unknown> }> }
 type Document = { paths: Record<string, Record<string, Operation>> }
 
 /** Answers that no route documents, because they are the same everywhere. */
@@ -35,9 +35,13 @@ export function documentChecker(document: object) {
       throw new Error(`${name}: this status is not documented`)
     }
     if (!response.content) return
-    const pointer = ['paths', path, method.toLowerCase(), 'responses', status, 'content', 'application/json']
+    // Of NDJSON, the schema is that of a line.
+    const isLines = response.content['application/x-ndjson'] !== undefined
+    const type = isLines ? 'application/x-ndjson' : 'application/json'
+    const pointer = ['paths', path, method.toLowerCase(), 'responses', status, 'content', type]
     const validate = validatorAt(ajv, [...pointer, 'schema'])
-    if (!validate(body)) throw new Error(`${name}: ${ajv.errorsText(validate.errors)}`)
+    for (const value of isLines ? (body as unknown[]) : [body])
+      if (!validate(value)) throw new Error(`${name}: ${ajv.errorsText(validate.errors)}`)
   }
 }
 
