@@ -172,6 +172,21 @@ describe('PKCE in email flows (6)', () => {
       expectError(await post(server, '/verify', typed), 403, 'otp_expired')
     })
 
+    it('and leads to one code, also when the link is opened many times at once', async () => {
+      const { email } = await aUser(server)
+      const after = (await mailTo(server, email)).mail
+      await post(server, '/magiclink', { email, ...aFlow().request })
+      const { token } = await mailTo(server, email, after)
+      const landed = await Promise.all(Array.from({ length: 8 }, () => follow(token, 'magiclink')))
+      expect(landed.filter((url) => url.searchParams.has('code'))).toHaveLength(1)
+    })
+
+    it('which ends the flow of its link, once it has opened a session', async () => {
+      const { verifier, authCode, typed } = await followed('/magiclink', 'magiclink')
+      expect((await post(server, '/verify', typed)).status).toBe(200)
+      expectError(await exchange(authCode, verifier), 404, 'flow_state_not_found')
+    })
+
     it('void once the link has opened a session', async () => {
       const { verifier, authCode, typed } = await followed('/magiclink', 'magiclink')
       expect((await exchange(authCode, verifier)).status).toBe(200)

@@ -28,10 +28,9 @@ export class TokenMatcher {
   async find(tx: Tx, search: Search): Promise<Match | null> {
     const found = await this.#search(tx, search)
     if (found === null || found.sentTo.kind !== channelOf(search.type)) return null
-    const { users, tokens } = this.deps
-    const user = await users.lockById(tx, found.userId)
+    const user = await this.deps.users.lockById(tx, found.userId)
     // Looked up again under the lock: of two requests with the same secret only one still finds it.
-    const token = await tokens.find(tx, found.id)
+    const token = await this.#findAgain(tx, search, found)
     if (user === null || token === null || this.#isExpired(token) || !isCurrent(user, token)) return null
     return { user, token }
   }
@@ -56,6 +55,11 @@ export class TokenMatcher {
     return proof.kind === 'link'
       ? this.#findLink(tx, proof.token, slotsOf[type], followed)
       : this.#findCode(tx, proof, slotsOf[type], network)
+  }
+
+  /** A spent link may leave its row to the code of the same email; a second search for a code would count it again. */
+  #findAgain(tx: Tx, search: Search, { id }: StoredToken): Promise<StoredToken | null> {
+    return search.proof.kind === 'link' ? this.#search(tx, search) : this.deps.tokens.find(tx, id)
   }
 
   async #findLink(tx: Tx, text: string, slots: readonly Slot[], followed: boolean) {
