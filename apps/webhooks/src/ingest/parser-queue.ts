@@ -22,13 +22,7 @@ export class ParserQueue {
   }
 
   shift(): Task | null {
-    let taken = false
-    const [task] = this.#tasks.take(() => {
-      if (taken) return 'stop'
-      taken = true
-      return 'take'
-    })
-    return task ?? null
+    return this.#tasks.shift() ?? null
   }
 
   remove(task: Task): void {
