@@ -1,4 +1,5 @@
-// `npm run chaos`: every fault of the list under steady load, then the account of every acknowledged event.
+// `npm run chaos`: every fault of the list under steady load, then the account of every acknowledged event. `only=<regular
+// expression>` picks faults by name.
 import { allFaults, shortFaults } from './faults.js'
 import { runScenario } from './scenario.js'
 
@@ -8,9 +9,10 @@ const say = (line: string) =>
   console.log(`${((Date.now() - startedAt) / 1000).toFixed(0).padStart(4)} s  ${line}`)
 
 const short = process.argv.includes('--short')
+const only = new RegExp(process.argv.find((word) => word.startsWith('only='))?.slice('only='.length) ?? '')
 const { faults, account, repeated, refused } = await runScenario({
   code: process.argv.includes('--source') ? 'source' : 'dist',
-  faults: short ? shortFaults : allFaults,
+  faults: (short ? shortFaults : allFaults).filter(({ name }) => only.test(name)),
   perSecond: 20,
   calmMs: short ? 2_000 : 5_000,
   seed: Number(process.env['CHAOS_SEED'] ?? 1),

@@ -99,6 +99,20 @@ describe('MarkdownConverter', () => {
   })
 })
 
+describe('a conversion thread that dies', () => {
+  const dying = new MarkdownConverter({
+    threads: 1,
+    worker: new URL('../../test/support/dying-markdown-worker.ts', import.meta.url),
+  })
+  afterAll(() => dying.close())
+
+  it('costs its own document its conversion, and the next one nothing', async () => {
+    expect(await dying.convert('a')).toMatchObject({ markdown: 'a' })
+    expect(await dying.convert('die')).toMatchObject({ failure: 'error' })
+    expect(await dying.convert('b')).toMatchObject({ markdown: 'b' })
+  })
+})
+
 describe('CpuLimit', () => {
   it('counts CPU time and not the time that passes', () => {
     let [cpu, wall] = [0, 0]

@@ -1,7 +1,13 @@
 import { Piscina } from 'piscina'
 import type { MarkdownJob, MarkdownResult } from './markdown-worker.js'
 
-export type MarkdownConverterOptions = { cpuLimitMs?: number; threads?: number; hardLimitMs?: number }
+export type MarkdownConverterOptions = {
+  cpuLimitMs?: number
+  threads?: number
+  hardLimitMs?: number
+  /** The module that the threads run. */
+  worker?: URL
+}
 
 const MAX_BYTES = 2 * 1024 * 1024
 /** For one document. Four times what a page of 1 MB takes. */
@@ -9,6 +15,9 @@ export const CPU_LIMIT_MS = 2000
 export const CONVERSION_THREADS = 2
 /** A thread that needs more memory than this for one document is terminated; the process is not. */
 const THREAD_MEMORY_MB = 256
+/** Run from source (tests, development), the worker is TypeScript and needs its own loader. */
+const fromSource = import.meta.url.endsWith('.ts')
+const WORKER = new URL(fromSource ? './markdown-worker.ts' : './markdown-worker.js', import.meta.url)
 /** For a thread that no longer answers at all. Far longer than any machine takes for the CPU limit. */
 const HARD_LIMIT_MS = 60_000
 
@@ -24,17 +33,18 @@ export class MarkdownConverter {
     cpuLimitMs = CPU_LIMIT_MS,
     threads = CONVERSION_THREADS,
     hardLimitMs = HARD_LIMIT_MS,
+    worker = WORKER,
   }: MarkdownConverterOptions = {}) {
-    this.#options = { cpuLimitMs, threads, hardLimitMs }
+    this.#options = { cpuLimitMs, threads, hardLimitMs, worker }
   }
 
   /** Never rejects: a document that cannot be converted is sent unchanged. `cpuLimitMs` may lower the limit. */
   async convert(html: string, cpuLimitMs = Infinity): Promise<MarkdownResult> {
     if (html.trim() === '') return { markdown: html, cpuMs: 0 }
     if (Buffer.byteLength(html) > MAX_BYTES) return { failure: 'too_large', cpuMs: 0 }
-    const { threads, hardLimitMs } = this.#options
+    const { threads, hardLimitMs, worker } = this.#options
     const limitMs = Math.min(cpuLimitMs, this.#options.cpuLimitMs)
-    this.#pool ??= startPool(threads)
+    this.#pool ??= startPool(threads, worker)
     try {
       return await this.#pool.run({ html, cpuLimitMs: limitMs }, { signal: AbortSignal.timeout(hardLimitMs) })
     } catch {
@@ -48,11 +58,9 @@ export class MarkdownConverter {
   }
 }
 
-function startPool(threads: number): Piscina<MarkdownJob, MarkdownResult> {
-  // Run from source (tests, development), the worker is TypeScript and needs its own loader.
-  const fromSource = import.meta.url.endsWith('.ts')
+function startPool(threads: number, worker: URL): Piscina<MarkdownJob, MarkdownResult> {
   return new Piscina({
-    filename: new URL(fromSource ? './markdown-worker.ts' : './markdown-worker.js', import.meta.url).href,
+    filename: worker.href,
     // Import instead of require: Node aborts the process when a thread is terminated while it requires an ES module.
     execArgv: fromSource ? ['--import', 'tsx'] : ['--no-experimental-require-module'],
     minThreads: 0,
