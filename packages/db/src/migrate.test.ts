@@ -1,0 +1,52 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+import { ownDatabase } from '../test/own-database.js'
+import { migrate } from './index.js'
+
+const { name, url, admin, db } = ownDatabase('migrations')
+
+describe('migrate', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'signet-migrations-'))
+  writeFileSync(join(directory, '20260101000000_first.sql'), 'create table {{prefix}}one (id int);')
+  writeFileSync(join(directory, '20260102000000_second.sql'), 'create table {{prefix}}two (id int);')
+  const options = { databaseUrl: url, directory, table: 'ns_schema_migrations', variables: { prefix: 'ns_' } }
+
+  it('applies each file once when three replicas start together', async () => {
+    const results = await Promise.all([migrate(options), migrate(options), migrate(options)])
+    expect(results.flat().sort()).toEqual(['20260101000000_first', '20260102000000_second'])
+    expect((await db.query('select name from ns_schema_migrations')).rowCount).toBe(2)
+  })
+
+  it('keeps what an earlier file did when a later one fails', async () => {
+    writeFileSync(join(directory, '20260103000000_third.sql'), 'create table {{prefix}}three (id int);')
+    writeFileSync(
+      join(directory, '20260104000000_fourth.sql'),
+      'create table {{prefix}}four (id int); select nonsense;',
+    )
+    await expect(migrate(options)).rejects.toThrow()
+    const { rows } = await db.query(
+      `select to_regclass('ns_three') is not null as three, to_regclass('ns_four') as four`,
+    )
+    expect(rows).toEqual([{ three: true, four: null }])
+  })
+
+  it('refuses a file that names an unknown variable', async () => {
+    writeFileSync(join(directory, '20260104000000_fourth.sql'), 'create table {{unknown}}four (id int);')
+    await expect(migrate(options)).rejects.toThrow('no value for {{unknown}}')
+  })
+
+  it('has closed its connection when it ends, also when it fails', async () => {
+    const connections = async () => {
+      const { rows } = await admin.query<{ open: number }>(
+        'select count(*)::int as open from pg_stat_activity where datname = $1',
+        [name],
+      )
+      return rows[0]?.open ?? 0
+    }
+    const before = await connections()
+    await expect(migrate(options)).rejects.toThrow()
+    expect(await connections()).toBeLessThanOrEqual(before)
+  })
+})

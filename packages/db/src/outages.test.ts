@@ -1,0 +1,98 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { describe, expect, it } from '@jest/globals'
+import { ownDatabase } from '../test/own-database.js'
+import { Db, isStatementTimeout, isUnavailable } from './index.js'
+
+const { url, db } = ownDatabase('outages')
+
+describe('when the server goes away', () => {
+  it('replaces the lost connection and calls the failure unavailable', async () => {
+    const victim = new Db({ connectionString: url, max: 1 })
+    const failure = victim.transaction(async (tx) => {
+      const { rows } = await tx.query<{ pid: number }>('select pg_backend_pid() as pid')
+      await db.query('select pg_terminate_backend($1)', [rows[0]?.pid])
+      await tx.query('select 1')
+    })
+    const error: unknown = await failure.catch((reason: unknown) => reason)
+    expect(isUnavailable(error)).toBe(true)
+    expect((await victim.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+    await victim.close()
+  })
+
+  it('calls a refused connection unavailable', async () => {
+    const nowhere = new Db({ connectionString: 'postgres://app@127.0.0.1:1/x', connectionTimeoutMs: 500 })
+    const error: unknown = await nowhere.ping().catch((reason: unknown) => reason)
+    expect(isUnavailable(error)).toBe(true)
+    await nowhere.close()
+  })
+})
+
+describe('when the server falls silent', () => {
+  it('gives it up soon after the time that a statement may take, also in a transaction', async () => {
+    const line = await startLine()
+    const db = new Db({ connectionString: line.url, max: 1, statementTimeoutMs: 100 })
+    try {
+      const failure = db.transaction((tx) => line.silence(() => tx.query('select 1')))
+      const startedAt = performance.now()
+      const error: unknown = await failure.catch((reason: unknown) => reason)
+      expect(performance.now() - startedAt).toBeLessThan(4000)
+      expect(error).toMatchObject({ message: 'Query read timeout' })
+      expect(isUnavailable(error)).toBe(true)
+      expect((await db.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+    } finally {
+      line.close()
+      await db.close()
+    }
+  })
+
+  it('leaves a statement that takes too long to the server', async () => {
+    const impatient = new Db({ connectionString: url, max: 1, statementTimeoutMs: 100 })
+    const error: unknown = await impatient.query('select pg_sleep(60)').catch((reason: unknown) => reason)
+    expect(isStatementTimeout(error)).toBe(true)
+    expect(isUnavailable(error)).toBe(false)
+    await impatient.close()
+  })
+})
+
+it('calls a standby unavailable, since it cannot write', async () => {
+  const error: unknown = await db
+    .transaction(async (tx) => {
+      await tx.query('set transaction read only')
+      await tx.query('create table nowhere ()')
+    })
+    .catch((reason: unknown) => reason)
+  expect(isUnavailable(error)).toBe(true)
+})
+
+/** A way to the cluster that can fall silent without closing, like a machine that lost its power. */
+async function startLine() {
+  const sockets = new Set<Socket>()
+  const { hostname, port } = new URL(url)
+  const server = createServer((near) => {
+    const far = connect(Number(port), hostname)
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from)
+      from.on('error', () => to.destroy()).on('close', () => to.destroy())
+      from.pipe(to)
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port: near } = server.address() as AddressInfo
+  return {
+    url: Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(near) }).href,
+    /** The connections that there are say nothing any more; new ones do. */
+    silence<T>(work: () => Promise<T>): Promise<T> {
+      for (const socket of sockets) socket.unpipe().pause()
+      return work()
+    },
+    close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
