@@ -199,6 +199,22 @@ describe('the form of a token', () => {
       await expect(verifyJwt(rings.RS256, signed(header), { now })).resolves.toEqual(claims)
   })
 
+  it('a header may hold lists and objects before other members', async () => {
+    for (const x of [[1], [[{ a: 1 }], 2], { a: [{ b: {} }] }]) {
+      const header = { x, alg: 'HS256', y: 1 }
+      await expect(verifyJwt(rings.RS256, signed(header), { now })).resolves.toEqual(claims)
+    }
+  })
+
+  it('a token of just the size limit is accepted, a longer one is not', async () => {
+    const sized = (filler: number) => signed({ alg: 'HS256', x: 'x' }, { filler: 'x'.repeat(filler) })
+    let filler = 49_000
+    while (sized(filler).length < MAX_TOKEN_LENGTH) filler += 1
+    expect(sized(filler)).toHaveLength(MAX_TOKEN_LENGTH)
+    await expect(verifyJwt(rings.RS256, sized(filler), { now })).resolves.toBeDefined()
+    await expectRefused('malformed', sized(filler + 1))
+  })
+
   it.each([[[]], ['"text"'], ['7'], ['{"exp":'], [' '], ['{"__proto__":{"role":"service_role"}}']])(
     'a signed payload %j is refused',
     async (payload) => expectRefused('malformed', signed({ alg: 'HS256', typ: 'JWT' }, payload)),
