@@ -1,18 +1,10 @@
-// From a fresh clone to a built tree with nothing but Node and npm. Only Node built-ins may be imported here.
+// From a fresh clone to a built tree with nothing but Node and npm. Only Node built-ins and files beside this one may be imported here.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import {
-  existsSync,
-  linkSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { takeLock } from './lock.mjs'
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 
@@ -159,66 +151,18 @@ async function underLock(work) {
   mkdirSync(folder, { recursive: true })
   const lock = join(folder, 'bootstrap.lock')
   let announced = false
-  while (!acquire(lock)) {
+  let release
+  while (!(release = takeLock(lock).release)) {
     if (!announced)
       console.log('  waiting for another command of this tree to finish installing or compiling …')
     announced = true
     await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS))
   }
-  const release = () => rmSync(lock, { force: true })
   process.once('exit', release)
   try {
     return await work()
   } finally {
     process.off('exit', release)
     release()
-  }
-}
-
-/** Takes the lock file, which holds the owner's pid. One left by a process that is gone is moved away. */
-function acquire(lock) {
-  const mine = `${lock}.${process.pid}`
-  writeFileSync(mine, String(process.pid))
-  try {
-    linkSync(mine, lock) // atomic, and the content is there from the first moment
-    return true
-  } catch (error) {
-    if (error.code !== 'EEXIST') throw error
-    removeIfStale(lock, mine)
-    return false
-  } finally {
-    rmSync(mine, { force: true })
-  }
-}
-
-function removeIfStale(lock, mine) {
-  const owner = readOwner(lock)
-  if (owner === null || isAlive(owner)) return
-  const aside = `${mine}.stale`
-  try {
-    renameSync(lock, aside)
-    // Somebody else may have cleaned up and taken the lock since we looked: then it goes back.
-    if (readOwner(aside) !== owner) linkSync(aside, lock)
-  } catch {
-    // Lost the race for the clean-up, which is as good as winning it.
-  } finally {
-    rmSync(aside, { force: true })
-  }
-}
-
-function readOwner(file) {
-  try {
-    return Number(readFileSync(file, 'utf8'))
-  } catch {
-    return null
-  }
-}
-
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return error.code === 'EPERM'
   }
 }

@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isAlive } from '../lock.mjs'
 import { scratchFolder, startPostgres, startRedis } from '../dist/index.js'
 
 const PREFIX = `signet-test-${process.getuid?.() ?? 'user'}-`
@@ -26,14 +27,5 @@ function sweepOldRuns(place) {
     if (!name.startsWith(PREFIX)) continue
     if (!isAlive(Number(name.slice(PREFIX.length))))
       rmSync(join(place, name), { recursive: true, force: true })
-  }
-}
-
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
   }
 }

@@ -1,16 +1,15 @@
 import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { type Guarded, startGuarded } from './child.js'
-import { leasePort } from './ports.js'
 import {
   type PostgresInstallation,
   postgresInstallation,
   runAsServer,
   serverFolder,
 } from './postgres-installation.js'
+import { type ServerProcess, startServer } from './server-process.js'
 
 export interface PostgresOptions {
   /** Created when missing. As root the real place may differ: see `serverFolder`. */
@@ -23,23 +22,14 @@ export interface PostgresOptions {
   test?: boolean
 }
 
-export interface PostgresServer {
-  readonly port: number
-  readonly pid: number
-  readonly exited: Guarded['exited']
+export interface PostgresServer extends ServerProcess {
   /** Connection string of a database on this server, with the superuser's password. */
   url(database: string): string
   /** Creates a database unless it is there. */
   createDatabase(name: string): Promise<void>
-  /** Fast shutdown: open sessions are ended, everything committed is on disk. */
-  stop(): Promise<void>
-  /** For tests of crashes; the returned promise ends when the server is gone. */
-  kill(signal: NodeJS.Signals): Promise<void>
 }
 
 const USER = 'signet'
-const READY_TIMEOUT_MS = 30_000
-const ATTEMPTS = 8
 const DURABILITY_OFF = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
 
 /** Starts the embedded PostgreSQL on 127.0.0.1 and resolves when it takes connections. Dies with this process. */
@@ -49,33 +39,24 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   const logFile = options.logFile ?? `${options.dataDir}.log`
   mkdirSync(dirname(logFile), { recursive: true })
   const password = initialise(installation, dataDir)
-  for (let attempt = 1; ; attempt += 1) {
-    const port = options.port ?? (await leasePort())
-    const logStart = existsSync(logFile) ? readFileSync(logFile).length : 0
-    const server = await launch(installation, { dataDir, logFile, port, test: options.test ?? false })
-    if (await becomesReady(server, dataDir)) return handle(server, port, password)
-    const said = readFileSync(logFile).subarray(logStart).toString('utf8').trim()
-    if (attempt === ATTEMPTS || !mayPass(said, options.port === undefined)) {
-      throw new Error(`PostgreSQL did not start (data in ${dataDir}):\n${said}`)
-    }
-    await sleep(250)
-  }
+  const server = await startServer({
+    name: 'PostgreSQL',
+    port: options.port,
+    logFile,
+    launch: (port) => launch(installation, { dataDir, logFile, port, test: options.test ?? false }),
+    isReady: ({ pid }) => saysReady(dataDir, pid),
+    // A predecessor that was killed a moment ago still holds the folder.
+    passing: /lock file "postmaster.pid" already exists|shared memory block .* is still in use/,
+  })
+  const url = (database: string): string =>
+    `postgres://${USER}:${password}@127.0.0.1:${server.port}/${database}`
+  return { ...server, url, createDatabase: (name) => createDatabase(url('postgres'), name) }
 }
 
 /** Deletes what `startPostgres` keeps for this folder, wherever it put it. */
 export function removePostgresData(dataDir: string): void {
   rmSync(serverFolder(dataDir), { recursive: true, force: true })
   rmSync(dataDir, { recursive: true, force: true })
-}
-
-/**
- * A predecessor that was killed a moment ago still holds the folder; and a port found free may be gone again.
- */
-function mayPass(log: string, portIsOurChoice: boolean): boolean {
-  return (
-    /lock file "postmaster.pid" already exists|shared memory block .* is still in use/.test(log) ||
-    (portIsOurChoice && log.includes('Address already in use'))
-  )
 }
 
 /** Makes the cluster on first use. The password keeps other users of the machine out of a superuser's session. */
@@ -126,40 +107,12 @@ function launch(
 }
 
 /** The server writes its state into postmaster.pid; the first line tells whether the file is this server's. */
-async function becomesReady(server: Guarded, dataDir: string): Promise<boolean> {
-  const deadline = Date.now() + READY_TIMEOUT_MS
-  while (server.running && Date.now() < deadline) {
-    const lines = readIfThere(join(dataDir, 'postmaster.pid')).trimEnd().split('\n')
-    if (Number(lines[0]) === server.pid && lines.at(-1)?.trim() === 'ready') return true
-    await sleep(10)
-  }
-  await server.stop()
-  return false
-}
-
-function readIfThere(file: string): string {
+function saysReady(dataDir: string, pid: number): boolean {
   try {
-    return readFileSync(file, 'utf8')
+    const lines = readFileSync(join(dataDir, 'postmaster.pid'), 'utf8').trimEnd().split('\n')
+    return Number(lines[0]) === pid && lines.at(-1)?.trim() === 'ready'
   } catch {
-    return ''
-  }
-}
-
-function handle(server: Guarded, port: number, password: string): PostgresServer {
-  const url = (database: string): string => `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`
-  return {
-    port,
-    url,
-    pid: server.pid,
-    exited: server.exited,
-    createDatabase: (name) => createDatabase(url('postgres'), name),
-    async stop() {
-      await server.stop()
-    },
-    async kill(signal) {
-      server.kill(signal)
-      await server.exited
-    },
+    return false // not written yet
   }
 }
 

@@ -1,7 +1,7 @@
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { unpackFromApt } from './apt-package.js'
+import { findProgram, isProgram } from './programs.js'
 
 const CACHE = fileURLToPath(new URL('../../../.cache/prometheus', import.meta.url))
 
@@ -11,8 +11,7 @@ const CACHE = fileURLToPath(new URL('../../../.cache/prometheus', import.meta.ur
  */
 export async function findPromtool(env: NodeJS.ProcessEnv = process.env): Promise<string | null> {
   if (env['PROMTOOL_BIN']) return env['PROMTOOL_BIN']
-  const onPath = (env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'promtool'))
-  const installed = onPath.find(isProgram) ?? findUnpacked(CACHE)
+  const installed = findProgram(['promtool'], env) ?? findUnpacked(CACHE)
   if (installed) return installed
   const say = () => undefined // a test's output is no place for progress
   return unpackFromApt({
@@ -24,13 +23,4 @@ export async function findPromtool(env: NodeJS.ProcessEnv = process.env): Promis
 function findUnpacked(folder: string): string | null {
   const file = join(folder, 'usr/bin/promtool')
   return isProgram(file) ? file : null
-}
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }

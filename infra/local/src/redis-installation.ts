@@ -1,7 +1,8 @@
-import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { lastLine, unpackFromApt } from './apt-package.js'
+import { findProgram, isProgram } from './programs.js'
 
 export interface RedisProgram {
   command: string
@@ -31,9 +32,8 @@ export async function findRedisProgram({
   say = console.log,
 }: Search = {}): Promise<RedisProgram> {
   if (env['REDIS_SERVER_BIN']) return { command: env['REDIS_SERVER_BIN'], env: {} }
-  const installed =
-    findIn([...(env['PATH'] ?? '').split(delimiter).filter(Boolean), ...usualFolders]) ??
-    findUnpacked(cacheDir)
+  const command = findProgram(NAMES, env, usualFolders)
+  const installed = command ? { command, env: {} } : findUnpacked(cacheDir)
   if (installed) return installed
   try {
     return await unpackFromApt({
@@ -46,25 +46,6 @@ export async function findRedisProgram({
     })
   } catch (error) {
     throw new Error(noRedis(error), { cause: error })
-  }
-}
-
-function findIn(folders: readonly string[]): RedisProgram | null {
-  for (const folder of folders) {
-    for (const name of NAMES) {
-      if (isProgram(join(folder, name))) return { command: join(folder, name), env: {} }
-    }
-  }
-  return null
-}
-
-/** PATH may name folders that are not there, or not ours to look into. */
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return statSync(file).isFile()
-  } catch {
-    return false
   }
 }
 

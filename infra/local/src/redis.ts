@@ -1,10 +1,10 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Guarded, startGuarded } from './child.js'
 import { leasePort } from './ports.js'
 import { findRedisProgram } from './redis-installation.js'
+import { type ServerProcess, startServer } from './server-process.js'
 
 export interface RedisOptions {
   /** Working folder: its log, and its append-only file if any. */
@@ -17,27 +17,17 @@ export interface RedisOptions {
   cluster?: boolean
 }
 
-export interface RedisServer {
-  readonly port: number
-  readonly pid: number
-  readonly exited: Guarded['exited']
+export interface RedisServer extends ServerProcess {
   readonly url: string
-  stop(): Promise<void>
-  /** For tests of crashes; the returned promise ends when the server is gone. */
-  kill(signal: NodeJS.Signals): Promise<void>
 }
-
-const READY_TIMEOUT_MS = 15_000
-const ATTEMPTS = 5
 
 /** Starts a private Redis or Valkey on 127.0.0.1 and resolves when it answers. Dies with this process. */
 export async function startRedis(options: RedisOptions): Promise<RedisServer> {
   const program = await findRedisProgram()
   mkdirSync(options.dir, { recursive: true })
   const logFile = join(options.dir, 'redis.log')
-  for (let attempt = 1; ; attempt += 1) {
-    const port = options.port ?? (await leasePort())
-    const server = await startGuarded({
+  const launch = async (port: number): Promise<Guarded> =>
+    startGuarded({
       command: program.command,
       args: [
         ...['--port', String(port), '--bind', '127.0.0.1', '--dir', options.dir],
@@ -51,38 +41,9 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
       cwd: options.dir,
       env: { ...process.env, ...program.env },
     })
-    if (await becomesReady(server, port)) return handle(server, port)
-    const said = readFileSync(logFile, 'utf8').trim().split('\n').slice(-15).join('\n')
-    const portWasTaken = options.port === undefined && said.includes('Address already in use')
-    if (attempt === ATTEMPTS || !portWasTaken)
-      throw new Error(`Redis did not start on port ${port}:\n${said}`)
-  }
-}
-
-function handle(server: Guarded, port: number): RedisServer {
-  return {
-    port,
-    pid: server.pid,
-    exited: server.exited,
-    url: `redis://127.0.0.1:${port}`,
-    async stop() {
-      await server.stop()
-    },
-    async kill(signal) {
-      server.kill(signal)
-      await server.exited
-    },
-  }
-}
-
-async function becomesReady(server: Guarded, port: number): Promise<boolean> {
-  const deadline = Date.now() + READY_TIMEOUT_MS
-  while (server.running && Date.now() < deadline) {
-    if (await answersPing(port)) return server.running
-    await sleep(15)
-  }
-  await server.stop()
-  return false
+  const isReady = (_: Guarded, port: number) => answersPing(port)
+  const server = await startServer({ name: 'Redis', port: options.port, logFile, launch, isReady })
+  return { ...server, url: `redis://127.0.0.1:${server.port}` }
 }
 
 function answersPing(port: number): Promise<boolean> {

@@ -1,7 +1,7 @@
 import type { Authority } from './certificate.js'
 import { startInbox } from './inbox/index.js'
 import { receiverRoutes, startReceiver } from './receiver/index.js'
-import type { SmallRoute } from './small-http.js'
+import type { Routes } from './web-server.js'
 
 export interface SandboxOptions {
   smtpPort: number
@@ -15,17 +15,19 @@ export interface SandboxOptions {
   host?: string
 }
 
-const health: SmallRoute = ['GET', /^\/healthz$/, () => ({ type: 'text/plain', body: 'ok\n' })]
-
 /** The outside world of a development machine: a mail inbox and an HTTPS receiver, with one server for their pages. */
 export async function startSandbox(options: SandboxOptions): Promise<{ close(): Promise<void> }> {
   const { host, authority, publicHost } = options
   const receiver = await startReceiver({ port: options.receiverPort, authority, publicHost, host })
+  const alsoServe: Routes = (router) => {
+    receiverRoutes(receiver)(router)
+    router.get('/healthz', (_, response) => void response.type('text').send('ok\n'))
+  }
   const inbox = await startInbox({
     smtpPort: options.smtpPort,
     httpPort: options.pagePort,
     host,
-    alsoServe: [...receiverRoutes(receiver), health],
+    alsoServe,
   })
   return {
     async close() {

@@ -5,9 +5,7 @@ import type { Browser, Page } from 'playwright-core'
 import { Agent, request } from 'undici'
 import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '../src/browser.js'
 import { type Inbox, startInbox } from '../src/inbox/index.js'
-import { WELCOME_PAGE } from '../src/inbox/page.js'
 import { receiverRoutes, type Receiver, startReceiver } from '../src/receiver/index.js'
-import { html } from '../src/small-http.js'
 
 const executable = chromiumPath()
 // Everywhere else these tests run; a machine without a browser says so and counts them as skipped.
@@ -28,9 +26,7 @@ describeInBrowser('the pages of the local stack in Chromium', () => {
   let page: Page
   beforeAll(async () => {
     receiver = await startReceiver()
-    inbox = await startInbox({
-      alsoServe: [...receiverRoutes(receiver), ['GET', /^\/welcome$/, () => html(WELCOME_PAGE)]],
-    })
+    inbox = await startInbox({ alsoServe: receiverRoutes(receiver) })
     const mails = createTransport({ host: '127.0.0.1', port: inbox.smtpPort })
     const mail = { from: 'Signet <no-reply@signet.test>', html: '<h1>Hello</h1><p>Follow the link.</p>' }
     await mails.sendMail({ ...mail, to: 'ada@example.test', subject: 'Your sign-in link' })

@@ -2,10 +2,9 @@ import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import type { SMTPServerOptions } from 'smtp-server'
 import type { KeyAndCertificate } from '../certificate.js'
-import { html, json, portOf, readBody, serve, type SmallRoute } from '../small-http.js'
+import { page, portOf, readBody, type Routes, serve } from '../web-server.js'
 import { waitUntil } from '../wait-until.js'
-import { type Mail, parseMail } from './mail.js'
-import { INBOX_PAGE, mailDocument, WELCOME_PAGE } from './page.js'
+import { type Mail, MAIL_POLICY, mailDocument, parseMail } from './mail.js'
 
 export interface InboxOptions {
   /** 0 or left out: a free one. */
@@ -19,7 +18,7 @@ export interface InboxOptions {
   /** Interface to listen on; 127.0.0.1 unless it runs in a container. */
   host?: string
   /** Pages of other tools, served on the same port. */
-  alsoServe?: readonly SmallRoute[]
+  alsoServe?: Routes
 }
 
 export interface MailFilter {
@@ -100,10 +99,11 @@ export async function startInbox(options: InboxOptions = {}): Promise<Inbox> {
   const listening = smtp.listen(options.smtpPort ?? 0, options.host ?? '127.0.0.1')
   await once(listening, 'listening')
   const clear = (): void => void mails.splice(0)
-  const web = await serve([...routes({ messages, clear }), ...(options.alsoServe ?? [])], {
-    port: options.httpPort,
-    host: options.host,
-  })
+  const addRoutes: Routes = (router) => {
+    inboxRoutes({ messages, clear })(router)
+    options.alsoServe?.(router)
+  }
+  const web = await serve(addRoutes, { port: options.httpPort, host: options.host })
 
   return {
     smtpPort: portOf(smtp.server),
@@ -144,34 +144,30 @@ function connectionOptions({ tls, implicitTls, credentials }: InboxOptions): SMT
   }
 }
 
-function routes({ messages, clear }: Pick<Inbox, 'messages' | 'clear'>): SmallRoute[] {
-  const find = (id: string | undefined): Mail | undefined => messages().find((mail) => mail.id === Number(id))
-  return [
-    ['GET', /^\/$/, () => html(INBOX_PAGE)],
-    ['GET', /^\/welcome$/, () => html(WELCOME_PAGE)],
-    [
-      'GET',
-      /^\/api\/messages$/,
-      ({ query }) => json({ items: messages({ to: query.get('to') ?? undefined }).reverse() }),
-    ],
-    [
-      'GET',
-      /^\/api\/messages\/(?<id>\d+)$/,
-      ({ params }) => {
-        const mail = find(params['id'])
-        return mail ? json(mail) : json({ error: 'no such message' }, 404)
-      },
-    ],
-    ['GET', /^\/messages\/(?<id>\d+)\.html$/, ({ params }) => mailDocument(find(params['id']))],
-    [
-      'DELETE',
-      /^\/api\/messages$/,
-      () => {
-        clear()
-        return json({ ok: true })
-      },
-    ],
-  ]
+function inboxRoutes({ messages, clear }: Pick<Inbox, 'messages' | 'clear'>): Routes {
+  const find = (id: string): Mail | undefined => messages().find((mail) => mail.id === Number(id))
+  const notFound = { error: 'no such message' }
+  return (router) => {
+    router.get('/', page('inbox'))
+    // Where links in mails of the local stack lead in the end: it stands for the product's own site.
+    router.get('/welcome', page('welcome'))
+    router.get('/api/messages', ({ query: { to } }, response) => {
+      response.json({ items: messages(typeof to === 'string' ? { to } : {}).reverse() })
+    })
+    router.get('/api/messages/:id', ({ params }, response) => {
+      const mail = find(params.id)
+      response.status(mail ? 200 : 404).json(mail ?? notFound)
+    })
+    router.get('/messages/:id.html', ({ params }, response) => {
+      const mail = find(params.id)
+      if (mail) response.set('Content-Security-Policy', MAIL_POLICY).type('html').send(mailDocument(mail))
+      else response.status(404).json(notFound)
+    })
+    router.delete('/api/messages', (_, response) => {
+      clear()
+      response.json({ ok: true })
+    })
+  }
 }
 
 function matches(mail: Mail, { to, subject, after }: MailFilter): boolean {

@@ -1,4 +1,5 @@
 import type { Address } from 'postal-mime'
+import { elements } from '../elements.js'
 
 export interface Mail {
   /** Counts up: a later mail has a higher number. */
@@ -36,7 +37,7 @@ export async function parseMail(id: number, envelope: Envelope, raw: Buffer): Pr
     subject: parsed.subject ?? '',
     text,
     html,
-    links: html ? linksInHtml(html) : linksInText(text),
+    links: html ? await linksInHtml(html) : linksInText(text),
     headers: Object.fromEntries(parsed.headers.map(({ key, value }) => [key, value])),
   }
 }
@@ -44,9 +45,11 @@ export async function parseMail(id: number, envelope: Envelope, raw: Buffer): Pr
 const formatAddress = ({ name, address }: Address): string =>
   name ? `${name} <${address}>` : (address ?? '')
 
-function linksInHtml(html: string): string[] {
-  return [...html.matchAll(/href\s*=\s*(?:"([^"]*)"|'([^']*)')/gi)]
-    .map((match) => decodeEntities(match[1] ?? match[2] ?? ''))
+/** The targets of all links, with entities decoded. */
+async function linksInHtml(html: string): Promise<string[]> {
+  const { parse } = await import('parse5')
+  return [...elements(parse(html))]
+    .flatMap(({ attrs }) => attrs.filter(({ name }) => name === 'href').map(({ value }) => value))
     .filter((link) => /^https?:/i.test(link))
 }
 
@@ -54,16 +57,13 @@ function linksInText(text: string): string[] {
   return text.match(/https?:\/\/[^\s<>"]+/gi) ?? []
 }
 
-const NAMED: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
+/** A mail is a stranger's HTML: it runs no script, and its links open in a tab of their own. */
+export const MAIL_POLICY =
+  "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
-/** Those that occur inside attribute values; a full table would be of no use here. */
-function decodeEntities(value: string): string {
-  return value.replace(
-    /&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi,
-    (whole, hex?: string, decimal?: string, name?: string) => {
-      if (hex) return String.fromCodePoint(Number.parseInt(hex, 16))
-      if (decimal) return String.fromCodePoint(Number(decimal))
-      return NAMED[(name ?? '').toLowerCase()] ?? whole
-    },
-  )
+export function mailDocument({ html, text }: Mail): string {
+  const plain = `<pre style="white-space:pre-wrap;font:15px/1.5 ui-monospace,monospace">${escape(text)}</pre>`
+  return `<!doctype html><meta charset="utf-8"><base target="_blank">${html || plain}`
 }
+
+const escape = (text: string): string => text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`)

@@ -1,5 +1,4 @@
-import { html, json, type SmallRoute } from '../small-http.js'
-import { RECEIVER_PAGE } from './page.js'
+import { page, type Routes } from '../web-server.js'
 import type { Hook, ReceivedDelivery, Receiver } from './receiver.js'
 
 /** A delivery as the control API shows it: the body stays at its own address, it may be megabytes. */
@@ -14,38 +13,24 @@ export type DeliveryView = Omit<ReceivedDelivery, 'body' | 'event'> & {
  * `PUT /api/hooks` `{path, secret?, answers?, otherwise?}`, `GET /api/deliveries?path=&after=`,
  * `GET /api/deliveries/:number` for the body as it came.
  */
-export function receiverRoutes(receiver: Receiver): SmallRoute[] {
-  return [
-    ['GET', /^\/receiver$/, () => html(RECEIVER_PAGE)],
-    [
-      'PUT',
-      /^\/api\/hooks$/,
-      async ({ body }) => {
-        const { path, ...hook } = JSON.parse((await body()).toString('utf8')) as Hook & { path: string }
-        receiver.hook(path, hook)
-        return json({ url: receiver.url(path) })
-      },
-    ],
-    [
-      'GET',
-      /^\/api\/deliveries$/,
-      ({ query }) => {
-        const after = Number(query.get('after') ?? 0)
-        const found = receiver.deliveries({ path: query.get('path') ?? undefined, after: { number: after } })
-        return json({ items: found.map(view) })
-      },
-    ],
-    [
-      'GET',
-      /^\/api\/deliveries\/(?<number>\d+)$/,
-      ({ params }) => {
-        const found = receiver.deliveries().find(({ number }) => number === Number(params['number']))
-        return found
-          ? { type: 'application/json', body: found.body }
-          : json({ error: 'no such delivery' }, 404)
-      },
-    ],
-  ]
+export function receiverRoutes(receiver: Receiver): Routes {
+  return (router) => {
+    router.get('/receiver', page('receiver'))
+    router.put('/api/hooks', ({ body }, response) => {
+      const { path, ...hook } = body as Hook & { path: string }
+      receiver.hook(path, hook)
+      response.json({ url: receiver.url(path) })
+    })
+    router.get('/api/deliveries', ({ query: { path, after = 0 } }, response) => {
+      const filter = { ...(typeof path === 'string' ? { path } : {}), after: { number: Number(after) } }
+      response.json({ items: receiver.deliveries(filter).map(view) })
+    })
+    router.get('/api/deliveries/:number', ({ params }, response) => {
+      const found = receiver.deliveries().find(({ number }) => number === Number(params.number))
+      if (found) response.type('json').send(found.body)
+      else response.status(404).json({ error: 'no such delivery' })
+    })
+  }
 }
 
 function view({ body, event, ...rest }: ReceivedDelivery): DeliveryView {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { Agent, request } from 'undici'
-import { serve } from '../small-http.js'
+import { serve } from '../web-server.js'
 import { type DeliveryView, receiverRoutes, type Receiver, reply, startReceiver } from './index.js'
 
 const SECRET = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8'

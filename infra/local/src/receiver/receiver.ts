@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { verify, type WebhookEvent, WebhookVerificationError } from '@signet/webhook-verify'
 import { type Authority, createAuthority, issueCertificate, LOOPBACK } from '../certificate.js'
-import { closeServer, portOf, readBody } from '../small-http.js'
+import { closeServer, portOf, readBody } from '../web-server.js'
 import { waitUntil } from '../wait-until.js'
 import { act, type Answer, reply } from './answers.js'
 

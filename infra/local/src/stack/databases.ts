@@ -66,23 +66,26 @@ async function expectAnswer(variable: string, ask: () => Promise<unknown>): Prom
   }
 }
 
-async function askPostgres(connectionString: string): Promise<void> {
+const askPostgres = (url: string) => inPostgres(url, (client) => client.query('select 1'))
+const askRedis = (url: string) => inRedis(url, (client) => client.ping())
+
+async function inPostgres<T>(connectionString: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: ANSWER_MS })
   try {
     await client.connect()
-    await client.query('select 1')
+    return await work(client)
   } finally {
     await client.end()
   }
 }
 
-async function askRedis(url: string): Promise<void> {
+async function inRedis<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
   const client = new Redis(url, { lazyConnect: true, connectTimeout: ANSWER_MS, retryStrategy: () => null })
   // The reason is in the rejection of connect; without a listener it would be printed as well.
   client.on('error', () => {})
   try {
     await client.connect()
-    await client.ping()
+    return await work(client)
   } finally {
     client.disconnect()
   }
@@ -103,31 +106,18 @@ export function databaseUrl(adminUrl: string, database: string): string {
 export async function resetStores(folder: string): Promise<void> {
   removePostgresData(join(folder, 'postgres'))
   const { DATABASE_URL: databaseServer, REDIS_URL: redisServer } = process.env
-  if (databaseServer) await dropDatabases(databaseServer)
-  if (redisServer) await deleteKeys(redisServer)
+  if (databaseServer) await inPostgres(databaseServer, dropDatabases)
+  if (redisServer) await inRedis(redisServer, deleteKeys)
 }
 
-async function dropDatabases(adminUrl: string): Promise<void> {
-  const client = new pg.Client({ connectionString: adminUrl })
-  await client.connect()
-  try {
-    for (const name of Object.values(DATABASES)) {
-      await client.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`)
-    }
-  } finally {
-    await client.end()
-  }
+async function dropDatabases(client: pg.Client): Promise<void> {
+  for (const name of Object.values(DATABASES))
+    await client.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`)
 }
 
-async function deleteKeys(url: string): Promise<void> {
-  const client = new Redis(url)
-  try {
-    for (const match of REDIS_KEYS) {
-      for await (const keys of client.scanStream({ match, count: 500 }) as AsyncIterable<string[]>) {
-        if (keys.length > 0) await client.unlink(keys)
-      }
-    }
-  } finally {
-    client.disconnect()
+async function deleteKeys(client: Redis): Promise<void> {
+  for (const match of REDIS_KEYS) {
+    for await (const keys of client.scanStream({ match, count: 500 }) as AsyncIterable<string[]>)
+      if (keys.length > 0) await client.unlink(keys)
   }
 }

@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, statSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Guarded, startGuarded } from '../child.js'
+import type { LogMark } from '../log-mark.js'
 import { waitUntil } from '../wait-until.js'
 
 export interface ServiceOptions {
@@ -12,7 +13,6 @@ export interface ServiceOptions {
 }
 
 const READY_TIMEOUT_MS = 45_000
-const LOG_TAIL_LINES = 15
 /** A service sees no other variable of the developer's shell, so a stray DATABASE_URL there changes nothing. */
 const PASSED_ON = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ']
 
@@ -52,28 +52,5 @@ async function answersOk(url: string): Promise<boolean> {
     return response.ok
   } catch {
     return false
-  }
-}
-
-/** Remembers how long a log was, to show later only what came since. */
-export class LogMark {
-  readonly #start: number
-
-  constructor(readonly file: string) {
-    this.#start = statSync(file, { throwIfNoEntry: false })?.size ?? 0
-  }
-
-  /** The last lines. */
-  read(): string {
-    return this.#text().trimEnd().split('\n').slice(-LOG_TAIL_LINES).join('\n')
-  }
-
-  /** Whether a JSON line names this port, as services do once they listen. */
-  saysPort(port: string): boolean {
-    return new RegExp(`"port":${port}\\b`).test(this.#text())
-  }
-
-  #text(): string {
-    return readFileSync(this.file).subarray(this.#start).toString('utf8')
   }
 }

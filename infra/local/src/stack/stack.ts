@@ -2,6 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Authority, loadAuthority } from '../certificate.js'
 import type { Guarded } from '../child.js'
+import { LogMark } from '../log-mark.js'
 import { startSandbox } from '../sandbox.js'
 import { dim, green, say, step } from '../terminal.js'
 import {
@@ -16,7 +17,7 @@ import { type ServiceAddresses, type ServiceName, serviceEnvironments } from './
 import type { Part } from './part.js'
 import { choosePorts, type Ports } from './ports.js'
 import { loadSecrets, type LocalSecrets } from './secrets.js'
-import { LogMark, startService, untilHealthy } from './service.js'
+import { startService, untilHealthy } from './service.js'
 import type { Supervisor } from './supervisor.js'
 
 export interface StackOptions {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
-import { json, serve, type SmallRoute } from '../small-http.js'
+import { readBody, serve } from '../web-server.js'
 import { Browser, formsOf } from './browser.js'
 
 beforeEach(() => {
@@ -28,20 +28,15 @@ it('reads forms as a browser would: entities, nesting and fields without a value
 })
 
 it('keeps cookies, names its origin, sends the right form and follows the redirect', async () => {
-  const routes: SmallRoute[] = [
-    [
-      'GET',
-      /^\/page$/,
-      () => ({ type: 'text/html', headers: { 'set-cookie': 'session=1; Path=/; HttpOnly' }, body: PAGE }),
-    ],
-    [
-      'POST',
-      /^\/login$/,
-      async ({ body }) => ({ status: 303, headers: { location: `/done?${(await body()).toString()}` } }),
-    ],
-    ['GET', /^\/done$/, ({ query }) => json(Object.fromEntries(query))],
-  ]
-  const server = await serve(routes)
+  const server = await serve((router) => {
+    router.get('/page', (_, response) => {
+      response.cookie('session', '1', { path: '/', httpOnly: true }).type('html').send(PAGE)
+    })
+    router.post('/login', async (request, response) => {
+      response.redirect(303, `/done?${(await readBody(request)).toString()}`)
+    })
+    router.get('/done', ({ query }, response) => void response.json(query))
+  })
   try {
     const browser = new Browser('test')
     const page = await browser.open(`${server.url}/page`)

@@ -1,8 +1,6 @@
-import { type DefaultTreeAdapterTypes, defaultTreeAdapter, parse } from 'parse5'
+import { parse } from 'parse5'
+import { type Element, elements } from '../elements.js'
 import { check, type Exchange, locationOf, send } from './http.js'
-
-type Element = DefaultTreeAdapterTypes.Element
-type Node = DefaultTreeAdapterTypes.Node
 
 export interface Form {
   action: URL
@@ -131,11 +129,3 @@ function isButton(element: Element): boolean {
 
 const attribute = ({ attrs }: Element, name: string): string =>
   attrs.find((attr) => attr.name === name)?.value ?? ''
-
-function* elements(node: Node): Generator<Element> {
-  if (!('childNodes' in node)) return
-  for (const child of node.childNodes) {
-    if (defaultTreeAdapter.isElementNode(child)) yield child
-    yield* elements(child)
-  }
-}

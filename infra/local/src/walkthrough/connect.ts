@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { serve } from '../small-http.js'
+import { serve } from '../web-server.js'
 import { Browser } from './browser.js'
 import { check, expectJson, expectStatus, send, tell } from './http.js'
 import type { Connection, Person, World } from './world.js'
@@ -94,16 +94,12 @@ async function exchangeCode(world: World, fields: Record<string, string>): Promi
 /** What a program on one's own computer does: listens on a loopback port for the browser to come back (RFC 8252). */
 async function startCallback() {
   let query: URLSearchParams | undefined
-  const server = await serve([
-    [
-      'GET',
-      /^\/callback$/,
-      (request) => {
-        query = request.query
-        return { type: 'text/plain', body: 'You can close this window.' }
-      },
-    ],
-  ])
+  const server = await serve((router) => {
+    router.get('/callback', (request, response) => {
+      query = new URL(request.url, 'http://localhost').searchParams
+      response.type('text').send('You can close this window.')
+    })
+  })
   return {
     redirectUri: `${server.url}/callback`,
     received(): URLSearchParams {

@@ -1,0 +1,66 @@
+// A lock that one process of this machine holds: a file with its pid. One left by a process that is gone is taken over.
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** Takes the lock and returns how to release it; when another process holds it, returns the `owner` instead. */
+export function takeLock(file) {
+  mkdirSync(dirname(file), { recursive: true })
+  const mine = `${file}.${process.pid}`
+  writeFileSync(mine, String(process.pid))
+  try {
+    if (!tryLink(mine, file)) {
+      const owner = readOwner(file)
+      if (owner !== null && isAlive(owner)) return { owner }
+      removeStale(file, owner)
+      if (!tryLink(mine, file)) return { owner: readOwner(file) }
+    }
+  } finally {
+    rmSync(mine, { force: true })
+  }
+  const release = () => {
+    if (readOwner(file) === process.pid) rmSync(file, { force: true })
+  }
+  return { release }
+}
+
+/** Whether a process of this number runs, be it another user's. */
+export function isAlive(pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}
+
+// A link appears at once and with its content, or fails because somebody else was first.
+function tryLink(from, to) {
+  try {
+    linkSync(from, to)
+    return true
+  } catch (error) {
+    if (error.code === 'EEXIST') return false
+    throw error
+  }
+}
+
+function removeStale(file, owner) {
+  const aside = `${file}.${process.pid}.stale`
+  try {
+    renameSync(file, aside)
+    // Somebody else may have cleaned up and taken the lock since we looked: then it goes back.
+    if (readOwner(aside) !== owner) linkSync(aside, file)
+  } catch {
+    // Lost the race for the clean-up, which is as good as winning it.
+  } finally {
+    rmSync(aside, { force: true })
+  }
+}
+
+function readOwner(file) {
+  try {
+    return Number(readFileSync(file, 'utf8')) || null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,61 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage, Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { RequestHandler, Router } from 'express'
+
+/** Adds what a tool serves. */
+export type Routes = (router: Router) => void
+
+export interface RunningServer {
+  port: number
+  url: string
+  close(): Promise<void>
+}
+
+const HOST = '127.0.0.1'
+const MAX_BODY = '1mb'
+
+/** Answers with a page of the folder `pages`. */
+export const page = (name: string): RequestHandler => {
+  const html = readFileSync(new URL(`../pages/${name}.html`, import.meta.url), 'utf8')
+  return (_, response) => void response.type('html').send(html)
+}
+
+/** Serves the pages and APIs of the local tools. A body of plain text is JSON, too: fetch calls it so. */
+export async function serve(
+  routes: Routes,
+  { port = 0, host = HOST }: { port?: number; host?: string } = {},
+): Promise<RunningServer> {
+  const { default: express } = await import('express')
+  const app = express().disable('x-powered-by').disable('etag')
+  app.use(
+    (_, response, next) => {
+      response.set({ 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' })
+      next()
+    },
+    express.json({ type: ['json', 'text/plain'], limit: MAX_BODY }),
+  )
+  routes(app)
+  const server = app.listen(port, host)
+  await once(server, 'listening')
+  const bound = portOf(server)
+  return { port: bound, url: `http://${HOST}:${bound}`, close: () => closeServer(server) }
+}
+
+export function portOf(server: { address(): AddressInfo | string | null }): number {
+  return (server.address() as AddressInfo).port
+}
+
+/** Ends the server at once, also the connections that clients keep alive. */
+export async function closeServer(server: Pick<Server, 'close' | 'closeAllConnections'>): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  server.closeAllConnections()
+  await closed
+}
+
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
