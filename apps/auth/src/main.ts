@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8'
 import { readEnvironment } from '@signet/config'
 import { runCommandLine, runService, runTask } from '@signet/http'
 import type { Logger } from '@signet/telemetry'
@@ -6,6 +7,10 @@ import { migrateDatabase } from './migrations.js'
 import { createAuthLogger } from './context.js'
 import { serve } from './serve.js'
 import { component, service } from './config/version.js'
+
+// The garbage of requests may grow by a third of what lives, where V8 alone would let it grow to several times as much
+// (infra/decisions/0152-common-requests-cost-less-than-express.md). Unlike a limit of the heap it ends no process.
+setFlagsFromString('--heap-growing-percent=35')
 
 const print = (text: string) => void process.stdout.write(`${text}\n`)
 const environment = () => readEnvironment(process.env)
