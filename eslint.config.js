@@ -53,6 +53,47 @@ export default tseslint.config(
     rules: { 'no-restricted-properties': 'off', 'no-console': 'off' },
   },
   {
+    files: ['apps/*/src/**/*-{routes,service,store}.ts'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        {
+          paths: [
+            {
+              name: '@signet/telemetry',
+              importNames: ['Logger', 'createLogger'],
+              message: 'Observers write log lines. Pass them the request: decision 0041.',
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    files: ['{apps,packages}/*/src/**/*.ts'],
+    ignores: ['**/*.test.ts', 'packages/{redis,testkit,threads,webhook-testkit}/**'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: "MemberExpression[object.name='Promise'][property.name='race']",
+          message: 'Use p-timeout: it ends the timer and handles the promise that loses.',
+        },
+        {
+          selector: 'NewExpression[callee.name=/^(Redis|Cluster)$/]',
+          message:
+            'Use connectRedis of @signet/redis: it decides what a Redis that hangs does (decision 0155).',
+        },
+        {
+          selector:
+            "ImportDeclaration[source.value='node:worker_threads'][importKind!='type'] > ImportSpecifier[imported.name='Worker']",
+          message:
+            'Use startThread or threadEntry of @signet/threads, which start it from source and from dist.',
+        },
+      ],
+    },
+  },
+  {
     // Calls to other servers pass one client, which has the time-outs, the size limits and the refusal of private addresses.
     files: ['apps/auth/src/**/*.ts'],
     ignores: ['apps/auth/src/outbound/**', '**/*.test.ts'],

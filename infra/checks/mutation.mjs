@@ -7,7 +7,7 @@ const LEAST_PERCENT = 90
 
 /**
  * The files of each core, and the test file that must notice what is changed in them. Rarely more than one, because each
- * is loaded anew for every change. None of them needs a database.
+ * is reloaded for every change. None of them needs a database.
  */
 const cores = {
   redirects: {

@@ -97,7 +97,7 @@ async function install() {
   writeFileSync(stampFile, installStamp())
 }
 
-/** pnpm through the npm that runs us, so there is no question of PATH; npx otherwise. */
+/** pnpm through the npm that runs us, so PATH does not matter; npx otherwise. */
 function pnpmCommand(packageManager) {
   const npm = process.env.npm_execpath
   if (npm && /npm-cli\.js$/.test(npm)) {

@@ -1,5 +1,6 @@
 import { Batches, Db } from '@signet/db'
 import { Drain } from '@signet/http'
+import { createLimiter } from '@signet/rate-limits'
 import { createLogger, createRegistry, type Logger, type Tracing } from '@signet/telemetry'
 import { accountEventHandler } from './account-events/account-event-handler.js'
 import { accountRequestHandler } from './otp/account-request-handler.js'
@@ -25,7 +26,6 @@ import { registerOutboxMetrics } from './outbox/outbox-metrics.js'
 import { OutboxSender } from './outbox/outbox-sender.js'
 import { createOutbound } from './outbound/outbound.js'
 import { createPasswordHasher, type PasswordHasher } from './passwords/password-hasher.js'
-import { createMeters } from './quotas/meters.js'
 import { createSendQuotas } from './quotas/send-quotas.js'
 import { connectLimitRedis } from './rate-limits/limit-redis.js'
 import { createRateLimits } from './rate-limits/rate-limits.js'
@@ -92,7 +92,7 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
       : await connectLimitRedis(config.rateLimitRedisUrl, log)
   const limits = createRateLimits(rateLimitConfig(config), { log, redis, now })
   const quotas = createSendQuotas(sendQuotaConfig(config), {
-    meters: createMeters(redis, now),
+    limiter: createLimiter({ prefix: 'auth-quota', redis, now }),
     onMailRefused: (meta) => observer.mailRefused(meta),
   })
   const directOutbound = createOutbound({ allowPrivateUrls: config.allowPrivateProviderUrls })

@@ -1,7 +1,7 @@
 // BullMQ alone: jobs that carry an id, each one a signed POST, no database.
 import { randomUUID } from 'node:crypto'
 import { Queue, Worker } from 'bullmq'
-import { connectRedis } from '@signet/webhook-core/queue'
+import { connectRedis } from '@signet/redis'
 import { workerOptions } from '../src/queues/worker-options.js'
 import { CONCURRENCY, serveRuns } from './sending.js'
 

@@ -6,7 +6,7 @@ export type Acknowledged = { kind: 'summary' | 'test'; eventId: string; deliveri
 
 export type Load = {
   acknowledged: Acknowledged[]
-  /** Requests that got no answer or a 5xx and were sent again: a summary with the same key, a test event anew. */
+  /** Requests that got no answer or a 5xx and were sent again: a summary with the same key, a test event again. */
   readonly repeated: number
   /** Answers that no fault explains. */
   refusals: string[]

@@ -3,7 +3,8 @@ import { Db } from '@signet/db'
 import { Drain } from '@signet/http'
 import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
 import { RetrySchedule, type EventId } from '@signet/webhook-core'
-import { connectRedis, WebhookQueues } from '@signet/webhook-core/queue'
+import { connectRedis } from '@signet/redis'
+import { WebhookQueues } from '@signet/webhook-core/queue'
 import { ENRICHMENT_TIMEOUT_MS, type RecordingReader } from '@signet/webhook-core/stores'
 import { findBodies } from './events/event-store.js'
 import { ProxyAgent, type Dispatcher } from 'undici'
@@ -103,7 +104,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     clusterNodes: config.redisClusterNodes,
   }
   const workerRedis = connectRedis(redis, 'worker')
-  const producerRedis = connectRedis(redis, 'producer')
+  const producerRedis = connectRedis(redis, 'request')
   const queues = new WebhookQueues({ connection: producerRedis, prefix: config.queuePrefix })
   registerBacklogGauges({ db, queues, registry, now })
   const queue = { connection: workerRedis, prefix: config.queuePrefix }

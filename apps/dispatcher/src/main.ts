@@ -1,23 +1,14 @@
 import { readEnvironment } from '@signet/config'
-import { runCommandLine, runService } from '@signet/http'
+import { runServiceCommands, type Command } from '@signet/http'
 import { readConfig } from './config/read-config.js'
 import { component, service } from './version.js'
 
 const config = () => readConfig(readEnvironment(process.env))
 
-// Each command loads only its own modules. Loading the engine would double the time of `ops status`.
-const work = {
-  summary: 'Deliver events until stopped.',
-  async run() {
-    const { serve } = await import('./serve.js')
-    await runService(component, async () => serve(config()))
-  },
-}
-
-const operate = {
+const operate: Command = {
   summary: 'Inspect and control deliveries; see `ops help`.',
   takesArguments: true,
-  async run(argv: readonly string[]) {
+  async run(argv) {
     const { ops } = await import('./operations/ops.js')
     process.exitCode = await ops(config, {
       argv,
@@ -28,7 +19,12 @@ const operate = {
   },
 }
 
-await runCommandLine(
-  { service, commands: { serve: work, ops: operate }, fallback: work },
-  process.argv.slice(2),
-)
+await runServiceCommands({
+  service,
+  component,
+  summary: 'Deliver events until stopped.',
+  readConfig: config,
+  // Each command loads only its own modules. Loading the engine would double the time of `ops status`.
+  serve: async (config) => (await import('./serve.js')).serve(config),
+  commands: { ops: operate },
+})

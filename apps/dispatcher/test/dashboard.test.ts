@@ -12,7 +12,7 @@ describe('the queue dashboard', () => {
   })
   afterAll(() => dispatcher.stop())
 
-  it('shows both queues to whoever has the operator token, as Basic password or as Bearer token', async () => {
+  it('shows both queues to holders of the operator token, as Basic password or as Bearer token', async () => {
     const app = createApp(dispatcher)
     const page = await request(app).get('/queues').auth('operator', TOKEN).expect(200)
     expect(page.text).toContain('Dispatcher')

@@ -71,7 +71,7 @@ describe('monitoring', () => {
       expect([alert, rules.outcomes(alert).sort()]).toEqual([alert, [false, true]])
   })
 
-  it('has rules that pass their own tests in promtool, where promtool can be had', async () => {
+  it('has rules that pass their own tests in promtool, where promtool is available', async () => {
     const said = await rules.promtool()
     if (!said) return console.warn('The alert rules were read and not run: promtool is not available here.')
     expect(said.check).toContain(`SUCCESS: ${rules.alerts.length} rules found`)

@@ -85,7 +85,7 @@ describe('an egress proxy', () => {
     })
   })
 
-  it('judges addresses itself: what it refuses is a failed attempt, and nothing goes past it', async () => {
+  it('checks addresses itself: what it refuses is a failed attempt, and nothing goes past it', async () => {
     expect(await deliver('127.0.0.1', '/past')).toMatchObject({ status: 2, attempts: 2 })
     expect(receiver.deliveries({ path: '/past' })).toEqual([])
     expect(proxy.asked.at(-1)?.target).toBe(`127.0.0.1:${receiver.port}`)

@@ -112,7 +112,7 @@ describe('the schedule of attempts', () => {
     })
   })
 
-  it('signs each retry anew over the same bytes, under the same delivery id', async () => {
+  it('signs each retry again over the same bytes, under the same delivery id', async () => {
     dispatcher.clock.set(new Date())
     const { row, endpoint } = await oneDelivery('/resign')
     receiver.hook('/resign', { secret: endpoint.secret, answers: [reply(503)] })

@@ -8,7 +8,7 @@ alter table webhook_deliveries
   drop constraint webhook_deliveries_endpoint_id_fkey;
 alter table webhook_attempts drop constraint webhook_attempts_delivery_id_fkey;
 
--- Functions and not parts of the statements that delete: a function looks anew when its turn comes, and so finds what was
+-- Functions and not parts of the statements that delete: a function takes a new snapshot when its turn comes, and so finds what was
 -- committed while the deleting statement waited for a lock.
 create function webhook_events_gone() returns trigger language plpgsql as $$
 begin

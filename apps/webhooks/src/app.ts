@@ -70,7 +70,7 @@ function createBaseRouter(ctx: Context, routes: ReturnType<typeof publicRoutes>)
       prefixes: ['/v1'],
       routes: routes.v1,
       first: listedCors(config.v1CorsOrigins),
-      // Strangers learn nothing about /v1, not even which paths exist.
+      // Unauthenticated callers learn nothing about /v1, not even which paths exist.
       authenticate: authenticateBearer,
     },
     { ...oauth, prefixes: ['/oauth/token', '/oauth/revoke'], routes: routes.token, first: publicCors },
@@ -134,11 +134,11 @@ type Family = Omit<MountOptions, 'authenticate'> & {
   outageCode: string
   /** Runs before everything else of the family. */
   first?: RequestHandler
-  /** Runs before a 404 or 405, for APIs that tell strangers nothing but 401. */
+  /** Runs before a 404 or 405, for APIs that answer unauthenticated callers with 401 only. */
   authenticate?: Authenticate
 }
 
-/** One look at the path instead of a walk past every route of every family: what is asked most costs least. */
+/** Checks the prefix first, so that a request does not try every route of every family. */
 function serve({ prefixes, routes, first, authenticate, outageCode, ...options }: Family): RequestHandler {
   const { errorRenderer } = options
   const router = Router()

@@ -2,7 +2,8 @@ import { Db } from '@signet/db'
 import { Drain } from '@signet/http'
 import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
 import { AddressGuard, type Resolver } from '@signet/address-guard'
-import { connectRedis, WebhookQueues } from '@signet/webhook-core/queue'
+import { connectRedis } from '@signet/redis'
+import { WebhookQueues } from '@signet/webhook-core/queue'
 import { UrlPolicy } from './endpoints/url-policy.js'
 import type { Registry } from 'prom-client'
 import { AccountService } from './accounts/account-service.js'
@@ -54,7 +55,7 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
   })
   const redis = connectRedis(
     { url: config.redisUrl, sentinels: config.redisSentinels, clusterNodes: config.redisClusterNodes },
-    'producer',
+    'request',
   )
   redis.on('error', (error: Error) => log.warn('redis connection failed', { error }))
   const observer = createObserver(log, registry)

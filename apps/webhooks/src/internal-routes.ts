@@ -5,6 +5,7 @@ import { AccountEventService } from './accounts/account-event-service.js'
 import { accountRoutes } from './accounts/account-routes.js'
 import type { AccountService } from './accounts/account-service.js'
 import type { ServiceToken } from './config/config-values.js'
+import type { Observer } from './observers/observer.js'
 import type { WebhookServices } from './webhook-services.js'
 import { batchRoutes } from './ingest/batch-routes.js'
 import { bodyAdmission } from './ingest/body-admission.js'
@@ -15,18 +16,31 @@ type Deps = {
   tokens: readonly ServiceToken[]
   accounts: AccountService
   services: WebhookServices
+  observer: Observer
   now: () => Date
   /** Turns an outage into the API's own error. */
   translate: (error: unknown) => AppError | undefined
-  /** Of the identity server's events; without one none is believed. */
+  /** Verify the identity server's events; without one, all are refused. */
   eventKeys: readonly Buffer[]
 }
 
 /** The internal API (docs/specification.md#internal-api). Never mount it on the public listener. */
-export function internalApiRoutes({ tokens, accounts, services, now, eventKeys, translate }: Deps): Route[] {
+export function internalApiRoutes({
+  tokens,
+  accounts,
+  services,
+  observer,
+  now,
+  eventKeys,
+  translate,
+}: Deps): Route[] {
   const authenticate = serviceAuthenticator(tokens)
   const admit = bodyAdmission()
-  const accountEvents = new AccountEventService({ accounts, accountRemoval: services.accountRemoval })
+  const accountEvents = new AccountEventService({
+    accounts,
+    accountRemoval: services.accountRemoval,
+    observer,
+  })
   return [
     ...ingestRoutes({ authenticate, admit, ...services }),
     ...batchRoutes({ authenticate, admit, translate, ...services }),

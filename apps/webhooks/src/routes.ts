@@ -43,11 +43,12 @@ export function publicRoutes(ctx: Context) {
 }
 
 /** Every route of the internal listener. */
-export const internalRoutes = ({ config, accounts, webhooks, now }: Context): Route[] =>
+export const internalRoutes = ({ config, accounts, webhooks, observer, now }: Context): Route[] =>
   internalApiRoutes({
     tokens: config.internalTokens,
     accounts,
     services: webhooks,
+    observer,
     now,
     eventKeys: config.identityEventsSecrets,
     translate: translateOutage('unavailable'),

@@ -7,7 +7,7 @@ import { lockWaiters } from './support/lock-waiters.js'
 
 const api = useApi()
 
-/** Every table that names accounts, whoever adds it, except the one that remembers the deletion. */
+/** Every table that names accounts, including future ones, except the one that remembers the deletion. */
 async function rowsOf(accountId: string): Promise<Record<string, number>> {
   const { rows: tables } = await api.db.query<{ name: string }>(
     `select c.table_name as name from information_schema.columns c

@@ -90,14 +90,14 @@ async function aPerson() {
 const POWER = { access: 200, personal: 200, refresh: 200, jwt: 201, browser: 'signed in' }
 const NONE = { access: 401, personal: 401, refresh: 401, jwt: 401, browser: 'signed out' }
 
-describe('what the identity server tells of an account', () => {
+describe('account events of the identity server', () => {
   it('takes all power from who is banned, at once, and gives it back', async () => {
     const person = await aPerson()
     expect(await person.answers()).toEqual(POWER)
     expect(await tell(banned(person.user))).toBe(204)
     expect(await person.answers()).toEqual(NONE)
     expect(await tell(plain('user.unbanned', person.user))).toBe(204)
-    // The browser, which came in vain, was given a session of nobody.
+    // The failed sign-in left the browser with an anonymous session.
     expect(await person.answers()).toEqual({ ...POWER, browser: 'signed out' })
   })
 
@@ -251,7 +251,7 @@ describe('what the identity server tells of an account', () => {
 })
 
 describe('the receiver of account events', () => {
-  it('believes either of two secrets, and repeats do no harm', async () => {
+  it('accepts either of two secrets, and repeats do no harm', async () => {
     const user = harness.identity.addUser()
     const id = randomUUID()
     expect(await tell(banned(user), { key: OLD_KEY, id })).toBe(204)

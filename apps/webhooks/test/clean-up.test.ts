@@ -46,7 +46,7 @@ it('removes grants that are dead, and clients that never completed an authorizat
     await count('oauth_clients where client_id = any ($1)', [client.client_id, recent.client_id, 'svcl_cli']),
   ).toBe(3)
   expect((await oauth.refresh(client, tokens.refresh_token)).status).toBe(200)
-  await harness.ctx.accounts.signOut(user.id, new Date(), 'test', harness.ctx.log)
+  await harness.ctx.accounts.signOut(user.id, new Date(), 'test', { requestId: 'test' })
   await harness.ctx.cleanUp.runDaily()
   expect(await count('oauth_grants where account_id = $1', user.id)).toBe(1)
   await harness.db.query(

@@ -1,21 +1,24 @@
-import { execFile } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from '@jest/globals'
-import { createTestDatabase, jsonLines } from '@signet/testkit'
+import { createTestDatabase, jsonLines, testRedis } from '@signet/testkit'
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
-/** Runs the process with nothing but `env`; resolves with exit code and output. */
-function run(
-  args: string[],
-  env: Record<string, string> = {},
-): Promise<{ code: number; out: string; err: string }> {
+/** Runs the process with nothing but `env`; resolves with exit code and output. Stops it when it prints `stopAt`. */
+async function run(args: string[], env: Record<string, string> = {}, stopAt?: string) {
   const command = ['--conditions=@signet/source', '--import', 'tsx', main, ...args]
-  return new Promise((resolve) => {
-    execFile(process.execPath, command, { env: { PATH: process.env['PATH'], ...env } }, (error, out, err) => {
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err })
-    })
+  const child = spawn(process.execPath, command, { env: { PATH: process.env['PATH'], ...env } })
+  let [out, err] = ['', '']
+  child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()))
+  child.stdout.on('data', (chunk: Buffer) => {
+    out += chunk.toString()
+    if (stopAt !== undefined && out.includes(stopAt)) child.kill('SIGINT')
   })
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, out, err }
 }
 
 describe('the webhooks process', () => {
@@ -57,6 +60,33 @@ describe('the webhooks process', () => {
     })
     expect({ code, out }).toEqual({ code: 1, out: '' })
     expect(jsonLines(err)).toMatchObject([{ level: 'fatal', error: { error_code: 'ECONNREFUSED' } }])
+  })
+
+  it('migrates and serves without a command, but changes nothing while the configuration has problems', async () => {
+    const database = await createTestDatabase({ key: 'webhooks:empty', migrate: () => Promise.resolve() })
+    const env = {
+      WEBHOOKS_BASE_URL: 'http://127.0.0.1:3002',
+      WEBHOOKS_HOST: '127.0.0.1',
+      WEBHOOKS_PORT: '0',
+      WEBHOOKS_INTERNAL_PORT: '0',
+      WEBHOOKS_DATABASE_URL: database.url,
+      WEBHOOKS_REDIS_URL: testRedis().url,
+      WEBHOOKS_IDENTITY_URL: 'http://127.0.0.1:3001',
+      WEBHOOKS_IDENTITY_JWT_SECRET: 'a-secret-of-the-identity-server-0123456789',
+      WEBHOOKS_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+      WEBHOOKS_IDENTITY_EVENTS_SECRETS: `whsec_${randomBytes(32).toString('base64')}`,
+      WEBHOOKS_INTERNAL_TOKENS: `pipeline:${'0'.repeat(64)}`,
+    }
+    try {
+      const refused = await run([], { ...env, WEBHOOKS_BASE_URL: 'nowhere' })
+      expect(refused).toMatchObject({ code: 1, out: '' })
+      expect(refused.err).toContain('WEBHOOKS_BASE_URL')
+      const { code, out } = await run([], env, 'listening')
+      expect(jsonLines(out).map(({ msg }) => msg)).toEqual(['migrated', 'listening'])
+      expect(code).toBe(0)
+    } finally {
+      await database.drop()
+    }
   })
 
   it('refuses a command it does not know', async () => {

@@ -87,7 +87,7 @@ describe('the mirror', () => {
     expect(await findSummaries(db, [ref])).toEqual([[]])
   })
 
-  it('answers for several recordings in the order asked, whoever is missing', async () => {
+  it('returns several recordings in the order requested, including missing ones', async () => {
     const { db } = database
     const accountId = anAccount()
     for (const audioId of ['a', 'b'])

@@ -143,7 +143,7 @@ describe('POST /internal/v1/summary-ready', () => {
     ['no key', { source_event_key: undefined }, 'source_event_key is required'],
     ['an empty key', { source_event_key: '' }, undefined],
     ['a key of 201 characters', { source_event_key: 'k'.repeat(201) }, undefined],
-    ['an account that is no UUID', { account_id: 'x' }, undefined],
+    ['an account that is not a UUID', { account_id: 'x' }, undefined],
     ['no recording', { audio_id: undefined }, 'audio_id is required'],
     ['an audio id of 129 characters', { audio_id: '😀'.repeat(129) }, undefined],
     ['a recording that is a list', { recording: [] }, undefined],

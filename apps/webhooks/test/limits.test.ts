@@ -127,7 +127,7 @@ describe('B.13: limits of signing in', () => {
     }
   })
 
-  it('an outage of the identity server is no failure of the identifier', async () => {
+  it('an outage of the identity server does not count as a failure of the identifier', async () => {
     const user = harness.identity.addUser()
     const { browser, page } = await startPage(address())
     const attempt = () => browser.submit(page, '/login', { identifier: user.email, password: user.password })
@@ -137,7 +137,7 @@ describe('B.13: limits of signing in', () => {
     expect((await attempt()).status).toBe(303)
   })
 
-  it('nor is it one of the second factor', async () => {
+  it('or of the second factor', async () => {
     const factors = [{ id: randomUUID(), type: 'totp' as const, code: '123456' }]
     const user = harness.identity.addUser({ factors })
     const { browser, page } = await startPage(address())

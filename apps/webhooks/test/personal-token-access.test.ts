@@ -93,7 +93,7 @@ describe('an account that was signed out everywhere', () => {
     const personal = (await create(jwt(user))).body
     const grant = await oauth.authorize(client, user)
     const oldJwt = jwt(user)
-    await harness.ctx.accounts.signOut(user.id, new Date(), 'signed_out', harness.ctx.log)
+    await harness.ctx.accounts.signOut(user.id, new Date(), 'signed_out', { requestId: 'test' })
     expect(await oauth.works(tokens.access_token)).toBe(false)
     expect(await oauth.works(personal.token)).toBe(false)
     expect((await oauth.refresh(client, tokens.refresh_token)).status).toBe(401)
@@ -114,7 +114,7 @@ describe('an account that was signed out everywhere', () => {
       await tx.query('select 1 from oauth_clients where client_id = $1 for update', [client.client_id])
       started.push(browser.submit(consent, '/decision', { decision: 'approve' }))
       await lockWaiters(harness.db, 1)
-      started.push(harness.ctx.accounts.signOut(user.id, new Date(), 'signed_out', harness.ctx.log))
+      started.push(harness.ctx.accounts.signOut(user.id, new Date(), 'signed_out', { requestId: 'test' }))
       await lockWaiters(harness.db, 2)
     })
     await Promise.all(started)

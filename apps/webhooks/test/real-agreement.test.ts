@@ -120,7 +120,7 @@ describe('identity server and webhooks API', () => {
   })
 })
 
-it('refuses whoever tells of accounts without the secret', async () => {
+it('refuses account events that are not signed with the secret', async () => {
   const person = await aPerson()
   const body = {
     type: 'user.deleted',

@@ -102,7 +102,7 @@ const cookiesOf = (response: Response) =>
     .join('; ')
 
 describe('with the real identity server', () => {
-  it('signs in with an email address, and refuses a wrong password, a stranger and a banned user alike', async () => {
+  it('signs in with an email address, and refuses a wrong password, an unknown user and a banned user alike', async () => {
     const person = await Person.signUp(stack.authUrl)
     const { browser, page } = await oauth.signInPage()
     const refusals = [

@@ -103,7 +103,7 @@ describe('an account with a second factor', () => {
     expect((await stranger.get(`/oauth/authorize/factor?txn=${txn}`)).text).toContain('name="password"')
   })
 
-  it('sees the sign-in page when there is no first step to go on from', async () => {
+  it('sees the sign-in page without a completed first step', async () => {
     const { browser, page } = await oauth.signInPage()
     const { txn = '' } = formOf(page, '/login').fields
     expect((await browser.get(`/oauth/authorize/factor?txn=${txn}`)).text).toContain('name="password"')
@@ -129,7 +129,7 @@ describe('a sign-in link by email', () => {
     expect(asked?.headers['x-supabase-api-version']).toBe('2024-01-01')
   })
 
-  it('says the same when the identity server refuses, and 400 for what is no address', async () => {
+  it('says the same when the identity server refuses, and 400 for an invalid address', async () => {
     const { browser, page } = await oauth.signInPage()
     const { fields } = formOf(page, '/login')
     harness.identity.failWith({ status: 422 })
@@ -208,7 +208,7 @@ describe('the landing page', () => {
   it('refuses a token from from before the account was signed out everywhere', async () => {
     const user = harness.identity.addUser()
     const token = harness.identity.jwtFor(user)
-    await harness.ctx.accounts.signOut(user.id, new Date(), 'signed out everywhere', harness.ctx.log)
+    await harness.ctx.accounts.signOut(user.id, new Date(), 'signed out everywhere', { requestId: 'test' })
     const { browser, page } = await oauth.signInPage()
     const { txn = '' } = formOf(page, '/login').fields
     expect((await land(browser, txn, token)).status).toBe(400)

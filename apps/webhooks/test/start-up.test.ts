@@ -23,7 +23,7 @@ const release = async (server: Server) => {
   await closed
 }
 
-it('a service that cannot have both of its ports gives back what it took', async () => {
+it('a service that cannot bind both of its ports releases the one it bound', async () => {
   const taken = await occupy(0)
   const lent = await occupy(0)
   const port = portOf(lent)

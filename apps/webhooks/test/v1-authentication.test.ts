@@ -25,7 +25,7 @@ const routes = (id: string) =>
     ['GET', '/v1/webhook-events/samples'],
   ] as const
 
-/** Calls every route with malformed bodies and queries: a stranger never hears of them. */
+/** Calls every route with malformed bodies and queries: an unauthenticated caller never hears of them. */
 async function everywhere(credential: { token?: string; headers?: Record<string, string> }) {
   const { id } = await subscribe(api, (await api.anAccount()).token)
   return Promise.all(
@@ -88,7 +88,7 @@ describe('every /v1 route', () => {
     expect((await api.call('GET', `/v1/webhooks?access_token=${token}`)).status).toBe(401)
   })
 
-  it('hides from strangers which paths and methods exist', async () => {
+  it('hides from unauthenticated callers which paths and methods exist', async () => {
     expect((await api.call('PUT', '/v1/webhooks')).status).toBe(401)
     expect((await api.call('GET', '/v1/nothing')).status).toBe(401)
     const undecodable = await api.call('DELETE', '/v1/webhooks/%ff')

@@ -236,7 +236,7 @@ describe('ids', () => {
     '1%20',
     '½',
     '%E0%A4%A',
-  ])('%s is no id: 404 on every route, never 400 or 500', async (asked) => {
+  ])('%s is not an id: 404 on every route, never 400 or 500', async (asked) => {
     const { token } = await api.anAccount()
     for (const [method, suffix] of routes) {
       const reply = await api.call(method, `/v1/webhooks/${asked}${suffix}`, { token })

@@ -77,7 +77,7 @@ describe('POST /v1/webhooks', () => {
     ['a private literal', { url: 'https://10.0.0.1/' }, 'url must resolve to public addresses only'],
     ['an unknown event type', { url: HOOK, events: ['summary.done'] }, 'Unknown event type: summary.done'],
     ['events that are a string', { url: HOOK, events: 'summary.completed' }, anyString],
-    ['an event that is no string', { url: HOOK, events: [1] }, anyString],
+    ['an event that is not a string', { url: HOOK, events: [1] }, anyString],
     ['51 events', { url: HOOK, events: Array<string>(51).fill('webhook.ping') }, anyString],
   ])('refuses %s with 400 and stores nothing', async (_, body, message) => {
     const { token } = await api.anAccount()

@@ -7,7 +7,7 @@ export interface KeyAndCertificate {
   cert: string
 }
 
-/** A certificate authority of one machine. Whoever is to trust its servers is given `cert`, never `key`. */
+/** A certificate authority of one machine. Clients that should trust its servers get `cert`, never `key`. */
 export interface Authority extends KeyAndCertificate {
   /** File with `cert`, where there is one: for NODE_EXTRA_CA_CERTS. */
   certFile?: string

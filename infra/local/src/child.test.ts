@@ -55,7 +55,7 @@ describe('startGuarded', () => {
     expect(child.running).toBe(false)
   })
 
-  it('tells when the program ends by itself', async () => {
+  it('reports when the program ends by itself', async () => {
     const child = await start('process.exit(7)')
     expect(await child.exited).toEqual({ code: 7, signal: null })
   })

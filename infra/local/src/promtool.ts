@@ -7,7 +7,7 @@ const CACHE = fileURLToPath(new URL('../../../.cache/prometheus', import.meta.ur
 
 /**
  * Prometheus's own checker of alert rules: PROMTOOL_BIN, the PATH, one unpacked earlier, and last the distribution's package.
- * Null where none can be had; the rules are then checked by what can be read from them alone.
+ * Null where none is available; the rules are then checked by what can be read from them alone.
  */
 export async function findPromtool(env: NodeJS.ProcessEnv = process.env): Promise<string | null> {
   if (env['PROMTOOL_BIN']) return env['PROMTOOL_BIN']

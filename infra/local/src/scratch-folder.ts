@@ -5,7 +5,7 @@ const IN_MEMORY = '/dev/shm'
 const ROOM_BYTES = 4 * 1024 ** 3
 
 /**
- * Where servers of tests keep their data: in memory where there is room, else in the folder for temporary files. To copy a
+ * Where servers of tests keep their data: in memory where there is enough, otherwise in the folder for temporary files. To copy a
  * database into memory takes a twentieth of the time that it takes on a disk.
  */
 export function scratchFolder(): string {

@@ -4,7 +4,7 @@ type Style = Parameters<typeof styleText>[0]
 
 const colours = process.stdout.isTTY && !process.env['NO_COLOR']
 
-/** Colours for a person at a terminal; plain text for a file, a pipe, or whoever asks for it with NO_COLOR. */
+/** Colours for a person at a terminal; plain text for a file, a pipe, or if NO_COLOR is set. */
 function paint(style: Style, text: string): string {
   return colours ? styleText(style, text) : text
 }

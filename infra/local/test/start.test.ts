@@ -96,7 +96,7 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** Every port it ever named can be had again: services, tools, PostgreSQL and Redis are gone. */
+/** Every port it ever named is free again: services, tools, PostgreSQL and Redis are gone. */
 async function expectNothingLeft(output: string): Promise<void> {
   const ports = new Set(
     [...output.matchAll(/(?:on port |127\.0\.0\.1:)(\d+)/g)].map((match) => Number(match[1])),
@@ -105,7 +105,7 @@ async function expectNothingLeft(output: string): Promise<void> {
   for (const port of ports) {
     await waitUntil(async () => (await canListen(port)) || undefined, {
       timeoutMs: 60_000,
-      describe: `end of whoever holds port ${port}`,
+      describe: `end of the process that holds port ${port}`,
     })
   }
 }
@@ -178,7 +178,7 @@ describe('npm start', () => {
     expect(await Promise.all(starters.map(({ exitCode }) => exitCode))).toEqual([0, 0, 0])
   })
 
-  it('does not count a service as started before that service says so, whoever answers on its port', async () => {
+  it('does not count a service as started before that service says so, whatever answers on its port', async () => {
     const silent = `import { createServer } from 'node:http'
       if (process.argv[2] === 'migrate') process.exit(0)
       createServer((request, response) => response.end('ok')).listen(Number(process.env.PORT), '127.0.0.1', () => {
@@ -221,7 +221,7 @@ describe('npm start', () => {
     expect(world().internalToken).not.toBe(internalToken)
   })
 
-  it('explains itself on --help, which is no mistake', async () => {
+  it('explains itself on --help and exits with 0', async () => {
     const starter = start('--help')
     expect(await starter.exitCode).toBe(0)
     expect(starter.output()).toContain('npm start -- --reset')

@@ -56,7 +56,7 @@ describe('AddressGuard', () => {
     expect(outcome).toHaveBeenCalledWith(expect.any(NameNotResolvedError))
   })
 
-  it('judges literals without asking the resolver', async () => {
+  it('checks literals without asking the resolver', async () => {
     const guard = new AddressGuard({ resolver: () => Promise.reject(new Error('asked')) })
     expect(await guard.addressesOf('1.1.1.1')).toEqual([{ address: '1.1.1.1', family: 4 }])
     await expect(guard.addressesOf('::1')).rejects.toThrow(BlockedAddressError)

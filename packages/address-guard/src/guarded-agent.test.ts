@@ -98,7 +98,7 @@ describe('guardedAgent', () => {
     },
   )
 
-  it('resolves anew for each connection, so a name that moves to a private address is refused from then on', async () => {
+  it('resolves again for each connection, so a name that moves to a private address is refused from then on', async () => {
     const receiver = await start(
       createServer((req, res) => answer(req, res.setHeader('connection', 'close'))),
     )

@@ -60,7 +60,7 @@ describe('isPublicAddress', () => {
     )
   })
 
-  it('judges an IPv4 address the same when it is wrapped in IPv6, dotted or in hexadecimal', () => {
+  it('treats an IPv4 address the same when it is wrapped in IPv6, dotted or in hexadecimal', () => {
     fc.assert(
       fc.property(bytes(4), ([a = 0, b = 0, c = 0, d = 0]) => {
         const dotted = `${a}.${b}.${c}.${d}`

@@ -69,7 +69,7 @@ describe('dnsResolver', () => {
     ['what a server gives that fails on AAAA', 'old-server.example.com', ['1.1.1.1']],
     ['a name with IPv6 alone', 'only-six.example.com', ['2606:4700::1111']],
     ['what a server gives that fails on A', 'six-and-broken.example.com', ['2606:4700::1111']],
-    ['a mapped address as it came, for the guard to judge', 'mapped.example.com', ['::ffff:10.0.0.1']],
+    ['a mapped address as it came, for the guard to check', 'mapped.example.com', ['::ffff:10.0.0.1']],
   ])('finds %s', async (_name, host, addresses) => {
     const found = await resolve(host)
     expect(found.map(({ address }) => address).sort()).toEqual(addresses)

@@ -56,7 +56,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   }
 }
 
-/** The runner tells of its progress in prose with line breaks; what it has done is told at the end. */
+/** Drops the runner's progress messages, which are prose over several lines. One line at the end says what ran. */
 const runnerLog = (log: MigrationLog) => ({
   debug: () => undefined,
   info: () => undefined,

@@ -9,7 +9,7 @@ const SCRIPT = `import { runCommandLine } from ${JSON.stringify(new URL('./comma
     break: { summary: 'Fail.', run: async () => { throw new Error('it broke') } },
   }
   const service = { name: 'signet-test', version: '1.2.3' }
-  await runCommandLine({ service, commands, fallback: say('nothing asked') }, process.argv.slice(1))`
+  await runCommandLine({ service, commands, bare: say('nothing asked') }, process.argv.slice(1))`
 
 function run(...args: string[]) {
   const { status, stdout, stderr } = spawnSync(
@@ -21,7 +21,7 @@ function run(...args: string[]) {
 }
 
 describe('the command line of a service', () => {
-  it('runs the named command, or the fallback without one', () => {
+  it('runs the named command, or the bare without one', () => {
     expect(run('greet')).toEqual({ status: 0, stdout: 'hello\n', stderr: '' })
     expect(run()).toEqual({ status: 0, stdout: 'nothing asked\n', stderr: '' })
   })

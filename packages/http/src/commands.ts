@@ -1,3 +1,6 @@
+import type { Logger } from '@signet/telemetry'
+import { runService, runTask, withLogger, type Service } from './service.js'
+
 /** A command of a service. If it rejects, the message is printed and the process exits with 1. */
 export type Command = {
   summary: string
@@ -6,11 +9,61 @@ export type Command = {
   run: (args: readonly string[]) => Promise<void>
 }
 
-export type CommandLine = {
+/** What differs between services. `serve`, `migrate`, `version`, `--help` and the bare command are the same for all. */
+export type ServiceCommands<Config> = {
+  service: { readonly name: string; readonly version: string }
+  /** Value of `component` in log lines. */
+  component: string
+  /** Throws with every problem of the configuration. */
+  readConfig: () => Config
+  /** What `serve` does, for `--help`. */
+  summary: string
+  serve: (config: Config) => Promise<Service>
+  /** Only for the owner of a database. */
+  migrate?: (log: Logger) => Promise<unknown>
+  /** Further commands. */
+  commands?: Readonly<Record<string, Command>>
+}
+
+type CommandLine = {
   service: { readonly name: string; readonly version: string }
   commands: Readonly<Record<string, Command>>
-  /** The command to run without arguments. */
-  fallback: Command
+  /** Runs when no command is given. */
+  bare: Command
+}
+
+/**
+ * The process of a service. Without a command it migrates its database, if it owns one, and serves. A configuration with problems changes
+ * nothing: it is read before.
+ */
+export async function runServiceCommands<Config>(options: ServiceCommands<Config>): Promise<void> {
+  const { service, component, summary, readConfig, serve, migrate, commands } = options
+  const start = () => runService(component, async () => serve(readConfig()))
+  const migrateAndStart = (run: (log: Logger) => Promise<unknown>) =>
+    runService(component, async () => {
+      const config = readConfig()
+      await withLogger(component, run)
+      return serve(config)
+    })
+  await runCommandLine(
+    {
+      service,
+      commands: {
+        serve: { summary, run: start },
+        ...(migrate && {
+          migrate: {
+            summary: 'Bring the database to the schema of this version.',
+            run: () => runTask(component, migrate),
+          },
+        }),
+        ...commands,
+      },
+      bare: migrate
+        ? { summary: 'Migrate, then serve.', run: () => migrateAndStart(migrate) }
+        : { summary: 'Serve.', run: start },
+    },
+    process.argv.slice(2),
+  )
 }
 
 /** The exit code that shells use for usage errors. */
@@ -33,14 +86,14 @@ export async function runCommandLine(line: CommandLine, args: readonly string[])
 const HELP = new Set(['--help', '-h', 'help'])
 const VERSION = new Set(['version', '--version'])
 
-function commandOf({ commands, fallback }: CommandLine, name: string | undefined): Command | undefined {
-  if (name === undefined) return fallback
+function commandOf({ commands, bare }: CommandLine, name: string | undefined): Command | undefined {
+  if (name === undefined) return bare
   return Object.hasOwn(commands, name) ? commands[name] : undefined
 }
 
-function usageOf({ service, commands, fallback }: CommandLine): string {
+function usageOf({ service, commands, bare }: CommandLine): string {
   const rows = [
-    ['', fallback.summary],
+    ['', bare.summary],
     ...Object.entries(commands).map(([name, { summary }]) => [name, summary]),
     ['version', 'Print name and version.'],
     ['--help', 'Print this.'],

@@ -1,13 +1,10 @@
-import { pickRequestId, type Logger, type LogLevel } from '@signet/telemetry'
+import { pickRequestId, type Logger, type LogLevel, type RequestMeta } from '@signet/telemetry'
 import type { Request, RequestHandler, Response } from 'express'
 import { Histogram, type Registry } from 'prom-client'
 import { RequestEnd } from './request-end.js'
 
 /** What belongs to one request and is not HTTP: made by the first middleware, read with {@link contextOf}. */
-export type RequestContext = {
-  readonly requestId: string
-  /** Adds the request id to every line. */
-  readonly log: Logger
+export type RequestContext = RequestMeta & {
   /** Path pattern of the matching route; empty until one matched. */
   route: string
   /** What the request has in the places of the pattern. */
@@ -31,7 +28,7 @@ export type RequestContextOptions = {
   remoteAddress?: (req: Request) => string
 }
 
-/** Gives each request an id and a logger, logs one line when it ends, and records its duration. */
+/** Gives each request an id, logs one line when it ends, and records its duration. */
 export function requestContext(options: RequestContextOptions): RequestHandler {
   const {
     log,
@@ -43,7 +40,7 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
     const startedAt = performance.now()
     const inherited = options.requestIdHeader === undefined ? undefined : req.get(options.requestIdHeader)
     const requestId = pickRequestId(inherited)
-    const context = newContext(log, requestId, res)
+    const context = newContext(requestId, res)
     res.locals['context'] = context
     res.setHeader('X-Request-Id', requestId)
     res.on('close', () => {
@@ -68,15 +65,10 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
   }
 }
 
-/** Creates the logger on first use: most requests log one line. */
-function newContext(log: Logger, requestId: string, res: Response): RequestContext {
-  let own: Logger | undefined
+function newContext(requestId: string, res: Response): RequestContext {
   const end = new RequestEnd(res)
   return {
     requestId,
-    get log() {
-      return (own ??= log.child({ request_id: requestId }))
-    },
     route: '',
     params: {},
     fields: {},

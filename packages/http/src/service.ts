@@ -46,14 +46,21 @@ export async function runService(component: string, start: () => Promise<Service
 }
 
 /** A piece of work that ends, such as a migration, with the same kind of lines as a service. A failure ends in exit code 1. */
-export async function runTask(component: string, run: (log: Logger) => Promise<void>): Promise<void> {
+export async function runTask(component: string, run: (log: Logger) => Promise<unknown>): Promise<void> {
   const processLog = createProcessLog(component)
-  const log = createLogger({ level: 'info', component })
   try {
-    await run(log)
+    await withLogger(component, run)
   } catch (error) {
     tellFailure(processLog, error)
     process.exitCode = 1
+  }
+}
+
+/** Resolves once everything that `run` logged is written. */
+export async function withLogger(component: string, run: (log: Logger) => Promise<unknown>): Promise<void> {
+  const log = createLogger({ level: 'info', component })
+  try {
+    await run(log)
   } finally {
     await log.close()
   }

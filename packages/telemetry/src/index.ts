@@ -2,7 +2,7 @@ export { createLogger, type Logger, type LogLevel, type LoggerOptions, logLevels
 export { createProcessLog } from './process-log.js'
 export { redact } from './redact.js'
 export { createRegistry, type MetricsRegistry } from './metrics.js'
-export { newRequestId, pickRequestId } from './request-id.js'
+export { newRequestId, pickRequestId, type RequestMeta } from './request-id.js'
 export {
   samplerNames,
   type SamplerName,

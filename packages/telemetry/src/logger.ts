@@ -16,8 +16,6 @@ export type Logger = {
   warn(message: string, fields?: LogFields): void
   info(message: string, fields?: LogFields): void
   debug(message: string, fields?: LogFields): void
-  /** A logger that adds `fields` to every line. */
-  child(fields: LogFields): Logger
   /** Resolves when everything logged so far is written. */
   close(): Promise<void>
 }
@@ -57,33 +55,13 @@ export function createLogger(options: LoggerOptions): Logger {
     format: winston.format.combine(record(), winston.format.json({ deterministic: false })),
     transports: [transport],
   })
+  const { component } = options
   let closed = false
-  const output: Output = {
-    takes: (level) => !closed && logger.isLevelEnabled(level),
-    write: (entry) => void logger.log(entry),
-    // Anything logged later, such as a connection that breaks after the end, is dropped.
-    close() {
-      closed = true
-      return new Promise((resolve) => {
-        transport.once('finish', resolve)
-        logger.end()
-      })
-    },
-  }
-  return wrap(output, { component: options.component })
-}
-
-type Output = {
-  takes(level: LogLevel): boolean
-  write(entry: winston.LogEntry): void
-  close(): Promise<void>
-}
-
-/** Children are merged here: a child logger of winston's costs as much as the whole line (decision 0151). */
-function wrap(output: Output, base: LogFields): Logger {
-  // Level and message first: appended to a spread they more than double the cost of a line.
   const log = (level: LogLevel, message: string, fields?: LogFields) => {
-    if (output.takes(level)) output.write({ level, message, ...base, ...fields })
+    // Anything logged after `close`, such as a connection that breaks then, is dropped.
+    if (closed || !logger.isLevelEnabled(level)) return
+    // Level and message first: appended to a spread they more than double the cost of a line.
+    logger.log({ level, message, component, ...fields })
   }
   return {
     log,
@@ -91,8 +69,13 @@ function wrap(output: Output, base: LogFields): Logger {
     warn: (message, fields) => log('warn', message, fields),
     info: (message, fields) => log('info', message, fields),
     debug: (message, fields) => log('debug', message, fields),
-    child: (fields) => wrap(output, { ...base, ...fields }),
-    close: () => output.close(),
+    close() {
+      closed = true
+      return new Promise((resolve) => {
+        transport.once('finish', resolve)
+        logger.end()
+      })
+    },
   }
 }
 

@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto'
 
+/** What a service knows of the request that it works for: its last argument, which observers need for the log line. */
+export type RequestMeta = { readonly requestId: string }
+
 export const newRequestId = (): string => randomUUID()
 
 /** Returns the inherited request id if it is short and safe to print, or a new one. */

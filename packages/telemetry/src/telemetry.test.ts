@@ -15,7 +15,7 @@ function capture(level: 'info' | 'debug' = 'info') {
 describe('createLogger', () => {
   it('writes one JSON line with time, level, component and fields', () => {
     const { log, lines } = capture()
-    log.child({ request_id: 'r1' }).info('request', { status: 200 })
+    log.info('request', { request_id: 'r1', status: 200 })
     expect(lines).toMatchObject([
       { level: 'info', component: 'api', msg: 'request', request_id: 'r1', status: 200 },
     ])
@@ -115,27 +115,6 @@ describe('the log of a process', () => {
   })
 })
 
-describe('child', () => {
-  it('puts its fields on every line of its own, and keeps children apart', () => {
-    const { log, lines } = capture()
-    const [a, b] = [log.child({ request_id: 'a' }), log.child({ request_id: 'b' })]
-    a.info('first')
-    b.child({ job: 1 }).info('second')
-    log.info('third')
-    expect(lines.map(({ msg, request_id, job }) => [msg, request_id, job])).toEqual([
-      ['first', 'a', undefined],
-      ['second', 'b', 1],
-      ['third', undefined, undefined],
-    ])
-  })
-
-  it('redacts its fields like all others', () => {
-    const { log, lines } = capture()
-    log.child({ token: 'x' }).info('line')
-    expect(lines).toMatchObject([{ token: '[redacted]' }])
-  })
-})
-
 describe('redact', () => {
   it.each([
     'password',
@@ -200,9 +179,8 @@ it('keeps registries apart', async () => {
 it('a logger that was closed stays silent instead of failing', async () => {
   const lines: string[] = []
   const log = createLogger({ level: 'info', component: 'test', sink: (line) => lines.push(line) })
-  const child = log.child({ request_id: 'r' })
   log.info('before')
   await log.close()
-  child.info('after')
+  log.info('after')
   expect(lines).toHaveLength(1)
 })

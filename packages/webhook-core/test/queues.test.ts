@@ -1,12 +1,7 @@
-import { execFile } from 'node:child_process'
-import { once } from 'node:events'
-import { createServer, type AddressInfo, type Socket } from 'node:net'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { Worker } from 'bullmq'
-import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { holdsInSomeRun, testRedis, waitFor } from '@signet/testkit'
+import { connectRedis, type RedisSettings } from '@signet/redis'
+import { testRedis, waitFor } from '@signet/testkit'
 import { startRedisCluster, type RedisCluster } from '@signet/testkit/redis-cluster'
 import {
   newEventId,
@@ -15,15 +10,7 @@ import {
   type DeliveryId,
   type EndpointId,
 } from '../src/index.js'
-import {
-  connectRedis,
-  deliveryJobId,
-  eventJobId,
-  queueNames,
-  WebhookQueues,
-  type RedisSettings,
-} from '../src/queue/index.js'
-import { redisOptions } from '../src/queue/redis-connection.js'
+import { deliveryJobId, eventJobId, queueNames, WebhookQueues } from '../src/queue/index.js'
 
 const deliveryId = (text: string) => parseDeliveryId(text) as DeliveryId
 const endpointId = parseEndpointId('42') as EndpointId
@@ -34,7 +21,7 @@ afterEach(async () => {
 })
 
 async function connect(settings: RedisSettings, prefix: string) {
-  const connection = connectRedis(settings, 'producer')
+  const connection = connectRedis(settings, 'request')
   connection.on('error', () => undefined)
   await waitFor(() => connection.status === 'ready', { describe: 'Redis' })
   const queues = new WebhookQueues({ connection, prefix })
@@ -101,7 +88,7 @@ describe('WebhookQueues', () => {
   })
 
   it('rejects instead of waiting when Redis is away', async () => {
-    const connection = connectRedis({ url: 'redis://127.0.0.1:1' }, 'producer')
+    const connection = connectRedis({ url: 'redis://127.0.0.1:1' }, 'request')
     connection.on('error', () => undefined)
     const queues = new WebhookQueues({ connection })
     closers.push(
@@ -145,94 +132,5 @@ describe('on a Redis Cluster of three nodes', () => {
     expect(new Set(events.map((data) => (data as { eventId: string }).eventId))).toEqual(
       new Set(newEvents.map(({ id }) => id)),
     )
-  })
-})
-
-describe('connectRedis', () => {
-  it.each([
-    ['http://127.0.0.1:6379', {}, /redis:\/\//],
-    ['redis://127.0.0.1', { clusterNodes: ['127.0.0.1'] }, /host:port/],
-    ['redis://mymaster', { sentinels: ['sentinel:x'] }, /host:port/],
-  ])('refuses %s %j', (url, more, message) => {
-    expect(() => connectRedis({ url, ...more }, 'worker')).toThrow(message)
-  })
-
-  it('reads user, password, database, TLS and IPv6 host from the URL', () => {
-    expect(redisOptions({ url: 'rediss://me:p%40ss@[::1]:6380/3' }, 'worker')).toMatchObject({
-      host: '::1',
-      port: 6380,
-      username: 'me',
-      password: 'p@ss',
-      db: 3,
-      tls: {},
-    })
-  })
-
-  it('asks the sentinels for the master group that is the host of the URL', () => {
-    expect(
-      redisOptions({ url: 'redis://mymaster', sentinels: ['127.0.0.1:1', '[::1]:2'] }, 'worker'),
-    ).toMatchObject({
-      name: 'mymaster',
-      sentinels: [
-        { host: '127.0.0.1', port: 1 },
-        { host: '::1', port: 2 },
-      ],
-    })
-  })
-
-  it('lets workers wait for Redis and producers give up within two seconds', () => {
-    expect(redisOptions({ url: 'redis://h' }, 'worker').maxRetriesPerRequest).toBeNull()
-    expect(redisOptions({ url: 'redis://h' }, 'producer')).toMatchObject({
-      enableOfflineQueue: false,
-      commandTimeout: 2000,
-    })
-  })
-
-  it.each(['worker', 'producer'] as const)('gives up a server that falls silent, as a %s', async (role) => {
-    const silent = new Set<Socket>()
-    const server = createServer((socket) => {
-      silent.add(socket)
-      socket.on('error', () => undefined)
-    })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    const options = redisOptions({ url: `redis://127.0.0.1:${port}` }, role)
-    // A tenth of the time, and no other limit that could be the one that is seen.
-    const redis = new Redis({
-      ...options,
-      socketTimeout: (options.socketTimeout ?? 0) / 10,
-      commandTimeout: undefined,
-    })
-    const errors: string[] = []
-    redis.on('error', ({ message }: Error) => errors.push(message))
-    await waitFor(() => errors.some((message) => message.startsWith('Socket timeout')))
-    await waitFor(() => silent.size > 1, { describe: 'another connection' })
-    redis.disconnect()
-    for (const socket of silent) socket.destroy()
-    server.close()
-  })
-
-  it('lets a producer that gave up end: nothing of its connection outlives it by long', async () => {
-    const program = `
-      import { connectRedis } from '@signet/webhook-core/queue'
-      const redis = connectRedis({ url: 'redis://127.0.0.1:1' }, 'producer')
-      redis.on('error', () => undefined)
-      redis.once('reconnecting', () => {
-        const left = performance.now()
-        process.once('exit', () => console.log(performance.now() - left))
-        redis.disconnect()
-      })`
-    const args = [
-      '--conditions=@signet/source',
-      '--import',
-      import.meta.resolve('tsx'),
-      '--input-type=module',
-    ]
-    const cwd = fileURLToPath(new URL('../../../apps/dispatcher', import.meta.url))
-    await holdsInSomeRun(async () => {
-      const { stdout } = await promisify(execFile)(process.execPath, [...args, '--eval', program], { cwd })
-      expect(Number(stdout)).toBeLessThan(1000)
-    })
   })
 })

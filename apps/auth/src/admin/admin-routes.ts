@@ -55,7 +55,7 @@ const paging = [query('page', 'From 1.'), query('per_page', 'Default 50, maximum
 /** The `user_id` of the path; anything but a UUID is an unknown user (docs/specification.md#administration). */
 export function userIdOf(req: Request): string {
   const id = textOf(req.params['user_id'])
-  if (!isUuid(id)) throw authError('not_found', 'validation_failed', 'user_id must be an UUID')
+  if (!isUuid(id)) throw authError('not_found', 'validation_failed', 'user_id must be a UUID')
   return id.toLowerCase()
 }
 

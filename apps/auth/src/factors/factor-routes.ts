@@ -163,7 +163,7 @@ const factorCaller = (bearer: Bearer) =>
 
 function factorIdOf(req: Request): string {
   const id = textOf(req.params['factor_id'])
-  if (!isUuid(id)) throw authError('not_found', 'validation_failed', 'factor_id must be an UUID')
+  if (!isUuid(id)) throw authError('not_found', 'validation_failed', 'factor_id must be a UUID')
   return id.toLowerCase()
 }
 

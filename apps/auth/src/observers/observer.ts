@@ -1,8 +1,5 @@
-import type { Logger, MetricsRegistry } from '@signet/telemetry'
+import type { Logger, MetricsRegistry, RequestMeta } from '@signet/telemetry'
 import { Counter, Gauge } from 'prom-client'
-
-/** The request behind an event, for log lines. */
-type Origin = { readonly requestId: string }
 
 export type Observer = ReturnType<typeof createObserver>
 
@@ -11,12 +8,12 @@ export function createObserver(log: Logger, registry: MetricsRegistry) {
   const { audited, cleanedUp, mails, mailErrors, mailRefusals, hashing, statuses, messages, givenUp } =
     createMetrics(registry)
   return {
-    audited(payload: Readonly<{ action: string }>, { requestId, ip }: Origin & { readonly ip: string }) {
+    audited(payload: Readonly<{ action: string }>, { requestId, ip }: RequestMeta & { readonly ip: string }) {
       audited.inc({ action: payload.action })
       log.info('audit', { request_id: requestId, ...payload, ip_address: ip })
     },
     /** A session ended because an old refresh token was presented. */
-    refreshTokenReused(sessionId: string, userId: string, { requestId }: Origin) {
+    refreshTokenReused(sessionId: string, userId: string, { requestId }: RequestMeta) {
       log.warn('refresh token reuse: the session was ended', {
         request_id: requestId,
         session_id: sessionId,
@@ -24,13 +21,16 @@ export function createObserver(log: Logger, registry: MetricsRegistry) {
       })
     },
     /** The specification and the client library read `create_user` in opposite ways (docs/specification.md#versions). */
-    accountExpected({ requestId }: Origin) {
+    accountExpected({ requestId }: RequestMeta) {
       log.warn(
         'create_user was true for an unknown address, so nothing was sent; a versioned request would sign up',
         {
           request_id: requestId,
         },
       )
+    },
+    providerFailed(provider: string, error: unknown, { requestId }: RequestMeta) {
+      log.error('sign-in through a provider failed', { request_id: requestId, provider, error })
     },
     cleanedUp(table: string, rows: number) {
       cleanedUp.inc(rows)

@@ -1,6 +1,5 @@
-import { createRequire } from 'node:module'
-import { fileURLToPath } from 'node:url'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
+import { startThread } from '@signet/threads'
 import type { BcryptChoice } from './bcrypt.js'
 import type { HashAnswer, HashJob } from './hash-job.js'
 
@@ -74,7 +73,10 @@ export class HashThreads {
   }
 
   #start(thread: Thread): Worker {
-    const worker = startWorker({ bcrypt: this.bcrypt })
+    const worker = startThread(import.meta.url, 'hash-worker', {
+      workerData: { bcrypt: this.bcrypt },
+      resourceLimits,
+    })
     // An idle thread does not keep the process alive.
     worker.unref()
     worker.on('message', (answer: HashAnswer) => {
@@ -97,21 +99,3 @@ export class HashThreads {
 
 // Hashing allocates next to nothing in JavaScript; by default each thread keeps room for much more.
 const resourceLimits = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 }
-
-function startWorker(workerData: { bcrypt: BcryptChoice }): Worker {
-  // Imported, not required: Node aborts the process when a thread is terminated while it requires an ES module.
-  if (!import.meta.url.endsWith('.ts'))
-    return new Worker(new URL('./hash-worker.js', import.meta.url), {
-      execArgv: ['--no-experimental-require-module'],
-      workerData,
-      resourceLimits,
-    })
-  // From source (tests, development) the worker is TypeScript too, and needs a loader of its own.
-  const { resolve } = createRequire(import.meta.url)
-  const files = [resolve('tsx/cjs'), fileURLToPath(new URL('./hash-worker.ts', import.meta.url))]
-  return new Worker(files.map((file) => `require(${JSON.stringify(file)})`).join('\n'), {
-    eval: true,
-    execArgv: [],
-    workerData,
-  })
-}

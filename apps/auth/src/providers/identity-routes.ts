@@ -78,7 +78,7 @@ export function identityRoutes({
       authenticate,
       async handle({ caller, req }) {
         const id = String(req.params['identity_id'])
-        if (!isUuid(id)) throw authError('not_found', 'validation_failed', 'identity_id must be an UUID')
+        if (!isUuid(id)) throw authError('not_found', 'validation_failed', 'identity_id must be a UUID')
         if (!isMeantFor(caller.claims, caller.aud))
           throw authError('forbidden', 'unexpected_audience', "Token audience doesn't match request audience")
         await identities.unlink(caller, id.toLowerCase(), guard.metaOf(req))

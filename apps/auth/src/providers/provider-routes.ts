@@ -2,6 +2,7 @@ import { isAppError } from '@signet/errors'
 import { route, statusOf, type Answer, type RequestContext, type Route } from '@signet/http'
 import type { Request, Response } from 'express'
 import { authError } from '../errors/auth-error.js'
+import type { Observer } from '../observers/observer.js'
 import type { Redirects } from '../redirects/redirects.js'
 import type { Bearer } from '../bearer/bearer.js'
 import { docs, query } from '../requests/docs.js'
@@ -24,6 +25,7 @@ type Deps = {
   accessTokens: AccessTokens
   bearer: Bearer
   guard: RequestGuard
+  observer: Observer
   redirects: Redirects
   flowCookies: FlowCookies
   now: () => Date
@@ -91,7 +93,7 @@ export function providerRoutes(deps: Deps): Route[] {
 }
 
 async function comeBack(
-  { callbacks, accessTokens, bearer, guard, redirects, flowCookies, now }: Deps,
+  { callbacks, accessTokens, bearer, guard, observer, redirects, flowCookies, now }: Deps,
   parameters: CallbackParameters,
   { req, res, context }: { req: Request; res: Response; context: RequestContext },
 ): Promise<Answer> {
@@ -118,10 +120,11 @@ async function comeBack(
   } catch (failure) {
     // Answered as a redirect, so it never reaches the handler that logs server errors.
     if (!isAppError(failure) || statusOf(failure) >= 500)
-      context.log.error('sign-in through a provider failed', {
-        provider: flow.provider,
-        error: isAppError(failure) ? (failure.cause ?? failure) : failure,
-      })
+      observer.providerFailed(
+        flow.provider,
+        isAppError(failure) ? (failure.cause ?? failure) : failure,
+        context,
+      )
     return redirect(302, errorTarget(flow.referrer, failure))
   }
 }

@@ -1,6 +1,8 @@
+import type { Limit, Limiter } from '@signet/rate-limits'
 import { authError } from '../errors/auth-error.js'
 import type { Client, RequestMeta } from '../requests/request-meta.js'
-import { HOUR_MS, type Meter, type Meters } from './meters.js'
+
+const HOUR_MS = 3_600_000
 
 /** `n` an hour, or (`n/d`) a bucket of n that gains one each d. */
 export type SendQuota = { amount: number; everyMs?: number | undefined }
@@ -41,7 +43,7 @@ export type SendQuotas = {
 }
 
 type Deps = {
-  meters: Meters
+  limiter: Limiter
   /** Called for each email that a quota refuses. */
   onMailRefused?: ((meta: RequestMeta) => void) | undefined
 }
@@ -51,21 +53,21 @@ type Reserved = 'recovery' | 'confirmation'
 const isReserved = (purpose: MailPurpose): purpose is Reserved =>
   purpose === 'recovery' || purpose === 'confirmation'
 
-export function createSendQuotas(config: SendQuotaConfig, { meters, onMailRefused }: Deps): SendQuotas {
+export function createSendQuotas(config: SendQuotaConfig, { limiter, onMailRefused }: Deps): SendQuotas {
   const pools = config.mail && splitPools(config.mail)
 
   async function counted<T>(
-    { all, from }: { all: Meter[]; from: Meter[] },
+    { all, from }: { all: Limit[]; from: Limit[] },
     work: () => Promise<T>,
     refuse: (waitMs: number) => Error,
   ): Promise<T> {
-    const { waitMs, taken } = await meters.take(all, from)
+    const { waitMs, taken } = await limiter.take(all, from)
     if (waitMs > 0) throw refuse(waitMs)
     try {
       return await work()
     } catch (error) {
       // A request refused for coming too soon must not use up the quota.
-      await meters.putBack(taken)
+      await limiter.putBack(taken)
       throw error
     }
   }
@@ -75,7 +77,7 @@ export function createSendQuotas(config: SendQuotaConfig, { meters, onMailRefuse
       if (!config.mail || !pools) return work()
       // Administrators' servers send for all users, so no client limit applies.
       const client = request.purpose === 'invitation' ? undefined : meta.client
-      const all = metersOf('mail', config.mail, request.to, client)
+      const all = limitsOf('mail', config.mail, request.to, client)
       const from = isReserved(request.purpose) ? [pools.shared, pools[request.purpose]] : [pools.shared]
       return counted({ all, from }, work, (waitMs) => {
         onMailRefused?.(meta)
@@ -84,7 +86,7 @@ export function createSendQuotas(config: SendQuotaConfig, { meters, onMailRefuse
     },
     sms(to, meta, work) {
       if (!config.sms) return work()
-      const all = [meterOf('sms:all', config.sms.total), ...metersOf('sms', config.sms, to, meta.client)]
+      const all = [limitOf('sms:all', config.sms.total), ...limitsOf('sms', config.sms, to, meta.client)]
       return counted({ all, from: [] }, work, (waitMs) =>
         refusal('over_sms_send_rate_limit', 'SMS rate limit exceeded', waitMs),
       )
@@ -93,23 +95,23 @@ export function createSendQuotas(config: SendQuotaConfig, { meters, onMailRefuse
 }
 
 /** Of the recipient, and of the client unless a proxy hides who that is. */
-function metersOf(
+function limitsOf(
   what: 'mail' | 'sms',
   { perRecipient, perClient }: Quotas,
   to: string,
   client: Client | undefined,
-): Meter[] {
-  const all = [meterOf(`${what}:to:${to}`, perRecipient)]
-  if (client && !client.shared) all.push(meterOf(`${what}:by:${client.key}`, perClient))
+): Limit[] {
+  const all = [limitOf(`${what}:to:${to}`, perRecipient)]
+  if (client && !client.shared) all.push(limitOf(`${what}:by:${client.key}`, perClient))
   return all
 }
 
 /** The parts, and their refill rates, add up to the whole. */
-function splitPools({ total, reservePercent }: MailQuotas): Record<Reserved | 'shared', Meter> {
+function splitPools({ total, reservePercent }: MailQuotas): Record<Reserved | 'shared', Limit> {
   const reserve = Math.floor((total.amount * reservePercent) / 100)
   const shared = total.amount - 2 * reserve
   const part = (name: string, amount: number) =>
-    meterOf(`mail:all:${name}`, {
+    limitOf(`mail:all:${name}`, {
       amount,
       everyMs: total.everyMs === undefined ? undefined : (total.everyMs * total.amount) / Math.max(amount, 1),
     })
@@ -120,7 +122,8 @@ function splitPools({ total, reservePercent }: MailQuotas): Record<Reserved | 's
   }
 }
 
-const meterOf = (key: string, { amount, everyMs }: SendQuota): Meter => ({ key, amount, everyMs })
+const limitOf = (key: string, { amount, everyMs }: SendQuota): Limit =>
+  everyMs === undefined ? { key, amount, windowMs: HOUR_MS } : { key, amount, everyMs }
 
 const refusal = (
   code: 'over_email_send_rate_limit' | 'over_sms_send_rate_limit',

@@ -1,8 +1,8 @@
+import { createLimiter } from '@signet/rate-limits'
 import type { Logger } from '@signet/telemetry'
-import type { Redis } from 'ioredis'
+import type { Cluster, Redis } from 'ioredis'
 import { authError } from '../errors/auth-error.js'
 import type { Client } from '../requests/request-meta.js'
-import { memoryBucket, redisBucket, type BucketShape, type TakeToken } from './token-bucket.js'
 
 /** Counts for each client. */
 export type KeyedLimit = { consume(client: Client, requestId: string): Promise<void> }
@@ -43,7 +43,7 @@ export type RateLimitConfig = {
 type Deps = {
   log: Logger
   /** Shared counts (AUTH_RATE_LIMIT_REDIS_URL, see `connectLimitRedis`); without it each process counts for itself. */
-  redis?: Redis | undefined
+  redis?: Redis | Cluster | undefined
   now?: () => Date
 }
 
@@ -59,13 +59,23 @@ export function createRateLimits(config: RateLimitConfig, deps: Deps): RateLimit
     ),
   )
   const byClient = (name: string, requests: number, windowMs: number) => {
-    const shape = (factor: number) => ({ capacity: BURST * factor, everyMs: windowMs / (requests * factor) })
-    const take = takeFrom(name, shape(1), deps)
-    const takeShared = takeFrom(`${name}:shared`, shape(config.sharedAddressFactor), deps)
-    return ({ key, shared }: Client, how?: 'put back') => (shared ? takeShared : take)(key, how)
+    // One for each name, so that a flood of one kind does not evict the counts of another.
+    const limiter = createLimiter({ prefix: `auth-limit:${name}`, ...deps })
+    const limitOf = ({ key, shared }: Client) => {
+      const factor = shared ? config.sharedAddressFactor : 1
+      return {
+        key: shared ? `shared:${key}` : key,
+        amount: BURST * factor,
+        everyMs: windowMs / (requests * factor),
+      }
+    }
+    return {
+      take: async (client: Client) => (await limiter.take([limitOf(client)])).waitMs,
+      putBack: (client: Client) => limiter.putBack([limitOf(client)]),
+    }
   }
   const keyed = (name: string, requests: number, windowMs: number): KeyedLimit => {
-    const take = byClient(name, requests, windowMs)
+    const { take } = byClient(name, requests, windowMs)
     return {
       async consume(client, requestId) {
         const waitMs = requests === 0 ? windowMs : await take(client)
@@ -75,7 +85,7 @@ export function createRateLimits(config: RateLimitConfig, deps: Deps): RateLimit
       },
     }
   }
-  const takeFailure = byClient('failed-sign-ins', config.failedSignIns, 5 * MINUTE_MS)
+  const failedSignIns = byClient('failed-sign-ins', config.failedSignIns, 5 * MINUTE_MS)
   const otp = Object.fromEntries(
     (['/signup', '/recover', '/resend', '/magiclink', '/otp', '/user'] as const).map((endpoint) => [
       endpoint,
@@ -87,21 +97,10 @@ export function createRateLimits(config: RateLimitConfig, deps: Deps): RateLimit
     verify: keyed('verify', config.verify, 5 * MINUTE_MS),
     otp: (endpoint) => otp[endpoint],
     anonymous: keyed('anonymous', config.anonymousUsers, HOUR_MS),
-    failedSignIns: {
-      take: (client) => takeFailure(client),
-      putBack: async (client) => void (await takeFailure(client, 'put back')),
-    },
+    failedSignIns,
     mfaChallenge: keyed('mfa-challenge', config.mfaChallengeAndVerify, MINUTE_MS),
     mfaVerify: keyed('mfa-verify', config.mfaChallengeAndVerify, MINUTE_MS),
   }
-}
-
-/** Counts in Redis, and in this process while Redis does not answer: less exact limits, but no outage. */
-function takeFrom(name: string, shape: BucketShape, { redis, now = () => new Date() }: Deps): TakeToken {
-  const memory = memoryBucket(shape, now)
-  if (!redis) return memory
-  const shared = redisBucket(redis, `auth-limit:${name}`, shape)
-  return (key, how) => shared(key, how).catch(() => memory(key, how))
 }
 
 const refusal = (code: 'over_request_rate_limit', message: string, waitMs: number) =>

@@ -21,8 +21,7 @@ export type BodyOf<F extends Fields> = {
 }
 
 /**
- * The CAPTCHA response, from either of its places (docs/specification.md#where-this-differs-from-supabaseauth row
- * 16).
+ * The CAPTCHA response, from either of its places (docs/specification.md#captcha).
  */
 export const captchaFields = { captcha_token: 'string', gotrue_meta_security: 'object' } as const
 

@@ -1,3 +1,5 @@
+import type { RequestMeta as Base } from '@signet/telemetry'
+
 /** What requests and failures are counted by. */
 export type Client = {
   /** The network of the address (see `networkOf`), or what AUTH_RATE_LIMIT_HEADER says. */
@@ -7,8 +9,7 @@ export type Client = {
 }
 
 /** The caller, for sessions, the audit log, CAPTCHA and log lines; all that services know about a request. */
-export type RequestMeta = {
-  readonly requestId: string
+export type RequestMeta = Base & {
   /** Path pattern of the matched route. */
   readonly route: string
   readonly ip: string

@@ -189,7 +189,7 @@ export class AttemptService {
     return endpoint.heldUntil !== null && endpoint.heldUntil > this.deps.now()
   }
 
-  /** Without an attempt and without a job: whoever lifts the ban, or the sweeper after its end, adds one. */
+  /** Without an attempt and without a job: lifting the ban, or the sweeper after it ends, adds one. */
   private async holdBack({ id, endpoint }: AttemptPlan): Promise<boolean> {
     const { db, retryWhileUnavailable, observer, now } = this.deps
     const held = await retryWhileUnavailable(() =>

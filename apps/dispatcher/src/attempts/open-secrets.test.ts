@@ -44,7 +44,7 @@ describe('OpenSecrets', () => {
     expect(opens()).toBe(1)
   })
 
-  it('goes by the ciphertext: another one of the same endpoint is opened anew', () => {
+  it('goes by the ciphertext: another one of the same endpoint is opened again', () => {
     const { secrets } = setUp()
     secrets.of(anEndpoint('1', 'whsec_old'))
     expect(secrets.of(anEndpoint('1', 'whsec_new'))).toBe('whsec_new')

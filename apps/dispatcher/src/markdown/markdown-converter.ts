@@ -1,3 +1,4 @@
+import { threadEntry } from '@signet/threads'
 import { Piscina } from 'piscina'
 import type { MarkdownJob, MarkdownResult } from './markdown-worker.js'
 
@@ -15,9 +16,8 @@ export const CPU_LIMIT_MS = 2000
 export const CONVERSION_THREADS = 2
 /** A thread that needs more memory than this for one document is terminated; the process is not. */
 const THREAD_MEMORY_MB = 256
-/** Run from source (tests, development), the worker is TypeScript and needs its own loader. */
-const fromSource = import.meta.url.endsWith('.ts')
-const WORKER = new URL(fromSource ? './markdown-worker.ts' : './markdown-worker.js', import.meta.url)
+const ENTRY = threadEntry(import.meta.url, 'markdown-worker')
+const WORKER = new URL(ENTRY.filename)
 /** For a thread that no longer answers at all. Far longer than any machine takes for the CPU limit. */
 const HARD_LIMIT_MS = 60_000
 
@@ -61,8 +61,7 @@ export class MarkdownConverter {
 function startPool(threads: number, worker: URL): Piscina<MarkdownJob, MarkdownResult> {
   return new Piscina({
     filename: worker.href,
-    // Import instead of require: Node aborts the process when a thread is terminated while it requires an ES module.
-    execArgv: fromSource ? ['--import', 'tsx'] : ['--no-experimental-require-module'],
+    execArgv: ENTRY.execArgv,
     minThreads: 0,
     maxThreads: threads,
     idleTimeout: Infinity,

@@ -64,7 +64,7 @@ export type Status = {
 
 /** `unqueued`: committed while Redis was down. The sweeper queues them. */
 export type Requeued = { deliveries: DeliveryId[]; unqueued: boolean }
-/** `rows`: of every table, also those that have none. `state` is null for an account that nobody was told anything of. */
+/** `rows` lists every table, including empty ones. `state` is null if no event about the account has arrived. */
 export type AccountReport = {
   accountId: string
   state: AccountState | null

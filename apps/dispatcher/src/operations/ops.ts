@@ -1,6 +1,7 @@
 import { Db } from '@signet/db'
 import type { DeliveryId } from '@signet/webhook-core'
-import { connectRedis, WebhookQueues } from '@signet/webhook-core/queue'
+import { connectRedis } from '@signet/redis'
+import { WebhookQueues } from '@signet/webhook-core/queue'
 import type { ReplayTarget } from './replay-store.js'
 import type { DispatcherConfig } from '../config/config.js'
 import { Operations } from './operations.js'
@@ -58,7 +59,7 @@ async function withOperations<T>(
   })
   const redis = connectRedis(
     { url: config.redisUrl, sentinels: config.redisSentinels, clusterNodes: config.redisClusterNodes },
-    'producer',
+    'request',
   )
   redis.on('error', () => undefined) // each command reports what it could not do
   const queues = new WebhookQueues({ connection: redis, prefix: config.queuePrefix })

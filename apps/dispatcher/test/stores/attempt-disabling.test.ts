@@ -39,7 +39,7 @@ describe('recordAttempts counts failures', () => {
     })
   })
 
-  it('judges the results of one batch in their order, as if each had come alone', async () => {
+  it('evaluates the results of one batch in their order, as if each had come alone', async () => {
     const { endpoint, deliveries } = await withDeliveries(6)
     await setFailures(endpoint, 18)
     const outcomes = [retry(), { kind: 'delivered' } as const, retry(), retry()]

@@ -73,7 +73,7 @@ describe('recordAttempts among others', () => {
     const { db } = database
     const { endpoint, deliveries } = await withDeliveries(3)
     const ids = deliveries.map(({ id }) => id).sort((a, b) => Number(b) - Number(a))
-    // Written anew from the highest id down, so that whatever plan the purge has, it meets them in that order.
+    // Rewritten from the highest id down, so that whatever plan the purge has, it meets them in that order.
     for (const [i, id] of ids.entries()) {
       await db.query(`update webhook_deliveries set next_attempt_at = $2 where id = $1`, [id, later(i)])
     }

@@ -145,7 +145,7 @@ describe('dispatchEvents', () => {
       8,
       () => Promise.all(Array.from({ length: 8 }, (_, process) => dispatch(process))),
     )
-    // Whoever looked, and whenever: the bodies were the same.
+    // Every reader saw the same bodies at any time.
     for (const bodies of seen) expect(bodies).toEqual(seen[0])
     const { rows } = await db.query(`select id from webhook_deliveries where endpoint_id = $1`, [endpoint.id])
     expect(rows).toHaveLength(10)

@@ -22,7 +22,7 @@ export const accountEventRoutes = ({ keys, accountEvents, now }: Deps): Route[] 
       responses: responses({ 204: { description: 'Applied' } }, 400, 401, 413),
     },
     body: { as: 'json-bytes', maxBytes: MAX_BYTES, schema: accountEventSchema },
-    async handle({ req, body, context: { log } }) {
+    async handle({ req, body, context }) {
       const headers = {
         'webhook-id': req.get('webhook-id'),
         'webhook-timestamp': req.get('webhook-timestamp'),
@@ -31,8 +31,8 @@ export const accountEventRoutes = ({ keys, accountEvents, now }: Deps): Route[] 
       if (!isSigned(body, headers, { keys, now: now() })) throw unsigned()
       const event = readAccountEvent(body)
       if (event === 'malformed') throw badRequest('The body is not an account event')
-      if (event === 'unknown') log.warn('account event of an unknown type ignored')
-      else await accountEvents.apply(event, log)
+      if (event === 'unknown') accountEvents.ignore(context)
+      else await accountEvents.apply(event, context)
       return { status: 204 }
     },
   }),

@@ -1,33 +1,39 @@
-import type { Logger } from '@signet/telemetry'
+import type { RequestMeta } from '@signet/telemetry'
 import type { AccountEvent } from './account-event.js'
 import type { AccountRemovalService } from './account-removal-service.js'
 import type { AccountService } from './account-service.js'
+import type { Observer } from '../observers/observer.js'
 
-type Deps = { accounts: AccountService; accountRemoval: AccountRemovalService }
+type Deps = { accounts: AccountService; accountRemoval: AccountRemovalService; observer: Observer }
 
 const SOURCE = 'identity'
 
 /**
- * Applies what the identity server tells. It tells at least once and may tell late, so each event says when it was decided,
+ * Applies events of the identity server. They arrive at least once and may be late, so each event says when it was decided,
  * and applying it twice or in another order leads to the same state.
  */
 export class AccountEventService {
   constructor(private readonly deps: Deps) {}
 
+  /** An event of a type that a newer identity server knows and this version does not. */
+  ignore(meta: RequestMeta): void {
+    this.deps.observer.unknownAccountEvent(meta)
+  }
+
   /** Resolves when the event is committed, and so works. */
-  async apply(event: AccountEvent, log: Logger): Promise<void> {
+  async apply(event: AccountEvent, meta: RequestMeta): Promise<void> {
     const { accounts, accountRemoval } = this.deps
     const { accountId, decidedAt } = event
     switch (event.type) {
       case 'user.banned':
-        return accounts.ban(accountId, { bannedUntil: event.bannedUntil, decidedAt }, log)
+        return accounts.ban(accountId, { bannedUntil: event.bannedUntil, decidedAt }, meta)
       case 'user.unbanned':
-        return accounts.ban(accountId, { bannedUntil: null, decidedAt }, log)
+        return accounts.ban(accountId, { bannedUntil: null, decidedAt }, meta)
       case 'user.signed_out':
-        await accounts.signOut(accountId, new Date(decidedAt), 'signed_out_everywhere', log)
+        await accounts.signOut(accountId, new Date(decidedAt), 'signed_out_everywhere', meta)
         return
       case 'user.deleted':
-        await accountRemoval.bury(SOURCE, accountId, new Date(decidedAt), log)
+        await accountRemoval.bury(SOURCE, accountId, new Date(decidedAt), meta)
         accountRemoval.purgeSoon()
     }
   }

@@ -1,5 +1,5 @@
 import { withAdvisoryLock, type Db } from '@signet/db'
-import type { Logger } from '@signet/telemetry'
+import type { RequestMeta } from '@signet/telemetry'
 import {
   buryAccount,
   closeAccount,
@@ -28,11 +28,11 @@ export class AccountRemovalService {
    * From the tombstone on nothing of the account works, and nothing can be written for it. Endpoints and pending deliveries
    * end with it; the rows are removed by {@link purge}.
    */
-  async bury(source: string, accountId: string, deletedAt: Date, log: Logger): Promise<void> {
+  async bury(source: string, accountId: string, deletedAt: Date, meta: RequestMeta): Promise<void> {
     const { db, webhookObserver } = this.deps
     await db.transaction((tx) => buryAccount(tx, accountId, deletedAt))
     await closeAccount(db, accountId)
-    webhookObserver.accountDeleted({ accountId, source }, log)
+    webhookObserver.accountDeleted({ accountId, source }, meta)
   }
 
   /** Removes the rows of one deleted account, in batches; a repeated call finishes what was interrupted. */

@@ -33,7 +33,7 @@ export const accountRoutes = ({ authenticate, accounts, accountRemoval, now }: D
     guard: ({ req }) => void accountIdOf(req),
     body: { as: 'json', maxBytes: 4096, schema: revokeAccountSchema, optional: true },
     async handle({ body, req, context }) {
-      await accounts.signOut(accountIdOf(req), now(), storable(body.reason ?? DEFAULT_REASON), context.log)
+      await accounts.signOut(accountIdOf(req), now(), storable(body.reason ?? DEFAULT_REASON), context)
       return { body: { ok: true } }
     },
   }),
@@ -50,7 +50,7 @@ export const accountRoutes = ({ authenticate, accounts, accountRemoval, now }: D
     authenticate,
     async handle({ caller, req, context }) {
       const accountId = accountIdOf(req)
-      await accountRemoval.bury(caller.name, accountId, now(), context.log)
+      await accountRemoval.bury(caller.name, accountId, now(), context)
       await accountRemoval.purge(accountId)
       return { body: { ok: true } }
     },

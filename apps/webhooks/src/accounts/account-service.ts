@@ -1,5 +1,5 @@
 import type { Db } from '@signet/db'
-import type { Logger } from '@signet/telemetry'
+import type { RequestMeta } from '@signet/telemetry'
 import type { WebhookQueues } from '@signet/webhook-core/queue'
 import { moveHeldDeliveries } from '@signet/webhook-core/stores'
 import type { Observer } from '../observers/observer.js'
@@ -25,7 +25,7 @@ export class AccountService {
    * Ends every session, grant and personal token that goes back to a sign-in at or before `signedOutAt`. What is made of an
    * older sign-in later is born dead.
    */
-  async signOut(accountId: string, signedOutAt: Date, reason: string, log: Logger): Promise<Revoked> {
+  async signOut(accountId: string, signedOutAt: Date, reason: string, meta: RequestMeta): Promise<Revoked> {
     const revoked = await this.deps.db.transaction(async (tx) => {
       await recordSignOut(tx, accountId, signedOutAt)
       // Sessions first: a decision in flight holds its authorization row, so this waits for the grant it is making, and
@@ -35,7 +35,7 @@ export class AccountService {
       const personalTokens = await revokePersonalTokens(tx, { accountId, signedOutAt, reason })
       return { sessions, grants, personalTokens }
     })
-    this.deps.observer.accountRevoked({ accountId, reason, ...revoked }, log)
+    this.deps.observer.accountRevoked({ accountId, reason, ...revoked }, meta)
     return revoked
   }
 
@@ -46,7 +46,7 @@ export class AccountService {
   async ban(
     accountId: string,
     { bannedUntil, decidedAt }: { bannedUntil: string | null; decidedAt: string },
-    log: Logger,
+    meta: RequestMeta,
   ): Promise<void> {
     const { db, queues, observer, now } = this.deps
     const outcome = await db.transaction(async (tx) => {
@@ -56,7 +56,7 @@ export class AccountService {
       return { change, moved: await moveHeldDeliveries(tx, { accountId, from: change.before, to }) }
     })
     if (!outcome.change) return
-    observer.accountBanned({ accountId, until: outcome.change.after, moved: outcome.moved.length }, log)
+    observer.accountBanned({ accountId, until: outcome.change.after, moved: outcome.moved.length }, meta)
     if (outcome.change.after !== null) return
     // The rows are due. Should Redis be away, the sweeper finds them.
     await queues

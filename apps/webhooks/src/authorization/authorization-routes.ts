@@ -1,6 +1,6 @@
 import { AppError } from '@signet/errors'
 import { route, type Answer, type Route } from '@signet/http'
-import type { Logger } from '@signet/telemetry'
+import type { RequestMeta } from '@signet/telemetry'
 import type { Request } from 'express'
 import type { IpLimit } from '../limits/limits.js'
 import { authorizeParameters } from '../oauth/oauth-docs.js'
@@ -34,7 +34,7 @@ export const authorizationRoutes = (deps: Deps): Route[] => [
       parameters: authorizeParameters,
     },
     limit: deps.limit,
-    handle: ({ req, context }) => authorize(deps, req, context.log),
+    handle: ({ req, context }) => authorize(deps, req, context),
   }),
   route({
     method: 'get',
@@ -51,13 +51,13 @@ export const authorizationRoutes = (deps: Deps): Route[] => [
     path: '/oauth/authorize/decision',
     docs: pageDocs('Approve or deny; redirects to the application'),
     body: pageForm,
-    async handle({ req, body, context: { log } }) {
+    async handle({ req, body, context }) {
       const fields = Parameters.fromForm(body)
       const { session, txn } = await deps.guard.check(req, 'decision', fields)
       const decision = fields.get('decision')
       if (decision !== 'approve' && decision !== 'deny')
         throw new AppError('invalid', 'invalid_request', 'The decision is missing.')
-      const location = await deps.authorizations.decide(session, txn, decision === 'approve', log)
+      const location = await deps.authorizations.decide(session, txn, decision === 'approve', context)
       if (location === null) throw requestIsOver()
       return deps.pages.redirect(303, location)
     },
@@ -67,10 +67,10 @@ export const authorizationRoutes = (deps: Deps): Route[] => [
 async function authorize(
   { authorizations, pages, cookie }: Deps,
   req: Request,
-  log: Logger,
+  meta: RequestMeta,
 ): Promise<Answer> {
   const parameters = Parameters.fromQuery(req.originalUrl)
-  const begun = await authorizations.begin(parameters, cookie.read(req), log)
+  const begun = await authorizations.begin(parameters, cookie.read(req), meta)
   return begun.kind === 'redirect' ? pages.redirect(302, begun.location) : pages.next(begun)
 }
 

@@ -1,6 +1,6 @@
 import { isUnavailable, type Db } from '@signet/db'
 import { AppError, isAppError } from '@signet/errors'
-import type { Logger } from '@signet/telemetry'
+import type { RequestMeta } from '@signet/telemetry'
 import type { Client } from '../clients/client.js'
 import type { ClientService } from '../clients/client-service.js'
 import type { RedirectAllowList } from '../redirects/redirect-allow-list.js'
@@ -46,13 +46,13 @@ export class AuthorizationService {
    * Checks a request and stores it as pending. The first phase throws an OAuthError for an error page: without a trusted redirect
    * URI nothing may be sent anywhere. Everything later becomes a redirect with `error`.
    */
-  async begin(parameters: Parameters, sessionId: string | undefined, log: Logger): Promise<Begun> {
+  async begin(parameters: Parameters, sessionId: string | undefined, meta: RequestMeta): Promise<Begun> {
     const target = await this.#findTarget(parameters)
     try {
       return await this.#store(parameters, target, sessionId)
     } catch (error) {
       const parameters = errorParameters(error)
-      this.deps.observer.authorizationRefused(parameters.error, error, log)
+      this.deps.observer.authorizationRefused(parameters.error, error, meta)
       return { kind: 'redirect', location: this.#answer(target, parameters) }
     }
   }
@@ -64,7 +64,7 @@ export class AuthorizationService {
   }
 
   /** Consumes the request and returns where to send the browser; null when there was nothing to decide. */
-  async decide(session: Session, txn: string, approved: boolean, log: Logger): Promise<string | null> {
+  async decide(session: Session, txn: string, approved: boolean, meta: RequestMeta): Promise<string | null> {
     if (!hasFormOf('txn', txn)) return null
     const code = newCredential('code')
     const decision = await decideAuthorization(this.deps.db, {
@@ -75,7 +75,7 @@ export class AuthorizationService {
     })
     if (!decision) return null
     const { clientId, accountId } = decision
-    this.deps.observer.consentDecided({ approved, clientId, accountId }, log)
+    this.deps.observer.consentDecided({ approved, clientId, accountId }, meta)
     return this.#answer(
       { redirectUri: decision.redirectUri, state: decision.state ?? undefined },
       approved ? { code } : { error: 'access_denied', error_description: 'The user denied the request' },

@@ -24,7 +24,7 @@ export function bearerAuthentication({ baseUrl, bearer, limits }: Deps): Authent
   return async (req, context) => {
     const token = bearerToken(req)
     if (token === null) throw challenges.missing()
-    const caller = isWellFormed(token) ? await bearer.resolve(token, context.log) : null
+    const caller = isWellFormed(token) ? await bearer.resolve(token, context) : null
     if (!caller) {
       await limits.bearerFailures(req, context)
       throw challenges.invalid()

@@ -1,5 +1,5 @@
 import type { Db } from '@signet/db'
-import type { Logger } from '@signet/telemetry'
+import type { RequestMeta } from '@signet/telemetry'
 import { hasFormOf, sha256 } from '../credentials/credential.js'
 import type { Observer } from '../observers/observer.js'
 import type { ResourcePolicy } from '../oauth/resource-policy.js'
@@ -30,9 +30,9 @@ export class BearerService {
   constructor(private readonly deps: Deps) {}
 
   /** Null for every token that does not work here, whatever the reason. */
-  async resolve(token: string, log: Logger): Promise<Caller | null> {
+  async resolve(token: string, meta: RequestMeta): Promise<Caller | null> {
     if (hasFormOf('accessToken', token)) return this.#accessToken(token)
-    return this.resolvePersonalToken(token, log)
+    return this.resolvePersonalToken(token, meta)
   }
 
   async #accessToken(token: string): Promise<Caller | null> {
@@ -44,7 +44,7 @@ export class BearerService {
   }
 
   /** As {@link resolve}, for personal tokens alone. Counts as a use; a token that idled too long ends here. */
-  async resolvePersonalToken(token: string, log: Logger): Promise<Caller | null> {
+  async resolvePersonalToken(token: string, meta: RequestMeta): Promise<Caller | null> {
     if (!isPersonalToken(token)) return null
     const { db, observer } = this.deps
     const found = await findLivePersonalToken(db, sha256(token))
@@ -52,7 +52,7 @@ export class BearerService {
     const { id, accountId, authenticatedAt } = found
     if (found.idle) {
       if (await revokeIdlePersonalToken(db, id))
-        observer.personalTokenRevoked({ id, accountId, reason: 'inactive' }, log)
+        observer.personalTokenRevoked({ id, accountId, reason: 'inactive' }, meta)
       return null
     }
     if (found.touch) await touchPersonalToken(db, id)

@@ -22,7 +22,7 @@ export const clientRoutes = ({ clients, limit }: Deps): Route[] => [
     limit,
     body: { as: 'json', maxBytes: MAX_BODY_BYTES },
     async handle({ body, context }) {
-      return { status: 201, body: view(await clients.register(body, context.log)) }
+      return { status: 201, body: view(await clients.register(body, context)) }
     },
   }),
 ]

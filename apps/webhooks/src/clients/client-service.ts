@@ -1,5 +1,5 @@
 import type { Db } from '@signet/db'
-import type { Logger } from '@signet/telemetry'
+import type { RequestMeta } from '@signet/telemetry'
 import { newCredential, sameDigest, sha256 } from '../credentials/credential.js'
 import type { Observer } from '../observers/observer.js'
 import { invalidClient, isClientId, type Client, type ClientMetadata } from './client.js'
@@ -31,7 +31,7 @@ export class ClientService {
   constructor(private readonly deps: Deps) {}
 
   /** RFC 7591. Throws an OAuthError that names the member that is wrong. */
-  async register(body: Readonly<Record<string, unknown>>, log: Logger): Promise<RegisteredClient> {
+  async register(body: Readonly<Record<string, unknown>>, meta: RequestMeta): Promise<RegisteredClient> {
     const metadata = readClientMetadata(body, this.deps.allowList)
     const clientId = newCredential('clientId')
     const secret = metadata.authMethod === 'none' ? null : newCredential('clientSecret')
@@ -40,7 +40,7 @@ export class ClientService {
       clientId,
       secretHash: secret === null ? null : sha256(secret),
     })
-    this.deps.observer.clientRegistered({ clientId, authMethod: metadata.authMethod }, log)
+    this.deps.observer.clientRegistered({ clientId, authMethod: metadata.authMethod }, meta)
     return { ...metadata, clientId, issuedAt, secret }
   }
 

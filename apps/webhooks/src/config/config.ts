@@ -100,7 +100,7 @@ export const settings = defineSettings({
     env: 'WEBHOOKS_DRAIN_SECONDS',
     fallback: 5,
     max: 300,
-    doc: 'After SIGTERM, how long requests are still taken while `/readyz` says no, so that load balancers can look elsewhere first.',
+    doc: 'How long to keep answering requests after SIGTERM while `/readyz` already fails, so that load balancers can switch to other replicas first.',
   }),
   logLevel: choice({
     env: ['WEBHOOKS_LOG_LEVEL', 'LOG_LEVEL'],
@@ -229,7 +229,7 @@ export const settings = defineSettings({
     env: 'WEBHOOKS_OAUTH_REFRESH_REUSE_GRACE_SECONDS',
     fallback: 10,
     max: 300,
-    doc: 'A rotated refresh token may be used again for so long; 0 is strict.',
+    doc: 'How long a rotated refresh token may be used again. 0 allows no reuse.',
   }),
   grantMaxDays: integer({
     env: 'WEBHOOKS_OAUTH_GRANT_MAX_DAYS',

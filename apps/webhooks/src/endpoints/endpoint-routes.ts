@@ -38,11 +38,11 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
     },
     authenticate: steps.write,
     body: { as: 'json', maxBytes: MAX_BODY_BYTES, schema: createEndpointSchema },
-    async handle({ caller, body, context: { log } }) {
+    async handle({ caller, body, context }) {
       const { endpoint, secret } = await endpoints.create(
         caller.accountId,
         { url: body.url, events: eventList(body.events) },
-        log,
+        context,
       )
       const { id, url, events, status } = endpoint
       return { status: 200, body: { endpoint_id: id, secret, url, events, status } }
@@ -91,12 +91,12 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
     authenticate: steps.write,
     guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
     body: { as: 'json', maxBytes: MAX_BODY_BYTES, schema: updateEndpointSchema },
-    async handle({ caller, body, req, context: { log } }) {
+    async handle({ caller, body, req, context }) {
       const endpoint = await endpoints.update(
         caller.accountId,
         endpointIdOf(req),
         { url: body.url || undefined, events: eventList(body.events) },
-        log,
+        context,
       )
       return { body: { item: view(endpoint) } }
     },
@@ -111,8 +111,8 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
       responses: responses({ 200: { description: 'Deleted', schema: ref('Ok') } }, 401, 403, 404, 429),
     },
     authenticate: steps.write,
-    async handle({ caller, req, context: { log } }) {
-      await endpoints.remove(caller.accountId, endpointIdOf(req), log)
+    async handle({ caller, req, context }) {
+      await endpoints.remove(caller.accountId, endpointIdOf(req), context)
       return { body: { ok: true } }
     },
   }),

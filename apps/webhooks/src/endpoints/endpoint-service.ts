@@ -1,6 +1,6 @@
 import type { Db } from '@signet/db'
 import { AppError } from '@signet/errors'
-import type { Logger } from '@signet/telemetry'
+import type { RequestMeta } from '@signet/telemetry'
 import {
   endpointSecretContext,
   newSigningSecret,
@@ -33,7 +33,7 @@ export class EndpointService {
   async create(
     accountId: string,
     input: { url: string; events: readonly EventType[] },
-    log: Logger,
+    meta: RequestMeta,
   ): Promise<{ endpoint: Endpoint; secret: string }> {
     const { db, urlPolicy, secretBox, webhookObserver } = this.deps
     // Names are resolved before the account is locked: a slow name server must not hold the lock.
@@ -50,7 +50,7 @@ export class EndpointService {
       }),
     )
     if (!endpoint) throw new QuotaExceededError()
-    webhookObserver.endpointCreated({ endpointId: endpoint.id, accountId }, log)
+    webhookObserver.endpointCreated({ endpointId: endpoint.id, accountId }, meta)
     return { endpoint, secret }
   }
 
@@ -68,23 +68,23 @@ export class EndpointService {
     accountId: string,
     id: EndpointId,
     input: { url?: string | undefined; events: readonly EventType[] },
-    log: Logger,
+    meta: RequestMeta,
   ): Promise<Endpoint> {
     const { db, urlPolicy, webhookObserver } = this.deps
     const url = input.url === undefined ? undefined : await urlPolicy.accept(input.url)
     const endpoint = await patchEndpoint(db, accountId, id, { url, events: input.events })
     if (!endpoint) throw notFound()
-    webhookObserver.endpointUpdated({ endpointId: id, accountId }, log)
+    webhookObserver.endpointUpdated({ endpointId: id, accountId }, meta)
     return endpoint
   }
 
-  async remove(accountId: string, id: EndpointId, log: Logger): Promise<void> {
+  async remove(accountId: string, id: EndpointId, meta: RequestMeta): Promise<void> {
     if (!(await deleteEndpoint(this.deps.db, accountId, id))) throw notFound()
-    this.deps.webhookObserver.endpointDeleted({ endpointId: id, accountId }, log)
+    this.deps.webhookObserver.endpointDeleted({ endpointId: id, accountId }, meta)
   }
 }
 
-/** Has no `Retry-After`, which tells it apart from a rate limit (docs/specification.md#rate-limits). */
+/** Has no `Retry-After`, which distinguishes it from a rate limit (docs/specification.md#rate-limits). */
 class QuotaExceededError extends AppError {
   constructor() {
     super('limited', 'too_many_requests', `An account can have ${MAX_PER_ACCOUNT} subscriptions`)

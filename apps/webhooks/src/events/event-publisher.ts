@@ -30,7 +30,7 @@ export class EventPublisher {
     this.#sending ??= this.#sendAll()
   }
 
-  /** Resolves when everything announced so far was sent or given up. */
+  /** Resolves when everything published so far was sent or dropped. */
   async close(): Promise<void> {
     await this.#sending
   }

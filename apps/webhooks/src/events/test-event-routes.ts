@@ -48,7 +48,7 @@ export const testEventRoutes = ({ steps, limits, endpoints, testEvents }: Deps):
       await limits.testEvents.consume(id)
     },
     async handle({ caller, req, context }) {
-      const { eventId, queued } = await testEvents.send(caller.accountId, endpointIdOf(req), context.log)
+      const { eventId, queued } = await testEvents.send(caller.accountId, endpointIdOf(req), context)
       return { body: { event_id: eventId, queued } }
     },
   }),

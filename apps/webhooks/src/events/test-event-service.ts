@@ -1,5 +1,5 @@
 import type { Db } from '@signet/db'
-import type { Logger } from '@signet/telemetry'
+import type { RequestMeta } from '@signet/telemetry'
 import { newEventId, type EndpointId, type EventId } from '@signet/webhook-core'
 import { insertPing } from './ping-store.js'
 import { notFound } from '../errors/api-errors.js'
@@ -16,7 +16,7 @@ export class TestEventService {
   async send(
     accountId: string,
     endpointId: EndpointId,
-    log: Logger,
+    meta: RequestMeta,
   ): Promise<{ eventId: EventId; queued: boolean }> {
     const { db, publisher, webhookObserver, now } = this.deps
     const eventId = newEventId(now())
@@ -24,7 +24,7 @@ export class TestEventService {
     if (result === null) throw notFound()
     const queued = result === 'queued'
     if (queued) publisher.publish({ id: eventId, accountId })
-    webhookObserver.testEvent({ eventId, endpointId, accountId, queued }, log)
+    webhookObserver.testEvent({ eventId, endpointId, accountId, queued }, meta)
     return { eventId, queued }
   }
 }

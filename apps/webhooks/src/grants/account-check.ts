@@ -1,4 +1,4 @@
-import type { Logger } from '@signet/telemetry'
+import type { RequestMeta } from '@signet/telemetry'
 import type { Observer } from '../observers/observer.js'
 import type { IdentityClient, UserState } from '../identity/identity-client.js'
 
@@ -11,12 +11,12 @@ export class AccountCheck {
     private readonly observer: Observer,
   ) {}
 
-  async stateOf(accountId: string, log: Logger): Promise<UserState> {
+  async stateOf(accountId: string, meta: RequestMeta): Promise<UserState> {
     if (!this.identity.canAskAboutUsers) return 'active'
     try {
       return await this.identity.userState(accountId)
     } catch (error) {
-      this.observer.identityCallFailed('user state', error, log)
+      this.observer.identityCallFailed('user state', error, meta)
       return 'active'
     }
   }

@@ -1,5 +1,5 @@
 import type { Db } from '@signet/db'
-import type { Logger } from '@signet/telemetry'
+import type { RequestMeta } from '@signet/telemetry'
 import type { BearerService } from '../bearer/bearer-service.js'
 import { invalidClient } from '../clients/client.js'
 import type { AuthenticatedClient } from '../clients/client-service.js'
@@ -28,23 +28,23 @@ export class RevocationService {
   constructor(private readonly deps: Deps) {}
 
   /** An access token ends alone, a refresh token with its grant. Unknown and foreign tokens change nothing, silently. */
-  async revoke({ clientId }: AuthenticatedClient, token: string, log: Logger): Promise<void> {
+  async revoke({ clientId }: AuthenticatedClient, token: string, meta: RequestMeta): Promise<void> {
     const owned = { tokenHash: sha256(token), clientId }
     if (hasFormOf('accessToken', token)) return revokeAccessToken(this.deps.db, owned)
     if (!hasFormOf('refreshToken', token)) return
     const grantId = await revokeGrantOfRefreshToken(this.deps.db, owned)
-    if (grantId !== null) this.deps.observer.grantRevoked({ grantId, reason: 'revoked_by_client' }, log)
+    if (grantId !== null) this.deps.observer.grantRevoked({ grantId, reason: 'revoked_by_client' }, meta)
   }
 
   /** What a resource server hears about a token; only `active: false` for all that is not live. */
   async introspect(
     client: AuthenticatedClient,
     token: string,
-    log: Logger,
+    meta: RequestMeta,
   ): Promise<Record<string, unknown>> {
     const mayAsk = client.secretHash !== null && this.deps.introspectionClients.includes(client.clientId)
     if (!mayAsk) throw invalidClient()
-    const details = await this.#describe(token, log)
+    const details = await this.#describe(token, meta)
     if (!details) return { active: false }
     return {
       active: true,
@@ -59,11 +59,11 @@ export class RevocationService {
     }
   }
 
-  async #describe(token: string, log: Logger): Promise<TokenDetails | null> {
+  async #describe(token: string, meta: RequestMeta): Promise<TokenDetails | null> {
     const { db, bearer } = this.deps
     if (hasFormOf('accessToken', token)) return describeAccessToken(db, sha256(token))
     // Resolving counts as a use and applies the rule of idleness.
-    if (!(await bearer.resolvePersonalToken(token, log))) return null
+    if (!(await bearer.resolvePersonalToken(token, meta))) return null
     return describePersonalToken(db, sha256(token), SCOPE_CONNECT)
   }
 }

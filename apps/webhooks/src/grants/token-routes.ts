@@ -1,5 +1,5 @@
 import { route, type Route } from '@signet/http'
-import type { Logger } from '@signet/telemetry'
+import type { RequestMeta } from '@signet/telemetry'
 import type { Request } from 'express'
 import { clientCredentials } from '../clients/client-credentials.js'
 import type { AuthenticatedClient, ClientService } from '../clients/client-service.js'
@@ -35,11 +35,11 @@ export const tokenRoutes = (deps: Deps): Route[] => [
     },
     limit: deps.limits.token,
     body: form,
-    async handle({ req, body, context: { log } }) {
+    async handle({ req, body, context }) {
       const parameters = Parameters.fromForm(body)
       parameters.refuseRepetition()
       const client = await authenticateClient(deps, req, parameters)
-      return { status: 200, body: view(await issue(deps.tokens, client, parameters, log)) }
+      return { status: 200, body: view(await issue(deps.tokens, client, parameters, context)) }
     },
   }),
   route<undefined, Form>({
@@ -54,11 +54,11 @@ export const tokenRoutes = (deps: Deps): Route[] => [
     },
     limit: deps.limits.revoke,
     body: form,
-    async handle({ req, res, body, context: { log } }) {
+    async handle({ req, res, body, context }) {
       const parameters = Parameters.fromForm(body)
       parameters.refuseRepetition()
       const client = await authenticateClient(deps, req, parameters)
-      await deps.revocations.revoke(client, parameters.require('token'), log)
+      await deps.revocations.revoke(client, parameters.require('token'), context)
       res.status(200).end()
     },
   }),
@@ -78,13 +78,13 @@ export const introspectionRoutes = (deps: Deps): Route[] => [
     },
     limit: deps.limits.revoke,
     body: form,
-    async handle({ req, body, context: { log } }) {
+    async handle({ req, body, context }) {
       const parameters = Parameters.fromForm(body)
       parameters.refuseRepetition()
       const client = await authenticateClient(deps, req, parameters)
       return {
         status: 200,
-        body: await deps.revocations.introspect(client, parameters.require('token'), log),
+        body: await deps.revocations.introspect(client, parameters.require('token'), context),
       }
     },
   }),
@@ -94,11 +94,11 @@ function issue(
   tokens: TokenService,
   client: AuthenticatedClient,
   parameters: Parameters,
-  log: Logger,
+  meta: RequestMeta,
 ): Promise<IssuedTokens> {
   const grantType = parameters.require('grant_type')
-  if (grantType === 'authorization_code') return tokens.redeem(client, parameters, log)
-  if (grantType === 'refresh_token') return tokens.refresh(client, parameters, log)
+  if (grantType === 'authorization_code') return tokens.redeem(client, parameters, meta)
+  if (grantType === 'refresh_token') return tokens.refresh(client, parameters, meta)
   throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token')
 }
 

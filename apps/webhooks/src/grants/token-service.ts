@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Db } from '@signet/db'
 import { AppError } from '@signet/errors'
-import type { Logger } from '@signet/telemetry'
+import type { RequestMeta } from '@signet/telemetry'
 import type { GrantType } from '../clients/client.js'
 import type { AuthenticatedClient } from '../clients/client-service.js'
 import { hasFormOf, newCredential, sameDigest, sha256 } from '../credentials/credential.js'
@@ -52,12 +52,16 @@ export class TokenService {
   constructor(private readonly deps: Deps) {}
 
   /** Authorization code grant with PKCE. A used code revokes its grant before the error goes out. */
-  async redeem(client: AuthenticatedClient, parameters: Parameters, log: Logger): Promise<IssuedTokens> {
+  async redeem(
+    client: AuthenticatedClient,
+    parameters: Parameters,
+    meta: RequestMeta,
+  ): Promise<IssuedTokens> {
     const request = readCodeRequest(client, parameters)
     const codeHash = sha256(request.code)
     const stored = hasFormOf('code', request.code) ? await findCode(this.deps.db, codeHash) : null
     if (!stored || stored.clientId !== client.clientId) throw invalidGrant()
-    if (stored.used) throw await this.#replayed(stored.grantId, 'code_replayed', log)
+    if (stored.used) throw await this.#replayed(stored.grantId, 'code_replayed', meta)
     if (stored.accountRefused) throw accountRefused()
     if (stored.redirectUriSent && request.redirectUri === undefined)
       throw new OAuthError('invalid_request', 'redirect_uri is required')
@@ -66,34 +70,39 @@ export class TokenService {
     const { tokens, issued } = this.#prepare(client, stored, stored.scope)
     // Of several at once one marks the code; for the others it is a replay, so the grant ends.
     if (!(await redeemCode(this.deps.db, codeHash, tokens)))
-      throw await this.#replayed(stored.grantId, 'code_replayed', log)
-    this.deps.observer.tokensIssued({ grant: 'authorization_code', clientId: client.clientId }, log)
+      throw await this.#replayed(stored.grantId, 'code_replayed', meta)
+    this.deps.observer.tokensIssued({ grant: 'authorization_code', clientId: client.clientId }, meta)
     return issued
   }
 
   /** Refresh token grant with rotation for all clients (OAuth 2.1 section 4.3.1). */
-  async refresh(client: AuthenticatedClient, parameters: Parameters, log: Logger): Promise<IssuedTokens> {
+  async refresh(
+    client: AuthenticatedClient,
+    parameters: Parameters,
+    meta: RequestMeta,
+  ): Promise<IssuedTokens> {
     const token = parameters.require('refresh_token')
     requireGrantType(client, 'refresh_token')
     const tokenHash = sha256(token)
     const stored = hasFormOf('refreshToken', token) ? await this.#find(tokenHash, client) : null
     if (!stored || stored.clientId !== client.clientId) throw invalidGrant()
     if (stored.revoked) throw stored.accountRefused ? accountRefused() : invalidGrant()
-    if (stored.state === 'replayed') throw await this.#replayed(stored.grantId, 'refresh_token_replayed', log)
+    if (stored.state === 'replayed')
+      throw await this.#replayed(stored.grantId, 'refresh_token_replayed', meta)
     if (stored.accountRefused) throw accountRefused()
     if (stored.expired) throw invalidGrant()
     const scope = readRefreshScope(parameters, stored)
     this.#checkResources(parameters.all('resource'), stored.resources)
-    const state = await this.deps.accounts.stateOf(stored.accountId, log)
+    const state = await this.deps.accounts.stateOf(stored.accountId, meta)
     if (state === 'gone') {
-      await this.#revoke(stored.grantId, 'account_unusable', log)
+      await this.#revoke(stored.grantId, 'account_unusable', meta)
       throw invalidGrant()
     }
     if (state === 'banned') throw accountRefused()
     const { tokens, issued } = this.#prepare(client, stored, scope)
     const rotated = stored.state === 'current' && (await rotateRefreshToken(this.deps.db, tokenHash, tokens))
     if (!rotated && !(await issueFurtherTokens(this.deps.db, tokenHash, tokens))) throw invalidGrant()
-    this.deps.observer.tokensIssued({ grant: 'refresh_token', clientId: client.clientId }, log)
+    this.deps.observer.tokensIssued({ grant: 'refresh_token', clientId: client.clientId }, meta)
     return issued
   }
 
@@ -148,14 +157,14 @@ export class TokenService {
   }
 
   /** Committed before the error is made, so the refusal cannot roll it back. */
-  async #replayed(grantId: string, reason: string, log: Logger): Promise<OAuthError> {
-    await this.#revoke(grantId, reason, log)
+  async #replayed(grantId: string, reason: string, meta: RequestMeta): Promise<OAuthError> {
+    await this.#revoke(grantId, reason, meta)
     return invalidGrant()
   }
 
-  async #revoke(grantId: string, reason: string, log: Logger): Promise<void> {
+  async #revoke(grantId: string, reason: string, meta: RequestMeta): Promise<void> {
     if (await revokeGrant(this.deps.db, grantId, reason))
-      this.deps.observer.grantRevoked({ grantId, reason }, log)
+      this.deps.observer.grantRevoked({ grantId, reason }, meta)
   }
 }
 

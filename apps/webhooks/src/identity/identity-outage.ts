@@ -1,19 +1,19 @@
 import { AppError } from '@signet/errors'
-import type { Logger } from '@signet/telemetry'
+import type { RequestMeta } from '@signet/telemetry'
 import type { Observer } from '../observers/observer.js'
 import { IdentityBusyError, IdentityUnavailableError } from './identity-client.js'
 
 /** Runs a call to the identity server; when it is busy or away, the error is one for the user to read. */
 export async function askIdentity<T>(
   observer: Pick<Observer, 'login'>,
-  log: Logger,
+  meta: RequestMeta,
   call: () => Promise<T>,
 ): Promise<T> {
   try {
     return await call()
   } catch (error) {
     if (error instanceof IdentityBusyError) {
-      observer.login('limited', {}, log)
+      observer.login('limited', {}, meta)
       throw new AppError(
         'limited',
         'too_many_requests',
@@ -22,7 +22,7 @@ export async function askIdentity<T>(
       )
     }
     if (error instanceof IdentityUnavailableError) {
-      observer.login('unavailable', {}, log)
+      observer.login('unavailable', {}, meta)
       throw new AppError(
         'unavailable',
         'temporarily_unavailable',

@@ -1,6 +1,6 @@
 import { isAppError, type AppError } from '@signet/errors'
 import { route, statusOf, type Route } from '@signet/http'
-import type { Logger } from '@signet/telemetry'
+import type { RequestMeta } from '@signet/telemetry'
 import type { Request } from 'express'
 import type { ServiceCaller } from '../api/service-caller.js'
 import { ref, responses } from '../api/v1-docs.js'
@@ -49,10 +49,10 @@ export const batchRoutes = ({ authenticate, admit, ingest, parser, translate }: 
     authenticate,
     guard: ({ req, res }) => admit(req, res),
     body: { as: 'ndjson-bytes', maxBytes: MAX_BODY_BYTES, schema: summaryReadySchema },
-    async handle({ caller, body, req, context: { log } }) {
+    async handle({ caller, body, req, context }) {
       const lines = await parser.batch(body, ingest.newEvent().createdAt)
       const results = await Promise.all(
-        lines.map((line) => resultOf(line, { caller, ingest, translate, req, log })),
+        lines.map((line) => resultOf(line, { caller, ingest, translate, req, meta: context })),
       )
       const text = results.map((result) => `${JSON.stringify(result)}\n`).join('')
       return { headers: { 'Content-Type': NDJSON }, body: text }
@@ -60,21 +60,25 @@ export const batchRoutes = ({ authenticate, admit, ingest, parser, translate }: 
   }),
 ]
 
-type LineDeps = Pick<Deps, 'ingest' | 'translate'> & { caller: ServiceCaller; req: Request; log: Logger }
+type LineDeps = Pick<Deps, 'ingest' | 'translate'> & {
+  caller: ServiceCaller
+  req: Request
+  meta: RequestMeta
+}
 
 /** What a single notice would have been answered, with its status in the line. */
 async function resultOf(
   line: SummaryReady | AppError,
-  { caller, ingest, translate, req, log }: LineDeps,
+  { caller, ingest, translate, req, meta }: LineDeps,
 ): Promise<object> {
   try {
     if (isAppError(line)) throw line
-    const { eventId, duplicate } = await ingest.summaryReady(caller, line, log)
+    const { eventId, duplicate } = await ingest.summaryReady(caller, line, meta)
     return { status: duplicate ? 200 : 202, event_id: eventId, duplicate }
   } catch (thrown) {
     const error = isAppError(thrown) ? thrown : (translate(thrown) ?? v1ErrorRenderer.unexpected(thrown))
     const status = statusOf(error)
-    if (status >= 500) log.error('a line of a batch failed', { error: error.cause ?? error })
+    if (status >= 500) ingest.reportFailedLine(error.cause ?? error, meta)
     return { status, ...(v1ErrorRenderer.render(error, req).body as object) }
   }
 }

@@ -20,7 +20,7 @@ describe('bodyAdmission', () => {
     expect(() => admit(ofLength(2 * MIB), response())).toThrow('Too many large bodies')
   })
 
-  it('has room for sixteen of the largest, and for a thousand of an ordinary size', () => {
+  it('admits sixteen of the largest, and for a thousand of an ordinary size', () => {
     const largest = bodyAdmission()
     for (let i = 0; i < 16; i += 1) largest(ofLength(MAX_BODY_BYTES), response())
     expect(() => largest(ofLength(MAX_BODY_BYTES), response())).toThrow('Too many large bodies')
@@ -28,7 +28,7 @@ describe('bodyAdmission', () => {
     for (let i = 0; i < 1000; i += 1) ordinary(ofLength(200_000), response())
   })
 
-  it('reckons with the largest where the size is not announced, and with no more for what will be refused', () => {
+  it('assumes the largest size where none is declared, and no more for what will be refused', () => {
     for (const headers of [
       { 'transfer-encoding': 'chunked' },
       { 'content-length': '10', 'content-encoding': 'gzip' },
@@ -40,7 +40,7 @@ describe('bodyAdmission', () => {
     }
   })
 
-  it.each([{ 'content-length': '65536' }, {}])('lets %p pass when there is no room', (headers) => {
+  it.each([{ 'content-length': '65536' }, {}])('lets %p pass when the window is full', (headers) => {
     expect(() => bodyAdmission(0)(request(headers), response())).not.toThrow()
   })
 })

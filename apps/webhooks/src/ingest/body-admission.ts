@@ -8,7 +8,7 @@ export const MAX_BODY_BYTES = 32 * 1024 * 1024
 /** What all large bodies may have that are being read, wait for their thread or are in it. */
 const BUDGET_BYTES = 16 * MAX_BODY_BYTES
 
-/** Takes part in a request before its body is read; throws `unavailable` when there is no room for a large one. */
+/** Takes part in a request before its body is read; throws `unavailable` when the window is full. */
 export type BodyAdmission = (req: Request, res: Response) => void
 
 /** Bounds the memory that bodies take together. Small ones are never refused. */

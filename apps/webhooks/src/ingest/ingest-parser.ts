@@ -1,4 +1,5 @@
 import type { AppError } from '@signet/errors'
+import { threadEntry } from '@signet/threads'
 import { Piscina } from 'piscina'
 import { v1ErrorRenderer } from '../http/v1-error-renderer.js'
 import { accountHint } from './account-hint.js'
@@ -67,17 +68,11 @@ function valueOf<Value>(result: IngestResult<Value>): Value {
 }
 
 function startPool(): Piscina<IngestJob, IngestResult<unknown>> {
-  // Run from source (tests, development) the worker is TypeScript too and needs a loader of its own.
-  const fromSource = import.meta.url.endsWith('.ts')
   return new Piscina({
-    filename: new URL(fromSource ? './ingest-worker.ts' : './ingest-worker.js', import.meta.url).href,
-    // Imported, not required: Node aborts the process when a thread is ended while it requires an ES module.
-    execArgv: fromSource
-      ? ['--conditions=@signet/source', '--import', 'tsx']
-      : ['--no-experimental-require-module'],
+    ...threadEntry(import.meta.url, 'ingest-worker'),
     // One is ready from the start and stays: loading its code takes longer than parsing most bodies. Only from source it has to
     // be compiled first, which is not worth it for a test without large bodies.
-    minThreads: fromSource ? 0 : 1,
+    minThreads: import.meta.url.endsWith('.ts') ? 0 : 1,
     maxThreads: THREADS,
     idleTimeout: 60_000,
     taskQueue: new ParserQueue(),

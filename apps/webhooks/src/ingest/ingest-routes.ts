@@ -26,7 +26,7 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
     path: '/internal/v1/summary-ready',
     docs: {
       ...docs,
-      summary: 'Announce that the summary of a recording is ready',
+      summary: 'Report that the summary of a recording is ready',
       description:
         'Idempotent per caller and `source_event_key`. The answer is sent when the event and the recording are committed.',
       responses: responses(
@@ -44,9 +44,9 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
     authenticate,
     guard: ({ req, res }) => admit(req, res),
     body: { as: 'json-bytes', maxBytes: MAX_BODY_BYTES, schema: summaryReadySchema },
-    async handle({ caller, body, context: { log } }) {
+    async handle({ caller, body, context }) {
       const notice = await parser.summaryReady(body, ingest.newEvent())
-      const { eventId, duplicate } = await ingest.summaryReady(caller, notice, log)
+      const { eventId, duplicate } = await ingest.summaryReady(caller, notice, context)
       return { status: duplicate ? 200 : 202, body: { event_id: eventId, duplicate } }
     },
   }),
@@ -64,9 +64,9 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
       admit(req, res)
     },
     body: { as: 'json-bytes', maxBytes: MAX_BODY_BYTES, schema: recordingSchema },
-    async handle({ caller, body, req, context: { log } }) {
+    async handle({ caller, body, req, context }) {
       const recording = recordingOf(req)
-      await ingest.putRecording(caller, recording, await parser.recording(body, recording.accountId), log)
+      await ingest.putRecording(caller, recording, await parser.recording(body, recording.accountId), context)
       return { body: { ok: true } }
     },
   }),
@@ -81,8 +81,8 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
       responses: responses({ 200: { description: 'Deleted', schema: ref('Ok') } }, 401),
     },
     authenticate,
-    async handle({ caller, req, context: { log } }) {
-      await ingest.deleteRecording(caller, recordingOf(req), log)
+    async handle({ caller, req, context }) {
+      await ingest.deleteRecording(caller, recordingOf(req), context)
       return { body: { ok: true } }
     },
   }),

@@ -1,6 +1,6 @@
 import type { Db } from '@signet/db'
 import { AppError } from '@signet/errors'
-import type { Logger } from '@signet/telemetry'
+import type { RequestMeta } from '@signet/telemetry'
 import { newEventId, type EventId } from '@signet/webhook-core'
 import { purgeRecording, type RecordingRef } from '@signet/webhook-core/stores'
 import type { EncodedParts } from './encoded-parts.js'
@@ -14,7 +14,7 @@ import type { NewEvent, SummaryReady } from './summary-ready.js'
 type Caller = { name: string }
 type Deps = { db: Db; publisher: EventPublisher; webhookObserver: WebhookObserver; now: () => Date }
 
-/** What the recording pipeline tells us (docs/specification.md#internal-api). Account ids are trusted from these callers. */
+/** What the recording pipeline reports (docs/specification.md#internal-api). Account ids are trusted from these callers. */
 export class IngestService {
   readonly #writer: RecordingWriter
 
@@ -32,7 +32,7 @@ export class IngestService {
   async summaryReady(
     { name }: Caller,
     { event, sourceEventKey, accountId, audioId, hash, parts, body }: SummaryReady,
-    log: Logger,
+    meta: RequestMeta,
   ): Promise<{ eventId: EventId; duplicate: boolean }> {
     const { publisher, webhookObserver } = this.deps
     const outcome = await this.#writer.write({
@@ -45,16 +45,16 @@ export class IngestService {
       case 'created': {
         const { eventId } = outcome
         publisher.publish({ id: eventId, accountId, bytes: body?.byteLength })
-        webhookObserver.summaryIngested({ eventId, source: name, accountId }, log)
+        webhookObserver.summaryIngested({ eventId, source: name, accountId }, meta)
         return { eventId, duplicate: false }
       }
       case 'duplicate': {
         const { eventId } = outcome
-        webhookObserver.summaryRepeated({ eventId, source: name, accountId }, log)
+        webhookObserver.summaryRepeated({ eventId, source: name, accountId }, meta)
         return { eventId, duplicate: true }
       }
       case 'conflict':
-        webhookObserver.summaryConflicted({ source: name, accountId }, log)
+        webhookObserver.summaryConflicted({ source: name, accountId }, meta)
         throw new AppError('conflict', 'conflict', 'This source_event_key came with other content before')
       case 'deleted':
         throw accountDeleted()
@@ -67,22 +67,27 @@ export class IngestService {
     { name }: Caller,
     recording: RecordingRef,
     parts: EncodedParts,
-    log: Logger,
+    meta: RequestMeta,
   ): Promise<void> {
     const outcome = await this.#writer.write({ ...recording, parts, event: null })
     if (outcome.kind === 'deleted') throw accountDeleted()
-    this.deps.webhookObserver.recordingStored({ accountId: recording.accountId, source: name }, log)
+    this.deps.webhookObserver.recordingStored({ accountId: recording.accountId, source: name }, meta)
+  }
+
+  /** A line of a batch that failed on our side; the answer has only its code. */
+  reportFailedLine(error: unknown, meta: RequestMeta): void {
+    this.deps.webhookObserver.batchLineFailed(error, meta)
   }
 
   /** With what was made of it: the bodies of its events; deliveries still pending end. */
-  async deleteRecording({ name }: Caller, recording: RecordingRef, log: Logger): Promise<void> {
+  async deleteRecording({ name }: Caller, recording: RecordingRef, meta: RequestMeta): Promise<void> {
     // Of a deleted account there is nothing left to delete.
     const purged = await this.deps.db.transaction(async (tx) =>
       (await lockRecording(tx, recording)) ? purgeRecording(tx, recording) : NOTHING_PURGED,
     )
     this.deps.webhookObserver.recordingDeleted(
       { accountId: recording.accountId, source: name, ...purged },
-      log,
+      meta,
     )
   }
 }

@@ -26,7 +26,7 @@ export default function readBody(job: IngestJob): object {
 const bytesOfNotice = ({ parts, body }: SummaryReady): Uint8Array[] =>
   body ? [...bytesOf(parts), body] : bytesOf(parts)
 
-/** Sends a result back with its megabytes handed over instead of copied. */
+/** Sends a result back with its buffers transferred instead of copied. */
 function withBytesMoved<Value>(
   result: IngestResult<Value>,
   bytesOfValue: (value: Value) => readonly Uint8Array[],

@@ -1,4 +1,6 @@
-import { clientAddress, createRateLimit, type RateLimit, type RequestContext } from '@signet/http'
+import { AppError } from '@signet/errors'
+import { clientAddress, type RequestContext } from '@signet/http'
+import { createLimiter } from '@signet/rate-limits'
 import type { Request } from 'express'
 import type { Cluster, Redis } from 'ioredis'
 import type { WebhooksConfig } from '../config/config.js'
@@ -6,33 +8,59 @@ import type { WebhooksConfig } from '../config/config.js'
 /** A limit on requests by IP address, in the form a route takes it. */
 export type IpLimit = (req: Request, context: RequestContext) => Promise<void>
 
-const MINUTE = 60
-const HOUR = 3600
+/** A limit on uses of a key. */
+export type RateLimit = {
+  /** Counts one use, or throws `limited` with the seconds to wait. */
+  consume(key: string): Promise<void>
+  /** Returns what `consume` took: for limits on failures that must hold against parallel attempts. */
+  refund(key: string): Promise<void>
+}
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 
 /** Every rate limit of docs/specification.md#rate-limits. Counted in Redis, so that replicas share them. */
 export function createLimits(config: WebhooksConfig, redis: Redis | Cluster) {
-  const limit = (name: string, points: number, windowSeconds: number): RateLimit =>
-    createRateLimit({ name, points: config.limitsEnabled ? points : 0, windowSeconds, redis })
+  const limit = (name: string, amount: number, windowMs: number): RateLimit =>
+    config.limitsEnabled && amount > 0 ? createLimit({ name, amount, windowMs, redis }) : UNLIMITED
   const address = (req: Request) => clientAddress(req, config.trustProxyHops)
-  const perAddress = (name: string, points: number, windowSeconds: number): IpLimit => {
-    const counter = limit(name, points, windowSeconds)
+  const perAddress = (name: string, amount: number, windowMs: number): IpLimit => {
+    const counter = limit(name, amount, windowMs)
     return (req) => counter.consume(address(req))
   }
   return {
     address,
-    register: perAddress('register', config.limitRegister, HOUR),
-    authorize: perAddress('authorize', config.limitAuthorize, 15 * MINUTE),
-    token: perAddress('token', config.limitToken, 15 * MINUTE),
-    revoke: perAddress('revoke', config.limitRevoke, 15 * MINUTE),
-    login: perAddress('login', config.limitLogin, 15 * MINUTE),
-    bearerFailures: perAddress('bearer-failures', config.limitBearerFailures, MINUTE),
-    clientFailures: limit('client-failures', config.limitClientFailures, MINUTE),
-    loginFailures: limit('login-failures', config.limitLoginFailures, 15 * MINUTE),
-    v1: limit('v1', config.limitV1, MINUTE),
-    v1Writes: limit('v1-writes', config.limitV1Writes, MINUTE),
-    testEvents: limit('test-events', config.limitTestEvents, MINUTE),
-    personalTokens: limit('personal-tokens', config.limitPersonalTokens, HOUR),
+    register: perAddress('register', config.limitRegister, HOUR_MS),
+    authorize: perAddress('authorize', config.limitAuthorize, 15 * MINUTE_MS),
+    token: perAddress('token', config.limitToken, 15 * MINUTE_MS),
+    revoke: perAddress('revoke', config.limitRevoke, 15 * MINUTE_MS),
+    login: perAddress('login', config.limitLogin, 15 * MINUTE_MS),
+    bearerFailures: perAddress('bearer-failures', config.limitBearerFailures, MINUTE_MS),
+    clientFailures: limit('client-failures', config.limitClientFailures, MINUTE_MS),
+    loginFailures: limit('login-failures', config.limitLoginFailures, 15 * MINUTE_MS),
+    v1: limit('v1', config.limitV1, MINUTE_MS),
+    v1Writes: limit('v1-writes', config.limitV1Writes, MINUTE_MS),
+    testEvents: limit('test-events', config.limitTestEvents, MINUTE_MS),
+    personalTokens: limit('personal-tokens', config.limitPersonalTokens, HOUR_MS),
   }
 }
+
+type LimitOptions = { name: string; amount: number; windowMs: number; redis: Redis | Cluster }
+
+function createLimit({ name, amount, windowMs, redis }: LimitOptions): RateLimit {
+  const limiter = createLimiter({ prefix: `signet:limit:${name}`, redis })
+  return {
+    async consume(key) {
+      const { waitMs } = await limiter.take([{ key, amount, windowMs }])
+      if (waitMs > 0)
+        throw new AppError('limited', 'too_many_requests', 'Too many requests', {
+          retryAfterSeconds: Math.ceil(waitMs / 1000),
+        })
+    },
+    refund: (key) => limiter.putBack([{ key, amount, windowMs }]),
+  }
+}
+
+const UNLIMITED: RateLimit = { consume: () => Promise.resolve(), refund: () => Promise.resolve() }
 
 export type Limits = ReturnType<typeof createLimits>

@@ -1,10 +1,10 @@
 import type { Queryable } from '@signet/db'
 import { IS_IDLE } from '../credentials/idleness.js'
 
-/** Deletes or ends at most `limit` rows and answers how many; whoever calls goes on while it is the full number. */
+/** Deletes or ends at most `limit` rows and returns how many. The caller repeats it until fewer than `limit` were found. */
 export type CleanUpStep = (db: Queryable, limit: number) => Promise<number>
 
-/** Rows that somebody is working on are left for the next time. */
+/** Skips locked rows; the next run finds them. */
 const step =
   (text: string): CleanUpStep =>
   async (db, limit) =>

@@ -1,4 +1,4 @@
-import type { Logger } from '@signet/telemetry'
+import type { Logger, RequestMeta } from '@signet/telemetry'
 import { Counter, type Registry } from 'prom-client'
 
 type Grant = 'authorization_code' | 'refresh_token'
@@ -6,9 +6,9 @@ type LoginResult = 'ok' | 'refused' | 'second_factor' | 'unavailable' | 'limited
 
 /**
  * The business events of OAuth and personal tokens: one function each, log line and counter together. Labels have few
- * values: never an account, a client, a URL or a token. What happens in a request goes to the request's own log.
+ * values: never an account, a client, a URL or a token.
  */
-export function createObserver(processLog: Logger, registry: Registry) {
+export function createObserver(log: Logger, registry: Registry) {
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
     new Counter({ name, help, labelNames, registers: [registry] })
   const registered = counter('oauth_clients_registered_total', 'Clients registered', ['auth_method'])
@@ -20,31 +20,42 @@ export function createObserver(processLog: Logger, registry: Registry) {
   const personal = counter('personal_tokens_total', 'Personal tokens by what happened to them', ['event'])
 
   return {
-    clientRegistered({ clientId, authMethod }: { clientId: string; authMethod: string }, log: Logger) {
+    clientRegistered(
+      { clientId, authMethod }: { clientId: string; authMethod: string },
+      { requestId }: RequestMeta,
+    ) {
       registered.inc({ auth_method: authMethod })
-      log.info('client registered', { client_id: clientId, auth_method: authMethod })
+      log.info('client registered', { request_id: requestId, client_id: clientId, auth_method: authMethod })
     },
-    consentDecided(fields: { approved: boolean; clientId: string; accountId: string }, log: Logger) {
+    consentDecided(
+      fields: { approved: boolean; clientId: string; accountId: string },
+      { requestId }: RequestMeta,
+    ) {
       const decision = fields.approved ? 'approve' : 'deny'
       decisions.inc({ decision })
-      log.info('consent decided', { decision, client_id: fields.clientId, account_id: fields.accountId })
+      log.info('consent decided', {
+        request_id: requestId,
+        decision,
+        client_id: fields.clientId,
+        account_id: fields.accountId,
+      })
     },
-    tokensIssued({ grant, clientId }: { grant: Grant; clientId: string }, log: Logger) {
+    tokensIssued({ grant, clientId }: { grant: Grant; clientId: string }, { requestId }: RequestMeta) {
       issued.inc({ grant_type: grant })
-      log.debug('tokens issued', { grant_type: grant, client_id: clientId })
+      log.debug('tokens issued', { request_id: requestId, grant_type: grant, client_id: clientId })
     },
     oauthError(code: string) {
       errors.inc({ code })
     },
     /** An error that the user's browser carries to the client instead of an answer of ours. */
-    authorizationRefused(code: string, cause: unknown, log: Logger) {
+    authorizationRefused(code: string, cause: unknown, { requestId }: RequestMeta) {
       errors.inc({ code })
       if (code === 'server_error' || code === 'temporarily_unavailable')
-        log.error('authorization failed', { error: cause })
+        log.error('authorization failed', { request_id: requestId, error: cause })
     },
-    grantRevoked(fields: { grantId: string; reason: string }, log: Logger) {
+    grantRevoked(fields: { grantId: string; reason: string }, { requestId }: RequestMeta) {
       revoked.inc({ reason: fields.reason })
-      log.info('grant revoked', { grant_id: fields.grantId, reason: fields.reason })
+      log.info('grant revoked', { request_id: requestId, grant_id: fields.grantId, reason: fields.reason })
     },
     accountRevoked(
       fields: {
@@ -54,9 +65,10 @@ export function createObserver(processLog: Logger, registry: Registry) {
         personalTokens: number
         sessions: number
       },
-      log: Logger,
+      { requestId }: RequestMeta,
     ) {
       log.info('account revoked', {
+        request_id: requestId,
         account_id: fields.accountId,
         reason: fields.reason,
         grants: fields.grants,
@@ -64,30 +76,50 @@ export function createObserver(processLog: Logger, registry: Registry) {
         sessions: fields.sessions,
       })
     },
-    accountBanned(fields: { accountId: string; until: string | null; moved: number }, log: Logger) {
+    accountBanned(
+      fields: { accountId: string; until: string | null; moved: number },
+      { requestId }: RequestMeta,
+    ) {
       log.info(fields.until === null ? 'ban lifted' : 'account banned', {
+        request_id: requestId,
         account_id: fields.accountId,
         until: fields.until ?? undefined,
         deliveries: fields.moved,
       })
     },
+    unknownAccountEvent({ requestId }: RequestMeta) {
+      log.warn('account event of an unknown type ignored', { request_id: requestId })
+    },
     releaseMissed(count: number, error: unknown) {
-      processLog.warn('released deliveries left to the sweeper', { count, error })
+      log.warn('released deliveries left to the sweeper', { count, error })
     },
-    login(result: LoginResult, fields: { accountId?: string; reason?: string }, log: Logger) {
+    login(result: LoginResult, fields: { accountId?: string; reason?: string }, { requestId }: RequestMeta) {
       logins.inc({ result })
-      log.info('sign-in', { result, account_id: fields.accountId, reason: fields.reason })
+      log.info('sign-in', {
+        request_id: requestId,
+        result,
+        account_id: fields.accountId,
+        reason: fields.reason,
+      })
     },
-    identityCallFailed(operation: string, cause: unknown, log: Logger) {
-      log.warn('identity server call failed', { operation, error: cause })
+    identityCallFailed(operation: string, cause: unknown, { requestId }: RequestMeta) {
+      log.warn('identity server call failed', { request_id: requestId, operation, error: cause })
     },
-    personalTokenCreated(fields: { id: string; accountId: string }, log: Logger) {
+    personalTokenCreated(fields: { id: string; accountId: string }, { requestId }: RequestMeta) {
       personal.inc({ event: 'created' })
-      log.info('personal token created', { id: fields.id, account_id: fields.accountId })
+      log.info('personal token created', {
+        request_id: requestId,
+        id: fields.id,
+        account_id: fields.accountId,
+      })
     },
-    personalTokenRevoked(fields: { id: string; accountId: string; reason: string }, log: Logger) {
+    personalTokenRevoked(
+      fields: { id: string; accountId: string; reason: string },
+      { requestId }: RequestMeta,
+    ) {
       personal.inc({ event: fields.reason })
       log.info('personal token revoked', {
+        request_id: requestId,
         id: fields.id,
         account_id: fields.accountId,
         reason: fields.reason,
@@ -95,7 +127,7 @@ export function createObserver(processLog: Logger, registry: Registry) {
     },
     cleaned(fields: Readonly<Record<string, number>>) {
       // A count named access_tokens would be redacted like a token.
-      processLog.info(
+      log.info(
         'expired rows removed',
         Object.fromEntries(Object.entries(fields).map(([table, count]) => [`${table}_rows`, count])),
       )

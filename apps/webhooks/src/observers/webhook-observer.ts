@@ -1,4 +1,4 @@
-import type { Logger } from '@signet/telemetry'
+import type { Logger, RequestMeta } from '@signet/telemetry'
 import { Counter, type Registry } from 'prom-client'
 
 type EndpointFields = { endpointId: string; accountId: string }
@@ -6,9 +6,9 @@ type IngestFields = { eventId?: string; source: string; accountId: string }
 
 /**
  * The business events of subscriptions and ingest: one function each, log line and counter together. Never a url (its
- * query may hold a secret of the receiver), a secret, or anything of a recording's content. What happens in a request goes to the request's own log.
+ * query may hold a secret of the receiver), a secret, or anything of a recording's content.
  */
-export function createWebhookObserver(processLog: Logger, registry: Registry) {
+export function createWebhookObserver(log: Logger, registry: Registry) {
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
     new Counter({ name, help, labelNames, registers: [registry] })
   const changes = counter('webhook_endpoints_changed_total', 'Subscriptions by what was done to them', [
@@ -22,27 +22,37 @@ export function createWebhookObserver(processLog: Logger, registry: Registry) {
     'Committed events that did not reach Redis at once; the sweeper finds them',
   )
 
-  const endpointChanged = (change: string) => (fields: EndpointFields, log: Logger) => {
-    changes.inc({ change })
-    log.info(`endpoint ${change}`, { endpoint_id: fields.endpointId, account_id: fields.accountId })
-  }
-  const noticed = (result: string) => (fields: IngestFields, log: Logger) => {
-    ingested.inc({ result })
-    log.info('summary ready', {
-      result,
-      event_id: fields.eventId,
-      source: fields.source,
-      account_id: fields.accountId,
-    })
-  }
+  const endpointChanged =
+    (change: string) =>
+    (fields: EndpointFields, { requestId }: RequestMeta) => {
+      changes.inc({ change })
+      log.info(`endpoint ${change}`, {
+        request_id: requestId,
+        endpoint_id: fields.endpointId,
+        account_id: fields.accountId,
+      })
+    }
+  const noticed =
+    (result: string) =>
+    (fields: IngestFields, { requestId }: RequestMeta) => {
+      ingested.inc({ result })
+      log.info('summary ready', {
+        request_id: requestId,
+        result,
+        event_id: fields.eventId,
+        source: fields.source,
+        account_id: fields.accountId,
+      })
+    }
 
   return {
     endpointCreated: endpointChanged('created'),
     endpointUpdated: endpointChanged('updated'),
     endpointDeleted: endpointChanged('deleted'),
-    testEvent(fields: EndpointFields & { eventId: string; queued: boolean }, log: Logger) {
+    testEvent(fields: EndpointFields & { eventId: string; queued: boolean }, { requestId }: RequestMeta) {
       tests.inc({ queued: String(fields.queued) })
       log.info('test event', {
+        request_id: requestId,
         event_id: fields.eventId,
         endpoint_id: fields.endpointId,
         account_id: fields.accountId,
@@ -52,9 +62,16 @@ export function createWebhookObserver(processLog: Logger, registry: Registry) {
     summaryIngested: noticed('accepted'),
     summaryRepeated: noticed('duplicate'),
     summaryConflicted: noticed('conflict'),
-    recordingStored(fields: { accountId: string; source: string }, log: Logger) {
+    batchLineFailed(error: unknown, { requestId }: RequestMeta) {
+      log.error('a line of a batch failed', { request_id: requestId, error })
+    },
+    recordingStored(fields: { accountId: string; source: string }, { requestId }: RequestMeta) {
       mirrored.inc({ change: 'put' })
-      log.info('recording stored', { account_id: fields.accountId, source: fields.source })
+      log.info('recording stored', {
+        request_id: requestId,
+        account_id: fields.accountId,
+        source: fields.source,
+      })
     },
     recordingDeleted(
       fields: {
@@ -63,25 +80,30 @@ export function createWebhookObserver(processLog: Logger, registry: Registry) {
         purgedEvents: number
         cancelledDeliveries: number
       },
-      log: Logger,
+      { requestId }: RequestMeta,
     ) {
       mirrored.inc({ change: 'deleted' })
       log.info('recording deleted', {
+        request_id: requestId,
         account_id: fields.accountId,
         source: fields.source,
         events: fields.purgedEvents,
         deliveries: fields.cancelledDeliveries,
       })
     },
-    accountDeleted(fields: { accountId: string; source: string }, log: Logger) {
-      log.info('account deleted', { account_id: fields.accountId, source: fields.source })
+    accountDeleted(fields: { accountId: string; source: string }, { requestId }: RequestMeta) {
+      log.info('account deleted', {
+        request_id: requestId,
+        account_id: fields.accountId,
+        source: fields.source,
+      })
     },
     purgeFailed(error: unknown) {
-      processLog.warn('rows of a deleted account are left for the next run', { error })
+      log.warn('rows of a deleted account are left for the next run', { error })
     },
     publishMissed(count: number, error: unknown) {
       missed.inc(count)
-      processLog.warn('events left to the sweeper', { count, error })
+      log.warn('events left to the sweeper', { count, error })
     },
   }
 }

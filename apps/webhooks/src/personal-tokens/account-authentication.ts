@@ -1,5 +1,5 @@
 import type { RequestContext } from '@signet/http'
-import type { Logger } from '@signet/telemetry'
+import type { RequestMeta } from '@signet/telemetry'
 import type { Request } from 'express'
 import type { AccountService } from '../accounts/account-service.js'
 import { bearerChallenges, bearerToken, isWellFormed } from '../bearer/bearer-authentication.js'
@@ -40,7 +40,7 @@ export function accountAuthentication(deps: Deps) {
       if (token === null) throw challenges.missing()
       const user = isJwt(token) ? await userOf(deps, token) : null
       if (user !== null) return user
-      const caller = await callerOf(deps, token, context.log)
+      const caller = await callerOf(deps, token, context)
       if (!caller) throw await invalid(req, context)
       if (!hasScope(caller.scope, SCOPE_MANAGE_TOKENS)) throw challenges.insufficientScope()
       return caller
@@ -48,7 +48,7 @@ export function accountAuthentication(deps: Deps) {
     owner: async (req: Request, context: RequestContext): Promise<Caller> => {
       const token = bearerToken(req)
       if (token === null) throw challenges.missing()
-      const caller = await callerOf(deps, token, context.log)
+      const caller = await callerOf(deps, token, context)
       if (!caller) throw await invalid(req, context)
       if (caller.kind !== 'personal') throw challenges.insufficientScope()
       return caller
@@ -56,8 +56,8 @@ export function accountAuthentication(deps: Deps) {
   }
 }
 
-const callerOf = ({ bearer }: Deps, token: string, log: Logger) =>
-  isWellFormed(token) ? bearer.resolve(token, log) : Promise.resolve(null)
+const callerOf = ({ bearer }: Deps, token: string, meta: RequestMeta) =>
+  isWellFormed(token) ? bearer.resolve(token, meta) : Promise.resolve(null)
 
 const isJwt = (token: string) => token.length <= MAX_JWT_LENGTH && token.split('.').length === 3
 

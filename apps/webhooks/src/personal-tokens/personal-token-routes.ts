@@ -51,10 +51,10 @@ export const personalTokenRoutes = ({
     },
     authenticate: manager,
     body: { as: 'json', maxBytes: 64 * 1024, schema: createSchema },
-    async handle({ caller, body, context: { log } }) {
+    async handle({ caller, body, context }) {
       const name = readName(body.name)
       await limits.personalTokens.consume(caller.accountId)
-      const created = await personalTokens.create(caller, { name, days: body.expires_in_days }, log)
+      const created = await personalTokens.create(caller, { name, days: body.expires_in_days }, context)
       return { status: 201, body: { ...view(created), token: created.token } }
     },
   }),
@@ -86,8 +86,8 @@ export const personalTokenRoutes = ({
       responses: responses({ 200: { description: 'Revoked', schema: ref('Ok') } }, 401, 403),
     },
     authenticate: owner,
-    async handle({ caller, context: { log } }) {
-      if (!(await personalTokens.revoke(caller.accountId, caller.personalTokenId, log))) throw notFound()
+    async handle({ caller, context }) {
+      if (!(await personalTokens.revoke(caller.accountId, caller.personalTokenId, context))) throw notFound()
       return { status: 200, body: { ok: true } }
     },
   }),
@@ -100,9 +100,9 @@ export const personalTokenRoutes = ({
       responses: responses({ 200: { description: 'Revoked', schema: ref('Ok') } }, 401, 403, 404),
     },
     authenticate: manager,
-    async handle({ caller, req, context: { log } }) {
+    async handle({ caller, req, context }) {
       const id = String(req.params['id'])
-      if (!isId(id) || !(await personalTokens.revoke(caller.accountId, id, log))) throw notFound()
+      if (!isId(id) || !(await personalTokens.revoke(caller.accountId, id, context))) throw notFound()
       return { status: 200, body: { ok: true } }
     },
   }),

@@ -1,6 +1,6 @@
 import type { Db } from '@signet/db'
 import { AppError } from '@signet/errors'
-import type { Logger } from '@signet/telemetry'
+import type { RequestMeta } from '@signet/telemetry'
 import { sha256 } from '../credentials/credential.js'
 import type { Observer } from '../observers/observer.js'
 import { hintOf, personalToken, type PersonalToken } from '../credentials/personal-token.js'
@@ -25,7 +25,7 @@ export class PersonalTokenService {
   async create(
     { accountId, authenticatedAt }: TokenOwner,
     { name, days = DEFAULT_DAYS }: { name: string; days?: number | undefined },
-    log: Logger,
+    meta: RequestMeta,
   ): Promise<PersonalToken & { token: string }> {
     const token = personalToken()
     const row = { accountId, authenticatedAt, name, tokenHash: sha256(token), hint: hintOf(token), days }
@@ -33,7 +33,7 @@ export class PersonalTokenService {
       if ((await countUsableForUpdate(tx, accountId)) >= MAX_USABLE) throw tooMany()
       return insertPersonalToken(tx, row)
     })
-    this.deps.observer.personalTokenCreated({ id: created.id, accountId }, log)
+    this.deps.observer.personalTokenCreated({ id: created.id, accountId }, meta)
     return { ...created, token }
   }
 
@@ -42,9 +42,9 @@ export class PersonalTokenService {
   }
 
   /** False for an unknown, foreign or already revoked token. */
-  async revoke(accountId: string, id: string, log: Logger): Promise<boolean> {
+  async revoke(accountId: string, id: string, meta: RequestMeta): Promise<boolean> {
     const revoked = await revokePersonalToken(this.deps.db, { accountId, id })
-    if (revoked) this.deps.observer.personalTokenRevoked({ id, accountId, reason: 'revoked_by_user' }, log)
+    if (revoked) this.deps.observer.personalTokenRevoked({ id, accountId, reason: 'revoked_by_user' }, meta)
     return revoked
   }
 }

@@ -42,14 +42,14 @@ export const secondFactorRoutes = (deps: Deps): Route[] => [
     docs: pageDocs('Choose a second factor; a phone is sent a code'),
     limit: deps.limits.login,
     body: pageForm,
-    async handle({ req, body, context: { log } }) {
+    async handle({ req, body, context: meta }) {
       const fields = Parameters.fromForm(body)
       const context = await check(deps, req, 'challenge', fields)
       const chosen = await deps.secondFactor.choose(
         context.session,
         fields.get('factor') ?? '',
         deps.limits.address(req),
-        log,
+        meta,
       )
       if (!chosen) return show(deps, context, { status: 400, notice: NOT_SENT })
       return deps.pages.redirect(303, deps.pages.step('factor', context.txn))
@@ -61,11 +61,11 @@ export const secondFactorRoutes = (deps: Deps): Route[] => [
     docs: pageDocs('Answer the second factor'),
     limit: deps.limits.login,
     body: pageForm,
-    async handle({ req, body, context: { log } }) {
+    async handle({ req, body, context: meta }) {
       const fields = Parameters.fromForm(body)
       const context = await check(deps, req, 'factor', fields)
       const code = (fields.get('code') ?? '').replaceAll(' ', '')
-      const signedIn = await deps.secondFactor.verify(context.session, code, deps.limits.address(req), log)
+      const signedIn = await deps.secondFactor.verify(context.session, code, deps.limits.address(req), meta)
       if (!signedIn) return show(deps, context, { status: 400, notice: WRONG_CODE })
       return deps.pages.toConsent(context.txn, signedIn)
     },

@@ -1,4 +1,4 @@
-import type { Logger } from '@signet/telemetry'
+import type { RequestMeta } from '@signet/telemetry'
 import type { Observer } from '../observers/observer.js'
 import type { Factor, IdentityClient, IdentitySession } from '../identity/identity-client.js'
 import type { PendingSignIn } from '../identity/pending-sign-in.js'
@@ -25,11 +25,11 @@ export class SecondFactorService {
     session: Session,
     accountId: string,
     { accessToken, factors }: IdentitySession,
-    log: Logger,
+    meta: RequestMeta,
   ): Promise<boolean> {
     const factor = factors.find(({ type }) => type === 'totp') ?? factors[0]
     if (!factor) return false
-    this.deps.observer.login('second_factor', { accountId }, log)
+    this.deps.observer.login('second_factor', { accountId }, meta)
     const pending: PendingSignIn = { accessToken, factors, accountId, factorId: factor.id, challengeId: null }
     return this.deps.sessions.keepPending(session, pending)
   }
@@ -39,17 +39,23 @@ export class SecondFactorService {
   }
 
   /** Changes to a factor of the pending sign-in; a phone is sent a code. False when that was refused. */
-  async choose(session: Session, factorId: string, clientIp: string, log: Logger): Promise<boolean> {
+  async choose(session: Session, factorId: string, clientIp: string, meta: RequestMeta): Promise<boolean> {
     const pending = this.pending(session)
     const factor = pending?.factors.find(({ id }) => id === factorId)
     if (!pending || !factor) return false
-    const challengeId = factor.type === 'phone' ? await this.#challenge(pending, factor, clientIp, log) : null
+    const challengeId =
+      factor.type === 'phone' ? await this.#challenge(pending, factor, clientIp, meta) : null
     if (factor.type === 'phone' && challengeId === null) return false
     return this.deps.sessions.keepPending(session, { ...pending, factorId, challengeId })
   }
 
   /** The signed-in session; null for a wrong or late code. */
-  async verify(session: Session, code: string, clientIp: string, log: Logger): Promise<OpenSession | null> {
+  async verify(
+    session: Session,
+    code: string,
+    clientIp: string,
+    meta: RequestMeta,
+  ): Promise<OpenSession | null> {
     const { sessions, failures, observer } = this.deps
     const pending = this.pending(session)
     const factor = pending?.factors.find(({ id }) => id === pending.factorId)
@@ -57,10 +63,10 @@ export class SecondFactorService {
     const { accountId } = pending
     const user = await limitFailures(
       { limit: failures, key: `factor ${accountId}` },
-      () => this.#answer(pending, factor, { code, clientIp, log }),
+      () => this.#answer(pending, factor, { code, clientIp, meta }),
       (found) => found === null,
     )
-    observer.login(user ? 'ok' : 'refused', { accountId }, log)
+    observer.login(user ? 'ok' : 'refused', { accountId }, meta)
     return (
       user && sessions.signIn(session, { id: accountId, email: user.email, authenticatedAt: user.issuedAt })
     )
@@ -70,14 +76,14 @@ export class SecondFactorService {
   async #answer(
     pending: PendingSignIn,
     factor: Factor,
-    { code, clientIp, log }: { code: string; clientIp: string; log: Logger },
+    { code, clientIp, meta }: { code: string; clientIp: string; meta: RequestMeta },
   ): Promise<IdentityUser | null> {
     const { identity, users, observer } = this.deps
     // An authenticator has nothing to send, so its challenge is made together with the answer.
-    const challengeId = pending.challengeId ?? (await this.#challenge(pending, factor, clientIp, log))
+    const challengeId = pending.challengeId ?? (await this.#challenge(pending, factor, clientIp, meta))
     if (challengeId === null) return null
     const answer = { factorId: factor.id, challengeId, code }
-    const raised = await askIdentity(observer, log, () =>
+    const raised = await askIdentity(observer, meta, () =>
       identity.verifyFactor(pending.accessToken, answer, clientIp),
     )
     const user = raised && (await users.verify(raised.accessToken))
@@ -88,9 +94,9 @@ export class SecondFactorService {
     { accessToken }: PendingSignIn,
     { id }: Factor,
     clientIp: string,
-    log: Logger,
+    meta: RequestMeta,
   ): Promise<string | null> {
     const { identity, observer } = this.deps
-    return askIdentity(observer, log, () => identity.challengeFactor(accessToken, id, clientIp))
+    return askIdentity(observer, meta, () => identity.challengeFactor(accessToken, id, clientIp))
   }
 }

@@ -34,7 +34,7 @@ export const signInRoutes = (deps: SignInDeps): Route[] => [
     docs: pageDocs('Sign in with email or phone number and password'),
     limit: deps.limits.login,
     body: pageForm,
-    async handle({ req, body, context: { log } }) {
+    async handle({ req, body, context: meta }) {
       const fields = Parameters.fromForm(body)
       const { session, txn } = await deps.guard.check(req, 'login', fields)
       const context = await findAuthorizationContext(deps, session, txn)
@@ -46,7 +46,7 @@ export const signInRoutes = (deps: SignInDeps): Route[] => [
         session,
         { identifier, password, captchaToken },
         deps.limits.address(req),
-        log,
+        meta,
       )
       if (outcome.kind === 'refused')
         return deps.pages.signIn(context, { status: 400, identifier, notice: REFUSED })
@@ -76,7 +76,7 @@ const mailRoute = (deps: SignInDeps): Route =>
     docs: pageDocs('Ask for a sign-in link by email'),
     limit: deps.limits.login,
     body: pageForm,
-    async handle({ req, body, context: { log } }): Promise<Answer> {
+    async handle({ req, body, context: meta }): Promise<Answer> {
       const fields = Parameters.fromForm(body)
       // A second button of the sign-in form, so it carries that form's token.
       const { session, txn } = await deps.guard.check(req, 'login', fields)
@@ -85,7 +85,7 @@ const mailRoute = (deps: SignInDeps): Route =>
       if (!identifier.includes('@'))
         return deps.pages.signIn(context, { status: 400, identifier, notice: 'Enter your email address.' })
       const redirectTo = deps.pages.callbackUrl(txn)
-      await deps.signIn.requestLink(identifier, { redirectTo, captchaToken }, deps.limits.address(req), log)
+      await deps.signIn.requestLink(identifier, { redirectTo, captchaToken }, deps.limits.address(req), meta)
       return deps.pages.mailSent(context, identifier)
     },
   })
@@ -109,12 +109,12 @@ export const callbackRoutes = (deps: SignInDeps & { cookie: SessionCookie }): Ro
     docs: pageDocs('Sign in with a user JWT; answers JSON with the next address'),
     limit: deps.limits.login,
     body: pageForm,
-    async handle({ req, body, context: { log } }) {
+    async handle({ req, body, context: meta }) {
       const fields = Parameters.fromForm(body)
       const { session, txn } = await deps.guard.check(req, 'session', fields)
       await findAuthorizationContext(deps, session, txn)
       const token = fields.get('access_token') ?? ''
-      const outcome = await deps.signIn.withToken(session, token, deps.limits.address(req), log)
+      const outcome = await deps.signIn.withToken(session, token, deps.limits.address(req), meta)
       if (outcome.kind === 'refused')
         throw new AppError('invalid', 'access_denied', 'The sign-in is not valid any more.')
       const next = outcome.kind === 'signed_in' ? 'consent' : 'factor'

@@ -1,4 +1,4 @@
-import type { Logger } from '@signet/telemetry'
+import type { RequestMeta } from '@signet/telemetry'
 import type { AccountService } from '../accounts/account-service.js'
 import { sha256 } from '../credentials/credential.js'
 import type { Observer } from '../observers/observer.js'
@@ -34,7 +34,7 @@ export class SignInService {
     session: Session,
     input: PasswordSignIn,
     clientIp: string,
-    log: Logger,
+    meta: RequestMeta,
   ): Promise<SignInOutcome> {
     const { identity, failures, observer } = this.deps
     const key = sha256(input.identifier.trim().toLowerCase()).toString('base64url')
@@ -43,8 +43,8 @@ export class SignInService {
       async () =>
         this.#admit(
           session,
-          await askIdentity(observer, log, () => identity.signInWithPassword(input, clientIp)),
-          log,
+          await askIdentity(observer, meta, () => identity.signInWithPassword(input, clientIp)),
+          meta,
         ),
       ({ kind }) => kind === 'refused',
     )
@@ -55,14 +55,14 @@ export class SignInService {
     session: Session,
     accessToken: string,
     clientIp: string,
-    log: Logger,
+    meta: RequestMeta,
   ): Promise<SignInOutcome> {
     const { identity, observer } = this.deps
-    if (!(await this.deps.users.verify(accessToken))) return this.#admit(session, null, log)
+    if (!(await this.deps.users.verify(accessToken))) return this.#admit(session, null, meta)
     return this.#admit(
       session,
-      await askIdentity(observer, log, () => identity.findSession(accessToken, clientIp)),
-      log,
+      await askIdentity(observer, meta, () => identity.findSession(accessToken, clientIp)),
+      meta,
     )
   }
 
@@ -71,31 +71,31 @@ export class SignInService {
     email: string,
     { redirectTo, captchaToken }: { redirectTo: string; captchaToken?: string | undefined },
     clientIp: string,
-    log: Logger,
+    meta: RequestMeta,
   ): Promise<void> {
     const { identity, observer } = this.deps
-    await askIdentity(observer, log, () => identity.sendLink({ email, redirectTo, captchaToken }, clientIp))
+    await askIdentity(observer, meta, () => identity.sendLink({ email, redirectTo, captchaToken }, clientIp))
   }
 
   async #admit(
     session: Session,
     identitySession: IdentitySession | null,
-    log: Logger,
+    meta: RequestMeta,
   ): Promise<SignInOutcome> {
     const { users, accounts, sessions, secondFactor, observer } = this.deps
     const user = identitySession && (await users.verify(identitySession.accessToken))
     if (!user || !(await accounts.admits(user))) {
-      observer.login('refused', {}, log)
+      observer.login('refused', {}, meta)
       return REFUSED
     }
     const { accountId, email, issuedAt: authenticatedAt } = user
     if (identitySession.factors.length > 0 && !user.secondFactor) {
-      return (await secondFactor.begin(session, accountId, identitySession, log))
+      return (await secondFactor.begin(session, accountId, identitySession, meta))
         ? { kind: 'second_factor' }
         : REFUSED
     }
     const renewed = await sessions.signIn(session, { id: accountId, email, authenticatedAt })
-    observer.login('ok', { accountId }, log)
+    observer.login('ok', { accountId }, meta)
     return renewed ? { kind: 'signed_in', session: renewed } : REFUSED
   }
 }

@@ -47,7 +47,7 @@ describe('receiver', () => {
     return response.statusCode
   }
 
-  it('is trusted by whoever trusts its authority, and by nobody else', async () => {
+  it('is trusted by clients that trust its authority, and by no others', async () => {
     expect(await deliver('/open')).toBe(200)
     await expect(fetch(receiver.url('/open'))).rejects.toThrow('fetch failed')
   })
@@ -90,7 +90,7 @@ describe('receiver', () => {
     response.body.on('error', () => {}).destroy()
   })
 
-  it('tells reused connections from new ones', async () => {
+  it('distinguishes reused connections from new ones', async () => {
     await deliver('/a')
     await deliver('/a')
     expect(receiver.deliveries().map((delivery) => delivery.connection)).toEqual([1, 1])

@@ -22,7 +22,7 @@ it('takes over the lock of a process that is gone', () => {
   expect(existsSync(lock('stale'))).toBe(false)
 })
 
-it('does not give back what somebody else holds by now', () => {
+it('does not release a lock that somebody else holds by now', () => {
   const release = takeRunLock(lock('other'))
   writeFileSync(lock('other'), '1')
   release()

@@ -15,7 +15,7 @@ export async function ping(
   const { event_id: eventId, queued } = expectJson<{ event_id: string; queued: boolean }>(answer, 200)
   check(queued, 'the test event is queued')
   const [delivery] = await awaitDeliveries(world, subscription, { type: 'webhook.ping', after: 0 })
-  check(delivery?.eventId === eventId, 'the event that arrived is the one announced')
+  check(delivery?.eventId === eventId, 'the event that arrived is the one published')
   tell(
     `webhook.ping ${eventId} arrived over TLS; its signature fits the ${delivery.bytes} bytes as they came.`,
   )

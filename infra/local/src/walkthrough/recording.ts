@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expectJson, send } from './http.js'
 import type { Person, World } from './world.js'
 
-/** A finished recording as the recorder announces it, without whose it is. */
+/** A finished recording as the recorder reports it, without its owner. */
 export interface Recording {
   audio_id: string
   recording: { title: string; duration_ms: number }
@@ -17,7 +17,7 @@ export function readRecording({ recordingsFolder }: World, name: RecordingName):
   return JSON.parse(readFileSync(join(recordingsFolder, `${name}.json`), 'utf8')) as Recording
 }
 
-/** Announces that the summary of a recording is ready, as the recorder would. Returns the event's id. */
+/** Reports that the summary of a recording is ready, as the recorder would. Returns the event's id. */
 export async function announce(
   world: World,
   person: Person,

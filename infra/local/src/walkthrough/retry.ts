@@ -26,7 +26,7 @@ export async function retry(
   const attempts = await awaitDeliveries(world, subscription, { type: 'summary.completed', after, count: 2 })
   const [first, second] = attempts
   check(first?.eventId === eventId && second?.eventId === eventId, 'both attempts carry the same event')
-  check(sameDelivery(first.headers, second.headers), 'both attempts carry the same delivery id, signed anew')
+  check(sameDelivery(first.headers, second.headers), 'both attempts carry the same delivery id, signed again')
   const waitedMs = Date.parse(second.receivedAt) - Date.parse(first.receivedAt)
   tell(
     `It came again ${(waitedMs / 1000).toFixed(1)} s later, with the same ids and a new signature, and was taken.`,

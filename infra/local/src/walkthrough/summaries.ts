@@ -44,7 +44,7 @@ async function deliver(
 ): Promise<Delivered> {
   const eventId = await announce(world, person, recording, key)
   const [delivery] = await awaitDeliveries(world, subscription, { type: 'summary.completed', after })
-  check(delivery?.eventId === eventId, 'the event that arrived is the one announced')
+  check(delivery?.eventId === eventId, 'the event that arrived is the one published')
   const event = (await eventOf(world, delivery)) as SummaryCompletedEvent
   return { number: delivery.number, bytes: delivery.bytes, event }
 }

@@ -2,7 +2,7 @@
 export interface World {
   authUrl: string
   webhooksUrl: string
-  /** Listener for other services of the operator: the recorder announces its summaries here. */
+  /** Listener for other services of the operator: the recorder reports its summaries here. */
   internalUrl: string
   internalToken: string
   /** API of the mail inbox and of the webhook receiver. */

@@ -145,7 +145,7 @@ export class CredentialStore {
     } catch (error) {
       const { code = 'unknown error' } = error as NodeJS.ErrnoException
       throw new UsageError(`${this.path} cannot be ${verb} (${code})`, {
-        hint: 'Mend the permissions, or point XDG_CONFIG_HOME to a folder of your own.',
+        hint: 'Fix the permissions, or point XDG_CONFIG_HOME to a folder of your own.',
         cause: error,
       })
     }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { once } from 'node:events'
 import { secretsOf } from '@signet/webhook-verify'
 import { Option, type Command } from 'commander'
+import pTimeout from 'p-timeout'
 import type { Context } from '../command/context.js'
 import { defineCommand, integerOption, run } from '../command/define.js'
 import type { Host } from '../command/host.js'
@@ -65,9 +65,9 @@ async function listen(context: Context, options: Options): Promise<void> {
     const webhook = options.create ? await subscribe(context, options, receiver) : null
     try {
       const secret = webhook?.secret ?? webhookSecret
-      announce(context, receiver, webhook, secret !== undefined)
+      showReady(context, receiver, webhook, secret !== undefined)
       log.verifyWith(secret)
-      await Promise.race([log.done, interruption(interrupted)])
+      await untilFirst(log.done, interrupted)
     } finally {
       await webhook?.delete()
     }
@@ -98,7 +98,7 @@ async function subscribe(context: Context, options: Options, receiver: Receiver)
   return createTemporaryWebhook(api, { url: publicUrl ?? receiver.url, events }, context.output)
 }
 
-function announce(
+function showReady(
   { output }: Context,
   receiver: Receiver,
   webhook: TemporaryWebhook | null,
@@ -132,6 +132,8 @@ async function readPem(path: string): Promise<Buffer> {
   }
 }
 
-async function interruption(signal: AbortSignal): Promise<void> {
-  if (!signal.aborted) await once(signal, 'abort')
-}
+/** Resolves when the work is done or the user interrupts it. */
+const untilFirst = (work: Promise<void>, interrupted: AbortSignal): Promise<void> =>
+  pTimeout(work, { milliseconds: Infinity, signal: interrupted }).catch((error: unknown) => {
+    if (!interrupted.aborted) throw error
+  })

@@ -19,7 +19,7 @@ export function whoamiCommand(parent: Command, host: Host): void {
 
 async function whoami(context: Context): Promise<void> {
   const active = await activeToken(context)
-  // The service tells nobody whose token it is; that it accepts it is what can be asked.
+  // No route says whose token it is, so this only checks that the service accepts it.
   await apiFor(context, active).listWebhooks()
   const { serviceUrl, source } = active
   const { email, token } = source === 'environment' ? { email: '', token: null } : active.signIn

@@ -1,4 +1,5 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
+import pTimeout from 'p-timeout'
 import type { HttpClient } from '../api/http-client.js'
 import { InterruptedError, NotSignedInError } from '../errors.js'
 import type { Output } from '../output/output.js'
@@ -40,7 +41,7 @@ async function authorize(server: AuthorizationServer, options: Options): Promise
     const { redirectUri } = callback
     const challenge = await calculatePKCECodeChallenge(verifier)
     await show(server.authorizationUrl({ redirectUri, state, challenge }), options)
-    const answer = await Promise.race([callback.received, timeLimit(options.signal)])
+    const answer = await withTimeLimit(callback.received, options.signal)
     return await server.redeem(answer, { redirectUri, state, verifier })
   } finally {
     await callback.close()
@@ -50,18 +51,19 @@ async function authorize(server: AuthorizationServer, options: Options): Promise
 /** The address is printed in any case: the browser may open on another screen, or not at all. */
 async function show(url: URL, { output, open, browser }: Options): Promise<void> {
   const isOpen = open && (await openBrowser(url, browser))
-  output.notice(isOpen ? 'Your browser opens. If it does not, visit:' : 'To sign in, visit:')
+  output.notice(isOpen ? 'Opening your browser. If nothing happens, visit:' : 'To sign in, visit:')
   output.notice(`  ${url.href}`)
   output.note('Waiting for the browser. Ctrl-C stops; without a browser use --password.')
 }
 
-function timeLimit(interrupted: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const stop = () => reject(new InterruptedError())
-    if (interrupted.aborted) return stop()
-    interrupted.addEventListener('abort', stop, { once: true })
-    setTimeout(() => {
-      reject(new NotSignedInError('Nobody signed in within 10 minutes', { hint: 'Run the command again.' }))
-    }, TIME_LIMIT_MS).unref()
+const withTimeLimit = (
+  received: Promise<URLSearchParams>,
+  interrupted: AbortSignal,
+): Promise<URLSearchParams> =>
+  pTimeout(received, {
+    milliseconds: TIME_LIMIT_MS,
+    message: new NotSignedInError('Nobody signed in within 10 minutes', { hint: 'Run the command again.' }),
+    signal: interrupted,
+  }).catch((error: unknown) => {
+    throw interrupted.aborted ? new InterruptedError() : error
   })
-}

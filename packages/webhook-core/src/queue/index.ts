@@ -1,5 +1,4 @@
 /** The two queues and their connections. Redis is only the schedule. */
-export { connectRedis, type RedisRole, type RedisSettings } from './redis-connection.js'
 export {
   DELIVERY_BACKOFF,
   deliveryJobId,

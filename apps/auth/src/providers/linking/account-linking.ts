@@ -64,7 +64,7 @@ export class AccountLinking {
       : this.#linkTo(tx, audit, owner, external)
   }
 
-  /** Rule 1: the identity decides, regardless of its addresses. */
+  /** A known identity signs its user in, whatever addresses the provider reports now. */
   async #returnTo(
     tx: Tx,
     audit: Audit,
@@ -77,7 +77,7 @@ export class AccountLinking {
     return this.#admit(tx, audit, updated, external, { identityId, isNew: false, linked: false })
   }
 
-  /** Rules 4 and 5. */
+  /** Links the identity to the one user who owns a verified address of it. */
   async #linkTo(tx: Tx, audit: Audit, ownerId: string, external: External): Promise<Entered> {
     const { users, externals } = this.deps
     const owner = await users.lockById(tx, ownerId)
@@ -88,7 +88,7 @@ export class AccountLinking {
     return this.#admit(tx, audit, user, external, { identityId, isNew: false, linked: true })
   }
 
-  /** Rules 3 and 4, nobody found. */
+  /** Nobody owns a verified address of the identity. */
   async #create(tx: Tx, audit: Audit, external: External, aud: string): Promise<Entered> {
     const { users, externals, rules, now } = this.deps
     if (rules.disableSignup)
@@ -117,7 +117,7 @@ export class AccountLinking {
     return this.#admit(tx, audit, user, external, { identityId, isNew: true, linked: false })
   }
 
-  /** Rules 5 and 6: confirms the address when the provider did, else asks the user to. */
+  /** Confirms the address if the provider verified it; otherwise asks the user to. */
   async #admit(
     tx: Tx,
     audit: Audit,
@@ -153,7 +153,7 @@ export class AccountLinking {
     return verified.length === 0 ? Promise.resolve([]) : this.deps.identities.usersWithEmail(tx, verified)
   }
 
-  /** Rule 2. */
+  /** The only addresses that find users. */
   #verifiedEmails({ profile }: External): string[] {
     return profile.emails
       .filter(({ verified }) => verified || this.deps.rules.autoconfirm)

@@ -32,7 +32,7 @@ type Deps = {
 export class TargetedLinking {
   constructor(private readonly deps: Deps) {}
 
-  /** Rule 8: a signed-in user adds a sign-in method. */
+  /** A signed-in user adds a sign-in method. */
   async link(
     tx: Tx,
     audit: Audit,
@@ -59,7 +59,7 @@ export class TargetedLinking {
       : this.#askForEmail(tx, audit, user, external, email.email)
   }
 
-  /** Rule 9: the link of an invitation led to a provider. */
+  /** The link of an invitation led to a provider. */
   async acceptInvite(tx: Tx, audit: Audit, external: External, inviteTokenHash: Buffer): Promise<Entered> {
     const { users, tokens, externals, invitations, confirmations } = this.deps
     const found = await invitations.find(tx, inviteTokenHash)

@@ -13,10 +13,10 @@ export type RedisSettings = {
 }
 
 /**
- * `worker` waits for Redis without limit, as BullMQ's blocking reads require. `producer` fails within two seconds: an API call
- * must not hang when the sweeper can catch up later.
+ * `worker` waits for Redis without limit, as BullMQ's blocking reads require. `request` is for work that someone waits for: commands
+ * fail at once without a connection and within two seconds with one. What a caller does then: decision 0155.
  */
-export type RedisRole = 'worker' | 'producer'
+export type RedisRole = 'worker' | 'request'
 
 /** Connects to a standalone server, through sentinels, or to a cluster, depending on the settings. */
 export function connectRedis(settings: RedisSettings, role: RedisRole): Redis | Cluster {
@@ -45,10 +45,10 @@ export function redisOptions({ url: text, sentinels = [] }: RedisSettings, role:
 
 /**
  * Closes Redis connections that stop responding. Otherwise a crashed machine would go unnoticed until TCP gives up, about a
- * quarter of an hour later. BullMQ's blocking reads end after 10 s on their own. A producer's commands time out earlier, but
- * that does not close their connection.
+ * quarter of an hour later. BullMQ's blocking reads end after 10 s on their own. Commands of a `request` connection time out
+ * earlier, but that does not close it.
  */
-const SOCKET_TIMEOUT_MS = { worker: 30_000, producer: 5_000 }
+const SOCKET_TIMEOUT_MS = { worker: 30_000, request: 5_000 }
 
 const reconnectDelayMs = (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 6), 2000)
 

@@ -1,0 +1,35 @@
+import type { Cluster, Redis } from 'ioredis'
+import type { Limiter } from './limit.js'
+import { memoryLimiter } from './memory-limiter.js'
+import { redisLimiter } from './redis-limiter.js'
+import { withFallback } from './with-fallback.js'
+
+export type LimiterOptions = {
+  /** Of the keys in Redis. */
+  prefix: string
+  /** Shared by all replicas when given; otherwise each process counts for itself. */
+  redis?: Redis | Cluster | undefined
+  /** For counts in this process. Redis uses its own clock, so that replicas agree. */
+  now?: (() => Date) | undefined
+}
+
+/** Counts in Redis, and in this process while Redis does not respond: less exact limits, but no outage. */
+export function createLimiter({ prefix, redis, now = () => new Date() }: LimiterOptions): Limiter {
+  const local = memoryLimiter(now)
+  if (!redis) return local
+  const shared = redisLimiter(redis, prefix)
+  return {
+    take: (all, alternatives) =>
+      withFallback(
+        redis,
+        () => shared.take(all, alternatives),
+        () => local.take(all, alternatives),
+      ),
+    putBack: (taken) =>
+      withFallback(
+        redis,
+        () => shared.putBack(taken),
+        () => local.putBack(taken),
+      ),
+  }
+}

@@ -1,0 +1,66 @@
+import { LRUCache } from 'lru-cache'
+import type { Limit, Limiter } from './limit.js'
+
+/** Maximum number of keys; the least recently used are dropped. */
+const MAX_KEYS = 50_000
+
+/** Of a window, how many were used and when it ends; of a bucket, when it will be full again. */
+type State = { used: number; endsAt: number }
+
+/**
+ * Buckets follow the generic cell rate algorithm, which keeps one number for a key. A missing key means that nothing was used, so
+ * nothing is kept for inactive clients.
+ */
+export function memoryLimiter(now: () => Date): Limiter {
+  // With `max` the cache would preallocate a megabyte.
+  const states = new LRUCache<string, State>({ maxSize: MAX_KEYS, sizeCalculation: () => 1 })
+
+  /** The state after one more, and how long that would have to wait. */
+  function next(limit: Limit, time: number): { limit: Limit; state: State; waitMs: number } {
+    const { key, amount } = limit
+    const before = states.get(key)
+    if ('everyMs' in limit) {
+      const endsAt = Math.max(before?.endsAt ?? 0, time) + limit.everyMs
+      return {
+        limit,
+        state: { used: 0, endsAt },
+        waitMs: Math.max(0, endsAt - time - amount * limit.everyMs),
+      }
+    }
+    const { used, endsAt } =
+      before && before.endsAt > time ? before : { used: 0, endsAt: time + limit.windowMs }
+    return { limit, state: { used: used + 1, endsAt }, waitMs: used < amount ? 0 : endsAt - time }
+  }
+
+  return {
+    take(all, alternatives = []) {
+      const time = now().getTime()
+      const required = all.map((limit) => next(limit, time))
+      const choices = alternatives.map((limit) => next(limit, time))
+      const chosen = choices.find(({ waitMs }) => waitMs === 0)
+      const waitMs = Math.max(
+        0,
+        ...required.map((each) => each.waitMs),
+        chosen || choices.length === 0 ? 0 : Math.min(...choices.map((each) => each.waitMs)),
+      )
+      if (waitMs > 0) return Promise.resolve({ waitMs: Math.ceil(waitMs), taken: [] })
+      const used = chosen ? [...required, chosen] : required
+      for (const { limit, state } of used) states.set(limit.key, state)
+      return Promise.resolve({ waitMs: 0, taken: used.map(({ limit }) => limit) })
+    },
+    putBack(taken) {
+      for (const limit of taken) {
+        const state = states.get(limit.key)
+        if (!state) continue
+        const { used, endsAt } = state
+        states.set(
+          limit.key,
+          'everyMs' in limit
+            ? { used, endsAt: endsAt - limit.everyMs }
+            : { used: Math.max(0, used - 1), endsAt },
+        )
+      }
+      return Promise.resolve()
+    },
+  }
+}

@@ -1,0 +1,91 @@
+import type { Cluster, Redis } from 'ioredis'
+import type { Limit, Limiter } from './limit.js'
+
+// One script, so that parallel requests cannot take the same last one. Uses the clock of Redis, so that replicas agree.
+// Arguments: how many keys are of `all`, then for each key its amount, the interval of a bucket or 0, and its window or 0.
+const TAKE = `
+local time = redis.call('time')
+local now = time[1] * 1000 + time[2] / 1000
+local function limit(i)
+  return tonumber(ARGV[3 * i - 1]), tonumber(ARGV[3 * i]), tonumber(ARGV[3 * i + 1])
+end
+local function wait(i)
+  local amount, every, window = limit(i)
+  local value = tonumber(redis.call('get', KEYS[i]) or '0')
+  if every > 0 then return math.max(0, math.max(value, now) + every - now - amount * every) end
+  if value < amount then return 0 end
+  local left = redis.call('pttl', KEYS[i])
+  return left > 0 and left or window
+end
+local function take(i)
+  local _, every, window = limit(i)
+  if every > 0 then
+    local full = math.max(tonumber(redis.call('get', KEYS[i]) or '0'), now) + every
+    redis.call('set', KEYS[i], string.format('%.3f', full), 'PX', math.ceil(full - now))
+  elseif redis.call('incr', KEYS[i]) == 1 then
+    redis.call('pexpire', KEYS[i], window)
+  end
+end
+local all, longest = tonumber(ARGV[1]), 0
+for i = 1, all do longest = math.max(longest, wait(i)) end
+local chosen, shortest = 0, nil
+for i = all + 1, #KEYS do
+  local ms = wait(i)
+  if ms == 0 then chosen = i break end
+  shortest = math.min(shortest or ms, ms)
+end
+if chosen == 0 and shortest then longest = math.max(longest, shortest) end
+if longest > 0 then return {math.ceil(longest), 0} end
+for i = 1, all do take(i) end
+if chosen > 0 then take(chosen) end
+return {0, chosen}
+`
+const PUT_BACK = `
+for i = 1, #KEYS do
+  local every = tonumber(ARGV[i])
+  local value = tonumber(redis.call('get', KEYS[i]) or '0')
+  if every > 0 then
+    if value > 0 then redis.call('set', KEYS[i], string.format('%.3f', value - every), 'KEEPTTL') end
+  elseif value > 0 then
+    redis.call('decr', KEYS[i])
+  end
+end
+`
+
+/** The scripts as commands of a connection, which sends their text only once. */
+type Scripts = {
+  signetTake(keys: number, ...rest: (string | number)[]): Promise<[waitMs: number, chosen: number]>
+  signetPutBack(keys: number, ...rest: (string | number)[]): Promise<null>
+}
+
+/**
+ * Shared by all processes on the same Redis. Rejects when Redis does not respond. On a Redis Cluster, a call may take one key only, as
+ * those of a script must be on one node.
+ */
+export function redisLimiter(redis: Redis | Cluster, prefix: string): Limiter {
+  redis.defineCommand('signetTake', { lua: TAKE })
+  redis.defineCommand('signetPutBack', { lua: PUT_BACK })
+  const scripts = redis as unknown as Scripts
+  const keysOf = (limits: readonly Limit[]) => limits.map(({ key }) => `${prefix}:${key}`)
+  return {
+    async take(all, alternatives = []) {
+      const limits = [...all, ...alternatives]
+      const shapes = limits.flatMap((limit) => [limit.amount, everyMs(limit), windowMs(limit)])
+      const [waitMs, chosen] = await scripts.signetTake(
+        limits.length,
+        ...keysOf(limits),
+        all.length,
+        ...shapes,
+      )
+      if (waitMs > 0) return { waitMs, taken: [] }
+      return { waitMs, taken: limits.filter((_, index) => index < all.length || index === chosen - 1) }
+    },
+    async putBack(taken) {
+      if (taken.length === 0) return
+      await scripts.signetPutBack(taken.length, ...keysOf(taken), ...taken.map(everyMs))
+    },
+  }
+}
+
+const everyMs = (limit: Limit): number => ('everyMs' in limit ? limit.everyMs : 0)
+const windowMs = (limit: Limit): number => ('windowMs' in limit ? limit.windowMs : 0)

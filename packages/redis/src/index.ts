@@ -1,0 +1,1 @@
+export { connectRedis, type RedisRole, type RedisSettings } from './connection.js'

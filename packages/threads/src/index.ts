@@ -1,0 +1,42 @@
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { Worker, type WorkerOptions } from 'node:worker_threads'
+
+/** What a pool (Piscina) needs to start its threads. */
+export type ThreadEntry = { filename: string; execArgv: string[] }
+
+/**
+ * The entry of worker threads: the file `name` beside the module `moduleUrl` (its `import.meta.url`). Built threads import and do not
+ * require: Node aborts the process when a thread is terminated while it requires an ES module. From source (tests, development), the file
+ * is TypeScript and needs a loader of its own.
+ */
+export function threadEntry(moduleUrl: string, name: string): ThreadEntry {
+  const fromSource = isSource(moduleUrl)
+  return {
+    filename: new URL(`./${name}.${fromSource ? 'ts' : 'js'}`, moduleUrl).href,
+    execArgv: fromSource
+      ? ['--conditions=@signet/source', '--import', 'tsx']
+      : ['--no-experimental-require-module'],
+  }
+}
+
+/** Starts one thread of such an entry, without a pool. */
+export function startThread(
+  moduleUrl: string,
+  name: string,
+  { workerData, resourceLimits }: Pick<WorkerOptions, 'workerData' | 'resourceLimits'>,
+): Worker {
+  const { filename, execArgv } = threadEntry(moduleUrl, name)
+  if (!isSource(moduleUrl))
+    return new Worker(new URL(filename), { execArgv, workerData: workerData as unknown, resourceLimits })
+  // A thread gets the loader for `require` only, so its file must not use top-level await. The loader needs more memory than the limits.
+  const { resolve } = createRequire(import.meta.url)
+  const files = [resolve('tsx/cjs'), fileURLToPath(filename)]
+  return new Worker(files.map((file) => `require(${JSON.stringify(file)})`).join('\n'), {
+    eval: true,
+    execArgv: ['--conditions=@signet/source'],
+    workerData: workerData as unknown,
+  })
+}
+
+const isSource = (moduleUrl: string) => moduleUrl.endsWith('.ts')
