@@ -8,7 +8,7 @@ import { serve } from './serve.js'
 
 // The garbage of requests may grow by a third of what lives, where V8 alone would let it grow to several times as much
 // (infra/decisions/0152-common-requests-cost-less-than-express.md). Unlike a limit of the heap it ends no process.
-setFlagsFromString('--heap-growing-percent=35')
+setFlagsFromString('--heap-growing-percent=30')
 
 const environment = () => readEnvironment(process.env)
 
