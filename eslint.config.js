@@ -90,6 +90,11 @@ export default tseslint.config(
           message:
             'Use startThread or threadEntry of @signet/threads, which start it from source and from dist.',
         },
+        {
+          selector:
+            ":matches(PropertyDefinition, MethodDefinition[kind!='constructor'])[accessibility='private']",
+          message: 'Write #name. Only parameters of constructors are `private`.',
+        },
       ],
     },
   },

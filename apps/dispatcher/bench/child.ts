@@ -3,22 +3,22 @@ import { fileURLToPath } from 'node:url'
 
 /** A process of this folder that answers each message with one. */
 export class Child<Ask, Tell> {
-  private readonly process: ChildProcess
+  readonly #process: ChildProcess
 
   constructor(file: string) {
-    this.process = fork(fileURLToPath(new URL(file, import.meta.url)))
+    this.#process = fork(fileURLToPath(new URL(file, import.meta.url)))
   }
 
   get pid(): number {
-    return this.process.pid ?? 0
+    return this.#process.pid ?? 0
   }
 
   ask(message: Ask): Promise<Tell> {
     return new Promise((resolve, reject) => {
       const onExit = () => reject(new Error('the process ended'))
-      this.process.once('exit', onExit)
-      this.process.once('message', (answer) => {
-        this.process.off('exit', onExit)
+      this.#process.once('exit', onExit)
+      this.#process.once('message', (answer) => {
+        this.#process.off('exit', onExit)
         resolve(answer as Tell)
       })
       this.tell(message)
@@ -26,10 +26,10 @@ export class Child<Ask, Tell> {
   }
 
   tell(message: Ask): void {
-    this.process.send(message as object)
+    this.#process.send(message as object)
   }
 
   stop(): void {
-    this.process.disconnect()
+    this.#process.disconnect()
   }
 }

@@ -45,7 +45,7 @@ export type VerifyBody = {
   redirect_to?: string
 }
 
-/** Type and secret of POST /verify (docs/specification.md#verify, "Which secret is checked"). */
+/** Type and secret of POST /verify (docs/specification.md#verify). */
 export function parseVerifyBody(body: VerifyBody): { type: VerifyType; proof: Proof } {
   const { type = '', token = '', token_hash: tokenHash = '', email = '', phone = '' } = body
   if (type === '') throw invalid('Verify requires a verification type')

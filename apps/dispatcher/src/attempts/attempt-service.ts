@@ -59,13 +59,15 @@ const RECHECK_MS = 1000
 
 /** One attempt of one delivery: acquire a permit, read the row, send, record the result, and say what to do with the job. */
 export class AttemptService {
-  private readonly freshness = new PlanFreshness()
+  readonly #freshness = new PlanFreshness()
 
   constructor(private readonly deps: AttemptDeps) {}
 
   /** Runs a job of the `deliveries` queue. */
   run({ deliveryId, endpointId }: DeliveryJob, { losses = 0, wasDeferred }: JobHistory): Promise<JobOutcome> {
-    return this.withPermit(endpointId, wasDeferred, (lease) => this.readAndAttempt(deliveryId, losses, lease))
+    return this.#withPermit(endpointId, wasDeferred, (lease) =>
+      this.#readAndAttempt(deliveryId, losses, lease),
+    )
   }
 
   /**
@@ -74,13 +76,13 @@ export class AttemptService {
    */
   runFirst(plan: AttemptPlan, readAt: number, onSent?: () => void): Promise<JobOutcome> {
     const work = (lease: PermitLease) =>
-      this.freshness.isFresh(plan.endpoint.id, readAt) && !plan.endpoint.deleted && !this.isBanned(plan)
-        ? this.attempt(plan, 1, lease)
-        : this.readAndAttempt(plan.id, 0, lease)
-    return this.withPermit(plan.endpoint.id, false, work, onSent)
+      this.#freshness.isFresh(plan.endpoint.id, readAt) && !plan.endpoint.deleted && !this.#isBanned(plan)
+        ? this.#attempt(plan, 1, lease)
+        : this.#readAndAttempt(plan.id, 0, lease)
+    return this.#withPermit(plan.endpoint.id, false, work, onSent)
   }
 
-  private async withPermit(
+  async #withPermit(
     endpointId: EndpointId,
     wasDeferred: boolean,
     work: (lease: PermitLease) => Promise<JobOutcome>,
@@ -103,11 +105,7 @@ export class AttemptService {
     }
   }
 
-  private async readAndAttempt(
-    deliveryId: DeliveryId,
-    losses: number,
-    lease: PermitLease,
-  ): Promise<JobOutcome> {
+  async #readAndAttempt(deliveryId: DeliveryId, losses: number, lease: PermitLease): Promise<JobOutcome> {
     const { findPlan, now, observer } = this.deps
     // Read only with the permit in hand: nothing stale is sent, however long the wait was.
     const plan = await findPlan(deliveryId)
@@ -116,27 +114,27 @@ export class AttemptService {
       return FINISHED
     }
     const cancelled = reasonToCancel(plan)
-    if (cancelled) return this.cancel(deliveryId, cancelled)
-    if (this.isBanned(plan) && (await this.holdBack(plan))) return FINISHED
+    if (cancelled) return this.#cancel(deliveryId, cancelled)
+    if (this.#isBanned(plan) && (await this.#holdBack(plan))) return FINISHED
     const earlyMs = (plan.nextAttemptAt?.getTime() ?? 0) - now().getTime()
     // The row decides when the next attempt is due. A job that runs again after losing its lock must not jump the schedule.
     if (earlyMs > EARLY_MS) return { kind: 'defer', delayMs: earlyMs }
-    if (losses === 0) return this.attempt(plan, plan.attempts + 1, lease)
-    const reported = await this.reportLost(plan, losses)
-    if (reported?.status !== deliveryStatus.pending || losses > 1) return this.outcomeOf(reported)
-    return this.attempt(plan, reported.attempts + 1, lease)
+    if (losses === 0) return this.#attempt(plan, plan.attempts + 1, lease)
+    const reported = await this.#reportLost(plan, losses)
+    if (reported?.status !== deliveryStatus.pending || losses > 1) return this.#outcomeOf(reported)
+    return this.#attempt(plan, reported.attempts + 1, lease)
   }
 
-  private async attempt(plan: AttemptPlan, number: number, lease: PermitLease): Promise<JobOutcome> {
+  async #attempt(plan: AttemptPlan, number: number, lease: PermitLease): Promise<JobOutcome> {
     const { bodies, retryWhileUnavailable, now } = this.deps
     const body = await retryWhileUnavailable(() => bodies.get(plan.eventId))
-    if (!body) return this.cancel(plan.id, 'recording_deleted')
+    if (!body) return this.#cancel(plan.id, 'recording_deleted')
     const startedAt = now()
-    const sent = await this.send(plan, body, startedAt, lease)
-    return this.conclude(plan, { number, sent, startedAt, finishedAt: now() })
+    const sent = await this.#send(plan, body, startedAt, lease)
+    return this.#conclude(plan, { number, sent, startedAt, finishedAt: now() })
   }
 
-  private async send(plan: AttemptPlan, body: Buffer, at: Date, lease: PermitLease): Promise<SendResult> {
+  async #send(plan: AttemptPlan, body: Buffer, at: Date, lease: PermitLease): Promise<SendResult> {
     const { secrets, send } = this.deps
     const { endpoint } = plan
     try {
@@ -158,7 +156,7 @@ export class AttemptService {
     }
   }
 
-  private async conclude(
+  async #conclude(
     plan: AttemptPlan,
     facts: { number: number; sent: SendResult; startedAt: Date; finishedAt: Date },
   ): Promise<JobOutcome> {
@@ -166,31 +164,31 @@ export class AttemptService {
     const outcome = decide(sent, number, this.deps.schedule)
     const httpStatus = sent.kind === 'answered' ? sent.status : undefined
     const result: AttemptResult = {
-      ...this.resultOf(plan, number),
+      ...this.#resultOf(plan, number),
       outcome,
       startedAt,
       finishedAt,
       httpStatus,
     }
     const recorded = await this.deps.recorder.record(result)
-    if (recorded && isEndpointStopped(result, recorded)) this.freshness.endpointStopped(plan.endpoint.id)
+    if (recorded && isEndpointStopped(result, recorded)) this.#freshness.endpointStopped(plan.endpoint.id)
     this.deps.observer.attemptEnded({ plan, result, recorded })
-    return this.outcomeOf(recorded)
+    return this.#outcomeOf(recorded)
   }
 
-  private outcomeOf(recorded: RecordedAttempt | null): JobOutcome {
+  #outcomeOf(recorded: RecordedAttempt | null): JobOutcome {
     if (recorded?.status !== deliveryStatus.pending) return FINISHED
     if (!recorded.nextAttemptAt) return { kind: 'defer', delayMs: RECHECK_MS }
     const delayMs = Math.max(1, recorded.nextAttemptAt.getTime() - this.deps.now().getTime())
     return { kind: 'retry', delayMs, reason: recorded.lastError }
   }
 
-  private isBanned({ endpoint }: AttemptPlan): boolean {
+  #isBanned({ endpoint }: AttemptPlan): boolean {
     return endpoint.heldUntil !== null && endpoint.heldUntil > this.deps.now()
   }
 
   /** Without an attempt and without a job: lifting the ban, or the sweeper after it ends, adds one. */
-  private async holdBack({ id, endpoint }: AttemptPlan): Promise<boolean> {
+  async #holdBack({ id, endpoint }: AttemptPlan): Promise<boolean> {
     const { db, retryWhileUnavailable, observer, now } = this.deps
     const held = await retryWhileUnavailable(() =>
       holdDelivery(db, { id, accountId: endpoint.accountId, now: now() }),
@@ -204,13 +202,13 @@ export class AttemptService {
    * its workers ends after six. The next attempt follows at once, because the receiver is not to blame. After a second loss
    * the schedule applies: workers that keep dying must not use up every attempt of their jobs within minutes.
    */
-  private async reportLost(plan: AttemptPlan, losses: number): Promise<RecordedAttempt | null> {
+  async #reportLost(plan: AttemptPlan, losses: number): Promise<RecordedAttempt | null> {
     const { recorder, schedule, now, observer } = this.deps
     const number = plan.attempts + 1
     const at = now()
     const delayMs = schedule.delayAfter(number)
     const result: AttemptResult = {
-      ...this.resultOf(plan, number),
+      ...this.#resultOf(plan, number),
       outcome:
         delayMs === null
           ? { kind: 'over', error: 'interrupted' }
@@ -223,7 +221,7 @@ export class AttemptService {
     return recorded
   }
 
-  private resultOf(plan: AttemptPlan, number: number) {
+  #resultOf(plan: AttemptPlan, number: number) {
     return {
       deliveryId: plan.id,
       endpointId: plan.endpoint.id,
@@ -232,7 +230,7 @@ export class AttemptService {
     }
   }
 
-  private async cancel(id: DeliveryId, reason: CancelReason): Promise<JobOutcome> {
+  async #cancel(id: DeliveryId, reason: CancelReason): Promise<JobOutcome> {
     const { db, retryWhileUnavailable, observer } = this.deps
     await retryWhileUnavailable(() => cancelDelivery(db, id, reason))
     observer.attemptSkipped(id, reason)

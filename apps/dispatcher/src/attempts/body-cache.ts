@@ -6,8 +6,8 @@ import { LRUCache } from 'lru-cache'
  * does not change, and whether it may still be sent is read from the delivery's row each time.
  */
 export class BodyCache {
-  private readonly bodies: LRUCache<string, Buffer>
-  private readonly loading = new Map<string, Promise<Buffer | null>>()
+  readonly #bodies: LRUCache<string, Buffer>
+  readonly #loading = new Map<string, Promise<Buffer | null>>()
 
   constructor(
     private readonly maxBytes: number,
@@ -15,36 +15,36 @@ export class BodyCache {
     private readonly seen: (result: 'hit' | 'miss') => void = () => undefined,
   ) {
     // The library takes no limit of 0, which here switches the cache off.
-    this.bodies = new LRUCache({
+    this.#bodies = new LRUCache({
       maxSize: Math.max(maxBytes, 1),
       sizeCalculation: ({ byteLength }) => Math.max(byteLength, 1),
     })
   }
 
   get bytes(): number {
-    return this.bodies.calculatedSize
+    return this.#bodies.calculatedSize
   }
 
   /** The body of an event, or null if it was purged. Concurrent callers share one read. */
   async get(eventId: string): Promise<Buffer | null> {
-    const known = this.bodies.get(eventId)
+    const known = this.#bodies.get(eventId)
     this.seen(known ? 'hit' : 'miss')
     if (known) return known
-    const underWay = this.loading.get(eventId)
+    const underWay = this.#loading.get(eventId)
     if (underWay) return underWay
     const read = this.load(eventId)
       .then((body) => {
         if (body) this.put(eventId, body)
         return body
       })
-      .finally(() => this.loading.delete(eventId))
-    this.loading.set(eventId, read)
+      .finally(() => this.#loading.delete(eventId))
+    this.#loading.set(eventId, read)
     return read
   }
 
   /** Adds a body that was just frozen: its first attempt follows in a moment, in this process. */
   put(eventId: string, body: Buffer): void {
     // One huge body must not evict everything else.
-    if (body.byteLength <= this.maxBytes / 4 && !this.bodies.has(eventId)) this.bodies.set(eventId, body)
+    if (body.byteLength <= this.maxBytes / 4 && !this.#bodies.has(eventId)) this.#bodies.set(eventId, body)
   }
 }

@@ -17,23 +17,23 @@ const DEFAULT_MAX = 10_000
  * is read again for every attempt.
  */
 export class OpenSecrets {
-  private readonly opened: LRUCache<string, Opened>
+  readonly #opened: LRUCache<string, Opened>
 
   constructor(
     private readonly box: Pick<SecretBox, 'open'>,
     max = DEFAULT_MAX,
   ) {
-    this.opened = new LRUCache({ max })
+    this.#opened = new LRUCache({ max })
   }
 
   /** The secret of an endpoint; throws `SecretUnreadableError`. */
   of(endpoint: AttemptPlan['endpoint']): string {
     const { id, secret: sealed } = endpoint
     if (!sealed) throw new SecretUnreadableError('the endpoint has no secret')
-    const known = this.opened.get(id)
+    const known = this.#opened.get(id)
     if (known && isSame(known.sealed, sealed)) return known.secret
     const secret = this.box.open(sealed, endpointSecretContext(endpoint))
-    this.opened.set(id, { sealed, secret })
+    this.#opened.set(id, { sealed, secret })
     return secret
   }
 }

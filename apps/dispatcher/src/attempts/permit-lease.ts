@@ -5,8 +5,8 @@ import type { Permit } from '../fairness/endpoint-limiter.js'
  * endpoint's 20th failure is being counted, no more attempts than the limit are ever under way to it.
  */
 export class PermitLease {
-  private connectionClosed = Promise.resolve()
-  private isReleased = false
+  #connectionClosed = Promise.resolve()
+  #isReleased = false
 
   constructor(
     private readonly permit: Permit,
@@ -15,13 +15,13 @@ export class PermitLease {
 
   /** Delays the release until the connection is free. */
   extendUntil(connectionClosed: Promise<void>): void {
-    this.connectionClosed = connectionClosed
+    this.#connectionClosed = connectionClosed
   }
 
   release(): void {
-    if (this.isReleased) return
-    this.isReleased = true
-    void this.connectionClosed.then(() => {
+    if (this.#isReleased) return
+    this.#isReleased = true
+    void this.#connectionClosed.then(() => {
       this.permit.release()
       this.onReleased()
     })

@@ -12,23 +12,23 @@ const FRESH_MS = 200
  */
 export class PlanFreshness {
   /** When an endpoint was last seen disabled or deleted, oldest first. Entries older than any fresh plan are dropped. */
-  private readonly stoppedAt = new Map<EndpointId, number>()
+  readonly #stoppedAt = new Map<EndpointId, number>()
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
   /** `readAt`: when the statement that read the plan began, by the clock of this process. */
   isFresh(endpointId: EndpointId, readAt: number): boolean {
-    return this.now() - readAt <= FRESH_MS && readAt > (this.stoppedAt.get(endpointId) ?? -Infinity)
+    return this.now() - readAt <= FRESH_MS && readAt > (this.#stoppedAt.get(endpointId) ?? -Infinity)
   }
 
   endpointStopped(endpointId: EndpointId): void {
     const now = this.now()
-    for (const [id, since] of this.stoppedAt) {
+    for (const [id, since] of this.#stoppedAt) {
       if (now - since <= FRESH_MS) break
-      this.stoppedAt.delete(id)
+      this.#stoppedAt.delete(id)
     }
     // Reinserted at the end, so that the map stays in order of time.
-    this.stoppedAt.delete(endpointId)
-    this.stoppedAt.set(endpointId, now)
+    this.#stoppedAt.delete(endpointId)
+    this.#stoppedAt.set(endpointId, now)
   }
 }

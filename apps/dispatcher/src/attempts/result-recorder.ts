@@ -20,11 +20,11 @@ const PARALLEL = 1
  * own result. Returns null for a delivery whose row is gone.
  */
 export class ResultRecorder {
-  private readonly batcher: Batcher<AttemptResult, RecordedAttempt | null>
+  readonly #batcher: Batcher<AttemptResult, RecordedAttempt | null>
 
   constructor(private readonly options: RecorderOptions) {
-    this.batcher = new Batcher({
-      run: (results) => this.commit(results),
+    this.#batcher = new Batcher({
+      run: (results) => this.#commit(results),
       maxItems: () => MAX_BATCH,
       lingerMs: LINGER_MS,
       parallel: PARALLEL,
@@ -32,20 +32,20 @@ export class ResultRecorder {
   }
 
   record(result: AttemptResult): Promise<RecordedAttempt | null> {
-    return this.batcher.submit(result)
+    return this.#batcher.submit(result)
   }
 
-  private async commit(results: readonly AttemptResult[]): Promise<(RecordedAttempt | null)[]> {
+  async #commit(results: readonly AttemptResult[]): Promise<(RecordedAttempt | null)[]> {
     const answers: (RecordedAttempt | null)[] = results.map(() => null)
     for (const round of roundsOf(results)) {
-      const recorded = await this.commitRound(round.map(({ result }) => result))
+      const recorded = await this.#commitRound(round.map(({ result }) => result))
       const byDelivery = new Map(recorded.map((answer) => [answer.deliveryId, answer]))
       for (const { result, index } of round) answers[index] = byDelivery.get(result.deliveryId) ?? null
     }
     return answers
   }
 
-  private async commitRound(results: readonly AttemptResult[]): Promise<RecordedAttempt[]> {
+  async #commitRound(results: readonly AttemptResult[]): Promise<RecordedAttempt[]> {
     const startedAt = performance.now()
     const recorded = await this.options.retryWhileUnavailable(() => recordAttempts(this.options.db, results))
     this.options.onCommit?.(results.length, performance.now() - startedAt)

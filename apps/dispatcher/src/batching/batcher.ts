@@ -24,62 +24,62 @@ type Waiting<Item, Result> = {
  * the batch that contains its own item, so a result means that the work is done.
  */
 export class Batcher<Item, Result> {
-  private readonly options: BatcherOptions<Item, Result>
-  private readonly waiting = new FairQueue<Waiting<Item, Result>>()
+  readonly #options: BatcherOptions<Item, Result>
+  readonly #waiting = new FairQueue<Waiting<Item, Result>>()
   /** When the first item arrived that is not in a batch yet. */
-  private waitingSince = 0
-  private running = 0
-  private timer: NodeJS.Timeout | undefined
+  #waitingSince = 0
+  #running = 0
+  #timer: NodeJS.Timeout | undefined
 
   constructor(options: BatcherOptions<Item, Result>) {
-    this.options = options
+    this.#options = options
   }
 
   submit(item: Item): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      const key = this.options.keyOf?.(item) ?? ''
-      if (this.waiting.size === 0) this.waitingSince = performance.now()
-      this.waiting.push(key, { item, resolve, reject })
-      if (this.running >= this.options.parallel) return
-      if (this.waiting.size >= this.options.maxItems()) this.start()
-      else this.schedule()
+      const key = this.#options.keyOf?.(item) ?? ''
+      if (this.#waiting.size === 0) this.#waitingSince = performance.now()
+      this.#waiting.push(key, { item, resolve, reject })
+      if (this.#running >= this.#options.parallel) return
+      if (this.#waiting.size >= this.#options.maxItems()) this.#start()
+      else this.#schedule()
     })
   }
 
   /** Starts a batch when the first item has waited long enough. */
-  private schedule(): void {
-    if (this.waiting.size > 0) this.timer ??= setTimeout(() => this.start(), this.remainingMs())
+  #schedule(): void {
+    if (this.#waiting.size > 0) this.#timer ??= setTimeout(() => this.#start(), this.#remainingMs())
   }
 
-  private remainingMs(): number {
-    return this.waitingSince + this.options.lingerMs - performance.now()
+  #remainingMs(): number {
+    return this.#waitingSince + this.#options.lingerMs - performance.now()
   }
 
-  private start(): void {
-    clearTimeout(this.timer)
-    this.timer = undefined
-    while (this.waiting.size > 0 && this.running < this.options.parallel)
-      void this.runBatch(this.take(this.options.maxItems()))
+  #start(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    while (this.#waiting.size > 0 && this.#running < this.#options.parallel)
+      void this.#runBatch(this.#take(this.#options.maxItems()))
   }
 
-  private take(count: number): Waiting<Item, Result>[] {
+  #take(count: number): Waiting<Item, Result>[] {
     let left = count
-    return this.waiting.take(() => (left-- > 0 ? 'take' : 'stop'))
+    return this.#waiting.take(() => (left-- > 0 ? 'take' : 'stop'))
   }
 
-  private async runBatch(batch: readonly Waiting<Item, Result>[]): Promise<void> {
-    this.running += 1
+  async #runBatch(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    this.#running += 1
     try {
-      const results = await this.options.run(batch.map(({ item }) => item))
+      const results = await this.#options.run(batch.map(({ item }) => item))
       if (results.length !== batch.length)
         throw new Error(`a batch of ${batch.length} had ${results.length} results`)
       batch.forEach(({ resolve }, index) => resolve(results[index] as Result))
     } catch (error) {
       for (const { reject } of batch) reject(error)
     } finally {
-      this.running -= 1
-      if (this.waiting.size >= this.options.maxItems() || this.remainingMs() <= 0) this.start()
-      else this.schedule()
+      this.#running -= 1
+      if (this.#waiting.size >= this.#options.maxItems() || this.#remainingMs() <= 0) this.#start()
+      else this.#schedule()
     }
   }
 }

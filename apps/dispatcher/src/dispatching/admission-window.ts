@@ -29,68 +29,68 @@ const RATE_PERIOD_MS = 50
  * delivery that only waits for its result to be committed does not count.
  */
 export class AdmissionWindow {
-  private used = 0
+  #used = 0
   /** Moving average of deliveries per event: what a new event is expected to need. */
-  private meanDeliveries = 1
-  private readonly queue = new FairQueue<(admission: Admission) => void>()
-  private size: number
-  private readonly now: () => number
-  private rate: { since: number; sent: number }
+  #meanDeliveries = 1
+  readonly #queue = new FairQueue<(admission: Admission) => void>()
+  #size: number
+  readonly #now: () => number
+  #rate: { since: number; sent: number }
 
   constructor(private readonly limits: WindowLimits) {
-    this.now = limits.now ?? (() => performance.now())
-    this.size = limits.min
-    this.rate = { since: this.now(), sent: 0 }
+    this.#now = limits.now ?? (() => performance.now())
+    this.#size = limits.min
+    this.#rate = { since: this.#now(), sent: 0 }
   }
 
   /** Accounts take turns. Any free space admits the next event, even one larger than the whole window. */
   admit(accountId: string): Promise<Admission> {
     return new Promise((resolve) => {
-      this.queue.push(accountId, resolve)
-      this.admitWaiting()
+      this.#queue.push(accountId, resolve)
+      this.#admitWaiting()
     })
   }
 
-  private admitWaiting(): void {
-    while (this.used < this.size) {
-      const next = this.queue.shift()
+  #admitWaiting(): void {
+    while (this.#used < this.#size) {
+      const next = this.#queue.shift()
       if (!next) return
-      next(this.reserve())
+      next(this.#reserve())
     }
   }
 
-  private reserve(): Admission {
-    let weight = this.meanDeliveries
-    this.used += weight
+  #reserve(): Admission {
+    let weight = this.#meanDeliveries
+    this.#used += weight
     return {
       resize: (deliveries) => {
-        this.meanDeliveries = 0.9 * this.meanDeliveries + 0.1 * deliveries
-        this.used += deliveries - weight
+        this.#meanDeliveries = 0.9 * this.#meanDeliveries + 0.1 * deliveries
+        this.#used += deliveries - weight
         weight = deliveries
-        this.admitWaiting()
+        this.#admitWaiting()
       },
       sent: () => {
-        this.adjustSize()
+        this.#adjustSize()
         if (weight < 1) return
-        this.used -= 1
+        this.#used -= 1
         weight -= 1
-        this.admitWaiting()
+        this.#admitWaiting()
       },
       release: () => {
-        this.used -= weight
+        this.#used -= weight
         weight = 0
-        this.admitWaiting()
+        this.#admitWaiting()
       },
     }
   }
 
-  private adjustSize(): void {
+  #adjustSize(): void {
     const { min, max } = this.limits
-    this.rate.sent += 1
-    const elapsedMs = this.now() - this.rate.since
+    this.#rate.sent += 1
+    const elapsedMs = this.#now() - this.#rate.since
     if (elapsedMs < RATE_PERIOD_MS) return
-    const withinTarget = Math.round((this.rate.sent / elapsedMs) * TARGET_MS)
-    this.size = Math.min(max, Math.max(min, withinTarget))
-    this.rate = { since: this.now(), sent: 0 }
+    const withinTarget = Math.round((this.#rate.sent / elapsedMs) * TARGET_MS)
+    this.#size = Math.min(max, Math.max(min, withinTarget))
+    this.#rate = { since: this.#now(), sent: 0 }
   }
 }

@@ -34,17 +34,17 @@ const PARALLEL = 1
  * endpoints, so no account can make it slow for the others.
  */
 export class DispatchService {
-  private readonly batcher: Batcher<DispatchItem, DispatchOutcome>
+  readonly #batcher: Batcher<DispatchItem, DispatchOutcome>
   /**
    * Mean size of a body in the latest batch. Starts high: a process that ran out of memory must not start again with the
    * batch that was too large for it.
    */
-  private meanBytes = PAYLOAD_TARGET_BYTES
+  #meanBytes = PAYLOAD_TARGET_BYTES
 
   constructor(private readonly deps: DispatchDeps) {
-    this.batcher = new Batcher({
-      run: (items) => this.dispatch(items),
-      maxItems: () => Math.min(MAX_BATCH, Math.max(1, Math.floor(BATCH_BYTES / this.meanBytes))),
+    this.#batcher = new Batcher({
+      run: (items) => this.#dispatch(items),
+      maxItems: () => Math.min(MAX_BATCH, Math.max(1, Math.floor(BATCH_BYTES / this.#meanBytes))),
       keyOf: ({ accountId }) => accountId,
       lingerMs: LINGER_MS,
       parallel: PARALLEL,
@@ -53,10 +53,10 @@ export class DispatchService {
 
   /** Resolves when the event's deliveries are committed. */
   run(item: DispatchItem): Promise<DispatchOutcome> {
-    return this.batcher.submit(item)
+    return this.#batcher.submit(item)
   }
 
-  private async dispatch(items: readonly DispatchItem[]): Promise<DispatchOutcome[]> {
+  async #dispatch(items: readonly DispatchItem[]): Promise<DispatchOutcome[]> {
     const { db, retryWhileUnavailable, now } = this.deps
     // An id that was submitted twice gets the same result twice.
     const byId = new Map<EventId, DispatchItem>()
@@ -72,12 +72,12 @@ export class DispatchService {
     for (const delivery of dispatched.unfinished) outcomes.get(delivery.eventId)?.unfinished.push(delivery)
     for (const event of dispatched.unprepared)
       outcomes.set(event.id, { created: [], unfinished: [], readAt, unprepared: event })
-    this.conclude(dispatched, byId, outcomes)
+    this.#conclude(dispatched, byId, outcomes)
     return items.map(({ id }) => outcomes.get(id) ?? { created: [], unfinished: [], readAt })
   }
 
   /** Caches only bodies that this statement dispatched: another process may have been first, with different content. */
-  private conclude(
+  #conclude(
     { events }: Dispatched,
     items: ReadonlyMap<EventId, DispatchItem>,
     outcomes: ReadonlyMap<EventId, DispatchOutcome>,
@@ -95,6 +95,6 @@ export class DispatchService {
       observer.eventDispatched({ eventId: id, eventType: type, deliveries, bytes: body.byteLength, ageMs })
       if (stored === null && prepared?.unconverted) observer.unconverted(id, prepared.unconverted)
     }
-    if (events.length > 0) this.meanBytes = Math.max(1, bytes / events.length)
+    if (events.length > 0) this.#meanBytes = Math.max(1, bytes / events.length)
   }
 }

@@ -18,15 +18,15 @@ export class EventService {
   /** Resolves when each of its deliveries has ended or has a job of its own, or with the time after which to try again. */
   async run(job: EventJob, wasDeferred = false): Promise<Deferral | undefined> {
     const { preparation } = this.deps
-    const { unprepared } = await this.admitted(job)
+    const { unprepared } = await this.#admitted(job)
     if (!unprepared) return undefined
     const outcome = await preparation.run(unprepared, wasDeferred, (prepared) =>
-      this.admitted({ ...job, prepared }),
+      this.#admitted({ ...job, prepared }),
     )
     return 'deferMs' in outcome ? outcome : undefined
   }
 
-  private async admitted({
+  async #admitted({
     eventId,
     accountId,
     prepared,

@@ -29,22 +29,22 @@ const CONCLUDE_LINGER_MS = 50
  * once never needs a job. Deliveries that fail or cannot get a permit continue in the `deliveries` queue.
  */
 export class FirstAttempts {
-  private readonly continuations: Batcher<Continuation, undefined>
-  private readonly conclusions: Batcher<EventId, undefined>
-  private lastConclusion: Promise<unknown> = Promise.resolve()
+  readonly #continuations: Batcher<Continuation, undefined>
+  readonly #conclusions: Batcher<EventId, undefined>
+  #lastConclusion: Promise<unknown> = Promise.resolve()
 
   constructor(private readonly deps: FirstAttemptsDeps) {
     const { db, retryWhileUnavailable } = deps
-    this.continuations = new Batcher({
+    this.#continuations = new Batcher({
       run: async (batch) => {
-        await this.enqueue(batch)
+        await this.#enqueue(batch)
         return batch.map(() => undefined)
       },
       maxItems: () => MAX_BATCH,
       lingerMs: ENQUEUE_LINGER_MS,
       parallel: 1,
     })
-    this.conclusions = new Batcher({
+    this.#conclusions = new Batcher({
       run: async (ids) => {
         await retryWhileUnavailable(() => concludeFirstAttempts(db, ids))
         return ids.map(() => undefined)
@@ -66,12 +66,12 @@ export class FirstAttempts {
   ): Promise<void> {
     if (created.length + unfinished.length === 0) return
     const settled = await Promise.allSettled([
-      ...created.map((plan) => this.attempt(plan, readAt, onSent)),
+      ...created.map((plan) => this.#attempt(plan, readAt, onSent)),
       ...unfinished.map(({ id, endpointId, dueAt }) =>
-        this.continuations.submit({
+        this.#continuations.submit({
           id,
           endpointId,
-          delayMs: this.until(dueAt),
+          delayMs: this.#until(dueAt),
           isScheduled: dueAt !== null,
         }),
       ),
@@ -79,31 +79,31 @@ export class FirstAttempts {
     const failed = settled.find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
     // Not awaited: the job is done, and the next event should not have to wait for this.
-    this.lastConclusion = this.conclusions.submit(eventId).catch(() => undefined)
+    this.#lastConclusion = this.#conclusions.submit(eventId).catch(() => undefined)
   }
 
   /** Resolves when the events that have ended until now are also marked as such. */
   async concluded(): Promise<void> {
-    await this.lastConclusion
+    await this.#lastConclusion
   }
 
-  private async attempt(plan: AttemptPlan, readAt: number, onSent?: () => void): Promise<void> {
+  async #attempt(plan: AttemptPlan, readAt: number, onSent?: () => void): Promise<void> {
     const outcome = await this.deps.attempts.runFirst(plan, readAt, onSent)
     if (outcome.kind === 'finished') return
     const { id, endpoint } = plan
     const isScheduled = outcome.kind === 'retry'
-    await this.continuations.submit({ id, endpointId: endpoint.id, delayMs: outcome.delayMs, isScheduled })
+    await this.#continuations.submit({ id, endpointId: endpoint.id, delayMs: outcome.delayMs, isScheduled })
   }
 
   /** Updates the rows first. A delivery lost between the two steps is then overdue, and the sweeper finds it. */
-  private async enqueue(batch: readonly Continuation[]): Promise<void> {
+  async #enqueue(batch: readonly Continuation[]): Promise<void> {
     const { db, queues, retryWhileUnavailable, now } = this.deps
     const unscheduled = batch.filter(({ isScheduled }) => !isScheduled)
     if (unscheduled.length > 0) await retryWhileUnavailable(() => scheduleDeliveries(db, unscheduled, now()))
     await queues.addDeliveries(batch)
   }
 
-  private until(dueAt: Date | null): number {
+  #until(dueAt: Date | null): number {
     return dueAt ? Math.max(0, dueAt.getTime() - this.deps.now().getTime()) : 0
   }
 }

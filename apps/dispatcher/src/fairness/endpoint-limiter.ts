@@ -60,79 +60,79 @@ class EndpointState {
  * A caller over its endpoint's limit waits in the process if a permit is expected soon; otherwise its job is deferred.
  */
 export class EndpointLimiter {
-  private readonly endpoints = new Map<string, EndpointState>()
-  private readonly now: () => number
-  private readonly random: () => number
-  private readonly busy = new Set<EndpointState>()
-  private queue: QueuedCaller[] = []
-  private inFlight = 0
-  private closed = false
+  readonly #endpoints = new Map<string, EndpointState>()
+  readonly #now: () => number
+  readonly #random: () => number
+  readonly #busy = new Set<EndpointState>()
+  #queue: QueuedCaller[] = []
+  #inFlight = 0
+  #closed = false
 
   constructor(private readonly options: LimiterOptions) {
-    this.now = options.now ?? (() => performance.now())
-    this.random = options.random ?? Math.random
+    this.#now = options.now ?? (() => performance.now())
+    this.#random = options.random ?? Math.random
   }
 
   /** Attempts in flight. */
   get size(): number {
-    return this.inFlight
+    return this.#inFlight
   }
 
   /** A permit for one attempt, or how long to defer the job. `wasDeferred`: this job has been deferred before. */
   acquire(id: string, wasDeferred = false): Acquisition | Promise<Acquisition> {
-    if (this.closed) return { deferMs: MIN_DEFER_MS, reason: 'closing' }
-    const endpoint = this.stateOf(id)
-    if (!this.hasCapacityFor(endpoint)) return this.defer(endpoint, 'slow_endpoints_full', wasDeferred)
-    if (endpoint.reserved < this.options.perEndpoint) return this.reserve(endpoint)
-    return this.isSlow(endpoint) || !this.isPermitExpectedSoon(endpoint)
-      ? this.defer(endpoint, 'endpoint_full', wasDeferred)
-      : this.waitLocally(endpoint)
+    if (this.#closed) return { deferMs: MIN_DEFER_MS, reason: 'closing' }
+    const endpoint = this.#stateOf(id)
+    if (!this.#hasCapacityFor(endpoint)) return this.#defer(endpoint, 'slow_endpoints_full', wasDeferred)
+    if (endpoint.reserved < this.options.perEndpoint) return this.#reserve(endpoint)
+    return this.#isSlow(endpoint) || !this.#isPermitExpectedSoon(endpoint)
+      ? this.#defer(endpoint, 'endpoint_full', wasDeferred)
+      : this.#waitLocally(endpoint)
   }
 
   /** Defers everybody who waits, and every later caller. */
   close(): void {
-    this.closed = true
-    for (const { waiters } of this.endpoints.values()) for (const waiter of [...waiters]) waiter.defer()
-    for (const { endpoint, resolve } of this.queue.splice(0)) {
-      this.unreserve(endpoint)
-      resolve(this.defer(endpoint, 'closing', true))
+    this.#closed = true
+    for (const { waiters } of this.#endpoints.values()) for (const waiter of [...waiters]) waiter.defer()
+    for (const { endpoint, resolve } of this.#queue.splice(0)) {
+      this.#unreserve(endpoint)
+      resolve(this.#defer(endpoint, 'closing', true))
     }
   }
 
-  private stateOf(id: string): EndpointState {
-    const state = this.endpoints.get(id) ?? new EndpointState()
+  #stateOf(id: string): EndpointState {
+    const state = this.#endpoints.get(id) ?? new EndpointState()
     // Moves it to the end of the map, so that the first entries are the least recently used.
-    this.endpoints.delete(id)
-    this.endpoints.set(id, state)
-    if (this.endpoints.size > MAX_REMEMBERED) this.forgetIdle()
+    this.#endpoints.delete(id)
+    this.#endpoints.set(id, state)
+    if (this.#endpoints.size > MAX_REMEMBERED) this.#forgetIdle()
     return state
   }
 
-  private forgetIdle(): void {
-    for (const [id, { reserved, waiters }] of this.endpoints) {
-      if (this.endpoints.size <= MAX_REMEMBERED) return
-      if (reserved === 0 && waiters.length === 0) this.endpoints.delete(id)
+  #forgetIdle(): void {
+    for (const [id, { reserved, waiters }] of this.#endpoints) {
+      if (this.#endpoints.size <= MAX_REMEMBERED) return
+      if (reserved === 0 && waiters.length === 0) this.#endpoints.delete(id)
     }
   }
 
-  private isSlow(endpoint: EndpointState): boolean {
+  #isSlow(endpoint: EndpointState): boolean {
     const [oldest] = endpoint.started
-    return endpoint.lastMs > SLOW_MS || (oldest !== undefined && this.now() - oldest.at > SLOW_MS)
+    return endpoint.lastMs > SLOW_MS || (oldest !== undefined && this.#now() - oldest.at > SLOW_MS)
   }
 
-  private isPermitExpectedSoon(endpoint: EndpointState): boolean {
-    const turnaroundMs = this.turnaroundMs(endpoint)
+  #isPermitExpectedSoon(endpoint: EndpointState): boolean {
+    const turnaroundMs = this.#turnaroundMs(endpoint)
     return turnaroundMs <= FAST_TURNAROUND_MS || turnaroundMs * (endpoint.waiters.length + 1) <= LOCAL_WAIT_MS
   }
 
   /** Whether slow and unmeasured endpoints leave room for another attempt to this one. */
-  private hasCapacityFor(endpoint: EndpointState): boolean {
-    const slow = this.isSlow(endpoint)
+  #hasCapacityFor(endpoint: EndpointState): boolean {
+    const slow = this.#isSlow(endpoint)
     if (!slow && endpoint.averageMs !== undefined) return true
     let slowReserved = 0
     let unmeasuredReserved = 0
-    for (const other of this.busy) {
-      if (this.isSlow(other)) slowReserved += other.reserved
+    for (const other of this.#busy) {
+      if (this.#isSlow(other)) slowReserved += other.reserved
       else if (other.averageMs === undefined) unmeasuredReserved += other.reserved
     }
     const { concurrency } = this.options
@@ -141,43 +141,43 @@ export class EndpointLimiter {
   }
 
   /** Counts toward the endpoint's limit at once; the permit follows when the process limit allows it. */
-  private reserve(endpoint: EndpointState): Acquisition | Promise<Acquisition> {
+  #reserve(endpoint: EndpointState): Acquisition | Promise<Acquisition> {
     endpoint.reserved += 1
-    this.busy.add(endpoint)
-    if (this.inFlight < this.options.concurrency) return { permit: this.grant(endpoint) }
-    return new Promise((resolve) => this.queue.push({ endpoint, resolve }))
+    this.#busy.add(endpoint)
+    if (this.#inFlight < this.options.concurrency) return { permit: this.#grant(endpoint) }
+    return new Promise((resolve) => this.#queue.push({ endpoint, resolve }))
   }
 
-  private grant(endpoint: EndpointState): Permit {
-    const start = { at: this.now() }
+  #grant(endpoint: EndpointState): Permit {
+    const start = { at: this.#now() }
     endpoint.started.add(start)
-    this.inFlight += 1
+    this.#inFlight += 1
     return {
       release: () => {
         if (!endpoint.started.delete(start)) return
-        const tookMs = this.now() - start.at
+        const tookMs = this.#now() - start.at
         endpoint.lastMs = tookMs
         endpoint.averageMs = 0.8 * (endpoint.averageMs ?? tookMs) + 0.2 * tookMs
-        this.inFlight -= 1
-        this.unreserve(endpoint)
-        const next = this.queue.shift()
-        next?.resolve({ permit: this.grant(next.endpoint) })
+        this.#inFlight -= 1
+        this.#unreserve(endpoint)
+        const next = this.#queue.shift()
+        next?.resolve({ permit: this.#grant(next.endpoint) })
         endpoint.waiters[0]?.admit()
       },
     }
   }
 
-  private unreserve(endpoint: EndpointState): void {
+  #unreserve(endpoint: EndpointState): void {
     endpoint.reserved -= 1
-    if (endpoint.reserved === 0) this.busy.delete(endpoint)
+    if (endpoint.reserved === 0) this.#busy.delete(endpoint)
   }
 
   /** Average time until this endpoint frees its next permit. */
-  private turnaroundMs(endpoint: EndpointState): number {
+  #turnaroundMs(endpoint: EndpointState): number {
     return (endpoint.averageMs ?? INITIAL_ESTIMATE_MS) / this.options.perEndpoint
   }
 
-  private waitLocally(endpoint: EndpointState): Promise<Acquisition> {
+  #waitLocally(endpoint: EndpointState): Promise<Acquisition> {
     return new Promise((resolve) => {
       const settle = (acquire: () => Acquisition | Promise<Acquisition>) => {
         clearTimeout(timer)
@@ -185,33 +185,33 @@ export class EndpointLimiter {
         resolve(acquire())
       }
       const waiter: Waiter = {
-        admit: () => settle(() => this.reserve(endpoint)),
-        defer: () => settle(() => this.defer(endpoint, this.closed ? 'closing' : 'endpoint_full', true)),
+        admit: () => settle(() => this.#reserve(endpoint)),
+        defer: () => settle(() => this.#defer(endpoint, this.#closed ? 'closing' : 'endpoint_full', true)),
       }
       const timer = setTimeout(waiter.defer, MAX_LOCAL_WAIT_MS)
       endpoint.waiters.push(waiter)
     })
   }
 
-  private defer(endpoint: EndpointState, reason: DeferReason, wasDeferred: boolean): Acquisition {
+  #defer(endpoint: EndpointState, reason: DeferReason, wasDeferred: boolean): Acquisition {
     if (reason === 'closing') return { deferMs: MIN_DEFER_MS, reason }
-    const waitMs = wasDeferred ? this.retryWaitMs(endpoint) : this.nextTurnMs(endpoint)
-    const jitter = 0.9 + 0.2 * this.random()
+    const waitMs = wasDeferred ? this.#retryWaitMs(endpoint) : this.#nextTurnMs(endpoint)
+    const jitter = 0.9 + 0.2 * this.#random()
     return { deferMs: Math.round(Math.max(MIN_DEFER_MS, waitMs * jitter)), reason }
   }
 
   /** Spaces newly deferred jobs as far apart as the endpoint frees permits. */
-  private nextTurnMs(endpoint: EndpointState): number {
-    const now = this.now()
-    const turnaroundMs = this.isSlow(endpoint)
-      ? Math.max(this.turnaroundMs(endpoint), SLOW_MS / 8)
-      : this.turnaroundMs(endpoint)
+  #nextTurnMs(endpoint: EndpointState): number {
+    const now = this.#now()
+    const turnaroundMs = this.#isSlow(endpoint)
+      ? Math.max(this.#turnaroundMs(endpoint), SLOW_MS / 8)
+      : this.#turnaroundMs(endpoint)
     endpoint.nextTurnAt = Math.min(Math.max(endpoint.nextTurnAt, now) + turnaroundMs, now + MAX_DEFER_MS)
     return endpoint.nextTurnAt - now
   }
 
   /** A job whose turn has come retries soon. Sent behind the newcomers every time, it would starve. */
-  private retryWaitMs(endpoint: EndpointState): number {
+  #retryWaitMs(endpoint: EndpointState): number {
     return Math.min(4 * (endpoint.averageMs ?? INITIAL_ESTIMATE_MS), MAX_DEFER_MS)
   }
 }

@@ -2,23 +2,23 @@ import { FairQueue } from '@signet/db'
 
 /** A number of places, which keys that wait for one get in turn. */
 export class FairPlaces {
-  private readonly waiting = new FairQueue<() => void>()
+  readonly #waiting = new FairQueue<() => void>()
 
   constructor(private free: number) {}
 
   get queueLength(): number {
-    return this.waiting.size
+    return this.#waiting.size
   }
 
   /** Returns the function that frees the place; calling it twice is harmless. */
   async take(key: string): Promise<() => void> {
     if (this.free > 0) this.free -= 1
-    else await new Promise<void>((resolve) => this.waiting.push(key, resolve))
+    else await new Promise<void>((resolve) => this.#waiting.push(key, resolve))
     let isTaken = true
     return () => {
       if (!isTaken) return
       isTaken = false
-      const next = this.waiting.shift()
+      const next = this.#waiting.shift()
       if (next) next()
       else this.free += 1
     }

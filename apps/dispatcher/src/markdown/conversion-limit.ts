@@ -28,27 +28,27 @@ function threadCpuMs(): number {
  * an ordinary page takes longer, not more.
  */
 export class CpuLimit {
-  private readonly startedAt: number
-  private nextLook: number
+  readonly #startedAt: number
+  #nextLook: number
 
   constructor(
     private readonly limitMs: number,
     private readonly cpuMs: () => number = threadCpuMs,
     private readonly now: () => number = () => performance.now(),
   ) {
-    this.startedAt = cpuMs()
-    this.nextLook = now() + limitMs
+    this.#startedAt = cpuMs()
+    this.#nextLook = now() + limitMs
   }
 
   get usedMs(): number {
-    return this.cpuMs() - this.startedAt
+    return this.cpuMs() - this.#startedAt
   }
 
   /** Cheap: CPU time cannot pass faster than time itself, so most calls need not look. */
   check(): void {
-    if (this.now() < this.nextLook) return
+    if (this.now() < this.#nextLook) return
     const leftMs = this.limitMs - this.usedMs
     if (leftMs <= 0) throw new LimitExceededError('cpu_limit')
-    this.nextLook = this.now() + leftMs
+    this.#nextLook = this.now() + leftMs
   }
 }

@@ -43,11 +43,11 @@ class Conversion {
   children(parent: HtmlParent, writer: MarkdownWriter): void {
     for (const node of parent.childNodes) {
       if (isText(node)) writer.text(node.value)
-      else if (isElement(node)) this.element(node, writer)
+      else if (isElement(node)) this.#element(node, writer)
     }
   }
 
-  private element(element: HtmlElement, writer: MarkdownWriter): void {
+  #element(element: HtmlElement, writer: MarkdownWriter): void {
     this.check()
     const name = element.tagName
     if (REMOVED.has(name)) return
@@ -63,54 +63,54 @@ class Conversion {
       case 'img':
         return writer.text(attribute(element, 'alt') ?? '')
       case 'input':
-        return this.checkbox(element, writer)
+        return this.#checkbox(element, writer)
       case 'a':
-        return this.link(element, writer, content)
+        return this.#link(element, writer, content)
       case 'code':
-        return this.code(element, writer)
+        return this.#code(element, writer)
       case 'pre':
-        return this.preformatted(element, writer)
+        return this.#preformatted(element, writer)
       case 'ul':
       case 'ol':
-        return this.list(element, writer)
+        return this.#list(element, writer)
       case 'blockquote':
-        return this.block(writer, () => writer.container('> ', '> ', content))
+        return this.#block(writer, () => writer.container('> ', '> ', content))
       case 'table':
-        return this.table(element, writer)
+        return this.#table(element, writer)
       default:
-        return PARAGRAPHS.has(name) ? this.block(writer, content) : content()
+        return PARAGRAPHS.has(name) ? this.#block(writer, content) : content()
     }
   }
 
-  private block(writer: MarkdownWriter, write: () => void): void {
+  #block(writer: MarkdownWriter, write: () => void): void {
     writer.block(2)
     write()
     writer.block(2)
   }
 
   /** Only to web pages and mailboxes. Any other link, including a relative one, becomes its text. */
-  private link(element: HtmlElement, writer: MarkdownWriter, content: () => void): void {
+  #link(element: HtmlElement, writer: MarkdownWriter, content: () => void): void {
     const href = safeHref(attribute(element, 'href') ?? '')
     if (href === null) content()
     else writer.inline('[', `](${href})`, content)
   }
 
-  private checkbox(element: HtmlElement, writer: MarkdownWriter): void {
+  #checkbox(element: HtmlElement, writer: MarkdownWriter): void {
     if (attribute(element, 'type')?.toLowerCase() !== 'checkbox') return
     writer.verbatim(attribute(element, 'checked') === undefined ? '[ ]' : '[x]')
     writer.addSpace()
   }
 
-  private code(element: HtmlElement, writer: MarkdownWriter): void {
-    const text = this.textOf(element).replace(/\s+/g, ' ').trim()
+  #code(element: HtmlElement, writer: MarkdownWriter): void {
+    const text = this.#textOf(element).replace(/\s+/g, ' ').trim()
     if (text === '') return
     const fence = fenceFor(text, 1)
     const pad = text.startsWith('`') || text.endsWith('`') ? ' ' : ''
     writer.verbatim(fence + pad + text + pad + fence)
   }
 
-  private preformatted(element: HtmlElement, writer: MarkdownWriter): void {
-    const text = this.textOf(element).replace(/\r\n?/g, '\n').replace(/\n$/, '')
+  #preformatted(element: HtmlElement, writer: MarkdownWriter): void {
+    const text = this.#textOf(element).replace(/\r\n?/g, '\n').replace(/\n$/, '')
     if (text.trim() === '') return
     if (writer.isSingleLine) return writer.text(text)
     const [only] = element.childNodes
@@ -119,13 +119,13 @@ class Conversion {
     writer.lines([fence + language, ...text.split('\n'), fence])
   }
 
-  private list(element: HtmlElement, writer: MarkdownWriter): void {
+  #list(element: HtmlElement, writer: MarkdownWriter): void {
     const inItem = isElement(element.parentNode) && element.parentNode.tagName === 'li'
     writer.block(inItem ? 1 : 2)
     let number = element.tagName === 'ol' ? startOf(element) : null
     for (const node of element.childNodes) {
       if (!isElement(node) || node.tagName !== 'li') {
-        if (isElement(node)) this.element(node, writer)
+        if (isElement(node)) this.#element(node, writer)
         else if (isText(node)) writer.text(node.value)
         continue
       }
@@ -139,37 +139,37 @@ class Conversion {
     writer.block(inItem ? 1 : 2)
   }
 
-  private table(element: HtmlElement, writer: MarkdownWriter): void {
+  #table(element: HtmlElement, writer: MarkdownWriter): void {
     const rows = this.tablesWithBlocks.has(element) || writer.isSingleLine ? [] : rowsOf(element)
     const columns = rows.reduce((most, { cells }) => Math.max(most, cells.length), 0)
     if (columns === 0 || (rows.length === 1 && columns === 1))
-      return this.block(writer, () => this.children(element, writer))
+      return this.#block(writer, () => this.children(element, writer))
     for (const node of element.childNodes)
-      if (isElement(node) && node.tagName === 'caption') this.element(node, writer)
+      if (isElement(node) && node.tagName === 'caption') this.#element(node, writer)
     const [first] = rows
     const hasHeading = first !== undefined && first.isHeading
     const heading = hasHeading ? first.cells : []
     const filled = Array.from({ length: columns }, (_, i) => heading[i])
     writer.lines([
-      rowOf(filled.map((cell) => (cell ? this.cell(cell) : ''))),
+      rowOf(filled.map((cell) => (cell ? this.#cell(cell) : ''))),
       rowOf(filled.map((_, i) => ruleOf(first?.cells[i]))),
-      ...rows.slice(hasHeading ? 1 : 0).map(({ cells }) => rowOf(cells.map((cell) => this.cell(cell)))),
+      ...rows.slice(hasHeading ? 1 : 0).map(({ cells }) => rowOf(cells.map((cell) => this.#cell(cell)))),
     ])
   }
 
-  private cell(element: HtmlElement): string {
+  #cell(element: HtmlElement): string {
     this.check()
     const writer = new MarkdownWriter(true)
     this.children(element, writer)
     return writer.markdown
   }
 
-  private textOf(parent: HtmlParent): string {
+  #textOf(parent: HtmlParent): string {
     let text = ''
     for (const node of parent.childNodes) {
       if (isText(node)) text += node.value
       else if (isElement(node) && node.tagName === 'br') text += '\n'
-      else if (isElement(node) && !REMOVED.has(node.tagName)) text += this.textOf(node)
+      else if (isElement(node) && !REMOVED.has(node.tagName)) text += this.#textOf(node)
     }
     return text
   }

@@ -13,163 +13,163 @@ const MAX_LENGTH = 4 * 1024 * 1024
  * written when text follows. So nothing is trimmed, joined or indented afterwards, and nothing empty is emphasized.
  */
 export class MarkdownWriter {
-  private out = ''
-  private gap = 0
-  private hardBreak = false
-  private space = false
-  private inlines: Inline[] = []
-  private readonly containers: Container[] = []
-  private lineDepth = 0
+  #out = ''
+  #gap = 0
+  #hardBreak = false
+  #space = false
+  #inlines: Inline[] = []
+  readonly #containers: Container[] = []
+  #lineDepth = 0
 
   /** In a table cell there is one line, and `|` is escaped. */
   constructor(private readonly inCell = false) {}
 
   get markdown(): string {
-    return this.out
+    return this.#out
   }
 
   /** Text of the document, in which nothing may become markup. */
   text(raw: string): void {
     const words = raw.replace(/[ \t\r\n\f]+/g, ' ')
-    if (words.startsWith(' ')) this.space = true
+    if (words.startsWith(' ')) this.#space = true
     const trimmed = words.trim()
     if (trimmed === '') return
-    this.write(escapeMarkdown(this.inCell ? trimmed.replaceAll('|', '\u0000') : trimmed), true)
-    if (words.endsWith(' ')) this.space = true
+    this.#write(escapeMarkdown(this.inCell ? trimmed.replaceAll('|', '\u0000') : trimmed), true)
+    if (words.endsWith(' ')) this.#space = true
   }
 
   /** Markdown that fits into a line. */
   verbatim(markdown: string): void {
-    this.write(this.inCell ? markdown.replaceAll('|', '\\|') : markdown, false)
+    this.#write(this.inCell ? markdown.replaceAll('|', '\\|') : markdown, false)
   }
 
   /** White space before what comes next. */
   addSpace(): void {
-    this.space = true
+    this.#space = true
   }
 
   lineBreak(): void {
-    if (this.isSingleLine) this.space = true
-    else if (this.hardBreak) this.block(2)
-    else this.hardBreak = true
+    if (this.isSingleLine) this.#space = true
+    else if (this.#hardBreak) this.block(2)
+    else this.#hardBreak = true
   }
 
   /** Ends the current block. The next one follows after one line break, or after a blank line. */
   block(lines: 1 | 2): void {
     if (this.isSingleLine) {
-      this.space = true
+      this.#space = true
       return
     }
-    this.closeInlines()
-    this.space = false
-    this.hardBreak = false
+    this.#closeInlines()
+    this.#space = false
+    this.#hardBreak = false
     // The first block of a list item follows its bullet.
-    if (this.containers.at(-1)?.used !== false) this.gap = Math.max(this.gap, lines)
+    if (this.#containers.at(-1)?.used !== false) this.#gap = Math.max(this.#gap, lines)
   }
 
   /** Text with markers around it. Emphasis that spans blocks is closed and opened again at their borders. */
   inline(open: string, close: string, write: () => void): void {
-    if (this.inlines.some((other) => other.open === open)) return write()
+    if (this.#inlines.some((other) => other.open === open)) return write()
     const inline = { open, close, started: false }
-    this.inlines.push(inline)
+    this.#inlines.push(inline)
     write()
-    this.inlines.pop()
-    if (inline.started) this.append(close)
+    this.#inlines.pop()
+    if (inline.started) this.#append(close)
   }
 
   /** A line that begins with a marker, in which blocks become words. */
   heading(marker: string, write: () => void): void {
     this.block(2)
-    const outer = this.inlines
-    this.inlines = [{ open: marker, close: '', started: false }, ...outer]
-    this.lineDepth += 1
+    const outer = this.#inlines
+    this.#inlines = [{ open: marker, close: '', started: false }, ...outer]
+    this.#lineDepth += 1
     write()
-    this.lineDepth -= 1
-    this.closeInlines()
-    this.inlines = outer
+    this.#lineDepth -= 1
+    this.#closeInlines()
+    this.#inlines = outer
     this.block(2)
   }
 
   container(first: string, rest: string, write: () => void): void {
-    this.containers.push({ first, rest, used: false })
+    this.#containers.push({ first, rest, used: false })
     write()
-    this.closeInlines()
-    this.space = false
-    this.hardBreak = false
-    this.containers.pop()
+    this.#closeInlines()
+    this.#space = false
+    this.#hardBreak = false
+    this.#containers.pop()
   }
 
   /** The next list item follows directly, however this one ended. */
   endItem(): void {
-    this.gap = Math.min(this.gap, 1)
+    this.#gap = Math.min(this.#gap, 1)
   }
 
   /** Whole lines as they are. */
   lines(lines: readonly string[]): void {
     this.block(2)
-    const outer = this.inlines
-    this.inlines = []
+    const outer = this.#inlines
+    this.#inlines = []
     lines.forEach((line, index) => {
-      if (index > 0) this.gap = 1
-      this.write(line, false)
+      if (index > 0) this.#gap = 1
+      this.#write(line, false)
     })
-    this.inlines = outer
+    this.#inlines = outer
     this.block(2)
   }
 
   get isSingleLine(): boolean {
-    return this.inCell || this.lineDepth > 0
+    return this.inCell || this.#lineDepth > 0
   }
 
-  private write(chunk: string, isText: boolean): void {
-    const atLineStart = this.beginLine()
-    if (!atLineStart && this.space) this.append(' ')
-    this.space = false
+  #write(chunk: string, isText: boolean): void {
+    const atLineStart = this.#beginLine()
+    if (!atLineStart && this.#space) this.#append(' ')
+    this.#space = false
     let marked = false
-    for (const inline of this.inlines) {
+    for (const inline of this.#inlines) {
       if (inline.started) continue
       inline.started = true
       marked = true
-      this.append(inline.open)
+      this.#append(inline.open)
     }
-    this.append(isText && atLineStart && !marked ? escapeLineStart(chunk) : chunk)
+    this.#append(isText && atLineStart && !marked ? escapeLineStart(chunk) : chunk)
   }
 
   /** True if nothing is written on the line yet. */
-  private beginLine(): boolean {
-    if (this.out === '') {
-      this.append(this.prefix())
-    } else if (this.gap > 0) {
-      const blank = this.containers.filter(({ used }) => used).map(({ rest }) => rest)
-      if (this.gap > 1) this.append(`\n${blank.join('').trimEnd()}`)
-      this.append(`\n${this.prefix()}`)
-    } else if (this.hardBreak) {
-      this.append(`  \n${this.prefix()}`)
+  #beginLine(): boolean {
+    if (this.#out === '') {
+      this.#append(this.#prefix())
+    } else if (this.#gap > 0) {
+      const blank = this.#containers.filter(({ used }) => used).map(({ rest }) => rest)
+      if (this.#gap > 1) this.#append(`\n${blank.join('').trimEnd()}`)
+      this.#append(`\n${this.#prefix()}`)
+    } else if (this.#hardBreak) {
+      this.#append(`  \n${this.#prefix()}`)
     } else return false
-    this.gap = 0
-    this.hardBreak = false
+    this.#gap = 0
+    this.#hardBreak = false
     return true
   }
 
-  private prefix(): string {
+  #prefix(): string {
     let prefix = ''
-    for (const container of this.containers) {
+    for (const container of this.#containers) {
       prefix += container.used ? container.rest : container.first
       container.used = true
     }
     return prefix
   }
 
-  private closeInlines(): void {
-    for (const inline of [...this.inlines].reverse()) {
-      if (inline.started) this.append(inline.close)
+  #closeInlines(): void {
+    for (const inline of [...this.#inlines].reverse()) {
+      if (inline.started) this.#append(inline.close)
       inline.started = false
     }
   }
 
-  private append(markdown: string): void {
-    this.out += markdown
-    if (this.out.length > MAX_LENGTH) throw new LimitExceededError('too_large')
+  #append(markdown: string): void {
+    this.#out += markdown
+    if (this.#out.length > MAX_LENGTH) throw new LimitExceededError('too_large')
   }
 }
 

@@ -80,10 +80,10 @@ const QUEUE_STATES_TIMEOUT_MS = 1000
 
 /** What operators can do. Each change is committed before the queue is updated. */
 export class Operations {
-  private readonly pauseSwitch: PauseSwitch
+  readonly #pauseSwitch: PauseSwitch
 
   constructor(private readonly deps: OperationsDeps) {
-    this.pauseSwitch = new PauseSwitch(deps.db, deps.queues)
+    this.#pauseSwitch = new PauseSwitch(deps.db, deps.queues)
   }
 
   async status(): Promise<Status> {
@@ -96,7 +96,7 @@ export class Operations {
       countDisabledEndpoints(db),
       listOperatorActions(db, 5),
       pTimeout(
-        this.queueStates().catch(() => null),
+        this.#queueStates().catch(() => null),
         { milliseconds: QUEUE_STATES_TIMEOUT_MS, fallback: () => null },
       ),
     ])
@@ -106,7 +106,7 @@ export class Operations {
   /** False if Redis could not be updated; every dispatcher does it once Redis is back. */
   async setPaused(paused: boolean, author: Author): Promise<boolean> {
     await setPaused(this.deps.db, paused, author)
-    return this.pauseSwitch.apply().then(
+    return this.#pauseSwitch.apply().then(
       () => true,
       () => false,
     )
@@ -116,7 +116,7 @@ export class Operations {
   async drained(timeoutMs: number): Promise<number> {
     const deadline = performance.now() + timeoutMs
     for (;;) {
-      const active = await this.active()
+      const active = await this.#active()
       if (active === 0 || performance.now() >= deadline) return active
       await sleep(POLL_MS)
     }
@@ -142,7 +142,7 @@ export class Operations {
     const { db } = this.deps
     const delivery = await findDeliveryReport(db, id)
     if (!delivery) return null
-    return { delivery, attempts: await listAttempts(db, id), job: await this.jobState(delivery) }
+    return { delivery, attempts: await listAttempts(db, id), job: await this.#jobState(delivery) }
   }
 
   async account(accountId: string): Promise<AccountReport> {
@@ -180,7 +180,7 @@ export class Operations {
   }
 
   /** State of the job that runs the delivery: its own, or its event's during the first attempt. */
-  private async jobState(delivery: DeliveryReport): Promise<string> {
+  async #jobState(delivery: DeliveryReport): Promise<string> {
     const { queues } = this.deps
     if (!queues.isConnected) return 'unknown, Redis does not respond'
     try {
@@ -193,13 +193,13 @@ export class Operations {
     }
   }
 
-  private async active(): Promise<number> {
+  async #active(): Promise<number> {
     const { events, deliveries } = this.deps.queues
     const counts = await Promise.all([events.getActiveCount(), deliveries.getActiveCount()])
     return counts.reduce((sum, count) => sum + count, 0)
   }
 
-  private async queueStates(): Promise<Status['queues']> {
+  async #queueStates(): Promise<Status['queues']> {
     const { queues, redisReady } = this.deps
     await redisReady
     const { events, deliveries, isConnected } = queues

@@ -35,76 +35,76 @@ type AccountInLane = { events: number; bytes: number; nextTurnAt: number }
  * no room is deferred, so that events which only wait take neither memory nor worker slots from anybody.
  */
 export class ConversionLane {
-  private readonly accounts = new Map<string, AccountInLane>()
-  private total = { events: 0, bytes: 0 }
-  private averageMs = INITIAL_ESTIMATE_MS
-  private readonly threads: FairPlaces
-  private readonly budget: CpuBudget
-  private readonly now: () => number
+  readonly #accounts = new Map<string, AccountInLane>()
+  #total = { events: 0, bytes: 0 }
+  #averageMs = INITIAL_ESTIMATE_MS
+  readonly #threads: FairPlaces
+  readonly #budget: CpuBudget
+  readonly #now: () => number
 
   constructor(private readonly options: ConversionLaneOptions) {
-    this.now = options.now ?? (() => performance.now())
-    this.threads = new FairPlaces(options.threads ?? CONVERSION_THREADS)
-    this.budget = new CpuBudget(this.now)
+    this.#now = options.now ?? (() => performance.now())
+    this.#threads = new FairPlaces(options.threads ?? CONVERSION_THREADS)
+    this.#budget = new CpuBudget(this.#now)
   }
 
   /** Documents that wait for a thread. */
   get waiting(): number {
-    return this.threads.queueLength
+    return this.#threads.queueLength
   }
 
   /** An account with nothing in the lane finds room unless other accounts fill it twice. */
   hasRoomFor(accountId: string): boolean {
-    const own = this.accounts.get(accountId) ?? { events: 0, bytes: 0 }
+    const own = this.#accounts.get(accountId) ?? { events: 0, bytes: 0 }
     const maxEvents = Math.max(2, Math.floor(SHARE_OF_JOBS * this.options.jobs))
     if (own.events >= maxEvents / 2 || own.bytes >= MAX_BYTES / 2) return false
     const factor = own.events === 0 ? 2 : 1
-    return this.total.events < factor * maxEvents && this.total.bytes < factor * MAX_BYTES
+    return this.#total.events < factor * maxEvents && this.#total.bytes < factor * MAX_BYTES
   }
 
   /** When an event that found no room should come back. Each gets a later time than the one before. */
   deferMs(accountId: string): number {
-    const account = this.stateOf(accountId)
-    const now = this.now()
-    account.nextTurnAt = Math.min(Math.max(account.nextTurnAt, now) + this.averageMs, now + MAX_DEFER_MS)
+    const account = this.#stateOf(accountId)
+    const now = this.#now()
+    account.nextTurnAt = Math.min(Math.max(account.nextTurnAt, now) + this.#averageMs, now + MAX_DEFER_MS)
     const delayMs = account.nextTurnAt - now
-    this.forgetIdle(accountId)
+    this.#forgetIdle(accountId)
     return Math.round(Math.max(MIN_DEFER_MS, delayMs))
   }
 
   /** Converts the documents of one event, one after the other, in their order. */
   async convertAll(accountId: string, documents: readonly string[]): Promise<ConversionOutcome[]> {
     const bytes = documents.reduce((sum, { length }) => sum + length, 0)
-    this.add(accountId, 1, bytes)
+    this.#add(accountId, 1, bytes)
     try {
       const outcomes: ConversionOutcome[] = []
       let usedMs = 0
       for (const html of documents) {
-        const { outcome, cpuMs } = await this.convert(accountId, html, EVENT_BUDGET_MS - usedMs)
+        const { outcome, cpuMs } = await this.#convert(accountId, html, EVENT_BUDGET_MS - usedMs)
         outcomes.push(outcome)
         usedMs += cpuMs
       }
-      this.averageMs = 0.9 * this.averageMs + 0.1 * usedMs
+      this.#averageMs = 0.9 * this.#averageMs + 0.1 * usedMs
       return outcomes
     } finally {
-      this.add(accountId, -1, -bytes)
-      this.forgetIdle(accountId)
+      this.#add(accountId, -1, -bytes)
+      this.#forgetIdle(accountId)
     }
   }
 
-  private async convert(
+  async #convert(
     accountId: string,
     html: string,
     eventLeftMs: number,
   ): Promise<{ outcome: ConversionOutcome; cpuMs: number }> {
     if (eventLeftMs <= 0) return { outcome: { failure: 'event_budget' }, cpuMs: 0 }
-    const release = await this.threads.take(accountId)
+    const release = await this.#threads.take(accountId)
     try {
-      const accountLeftMs = this.budget.leftMs(accountId)
+      const accountLeftMs = this.#budget.leftMs(accountId)
       if (accountLeftMs <= 0) return { outcome: { failure: 'account_budget' }, cpuMs: 0 }
       const limitMs = Math.min(eventLeftMs, accountLeftMs)
       const { cpuMs, ...outcome } = await this.options.convert(html, limitMs)
-      this.budget.spend(accountId, cpuMs)
+      this.#budget.spend(accountId, cpuMs)
       if (!('failure' in outcome) || outcome.failure !== 'cpu_limit' || limitMs >= CPU_LIMIT_MS)
         return { outcome, cpuMs }
       return { outcome: { failure: eventLeftMs < accountLeftMs ? 'event_budget' : 'account_budget' }, cpuMs }
@@ -113,21 +113,21 @@ export class ConversionLane {
     }
   }
 
-  private add(accountId: string, events: number, bytes: number): void {
-    for (const counted of [this.stateOf(accountId), this.total]) {
+  #add(accountId: string, events: number, bytes: number): void {
+    for (const counted of [this.#stateOf(accountId), this.#total]) {
       counted.events += events
       counted.bytes += bytes
     }
   }
 
-  private stateOf(accountId: string): AccountInLane {
-    const known = this.accounts.get(accountId) ?? { events: 0, bytes: 0, nextTurnAt: 0 }
-    this.accounts.set(accountId, known)
+  #stateOf(accountId: string): AccountInLane {
+    const known = this.#accounts.get(accountId) ?? { events: 0, bytes: 0, nextTurnAt: 0 }
+    this.#accounts.set(accountId, known)
     return known
   }
 
-  private forgetIdle(accountId: string): void {
-    const account = this.accounts.get(accountId)
-    if (account && account.events === 0 && account.nextTurnAt <= this.now()) this.accounts.delete(accountId)
+  #forgetIdle(accountId: string): void {
+    const account = this.#accounts.get(accountId)
+    if (account && account.events === 0 && account.nextTurnAt <= this.#now()) this.#accounts.delete(accountId)
   }
 }

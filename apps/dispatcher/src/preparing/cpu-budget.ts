@@ -6,18 +6,18 @@ const MAX_REMEMBERED = 10_000
 
 /** CPU time for conversions, per account and process. An account that has used up its share waits for nobody and delays nobody. */
 export class CpuBudget {
-  private readonly accounts = new Map<string, { leftMs: number; at: number }>()
+  readonly #accounts = new Map<string, { leftMs: number; at: number }>()
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
   leftMs(accountId: string): number {
-    const account = this.accounts.get(accountId)
+    const account = this.#accounts.get(accountId)
     return account ? Math.min(BURST_MS, account.leftMs + (this.now() - account.at) * REFILL) : BURST_MS
   }
 
   spend(accountId: string, cpuMs: number): void {
-    this.accounts.set(accountId, { leftMs: this.leftMs(accountId) - cpuMs, at: this.now() })
-    if (this.accounts.size <= MAX_REMEMBERED) return
-    for (const id of this.accounts.keys()) if (this.leftMs(id) >= BURST_MS) this.accounts.delete(id)
+    this.#accounts.set(accountId, { leftMs: this.leftMs(accountId) - cpuMs, at: this.now() })
+    if (this.#accounts.size <= MAX_REMEMBERED) return
+    for (const id of this.#accounts.keys()) if (this.leftMs(id) >= BURST_MS) this.#accounts.delete(id)
   }
 }

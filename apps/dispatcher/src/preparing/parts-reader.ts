@@ -34,16 +34,16 @@ const PARALLEL = 2
 
 /** Reads the parts of recordings in batches in which accounts take turns. What cannot be read is reported and left out. */
 export class PartsReader {
-  private readonly batcher: Batcher<RecordingRef, RecordingContent>
-  private readonly reader: RecordingReader
+  readonly #batcher: Batcher<RecordingRef, RecordingContent>
+  readonly #reader: RecordingReader
   /** Mean size of a recording in the latest batch. Starts high, for a process that ran out of memory and starts again. */
-  private meanBytes = PAYLOAD_TARGET_BYTES
+  #meanBytes = PAYLOAD_TARGET_BYTES
 
   constructor(private readonly deps: PartsReaderDeps) {
-    this.reader = deps.reader ?? recordingReader(deps.db)
-    this.batcher = new Batcher({
-      run: (refs) => this.readAll(refs),
-      maxItems: () => Math.min(MAX_BATCH, Math.max(1, Math.floor(BATCH_BYTES / this.meanBytes))),
+    this.#reader = deps.reader ?? recordingReader(deps.db)
+    this.#batcher = new Batcher({
+      run: (refs) => this.#readAll(refs),
+      maxItems: () => Math.min(MAX_BATCH, Math.max(1, Math.floor(BATCH_BYTES / this.#meanBytes))),
       keyOf: ({ accountId }) => accountId,
       lingerMs: LINGER_MS,
       parallel: PARALLEL,
@@ -51,26 +51,26 @@ export class PartsReader {
   }
 
   read(ref: RecordingRef): Promise<RecordingContent> {
-    return this.batcher.submit(ref)
+    return this.#batcher.submit(ref)
   }
 
   /**
    * A part that cannot be read is missing for good, so an outage of the whole database must not count as one: reading starts
    * over when the database is back.
    */
-  private async readAll(refs: readonly RecordingRef[]): Promise<RecordingContent[]> {
+  async #readAll(refs: readonly RecordingRef[]): Promise<RecordingContent[]> {
     const { retryWhileUnavailable, onProblem, timeoutMs = ENRICHMENT_TIMEOUT_MS } = this.deps
     return retryWhileUnavailable(async () => {
       const problems: PartProblem[] = []
       const contents = await readRecordings(refs, {
-        reader: this.reader,
+        reader: this.#reader,
         timeoutMs,
         onFailure: (part, ref, error) => problems.push({ part, ref, error }),
       })
       const outage = problems.find(({ error }) => isUnavailable(error))
       if (outage) throw outage.error
       problems.forEach(onProblem)
-      this.meanBytes = Math.max(1, contents.reduce((sum, one) => sum + sizeOf(one), 0) / contents.length)
+      this.#meanBytes = Math.max(1, contents.reduce((sum, one) => sum + sizeOf(one), 0) / contents.length)
       return contents
     })
   }

@@ -22,7 +22,7 @@ const PLACES = 128
  * those that came with a body, never wait for it.
  */
 export class Preparation {
-  private readonly places = new FairPlaces(PLACES)
+  readonly #places = new FairPlaces(PLACES)
 
   constructor(private readonly deps: PreparationDeps) {}
 
@@ -41,23 +41,19 @@ export class Preparation {
     if (!ref) return use({ body: Buffer.from(pingBody(event)), unconverted: null })
     // Does not read a mebibyte again only to find no room again.
     if (wasDeferred && !lane.hasRoomFor(accountId)) return { deferMs: lane.deferMs(accountId) }
-    const leave = await this.places.take(accountId)
+    const leave = await this.#places.take(accountId)
     try {
       const content = await parts.read(ref)
       if (!content.summaries.some(isHtml)) return await use(prepared(event, ref, content, null))
       leave()
       if (!lane.hasRoomFor(accountId)) return { deferMs: lane.deferMs(accountId) }
-      return await use(await this.convert(event, ref, content))
+      return await use(await this.#convert(event, ref, content))
     } finally {
       leave()
     }
   }
 
-  private async convert(
-    event: QueuedEvent,
-    ref: RecordingRef,
-    content: RecordingContent,
-  ): Promise<PreparedBody> {
+  async #convert(event: QueuedEvent, ref: RecordingRef, content: RecordingContent): Promise<PreparedBody> {
     const documents = content.summaries.filter(isHtml).map((summary) => summary.content)
     const outcomes = await this.deps.lane.convertAll(event.accountId, documents)
     let unconverted: UnconvertedReason | null = null

@@ -24,21 +24,21 @@ type DeleteStep = (db: Queryable, before: Date, limit: number) => Promise<number
 
 /** Deletes what is older than 30 days, a little at a time, on one dispatcher at a time. */
 export class Retention {
-  private readonly stopping = new AbortController()
-  private timer: NodeJS.Timeout | undefined
-  private running: Promise<void> | undefined
+  readonly #stopping = new AbortController()
+  #timer: NodeJS.Timeout | undefined
+  #running: Promise<void> | undefined
 
   constructor(private readonly deps: RetentionDeps) {}
 
   start(): void {
-    this.timer = setInterval(() => this.request(), INTERVAL_MS)
-    this.request()
+    this.#timer = setInterval(() => this.#request(), INTERVAL_MS)
+    this.#request()
   }
 
   async stop(): Promise<void> {
-    this.stopping.abort()
-    clearInterval(this.timer)
-    await this.running
+    this.#stopping.abort()
+    clearInterval(this.#timer)
+    await this.#running
   }
 
   /** One complete run; undefined if another process is running it. */
@@ -46,24 +46,24 @@ export class Retention {
     return withAdvisoryLock(this.deps.db, LOCK, async () => {
       const before = new Date(this.deps.now().getTime() - KEEP_DAYS * DAY_MS)
       const deleted = {
-        events: await this.drain(deleteOldEvents, before),
+        events: await this.#drain(deleteOldEvents, before),
         // Second, because an endpoint stays as long as deliveries refer to it.
-        endpoints: await this.drain(deleteOldEndpoints, before),
+        endpoints: await this.#drain(deleteOldEndpoints, before),
       }
       this.deps.observer.oldRowsDeleted(deleted)
       return deleted
     })
   }
 
-  private request(): void {
-    this.running ??= this.run()
+  #request(): void {
+    this.#running ??= this.run()
       .then(() => undefined)
       .catch((error: unknown) => this.deps.observer.retentionFailed(error))
-      .finally(() => (this.running = undefined))
+      .finally(() => (this.#running = undefined))
   }
 
-  private async drain(deleteSome: DeleteStep, before: Date): Promise<number> {
-    const { signal } = this.stopping
+  async #drain(deleteSome: DeleteStep, before: Date): Promise<number> {
+    const { signal } = this.#stopping
     const { db, pause = (ms) => sleep(ms, undefined, { signal }).catch(() => undefined) } = this.deps
     let total = 0
     while (!signal.aborted) {

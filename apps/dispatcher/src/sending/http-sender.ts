@@ -40,39 +40,39 @@ class BodyLimitReached extends Error {}
 class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
   readonly answered: Promise<SendResult>
   readonly closed: Promise<void>
-  private answer!: (result: SendResult) => void
-  private close!: () => void
-  private controller: Dispatcher.DispatchController | undefined
-  private isTimeUp = false
-  private bytesRead = 0
-  private readonly timer: NodeJS.Timeout
+  #answer!: (result: SendResult) => void
+  #close!: () => void
+  #controller: Dispatcher.DispatchController | undefined
+  #isTimeUp = false
+  #bytesRead = 0
+  readonly #timer: NodeJS.Timeout
 
   constructor(timeoutMs: number) {
-    this.answered = new Promise((resolve) => (this.answer = resolve))
-    this.closed = new Promise((resolve) => (this.close = resolve))
+    this.answered = new Promise((resolve) => (this.#answer = resolve))
+    this.closed = new Promise((resolve) => (this.#close = resolve))
     // One turn of the event loop later: a response that is already in the socket is not late because we were busy.
-    this.timer = setTimeout(() => setImmediate(() => this.onDeadline()), timeoutMs)
+    this.#timer = setTimeout(() => setImmediate(() => this.#onDeadline()), timeoutMs)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.controller = controller
-    if (this.isTimeUp) controller.abort(new DeadlineExceeded())
+    this.#controller = controller
+    if (this.#isTimeUp) controller.abort(new DeadlineExceeded())
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
     // 102 and 103 precede the final response. 101 is final, but we never ask to switch protocols.
     if (status > 101 && status < 200) return
-    this.answer({ kind: 'answered', status })
-    if (status === 101) this.controller?.abort(new BodyLimitReached())
+    this.#answer({ kind: 'answered', status })
+    if (status === 101) this.#controller?.abort(new BodyLimitReached())
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.bytesRead += chunk.byteLength
-    if (this.bytesRead > MAX_ANSWER_BYTES) controller.abort(new BodyLimitReached())
+    this.#bytesRead += chunk.byteLength
+    if (this.#bytesRead > MAX_ANSWER_BYTES) controller.abort(new BodyLimitReached())
   }
 
   onResponseEnd(): void {
-    this.end()
+    this.#end()
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -80,24 +80,24 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
   }
 
   fail(error: unknown): void {
-    this.answer({
+    this.#answer({
       kind: 'failed',
       error: error instanceof DeadlineExceeded ? 'timeout' : attemptFailureOf(error),
     })
-    this.end()
+    this.#end()
   }
 
   /** Also ends a request that has no connection yet, which cannot be aborted. */
-  private onDeadline(): void {
-    this.isTimeUp = true
-    this.answer({ kind: 'failed', error: 'timeout' })
-    this.controller?.abort(new DeadlineExceeded())
-    this.end()
+  #onDeadline(): void {
+    this.#isTimeUp = true
+    this.#answer({ kind: 'failed', error: 'timeout' })
+    this.#controller?.abort(new DeadlineExceeded())
+    this.#end()
   }
 
-  private end(): void {
-    clearTimeout(this.timer)
+  #end(): void {
+    clearTimeout(this.#timer)
     // The pool takes the connection back just after it reports the end of the response.
-    setImmediate(this.close)
+    setImmediate(this.#close)
   }
 }

@@ -41,33 +41,33 @@ const LOCK = 'dispatcher-sweeper'
  * overdue delivery that has none. It removes nothing, and adding a job that exists changes nothing.
  */
 export class Sweeper {
-  private readonly stopping = new AbortController()
-  private running: Promise<void> | undefined
-  private again = false
-  private regularly: NodeJS.Timeout | undefined
-  private afterGrace: NodeJS.Timeout | undefined
+  readonly #stopping = new AbortController()
+  #running: Promise<void> | undefined
+  #again = false
+  #regularly: NodeJS.Timeout | undefined
+  #afterGrace: NodeJS.Timeout | undefined
 
   constructor(private readonly deps: SweeperDeps) {}
 
   /** Sweeps now, and every 30 seconds. */
   start(): void {
-    this.request()
-    this.regularly = setInterval(() => this.request(), this.deps.intervalMs ?? INTERVAL_MS)
+    this.#request()
+    this.#regularly = setInterval(() => this.#request(), this.deps.intervalMs ?? INTERVAL_MS)
   }
 
   /** Sweeps now, and once more when the grace period of the most recent work is over. */
   redisReconnected(): void {
-    if (this.stopping.signal.aborted) return
-    this.request()
-    clearTimeout(this.afterGrace)
-    this.afterGrace = setTimeout(() => this.request(), GRACE_MS + 1000)
+    if (this.#stopping.signal.aborted) return
+    this.#request()
+    clearTimeout(this.#afterGrace)
+    this.#afterGrace = setTimeout(() => this.#request(), GRACE_MS + 1000)
   }
 
   async stop(): Promise<void> {
-    this.stopping.abort()
-    clearInterval(this.regularly)
-    clearTimeout(this.afterGrace)
-    await this.running
+    this.#stopping.abort()
+    clearInterval(this.#regularly)
+    clearTimeout(this.#afterGrace)
+    await this.#running
   }
 
   /** One complete sweep; undefined if another process is running it. */
@@ -75,22 +75,22 @@ export class Sweeper {
     return withAdvisoryLock(this.deps.db, LOCK, async () => {
       const before = new Date(this.deps.now().getTime() - GRACE_MS)
       const found = {
-        events: (await this.sweepEvents(before)) + (await this.sweepFirstAttempts(before)),
-        deliveries: await this.sweepDeliveries(before),
+        events: (await this.#sweepEvents(before)) + (await this.#sweepFirstAttempts(before)),
+        deliveries: await this.#sweepDeliveries(before),
       }
       this.deps.observer.swept(found)
       return found
     })
   }
 
-  private request(): void {
-    this.again = true
-    this.running ??= this.run().finally(() => (this.running = undefined))
+  #request(): void {
+    this.#again = true
+    this.#running ??= this.#run().finally(() => (this.#running = undefined))
   }
 
-  private async run(): Promise<void> {
-    while (this.again && !this.stopping.signal.aborted) {
-      this.again = false
+  async #run(): Promise<void> {
+    while (this.#again && !this.#stopping.signal.aborted) {
+      this.#again = false
       try {
         // First, so that an emptied Redis is paused again before it gets any work.
         await this.deps.pauseSwitch.apply()
@@ -101,37 +101,37 @@ export class Sweeper {
     }
   }
 
-  private sweepEvents(before: Date): Promise<number> {
+  #sweepEvents(before: Date): Promise<number> {
     const { db } = this.deps
-    return this.eachPage<ForgottenEvent>(
+    return this.#eachPage<ForgottenEvent>(
       (after) => findForgottenEvents(db, { before, after, limit: PAGE }),
-      (page) => this.requeueMissing(page),
+      (page) => this.#requeueMissing(page),
     )
   }
 
   /** First attempts run under their event's job. Without that job nobody is working on them. */
-  private async sweepFirstAttempts(before: Date): Promise<number> {
+  async #sweepFirstAttempts(before: Date): Promise<number> {
     const { db } = this.deps
     const read = (after?: { id: EventId }) => findOpenFirstAttempts(db, { before, after, limit: PAGE })
     // Some have ended, but their process died before it could say so. Running their event again would find nothing to do.
-    await this.eachPage<OpenFirstAttempts>(read, async (page) => {
+    await this.#eachPage<OpenFirstAttempts>(read, async (page) => {
       const ids = page.map(({ id }) => id)
       await concludeFirstAttempts(db, ids)
       return 0
     })
-    return this.eachPage<OpenFirstAttempts>(read, (page) => this.requeueMissing(page))
+    return this.#eachPage<OpenFirstAttempts>(read, (page) => this.#requeueMissing(page))
   }
 
-  private async requeueMissing(page: readonly EventToPublish[]): Promise<number> {
+  async #requeueMissing(page: readonly EventToPublish[]): Promise<number> {
     const { queues, presence } = this.deps
     const lost = await presence.missing(queues.events, page, ({ id }) => eventJobId(id))
     await queues.addEvents(lost)
     return lost.length
   }
 
-  private sweepDeliveries(before: Date): Promise<number> {
+  #sweepDeliveries(before: Date): Promise<number> {
     const { db, queues, presence } = this.deps
-    return this.eachPage<OverdueDelivery>(
+    return this.#eachPage<OverdueDelivery>(
       (after) => findOverdueDeliveries(db, { before, after, limit: PAGE }),
       async (page) => {
         const lost = await presence.missing(queues.deliveries, page, ({ id }) => deliveryJobId(id))
@@ -141,13 +141,13 @@ export class Sweeper {
     )
   }
 
-  private async eachPage<Row>(
+  async #eachPage<Row>(
     read: (after: Row | undefined) => Promise<Row[]>,
     requeueLost: (page: Row[]) => Promise<number>,
   ): Promise<number> {
     let found = 0
     let after: Row | undefined
-    while (!this.stopping.signal.aborted) {
+    while (!this.#stopping.signal.aborted) {
       const page = await read(after)
       const lost = await requeueLost(page)
       found += lost

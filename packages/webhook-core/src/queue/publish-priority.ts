@@ -17,7 +17,7 @@ export type PublishedEvent = { accountId: string; bytes?: number }
  */
 export class PublishPriority {
   /** When each account's allowance is whole again. */
-  private readonly usedUntil = new Map<string, number>()
+  readonly #usedUntil = new Map<string, number>()
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
@@ -25,14 +25,14 @@ export class PublishPriority {
   take({ accountId, bytes = 0 }: PublishedEvent): number {
     const now = this.now()
     const costMs = EVENT_COST_MS + (bytes / 2 ** 20) * MEBIBYTE_COST_MS
-    const usedUntil = Math.max(now, this.usedUntil.get(accountId) ?? 0) + costMs
-    this.usedUntil.set(accountId, usedUntil)
-    if (this.usedUntil.size > MAX_REMEMBERED) this.forgetWhole(now)
+    const usedUntil = Math.max(now, this.#usedUntil.get(accountId) ?? 0) + costMs
+    this.#usedUntil.set(accountId, usedUntil)
+    if (this.#usedUntil.size > MAX_REMEMBERED) this.#forgetWhole(now)
     const overMs = usedUntil - now - BURST_MS
     return Math.min(LOWEST, Math.max(0, Math.ceil(overMs / STEP_MS)))
   }
 
-  private forgetWhole(now: number): void {
-    for (const [accountId, until] of this.usedUntil) if (until <= now) this.usedUntil.delete(accountId)
+  #forgetWhole(now: number): void {
+    for (const [accountId, until] of this.#usedUntil) if (until <= now) this.#usedUntil.delete(accountId)
   }
 }
