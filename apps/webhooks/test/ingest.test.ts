@@ -159,6 +159,8 @@ describe('POST /internal/v1/summary-ready', () => {
     ['a day that does not exist', { recording: { recorded_at: '2026-02-29T09:00:00+01:00' } }, undefined],
     ['an hour that does not exist', { recording: { recorded_at: '2026-01-01T24:00:00Z' } }, undefined],
     ['a time after the year 9999', { recording: { recorded_at: '9999-12-31T23:59:59-01:00' } }, undefined],
+    ['a time before the year 1', { recording: { recorded_at: '0001-01-01T00:00:00+01:00' } }, undefined],
+    ['the year 0', { recording: { recorded_at: '0000-01-01T00:00:00Z' } }, undefined],
     ['a transcript without text', { transcript: { language: 'en' } }, 'transcript.text is required'],
     [
       'a segment whose start is text',

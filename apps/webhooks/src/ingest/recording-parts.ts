@@ -78,8 +78,9 @@ const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt ](?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d{1,9})?
 
 function timeOf(text: string): Date {
   const time = new Date(RFC_3339.test(text) && isDay(text.slice(0, 10)) ? text : NaN)
-  // In UTC it may lie beyond the year 9999, which payloads could not write in four digits.
-  if (Number.isNaN(time.getTime()) || !/^\d/.test(time.toISOString()))
+  // In UTC it may lie beyond the year 9999, which payloads could not write in four digits, or before the year 1, which
+  // PostgreSQL does not take.
+  if (Number.isNaN(time.getTime()) || !/^(?!0000)\d/.test(time.toISOString()))
     throw malformed('recorded_at must be an RFC 3339 date and time')
   return time
 }
