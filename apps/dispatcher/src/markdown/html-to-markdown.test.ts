@@ -17,6 +17,13 @@ describe('htmlToMarkdown', () => {
     ],
     ['links', '<a href="https://example.com/a b(c)">x</a>', '[x](https://example.com/a%20b%28c%29)'],
     ['mail links', '<a href="mailto:a@example.com">x</a>', '[x](mailto:a@example.com)'],
+    ['no-break spaces between elements', '<b>a</b>&nbsp;b&nbsp;<i>c</i>&nbsp;<i>d</i>', '**a** b *c* *d*'],
+    ['paragraphs without text', '<p>a</p><p>&nbsp;</p><p>b</p>', 'a\n\nb'],
+    [
+      'entities that are text',
+      '<p>&amp;amp;lt; &amp;lt;b&amp;gt; &amp;#60; &amp;#x3C;<b>&amp;</b>lt; &amp; &amp;x</p>',
+      '\\&amp;lt; \\&lt;b\\&gt; \\&#60; \\&#x3C;**\\&**lt; & \\&x',
+    ],
     ['unknown elements', '<x-card>a <mark>b</mark></x-card>', 'a b'],
     ['broken markup', '<p>a<b>b<p>c</i></td>', 'a**b**\n\n**c**'],
   ])('writes %s', (_name, html, markdown) => {

@@ -31,11 +31,12 @@ export class MarkdownWriter {
   /** Text of the document, in which nothing may become markup. */
   text(raw: string): void {
     const words = raw.replace(/[ \t\r\n\f]+/g, ' ')
-    if (words.startsWith(' ')) this.#space = true
+    // At either end a no-break space counts as well: editors write it between words.
+    if (words !== words.trimStart()) this.#space = true
     const trimmed = words.trim()
     if (trimmed === '') return
     this.#write(escapeMarkdown(this.inCell ? trimmed.replaceAll('|', '\u0000') : trimmed), true)
-    if (words.endsWith(' ')) this.#space = true
+    if (words !== words.trimEnd()) this.#space = true
   }
 
   /** Markdown that fits into a line. */
@@ -175,12 +176,14 @@ export class MarkdownWriter {
 
 /**
  * `&lt;script>` is text in HTML, but as `<script>` in Markdown it would be a tag; at the end of a piece of text the rest of the
- * tag may follow in the next one. `!` before a link would make an image of it. NUL stands for `|` in a table cell.
+ * tag may follow in the next one. `&amp;lt;` is the text `&lt;`, which in Markdown would be a character reference. `!` before a
+ * link would make an image of it. NUL stands for `|` in a table cell.
  */
 const escapeMarkdown = (text: string): string =>
   text
     .replace(/[\\*`[\]_]/g, '\\$&')
     .replace(/<(?=[a-z/!?]|$)/gi, '\\<')
+    .replace(/&(?=#?[a-z0-9]{1,32};|#?[a-z0-9]{0,32}$)/gi, '\\&')
     .replace(/!$/, '\\!')
     .replaceAll('\u0000', '\\|')
 
