@@ -94,6 +94,19 @@ describe('ConversionLane', () => {
     expect(lane.hasRoomFor('d')).toBe(true)
   })
 
+  it('has room for others beside an event that is larger than all of the lane', async () => {
+    const { lane, end } = controlledLane()
+    const bomb = lane.convertAll('a', ['x'.repeat(32 * MEBIBYTE)])
+    expect(['a', 'b'].map((account) => lane.hasRoomFor(account))).toEqual([false, true])
+    const page = lane.convertAll('b', ['x'.repeat(MEBIBYTE)])
+    expect(['a', 'b', 'c'].map((account) => lane.hasRoomFor(account))).toEqual([false, true, true])
+    await new Promise(setImmediate)
+    await end(done(1))
+    await end(done(1))
+    await Promise.all([bomb, page])
+    expect(lane.hasRoomFor('a')).toBe(true)
+  })
+
   it('asks each event that finds no room to come back later than the one before', () => {
     const { lane } = controlledLane()
     const delays = Array.from({ length: 100 }, () => lane.deferMs('a'))

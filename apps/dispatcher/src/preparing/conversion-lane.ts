@@ -17,7 +17,7 @@ export type ConversionLaneOptions = {
   now?: () => number
 }
 
-/** HTML that waits in memory. Half of it may be of one account. */
+/** HTML that waits in memory. Half of it may be of one account; the event that goes beyond its half counts up to there. */
 const MAX_BYTES = 8 * 1024 * 1024
 /** Events in the lane, as a share of the jobs of the process. Half of them may be of one account. */
 const SHARE_OF_JOBS = 0.4
@@ -74,7 +74,9 @@ export class ConversionLane {
 
   /** Converts the documents of one event, one after the other, in their order. */
   async convertAll(accountId: string, documents: readonly string[]): Promise<ConversionOutcome[]> {
-    const bytes = documents.reduce((sum, { length }) => sum + length, 0)
+    const size = documents.reduce((sum, { length }) => sum + length, 0)
+    // An event may have several times what the lane holds: counted in full it would keep all others out of it.
+    const bytes = Math.min(size, Math.max(0, MAX_BYTES / 2 - this.#stateOf(accountId).bytes))
     this.#add(accountId, 1, bytes)
     try {
       const outcomes: ConversionOutcome[] = []
