@@ -1,4 +1,4 @@
-import { isDeadlock, isLockTimeout, isUnavailable } from '@signet/db'
+import { isDeadlock, isLockTimeout, isStatementTimeout, isUnavailable } from '@signet/db'
 import type { AppError } from '@signet/errors'
 import {
   errorHandler,
@@ -95,6 +95,9 @@ function databaseError(error: unknown): AppError | undefined {
     return authError('conflict', 'conflict', 'The resource is being changed by another request, try again', {
       cause: error,
     })
+  // The database's time limit is that of the request, and may be noticed first.
+  if (isStatementTimeout(error))
+    return authError('timeout', 'request_timeout', 'The request took too long', { cause: error })
   if (isUnavailable(error))
     return authError('unavailable', 'unavailable', 'The service is unavailable, try again later', {
       cause: error,

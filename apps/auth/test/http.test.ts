@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { createTestDatabase } from '@signet/testkit'
+import { createTestDatabase, waitFor } from '@signet/testkit'
 import { anEmail, aUser, call, expectError, get, PASSWORD, post } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 import { createPasswordHasher } from '../src/passwords/password-hasher.js'
@@ -283,6 +283,28 @@ describe('faults', () => {
         await tx.query('lock table users in access exclusive mode')
         const body = { email: anEmail(), password: PASSWORD }
         expectError(await post(server, '/token?grant_type=password', body), 504, 'request_timeout')
+      })
+    } finally {
+      await server.close()
+    }
+  })
+
+  it('answers the same when the database notices first that time is up', async () => {
+    const server = await startServer()
+    const { db } = server.context
+    try {
+      await db.transaction(async (tx) => {
+        await tx.query('lock table users in access exclusive mode')
+        const body = { email: anEmail(), password: PASSWORD }
+        const answering = post(server, '/token?grant_type=password', body)
+        await waitFor(async () => {
+          const { rowCount } = await db.query(
+            `select pg_cancel_backend(pid) from pg_stat_activity
+             where datname = current_database() and wait_event_type = 'Lock'`,
+          )
+          return rowCount === 1
+        })
+        expectError(await answering, 504, 'request_timeout')
       })
     } finally {
       await server.close()

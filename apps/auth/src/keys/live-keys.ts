@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Observer } from '../observers/observer.js'
 import type { KeyRing } from './key-ring.js'
 import type { SigningKeyService } from './signing-key-service.js'
@@ -50,12 +51,23 @@ export class LiveKeys {
     })
   }
 
-  /** The keys to try next for a token whose key is not in `ring`; the same ring when nothing is new. */
+  /**
+   * The keys to try next for a token whose key is not in `ring`; the same ring when nothing is new. Waits for the next
+   * read instead of refusing: another replica may have begun to sign with a key right after the last one.
+   */
   async newerThan(ring: KeyRing): Promise<KeyRing> {
     if (this.#ring !== undefined && this.#ring !== ring) return this.#ring
+    const askedAt = this.#now()
     const pauseMs = Math.min(UNKNOWN_KEY_PAUSE_MS, this.deps.intervalMs)
-    if (this.#now() - Math.max(this.#readAt, this.#failedAt) < pauseMs) return ring
+    const waitMs = this.#triedAt + pauseMs - askedAt
+    if (waitMs > 0) await sleep(waitMs)
+    // Whoever waited beside this call has read for it.
+    if (this.#triedAt > askedAt) return this.#ring ?? ring
     return this.#read().catch(() => ring)
+  }
+
+  get #triedAt(): number {
+    return Math.max(this.#readAt, this.#failedAt)
   }
 
   readonly #now = (): number => this.deps.monotonicMs?.() ?? performance.now()

@@ -1,4 +1,4 @@
-import { isUnavailable } from '@signet/db'
+import { isStatementTimeout, isUnavailable } from '@signet/db'
 import { AppError } from '@signet/errors'
 import { JwksUnavailableError } from '@signet/jwt'
 import { isOfDeletedAccount } from '@signet/webhook-core/stores'
@@ -6,14 +6,14 @@ import { isOfDeletedAccount } from '@signet/webhook-core/stores'
 const RETRY_AFTER_SECONDS = 5
 
 /**
- * For error handlers: a database, or signing keys, that cannot be reached become 503 with the code of the API at hand. What was
+ * For error handlers: a database that cannot be reached or takes too long, or signing keys that cannot be reached, become 503 with the code of the API at hand. What was
  * to be stored for an account that was deleted in the same moment is refused with 410.
  */
 export const translateOutage =
   (code: string) =>
   (error: unknown): AppError | undefined => {
     if (isOfDeletedAccount(error)) return new AppError('gone', 'account_deleted', 'This account was deleted')
-    return isUnavailable(error) || error instanceof JwksUnavailableError
+    return isUnavailable(error) || isStatementTimeout(error) || error instanceof JwksUnavailableError
       ? unavailable(code, error)
       : undefined
   }
