@@ -1,12 +1,8 @@
-import { afterEach, expect, it } from '@jest/globals'
-import type { RecordingReader } from '@signet/webhook-core/stores'
-import { dispatchEvent } from './support/dispatcher.js'
-import { startStepwise, type Stepwise } from './support/stepwise.js'
+import { expect, it } from '@jest/globals'
+import type { RecordingReader, RecordingRef } from '@signet/webhook-core/stores'
+import { PartsReader } from '../src/preparing/parts-reader.js'
 
-let dispatcher: Stepwise | undefined
-afterEach(() => dispatcher?.stop())
-
-it('begins with few events at once, as if each of them were large, and takes more when they are not', async () => {
+it('begins with few recordings at once, as if each of them were large, and takes more when they are not', async () => {
   const sizes: number[] = []
   const reader: RecordingReader = {
     recording: (refs) => {
@@ -16,11 +12,15 @@ it('begins with few events at once, as if each of them were large, and takes mor
     transcript: (refs) => Promise.resolve(refs.map(() => null)),
     summaries: (refs) => Promise.resolve(refs.map(() => [])),
   }
-  const worker = await startStepwise({ ports: { reader } })
-  dispatcher = worker
-  const subscriber = worker.subscriber()
-  const ids = await Promise.all(Array.from({ length: 30 }, () => subscriber.summary()))
-  await Promise.all(ids.map((id) => dispatchEvent(worker, id)))
+  const parts = new PartsReader({
+    // The reader below asks no database.
+    db: { until: () => ({ query: () => Promise.reject(new Error('no database')) }) },
+    retryWhileUnavailable: (work) => work(),
+    onProblem: () => undefined,
+    reader,
+  })
+  const refs = Array.from({ length: 30 }, (_, i): RecordingRef => ({ accountId: 'a', audioId: `rec_${i}` }))
+  await Promise.all(refs.map((ref) => parts.read(ref)))
   expect(sizes[0]).toBe(4)
   expect(Math.max(...sizes)).toBeGreaterThan(4)
   expect(sizes.reduce((sum, size) => sum + size)).toBe(30)

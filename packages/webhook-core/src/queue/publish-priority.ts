@@ -21,6 +21,11 @@ export class PublishPriority {
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
+  /** Accounts that are remembered, most of them because they published a moment ago. */
+  get remembered(): number {
+    return this.#usedUntil.size
+  }
+
   /** The priority of a job: 0 comes first. */
   take({ accountId, bytes = 0 }: PublishedEvent): number {
     const now = this.now()
