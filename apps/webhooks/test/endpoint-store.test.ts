@@ -69,6 +69,9 @@ describe('finding endpoints', () => {
       events: ['summary.completed'],
       status: 1,
       consecutiveFailures: 0,
+      failingSince: null,
+      disabledAt: null,
+      disabledReason: null,
       createdAt: first.createdAt,
       updatedAt: first.createdAt,
     })

@@ -200,6 +200,8 @@ describe('DELETE /v1/webhooks/{endpoint_id}', () => {
 
 describe('ids', () => {
   const routes = [
+    ['GET', ''],
+    ['POST', '/enable'],
     ['PATCH', ''],
     ['DELETE', ''],
     ['POST', '/test'],

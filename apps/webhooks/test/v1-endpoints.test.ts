@@ -157,6 +157,9 @@ describe('GET /v1/webhooks', () => {
     const common = {
       status: 1,
       consecutive_failures: 0,
+      failing_since: '',
+      disabled_at: '',
+      disabled_reason: '',
       created_at: matching(ISO),
       updated_at: matching(ISO),
     }

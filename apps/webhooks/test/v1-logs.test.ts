@@ -12,6 +12,8 @@ it('a full run logs no token, secret, query of a url, transcript or summary, at 
   await api.call('GET', `/v1/webhooks?access_token=${token}`, { token })
   await api.call('PATCH', `/v1/webhooks/${id}`, { token, body: { url: `${url}2`, events: [] } })
   await api.call('PATCH', `/v1/webhooks/${id}`, { token, body: { url: 'https://10.0.0.1/?key=q7ry-s3cret' } })
+  await api.call('GET', `/v1/webhooks/${id}`, { token })
+  await api.call('POST', `/v1/webhooks/${id}/enable`, { token })
   await api.call('POST', `/v1/webhooks/${id}/test`, { token })
   await api.call('GET', `/v1/webhooks/${id}/deliveries?page=q7ry-s3cret`, { token })
   await api.call('GET', '/v1/webhook-events/samples', { token: `${token}x` })
@@ -45,4 +47,5 @@ it('a full run logs no token, secret, query of a url, transcript or summary, at 
     expect(log.includes(hidden) ? hidden : null).toBeNull()
   }
   expect(log).toContain(accountId)
+  expect(log).toContain('endpoint enabled')
 })

@@ -8,6 +8,7 @@ import {
   deleteAccountEndpoints,
   deleteAccountEvents,
   deleteEndpoint,
+  enableEndpoint,
   findEndpoint,
   findRecordings,
   findSummaries,
@@ -54,6 +55,11 @@ describe('hot queries use their index and read no table in full', () => {
     [
       'patching an endpoint',
       (db) => patchEndpoint(db, accountId, endpointId, { events: ['summary.completed'] }),
+      ['webhook_endpoints_account_idx'],
+    ],
+    [
+      'enabling an endpoint',
+      (db) => enableEndpoint(db, accountId, endpointId),
       ['webhook_endpoints_account_idx'],
     ],
     ['reading recordings', (db) => findRecordings(db, refs()), ['recordings_pkey']],

@@ -63,7 +63,7 @@ const RECORD = {
     )
   ),
   endpoint as materialized (
-    select id, status, consecutive_failures, url_version, deleted_at from webhook_endpoints
+    select id, status, consecutive_failures, failing_since, url_version, deleted_at from webhook_endpoints
     where id = any ($2::bigint[])
     order by id for no key update
   ),
@@ -77,6 +77,7 @@ const RECORD = {
       d.next_attempt_at as due_before,
       d.attempts >= r.number as reported,
       e.status = 2 as disabled_before, e.deleted_at is not null as deleted, e.consecutive_failures,
+      e.failing_since,
       not r.delivered and r.counts and r.url_version = e.url_version and d.attempts < r.number as strike,
       count(*) filter (where r.delivered) over (partition by r.endpoint_id order by r.ord) as streak
     from result r join delivery d on d.id = r.delivery_id join endpoint e on e.id = r.endpoint_id
@@ -84,7 +85,8 @@ const RECORD = {
   counted as (
     select *,
       case when streak = 0 then consecutive_failures else 0 end
-        + count(*) filter (where strike) over (partition by endpoint_id, streak order by ord) as failures
+        + count(*) filter (where strike) over (partition by endpoint_id, streak order by ord) as failures,
+      min(finished_at) filter (where strike) over (partition by endpoint_id, streak order by ord) as first_failure
     from evaluated
   ),
   verdict as materialized (
@@ -95,6 +97,11 @@ const RECORD = {
   ),
   tally as materialized (
     select distinct on (endpoint_id) endpoint_id, failures::integer as failures,
+      case
+        when failures = 0 then null
+        when streak = 0 then coalesce(failing_since, first_failure)
+        else first_failure
+      end as failing_since,
       dead and not disabled_before and not deleted as disables
     from verdict order by endpoint_id, ord desc
   ),
@@ -119,8 +126,17 @@ const RECORD = {
   endpoint_counters as (
     update webhook_endpoints e set
       consecutive_failures = t.failures,
+      failing_since = t.failing_since,
       status = case when t.disables then 2 else e.status end,
       disabled_at = case when t.disables then clock_timestamp() else e.disabled_at end,
+      disabled_reason = case
+        when t.disables then (
+          select v.error from verdict v
+          where v.endpoint_id = t.endpoint_id and v.strike and v.failures >= ${FAILURES_TO_DISABLE}
+          order by v.ord limit 1
+        )
+        else e.disabled_reason
+      end,
       updated_at = greatest(clock_timestamp(), e.updated_at)
     from tally t where e.id = t.endpoint_id and e.id = any ($2::bigint[])
   ),

@@ -9,6 +9,7 @@ import type {
   FailureReason,
   SealedSecret,
 } from '@signet/webhook-core'
+import { ENABLING } from '@signet/webhook-core/stores'
 
 /** Whether an operator has paused deliveries. */
 export type Switch = { paused: boolean; since: Date | null; operator: string; reason: string }
@@ -101,8 +102,7 @@ export async function enableEndpoint(
 ): Promise<boolean> {
   const { rowCount } = await db.query(
     `with enabled as (
-       update webhook_endpoints set status = 1, consecutive_failures = 0, disabled_at = null,
-         updated_at = greatest(clock_timestamp(), updated_at)
+       update webhook_endpoints set ${ENABLING}
        where id = $1 and status = 2 and deleted_at is null
        returning id
      )

@@ -65,6 +65,19 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
     authenticate: steps.read,
     handle: async ({ caller }) => ({ body: { items: (await endpoints.list(caller.accountId)).map(view) } }),
   }),
+  route<Caller>({
+    method: 'get',
+    path: '/v1/webhooks/:endpoint_id',
+    docs: {
+      ...docs,
+      summary: 'Get a subscription',
+      responses: responses({ 200: oneOf('The subscription') }, 401, 403, 404, 429),
+    },
+    authenticate: steps.read,
+    handle: async ({ caller, req }) => ({
+      body: { item: view(await endpoints.get(caller.accountId, endpointIdOf(req))) },
+    }),
+  }),
   route<Caller, UpdateEndpointBody>({
     method: 'patch',
     path: '/v1/webhooks/:endpoint_id',
@@ -73,20 +86,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
       summary: 'Change a subscription',
       description:
         'Leaving `events` out clears them, so send the current ones again even to change only the url. A changed url re-enables a disabled subscription and resets its failure count. The secret stays.',
-      responses: responses(
-        {
-          200: {
-            description: 'Changed',
-            schema: { type: 'object', required: ['item'], properties: { item: ref('Subscription') } },
-          },
-        },
-        400,
-        401,
-        403,
-        404,
-        413,
-        429,
-      ),
+      responses: responses({ 200: oneOf('Changed') }, 400, 401, 403, 404, 413, 429),
     },
     authenticate: steps.write,
     guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
@@ -100,6 +100,21 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
       )
       return { body: { item: view(endpoint) } }
     },
+  }),
+  route<Caller>({
+    method: 'post',
+    path: '/v1/webhooks/:endpoint_id/enable',
+    docs: {
+      ...docs,
+      summary: 'Enable a subscription',
+      description:
+        'At the same url, with a failure count of 0. Failures of attempts that began before do not count. Deliveries that have ended stay ended. An active one stays active, and its count is reset.',
+      responses: responses({ 200: oneOf('Enabled') }, 401, 403, 404, 429),
+    },
+    authenticate: steps.write,
+    handle: async ({ caller, req, context }) => ({
+      body: { item: view(await endpoints.enable(caller.accountId, endpointIdOf(req), context)) },
+    }),
   }),
   route<Caller>({
     method: 'delete',
@@ -124,6 +139,11 @@ const itemsOf = (name: string) => ({
   properties: { items: { type: 'array', items: ref(name) } },
 })
 
+const oneOf = (description: string) => ({
+  description,
+  schema: { type: 'object', required: ['item'], properties: { item: ref('Subscription') } },
+})
+
 /** What leaves the server is listed here, so a new column cannot leak by itself. */
 const view = (endpoint: Endpoint) => ({
   id: endpoint.id,
@@ -131,6 +151,9 @@ const view = (endpoint: Endpoint) => ({
   events: endpoint.events,
   status: endpoint.status,
   consecutive_failures: endpoint.consecutiveFailures,
+  failing_since: endpoint.failingSince?.toISOString() ?? '',
+  disabled_at: endpoint.disabledAt?.toISOString() ?? '',
+  disabled_reason: endpoint.disabledReason ?? '',
   created_at: endpoint.createdAt.toISOString(),
   updated_at: endpoint.updatedAt.toISOString(),
 })

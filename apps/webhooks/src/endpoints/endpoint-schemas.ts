@@ -40,11 +40,31 @@ const time = { type: 'string', format: 'date-time' }
 export const endpointComponents: Readonly<Record<string, JsonSchema>> = {
   Subscription: {
     type: 'object',
-    required: ['id', 'url', 'events', 'status', 'consecutive_failures', 'created_at', 'updated_at'],
+    required: [
+      'id',
+      'url',
+      'events',
+      'status',
+      'consecutive_failures',
+      'failing_since',
+      'disabled_at',
+      'disabled_reason',
+      'created_at',
+      'updated_at',
+    ],
     properties: {
       id: { type: 'string', description: 'Decimal digits' },
       ...SUBSCRIPTION_FIELDS,
       consecutive_failures: { type: 'integer', description: 'Failed attempts since the last success' },
+      failing_since: {
+        type: 'string',
+        description: 'Date and time of the first of these failures; empty without one',
+      },
+      disabled_at: { type: 'string', description: 'Date and time; empty while active' },
+      disabled_reason: {
+        type: 'string',
+        description: 'The failure that disabled it, such as `http_503` or `timeout`; empty while active',
+      },
       created_at: time,
       updated_at: { ...time, description: 'Moves forward with every delivery attempt' },
     },

@@ -10,6 +10,7 @@ import {
 } from '@signet/webhook-core'
 import {
   deleteEndpoint,
+  enableEndpoint,
   findEndpoint,
   insertEndpoint,
   listEndpoints,
@@ -58,9 +59,15 @@ export class EndpointService {
     return listEndpoints(this.deps.db, accountId)
   }
 
+  async get(accountId: string, id: EndpointId): Promise<Endpoint> {
+    const endpoint = await findEndpoint(this.deps.db, accountId, id)
+    if (!endpoint) throw notFound()
+    return endpoint
+  }
+
   /** Throws `not_found` for an id the account does not have. */
   async requireOwned(accountId: string, id: EndpointId): Promise<void> {
-    if (!(await findEndpoint(this.deps.db, accountId, id))) throw notFound()
+    await this.get(accountId, id)
   }
 
   /** Replaces the events; a url that is given must pass the policy even when it is the current one. */
@@ -75,6 +82,14 @@ export class EndpointService {
     const endpoint = await patchEndpoint(db, accountId, id, { url, events: input.events })
     if (!endpoint) throw notFound()
     webhookObserver.endpointUpdated({ endpointId: id, accountId }, meta)
+    return endpoint
+  }
+
+  /** Active and without failures, whatever it was. */
+  async enable(accountId: string, id: EndpointId, meta: RequestMeta): Promise<Endpoint> {
+    const endpoint = await enableEndpoint(this.deps.db, accountId, id)
+    if (!endpoint) throw notFound()
+    this.deps.webhookObserver.endpointEnabled({ endpointId: id, accountId }, meta)
     return endpoint
   }
 

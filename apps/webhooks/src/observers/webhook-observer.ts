@@ -48,6 +48,7 @@ export function createWebhookObserver(log: Logger, registry: Registry) {
   return {
     endpointCreated: endpointChanged('created'),
     endpointUpdated: endpointChanged('updated'),
+    endpointEnabled: endpointChanged('enabled'),
     endpointDeleted: endpointChanged('deleted'),
     testEvent(fields: EndpointFields & { eventId: string; queued: boolean }, { requestId }: RequestMeta) {
       tests.inc({ queued: String(fields.queued) })

@@ -7,6 +7,9 @@ export type SubscriptionBody = {
   events: string[]
   status: number
   consecutive_failures: number
+  failing_since: string
+  disabled_at: string
+  disabled_reason: string
   created_at: string
   updated_at: string
 }
@@ -31,7 +34,8 @@ export async function listOf(api: Api, token: string): Promise<SubscriptionBody[
 /** As twenty failures in a row leave a subscription. */
 export async function disable(api: Api, id: string): Promise<void> {
   await api.db.query(
-    'update webhook_endpoints set status = 2, disabled_at = now(), consecutive_failures = 20 where id = $1',
+    `update webhook_endpoints set status = 2, disabled_at = now(), disabled_reason = 'http_500',
+       consecutive_failures = 20, failing_since = now() where id = $1`,
     [id],
   )
 }

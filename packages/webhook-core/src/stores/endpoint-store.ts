@@ -1,4 +1,5 @@
 import type { Queryable, Tx } from '@signet/db'
+import type { FailureReason } from '../delivery/failure-reasons.js'
 import { endpointStatus, type EndpointStatus } from '../delivery/states.js'
 import type { EndpointId } from '../ids.js'
 import type { SealedSecret } from '../signature/secret-box.js'
@@ -12,6 +13,10 @@ export type Endpoint = {
   events: string[]
   status: EndpointStatus
   consecutiveFailures: number
+  /** When its first failed attempt since the last success ended. */
+  failingSince: Date | null
+  disabledAt: Date | null
+  disabledReason: FailureReason | null
   createdAt: Date
   updatedAt: Date
 }
@@ -24,11 +29,15 @@ type EndpointRow = {
   events: string[]
   status: EndpointStatus
   consecutive_failures: number
+  failing_since: Date | null
+  disabled_at: Date | null
+  disabled_reason: FailureReason | null
   created_at: Date
   updated_at: Date
 }
 
-const COLUMNS = `id, account_id, url, url_version, events, status, consecutive_failures, created_at, updated_at`
+const COLUMNS = `id, account_id, url, url_version, events, status, consecutive_failures, failing_since, disabled_at,
+  disabled_reason, created_at, updated_at`
 
 const toEndpoint = (row: EndpointRow): Endpoint => ({
   id: row.id,
@@ -38,6 +47,9 @@ const toEndpoint = (row: EndpointRow): Endpoint => ({
   events: row.events,
   status: row.status,
   consecutiveFailures: row.consecutive_failures,
+  failingSince: row.failing_since,
+  disabledAt: row.disabled_at,
+  disabledReason: row.disabled_reason,
   createdAt: row.created_at,
   updatedAt: row.updated_at,
 })
@@ -126,11 +138,36 @@ export async function patchEndpoint(
        url_version = url_version + case when ${changed} then 1 else 0 end,
        status = case when ${changed} then ${endpointStatus.active} else status end,
        consecutive_failures = case when ${changed} then 0 else consecutive_failures end,
+       failing_since = case when ${changed} then null else failing_since end,
        disabled_at = case when ${changed} then null else disabled_at end,
+       disabled_reason = case when ${changed} then null else disabled_reason end,
        updated_at = clock_timestamp()
      where account_id = $1 and id = $2 and deleted_at is null
      returning ${COLUMNS}`,
     [accountId, id, url?.url ?? null, url?.href ?? null, events],
+  )
+  return rows.map(toEndpoint)[0] ?? null
+}
+
+/**
+ * What enabling writes. The URL counts as a new version: failures of attempts that began before are those of the time before,
+ * and can neither count nor disable the endpoint again (apps/webhooks/docs/specification.md#reading-and-enabling-a-webhook).
+ */
+export const ENABLING = `status = ${endpointStatus.active}, consecutive_failures = 0, failing_since = null,
+  disabled_at = null, disabled_reason = null, url_version = url_version + 1,
+  updated_at = greatest(clock_timestamp(), updated_at)`
+
+/** Makes an endpoint active without failures, whatever it was; null if there is no such endpoint. */
+export async function enableEndpoint(
+  db: Queryable,
+  accountId: string,
+  id: EndpointId,
+): Promise<Endpoint | null> {
+  const { rows } = await db.query<EndpointRow>(
+    `update webhook_endpoints set ${ENABLING}
+     where account_id = $1 and id = $2 and deleted_at is null
+     returning ${COLUMNS}`,
+    [accountId, id],
   )
   return rows.map(toEndpoint)[0] ?? null
 }

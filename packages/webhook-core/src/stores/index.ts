@@ -6,6 +6,8 @@
 export { buryAccount, countAccountRows, isOfDeletedAccount, moveHeldDeliveries } from './account-store.js'
 export {
   deleteEndpoint,
+  enableEndpoint,
+  ENABLING,
   findEndpoint,
   insertEndpoint,
   listEndpoints,
