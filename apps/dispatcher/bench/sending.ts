@@ -1,7 +1,7 @@
 // What raw limit and BullMQ comparison have in common: the product's own signing and sending, and nothing else of it.
 import { randomBytes } from 'node:crypto'
 import { AddressGuard, guardedAgent } from '@signet/address-guard'
-import { deliveryHeaders, newSigningSecret, type DeliveryId } from '@signet/webhook-core'
+import { deliveryHeaders, newEventId, newSigningSecret, type DeliveryId } from '@signet/webhook-core'
 import type { Dispatcher } from 'undici'
 import { post } from '../src/sending/http-sender.js'
 import type { SendAsk, SendTell } from './messages.js'
@@ -16,6 +16,7 @@ function createPoster({ urls, bytes }: SendAsk, agent: Dispatcher): Send {
   const body = Buffer.from(JSON.stringify({ id: 'evt_raw', text: text.slice(0, bytes - 28) }))
   const targets = urls.map((url) => new URL(url))
   const secret = newSigningSecret()
+  const eventId = newEventId(new Date())
   return async (number) => {
     const url = targets[number % targets.length]
     if (!url) throw new Error('no url')
@@ -24,6 +25,7 @@ function createPoster({ urls, bytes }: SendAsk, agent: Dispatcher): Send {
       timestamp: Math.floor(Date.now() / 1000),
       body,
       deliveryId: String(number) as DeliveryId,
+      eventId,
       eventType: 'summary.completed',
     })
     const result = await post(agent, { url, headers: { ...headers }, body }, 5000).answered

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { reply, startReceiver, type Receiver } from '@signet/local'
 import { waitFor } from '@signet/testkit'
+import { Webhook } from 'standardwebhooks'
 import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 
 describe('delivery', () => {
@@ -32,6 +33,11 @@ describe('delivery', () => {
     })
     expect(row).toMatchObject({ attempts: 1, last_error: '', next_attempt_at: null })
     expect(delivery.headers['x-service-delivery']).toBe(row?.id)
+    expect(delivery.headers['webhook-id']).toBe(eventId)
+    const standard = new Webhook(endpoint.secret)
+    const headers = delivery.headers as Record<string, string>
+    expect(standard.verify(delivery.body, headers)).toEqual(delivery.event)
+    expect(() => standard.verify(`${delivery.body.toString()} `, headers)).toThrow('No matching signature')
   })
 
   it('tries again after a failure, with the same bytes and delivery id and a new signature', async () => {
@@ -46,6 +52,7 @@ describe('delivery', () => {
     expect(row).toMatchObject({ attempts: 2, last_error: 'http_500' })
     const [first, second] = receiver.deliveries({ path: '/retry' })
     expect(second?.body.equals(first?.body ?? Buffer.alloc(0))).toBe(true)
-    expect(second?.headers['x-service-delivery']).toBe(first?.headers['x-service-delivery'])
+    for (const name of ['x-service-delivery', 'webhook-id'])
+      expect(second?.headers[name]).toBe(first?.headers[name])
   })
 })

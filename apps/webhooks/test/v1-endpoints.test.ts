@@ -22,7 +22,7 @@ describe('POST /v1/webhooks', () => {
       200,
       {
         endpoint_id: matching(/^[1-9][0-9]*$/),
-        secret: matching(/^whsec_[A-Za-z0-9_-]{43}$/),
+        secret: matching(/^whsec_[A-Za-z0-9+/]{43}=$/),
         url: 'https://Example.com:443/Hook?a=b',
         events: ['summary.completed'],
         status: 1,

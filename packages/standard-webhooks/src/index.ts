@@ -20,13 +20,21 @@ export function parseSigningKey(secret: string): Buffer {
   return key
 }
 
-/** The headers of one attempt: the id stays the same in each, the time and with it the signature do not. */
-export function signedHeaders(key: Buffer, message: { id: string; body: string; at: Date }): SignedHeaders {
+/**
+ * The headers of one attempt: the id stays the same in each, the time and with it the signatures do not. There is one
+ * signature for each key, and one that matches is enough for the receiver.
+ */
+export function signedHeaders(
+  keys: readonly Buffer[],
+  message: { id: string; body: string | Uint8Array; at: Date },
+): SignedHeaders {
   const timestamp = String(Math.floor(message.at.getTime() / 1000))
   return {
     'webhook-id': message.id,
     'webhook-timestamp': timestamp,
-    'webhook-signature': `v1,${macOf(key, message.id, timestamp, message.body).toString('base64')}`,
+    'webhook-signature': keys
+      .map((key) => `v1,${macOf(key, message.id, timestamp, message.body).toString('base64')}`)
+      .join(' '),
   }
 }
 

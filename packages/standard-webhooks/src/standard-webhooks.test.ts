@@ -78,7 +78,7 @@ describe('isSigned', () => {
 
   it('refuses a good signature from more than five minutes ago or ahead', () => {
     const at = (seconds: number) => {
-      const headers = signedHeaders(KEY, {
+      const headers = signedHeaders([KEY], {
         id: HEADERS['webhook-id'],
         body: BODY.toString(),
         at: new Date(NOW.getTime() + seconds * 1000),
@@ -91,7 +91,7 @@ describe('isSigned', () => {
 
 it('signs the same example, whatever the part of the second', () => {
   const at = new Date(1_614_265_330_999)
-  expect(signedHeaders(KEY, { id: HEADERS['webhook-id'], body: BODY.toString(), at })).toEqual(HEADERS)
+  expect(signedHeaders([KEY], { id: HEADERS['webhook-id'], body: BODY.toString(), at })).toEqual(HEADERS)
 })
 
 describe('the published library', () => {
@@ -99,11 +99,19 @@ describe('the published library', () => {
   const [id, body] = ['msg_1', JSON.stringify({ name: 'Zoë – 会議 😀', nested: { a: [1, null] } })]
 
   it('takes what is signed here, and refuses it when a byte or the time is another', () => {
-    const headers = { ...signedHeaders(KEY, { id, body, at: new Date() }) }
+    const headers = { ...signedHeaders([KEY], { id, body, at: new Date() }) }
     expect(library.verify(body, headers)).toEqual(JSON.parse(body))
     expect(() => library.verify(`${body} `, headers)).toThrow('No matching signature found')
-    const late = { ...signedHeaders(KEY, { id, body, at: new Date(Date.now() - 400_000) }) }
+    const late = { ...signedHeaders([KEY], { id, body, at: new Date(Date.now() - 400_000) }) }
     expect(() => library.verify(body, late)).toThrow('too old')
+  })
+
+  it('takes what is signed with several keys when it has one of them', () => {
+    const other = parseSigningKey(secretOf(32))
+    const signed = { ...signedHeaders([other, KEY], { id, body: Buffer.from(body), at: new Date() }) }
+    expect(library.verify(body, signed)).toEqual(JSON.parse(body))
+    expect(new Webhook(secretOf(32)).verify(body, signed)).toEqual(JSON.parse(body))
+    expect(() => new Webhook(secretOf(33)).verify(body, signed)).toThrow('No matching signature found')
   })
 
   it('signs what is taken here', () => {

@@ -144,6 +144,7 @@ describe('redact', () => {
 
   it.each([
     ['sent whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8', 'sent [redacted]'],
+    ['sent whsec_+/9+/9+/9+/9+/9+/9+/9+/9+/9+/9+/9+/9+/9+/9A= twice', 'sent [redacted] twice'],
     ['Bearer abcdefghijklmnop', '[redacted]'],
     ['postgres://app:hunter2@db/x', 'postgres://app:[redacted]@db/x'],
     ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln', '[redacted]'],

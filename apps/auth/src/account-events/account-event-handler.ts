@@ -58,7 +58,7 @@ async function post(
   const { status } = await outbound.request({
     method: 'POST',
     url,
-    headers: { 'content-type': 'application/json', ...signedHeaders(key, message) },
+    headers: { 'content-type': 'application/json', ...signedHeaders([key], message) },
     body: message.body,
     timeoutMs: TIMEOUT_MS,
   })

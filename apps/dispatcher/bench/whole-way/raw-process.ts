@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { AddressGuard, guardedAgent } from '@signet/address-guard'
 import { Batches, Db } from '@signet/db'
-import { deliveryHeaders, newEventId, newSigningSecret, type DeliveryId } from '@signet/webhook-core'
+import { deliveryHeaders, newEventId, newSigningSecret, type DeliveryId, type EventId } from '@signet/webhook-core'
 import type { Agent } from 'undici'
 import { post } from '../../src/sending/http-sender.js'
 import type { RawAsk, RawTell } from './messages.js'
@@ -13,7 +13,7 @@ import type { RawAsk, RawTell } from './messages.js'
 process.once('message', (ask: RawAsk) => void listen(ask))
 process.once('disconnect', () => process.exit())
 
-type Event = { id: string; body: Buffer }
+type Event = { id: EventId; body: Buffer }
 
 async function listen({ databaseUrl, receiverUrl, ca }: RawAsk): Promise<void> {
   const db = new Db({ connectionString: databaseUrl, max: 2 })
@@ -58,12 +58,13 @@ async function accept(req: IncomingMessage, batches: Batches<Event, void>): Prom
 function poster(agent: Agent, url: URL) {
   const secret = newSigningSecret()
   let sent = 0
-  return async ({ body }: Event): Promise<void> => {
+  return async ({ id, body }: Event): Promise<void> => {
     const headers = deliveryHeaders({
       secret,
       timestamp: Math.floor(Date.now() / 1000),
       body,
       deliveryId: String((sent += 1)) as DeliveryId,
+      eventId: id,
       eventType: 'summary.completed',
     })
     const result = await post(agent, { url, headers: { ...headers }, body }, 30_000).answered

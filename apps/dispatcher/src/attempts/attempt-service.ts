@@ -143,6 +143,7 @@ export class AttemptService {
         timestamp: Math.floor(at.getTime() / 1000),
         body,
         deliveryId: plan.id,
+        eventId: plan.eventId,
         eventType: plan.eventType,
       })
       const exchange = send({ url: new URL(endpoint.url), headers: { ...FIXED_HEADERS, ...headers }, body })

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from '@jest/globals'
+import { Webhook } from 'standardwebhooks'
 import type { DeliveryId } from '../ids.js'
 import { deliveryHeaders, newSigningSecret, sign } from './signature.js'
 
@@ -41,17 +42,62 @@ describe('sign', () => {
 it('an attempt has exactly the documented headers', () => {
   const [{ body, signature }] = vectors.accepted as [(typeof vectors.accepted)[0]]
   const deliveryId = '981' as DeliveryId
-  expect(deliveryHeaders({ secret, timestamp, body, deliveryId, eventType: 'webhook.ping' })).toEqual({
+  const eventId = `evt_${'0'.repeat(32)}` as const
+  expect(
+    deliveryHeaders({ secret, timestamp, body, deliveryId, eventId, eventType: 'webhook.ping' }),
+  ).toEqual({
     'content-type': 'application/json',
     'x-service-event': 'webhook.ping',
     'x-service-delivery': '981',
     'x-service-timestamp': '1767225600',
     'x-service-signature': signature,
+    'webhook-id': eventId,
+    'webhook-timestamp': '1767225600',
+    'webhook-signature': expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/) as unknown,
   })
 })
 
-it('a signing secret is whsec_ and 43 base64url characters, never the same twice', () => {
+describe('the published library of Standard Webhooks', () => {
+  const timestamp = Math.floor(Date.now() / 1000)
+  const message = {
+    timestamp,
+    body: '{"name":"Zoë – 会議 😀"}',
+    deliveryId: '981' as DeliveryId,
+    eventId: `evt_${'1'.repeat(32)}` as const,
+    eventType: 'webhook.ping',
+  }
+  const signed = (secrets: { secret: string; nextSecret?: string | null }) => ({
+    ...deliveryHeaders({ ...message, ...secrets }),
+  })
+
+  it('verifies with every secret as it is shown', () => {
+    for (const secret of Array.from({ length: 50 }, newSigningSecret))
+      expect(new Webhook(secret).verify(message.body, signed({ secret }))).toEqual(JSON.parse(message.body))
+  })
+
+  it('verifies with either of two secrets, while the other header has one signature only', () => {
+    const [secret, nextSecret] = [newSigningSecret(), newSigningSecret()]
+    const headers = signed({ secret, nextSecret })
+    for (const one of [secret, nextSecret]) new Webhook(one).verify(message.body, headers)
+    expect(() => new Webhook(newSigningSecret()).verify(message.body, headers)).toThrow(
+      'No matching signature',
+    )
+    expect(headers['x-service-signature']).toBe(sign({ ...message, secret }))
+    expect(() => new Webhook(nextSecret).verify(message.body, signed({ secret, nextSecret: null }))).toThrow(
+      'No matching signature',
+    )
+  })
+
+  it('verifies with a secret of the earlier, URL-safe form once it is written in the standard alphabet', () => {
+    const earlier = `whsec_${Buffer.from(Array.from({ length: 32 }, (_, i) => 255 - i)).toString('base64url')}`
+    expect(earlier).toMatch(/[-_].*[-_]/)
+    const standard = `whsec_${Buffer.from(earlier.slice('whsec_'.length), 'base64url').toString('base64')}`
+    new Webhook(standard).verify(message.body, signed({ secret: earlier }))
+  })
+})
+
+it('a signing secret is whsec_ and 32 bytes in standard base64, never the same twice', () => {
   const secrets = Array.from({ length: 50 }, newSigningSecret)
   expect(new Set(secrets).size).toBe(50)
-  for (const one of secrets) expect(one).toMatch(/^whsec_[A-Za-z0-9_-]{43}$/)
+  for (const one of secrets) expect(one).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
 })

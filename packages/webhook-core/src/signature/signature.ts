@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import type { DeliveryId } from '../ids.js'
+import { parseSigningKey, signedHeaders, type SignedHeaders } from '@signet/standard-webhooks'
+import type { DeliveryId, EventId } from '../ids.js'
 
 export type SignedContent = {
   /** The whole signing secret including `whsec_`. Its UTF-8 bytes are the key (apps/webhooks/docs/specification.md#signature). */
@@ -10,8 +11,11 @@ export type SignedContent = {
   body: Uint8Array | string
 }
 
-/** A new signing secret: `whsec_` and 43 base64url characters, 256 bits. Shown once and stored encrypted. */
-export const newSigningSecret = (): string => `whsec_${randomBytes(32).toString('base64url')}`
+/**
+ * A new signing secret: `whsec_` and the standard base64 of 256 bits, the only form that all libraries of Standard Webhooks
+ * take. Shown once and stored encrypted.
+ */
+export const newSigningSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
 /** The value of X-Service-Signature: `sha256=` and the hex HMAC of timestamp, dot and body. */
 export function sign({ secret, timestamp, body }: SignedContent): string {
@@ -26,17 +30,26 @@ export type DeliveryHeaders = {
   'x-service-delivery': string
   'x-service-timestamp': string
   'x-service-signature': string
+} & SignedHeaders
+
+export type DeliveryContent = SignedContent & {
+  /** The secret that follows `secret`, while both are valid. Only Standard Webhooks has room for a second signature. */
+  nextSecret?: string | null
+  eventId: EventId
+  eventType: string
+  deliveryId: DeliveryId
 }
 
-/** The headers of one attempt (apps/webhooks/docs/specification.md#delivery-headers). Each attempt has its own timestamp and signature. */
-export function deliveryHeaders(
-  content: SignedContent & { eventType: string; deliveryId: DeliveryId },
-): DeliveryHeaders {
+/** The headers of one attempt (apps/webhooks/docs/specification.md#delivery-headers). Each attempt has its own timestamp and signatures. */
+export function deliveryHeaders(content: DeliveryContent): DeliveryHeaders {
+  const secrets = content.nextSecret ? [content.secret, content.nextSecret] : [content.secret]
+  const message = { id: content.eventId, body: content.body, at: new Date(content.timestamp * 1000) }
   return {
     'content-type': 'application/json',
     'x-service-event': content.eventType,
     'x-service-delivery': content.deliveryId,
     'x-service-timestamp': String(content.timestamp),
     'x-service-signature': sign(content),
+    ...signedHeaders(secrets.map(parseSigningKey), message),
   }
 }
