@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, it } from '@jest/globals'
+import { Webhook } from 'standardwebhooks'
 import { startAnother } from './support/dispatcher.js'
 import { useOperator } from './support/operator.js'
 
@@ -44,12 +45,13 @@ it('seals signing secrets with a new key while deliveries go on, after which the
   const subscriber = operator.dispatcher.subscriber()
   const endpoint = await subscriber.endpoint(operator.receiver.url('/reseal'))
   operator.receiver.hook('/reseal', { secret: endpoint.secret })
+  const next = await subscriber.nextSecret(endpoint)
   const oldKey = operator.dispatcher.env['WEBHOOKS_SECRET_KEYS'] ?? ''
   const newKey = `new:${randomBytes(32).toString('base64')}`
   operator.dispatcher.env['WEBHOOKS_SECRET_KEYS'] = newKey
   expect(await operator.run('reseal', '--why', 'rotation')).toMatchObject({ code: 1 })
   operator.dispatcher.env['WEBHOOKS_SECRET_KEYS'] = `${newKey},${oldKey}`
-  expect(await operator.json('reseal', '--why', 'rotation')).toEqual({ resealed: 1 })
+  expect(await operator.json('reseal', '--why', 'rotation')).toEqual({ resealed: 2 })
   expect(await operator.json('reseal', '--why', 'rotation')).toEqual({ resealed: 0 })
   await operator.dispatcher.engine.stop()
   const successor = startAnother(
@@ -58,7 +60,9 @@ it('seals signing secrets with a new key while deliveries go on, after which the
   )
   try {
     await subscriber.summary()
-    expect(await operator.receiver.waitForDelivery({ path: '/reseal' })).toMatchObject({ verified: true })
+    const delivery = await operator.receiver.waitForDelivery({ path: '/reseal' })
+    expect(delivery).toMatchObject({ verified: true })
+    new Webhook(next).verify(delivery.body, delivery.headers as Record<string, string>)
   } finally {
     await successor.stop()
   }

@@ -2,6 +2,7 @@ import type { Route } from '@signet/http'
 import type { Authenticate } from './bearer/bearer-authentication.js'
 import { deliveryRoutes } from './deliveries/delivery-routes.js'
 import { endpointRoutes } from './endpoints/endpoint-routes.js'
+import { secretRoutes } from './endpoints/secret-routes.js'
 import { testEventRoutes } from './events/test-event-routes.js'
 import type { Limits } from './limits/limits.js'
 import { sampleRoutes } from './samples/sample-routes.js'
@@ -19,6 +20,7 @@ export function v1Routes({ bearer, limits, services }: Deps): Route[] {
   const steps = v1Steps(bearer, limits)
   return [
     ...endpointRoutes({ steps, ...services }),
+    ...secretRoutes({ steps, ...services }),
     ...testEventRoutes({ steps, limits, ...services }),
     ...deliveryRoutes({ steps, ...services }),
     ...sampleRoutes({ steps, ...services }),

@@ -6,6 +6,7 @@ import { DeliveryPager } from './deliveries/delivery-pager.js'
 import type { Registry } from 'prom-client'
 import { AccountRemovalService } from './accounts/account-removal-service.js'
 import { EndpointService } from './endpoints/endpoint-service.js'
+import { SecretService } from './endpoints/secret-service.js'
 import type { UrlPolicy } from './endpoints/url-policy.js'
 import { EventPublisher } from './events/event-publisher.js'
 import { TestEventService } from './events/test-event-service.js'
@@ -36,6 +37,7 @@ export function createWebhookServices(deps: Deps) {
   const accountRemoval = new AccountRemovalService({ db, webhookObserver })
   return {
     endpoints: new EndpointService({ db, urlPolicy, secretBox, webhookObserver }),
+    secrets: new SecretService({ db, secretBox, webhookObserver }),
     testEvents: new TestEventService({ db, publisher, webhookObserver, now }),
     deliveryLog: new DeliveryPager(db),
     samples: new SampleService({ db, now }),

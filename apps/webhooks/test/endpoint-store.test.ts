@@ -72,6 +72,7 @@ describe('finding endpoints', () => {
       failingSince: null,
       disabledAt: null,
       disabledReason: null,
+      secretActivatesAt: null,
       createdAt: first.createdAt,
       updatedAt: first.createdAt,
     })

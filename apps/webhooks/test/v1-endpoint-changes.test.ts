@@ -202,6 +202,9 @@ describe('ids', () => {
   const routes = [
     ['GET', ''],
     ['POST', '/enable'],
+    ['POST', '/secret/rotate'],
+    ['POST', '/secret/activate'],
+    ['POST', '/secret/cancel'],
     ['PATCH', ''],
     ['DELETE', ''],
     ['POST', '/test'],

@@ -160,6 +160,7 @@ describe('GET /v1/webhooks', () => {
       failing_since: '',
       disabled_at: '',
       disabled_reason: '',
+      secret_activates_at: '',
       created_at: matching(ISO),
       updated_at: matching(ISO),
     }

@@ -4,6 +4,8 @@ import { itReadsByIndexes, useWebhooksDatabase } from '@signet/webhook-testkit/j
 import { fillTables } from '@signet/webhook-testkit'
 import { newEventId, type EndpointId } from '@signet/webhook-core'
 import {
+  activateNextSecret,
+  cancelNextSecret,
   closeAccount,
   deleteAccountEndpoints,
   deleteAccountEvents,
@@ -17,6 +19,7 @@ import {
   listEndpoints,
   patchEndpoint,
   purgeRecording,
+  storeNextSecret,
 } from '@signet/webhook-core/stores'
 import { DeliveryPager } from '../src/deliveries/delivery-pager.js'
 import { insertPing } from '../src/events/ping-store.js'
@@ -60,6 +63,25 @@ describe('hot queries use their index and read no table in full', () => {
     [
       'enabling an endpoint',
       (db) => enableEndpoint(db, accountId, endpointId),
+      ['webhook_endpoints_account_idx'],
+    ],
+    [
+      'storing the next secret',
+      (db) =>
+        storeNextSecret(db, accountId, endpointId, {
+          next: { keyId: 'k1', ciphertext: Buffer.of() },
+          activateAfterHours: 24,
+        }),
+      ['webhook_endpoints_account_idx'],
+    ],
+    [
+      'activating a secret',
+      (db) => activateNextSecret(db, accountId, endpointId),
+      ['webhook_endpoints_account_idx'],
+    ],
+    [
+      'cancelling a secret',
+      (db) => cancelNextSecret(db, accountId, endpointId),
       ['webhook_endpoints_account_idx'],
     ],
     ['reading recordings', (db) => findRecordings(db, refs()), ['recordings_pkey']],

@@ -139,7 +139,7 @@ export class AttemptService {
     const { endpoint } = plan
     try {
       const headers = deliveryHeaders({
-        secret: secrets.of(endpoint),
+        ...secrets.of(endpoint),
         timestamp: Math.floor(at.getTime() / 1000),
         body,
         deliveryId: plan.id,

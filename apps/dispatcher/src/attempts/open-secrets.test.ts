@@ -23,7 +23,11 @@ function setUp(max?: number) {
   return { secrets: new OpenSecrets(counted, max), opens: () => opens }
 }
 
-function anEndpoint(id: string, secret: string | null = `whsec_${id}`): AttemptPlan['endpoint'] {
+function anEndpoint(
+  id: string,
+  secret: string | null = `whsec_${id}`,
+  next: string | null = null,
+): AttemptPlan['endpoint'] {
   const owner = { id: id as EndpointId, accountId: 'account' }
   return {
     ...owner,
@@ -33,6 +37,7 @@ function anEndpoint(id: string, secret: string | null = `whsec_${id}`): AttemptP
     deleted: false,
     heldUntil: null,
     secret: secret === null ? null : box.seal(secret, endpointSecretContext(owner)),
+    nextSecret: next === null ? null : box.seal(next, endpointSecretContext(owner)),
   }
 }
 
@@ -40,14 +45,26 @@ describe('OpenSecrets', () => {
   it('opens the secret of an endpoint once', () => {
     const { secrets, opens } = setUp()
     const endpoint = anEndpoint('1')
-    expect([secrets.of(endpoint), secrets.of({ ...endpoint })]).toEqual(['whsec_1', 'whsec_1'])
+    const opened = { secret: 'whsec_1', nextSecret: null }
+    expect([secrets.of(endpoint), secrets.of({ ...endpoint })]).toEqual([opened, opened])
     expect(opens()).toBe(1)
   })
 
   it('goes by the ciphertext: another one of the same endpoint is opened again', () => {
     const { secrets } = setUp()
     secrets.of(anEndpoint('1', 'whsec_old'))
-    expect(secrets.of(anEndpoint('1', 'whsec_new'))).toBe('whsec_new')
+    expect(secrets.of(anEndpoint('1', 'whsec_new')).secret).toBe('whsec_new')
+  })
+
+  it('opens both secrets of an endpoint once, and forgets the next one as soon as it is gone', () => {
+    const { secrets, opens } = setUp()
+    const endpoint = anEndpoint('1', 'whsec_old', 'whsec_new')
+    for (let i = 0; i < 2; i += 1)
+      expect(secrets.of(endpoint)).toEqual({ secret: 'whsec_old', nextSecret: 'whsec_new' })
+    expect(opens()).toBe(2)
+    expect(secrets.of({ ...endpoint, nextSecret: null })).toEqual({ secret: 'whsec_old', nextSecret: null })
+    const active = { ...endpoint, secret: endpoint.nextSecret, nextSecret: null }
+    expect(secrets.of(active)).toEqual({ secret: 'whsec_new', nextSecret: null })
   })
 
   it('gives no endpoint the secret of another one', () => {

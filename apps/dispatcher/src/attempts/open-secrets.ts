@@ -8,6 +8,8 @@ import { LRUCache } from 'lru-cache'
 import type { AttemptPlan } from '../deliveries/delivery-store.js'
 
 type Opened = { sealed: SealedSecret; secret: string }
+/** `nextSecret` follows `secret`, while both are valid. */
+export type EndpointSecrets = { secret: string; nextSecret: string | null }
 
 /** A few megabytes. */
 const DEFAULT_MAX = 10_000
@@ -26,14 +28,22 @@ export class OpenSecrets {
     this.#opened = new LRUCache({ max })
   }
 
-  /** The secret of an endpoint; throws `SecretUnreadableError`. */
-  of(endpoint: AttemptPlan['endpoint']): string {
-    const { id, secret: sealed } = endpoint
-    if (!sealed) throw new SecretUnreadableError('the endpoint has no secret')
-    const known = this.#opened.get(id)
+  /** The secrets of an endpoint; throws `SecretUnreadableError`. */
+  of(endpoint: AttemptPlan['endpoint']): EndpointSecrets {
+    const { id, secret, nextSecret } = endpoint
+    if (!secret) throw new SecretUnreadableError('the endpoint has no secret')
+    const context = endpointSecretContext(endpoint)
+    return {
+      secret: this.#open(id, secret, context),
+      nextSecret: nextSecret && this.#open(`${id}:next`, nextSecret, context),
+    }
+  }
+
+  #open(key: string, sealed: SealedSecret, context: string): string {
+    const known = this.#opened.get(key)
     if (known && isSame(known.sealed, sealed)) return known.secret
-    const secret = this.box.open(sealed, endpointSecretContext(endpoint))
-    this.#opened.set(id, { sealed, secret })
+    const secret = this.box.open(sealed, context)
+    this.#opened.set(key, { sealed, secret })
     return secret
   }
 }

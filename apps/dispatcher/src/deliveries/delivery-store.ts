@@ -10,6 +10,7 @@ import type {
   EventType,
   SealedSecret,
 } from '@signet/webhook-core'
+import { SECRETS_NOW } from '@signet/webhook-core/stores'
 
 /** Everything that one attempt needs except the body, which the caller reads once per event and caches. */
 export type AttemptPlan = {
@@ -35,6 +36,8 @@ export type AttemptPlan = {
     heldUntil: Date | null
     /** Null for a deleted endpoint. */
     secret: SealedSecret | null
+    /** The one that follows, while both are valid. */
+    nextSecret: SealedSecret | null
   }
 }
 
@@ -56,6 +59,8 @@ export type PlanRow = {
   held_until: Date | null
   secret_ciphertext: Buffer | null
   secret_key_id: string | null
+  next_secret_ciphertext: Buffer | null
+  next_secret_key_id: string | null
 }
 
 /** The state of the account of endpoint `e` as `a`: one lookup by key, whatever the planner thinks of the tables' sizes. */
@@ -67,7 +72,7 @@ const PLANS = `
   select d.id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, d.created_at, v.state as event_state,
     e.id as endpoint_id, e.account_id, e.url, e.url_version, e.status as endpoint_status,
     e.deleted_at is not null or a.deleted_at is not null as deleted, a.banned_until as held_until,
-    e.secret_ciphertext, e.secret_key_id
+    ${SECRETS_NOW}
   from webhook_deliveries d
   join webhook_endpoints e on e.id = d.endpoint_id
   join webhook_events v on v.id = d.event_id
@@ -97,12 +102,13 @@ export const toPlan = (row: PlanRow): AttemptPlan => ({
     status: row.endpoint_status,
     deleted: row.deleted,
     heldUntil: row.held_until,
-    secret:
-      row.secret_ciphertext && row.secret_key_id
-        ? { ciphertext: row.secret_ciphertext, keyId: row.secret_key_id }
-        : null,
+    secret: toSealed(row.secret_ciphertext, row.secret_key_id),
+    nextSecret: toSealed(row.next_secret_ciphertext, row.next_secret_key_id),
   },
 })
+
+const toSealed = (ciphertext: Buffer | null, keyId: string | null): SealedSecret | null =>
+  ciphertext && keyId ? { ciphertext, keyId } : null
 
 /** Ends a pending delivery without an attempt; false if it was no longer pending. */
 export async function cancelDelivery(db: Queryable, id: DeliveryId, reason: CancelReason): Promise<boolean> {

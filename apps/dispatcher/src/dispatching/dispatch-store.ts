@@ -1,5 +1,6 @@
 import type { Queryable } from '@signet/db'
 import type { DeliveryId, EndpointId, EventId, EventType } from '@signet/webhook-core'
+import { SECRETS_NOW } from '@signet/webhook-core/stores'
 import { ACCOUNT_STATE, toPlan, type AttemptPlan, type PlanRow } from '../deliveries/delivery-store.js'
 import type { QueuedEvent } from '../events/event-store.js'
 
@@ -148,22 +149,22 @@ function dispatchStatement(size: number): string {
     select 'created' as kind, d.id, d.event_id, d.event_type, 0::smallint as status, 0 as attempts,
       null::timestamptz as next_attempt_at, d.created_at, 'dispatched' as event_state, e.id as endpoint_id, e.account_id,
       e.url, e.url_version, e.status as endpoint_status, a.deleted_at is not null as deleted, a.banned_until as held_until,
-      e.secret_ciphertext, e.secret_key_id, null::text as body, null::text as audio_id, null::bigint as target_endpoint_id
+      ${SECRETS_NOW}, null::text as body, null::text as audio_id, null::bigint as target_endpoint_id
     from created d join webhook_endpoints e on e.id = d.endpoint_id
     ${ACCOUNT_STATE}
     union all
     select 'event', null, f.id, f.type, null, null, null, f.created_at, 'dispatched', null, f.account_id,
-      null, null, null, null, null, null, null, f.body, null, null
+      null, null, null, null, null, null, null, null, null, f.body, null, null
     from (select * from frozen_now union all select * from frozen_before) f
     union all
     -- Both are skipped when every event was dispatched just now, which is nearly always the case.
     select 'unfinished', d.id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, d.created_at, 'dispatched',
-      d.endpoint_id, null, null, null, null, null, null, null, null, null, null, null
+      d.endpoint_id, null, null, null, null, null, null, null, null, null, null, null, null, null
     from webhook_deliveries d
     where (select count(*) from event) < cardinality($2::text[]) and d.event_id = any ($2::text[]) and d.status = 0
     union all
     select 'unprepared', null, v.id, v.type, null, null, null, v.created_at, v.state, null, v.account_id,
-      null, null, null, null, null, null, null, null, v.audio_id, v.target_endpoint_id
+      null, null, null, null, null, null, null, null, null, null, v.audio_id, v.target_endpoint_id
     from webhook_events v
     where (select count(*) from event) < cardinality($2::text[])
       and v.id = any ($2::text[]) and v.id <> all ($3::text[])

@@ -167,10 +167,12 @@ export class Operations {
     let after = '0'
     for (;;) {
       const found = await findSecretsOfOtherKeys(db, { keyId, after, limit: BATCH })
-      for (const stored of found) {
-        const context = endpointSecretContext({ id: stored.endpointId, accountId: stored.accountId })
-        const next = secretBox.seal(secretBox.open(stored.sealed, context), context)
-        if (await replaceSealedSecret(db, stored, next)) resealed += 1
+      for (const { endpointId, accountId, sealed } of found) {
+        const context = endpointSecretContext({ id: endpointId, accountId })
+        for (const one of sealed) {
+          const next = secretBox.seal(secretBox.open(one, context), context)
+          if (await replaceSealedSecret(db, endpointId, one, next)) resealed += 1
+        }
       }
       after = found.at(-1)?.endpointId ?? after
       if (found.length < BATCH) break

@@ -217,34 +217,53 @@ const toReport = (row: ReportRow): DeliveryReport => ({
   others: row.others ?? [],
 })
 
-export type StoredSecret = { endpointId: EndpointId; accountId: string; sealed: SealedSecret }
+export type StoredSecrets = { endpointId: EndpointId; accountId: string; sealed: SealedSecret[] }
 
-/** Signing secrets that are not encrypted with `keyId`, by ascending endpoint, starting after `after`. */
+/** Endpoints with a signing secret that is not encrypted with `keyId`, by ascending id, starting after `after`. */
 export async function findSecretsOfOtherKeys(
   db: Queryable,
   { keyId, after, limit }: { keyId: string; after: string; limit: number },
-): Promise<StoredSecret[]> {
-  const { rows } = await db.query<{ id: EndpointId; account_id: string; ciphertext: Buffer; key_id: string }>(
-    `select id, account_id, secret_ciphertext as ciphertext, secret_key_id as key_id from webhook_endpoints
-     where id > $1 and secret_key_id <> $2 order by id limit $3`,
+): Promise<StoredSecrets[]> {
+  const { rows } = await db.query<{
+    id: EndpointId
+    account_id: string
+    secret: Buffer | null
+    key_id: string | null
+    next_secret: Buffer | null
+    next_key_id: string | null
+  }>(
+    `select id, account_id, secret_ciphertext as secret, secret_key_id as key_id,
+       next_secret_ciphertext as next_secret, next_secret_key_id as next_key_id
+     from webhook_endpoints
+     where id > $1 and (secret_key_id <> $2 or next_secret_key_id <> $2) order by id limit $3`,
     [after, keyId, limit],
   )
-  return rows.map(({ id, account_id, ciphertext, key_id }) => ({
-    endpointId: id,
-    accountId: account_id,
-    sealed: { ciphertext, keyId: key_id },
+  const sealed = (ciphertext: Buffer | null, of: string | null): SealedSecret[] =>
+    ciphertext && of !== null && of !== keyId ? [{ ciphertext, keyId: of }] : []
+  return rows.map((row) => ({
+    endpointId: row.id,
+    accountId: row.account_id,
+    sealed: [...sealed(row.secret, row.key_id), ...sealed(row.next_secret, row.next_key_id)],
   }))
 }
 
-/** Stores a re-encrypted secret; false if the endpoint was deleted or its secret replaced in the meantime. */
+/**
+ * Stores a re-encrypted secret, whether it is the current or the next one: it may have become the current one since it was
+ * read. False if the endpoint was deleted or the secret replaced in the meantime.
+ */
 export async function replaceSealedSecret(
   db: Queryable,
-  { endpointId, sealed }: StoredSecret,
+  endpointId: EndpointId,
+  sealed: SealedSecret,
   next: SealedSecret,
 ): Promise<boolean> {
   const { rowCount } = await db.query(
-    `update webhook_endpoints set secret_ciphertext = $3, secret_key_id = $4
-     where id = $1 and secret_ciphertext = $2`,
+    `update webhook_endpoints set
+       secret_ciphertext = case when secret_ciphertext = $2 then $3 else secret_ciphertext end,
+       secret_key_id = case when secret_ciphertext = $2 then $4 else secret_key_id end,
+       next_secret_ciphertext = case when next_secret_ciphertext = $2 then $3 else next_secret_ciphertext end,
+       next_secret_key_id = case when next_secret_ciphertext = $2 then $4 else next_secret_key_id end
+     where id = $1 and (secret_ciphertext = $2 or next_secret_ciphertext = $2)`,
     [endpointId, sealed.ciphertext, next.ciphertext, next.keyId],
   )
   return rowCount === 1

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { anAccount, anEndpoint, deliveryState } from '@signet/webhook-testkit'
-import { deleteEndpoint } from '@signet/webhook-core/stores'
+import { deleteEndpoint, storeNextSecret } from '@signet/webhook-core/stores'
 import { recordAttempts } from '../../src/deliveries/attempt-store.js'
 import { aResult, pendingDeliveries, retry } from '../support/deliveries.js'
 
@@ -15,6 +15,8 @@ describe('deleteEndpoint', () => {
     if (!done || !waiting || !fresh) throw new Error('three deliveries')
     await recordAttempts(db, [aResult(done, { kind: 'delivered' }), aResult(waiting, retry())])
 
+    const next = { keyId: 'k1', ciphertext: Buffer.from('next') }
+    await storeNextSecret(db, endpoint.accountId, endpoint.id, { next, activateAfterHours: 24 })
     expect(await deleteEndpoint(db, anAccount(), endpoint.id)).toBeNull()
     expect(await deleteEndpoint(db, endpoint.accountId, endpoint.id)).toEqual({ cancelledDeliveries: 2 })
     expect(await deleteEndpoint(db, endpoint.accountId, endpoint.id)).toBeNull()
@@ -28,9 +30,9 @@ describe('deleteEndpoint', () => {
       })
     }
     const { rows } = await db.query(
-      `select secret_ciphertext, secret_key_id from webhook_endpoints where id = $1`,
+      `select secret_ciphertext, secret_key_id, next_secret_ciphertext from webhook_endpoints where id = $1`,
       [endpoint.id],
     )
-    expect(rows).toEqual([{ secret_ciphertext: null, secret_key_id: null }])
+    expect(rows).toEqual([{ secret_ciphertext: null, secret_key_id: null, next_secret_ciphertext: null }])
   })
 })

@@ -10,7 +10,7 @@ import {
 } from '@signet/webhook-core'
 import { queueSummary, queuePing, type TestSummary } from '@signet/webhook-testkit'
 import type { WebhookQueues } from '@signet/webhook-core/queue'
-import { insertEndpoint } from '@signet/webhook-core/stores'
+import { insertEndpoint, storeNextSecret } from '@signet/webhook-core/stores'
 
 export type SubscriberDeps = { db: Db; secretBox: SecretBox; queues?: WebhookQueues }
 export type TestEndpoint = { id: EndpointId; secret: string; url: string }
@@ -43,6 +43,16 @@ export class Subscriber {
     )
     if (!endpoint) throw new Error('the account cannot have another endpoint')
     return { id: endpoint.id, secret, url }
+  }
+
+  /** The secret that will follow the endpoint's current one. */
+  async nextSecret({ id }: TestEndpoint, activateAfterHours = 24): Promise<string> {
+    const { db, secretBox } = this.deps
+    const secret = newSigningSecret()
+    const next = secretBox.seal(secret, endpointSecretContext({ id, accountId: this.accountId }))
+    const stored = await storeNextSecret(db, this.accountId, id, { next, activateAfterHours })
+    if (!stored) throw new Error('another secret waits')
+    return secret
   }
 
   /** Commits an event and publishes it, as the API does. */

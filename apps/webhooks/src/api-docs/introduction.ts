@@ -55,15 +55,22 @@ curl -X POST ${baseUrl}/v1/webhooks \\
               the whole secret, <code>whsec_</code> included
             </td>
           </tr>
+          <tr>
+            <td><code>webhook-id</code>, <code>webhook-timestamp</code>, <code>webhook-signature</code></td>
+            <td>
+              the id of the event, the same time, and the signatures of Standard Webhooks, which its libraries
+              verify
+            </td>
+          </tr>
         </tbody>
       </table>
     </div>
     <p>
       Verify the signature over the bytes as they came, before parsing them, in constant time, and refuse old
       timestamps. Respond with 2xx within 5 seconds. Anything else is retried after about ${retryMinutes()}
-      minutes. After ${FAILURES_TO_DISABLE} consecutive failures the subscription is disabled until its url is
-      changed. Delivery is at least once: drop events whose <code>id</code> you have seen. Text of transcripts
-      and summaries is untrusted content of users.
+      minutes. After ${FAILURES_TO_DISABLE} consecutive failures the subscription is disabled until it is
+      enabled again. Delivery is at least once: drop events whose <code>id</code> you have seen. Text of
+      transcripts and summaries is untrusted content of users.
     </p>
     <h3>Errors</h3>
     <p>

@@ -11,7 +11,7 @@ export const errorReasons: readonly { status: number; code: string; when: string
   { status: 403, code: 'forbidden', when: 'the token lacks the scope for this' },
   { status: 404, code: 'not_found', when: 'there is no such resource, or it is not yours' },
   { status: 405, code: 'bad_request', when: 'another method; `Allow` names the right ones' },
-  { status: 409, code: 'conflict', when: 'the same `source_event_key` came with other content before' },
+  { status: 409, code: 'conflict', when: 'the resource is in another state: the message says which' },
   { status: 410, code: 'account_deleted', when: 'the account was deleted, for good' },
   { status: 413, code: 'bad_request', when: 'the body is too large' },
   {

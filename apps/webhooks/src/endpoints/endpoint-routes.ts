@@ -1,5 +1,4 @@
 import { route, type Route } from '@signet/http'
-import type { Endpoint } from '@signet/webhook-core/stores'
 import type { Caller } from '../bearer/bearer-service.js'
 import { ref, responses } from '../api/v1-docs.js'
 import { endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
@@ -10,6 +9,7 @@ import {
   type UpdateEndpointBody,
 } from './endpoint-schemas.js'
 import type { EndpointService } from './endpoint-service.js'
+import { endpointView, oneEndpoint } from './endpoint-view.js'
 import { eventList } from './event-list.js'
 
 type Deps = { steps: V1Steps; endpoints: EndpointService }
@@ -63,7 +63,9 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
       ),
     },
     authenticate: steps.read,
-    handle: async ({ caller }) => ({ body: { items: (await endpoints.list(caller.accountId)).map(view) } }),
+    handle: async ({ caller }) => ({
+      body: { items: (await endpoints.list(caller.accountId)).map(endpointView) },
+    }),
   }),
   route<Caller>({
     method: 'get',
@@ -71,11 +73,11 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
     docs: {
       ...docs,
       summary: 'Get a subscription',
-      responses: responses({ 200: oneOf('The subscription') }, 401, 403, 404, 429),
+      responses: responses({ 200: oneEndpoint('The subscription') }, 401, 403, 404, 429),
     },
     authenticate: steps.read,
     handle: async ({ caller, req }) => ({
-      body: { item: view(await endpoints.get(caller.accountId, endpointIdOf(req))) },
+      body: { item: endpointView(await endpoints.get(caller.accountId, endpointIdOf(req))) },
     }),
   }),
   route<Caller, UpdateEndpointBody>({
@@ -86,7 +88,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
       summary: 'Change a subscription',
       description:
         'Leaving `events` out clears them, so send the current ones again even to change only the url. A changed url re-enables a disabled subscription and resets its failure count. The secret stays.',
-      responses: responses({ 200: oneOf('Changed') }, 400, 401, 403, 404, 413, 429),
+      responses: responses({ 200: oneEndpoint('Changed') }, 400, 401, 403, 404, 413, 429),
     },
     authenticate: steps.write,
     guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
@@ -98,7 +100,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
         { url: body.url || undefined, events: eventList(body.events) },
         context,
       )
-      return { body: { item: view(endpoint) } }
+      return { body: { item: endpointView(endpoint) } }
     },
   }),
   route<Caller>({
@@ -109,11 +111,11 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
       summary: 'Enable a subscription',
       description:
         'At the same url, with a failure count of 0. Failures of attempts that began before do not count. Deliveries that have ended stay ended. An active one stays active, and its count is reset.',
-      responses: responses({ 200: oneOf('Enabled') }, 401, 403, 404, 429),
+      responses: responses({ 200: oneEndpoint('Enabled') }, 401, 403, 404, 429),
     },
     authenticate: steps.write,
     handle: async ({ caller, req, context }) => ({
-      body: { item: view(await endpoints.enable(caller.accountId, endpointIdOf(req), context)) },
+      body: { item: endpointView(await endpoints.enable(caller.accountId, endpointIdOf(req), context)) },
     }),
   }),
   route<Caller>({
@@ -137,23 +139,4 @@ const itemsOf = (name: string) => ({
   type: 'object',
   required: ['items'],
   properties: { items: { type: 'array', items: ref(name) } },
-})
-
-const oneOf = (description: string) => ({
-  description,
-  schema: { type: 'object', required: ['item'], properties: { item: ref('Subscription') } },
-})
-
-/** What leaves the server is listed here, so a new column cannot leak by itself. */
-const view = (endpoint: Endpoint) => ({
-  id: endpoint.id,
-  url: endpoint.url,
-  events: endpoint.events,
-  status: endpoint.status,
-  consecutive_failures: endpoint.consecutiveFailures,
-  failing_since: endpoint.failingSince?.toISOString() ?? '',
-  disabled_at: endpoint.disabledAt?.toISOString() ?? '',
-  disabled_reason: endpoint.disabledReason ?? '',
-  created_at: endpoint.createdAt.toISOString(),
-  updated_at: endpoint.updatedAt.toISOString(),
 })

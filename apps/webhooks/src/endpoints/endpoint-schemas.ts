@@ -49,6 +49,7 @@ export const endpointComponents: Readonly<Record<string, JsonSchema>> = {
       'failing_since',
       'disabled_at',
       'disabled_reason',
+      'secret_activates_at',
       'created_at',
       'updated_at',
     ],
@@ -65,8 +66,25 @@ export const endpointComponents: Readonly<Record<string, JsonSchema>> = {
         type: 'string',
         description: 'The failure that disabled it, such as `http_503` or `timeout`; empty while active',
       },
+      secret_activates_at: {
+        type: 'string',
+        description:
+          'Date and time when the next signing secret replaces the current one; empty while none waits',
+      },
       created_at: time,
       updated_at: { ...time, description: 'Moves forward with every delivery attempt' },
+    },
+  },
+  NextSecret: {
+    type: 'object',
+    required: ['endpoint_id', 'secret', 'secret_activates_at'],
+    properties: {
+      endpoint_id: { type: 'string', description: 'Decimal digits' },
+      secret: { type: 'string', description: 'The next signing secret, `whsec_…`. Shown only this once.' },
+      secret_activates_at: {
+        type: 'string',
+        description: 'Date and time when it replaces the current one; empty when it did at once',
+      },
     },
   },
   CreatedSubscription: {

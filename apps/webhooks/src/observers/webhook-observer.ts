@@ -49,6 +49,9 @@ export function createWebhookObserver(log: Logger, registry: Registry) {
     endpointCreated: endpointChanged('created'),
     endpointUpdated: endpointChanged('updated'),
     endpointEnabled: endpointChanged('enabled'),
+    secretRotated: endpointChanged('secret rotated'),
+    secretActivated: endpointChanged('secret activated'),
+    secretCancelled: endpointChanged('secret cancelled'),
     endpointDeleted: endpointChanged('deleted'),
     testEvent(fields: EndpointFields & { eventId: string; queued: boolean }, { requestId }: RequestMeta) {
       tests.inc({ queued: String(fields.queued) })

@@ -10,6 +10,7 @@ export type SubscriptionBody = {
   failing_since: string
   disabled_at: string
   disabled_reason: string
+  secret_activates_at: string
   created_at: string
   updated_at: string
 }

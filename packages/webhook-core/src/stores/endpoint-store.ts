@@ -3,6 +3,7 @@ import type { FailureReason } from '../delivery/failure-reasons.js'
 import { endpointStatus, type EndpointStatus } from '../delivery/states.js'
 import type { EndpointId } from '../ids.js'
 import type { SealedSecret } from '../signature/secret-box.js'
+import { ERASED_SECRETS } from './erased-secrets.js'
 
 /** A webhook without its signing secret, which is only read together with a delivery to attempt. */
 export type Endpoint = {
@@ -17,11 +18,13 @@ export type Endpoint = {
   failingSince: Date | null
   disabledAt: Date | null
   disabledReason: FailureReason | null
+  /** When the next secret replaces the current one; null when none waits. */
+  secretActivatesAt: Date | null
   createdAt: Date
   updatedAt: Date
 }
 
-type EndpointRow = {
+export type EndpointRow = {
   id: EndpointId
   account_id: string
   url: string
@@ -32,14 +35,16 @@ type EndpointRow = {
   failing_since: Date | null
   disabled_at: Date | null
   disabled_reason: FailureReason | null
+  secret_activates_at: Date | null
   created_at: Date
   updated_at: Date
 }
 
-const COLUMNS = `id, account_id, url, url_version, events, status, consecutive_failures, failing_since, disabled_at,
-  disabled_reason, created_at, updated_at`
+export const ENDPOINT_COLUMNS = `id, account_id, url, url_version, events, status, consecutive_failures, failing_since, disabled_at,
+  disabled_reason, created_at, updated_at,
+  case when next_secret_active_at > clock_timestamp() then next_secret_active_at end as secret_activates_at`
 
-const toEndpoint = (row: EndpointRow): Endpoint => ({
+export const toEndpoint = (row: EndpointRow): Endpoint => ({
   id: row.id,
   accountId: row.account_id,
   url: row.url,
@@ -50,6 +55,7 @@ const toEndpoint = (row: EndpointRow): Endpoint => ({
   failingSince: row.failing_since,
   disabledAt: row.disabled_at,
   disabledReason: row.disabled_reason,
+  secretActivatesAt: row.secret_activates_at,
   createdAt: row.created_at,
   updatedAt: row.updated_at,
 })
@@ -85,7 +91,7 @@ export async function insertEndpoint(tx: Tx, endpoint: NewEndpoint): Promise<End
   const { rows } = await tx.query<EndpointRow>(
     `insert into webhook_endpoints (id, account_id, url, url_href, events, secret_ciphertext, secret_key_id)
      overriding system value values ($1, $2, $3, $4, $5, $6, $7)
-     returning ${COLUMNS}`,
+     returning ${ENDPOINT_COLUMNS}`,
     [count.id, endpoint.accountId, endpoint.url, endpoint.href, endpoint.events, ciphertext, keyId],
   )
   return rows.map(toEndpoint)[0] ?? null
@@ -94,7 +100,7 @@ export async function insertEndpoint(tx: Tx, endpoint: NewEndpoint): Promise<End
 /** All endpoints of an account that are not deleted, oldest first. */
 export async function listEndpoints(db: Queryable, accountId: string): Promise<Endpoint[]> {
   const { rows } = await db.query<EndpointRow>(
-    `select ${COLUMNS} from webhook_endpoints where account_id = $1 and deleted_at is null order by id`,
+    `select ${ENDPOINT_COLUMNS} from webhook_endpoints where account_id = $1 and deleted_at is null order by id`,
     [accountId],
   )
   return rows.map(toEndpoint)
@@ -107,7 +113,7 @@ export async function findEndpoint(
   id: EndpointId,
 ): Promise<Endpoint | null> {
   const { rows } = await db.query<EndpointRow>(
-    `select ${COLUMNS} from webhook_endpoints where account_id = $1 and id = $2 and deleted_at is null`,
+    `select ${ENDPOINT_COLUMNS} from webhook_endpoints where account_id = $1 and id = $2 and deleted_at is null`,
     [accountId, id],
   )
   return rows.map(toEndpoint)[0] ?? null
@@ -143,7 +149,7 @@ export async function patchEndpoint(
        disabled_reason = case when ${changed} then null else disabled_reason end,
        updated_at = clock_timestamp()
      where account_id = $1 and id = $2 and deleted_at is null
-     returning ${COLUMNS}`,
+     returning ${ENDPOINT_COLUMNS}`,
     [accountId, id, url?.url ?? null, url?.href ?? null, events],
   )
   return rows.map(toEndpoint)[0] ?? null
@@ -166,7 +172,7 @@ export async function enableEndpoint(
   const { rows } = await db.query<EndpointRow>(
     `update webhook_endpoints set ${ENABLING}
      where account_id = $1 and id = $2 and deleted_at is null
-     returning ${COLUMNS}`,
+     returning ${ENDPOINT_COLUMNS}`,
     [accountId, id],
   )
   return rows.map(toEndpoint)[0] ?? null
@@ -184,7 +190,7 @@ export async function deleteEndpoint(
   const { rows } = await db.query<{ found: boolean; cancelled: number }>(
     `with endpoint as (
        update webhook_endpoints
-       set deleted_at = now(), updated_at = clock_timestamp(), secret_ciphertext = null, secret_key_id = null
+       set deleted_at = now(), updated_at = clock_timestamp(), ${ERASED_SECRETS}
        where account_id = $1 and id = $2 and deleted_at is null
        returning id
      ), cancelled as (

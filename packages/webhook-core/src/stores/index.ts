@@ -25,6 +25,7 @@ export {
   type RecordingPart,
   type RecordingReader,
 } from './recording-reader.js'
+export { activateNextSecret, cancelNextSecret, SECRETS_NOW, storeNextSecret } from './secret-store.js'
 export {
   findRecordings,
   findSummaries,

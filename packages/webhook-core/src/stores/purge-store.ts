@@ -1,4 +1,5 @@
 import type { Queryable } from '@signet/db'
+import { ERASED_SECRETS } from './erased-secrets.js'
 import type { RecordingRef } from './recording-store.js'
 
 /**
@@ -57,7 +58,7 @@ export async function closeAccount(db: Queryable, accountId: string): Promise<vo
      ),
      endpoint as (
        update webhook_endpoints
-       set deleted_at = now(), updated_at = clock_timestamp(), secret_ciphertext = null, secret_key_id = null
+       set deleted_at = now(), updated_at = clock_timestamp(), ${ERASED_SECRETS}
        where id in (
          select id from webhook_endpoints where account_id = $1 and deleted_at is null order by id for no key update
        )

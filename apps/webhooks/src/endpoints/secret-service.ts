@@ -1,0 +1,68 @@
+import type { Db } from '@signet/db'
+import { AppError } from '@signet/errors'
+import type { RequestMeta } from '@signet/telemetry'
+import {
+  endpointSecretContext,
+  newSigningSecret,
+  type EndpointId,
+  type SecretBox,
+} from '@signet/webhook-core'
+import {
+  activateNextSecret,
+  cancelNextSecret,
+  findEndpoint,
+  storeNextSecret,
+  type Endpoint,
+} from '@signet/webhook-core/stores'
+import { notFound } from '../errors/api-errors.js'
+import type { WebhookObserver } from '../observers/webhook-observer.js'
+
+type Deps = { db: Db; secretBox: SecretBox; webhookObserver: WebhookObserver }
+
+/** Replaces the signing secret of an endpoint in two steps (docs/specification.md#replacing-a-secret). */
+export class SecretService {
+  constructor(private readonly deps: Deps) {}
+
+  /** The next secret is returned here and nowhere else. */
+  async rotate(
+    accountId: string,
+    id: EndpointId,
+    { activateAfterHours }: { activateAfterHours: number },
+    meta: RequestMeta,
+  ): Promise<{ secret: string; activatesAt: Date | null }> {
+    const { db, secretBox, webhookObserver } = this.deps
+    const secret = newSigningSecret()
+    const next = secretBox.seal(secret, endpointSecretContext({ id, accountId }))
+    const endpoint = await storeNextSecret(db, accountId, id, { next, activateAfterHours })
+    if (!endpoint)
+      throw await this.#refusal(
+        accountId,
+        id,
+        'Another secret is waiting already: activate or cancel it first',
+      )
+    webhookObserver.secretRotated({ endpointId: id, accountId }, meta)
+    return { secret, activatesAt: endpoint.secretActivatesAt }
+  }
+
+  async activate(accountId: string, id: EndpointId, meta: RequestMeta): Promise<Endpoint> {
+    const endpoint = await activateNextSecret(this.deps.db, accountId, id)
+    if (!endpoint) throw await this.#refusal(accountId, id, NONE_WAITS)
+    this.deps.webhookObserver.secretActivated({ endpointId: id, accountId }, meta)
+    return endpoint
+  }
+
+  async cancel(accountId: string, id: EndpointId, meta: RequestMeta): Promise<Endpoint> {
+    const endpoint = await cancelNextSecret(this.deps.db, accountId, id)
+    if (!endpoint) throw await this.#refusal(accountId, id, NONE_WAITS)
+    this.deps.webhookObserver.secretCancelled({ endpointId: id, accountId }, meta)
+    return endpoint
+  }
+
+  /** A statement that changed nothing met either no endpoint or one in another state. */
+  async #refusal(accountId: string, id: EndpointId, message: string): Promise<AppError> {
+    const endpoint = await findEndpoint(this.deps.db, accountId, id)
+    return endpoint ? new AppError('conflict', 'conflict', message) : notFound()
+  }
+}
+
+const NONE_WAITS = 'No secret is waiting: there was none, or it was activated or cancelled'

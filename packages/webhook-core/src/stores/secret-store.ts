@@ -1,0 +1,79 @@
+import type { Queryable } from '@signet/db'
+import type { EndpointId } from '../ids.js'
+import type { SealedSecret } from '../signature/secret-box.js'
+import { ENDPOINT_COLUMNS, toEndpoint, type Endpoint, type EndpointRow } from './endpoint-store.js'
+
+// All three change one row, under its lock, only while its state allows it: of parallel callers one wins. Each condition
+// looks at the clock itself, because a statement may have waited for the lock past the time of the activation.
+// apps/webhooks/docs/specification.md#replacing-a-secret
+
+/**
+ * The secrets of endpoint `e` as they are now, by the clock of the database: one that is due has replaced the current one,
+ * whether or not anybody has written that down.
+ */
+export const SECRETS_NOW = `
+  case when e.next_secret_active_at <= now() then e.next_secret_ciphertext else e.secret_ciphertext end
+    as secret_ciphertext,
+  case when e.next_secret_active_at <= now() then e.next_secret_key_id else e.secret_key_id end as secret_key_id,
+  case when e.next_secret_active_at > now() then e.next_secret_ciphertext end as next_secret_ciphertext,
+  case when e.next_secret_active_at > now() then e.next_secret_key_id end as next_secret_key_id`
+
+const IS_WAITING = 'next_secret_active_at > clock_timestamp()'
+const TOUCHED = 'updated_at = greatest(clock_timestamp(), updated_at)'
+
+/** Stores the secret that will follow. Null if there is no such endpoint, or another secret is waiting already. */
+export async function storeNextSecret(
+  db: Queryable,
+  accountId: string,
+  id: EndpointId,
+  { next, activateAfterHours }: { next: SealedSecret; activateAfterHours: number },
+): Promise<Endpoint | null> {
+  const { rows } = await db.query<EndpointRow>(
+    // What followed before, and is due, is the current one.
+    `update webhook_endpoints set
+       secret_ciphertext = coalesce(next_secret_ciphertext, secret_ciphertext),
+       secret_key_id = coalesce(next_secret_key_id, secret_key_id),
+       next_secret_ciphertext = $3, next_secret_key_id = $4,
+       next_secret_active_at = clock_timestamp() + make_interval(hours => $5),
+       ${TOUCHED}
+     where account_id = $1 and id = $2 and deleted_at is null and (${IS_WAITING}) is not true
+     returning ${ENDPOINT_COLUMNS}`,
+    [accountId, id, next.ciphertext, next.keyId, activateAfterHours],
+  )
+  return rows.map(toEndpoint)[0] ?? null
+}
+
+/** Makes the secret that waits the current one. Null if there is no such endpoint, or none waits. */
+export async function activateNextSecret(
+  db: Queryable,
+  accountId: string,
+  id: EndpointId,
+): Promise<Endpoint | null> {
+  const { rows } = await db.query<EndpointRow>(
+    `update webhook_endpoints set
+       secret_ciphertext = next_secret_ciphertext, secret_key_id = next_secret_key_id,
+       next_secret_ciphertext = null, next_secret_key_id = null, next_secret_active_at = null,
+       ${TOUCHED}
+     where account_id = $1 and id = $2 and deleted_at is null and ${IS_WAITING}
+     returning ${ENDPOINT_COLUMNS}`,
+    [accountId, id],
+  )
+  return rows.map(toEndpoint)[0] ?? null
+}
+
+/** Forgets the secret that waits. Null if there is no such endpoint, or none waits. */
+export async function cancelNextSecret(
+  db: Queryable,
+  accountId: string,
+  id: EndpointId,
+): Promise<Endpoint | null> {
+  const { rows } = await db.query<EndpointRow>(
+    `update webhook_endpoints set
+       next_secret_ciphertext = null, next_secret_key_id = null, next_secret_active_at = null,
+       ${TOUCHED}
+     where account_id = $1 and id = $2 and deleted_at is null and ${IS_WAITING}
+     returning ${ENDPOINT_COLUMNS}`,
+    [accountId, id],
+  )
+  return rows.map(toEndpoint)[0] ?? null
+}
