@@ -100,3 +100,16 @@ export class InvalidSecretError extends TypeError {
     super(`The webhook secret cannot be used: ${problem}`)
   }
 }
+
+/**
+ * Another delivery of this event is being processed. Not a refusal: thrown by `deduplicate`, and answered 409, so that the
+ * sender comes back.
+ */
+export class EventInProgressError extends Error {
+  override readonly name = 'EventInProgressError'
+  readonly code = 'in_progress'
+
+  constructor(readonly eventId: string) {
+    super('Another delivery of this event is being processed')
+  }
+}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { headersFor, signedAt, vectors } from '../test/vectors.js'
 import { webhookHandler } from './fetch.js'
-import { InvalidSecretError, RawBodyRequiredError, type WebhookEvent } from './index.js'
+import { EventInProgressError, InvalidSecretError, RawBodyRequiredError, type WebhookEvent } from './index.js'
 
 const [, vector] = vectors.accepted as [unknown, (typeof vectors.accepted)[0]]
 const options = { secret: vectors.secret, now: signedAt }
@@ -80,4 +80,10 @@ describe('webhookHandler for Fetch-style servers', () => {
     const handler = webhookHandler(options, () => Promise.reject(new Error('queue is down')))
     await expect(handler(delivery())).rejects.toThrow('queue is down')
   })
+})
+
+it('answers 409 to a repeat of an event that is being processed', async () => {
+  const handler = webhookHandler(options, ({ id }) => Promise.reject(new EventInProgressError(id)))
+  const response = await handler(delivery())
+  expect([response.status, await response.json()]).toEqual([409, { error: 'in_progress' }])
 })

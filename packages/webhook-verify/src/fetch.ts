@@ -1,9 +1,8 @@
 import { Buffer } from 'node:buffer'
-import { RawBodyRequiredError, WebhookVerificationError } from './errors.js'
+import { RawBodyRequiredError } from './errors.js'
 import type { WebhookEvent } from './events.js'
-import { DEFAULT_MAX_BYTES, type HandlerOptions } from './handler-options.js'
-import { secretsOf } from './secret.js'
-import { verify } from './verify.js'
+import type { HandlerOptions } from './handler-options.js'
+import { createReceiver, refusalOf, type Refusal } from './receiver.js'
 
 export type { HandlerOptions } from './handler-options.js'
 
@@ -14,22 +13,20 @@ export type { HandlerOptions } from './handler-options.js'
  * the sender try again. Throws at once when the secret cannot be used.
  */
 export function webhookHandler(
-  { secret, maxBytes = DEFAULT_MAX_BYTES, onRefusal, ...options }: HandlerOptions,
+  options: HandlerOptions,
   onEvent: (event: WebhookEvent, request: Request) => Response | void | Promise<Response | void>,
 ): (request: Request) => Promise<Response> {
-  const secrets = secretsOf(secret)
+  const receiver = createReceiver(options)
   return async (request) => {
-    const rawBody = await readBody(request, maxBytes)
-    if (rawBody === undefined) return refusal(413, 'body_too_large')
-    let event: WebhookEvent
+    const accepted = receiver.accept(await readBody(request, receiver.maxBytes), request.headers)
+    if ('refusal' in accepted) return responseOf(accepted.refusal)
     try {
-      event = verify(rawBody, request.headers, secrets, options)
+      return (await onEvent(accepted.event, request)) ?? new Response(null, { status: 204 })
     } catch (error) {
-      if (!(error instanceof WebhookVerificationError)) throw error
-      onRefusal?.(error)
-      return refusal(400, error.code)
+      const refusal = refusalOf(error)
+      if (refusal === undefined) throw error
+      return responseOf(refusal)
     }
-    return (await onEvent(event, request)) ?? new Response(null, { status: 204 })
   }
 }
 
@@ -47,6 +44,4 @@ async function readBody(request: Request, maxBytes: number): Promise<Uint8Array 
   return Buffer.concat(chunks, size)
 }
 
-function refusal(status: number, code: string): Response {
-  return Response.json({ error: code }, { status })
-}
+const responseOf = ({ status, headers, body }: Refusal): Response => new Response(body, { status, headers })

@@ -6,6 +6,11 @@ export const DELIVERY_HEADER = 'X-Service-Delivery'
 export const TIMESTAMP_HEADER = 'X-Service-Timestamp'
 export const SIGNATURE_HEADER = 'X-Service-Signature'
 
+/** The header names of the Standard Webhooks specification, which a delivery carries beside its own. */
+export const STANDARD_ID_HEADER = 'webhook-id'
+export const STANDARD_TIMESTAMP_HEADER = 'webhook-timestamp'
+export const STANDARD_SIGNATURE_HEADER = 'webhook-signature'
+
 /** Fetch `Headers`, Node's `req.headers`, or any plain object in any spelling of the names. */
 export type HeaderSource =
   { get(name: string): string | null } | Readonly<Record<string, string | readonly string[] | undefined>>
@@ -18,6 +23,8 @@ export function singleHeader(headers: HeaderSource, name: string): string {
   if (values.length > 1) throw new MalformedHeaderError(name)
   return value
 }
+
+export const hasHeader = (headers: HeaderSource, name: string): boolean => valuesOf(headers, name).length > 0
 
 function valuesOf(headers: HeaderSource, name: string): string[] {
   if (isFetchHeaders(headers)) {

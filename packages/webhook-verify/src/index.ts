@@ -1,4 +1,6 @@
+export { deduplicate, type Claim, type DeduplicateOptions, type EventStore } from './deduplicate.js'
 export {
+  EventInProgressError,
   InvalidPayloadError,
   InvalidSecretError,
   MalformedHeaderError,
@@ -25,8 +27,14 @@ export {
   DELIVERY_HEADER,
   EVENT_HEADER,
   SIGNATURE_HEADER,
+  STANDARD_ID_HEADER,
+  STANDARD_SIGNATURE_HEADER,
+  STANDARD_TIMESTAMP_HEADER,
   TIMESTAMP_HEADER,
   type HeaderSource,
 } from './headers.js'
+export { MemoryEventStore, type MemoryEventStoreOptions } from './memory-event-store.js'
 export { secretsOf, type Secret } from './secret.js'
-export { DEFAULT_TOLERANCE_SECONDS, verify, type RawBody, type VerifyOptions } from './verify.js'
+export { sign, type SignedHeaders, type SignOptions } from './sign.js'
+export type { RawBody } from './signature.js'
+export { DEFAULT_TOLERANCE_SECONDS, verify, type VerifyOptions } from './verify.js'

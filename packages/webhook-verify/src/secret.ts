@@ -1,13 +1,18 @@
+import { Buffer } from 'node:buffer'
 import { InvalidSecretError } from './errors.js'
 
-/** A subscription secret, whole, with its `whsec_`. Several while an old subscription is replaced by a new one. */
+/** A subscription secret, whole, with its `whsec_`. Several while one secret replaces another. */
 export type Secret = string | readonly string[]
 
 const SECRET_FORM = /^whsec_[\x21-\x7e]+$/
+// Both alphabets, with or without padding.
+const BASE64_FORM = /^[A-Za-z0-9+/_-]+={0,2}$/
+const MIN_KEY_BYTES = 24
+const MAX_KEY_BYTES = 64
 
 /**
- * The secrets to try, none of them a mistake. An empty one would be a key that anybody has, and one without its prefix or
- * with the line end of the file it came from verifies nothing: say so instead of refusing every delivery.
+ * The secrets to try, none of them a mistake. An empty one would be a key that anybody has, and one that was cut, lacks its prefix
+ * or has the line end of the file it came from verifies nothing: say so instead of refusing every delivery.
  */
 export function secretsOf(secret: Secret): readonly string[] {
   const secrets = Array.isArray(secret) ? (secret as readonly string[]) : [secret as string]
@@ -16,6 +21,15 @@ export function secretsOf(secret: Secret): readonly string[] {
     if (typeof one !== 'string' || one === '') throw new InvalidSecretError('it is empty or no string')
     if (!one.startsWith('whsec_')) throw new InvalidSecretError('it must be whole, with its whsec_ in front')
     if (!SECRET_FORM.test(one)) throw new InvalidSecretError('it holds a space or a line end')
+    const key = standardKey(one)
+    if (key.length < MIN_KEY_BYTES || key.length > MAX_KEY_BYTES)
+      throw new InvalidSecretError('after whsec_ it must be the Base64 of 24 to 64 bytes; was it cut?')
   }
   return secrets
+}
+
+/** The key of the Standard Webhooks signature: the decoded bytes. Empty when they are not Base64. */
+export function standardKey(secret: string): Buffer {
+  const encoded = secret.slice('whsec_'.length)
+  return Buffer.from(BASE64_FORM.test(encoded) ? encoded : '', 'base64')
 }

@@ -10,13 +10,13 @@ import {
   SignatureMismatchError,
   TimestampInFutureError,
   TimestampTooOldError,
-  WebhookVerificationError,
   verify,
   type UnknownEvent,
   type WebhookEvent,
 } from './index.js'
 
 const { secret } = vectors
+const otherSecret = (fill: number) => `whsec_${Buffer.alloc(32, fill).toString('base64')}`
 const [ping, unicode] = vectors.accepted as [(typeof vectors.accepted)[0], (typeof vectors.accepted)[0]]
 const options = { toleranceSeconds: 300, now: signedAt }
 
@@ -40,10 +40,6 @@ describe('verify', () => {
     )
   })
 
-  it.each(vectors.refused)('refuses the documented mistake: $name', ({ body, signature }) => {
-    expect(() => verify(body, headersFor(signature), secret, options)).toThrow(WebhookVerificationError)
-  })
-
   it('reads Fetch headers, Node headers and plain objects in any spelling', () => {
     const headers = headersFor(ping.signature)
     const upper = Object.fromEntries(Object.entries(headers).map(([k, v]) => [k.toUpperCase(), v]))
@@ -53,12 +49,12 @@ describe('verify', () => {
   })
 
   it('accepts any one of several secrets, for a subscription that is being replaced', () => {
-    expect(verify(ping.body, headersFor(ping.signature), ['whsec_old', secret], options).type).toBe(
+    expect(verify(ping.body, headersFor(ping.signature), [otherSecret(1), secret], options).type).toBe(
       'webhook.ping',
     )
-    expect(() => verify(ping.body, headersFor(ping.signature), ['whsec_a', 'whsec_b'], options)).toThrow(
-      SignatureMismatchError,
-    )
+    expect(() =>
+      verify(ping.body, headersFor(ping.signature), [otherSecret(1), otherSecret(2)], options),
+    ).toThrow(SignatureMismatchError)
   })
 
   it.each([
@@ -155,6 +151,9 @@ describe('verify', () => {
     ['a secret without its prefix', secret.slice('whsec_'.length), 'it must be whole, with its whsec_'],
     ['the prefix alone', 'whsec_', 'it holds a space'],
     ['a secret with the line end of its file', `${secret}\n`, 'it holds a space or a line end'],
+    ['a secret that was cut', secret.slice(0, 30), 'was it cut?'],
+    ['a secret that is no Base64', `${secret}!`, 'Base64 of 24 to 64 bytes'],
+    ['a secret that is too long', `whsec_${'A'.repeat(88)}`, 'Base64 of 24 to 64 bytes'],
   ])('calls %s a mistake of the caller, before it looks at the delivery', (_name, wrong, problem) => {
     const run = () => verify('', {}, wrong as string, options)
     expect(run).toThrow(InvalidSecretError)
@@ -178,7 +177,7 @@ describe('verify', () => {
 
   it('names its errors and keeps secret and body out of them', () => {
     try {
-      verify(ping.body, headersFor(ping.signature), 'whsec_wrong', options)
+      verify(ping.body, headersFor(ping.signature), otherSecret(1), options)
       throw new Error('accepted')
     } catch (error) {
       expect(error).toMatchObject({ name: 'SignatureMismatchError', code: 'signature_mismatch' })

@@ -1,20 +1,25 @@
 import { Buffer } from 'node:buffer'
-import { createHmac, timingSafeEqual } from 'node:crypto'
-import { types } from 'node:util'
+import { timingSafeEqual } from 'node:crypto'
 import {
   InvalidPayloadError,
   MalformedHeaderError,
-  RawBodyRequiredError,
   SignatureMismatchError,
   TimestampInFutureError,
   TimestampTooOldError,
 } from './errors.js'
 import type { WebhookEvent } from './events.js'
-import { SIGNATURE_HEADER, TIMESTAMP_HEADER, singleHeader, type HeaderSource } from './headers.js'
+import {
+  hasHeader,
+  SIGNATURE_HEADER,
+  singleHeader,
+  STANDARD_ID_HEADER,
+  STANDARD_SIGNATURE_HEADER,
+  STANDARD_TIMESTAMP_HEADER,
+  TIMESTAMP_HEADER,
+  type HeaderSource,
+} from './headers.js'
 import { secretsOf, type Secret } from './secret.js'
-
-/** A body as received: bytes in whatever form a server hands them over, or their text. */
-export type RawBody = Uint8Array | ArrayBuffer | string
+import { bytesOf, serviceSignature, standardSignature, type RawBody } from './signature.js'
 
 export type VerifyOptions = {
   /** How far the signing time may lie from now, in seconds, in either direction. Default 300. */
@@ -23,13 +28,18 @@ export type VerifyOptions = {
   now?: () => Date
 }
 
+/** What the headers say, in either form: when it was signed, the signatures, and which one a secret would have made. */
+type Signed = { timestamp: string; signatures: readonly string[]; expected: (secret: string) => string }
+
 export const DEFAULT_TOLERANCE_SECONDS = 300
-const SIGNATURE_FORM = /^sha256=([0-9a-f]{64})$/
+const SIGNATURE_FORM = /^sha256=[0-9a-f]{64}$/
 const TIMESTAMP_FORM = /^[0-9]{1,12}$/
 
 /**
- * Checks that a delivery was signed with `secret` over exactly these bytes and not long ago, and returns its event.
- * Throws a `WebhookVerificationError` that names the reason; nothing is parsed before the signature holds.
+ * Checks that a delivery was signed with `secret` over exactly these bytes and not long ago, and returns its event. Reads the
+ * Standard Webhooks headers where `webhook-signature` is there, because they carry the signatures of both secrets while one
+ * replaces the other, and the `X-Service` headers otherwise. Throws a `WebhookVerificationError` that names the reason;
+ * nothing is parsed before the signature holds.
  */
 export function verify(
   rawBody: RawBody,
@@ -41,32 +51,51 @@ export function verify(
   const secrets = secretsOf(secret)
   if (!(toleranceSeconds >= 0)) throw new RangeError('toleranceSeconds must be a number, zero or more')
 
-  const timestamp = singleHeader(headers, TIMESTAMP_HEADER)
-  if (!TIMESTAMP_FORM.test(timestamp)) throw new MalformedHeaderError(TIMESTAMP_HEADER)
-  const claimed = SIGNATURE_FORM.exec(singleHeader(headers, SIGNATURE_HEADER))?.[1]
-  if (claimed === undefined) throw new MalformedHeaderError(SIGNATURE_HEADER)
-
-  requireSignature(Buffer.from(claimed, 'hex'), timestamp, body, secrets)
-  requireFresh(Number(timestamp), now(), toleranceSeconds)
+  const signed = hasHeader(headers, STANDARD_SIGNATURE_HEADER)
+    ? standardHeaders(headers, body)
+    : serviceHeaders(headers, body)
+  requireSignature(signed, secrets)
+  requireFresh(Number(signed.timestamp), now(), toleranceSeconds)
   return parseEvent(body)
 }
 
-function bytesOf(rawBody: RawBody): Buffer {
-  if (typeof rawBody === 'string') return Buffer.from(rawBody)
-  // Not instanceof: the bytes may come from another realm, such as a test runner's.
-  if (ArrayBuffer.isView(rawBody)) return Buffer.from(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength)
-  if (types.isAnyArrayBuffer(rawBody)) return Buffer.from(rawBody)
-  // Callers in JavaScript hand over `req.body` after a JSON parser; without this check that is a bare mismatch.
-  throw new RawBodyRequiredError()
+function serviceHeaders(headers: HeaderSource, body: Buffer): Signed {
+  const timestamp = timestampOf(headers, TIMESTAMP_HEADER)
+  const signature = singleHeader(headers, SIGNATURE_HEADER)
+  if (!SIGNATURE_FORM.test(signature)) throw new MalformedHeaderError(SIGNATURE_HEADER)
+  return {
+    timestamp,
+    signatures: [signature],
+    expected: (secret) => serviceSignature(secret, timestamp, body),
+  }
 }
 
-function requireSignature(claimed: Buffer, timestamp: string, body: Buffer, secrets: readonly string[]) {
+function standardHeaders(headers: HeaderSource, body: Buffer): Signed {
+  const id = singleHeader(headers, STANDARD_ID_HEADER)
+  const timestamp = timestampOf(headers, STANDARD_TIMESTAMP_HEADER)
+  // Entries of other versions, such as v1a, are for other receivers and equal none of ours.
+  const signatures = singleHeader(headers, STANDARD_SIGNATURE_HEADER).split(' ')
+  return { timestamp, signatures, expected: (secret) => standardSignature(secret, { id, timestamp, body }) }
+}
+
+function timestampOf(headers: HeaderSource, name: string): string {
+  const timestamp = singleHeader(headers, name)
+  if (!TIMESTAMP_FORM.test(timestamp)) throw new MalformedHeaderError(name)
+  return timestamp
+}
+
+function requireSignature({ signatures, expected }: Signed, secrets: readonly string[]) {
   let matches = false
-  for (const secret of secrets) {
-    const expected = createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest()
-    if (timingSafeEqual(expected, claimed)) matches = true
+  for (const right of secrets.map(expected)) {
+    for (const signature of signatures) if (constantTimeEqual(right, signature)) matches = true
   }
   if (!matches) throw new SignatureMismatchError()
+}
+
+/** Only the length of the right signature shows in the time, and everybody knows that. */
+function constantTimeEqual(right: string, given: string): boolean {
+  const [a, b] = [Buffer.from(right), Buffer.from(given)]
+  return a.length === b.length && timingSafeEqual(a, b)
 }
 
 function requireFresh(signedAt: number, now: Date, toleranceSeconds: number) {

@@ -50,7 +50,11 @@ answer(new Request(hook, { method: 'POST', headers, body: vectors.accepted[1].bo
   ({ status }) => console.log(status),
 )
 const handler = fromExpress({ secret: vectors.secret }, (other) => console.log(other.id))
-console.log(typeof handler)
+const once = deduplicate({ store: new MemoryEventStore() }, (other) => console.log(other.id))
+const inNode = fromNode({ secret: vectors.secret }, once)
+const plugin = webhookPlugin({ path: '/hook', secret: vectors.secret }, once)
+console.log(typeof handler, typeof inNode, typeof plugin)
+console.log(verify(body, sign(body, vectors.secret), vectors.secret).id)
 try {
   verify('{}', headers, vectors.secret, { now })
 } catch (error) {
@@ -59,20 +63,30 @@ try {
 `
 const NAMES = `
 const now = () => new Date(Number(vectors.timestamp) * 1000)
+const body = vectors.accepted[0].body
 const headers = { 'X-Service-Timestamp': vectors.timestamp, 'X-Service-Signature': vectors.accepted[1].signature }
 `
-const PRINTED = 'Café – 会議 😀\nfunction\nsignature_mismatch\n202\n'
+const PRINTED = `Café – 会議 😀
+function function function
+evt_0f8c1d2e3b4a59687786a5b4c3d2e1f0
+signature_mismatch
+202
+`
 
 const WITH_IMPORT = `
 import { readFileSync } from 'node:fs'
-import { verify, WebhookVerificationError } from '@signet/webhook-verify'
+import { deduplicate, MemoryEventStore, sign, verify, WebhookVerificationError } from '@signet/webhook-verify'
 import { webhookHandler as fromExpress } from '@signet/webhook-verify/express'
+import { webhookPlugin } from '@signet/webhook-verify/fastify'
+import { webhookHandler as fromNode } from '@signet/webhook-verify/node'
 import { webhookHandler as fromFetch } from '@signet/webhook-verify/fetch'
 const vectors = JSON.parse(readFileSync('vectors.json', 'utf8'))
 ${NAMES}${PROGRAM}`
 const WITH_REQUIRE = `
-const { verify, WebhookVerificationError } = require('@signet/webhook-verify')
+const { deduplicate, MemoryEventStore, sign, verify, WebhookVerificationError } = require('@signet/webhook-verify')
 const { webhookHandler: fromExpress } = require('@signet/webhook-verify/express')
+const { webhookPlugin } = require('@signet/webhook-verify/fastify')
+const { webhookHandler: fromNode } = require('@signet/webhook-verify/node')
 const { webhookHandler: fromFetch } = require('@signet/webhook-verify/fetch')
 const vectors = require('@signet/webhook-verify/vectors.json')
 ${NAMES}${PROGRAM}`
@@ -90,6 +104,16 @@ app.post('/second', webhookHandler({ secret }, (event, _req: Request, res: Respo
 }))
 `
 
+const IN_FASTIFY = `
+import { webhookPlugin } from '@signet/webhook-verify/fastify'
+import fastify from 'fastify'
+const app = fastify()
+await app.register(webhookPlugin({ path: '/hook', secret: 'whsec_x' }, async (event, request, reply) => {
+  if (event.type === 'webhook.ping') reply.code(202).send(event.data.message)
+  console.log(request.headers)
+}), { prefix: '/v1' })
+`
+
 const WRONG_FIELD = `
 import type { WebhookEvent } from '@signet/webhook-verify'
 export const title = (event: WebhookEvent) => (event.type === 'webhook.ping' ? event.data.title : '')
@@ -102,9 +126,9 @@ beforeAll(async () => {
   const done = await run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(folder, filename)])
   expect(done).toMatchObject({ code: 0 })
   write('vectors.json', readFileSync(join(installed, 'vectors.json'), 'utf8'))
-  // What an integrator has beside it: Express, its types, and Node's.
+  // What an integrator has beside it: a server, its types, and Node's.
   mkdirSync(join(folder, 'node_modules/@types'))
-  for (const name of ['express', '@types/express', '@types/node']) {
+  for (const name of ['express', '@types/express', '@types/node', 'fastify']) {
     symlinkSync(dirname(require.resolve(`${name}/package.json`)), join(folder, 'node_modules', name))
   }
 })
@@ -121,7 +145,7 @@ describe('the packed library', () => {
   it.each([
     ['ES modules', 'program.mjs', WITH_IMPORT],
     ['CommonJS', 'program.cjs', WITH_REQUIRE],
-  ])('runs in a program of %s, its three entries sharing their errors', async (_kind, file, text) => {
+  ])('runs in a program of %s, its entries sharing their errors', async (_kind, file, text) => {
     write(file, text)
     // Older Node 20 has no require of ES modules, and test runners have none at all.
     const args = file.endsWith('.cjs') ? ['--no-experimental-require-module', file] : [file]
@@ -129,14 +153,18 @@ describe('the packed library', () => {
   })
 
   // One compiler run for several programs: each of them reads all of Node's types.
-  it('is typed for ES modules, for CommonJS and beside Express, and narrows events by their type', async () => {
+  it('is typed for ES modules, for CommonJS and beside the servers, and narrows events by their type', async () => {
     write('typed.mts', WITH_IMPORT)
     write('typed.cts', WITH_IMPORT)
     write('in-express.mts', IN_EXPRESS)
+    write('in-fastify.mts', IN_FASTIFY)
     write('wrong.mts', WRONG_FIELD)
     // Not nodenext, whose CommonJS may require ES modules.
     const options = ['--module', 'node16']
-    const { code, stdout } = await compile(['typed.mts', 'typed.cts', 'in-express.mts', 'wrong.mts'], options)
+    const { code, stdout } = await compile(
+      ['typed.mts', 'typed.cts', 'in-express.mts', 'in-fastify.mts', 'wrong.mts'],
+      options,
+    )
     expect(stdout.trim().split('\n')).toEqual([expect.stringMatching(/^wrong\.mts.*'title' does not exist/)])
     expect(code).toBe(2)
   })

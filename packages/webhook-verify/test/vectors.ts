@@ -1,11 +1,24 @@
 import { readFileSync } from 'node:fs'
 
-type Vector = { name: string; body: string; signature: string }
 export type Vectors = {
   secret: string
   timestamp: string
-  accepted: (Vector & { bytes: number })[]
-  refused: Vector[]
+  /** Bodies with the `X-Service-Signature` that the service makes of them. */
+  accepted: { name: string; body: string; bytes: number; signature: string }[]
+  tolerance_seconds: number
+  /** Deliveries with what every verifier says of them. */
+  cases: VectorCase[]
+}
+
+export type VectorCase = {
+  name: string
+  /** `accepted`, or the code of the refusal. */
+  verdict: string
+  secrets: string[]
+  /** Unix seconds. */
+  now: number
+  headers: Record<string, string>
+  body: string
 }
 
 export const vectors = JSON.parse(
