@@ -23,7 +23,7 @@ const cores = {
     'packages/standard-webhooks/src/index.ts': 'packages/standard-webhooks/src/standard-webhooks.test.ts',
     'packages/webhook-core/src/signature/signature.ts':
       'packages/webhook-core/src/signature/signature.test.ts',
-    'packages/webhook-verify/src/{errors,headers,secret,verify}.ts':
+    'packages/webhook-verify/src/{errors,headers,secret,signature,verify}.ts':
       'packages/webhook-verify/src/verify.test.ts',
   },
   schedule: {
