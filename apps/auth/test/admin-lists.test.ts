@@ -62,6 +62,12 @@ describe('GET /admin/users and /admin/audit', () => {
     },
   )
 
+  it.each(['/admin/users', '/admin/audit'])('shows at most 1000 entries of %s a page', async (path) => {
+    const answer = await get(server, `${path}?per_page=1001`, admin)
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('link')).toContain('&per_page=1000>')
+  })
+
   it('keeps count through deletions and rolled back creations', async () => {
     const { body } = await post(server, '/admin/users', { email: anEmail() }, admin)
     server.clock.advance(1000)

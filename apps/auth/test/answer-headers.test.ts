@@ -126,10 +126,12 @@ describe('where a browser stands, an error is a page', () => {
       const cookie = out.headers.getSetCookie()[0]?.split(';')[0] ?? ''
       await cut.server.context.db.close()
       expect((await inBrowser(`/callback?state=${UUID}&code=c`, cut.server)).status).toBe(303)
-      const returned = { headers: { accept: 'text/html', cookie } }
+      const headers = { accept: 'text/html', cookie }
+      const form = { ...headers, 'Content-Type': 'application/x-www-form-urlencoded' }
       for (const answer of [
         await inBrowser('/verify?type=signup&token=x', cut.server),
-        await get(cut.server, `/callback?state=${state}&code=c`, returned),
+        await get(cut.server, `/callback?state=${state}&code=c`, { headers }),
+        await post(cut.server, '/callback', `state=${state}&code=c`, { headers: form }),
       ]) {
         expect(answer.status).toBeGreaterThanOrEqual(500)
         expectPage(answer, answer.status)

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createTestDatabase } from '@signet/testkit'
 import pg from 'pg'
 import { migrateDatabase } from '../src/migrations.js'
-import { anEmail, aUser, get, PASSWORD, post } from './support/api.js'
+import { anEmail, aUser, call, get, PASSWORD, post, put } from './support/api.js'
 import { NO_EMAIL_GAPS, startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
@@ -159,10 +159,16 @@ describe('the clean-up', () => {
     })
     try {
       const { context, clock } = forgetful
+      const admin = { token: serviceToken() }
       const user = await aUser(forgetful)
-      const stranger = anEmail()
-      await post(forgetful, '/signup', { email: stranger, password: PASSWORD })
-      await post(forgetful, '/admin/users', { email: anEmail() }, { token: serviceToken() })
+      const signUp = async () =>
+        String((await post(forgetful, '/signup', { email: anEmail(), password: PASSWORD })).body['id'])
+      await signUp()
+      const vouchedFor = await signUp()
+      await put(forgetful, `/admin/users/${vouchedFor}`, { email_confirm: true }, admin)
+      const erased = await signUp()
+      await call(forgetful, 'DELETE', `/admin/users/${erased}`, { ...admin, body: { should_soft_delete: true } })
+      const { body: made } = await post(forgetful, '/admin/users', { email: anEmail() }, admin)
       const left = async (table: string) =>
         (await context.db.query<{ n: number }>(`select count(*)::int as n from ${table}`)).rows[0]?.n
       const cleanUpAt = async (ms: number) => {
@@ -170,11 +176,12 @@ describe('the clean-up', () => {
         await context.cleanup.run()
       }
       await cleanUpAt(2 * DAY)
-      expect(await left('users')).toBe(3)
+      expect(await left('users')).toBe(5)
       await cleanUpAt(1)
-      const { rows } = await context.db.query<{ email: string }>('select email from users')
-      expect(rows).toHaveLength(2)
-      expect(rows.map(({ email }) => email)).toContain(user.email)
+      const { rows } = await context.db.query<{ id: string }>('select id from users')
+      expect(rows.map(({ id }) => id).sort()).toEqual(
+        [user.user.id, vouchedFor, erased, String(made['id'])].sort(),
+      )
       await cleanUpAt(8 * DAY - 1)
       expect(await left('audit_log_entries')).toBeGreaterThan(0)
       await cleanUpAt(1)

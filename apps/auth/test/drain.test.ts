@@ -45,11 +45,13 @@ describe('a process that SIGTERM asks to go', () => {
     const { port, child, exit, ready } = await startProcess({ AUTH_API_DRAIN_DURATION: '20s' })
     const agent = new Agent({ keepAlive: true })
     const answers: string[] = []
+    const connections: (string | undefined)[] = []
     let goOn = true
     const ask = () =>
       new Promise<void>((resolve) => {
         const sent = request({ port, host: '127.0.0.1', path: '/settings', agent }, (answer) => {
           answer.resume()
+          connections.push(answer.headers.connection)
           answer.once('end', () => resolve(void answers.push(String(answer.statusCode))))
         })
         sent.once('error', (error) => resolve(void answers.push(error.message)))
@@ -60,18 +62,23 @@ describe('a process that SIGTERM asks to go', () => {
         while (goOn) await ask()
       }),
     )
-    await waitFor(() => answers.length > 200)
-    child.kill('SIGTERM')
-    await waitFor(async () => (await ready()) === 503)
-    const before = answers.length
-    await waitFor(() => answers.length > before + 200)
-    goOn = false
-    await load
+    try {
+      await waitFor(() => answers.length > 200)
+      child.kill('SIGTERM')
+      await waitFor(async () => (await ready()) === 503)
+      const before = answers.length
+      await waitFor(() => answers.length > before + 200)
+    } finally {
+      goOn = false
+      await load
+      agent.destroy()
+    }
     expect(new Set(answers)).toEqual(new Set(['200']))
+    // Clients are told to go to another process, so none is in the middle of a connection when the listener closes.
+    expect([connections[0], connections.at(-1)]).toEqual(['keep-alive', 'close'])
     // A second signal ends the wait.
     child.kill('SIGTERM')
     expect(await exit).toEqual([0, null])
-    agent.destroy()
   })
 
   it('goes after the time that is set', async () => {

@@ -76,7 +76,9 @@ export class Bearer {
 
   /** Audience of a public request; an invalid bearer token counts as none. */
   async audience(req: Request): Promise<string> {
-    return this.#audience(req, await this.#optionalClaims(req))
+    const token = tokenOf(req)
+    const claims = token === null ? undefined : await this.deps.tokens.verify(token).catch(() => undefined)
+    return this.#audience(req, claims)
   }
 
   /** Whether a public request comes from an administrator, who needs no CAPTCHA. */
@@ -136,13 +138,6 @@ export class Bearer {
     if (this.deps.audiences.isForOthers(claims))
       throw badJwt('invalid JWT: the token is for another audience')
     return claims
-  }
-
-  async #optionalClaims(req: Request): Promise<Readonly<JwtClaims> | undefined> {
-    const token = tokenOf(req)
-    if (token === null) return undefined
-    const claims = await this.deps.tokens.verify(token).catch(() => undefined)
-    return claims === undefined || this.deps.audiences.isForOthers(claims) ? undefined : claims
   }
 }
 

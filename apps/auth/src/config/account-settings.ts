@@ -1,4 +1,5 @@
-import { boolean, duration, integer, list, parsed, text } from '@signet/config'
+import { boolean, integer, list, parsed, text } from '@signet/config'
+import { span } from './durations.js'
 import { BCRYPT_MAX_BYTES } from '../passwords/bcrypt.js'
 
 const MIN_PASSWORD_LENGTH = 6
@@ -63,7 +64,7 @@ export const accountSettings = {
     fallbackDoc: 'AUTH_API_EXTERNAL_URL',
     doc: '`iss` of access tokens.',
   }),
-  jwtExp: duration({
+  jwtExp: span({
     env: 'AUTH_JWT_EXP',
     fallback: 3_600_000,
     minMs: 1000,
@@ -96,22 +97,22 @@ export const accountSettings = {
     fallback: true,
     doc: 'Reuse of an old refresh token ends the session.',
   }),
-  refreshTokenReuseInterval: duration({
+  refreshTokenReuseInterval: span({
     env: 'AUTH_SECURITY_REFRESH_TOKEN_REUSE_INTERVAL',
     fallback: 10_000,
     doc: 'How long the previous refresh token still returns the current one, for clients that refresh in parallel.',
   }),
-  sessionsTimebox: duration({
+  sessionsTimebox: span({
     env: 'AUTH_SESSIONS_TIMEBOX',
     ...positiveDuration,
     doc: 'Sessions end this long after sign-in.',
   }),
-  sessionsInactivityTimeout: duration({
+  sessionsInactivityTimeout: span({
     env: 'AUTH_SESSIONS_INACTIVITY_TIMEOUT',
     ...positiveDuration,
     doc: 'Sessions end this long after the last refresh.',
   }),
-  sessionsAllowLowAal: duration({
+  sessionsAllowLowAal: span({
     env: 'AUTH_SESSIONS_ALLOW_LOW_AAL',
     ...positiveDuration,
     doc: 'How long a user with a verified factor may stay at aal1 after sign-in.',
@@ -121,7 +122,7 @@ export const accountSettings = {
     fallback: false,
     doc: 'A sign-in ends all other sessions of the user.',
   }),
-  sessionsEndedRetention: duration({
+  sessionsEndedRetention: span({
     env: 'AUTH_SESSIONS_ENDED_RETENTION',
     fallback: 30 * 86_400_000,
     minMs: 1,
@@ -147,7 +148,7 @@ export const accountSettings = {
     fallback: false,
     doc: 'A password change needs a nonce from `GET /reauthenticate`.',
   }),
-  reauthenticationGrace: duration({
+  reauthenticationGrace: span({
     env: 'AUTH_SECURITY_REAUTHENTICATION_GRACE',
     fallback: 0,
     doc: 'Sessions younger than this need no nonce.',
@@ -184,7 +185,7 @@ export const accountSettings = {
     ...OTP_LENGTH,
     doc: 'Digits of a factor code, 6 to 10.',
   }),
-  mfaPhoneMaxFrequency: duration({
+  mfaPhoneMaxFrequency: span({
     env: 'AUTH_MFA_PHONE_MAX_FREQUENCY',
     fallback: 60_000,
     doc: 'Shortest time between two codes to one phone factor.',
@@ -204,7 +205,7 @@ export const accountSettings = {
     fallback: 10,
     doc: 'Verified factors of one user.',
   }),
-  mfaChallengeExpiryDuration: duration({
+  mfaChallengeExpiryDuration: span({
     env: 'AUTH_MFA_CHALLENGE_EXPIRY_DURATION',
     fallback: 300_000,
     minMs: 300_000,

@@ -1,4 +1,5 @@
-import { choice, duration, type ConfigOf } from '@signet/config'
+import { choice, type ConfigOf } from '@signet/config'
+import { span, timer } from './durations.js'
 
 /** How access tokens are signed when AUTH_JWT_KEYS gives no keys. */
 export const keySettings = {
@@ -8,17 +9,17 @@ export const keySettings = {
     fallback: 'RS256',
     doc: 'Algorithm of the keys this server makes itself; `HS256` signs with AUTH_JWT_SECRET. Without effect when AUTH_JWT_KEYS is set.',
   }),
-  jwtJwksMaxAge: duration({
+  jwtJwksMaxAge: span({
     env: 'AUTH_JWT_JWKS_MAX_AGE',
     fallback: 600_000,
     doc: 'How long others may cache `/.well-known/jwks.json` (its `Cache-Control: max-age`).',
   }),
-  jwtKeyActivationDelay: duration({
+  jwtKeyActivationDelay: span({
     env: 'AUTH_JWT_KEY_ACTIVATION_DELAY',
     fallback: 720_000,
     doc: 'Time between publishing a new key and signing with it, so that every copy of the JWK Set has it by then.',
   }),
-  jwtKeysRefreshInterval: duration({
+  jwtKeysRefreshInterval: timer({
     env: 'AUTH_JWT_KEYS_REFRESH_INTERVAL',
     fallback: 5_000,
     maxMs: 60_000,

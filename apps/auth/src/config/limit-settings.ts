@@ -1,4 +1,5 @@
-import { boolean, choice, duration, integer, parsed, parseDuration, text } from '@signet/config'
+import { boolean, choice, integer, parsed, parseDuration, text } from '@signet/config'
+import { span, timer } from './durations.js'
 import type { SendQuota } from '../quotas/send-quotas.js'
 
 type QuotaOptions = { env: string; fallback: SendQuota; fallbackDoc: string; doc: string }
@@ -47,7 +48,7 @@ export const limitSettings = {
     secret: true,
     doc: 'Key of the CAPTCHA service; required while CAPTCHA is enabled.',
   }),
-  captchaTimeout: duration({
+  captchaTimeout: timer({
     env: 'AUTH_SECURITY_CAPTCHA_TIMEOUT',
     fallback: 10_000,
     minMs: 1,
@@ -98,14 +99,15 @@ export const limitSettings = {
     env: 'AUTH_SECURITY_SIGN_IN_ATTEMPTS',
     fallback: 5,
     min: 1,
+    max: 1_000_000,
     doc: 'Wrong passwords that an account takes from strangers, and from each network it signed in from, before the next try has to wait: a second, then twice as long each time. One is forgotten every hour. Codes of a second factor are counted alike, wherever they come from.',
   }),
-  signInMaxDelay: duration({
+  signInMaxDelay: span({
     env: 'AUTH_SECURITY_SIGN_IN_MAX_DELAY',
     fallback: 900_000,
     doc: 'The longest of these waits; 0 switches them off.',
   }),
-  knownNetworkRetention: duration({
+  knownNetworkRetention: span({
     env: 'AUTH_SECURITY_KNOWN_NETWORK_RETENTION',
     fallback: 7_776_000_000,
     doc: 'How long after the last sign-in from there a network counts as one of the account.',

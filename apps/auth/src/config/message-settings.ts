@@ -1,4 +1,5 @@
-import { boolean, choice, duration, integer, list, parsed, text, type Setting } from '@signet/config'
+import { boolean, choice, integer, list, parsed, text, type Setting } from '@signet/config'
+import { span } from './durations.js'
 import { parseUrl } from '@signet/address-guard/parse-url'
 import { mailKinds, noticeKinds, type MailKind, type NoticeKind } from '../mail/kinds.js'
 import { OTP_LENGTH } from './account-settings.js'
@@ -41,22 +42,22 @@ export const messageSettings = {
     fallbackDoc: 'the sender address',
     doc: 'Sender name of emails.',
   }),
-  smtpMaxFrequency: duration({
+  smtpMaxFrequency: span({
     env: 'AUTH_SMTP_MAX_FREQUENCY',
     fallback: 900_000,
     doc: 'Shortest time between two confirmation or recovery emails to one user; 0 for none.',
   }),
-  mailerEmailChangeMaxFrequency: duration({
+  mailerEmailChangeMaxFrequency: span({
     env: 'AUTH_MAILER_EMAIL_CHANGE_MAX_FREQUENCY',
     fallback: 60_000,
     doc: 'Shortest time between two requests of one user to change the email address; 0 for none.',
   }),
-  mailerReauthenticationMaxFrequency: duration({
+  mailerReauthenticationMaxFrequency: span({
     env: 'AUTH_MAILER_REAUTHENTICATION_MAX_FREQUENCY',
     fallback: 60_000,
     doc: 'Shortest time between two reauthentication codes emailed to one user; 0 for none.',
   }),
-  mailerMagicLinkMaxFrequency: duration({
+  mailerMagicLinkMaxFrequency: span({
     env: 'AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY',
     fallback: 60_000,
     doc: 'Shortest time between two magic links to one user; recovery uses the larger of this and AUTH_SMTP_MAX_FREQUENCY.',
@@ -83,13 +84,13 @@ export const messageSettings = {
     max: 100,
     doc: 'How many codes strangers can try against one address, and each network it signed in from, within a window; as many against one signed-in user. Links always work.',
   }),
-  codeAttemptWindow: duration({
+  codeAttemptWindow: span({
     env: 'AUTH_SECURITY_CODE_ATTEMPT_WINDOW',
     fallback: 3_600_000,
     minMs: 60_000,
     doc: 'The window of AUTH_SECURITY_CODE_MAX_ATTEMPTS. Sending another code does not begin a new one.',
   }),
-  mailerOtpExp: duration({
+  mailerOtpExp: span({
     env: 'AUTH_MAILER_OTP_EXP',
     fallback: 86_400_000,
     minMs: 1,
@@ -101,7 +102,7 @@ export const messageSettings = {
     ...OTP_LENGTH,
     doc: 'Digits of a code sent by email, 6 to 10.',
   }),
-  mailerNotificationsExp: duration({
+  mailerNotificationsExp: span({
     env: 'AUTH_MAILER_NOTIFICATIONS_EXP',
     fallback: 259_200_000,
     minMs: 1,
@@ -127,12 +128,12 @@ export const messageSettings = {
     fallback: false,
     doc: 'Take phone numbers as confirmed.',
   }),
-  smsMaxFrequency: duration({
+  smsMaxFrequency: span({
     env: 'AUTH_SMS_MAX_FREQUENCY',
     fallback: 60_000,
     doc: 'Shortest time between two SMS of one kind to one user; 0 for none.',
   }),
-  smsOtpExp: duration({
+  smsOtpExp: span({
     env: 'AUTH_SMS_OTP_EXP',
     fallback: 60_000,
     minMs: 1,

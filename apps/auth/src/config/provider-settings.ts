@@ -1,4 +1,5 @@
-import { boolean, duration, httpUrl, list, text, type ConfigOf, type Setting } from '@signet/config'
+import { boolean, httpUrl, list, text, type ConfigOf, type Setting } from '@signet/config'
+import { span } from './durations.js'
 import { parseUrl } from '@signet/address-guard/parse-url'
 import { definitions, providers, type Provider } from '../providers/definitions/index.js'
 import type { ProviderDefinition } from '../providers/model/provider.js'
@@ -56,7 +57,7 @@ const perProvider = Object.fromEntries(
 /** External providers and the flows that end in a code. */
 export const providerSettings = {
   ...perProvider,
-  flowStateExpiryDuration: duration({
+  flowStateExpiryDuration: span({
     env: 'AUTH_EXTERNAL_FLOW_STATE_EXPIRY_DURATION',
     fallback: 300_000,
     minMs: 300_000,

@@ -1,6 +1,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { boolean, choice, duration, httpUrl, integer, list, parsed, text } from '@signet/config'
+import { boolean, choice, httpUrl, integer, list, parsed, text } from '@signet/config'
+import { span, timer } from './durations.js'
 import { logLevels } from '@signet/telemetry'
 import { parseSigningKey } from '@signet/standard-webhooks'
 
@@ -34,13 +35,13 @@ export const serverSettings = {
     max: 65535,
     doc: 'Port to listen on; 0 picks a free one.',
   }),
-  apiMaxRequestDuration: duration({
+  apiMaxRequestDuration: timer({
     env: 'AUTH_API_MAX_REQUEST_DURATION',
     fallback: 10_000,
     minMs: 1,
     doc: 'Time for one request; past it the answer is 504 `request_timeout`.',
   }),
-  apiDrainDuration: duration({
+  apiDrainDuration: timer({
     env: 'AUTH_API_DRAIN_DURATION',
     fallback: 5000,
     maxMs: 300_000,
@@ -76,13 +77,13 @@ export const serverSettings = {
     fallback: 0,
     doc: 'Maximum number of database connections. 0 leaves the limit to PostgreSQL: ten, plus one for each connection in use for longer than 50 ms while others wait.',
   }),
-  outboxPollInterval: duration({
+  outboxPollInterval: timer({
     env: 'AUTH_OUTBOX_POLL_INTERVAL',
     fallback: 1000,
     minMs: 10,
     doc: 'How often the server checks for messages due for a retry, or left by a server that died.',
   }),
-  apiAccountRequestExp: duration({
+  apiAccountRequestExp: span({
     env: 'AUTH_API_ACCOUNT_REQUEST_EXP',
     fallback: 600_000,
     minMs: 1000,
@@ -95,7 +96,7 @@ export const serverSettings = {
     max: 1000,
     doc: 'Messages of one kind (emails, SMS, events) that a server sends concurrently.',
   }),
-  outboxAttemptTimeout: duration({
+  outboxAttemptTimeout: timer({
     env: 'AUTH_OUTBOX_ATTEMPT_TIMEOUT',
     fallback: 30_000,
     minMs: 100,
@@ -130,14 +131,14 @@ export const serverSettings = {
     fallback: false,
     doc: 'Write the audit log to the process log only, not to the database.',
   }),
-  auditLogRetention: duration({
+  auditLogRetention: span({
     env: 'AUTH_AUDIT_LOG_RETENTION',
     optional: true,
     minMs: 1000,
     fallbackDoc: 'for ever',
     doc: 'How long the clean-up keeps entries of the audit log in the database.',
   }),
-  unconfirmedUserRetention: duration({
+  unconfirmedUserRetention: span({
     env: 'AUTH_UNCONFIRMED_USER_RETENTION',
     optional: true,
     minMs: 1000,

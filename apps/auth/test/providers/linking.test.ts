@@ -300,4 +300,20 @@ describe('account linking under other settings (docs/specification.md#account-li
       expect(user['email_confirmed_at']).toBeUndefined()
       await site.server.inbox.waitForMail({ to: email })
     }))
+
+  it('whoever was let in like that is no abandoned sign-up', () =>
+    withSite(
+      {
+        AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS: 'true',
+        AUTH_UNCONFIRMED_USER_RETENTION: '48h',
+        AUTH_JWT_EXP: '100h',
+      },
+      async (site) => {
+        site.github(anId(), { email: anEmail(), verified: false })
+        const target = await signInWith(site.server, 'github')
+        site.server.clock.advance(72 * 3_600_000)
+        await site.server.context.cleanup.run()
+        expect(await userOf(site.server, target)).toHaveProperty('id')
+      },
+    ))
 })

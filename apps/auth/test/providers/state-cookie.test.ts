@@ -43,6 +43,17 @@ describe('a sign-in through a provider ends in the browser that began it', () =>
     expect(target.query['error_code']).toBe('bad_oauth_state')
   })
 
+  it('which shows a cookie that nobody else can make', async () => {
+    const { state, answer } = await depart(site.server, 'figma')
+    const [name = '', value = ''] = cookiesOf(answer).split('=')
+    const { answer: other } = await depart(site.server, 'figma')
+    const forged = ['', 'x', state, value.slice(1), cookiesOf(other).split('=')[1] ?? '']
+    for (const guess of forged) {
+      const target = targetOf(await callback(state, `${name}=${guess}`))
+      expect(target.query['error_code']).toBe('bad_oauth_state')
+    }
+  })
+
   it('in each of several tabs', async () => {
     site.figma(anId(), anEmail())
     const tabs = [await depart(site.server, 'figma'), await depart(site.server, 'figma')]
@@ -139,6 +150,19 @@ describe('a sign-in method is added by nobody but the person in front of the bro
     )
     expect(targetOf(await callback(state, cookie)).fragment).toHaveProperty('access_token')
     expect(await shownTo(user.access_token)).toEqual(['email', 'figma'])
+  })
+
+  it('not by a link that is older than a flow may be', async () => {
+    const user = await aUser(site.server)
+    const link = await linkAddress(site.server, user.access_token, 'figma')
+    const page = await get(site.server, link)
+    site.server.clock.advance(300_000)
+    expect((await get(site.server, link)).status).toBe(400)
+    const answer = await call(site.server, 'POST', '/authorize/confirm', {
+      body: String(formOf(page)),
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded', cookie: cookiesOf(page) },
+    })
+    expect([answer.status, answer.headers.get('location')]).toEqual([400, null])
   })
 
   it.each(['', '?link=x', '?link=v1.AAAA'])('and is asked nothing at /authorize/confirm%s', async (query) => {
