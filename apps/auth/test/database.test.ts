@@ -167,7 +167,10 @@ describe('the clean-up', () => {
       const vouchedFor = await signUp()
       await put(forgetful, `/admin/users/${vouchedFor}`, { email_confirm: true }, admin)
       const erased = await signUp()
-      await call(forgetful, 'DELETE', `/admin/users/${erased}`, { ...admin, body: { should_soft_delete: true } })
+      await call(forgetful, 'DELETE', `/admin/users/${erased}`, {
+        ...admin,
+        body: { should_soft_delete: true },
+      })
       const { body: made } = await post(forgetful, '/admin/users', { email: anEmail() }, admin)
       const left = async (table: string) =>
         (await context.db.query<{ n: number }>(`select count(*)::int as n from ${table}`)).rows[0]?.n

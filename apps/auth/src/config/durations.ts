@@ -7,8 +7,7 @@ const MAX_SPAN_MS = 50 * 365 * 24 * HOUR_MS
 type DurationOptions = SettingOptions<number> & { minMs?: number; maxMs?: number }
 
 /** How long something is kept, stays valid or must wait. */
-export const span = <O extends DurationOptions>(options: O) =>
-  duration<O>({ maxMs: MAX_SPAN_MS, ...options })
+export const span = <O extends DurationOptions>(options: O) => duration<O>({ maxMs: MAX_SPAN_MS, ...options })
 
 /** How long a timer of the process runs. Node fires one of 25 days or more at once. */
 export const timer = <O extends DurationOptions>(options: O) => duration<O>({ maxMs: HOUR_MS, ...options })

@@ -88,32 +88,32 @@ export const EMAIL_PROOFS = [
 export type EmailProof = (typeof EMAIL_PROOFS)[number]
 
 const STEPS: Record<EmailProof, (site: ProofSite, email: string) => Promise<Json>> = {
-  async 'a magic link'({ server, secretsOf, verify }, email) {
-    const { token } = await secretsOf(email, () => post(server, '/magiclink', { email }))
-    return userOfAnswer(await verify({ type: 'email', token_hash: token }))
+  async 'a magic link'(site, email) {
+    const { token } = await site.secretsOf(email, () => post(site.server, '/magiclink', { email }))
+    return userOfAnswer(await site.verify({ type: 'email', token_hash: token }))
   },
-  async 'a recovery link'({ server, secretsOf, verify }, email) {
-    const { token } = await secretsOf(email, () => post(server, '/recover', { email }))
-    return userOfAnswer(await verify({ type: 'recovery', token_hash: token }))
+  async 'a recovery link'(site, email) {
+    const { token } = await site.secretsOf(email, () => post(site.server, '/recover', { email }))
+    return userOfAnswer(await site.verify({ type: 'recovery', token_hash: token }))
   },
-  async 'a code by email'({ server, secretsOf, verify }, email) {
-    const { code } = await secretsOf(email, () => post(server, '/otp', { email }))
-    return userOfAnswer(await verify({ type: 'email', email, token: code }))
+  async 'a code by email'(site, email) {
+    const { code } = await site.secretsOf(email, () => post(site.server, '/otp', { email }))
+    return userOfAnswer(await site.verify({ type: 'email', email, token: code }))
   },
-  async 'an invitation'({ server, secretsOf, verify }, email) {
-    const { token } = await secretsOf(email, () => post(server, '/invite', { email }, admin))
-    return userOfAnswer(await verify({ type: 'invite', token_hash: token }))
+  async 'an invitation'(site, email) {
+    const { token } = await site.secretsOf(email, () => post(site.server, '/invite', { email }, admin))
+    return userOfAnswer(await site.verify({ type: 'invite', token_hash: token }))
   },
-  async 'an administrator'({ server, userRow }, email) {
-    const { id } = await userRow({ email })
-    return (await put(server, `/admin/users/${String(id)}`, { email_confirm: true }, admin)).body
+  async 'an administrator'(site, email) {
+    const { id } = await site.userRow({ email })
+    return (await put(site.server, `/admin/users/${String(id)}`, { email_confirm: true }, admin)).body
   },
-  async 'a provider that vouches for it'({ server, github }, email) {
-    github(anId(), { email })
-    return userOf(server, await signInWith(server, 'github'))
+  async 'a provider that vouches for it'(site, email) {
+    site.github(anId(), { email })
+    return userOf(site.server, await signInWith(site.server, 'github'))
   },
-  async 'a generated link'({ server, verify }, email) {
-    const { body } = await post(server, '/admin/generate_link', { type: 'magiclink', email }, admin)
-    return userOfAnswer(await verify({ type: 'magiclink', token_hash: body['hashed_token'] }))
+  async 'a generated link'(site, email) {
+    const { body } = await post(site.server, '/admin/generate_link', { type: 'magiclink', email }, admin)
+    return userOfAnswer(await site.verify({ type: 'magiclink', token_hash: body['hashed_token'] }))
   },
 }
