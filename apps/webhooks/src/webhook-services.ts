@@ -2,7 +2,7 @@ import type { Db } from '@signet/db'
 import type { Logger } from '@signet/telemetry'
 import type { SecretBox } from '@signet/webhook-core'
 import type { WebhookQueues } from '@signet/webhook-core/queue'
-import { DeliveryPager } from './deliveries/delivery-pager.js'
+import { DeliveryLog } from './deliveries/delivery-log.js'
 import type { Registry } from 'prom-client'
 import { AccountRemovalService } from './accounts/account-removal-service.js'
 import { EndpointService } from './endpoints/endpoint-service.js'
@@ -39,7 +39,7 @@ export function createWebhookServices(deps: Deps) {
     endpoints: new EndpointService({ db, urlPolicy, secretBox, webhookObserver }),
     secrets: new SecretService({ db, secretBox, webhookObserver }),
     testEvents: new TestEventService({ db, publisher, webhookObserver, now }),
-    deliveryLog: new DeliveryPager(db),
+    deliveryLog: new DeliveryLog(db, secretBox),
     samples: new SampleService({ db, now }),
     ingest: new IngestService({ db, publisher, webhookObserver, now }),
     accountRemoval,

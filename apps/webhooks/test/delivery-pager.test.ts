@@ -57,6 +57,7 @@ describe('DeliveryPager', () => {
       status: 1,
       attempts: 0,
       lastError: '',
+      key: { createdAt: expect.any(String), id: (await logOf(endpoint))[0] },
       deliveredAt: expect.any(Date),
       createdAt: expect.any(Date),
     })

@@ -47,6 +47,7 @@ describe('GET /v1/webhooks/{endpoint_id}/deliveries', () => {
       [endpoint.id, own.accountId],
     )
     expect((await page(own.token, endpoint.id)).body).toEqual({
+      next_cursor: '',
       items: [
         {
           id: expect.stringMatching(/^[1-9][0-9]*$/) as unknown,

@@ -1,8 +1,8 @@
 import { beforeAll, describe } from '@jest/globals'
 import type { Tx } from '@signet/db'
 import { itReadsByIndexes, useWebhooksDatabase } from '@signet/webhook-testkit/jest'
-import { fillTables } from '@signet/webhook-testkit'
-import { newEventId, type EndpointId } from '@signet/webhook-core'
+import { fillTables, type HotQuery } from '@signet/webhook-testkit'
+import { newEventId, type DeliveryId, type EndpointId } from '@signet/webhook-core'
 import {
   activateNextSecret,
   cancelNextSecret,
@@ -22,6 +22,8 @@ import {
   storeNextSecret,
 } from '@signet/webhook-core/stores'
 import { DeliveryPager } from '../src/deliveries/delivery-pager.js'
+import type { DeliveryFilter } from '../src/deliveries/delivery-row.js'
+import { findDeliveries } from '../src/deliveries/delivery-store.js'
 import { insertPing } from '../src/events/ping-store.js'
 import { findRecentBodies, findRecentlySummarised } from '../src/samples/sample-store.js'
 
@@ -135,6 +137,38 @@ describe('hot queries use their index and read no table in full', () => {
       (db) => new DeliveryPager(db).page({ accountId, endpointId }, { page: 3, pageSize: 20 }),
       ['webhook_deliveries_log_idx', 'webhook_deliveries_pkey'],
     ],
+    [
+      'the log by cursor',
+      (db) =>
+        findDeliveries(
+          db,
+          { accountId, endpointId },
+          {},
+          { after: { createdAt: 'infinity', id: '1' as DeliveryId }, limit: 20 },
+        ),
+      ['webhook_deliveries_log_idx', 'webhook_deliveries_pkey'],
+    ],
+    ...(
+      [
+        ['failed', { status: 2 }, ['webhook_deliveries_failed_idx']],
+        [
+          'pending',
+          { status: 0 },
+          ['webhook_deliveries_pending_idx', 'webhook_deliveries_event_endpoint_idx'],
+        ],
+        ['delivered', { status: 1, eventType: 'webhook.ping' }, ['webhook_deliveries_log_idx']],
+        ['one event', { eventId: `evt_${'0'.repeat(32)}` }, ['webhook_deliveries_event_endpoint_idx']],
+        [
+          'a time',
+          { since: '2020-01-01T00:00:00Z', until: '2040-01-01T00:00:00Z' },
+          ['webhook_deliveries_log_idx'],
+        ],
+      ] as [string, DeliveryFilter, string[]][]
+    ).map(([name, filter, indexes]): HotQuery => [
+      `the log of what is filtered: ${name}`,
+      (db) => findDeliveries(db, { accountId, endpointId }, filter, { limit: 20 }),
+      [...indexes, 'webhook_deliveries_pkey'],
+    ]),
     [
       'deep pages of the log',
       (db) => new DeliveryPager(db, { stride: 2 }).page({ accountId, endpointId }, { page: 5, pageSize: 2 }),

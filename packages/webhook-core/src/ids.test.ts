@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { firstEventIdAt, newEventId, parseDeliveryId, parseEndpointId } from './ids.js'
+import { firstEventIdAt, newEventId, parseDeliveryId, parseEndpointId, parseEventId } from './ids.js'
 
 describe('ids', () => {
   it.each(['1', '42', '9223372036854775807'])('takes %s as a row id', (text) => {
@@ -23,6 +23,22 @@ describe('ids', () => {
   ])('takes %j as no row id', (text) => {
     expect(parseEndpointId(text)).toBeNull()
     expect(parseDeliveryId(text)).toBeNull()
+  })
+
+  it('takes what it makes as an event id, and nothing else', () => {
+    const id = newEventId(new Date())
+    expect(parseEventId(id)).toBe(id)
+    for (const text of [
+      '',
+      'evt_',
+      id.slice(0, -1),
+      `${id}0`,
+      ` ${id}`,
+      `${id}\n`,
+      id.toUpperCase(),
+      id.slice(4),
+    ])
+      expect(parseEventId(text)).toBeNull()
   })
 
   it('event ids have the documented form, differ, and sort by time', () => {

@@ -22,6 +22,10 @@ export const parseEndpointId = (text: string): EndpointId | null =>
 export const parseDeliveryId = (text: string): DeliveryId | null =>
   isBigintText(text) ? (text as DeliveryId) : null
 
+/** Parses an event id; null if the text cannot be one. */
+export const parseEventId = (text: string): EventId | null =>
+  /^evt_[0-9a-f]{32}$/.test(text) ? (text as EventId) : null
+
 /**
  * A new event id. It starts with the time, so that new rows go to the right edge of every index on event ids and the oldest
  * events are a range of the primary key. The other 80 bits are random: ids cannot be guessed.

@@ -4,6 +4,7 @@ export {
   newEventId,
   parseDeliveryId,
   parseEndpointId,
+  parseEventId,
   type DeliveryId,
   type EndpointId,
   type EventId,

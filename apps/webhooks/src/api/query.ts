@@ -22,3 +22,35 @@ export function textParameter(req: Request, name: string): string | undefined {
   if (raw !== undefined && typeof raw !== 'string') throw badRequest(`${name} must be given once`)
   return raw
 }
+
+/** RFC 3339, at most microseconds. */
+const TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.(\d{1,6}))?(?:Z|[+-]\d\d:\d\d)$/
+
+/** A date and time of the query, in UTC with its microseconds, which a Date would lose; undefined when it is absent. */
+export function timeParameter(req: Request, name: string): string | undefined {
+  const raw = textParameter(req, name)
+  if (raw === undefined) return undefined
+  const [, day = '', fraction = ''] = TIME.exec(raw) ?? []
+  const time = new Date(raw)
+  if (day === '' || Number.isNaN(time.getTime()) || !isDay(day) || !hasYear(time))
+    throw badRequest(`${name} must be a date and time such as 2026-01-31T09:00:00Z`)
+  return `${time.toISOString().slice(0, -'.000Z'.length)}.${fraction.padEnd(6, '0')}Z`
+}
+
+// The 30th of February would become a day in March.
+const isDay = (day: string) => new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
+/** PostgreSQL has no year 0. */
+const hasYear = (time: Date) => time.getUTCFullYear() >= 1 && time.getUTCFullYear() <= 9999
+
+/** One of the allowed values of the query; undefined when it is absent. */
+export function choiceParameter<T extends string>(
+  req: Request,
+  name: string,
+  choices: readonly T[],
+): T | undefined {
+  const raw = textParameter(req, name)
+  if (raw === undefined) return undefined
+  const choice = choices.find((one) => one === raw)
+  if (choice === undefined) throw badRequest(`${name} must be one of ${choices.join(', ')}`)
+  return choice
+}

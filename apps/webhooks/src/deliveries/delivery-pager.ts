@@ -1,37 +1,16 @@
 import type { Queryable } from '@signet/db'
-import type { DeliveryId, DeliveryStatus, EndpointId, EventId, EventType } from '@signet/webhook-core'
+import type { DeliveryId, EndpointId } from '@signet/webhook-core'
 import { LRUCache } from 'lru-cache'
+import {
+  DELIVERY_COLUMNS,
+  LOG_ORDER,
+  toDelivery,
+  type Delivery,
+  type DeliveryRow,
+  type LogKey as Key,
+  type LogOwner,
+} from './delivery-row.js'
 
-/** One row of the delivery log. */
-export type Delivery = {
-  id: DeliveryId
-  endpointId: EndpointId
-  eventId: EventId
-  eventType: EventType
-  status: DeliveryStatus
-  attempts: number
-  lastError: string
-  deliveredAt: Date | null
-  createdAt: Date
-}
-
-type DeliveryRow = {
-  id: DeliveryId
-  endpoint_id: EndpointId
-  event_id: EventId
-  event_type: EventType
-  status: DeliveryStatus
-  attempts: number
-  last_error: string
-  delivered_at: Date | null
-  created_at: Date
-}
-
-/** Whose log it is. Like every finder of tenant data, the pager needs the account: an endpoint id alone reads nothing. */
-export type LogOwner = { accountId: string; endpointId: EndpointId }
-
-/** A position in an endpoint's log. The time is PostgreSQL's text, with microseconds. */
-type Key = { createdAt: string; id: DeliveryId }
 /** A known position: `rank` rows lie between the first mark and this one. */
 type Mark = Key & { rank: number }
 type Marks = {
@@ -41,7 +20,6 @@ type Marks = {
   endRank: number
 }
 
-const LOG_ORDER = 'created_at desc, id desc'
 /** Rows between two marks: the most index entries that one page has to skip. */
 const STRIDE = 5000
 /** No transaction can still commit rows this old, so their rank is final. */
@@ -189,7 +167,7 @@ export class DeliveryPager {
            and (created_at, id) <= ($2, $3)
          order by ${LOG_ORDER} offset $4 limit $5
        )
-       select id, endpoint_id, event_id, event_type, status, attempts, last_error, delivered_at, created_at
+       select ${DELIVERY_COLUMNS}
        from webhook_deliveries where id = any (array(select id from page))
        order by ${LOG_ORDER}`,
       [
@@ -207,15 +185,3 @@ export class DeliveryPager {
 
 const toKey = (row: { created: string; id: DeliveryId } | undefined): Key | null =>
   row ? { createdAt: row.created, id: row.id } : null
-
-const toDelivery = (row: DeliveryRow): Delivery => ({
-  id: row.id,
-  endpointId: row.endpoint_id,
-  eventId: row.event_id,
-  eventType: row.event_type,
-  status: row.status,
-  attempts: row.attempts,
-  lastError: row.last_error,
-  deliveredAt: row.delivered_at,
-  createdAt: row.created_at,
-})

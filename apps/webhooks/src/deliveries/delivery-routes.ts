@@ -1,12 +1,17 @@
 import { route, type Route } from '@signet/http'
-import type { Delivery, DeliveryPager } from './delivery-pager.js'
-import type { Caller } from '../bearer/bearer-service.js'
-import type { EndpointService } from '../endpoints/endpoint-service.js'
-import { numberParameter } from '../api/query.js'
+import type { Request } from 'express'
+import { eventTypes, parseEventId } from '@signet/webhook-core'
+import { choiceParameter, numberParameter, textParameter, timeParameter } from '../api/query.js'
 import { ref, responses } from '../api/v1-docs.js'
 import { endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
+import type { Caller } from '../bearer/bearer-service.js'
+import type { EndpointService } from '../endpoints/endpoint-service.js'
+import { badRequest } from '../errors/api-errors.js'
+import type { DeliveryLog } from './delivery-log.js'
+import type { Delivery, DeliveryFilter } from './delivery-row.js'
+import { deliveryParameters } from './delivery-schemas.js'
 
-type Deps = { steps: V1Steps; endpoints: EndpointService; deliveryLog: DeliveryPager }
+type Deps = { steps: V1Steps; endpoints: EndpointService; deliveryLog: DeliveryLog }
 
 /** `GET /v1/webhooks/{endpoint_id}/deliveries` (docs/specification.md#delivery-log). */
 export const deliveryRoutes = ({ steps, endpoints, deliveryLog }: Deps): Route[] => [
@@ -17,29 +22,23 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog }: Deps): Route[]
       tag: 'Deliveries',
       security: ['bearer'],
       summary: 'List deliveries',
-      description: 'Newest first. Entries are kept for 30 days. A page beyond the end is empty.',
-      parameters: [
-        {
-          name: 'page',
-          in: 'query',
-          schema: { type: 'integer', minimum: 1, maximum: 999_999, default: 1 },
-          description: 'Counted from 1.',
-        },
-        {
-          name: 'page_size',
-          in: 'query',
-          schema: { type: 'integer', minimum: 1, default: 20 },
-          description: 'At most 100; more counts as 100.',
-        },
-      ],
+      description:
+        'Newest first. Entries are kept for 30 days. A page beyond the end is empty. With a filter or for long logs, follow `next_cursor` until it is empty; a page on the way may have fewer entries than asked for, or none.',
+      parameters: deliveryParameters,
       responses: responses(
         {
           200: {
             description: 'One page',
             schema: {
               type: 'object',
-              required: ['items'],
-              properties: { items: { type: 'array', items: ref('Delivery') } },
+              required: ['items', 'next_cursor'],
+              properties: {
+                items: { type: 'array', items: ref('Delivery') },
+                next_cursor: {
+                  type: 'string',
+                  description: 'Pass it as `cursor` with the same filters for what follows; empty at the end',
+                },
+              },
             },
           },
         },
@@ -53,14 +52,40 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog }: Deps): Route[]
     authenticate: steps.read,
     guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
     async handle({ caller, req }) {
-      const page = numberParameter(req, 'page', { fallback: 1 })
-      const pageSize = numberParameter(req, 'page_size', { fallback: 20, max: 100 })
       const owner = { accountId: caller.accountId, endpointId: endpointIdOf(req) }
-      const deliveries = await deliveryLog.page(owner, { page, pageSize })
-      return { body: { items: deliveries.map(view) } }
+      const limit = numberParameter(req, 'page_size', { fallback: 20, max: 100 })
+      const page = numberParameter(req, 'page', { fallback: 1 })
+      const filter = filterOf(req)
+      const cursor = textParameter(req, 'cursor')
+      if (cursor === undefined && Object.values(filter).every((value) => value === undefined)) {
+        const { items, nextCursor } = await deliveryLog.page(owner, { page, pageSize: limit })
+        return { body: { items: items.map(view), next_cursor: nextCursor } }
+      }
+      if (req.query['page'] !== undefined)
+        throw badRequest('page does not go with filters or a cursor: follow next_cursor instead')
+      const { items, nextCursor } = await deliveryLog.after(owner, filter, { cursor, limit })
+      return { body: { items: items.map(view), next_cursor: nextCursor } }
     },
   }),
 ]
+
+function filterOf(req: Request): DeliveryFilter {
+  const status = choiceParameter(req, 'status', ['0', '1', '2'])
+  const eventId = textParameter(req, 'event_id')
+  const event = eventId === undefined ? undefined : parseEventId(eventId)
+  if (event === null) throw badRequest('event_id must be the id of an event, evt_ and 32 hex digits')
+  const [since, until] = [timeParameter(req, 'since'), timeParameter(req, 'until')]
+  if (since && until && since >= until) throw badRequest('until must be later than since')
+  return {
+    status: status === undefined ? undefined : STATUSES[status],
+    eventType: choiceParameter(req, 'event_type', eventTypes),
+    eventId: event,
+    since,
+    until,
+  }
+}
+
+const STATUSES = { 0: 0, 1: 1, 2: 2 } as const
 
 const view = (delivery: Delivery) => ({
   id: delivery.id,

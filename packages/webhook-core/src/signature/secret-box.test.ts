@@ -68,3 +68,12 @@ describe('SecretBox', () => {
       expect(message).not.toContain(part)
   })
 })
+
+it('derives keys that differ by purpose and by key, and are the same for all who have the keys', () => {
+  const keys = Array.from({ length: 2 }, (_, i) => `k${i}:${randomBytes(32).toString('base64')}`)
+  const [first, second] = SecretBox.parse(keys.join()).derive('a') as [Buffer, Buffer]
+  expect(SecretBox.parse(keys.toReversed().join()).derive('a')).toEqual([second, first])
+  const all = [first, second, ...SecretBox.parse(keys.join()).derive('b')].map((key) => key.toString('hex'))
+  expect(new Set(all).size).toBe(4)
+  expect(all.every((key) => key.length === 64)).toBe(true)
+})

@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  hkdfSync,
+  randomBytes,
+  type KeyObject,
+} from 'node:crypto'
 
 const ALGORITHM = 'aes-256-gcm'
 const KEY_BYTES = 32
@@ -54,6 +61,12 @@ export class SecretBox {
   /** The key that encrypts now. Rows with another key can be re-encrypted. */
   get sealingKeyId(): string {
     return this.#sealingKeyId
+  }
+
+  /** A key for another purpose from each key, the one that encrypts now first (HKDF, RFC 5869). */
+  derive(purpose: string): Buffer[] {
+    const all = [...this.#keys.values()]
+    return all.map((key) => Buffer.from(hkdfSync('sha256', key, '', purpose, KEY_BYTES)))
   }
 
   seal(secret: string, context: string): SealedSecret {

@@ -1,0 +1,63 @@
+import type { DeliveryId, DeliveryStatus, EndpointId, EventId, EventType } from '@signet/webhook-core'
+
+/** One row of the delivery log. */
+export type Delivery = {
+  id: DeliveryId
+  endpointId: EndpointId
+  eventId: EventId
+  eventType: EventType
+  status: DeliveryStatus
+  attempts: number
+  lastError: string
+  deliveredAt: Date | null
+  createdAt: Date
+  /** Its place in the log. */
+  key: LogKey
+}
+
+/** A place in an endpoint's log. The time is PostgreSQL's text, with microseconds. */
+export type LogKey = { createdAt: string; id: DeliveryId }
+
+/** Whose log it is. Like every finder of tenant data, a reader of it needs the account: an endpoint id alone reads nothing. */
+export type LogOwner = { accountId: string; endpointId: EndpointId }
+
+export type DeliveryFilter = {
+  status?: DeliveryStatus | undefined
+  eventType?: EventType | undefined
+  eventId?: EventId | undefined
+  /** Created at this time or later. RFC 3339 in UTC, with six digits of a second. */
+  since?: string | undefined
+  /** Created before this time. */
+  until?: string | undefined
+}
+
+export const LOG_ORDER = 'created_at desc, id desc'
+
+export type DeliveryRow = {
+  id: DeliveryId
+  endpoint_id: EndpointId
+  event_id: EventId
+  event_type: EventType
+  status: DeliveryStatus
+  attempts: number
+  last_error: string
+  delivered_at: Date | null
+  created_at: Date
+  created: string
+}
+
+export const DELIVERY_COLUMNS = `id, endpoint_id, event_id, event_type, status, attempts, last_error, delivered_at, created_at,
+  created_at::text as created`
+
+export const toDelivery = (row: DeliveryRow): Delivery => ({
+  id: row.id,
+  endpointId: row.endpoint_id,
+  eventId: row.event_id,
+  eventType: row.event_type,
+  status: row.status,
+  attempts: row.attempts,
+  lastError: row.last_error,
+  deliveredAt: row.delivered_at,
+  createdAt: row.created_at,
+  key: { createdAt: row.created, id: row.id },
+})

@@ -1,0 +1,110 @@
+import type { Queryable } from '@signet/db'
+import { deliveryStatus, type DeliveryId } from '@signet/webhook-core'
+import {
+  DELIVERY_COLUMNS,
+  LOG_ORDER,
+  toDelivery,
+  type Delivery,
+  type DeliveryFilter,
+  type DeliveryRow,
+  type LogKey,
+  type LogOwner,
+} from './delivery-row.js'
+
+/** `next`: where the next page begins; null at the end. */
+export type DeliverySlice = { items: Delivery[]; next: LogKey | null }
+
+/**
+ * Rows that one page looks at, at most. A filter that few rows pass ends a page early, even without any, and the next page
+ * goes on from there: no request reads a long log in full.
+ */
+const WINDOW = 2000
+
+type Options = { after?: LogKey | null; limit: number; window?: number }
+
+/** Deliveries of an endpoint's log that pass the filter, newest first, from behind `after` on. */
+export async function findDeliveries(
+  db: Queryable,
+  { accountId, endpointId }: LogOwner,
+  filter: DeliveryFilter,
+  { after = null, limit, window = windowOf(filter, limit) }: Options,
+): Promise<DeliverySlice> {
+  const { status, eventType, eventId, since, until } = filter
+  const { rows } = await db.query<DeliveryRow | { id: null; end: string | null; end_id: DeliveryId | null }>(
+    `with seen as materialized (${sourceOf(filter)}),
+     fitting as (
+       select id, created_at from seen
+       where ($6::smallint is null or status = $6) and ($7::text is null or event_type = $7)
+       order by ${LOG_ORDER} limit $8 + 1
+     ),
+     page as (select id, created_at from fitting order by ${LOG_ORDER} limit $8),
+     stop as (
+       select id, created_at from page where (select count(*) from fitting) > $8
+       union all
+       select id, created_at from seen
+       where (select count(*) from fitting) <= $8 and (select count(*) from seen) = $9
+       order by created_at, id limit 1
+     )
+     select ${DELIVERY_COLUMNS}, null as end, null::bigint as end_id from webhook_deliveries
+     where id = any (array(select id from page))
+     union all
+     select null, null, null, null, null, null, null, null, null, null, created_at::text, id from stop
+     order by 9 desc, 1 desc`,
+    [
+      endpointId,
+      accountId,
+      // What is created at `until` has a higher id than 0, so it does not come before this place.
+      after?.createdAt ?? until ?? 'infinity',
+      after?.id ?? (until ? '0' : MAX_ID),
+      since ?? '-infinity',
+      status ?? null,
+      eventType ?? null,
+      limit,
+      window,
+      ...(eventId === undefined ? [] : [eventId]),
+    ],
+  )
+  const items = rows.flatMap((row) => (row.id === null ? [] : [toDelivery(row)]))
+  const end = rows.find((row) => row.id === null)
+  return {
+    items,
+    next: end?.id === null && end.end !== null && end.end_id ? { createdAt: end.end, id: end.end_id } : null,
+  }
+}
+
+/** Where every row of the index fits, one more than the page has is enough to know whether there is another page. */
+const windowOf = ({ status, eventType, eventId }: DeliveryFilter, limit: number): number => {
+  const hasIndex = status !== deliveryStatus.delivered && eventId === undefined
+  return eventType === undefined && (status === undefined || hasIndex) ? limit + 1 : WINDOW
+}
+
+const MAX_ID = '9223372036854775807'
+
+/** The part of the log that the index which fits the filter best leads to, newest first. */
+function sourceOf({ status, eventId }: DeliveryFilter): string {
+  const columns = 'd.id, d.created_at, d.status, d.event_type'
+  const range = `d.endpoint_id = (select id from webhook_endpoints where id = $1 and account_id = $2)
+    and (d.created_at, d.id) < ($3::timestamptz, $4::bigint) and d.created_at >= $5::timestamptz`
+  const order = 'order by d.created_at desc, d.id desc limit $9'
+  if (eventId !== undefined)
+    // Behind "offset 0" the planner cannot choose the index of the log instead, which knows nothing of events.
+    return `select ${columns} from (
+        select ${columns}, d.endpoint_id from webhook_deliveries d where d.event_id = $10 offset 0
+      ) d where ${range} ${order}`
+  if (status === deliveryStatus.failed)
+    return `select ${columns} from webhook_deliveries d where d.failed and ${range} ${order}`
+  if (status === deliveryStatus.pending)
+    // Two kinds, as in webhook_pending_deliveries: what is due some time, and the few whose first attempt is under way.
+    return `select ${columns} from (
+        (select ${columns}, d.endpoint_id from webhook_deliveries d
+         where d.next_attempt_at is not null and ${range} ${order})
+        union all
+        select ${columns}, d.endpoint_id from webhook_first_attempts f
+        cross join lateral (
+          select ${columns}, d.endpoint_id from webhook_deliveries d
+          where d.event_id = f.event_id and d.status = 0 and d.next_attempt_at is null offset 0
+        ) d
+        where ${range}
+      ) d ${order}`
+  return `select ${columns} from webhook_deliveries d where ${range} ${order}`
+}
