@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { Queue, Worker } from 'bullmq'
 import { connectRedis } from '@signet/redis'
-import { workerOptions } from '../src/queues/worker-options.js'
+import { workerOptions } from '../src/queues/queue-worker.js'
 import { CONCURRENCY, serveRuns } from './sending.js'
 
 serveRuns(async (ask, send) => {
@@ -24,7 +24,10 @@ serveRuns(async (ask, send) => {
   let finish: () => void = () => undefined
   const finished = new Promise<void>((resolve) => (finish = resolve))
   const worker = new Worker<{ number: number }>('posts', ({ data }) => send(data.number), {
-    ...workerOptions({ connection, prefix }, CONCURRENCY),
+    ...workerOptions,
+    connection,
+    prefix,
+    concurrency: CONCURRENCY,
   })
   worker.on('completed', () => {
     done += 1

@@ -68,7 +68,7 @@ function single(registry: Registry, key: string, help: string, read: Source, nam
 function queueGauge(registry: Registry, queues: WebhookQueues): void {
   new Gauge({
     name: 'signet_delivery_queue_jobs',
-    help: 'Jobs in each queue by state',
+    help: 'Jobs in each queue by state; one of the events queue holds up to 32 events',
     labelNames: ['queue', 'state'],
     registers: [registry],
     async collect() {

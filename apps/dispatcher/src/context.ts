@@ -9,7 +9,7 @@ import { ENRICHMENT_TIMEOUT_MS, type RecordingReader } from '@signet/webhook-cor
 import { findBodies } from './events/event-store.js'
 import { ProxyAgent, type Dispatcher } from 'undici'
 import { AttemptService } from './attempts/attempt-service.js'
-import { createAttemptWorkers } from './attempts/attempt-worker.js'
+import { createAttemptWorker } from './attempts/attempt-worker.js'
 import { BodyCache } from './attempts/body-cache.js'
 import { FirstAttempts } from './dispatching/first-attempts.js'
 import { OpenSecrets } from './attempts/open-secrets.js'
@@ -24,7 +24,7 @@ import { EventService } from './dispatching/event-service.js'
 import type { DispatcherConfig } from './config/config.js'
 import { retryWhileUnavailable, type RetryWhileUnavailable } from './database/retry-while-unavailable.js'
 import { DispatchService } from './dispatching/dispatch-service.js'
-import { createDispatchWorkers } from './dispatching/dispatch-worker.js'
+import { createDispatchWorker } from './dispatching/dispatch-worker.js'
 import { AdmissionWindow } from './dispatching/admission-window.js'
 import { Engine } from './engine.js'
 import { createObserver } from './observers/observer.js'
@@ -164,7 +164,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   const sweeper = new Sweeper({
     db,
     queues,
-    presence: new JobPresence(producerRedis),
+    presence: new JobPresence(producerRedis, queues),
     pauseSwitch: new PauseSwitch(db, queues),
     observer,
     now,
@@ -177,13 +177,8 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   })
   const engine = new Engine({
     workers: [
-      ...createDispatchWorkers({
-        queue,
-        concurrency: jobConcurrency,
-        events,
-        observer,
-      }),
-      ...createAttemptWorkers({ queue, concurrency: jobConcurrency, attempts, observer }),
+      createDispatchWorker({ queue, concurrency: jobConcurrency, events, queues, observer }),
+      createAttemptWorker({ queue, concurrency: jobConcurrency, attempts, observer }),
     ],
     limiter,
     sweeper,

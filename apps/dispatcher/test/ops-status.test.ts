@@ -61,7 +61,7 @@ describe('status and inspect', () => {
 
   it('does not take the workers of a dispatcher for dispatchers', async () => {
     expect((await operator.run('status')).out).toMatch(
-      /\nQueue deliveries: 0 waiting, 0 in flight, 0 delayed; \d+ workers\n?/,
+      /\nQueue deliveries: 0 jobs waiting, 0 in flight, 0 delayed; \d+ workers\n?/,
     )
   })
 
@@ -95,13 +95,17 @@ describe('status and inspect', () => {
     })
   })
 
-  it('names the job of the event while a delivery is in its first attempt', async () => {
+  it.each([
+    ['of its own', 1],
+    ['with others', 3],
+  ])('names the job %s of the event while a delivery is in its first attempt', async (_, count) => {
     const { dispatcher, receiver } = operator
     const subscriber = dispatcher.subscriber()
-    await subscriber.endpoint(receiver.url('/first'))
-    receiver.hook('/first', { otherwise: reply(200, { delayMs: 4000 }) })
-    await subscriber.summary()
-    await receiver.waitForDelivery({ path: '/first' })
+    const path = `/first-${count}`
+    await subscriber.endpoint(receiver.url(path))
+    receiver.hook(path, { otherwise: reply(200, { delayMs: 4000 }) })
+    await subscriber.summaries(count)
+    await receiver.waitForDelivery({ path })
     const [row] = await deliveriesOf(dispatcher.db, subscriber.accountId)
     const { out } = await operator.run('inspect', row?.id ?? '')
     expect(out).toContain("first attempt, under its event's job: active")

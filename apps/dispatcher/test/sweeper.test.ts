@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { Worker } from 'bullmq'
 import { withAdvisoryLock } from '@signet/db'
+import { connectRedis } from '@signet/redis'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 
 const MINUTE_MS = 60_000
@@ -23,6 +25,11 @@ describe('the sweeper', () => {
     await Promise.all([events.obliterate({ force: true }), deliveries.obliterate({ force: true })])
   }
 
+  async function eventsInJobs(): Promise<string[]> {
+    const jobs = await dispatcher.queues.events.getJobs()
+    return jobs.flatMap(({ data }) => data.events.map(({ eventId }) => eventId))
+  }
+
   /** An event that was never published, one whose first attempts were abandoned, and a delivery without a job. */
   async function lostWork() {
     const subscriber = dispatcher.subscriber()
@@ -39,9 +46,35 @@ describe('the sweeper', () => {
     dispatcher.clock.advance(MINUTE_MS)
     expect(await dispatcher.sweeper.sweep()).toEqual({ events: 2, deliveries: 1 })
     const { events, deliveries } = dispatcher.queues
-    expect((await events.getJobs()).map(({ id }) => id).sort()).toEqual(lost.sort())
+    expect((await eventsInJobs()).sort()).toEqual(lost.sort())
+    expect(await events.getJobCountByTypes('waiting', 'prioritized')).toBe(2)
     expect((await deliveries.getJobs()).map(({ id }) => id)).toEqual([job])
     expect(await dispatcher.sweeper.sweep()).toEqual({ events: 0, deliveries: 0 })
+  })
+
+  it('leaves alone what is in a job with others, wherever that job is', async () => {
+    const { events } = dispatcher.queues
+    const subscriber = dispatcher.subscriber()
+    const ids = await subscriber.summaries(3)
+    dispatcher.clock.advance(MINUTE_MS)
+    const connection = connectRedis({ url: dispatcher.env['WEBHOOKS_REDIS_URL'] ?? '' }, 'worker')
+    const worker = new Worker(events.name, null, { connection, prefix: dispatcher.config.queuePrefix })
+    const steps = {
+      waiting: () => Promise.resolve(),
+      active: () => worker.getNextJob('token'),
+      delayed: async () =>
+        (await events.getJobs(['active']))[0]?.moveToDelayed(Date.now() + MINUTE_MS, 'token'),
+    }
+    for (const [state, step] of Object.entries(steps)) {
+      await step()
+      expect(await events.getJobCountByTypes(state as 'waiting')).toBe(1)
+      expect(await dispatcher.sweeper.sweep()).toEqual({ events: 0, deliveries: 0 })
+    }
+    await worker.close()
+    connection.disconnect()
+    await emptyQueues()
+    expect(await dispatcher.sweeper.sweep()).toEqual({ events: 3, deliveries: 0 })
+    expect((await eventsInJobs()).sort()).toEqual([...ids].sort())
   })
 
   it('closes first attempts that have all ended and whose process was lost before it could say so', async () => {

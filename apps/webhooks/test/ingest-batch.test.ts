@@ -53,7 +53,7 @@ describe(`POST ${PATH}`, () => {
       [lines[0]?.event_id, lines[2]?.event_id].sort(),
     )
     await waitFor(async () => {
-      const queued = new Set((await queuedEvents(api)).map(({ id }) => id))
+      const queued = new Set<unknown>((await queuedEvents(api)).map(({ eventId }) => eventId))
       return queued.has(lines[0]?.event_id) && queued.has(lines[2]?.event_id)
     })
   })

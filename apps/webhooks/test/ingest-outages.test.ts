@@ -42,7 +42,7 @@ describe('without Redis', () => {
     const found = await waitFor(
       async () => {
         const { event_id } = (await ingest(accountId)).body as { event_id: string }
-        return waitFor(async () => (await queuedEvents(api)).some(({ id }) => id === event_id), {
+        return waitFor(async () => (await queuedEvents(api)).some(({ eventId }) => eventId === event_id), {
           timeoutMs: 300,
         })
       },

@@ -39,11 +39,11 @@ describe('POST /internal/v1/summary-ready', () => {
       },
       summaries: [{ label: 'Summary', content: '<h1>Hi</h1>', format: 'html', template_name: 'Default' }],
     })
-    const jobs = await waitFor(async () => {
-      const found = (await queuedEvents(api)).filter(({ id }) => id === event_id)
+    const queued = await waitFor(async () => {
+      const found = (await queuedEvents(api)).filter(({ eventId }) => eventId === event_id)
       return found.length > 0 && found
     })
-    expect(jobs).toEqual([{ id: event_id, data: { eventId: event_id, accountId } }])
+    expect(queued).toEqual([{ eventId: event_id, accountId }])
   })
 
   it('needs no more than key, account and recording', async () => {

@@ -30,11 +30,11 @@ describe('POST /v1/webhooks/{endpoint_id}/test', () => {
     const { accountId, token } = await api.anAccount()
     const { id } = await subscribe(api, token)
     const { event_id } = (await api.call('POST', `/v1/webhooks/${id}/test`, { token })).body as Accepted
-    const jobs = await waitFor(async () => {
-      const found = (await queuedEvents(api)).filter((job) => job.id === event_id)
+    const queued = await waitFor(async () => {
+      const found = (await queuedEvents(api)).filter(({ eventId }) => eventId === event_id)
       return found.length > 0 && found
     })
-    expect(jobs).toEqual([{ id: event_id, data: { eventId: event_id, accountId } }])
+    expect(queued).toEqual([{ eventId: event_id, accountId }])
   })
 
   it('queues nothing for a disabled subscription and says so', async () => {

@@ -128,3 +128,49 @@ it('fails all of a batch at once when the database is away', async () => {
   expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
   expect(sent).toHaveLength(2)
 })
+
+it('lets the first item of a batch wait for others, until the batch is full', async () => {
+  const { batches, sent } = heldBatches({ lingerMs: 60_000, maxItems: 2 })
+  for (const item of ['a', 'b', 'c']) void batches.add(item)
+  expect(sent.map(({ items }) => items)).toEqual([['a', 'b']])
+  await turn()
+  void batches.add('d')
+  expect(sent.map(({ items }) => items)).toEqual([
+    ['a', 'b'],
+    ['c', 'd'],
+  ])
+})
+
+it('sends a batch that does not fill up when the first item has waited long enough', async () => {
+  const { batches, sent } = heldBatches({ lingerMs: 1 })
+  void batches.add('a')
+  void batches.add('b')
+  expect(sent).toHaveLength(0)
+  while (sent.length === 0) await turn()
+  expect(sent.map(({ items }) => items)).toEqual([['a', 'b']])
+})
+
+it('counts the wait for the statement before as waiting for others', async () => {
+  const { batches, sent } = heldBatches({ underWay: 1, lingerMs: 20, slowMs: Infinity })
+  void batches.add('a')
+  while (sent.length === 0) await turn()
+  const since = performance.now()
+  void batches.add('b')
+  while (performance.now() - since < 21) await turn()
+  expect(sent).toHaveLength(1)
+  sent[0]?.end()
+  await turn()
+  expect(sent.map(({ items }) => items)).toEqual([['a'], ['b']])
+})
+
+it('asks for each batch how many items it may have', async () => {
+  let limit = 3
+  const { batches, sent } = heldBatches({ underWay: 1, lingerMs: 60_000, maxItems: () => limit })
+  for (const item of ['a', 'b', 'c', 'd', 'e']) void batches.add(item)
+  limit = 1
+  for (let index = 0; index < 2; index += 1) {
+    sent[index]?.end()
+    await turn()
+  }
+  expect(sent.map(({ items }) => items)).toEqual([['a', 'b', 'c'], ['d'], ['e']])
+})

@@ -21,7 +21,10 @@ export type BatchesOptions<Item, Result> = {
   keysOf?: (item: Item) => readonly string[]
   /** Whom an item is for: they get their places in a batch in turn. Without it, first come, first served. */
   shareOf?: (item: Item) => string
-  maxItems?: number
+  /** A function is asked for each batch: for callers that learn how large items are. */
+  maxItems?: number | (() => number)
+  /** How long the first item waits for others, in milliseconds; the wait for an earlier batch counts. By default not at all. */
+  lingerMs?: number
   /** Size of an item, and at how many bytes a batch is full. One that is larger goes alone. */
   bytesOf?: (item: Item) => number
   maxBytes?: number
@@ -34,7 +37,7 @@ const SLOW_MS = 100
 
 /**
  * Sends what comes while statements are under way together in the next one, so that a busy process spends one round trip
- * on many; one alone goes out at once. A statement is sent after all of its items came, so each sees what was committed
+ * on many; one alone goes out at once, unless items linger for others. A statement is sent after all of its items came, so each sees what was committed
  * before it asked.
  */
 export class Batches<Item, Result> {
@@ -42,12 +45,16 @@ export class Batches<Item, Result> {
   readonly #waiting = new FairQueue<Waiting<Item, Result>>()
   readonly #keysUnderWay = new Set<string>()
   #underWay = 0
+  /** When the oldest waiting item came, or an older one. */
+  #waitingSince = 0
+  #timer: NodeJS.Timeout | undefined
 
   constructor(options: BatchesOptions<Item, Result>) {
     this.#options = {
       keysOf: () => [],
       shareOf: () => '',
       maxItems: MAX_BATCH,
+      lingerMs: 0,
       bytesOf: () => 0,
       maxBytes: Infinity,
       slowMs: SLOW_MS,
@@ -58,15 +65,18 @@ export class Batches<Item, Result> {
   add(item: Item): Promise<Result> {
     const { shareOf, keysOf } = this.#options
     return new Promise((resolve, reject) => {
+      if (this.#waiting.size === 0) this.#waitingSince = performance.now()
       this.#waiting.push(shareOf(item), { item, keys: keysOf(item), resolve, reject })
       this.#next()
     })
   }
 
   #next(): void {
-    if (this.#underWay === this.#options.underWay) return
+    if (this.#underWay === this.#options.underWay || this.#linger()) return
     const batch = this.#take()
     if (batch.length === 0) return
+    clearTimeout(this.#timer)
+    this.#timer = undefined
     this.#underWay += 1
     let counts = true
     const giveWay = () => {
@@ -86,8 +96,27 @@ export class Batches<Item, Result> {
     this.#next()
   }
 
+  /** True if a batch should wait for more items, and then looks again in time. */
+  #linger(): boolean {
+    const { lingerMs } = this.#options
+    if (lingerMs === 0 || this.#waiting.size === 0 || this.#waiting.size >= this.#maxItems()) return false
+    const leftMs = this.#waitingSince + lingerMs - performance.now()
+    if (leftMs <= 0) return false
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      this.#next()
+    }, leftMs)
+    return true
+  }
+
+  #maxItems(): number {
+    const { maxItems } = this.#options
+    return typeof maxItems === 'number' ? maxItems : maxItems()
+  }
+
   #take(): Waiting<Item, Result>[] {
-    const { maxItems, maxBytes, bytesOf } = this.#options
+    const { maxBytes, bytesOf } = this.#options
+    const maxItems = this.#maxItems()
     let items = 0
     let bytes = 0
     return this.#waiting.take(({ item, keys }) => {

@@ -1,12 +1,7 @@
-import { DELIVERY_BACKOFF, queueNames, type DeliveryJob } from '@signet/webhook-core/queue'
-import { DelayedError, Worker, type Job } from 'bullmq'
+import { queueNames, type DeliveryJob } from '@signet/webhook-core/queue'
+import { DelayedError, type Job } from 'bullmq'
 import type { Observer } from '../observers/observer.js'
-import {
-  internalFailureDelayMs,
-  splitConcurrency,
-  workerOptions,
-  type WorkerConnection,
-} from '../queues/worker-options.js'
+import { internalFailureDelayMs, QueueWorker, type WorkerConnection } from '../queues/queue-worker.js'
 import type { AttemptService } from './attempt-service.js'
 
 /** Thrown to have BullMQ run the job again when the schedule says so. BullMQ stores the message, so it is only the failure reason. */
@@ -25,22 +20,18 @@ class RetryLater extends Error {
 
 type AttemptWorkerDeps = {
   queue: WorkerConnection
-  /** Jobs taken from the queue at once. The endpoint limiter decides how many of them may be in flight. */
+  /** Jobs in hand at once. The endpoint limiter decides how many of them may be in flight. */
   concurrency: number
   attempts: AttemptService
   observer: Observer
 }
 
-/** The workers of the `deliveries` queue. Together they run `concurrency` jobs at a time. */
-export function createAttemptWorkers(deps: AttemptWorkerDeps) {
-  return splitConcurrency(deps.concurrency).map((concurrency) =>
-    createAttemptWorker({ ...deps, concurrency }),
-  )
-}
-
-/** Translates between BullMQ and `AttemptService`: knows jobs, and nothing about deliveries. */
-function createAttemptWorker({ queue, concurrency, attempts, observer }: AttemptWorkerDeps) {
-  const process = async (job: Job<AttemptJob>, token?: string): Promise<void> => {
+/**
+ * The worker of the `deliveries` queue. Translates between BullMQ and `AttemptService`: knows jobs, and nothing about
+ * deliveries.
+ */
+export function createAttemptWorker({ queue, concurrency, attempts, observer }: AttemptWorkerDeps) {
+  const process = async (job: Job<AttemptJob, void>, token: string): Promise<void> => {
     const losses = job.stalledCounter > (job.data.lost ?? 0) ? job.stalledCounter : 0
     // Stored before the attempt is recorded, so that one loss is never recorded twice.
     if (losses > 0) await job.updateData({ ...job.data, lost: losses })
@@ -52,9 +43,12 @@ function createAttemptWorker({ queue, concurrency, attempts, observer }: Attempt
     await job.moveToDelayed(Date.now() + outcome.delayMs, token)
     throw new DelayedError()
   }
-  const worker = new Worker<AttemptJob, void>(queueNames.deliveries, process, {
-    ...workerOptions(queue, concurrency),
-    settings: { backoffStrategy },
+  const worker = new QueueWorker<AttemptJob>(queueNames.deliveries, {
+    queue,
+    capacity: concurrency,
+    process,
+    backoff: (failures, error) =>
+      error instanceof RetryLater ? error.delayMs : internalFailureDelayMs(failures),
   })
   worker.on('error', (error) => observer.queueError(queueNames.deliveries, error))
   worker.on('stalled', (jobId) => observer.jobStalled(queueNames.deliveries, jobId))
@@ -66,9 +60,3 @@ function createAttemptWorker({ queue, concurrency, attempts, observer }: Attempt
 
 /** `lost`: how many lost workers of this job have been recorded. */
 type AttemptJob = DeliveryJob & { lost?: number }
-
-/** BullMQ calls this for the delay of a failed job. Its name is part of the job's options. */
-function backoffStrategy(attemptsMade: number, type?: string, error?: Error): number {
-  if (type !== DELIVERY_BACKOFF) throw new Error(`unknown backoff ${type}`)
-  return error instanceof RetryLater ? error.delayMs : internalFailureDelayMs(attemptsMade)
-}

@@ -1,13 +1,10 @@
-import type { Queryable } from '@signet/db'
+import { Batches, type Queryable } from '@signet/db'
 import type { DeliveryId } from '@signet/webhook-core'
 import { findAttemptPlans, type AttemptPlan } from '../deliveries/delivery-store.js'
-import { Batcher } from '../batching/batcher.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 
 const MAX_BATCH = 200
 const LINGER_MS = 1
-/** While one batch is read, the next one fills. */
-const PARALLEL = 1
 
 /**
  * Reads the plans of attempts in batches. Nothing is cached: an attempt never goes to an endpoint that was disabled,
@@ -17,15 +14,17 @@ export function createPlanLoader(
   db: Queryable,
   retryWhileUnavailable: RetryWhileUnavailable,
 ): (id: DeliveryId) => Promise<AttemptPlan | null> {
-  const batcher = new Batcher<DeliveryId, AttemptPlan | null>({
-    run: async (ids) => {
+  const batches = new Batches<DeliveryId, AttemptPlan | null>({
+    send: async (ids) => {
       const plans = await retryWhileUnavailable(() => findAttemptPlans(db, ids))
       const byId = new Map(plans.map((plan) => [plan.id, plan]))
       return ids.map((id) => byId.get(id) ?? null)
     },
-    maxItems: () => MAX_BATCH,
+    maxItems: MAX_BATCH,
     lingerMs: LINGER_MS,
-    parallel: PARALLEL,
+    // While one batch is read, the next one fills.
+    underWay: 1,
+    slowMs: Infinity,
   })
-  return (id) => batcher.submit(id)
+  return (id) => batches.add(id)
 }

@@ -1,7 +1,7 @@
-import type { Queryable } from '@signet/db'
-import { PAYLOAD_TARGET_BYTES, type EventId } from '@signet/webhook-core'
+import { Batches, type Queryable } from '@signet/db'
+import type { EventId } from '@signet/webhook-core'
 import type { BodyCache } from '../attempts/body-cache.js'
-import { Batcher } from '../batching/batcher.js'
+import { BatchSize } from '../batching/batch-size.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 import type { QueuedEvent } from '../events/event-store.js'
 import type { Observer } from '../observers/observer.js'
@@ -23,37 +23,30 @@ export type DispatchResult = Pick<Dispatched, 'created' | 'unfinished'> & { read
 /** `unprepared`: nothing was done, because the event has no body yet. */
 export type DispatchOutcome = DispatchResult & { unprepared?: QueuedEvent }
 
-const MAX_BATCH = 64
-/** Target size of a batch: its first delivery has to wait until the body of the last one is read or written. */
-const BATCH_BYTES = 4 * 1024 * 1024
 const LINGER_MS = 2
-const PARALLEL = 1
 
 /**
  * Turns events with a body into deliveries, one per matching endpoint. Idempotent. Reads nothing but the events and the
  * endpoints, so no account can make it slow for the others.
  */
 export class DispatchService {
-  readonly #batcher: Batcher<DispatchItem, DispatchOutcome>
-  /**
-   * Mean size of a body in the latest batch. Starts high: a process that ran out of memory must not start again with the
-   * batch that was too large for it.
-   */
-  #meanBytes = PAYLOAD_TARGET_BYTES
+  readonly #batches: Batches<DispatchItem, DispatchOutcome>
+  readonly #size = new BatchSize()
 
   constructor(private readonly deps: DispatchDeps) {
-    this.#batcher = new Batcher({
-      run: (items) => this.#dispatch(items),
-      maxItems: () => Math.min(MAX_BATCH, Math.max(1, Math.floor(BATCH_BYTES / this.#meanBytes))),
-      keyOf: ({ accountId }) => accountId,
+    this.#batches = new Batches({
+      send: (items) => this.#dispatch(items),
+      maxItems: () => this.#size.maxItems,
+      shareOf: ({ accountId }) => accountId,
       lingerMs: LINGER_MS,
-      parallel: PARALLEL,
+      underWay: 1,
+      slowMs: Infinity,
     })
   }
 
   /** Resolves when the event's deliveries are committed. */
   run(item: DispatchItem): Promise<DispatchOutcome> {
-    return this.#batcher.submit(item)
+    return this.#batches.add(item)
   }
 
   async #dispatch(items: readonly DispatchItem[]): Promise<DispatchOutcome[]> {
@@ -95,6 +88,6 @@ export class DispatchService {
       observer.eventDispatched({ eventId: id, eventType: type, deliveries, bytes: body.byteLength, ageMs })
       if (stored === null && prepared?.unconverted) observer.unconverted(id, prepared.unconverted)
     }
-    if (events.length > 0) this.#meanBytes = Math.max(1, bytes / events.length)
+    this.#size.learn(events.length, bytes)
   }
 }

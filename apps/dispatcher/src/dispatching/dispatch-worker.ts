@@ -1,47 +1,70 @@
-import { DELIVERY_BACKOFF, queueNames, type EventJob } from '@signet/webhook-core/queue'
-import { DelayedError, Worker, type Job } from 'bullmq'
-import type { Observer } from '../observers/observer.js'
 import {
-  internalFailureDelayMs,
-  splitConcurrency,
-  workerOptions,
-  type WorkerConnection,
-} from '../queues/worker-options.js'
+  queueNames,
+  type EventsJob,
+  type QueuedEventRef,
+  type WebhookQueues,
+} from '@signet/webhook-core/queue'
+import { DelayedError, type Job } from 'bullmq'
+import type { Observer } from '../observers/observer.js'
+import { internalFailureDelayMs, QueueWorker, type WorkerConnection } from '../queues/queue-worker.js'
 import type { EventService } from './event-service.js'
 
 type DispatchWorkerDeps = {
   queue: WorkerConnection
-  /** Events taken from the queue at once. A job lasts until the first attempts of its event have ended. */
+  /** Events in hand at once. Each is until its first attempts have ended. */
   concurrency: number
-  events: EventService
+  events: Pick<EventService, 'run'>
+  queues: Pick<WebhookQueues, 'splitOff'>
   observer: Observer
 }
 
-/** The workers of the `events` queue. */
-export const createDispatchWorkers = (deps: DispatchWorkerDeps) =>
-  splitConcurrency(deps.concurrency).map((concurrency) => createDispatchWorker({ ...deps, concurrency }))
-
-function createDispatchWorker({ queue, concurrency, events, observer }: DispatchWorkerDeps) {
-  const process = async (job: Job<EventJob>, token?: string): Promise<void> => {
+/**
+ * The worker of the `events` queue. The events of a job run side by side. One that fails or has to come back later gets a job
+ * of its own, so that it delays no other. A job is done when each of its events has ended or has another job.
+ */
+export function createDispatchWorker({ queue, concurrency, events, queues, observer }: DispatchWorkerDeps) {
+  /** Failures propagate, so that BullMQ runs the job again, later each time. */
+  async function runAlone(job: Job<EventsJob, void>, event: QueuedEventRef, token: string): Promise<void> {
     // Apart from this start and those that failed, every start of a job ended in a deferral.
-    const wasDeferred = job.attemptsStarted > job.attemptsMade + 1
-    const deferral = await events.run(job.data, wasDeferred)
+    const wasDeferred = job.data.deferred === true || job.attemptsStarted > job.attemptsMade + 1
+    const deferral = await events.run(event, wasDeferred)
     if (!deferral) return
     observer.deferred('conversions_full')
     await job.moveToDelayed(Date.now() + deferral.deferMs, token)
     throw new DelayedError()
   }
-  const worker = new Worker<EventJob, void>(queueNames.events, process, {
-    ...workerOptions(queue, concurrency),
-    settings: { backoffStrategy },
+
+  async function runOrSplitOff(event: QueuedEventRef, priority: number): Promise<void> {
+    const [deferral, error] = await events.run(event).then(
+      (result) => [result, undefined] as const,
+      (reason: unknown) => [undefined, reason] as const,
+    )
+    if (error !== undefined) {
+      observer.jobFailed(queueNames.events, event.eventId, error)
+      await queues.splitOff(event, { delayMs: internalFailureDelayMs(1), deferred: false, priority })
+    } else if (deferral) {
+      observer.deferred('conversions_full')
+      await queues.splitOff(event, { delayMs: deferral.deferMs, deferred: true, priority })
+    }
+  }
+
+  const worker = new QueueWorker<EventsJob>(queueNames.events, {
+    queue,
+    capacity: concurrency,
+    unitsOf: (data) => data.events.length,
+    async process(job, token, release) {
+      const [first, ...others] = job.data.events
+      if (first && others.length === 0) return runAlone(job, first, token)
+      const settled = await Promise.allSettled(
+        job.data.events.map((event) => runOrSplitOff(event, job.priority).finally(release)),
+      )
+      // Without its own job an event stays in this one, which runs again. The others find nothing left to do.
+      const failed = settled.find(({ status }) => status === 'rejected')
+      if (failed?.status === 'rejected') throw failed.reason
+    },
   })
   worker.on('error', (error) => observer.queueError(queueNames.events, error))
   worker.on('stalled', (jobId) => observer.jobStalled(queueNames.events, jobId))
   worker.on('failed', (job, error) => observer.jobFailed(queueNames.events, job?.id, error))
   return worker
-}
-
-function backoffStrategy(attemptsMade: number, type?: string): number {
-  if (type !== DELIVERY_BACKOFF) throw new Error(`unknown backoff ${type}`)
-  return internalFailureDelayMs(attemptsMade)
 }

@@ -1,4 +1,4 @@
-import type { EventJob } from '@signet/webhook-core/queue'
+import type { QueuedEventRef } from '@signet/webhook-core/queue'
 import type { Deferral, Preparation } from '../preparing/preparation.js'
 import type { AdmissionWindow } from './admission-window.js'
 import type { DispatchOutcome, DispatchService } from './dispatch-service.js'
@@ -16,12 +16,12 @@ export class EventService {
   constructor(private readonly deps: EventServiceDeps) {}
 
   /** Resolves when each of its deliveries has ended or has a job of its own, or with the time after which to try again. */
-  async run(job: EventJob, wasDeferred = false): Promise<Deferral | undefined> {
+  async run(event: QueuedEventRef, wasDeferred = false): Promise<Deferral | undefined> {
     const { preparation } = this.deps
-    const { unprepared } = await this.#admitted(job)
+    const { unprepared } = await this.#admitted(event)
     if (!unprepared) return undefined
     const outcome = await preparation.run(unprepared, wasDeferred, (prepared) =>
-      this.#admitted({ ...job, prepared }),
+      this.#admitted({ ...event, prepared }),
     )
     return 'deferMs' in outcome ? outcome : undefined
   }
@@ -30,7 +30,7 @@ export class EventService {
     eventId,
     accountId,
     prepared,
-  }: EventJob & Pick<Parameters<DispatchService['run']>[0], 'prepared'>): Promise<DispatchOutcome> {
+  }: QueuedEventRef & Pick<Parameters<DispatchService['run']>[0], 'prepared'>): Promise<DispatchOutcome> {
     const { admissionWindow, dispatch, firstAttempts } = this.deps
     const admission = await admissionWindow.admit(accountId)
     try {

@@ -1,9 +1,8 @@
-import type { Queryable } from '@signet/db'
+import { Batches, type Queryable } from '@signet/db'
 import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
 import type { WebhookQueues } from '@signet/webhook-core/queue'
 import type { AttemptPlan } from '../deliveries/delivery-store.js'
 import { concludeFirstAttempts, scheduleDeliveries } from './dispatch-store.js'
-import { Batcher } from '../batching/batcher.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 import type { DispatchResult } from './dispatch-service.js'
 import type { AttemptService } from '../attempts/attempt-service.js'
@@ -29,29 +28,31 @@ const CONCLUDE_LINGER_MS = 50
  * once never needs a job. Deliveries that fail or cannot get a permit continue in the `deliveries` queue.
  */
 export class FirstAttempts {
-  readonly #continuations: Batcher<Continuation, undefined>
-  readonly #conclusions: Batcher<EventId, undefined>
+  readonly #continuations: Batches<Continuation, undefined>
+  readonly #conclusions: Batches<EventId, undefined>
   #lastConclusion: Promise<unknown> = Promise.resolve()
 
   constructor(private readonly deps: FirstAttemptsDeps) {
     const { db, retryWhileUnavailable } = deps
-    this.#continuations = new Batcher({
-      run: async (batch) => {
+    this.#continuations = new Batches({
+      send: async (batch) => {
         await this.#enqueue(batch)
         return batch.map(() => undefined)
       },
-      maxItems: () => MAX_BATCH,
+      maxItems: MAX_BATCH,
       lingerMs: ENQUEUE_LINGER_MS,
-      parallel: 1,
+      underWay: 1,
+      slowMs: Infinity,
     })
-    this.#conclusions = new Batcher({
-      run: async (ids) => {
+    this.#conclusions = new Batches({
+      send: async (ids) => {
         await retryWhileUnavailable(() => concludeFirstAttempts(db, ids))
         return ids.map(() => undefined)
       },
-      maxItems: () => MAX_BATCH,
+      maxItems: MAX_BATCH,
       lingerMs: CONCLUDE_LINGER_MS,
-      parallel: 1,
+      underWay: 1,
+      slowMs: Infinity,
     })
   }
 
@@ -68,7 +69,7 @@ export class FirstAttempts {
     const settled = await Promise.allSettled([
       ...created.map((plan) => this.#attempt(plan, readAt, onSent)),
       ...unfinished.map(({ id, endpointId, dueAt }) =>
-        this.#continuations.submit({
+        this.#continuations.add({
           id,
           endpointId,
           delayMs: this.#until(dueAt),
@@ -79,7 +80,7 @@ export class FirstAttempts {
     const failed = settled.find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
     // Not awaited: the job is done, and the next event should not have to wait for this.
-    this.#lastConclusion = this.#conclusions.submit(eventId).catch(() => undefined)
+    this.#lastConclusion = this.#conclusions.add(eventId).catch(() => undefined)
   }
 
   /** Resolves when the events that have ended until now are also marked as such. */
@@ -92,7 +93,7 @@ export class FirstAttempts {
     if (outcome.kind === 'finished') return
     const { id, endpoint } = plan
     const isScheduled = outcome.kind === 'retry'
-    await this.#continuations.submit({ id, endpointId: endpoint.id, delayMs: outcome.delayMs, isScheduled })
+    await this.#continuations.add({ id, endpointId: endpoint.id, delayMs: outcome.delayMs, isScheduled })
   }
 
   /** Updates the rows first. A delivery lost between the two steps is then overdue, and the sweeper finds it. */

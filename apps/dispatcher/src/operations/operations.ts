@@ -6,9 +6,10 @@ import {
   endpointSecretContext,
   type DeliveryId,
   type EndpointId,
+  type EventId,
   type SecretBox,
 } from '@signet/webhook-core'
-import { deliveryJobId, eventJobId, type WebhookQueues } from '@signet/webhook-core/queue'
+import { deliveryJobId, type WebhookQueues } from '@signet/webhook-core/queue'
 import { countAccountRows } from '@signet/webhook-core/stores'
 import {
   countDisabledEndpoints,
@@ -38,17 +39,20 @@ import {
 } from './operator-store.js'
 import { findReplayable, replayDeliveries, type Replayable, type ReplayTarget } from './replay-store.js'
 import type { Author } from './ops-arguments.js'
+import type { JobPresence } from '../queues/job-presence.js'
 import { PauseSwitch } from './pause-switch.js'
 
 export type OperationsDeps = {
   db: Queryable
   queues: WebhookQueues
+  presence: Pick<JobPresence, 'jobOf'>
   /** Resolves when Redis is connected, or after a time limit. */
   redisReady: Promise<void>
   secretBox: SecretBox
   now: () => Date
 }
 
+/** In jobs. One of the `events` queue may hold many events. */
 export type QueueState = { waiting: number; active: number; delayed: number; workers: number }
 
 export type Status = {
@@ -187,12 +191,18 @@ export class Operations {
     if (!queues.isConnected) return 'unknown, Redis does not respond'
     try {
       const state = isInFirstAttempt(delivery)
-        ? await queues.events.getJobState(eventJobId(delivery.event.id))
+        ? await this.#eventJobState(delivery.event.id)
         : await queues.deliveries.getJobState(deliveryJobId(delivery.id))
       return state === 'unknown' ? 'none' : state
     } catch {
       return 'unknown, Redis does not respond'
     }
+  }
+
+  async #eventJobState(id: EventId): Promise<string> {
+    const { queues, presence } = this.deps
+    const jobId = await presence.jobOf(id)
+    return jobId === null ? 'unknown' : queues.events.getJobState(jobId)
   }
 
   async #active(): Promise<number> {

@@ -20,7 +20,7 @@ export function statusReport(status: Status): Report {
     ...(queues
       ? Object.entries(queues).map(
           ([name, { waiting, active, delayed, workers }]) =>
-            `Queue ${name}: ${waiting} waiting, ${active} in flight, ${delayed} delayed; ${workers} workers`,
+            `Queue ${name}: ${waiting} jobs waiting, ${active} in flight, ${delayed} delayed; ${workers} workers`,
         )
       : ['Queues: Redis does not respond']),
     ...(actions.length > 0 ? ['', 'Recent actions:'] : []),

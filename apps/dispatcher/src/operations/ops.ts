@@ -4,6 +4,7 @@ import { connectRedis } from '@signet/redis'
 import { WebhookQueues } from '@signet/webhook-core/queue'
 import type { ReplayTarget } from './replay-store.js'
 import type { DispatcherConfig } from '../config/config.js'
+import { JobPresence } from '../queues/job-presence.js'
 import { Operations } from './operations.js'
 import { parseOps, USAGE, type Author, type OpsCommand } from './ops-arguments.js'
 import { exitCode, OpsError } from './ops-error.js'
@@ -68,7 +69,14 @@ async function withOperations<T>(
     const redisReady = ready(redis, { over: over.signal, firstTryOnly: readOnly })
     if (!readOnly) await redisReady
     return await work(
-      new Operations({ db, queues, redisReady, secretBox: config.secretBox, now: () => new Date() }),
+      new Operations({
+        db,
+        queues,
+        presence: new JobPresence(redis, queues),
+        redisReady,
+        secretBox: config.secretBox,
+        now: () => new Date(),
+      }),
     )
   } finally {
     over.abort()

@@ -1,4 +1,4 @@
-import { isUnavailable, type Db } from '@signet/db'
+import { Batches, isUnavailable, type Db } from '@signet/db'
 import {
   ENRICHMENT_TIMEOUT_MS,
   readRecordings,
@@ -8,8 +8,7 @@ import {
   type RecordingReader,
   type RecordingRef,
 } from '@signet/webhook-core/stores'
-import { PAYLOAD_TARGET_BYTES } from '@signet/webhook-core'
-import { Batcher } from '../batching/batcher.js'
+import { BatchSize } from '../batching/batch-size.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 
 /** A part missing from a payload. Never contains text of the recording. */
@@ -25,33 +24,29 @@ export type PartsReaderDeps = {
   timeoutMs?: number
 }
 
-const MAX_BATCH = 64
-/** Target size of a batch: its first event waits until the parts of the last one are read. */
-const BATCH_BYTES = 4 * 1024 * 1024
 const LINGER_MS = 2
-/** While one batch waits for its slowest part, which may be until its time limit, another one is read. */
-const PARALLEL = 2
 
 /** Reads the parts of recordings in batches in which accounts take turns. What cannot be read is reported and left out. */
 export class PartsReader {
-  readonly #batcher: Batcher<RecordingRef, RecordingContent>
+  readonly #batches: Batches<RecordingRef, RecordingContent>
   readonly #reader: RecordingReader
-  /** Mean size of a recording in the latest batch. Starts high, for a process that ran out of memory and starts again. */
-  #meanBytes = PAYLOAD_TARGET_BYTES
+  readonly #size = new BatchSize()
 
   constructor(private readonly deps: PartsReaderDeps) {
     this.#reader = deps.reader ?? recordingReader(deps.db)
-    this.#batcher = new Batcher({
-      run: (refs) => this.#readAll(refs),
-      maxItems: () => Math.min(MAX_BATCH, Math.max(1, Math.floor(BATCH_BYTES / this.#meanBytes))),
-      keyOf: ({ accountId }) => accountId,
+    this.#batches = new Batches({
+      send: (refs) => this.#readAll(refs),
+      maxItems: () => this.#size.maxItems,
+      shareOf: ({ accountId }) => accountId,
       lingerMs: LINGER_MS,
-      parallel: PARALLEL,
+      // While one batch waits for its slowest part, which may be until its time limit, another one is read.
+      underWay: 2,
+      slowMs: Infinity,
     })
   }
 
   read(ref: RecordingRef): Promise<RecordingContent> {
-    return this.#batcher.submit(ref)
+    return this.#batches.add(ref)
   }
 
   /**
@@ -70,7 +65,10 @@ export class PartsReader {
       const outage = problems.find(({ error }) => isUnavailable(error))
       if (outage) throw outage.error
       problems.forEach(onProblem)
-      this.#meanBytes = Math.max(1, contents.reduce((sum, one) => sum + sizeOf(one), 0) / contents.length)
+      this.#size.learn(
+        contents.length,
+        contents.reduce((sum, one) => sum + sizeOf(one), 0),
+      )
       return contents
     })
   }

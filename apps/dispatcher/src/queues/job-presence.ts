@@ -1,22 +1,119 @@
-import type { Queue } from 'bullmq'
+import {
+  deliveryJobId,
+  eventJobId,
+  isListJobId,
+  type EventsJob,
+  type WebhookQueues,
+} from '@signet/webhook-core/queue'
+import type { DeliveryId, EventId } from '@signet/webhook-core'
 import type { Cluster, Redis } from 'ioredis'
 
-/** Checks which jobs exist. Finished jobs are removed at once, so a job that exists has work left. */
-export class JobPresence {
-  constructor(private readonly connection: Redis | Cluster) {}
+/** Ids of jobs, and contents of jobs, that are read in one round trip. */
+const PAGE = 1000
+/**
+ * Events in lists that are remembered at once, about 20 MB. With more in the queue no event counts as missing: whatever was
+ * lost is found when the queue is shorter.
+ */
+const MAX_LISTED = 200_000
 
-  /** Returns the `rows` that have no job in `queue`. */
-  async missing<Row>(
-    queue: Pick<Queue, 'toKey'>,
-    rows: readonly Row[],
-    jobId: (row: Row) => string,
-  ): Promise<Row[]> {
-    if (rows.length === 0) return []
+/** Checks what has a job. Finished jobs are removed at once, so a job that exists has work left. */
+export class JobPresence {
+  constructor(
+    private readonly connection: Redis | Cluster,
+    private readonly queues: Pick<WebhookQueues, 'events' | 'deliveries'>,
+    private readonly maxListed = MAX_LISTED,
+  ) {}
+
+  /** Returns the deliveries that have no job. */
+  async missingDeliveries<Row extends { id: DeliveryId }>(rows: readonly Row[]): Promise<Row[]> {
+    const exists = await this.#exist(rows.map(({ id }) => this.queues.deliveries.toKey(deliveryJobId(id))))
+    return rows.filter((_, index) => !exists[index])
+  }
+
+  /**
+   * Returns the events that have no job, neither of their own nor together with others. The lists are read once for all calls
+   * of the returned function, and only if they are needed: an event that ends meanwhile counts as present.
+   */
+  eventsMissing(): <Row extends { id: EventId }>(rows: readonly Row[]) => Promise<Row[]> {
+    let listed: Promise<Set<string> | null> | undefined
+    return async (rows) => {
+      const exists = await this.#exist(rows.map(({ id }) => this.queues.events.toKey(eventJobId(id))))
+      const alone = rows.filter((_, index) => !exists[index])
+      if (alone.length === 0) return []
+      listed ??= this.#listed()
+      const inLists = await listed
+      return inLists === null ? [] : alone.filter(({ id }) => !inLists.has(id))
+    }
+  }
+
+  /** The id of the job that holds an event. */
+  async jobOf(eventId: EventId): Promise<string | null> {
+    const own = eventJobId(eventId)
+    const [exists] = await this.#exist([this.queues.events.toKey(own)])
+    if (exists) return own
+    for await (const { jobId, events } of this.#lists())
+      if (events.some((event) => event.eventId === eventId)) return jobId
+    return null
+  }
+
+  async #listed(): Promise<Set<string> | null> {
+    const ids = new Set<string>()
+    for await (const { events } of this.#lists()) {
+      for (const { eventId } of events) ids.add(eventId)
+      if (ids.size > this.maxListed) return null
+    }
+    return ids
+  }
+
+  /**
+   * All jobs with more than one event. Jobs move while this reads, but always forward: from waiting or delayed to active. So
+   * active ones are read last, and those that were active before are also read first, because a failed job becomes delayed.
+   */
+  async *#lists(): AsyncGenerator<{ jobId: string; events: EventsJob['events'] }> {
+    for (const state of ['active', 'wait', 'paused', 'prioritized', 'delayed', 'active']) {
+      for (let from = 0; ; from += PAGE) {
+        const jobIds = await this.#page(state, from)
+        const lists = jobIds.filter(isListJobId)
+        const contents = await this.#contents(lists)
+        for (const [index, data] of contents.entries()) {
+          const jobId = lists[index]
+          if (data && jobId) yield { jobId, events: (JSON.parse(data) as EventsJob).events }
+        }
+        if (jobIds.length < PAGE) break
+      }
+    }
+  }
+
+  /** Begins where jobs are added, at the end that none is taken from: a page never skips what has moved meanwhile. */
+  #page(state: string, from: number): Promise<string[]> {
+    const key = this.queues.events.toKey(state)
+    const until = from + PAGE - 1
+    return state === 'prioritized' || state === 'delayed'
+      ? this.connection.zrevrange(key, from, until)
+      : this.connection.lrange(key, from, until)
+  }
+
+  #contents(jobIds: readonly string[]): Promise<(string | null)[]> {
+    return this.#pipelined(jobIds, (pipeline, jobId) =>
+      pipeline.hget(this.queues.events.toKey(jobId), 'data'),
+    )
+  }
+
+  async #exist(keys: readonly string[]): Promise<boolean[]> {
+    const found = await this.#pipelined<number>(keys, (pipeline, key) => pipeline.exists(key))
+    return found.map((count) => count === 1)
+  }
+
+  async #pipelined<Answer>(
+    items: readonly string[],
+    add: (pipeline: ReturnType<Redis['pipeline']>, item: string) => unknown,
+  ): Promise<Answer[]> {
+    if (items.length === 0) return []
     const pipeline = this.connection.pipeline()
-    for (const row of rows) pipeline.exists(queue.toKey(jobId(row)))
+    for (const item of items) add(pipeline, item)
     const answers = (await pipeline.exec()) ?? []
     const failed = answers.find(([error]) => error)?.[0]
     if (failed) throw failed
-    return rows.filter((_, index) => answers[index]?.[1] === 0)
+    return answers.map(([, answer]) => answer as Answer)
   }
 }

@@ -1,12 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withAdvisoryLock, type Db } from '@signet/db'
 import type { EventId } from '@signet/webhook-core'
-import {
-  deliveryJobId,
-  eventJobId,
-  type EventToPublish,
-  type WebhookQueues,
-} from '@signet/webhook-core/queue'
+import type { EventToPublish, WebhookQueues } from '@signet/webhook-core/queue'
 import { findOverdueDeliveries, type OverdueDelivery } from '../deliveries/delivery-store.js'
 import {
   concludeFirstAttempts,
@@ -35,6 +30,9 @@ const PAGE = 1000
 /** Between pages without lost work, so that scanning a long backlog stays in the background. */
 const PAUSE_MS = 50
 const LOCK = 'dispatcher-sweeper'
+
+/** Returns how many of a page had no job. */
+type RequeueMissing = (page: readonly EventToPublish[]) => Promise<number>
 
 /**
  * Recovers work that Redis lost: adds a job for every undispatched event, every event with open first attempts and every
@@ -74,8 +72,16 @@ export class Sweeper {
   sweep(): Promise<{ events: number; deliveries: number } | undefined> {
     return withAdvisoryLock(this.deps.db, LOCK, async () => {
       const before = new Date(this.deps.now().getTime() - GRACE_MS)
+      const missing = this.deps.presence.eventsMissing()
+      const requeueMissing = async (page: readonly EventToPublish[]): Promise<number> => {
+        const lost = await missing(page)
+        await this.deps.queues.addEvents(lost)
+        return lost.length
+      }
       const found = {
-        events: (await this.#sweepEvents(before)) + (await this.#sweepFirstAttempts(before)),
+        events:
+          (await this.#sweepEvents(before, requeueMissing)) +
+          (await this.#sweepFirstAttempts(before, requeueMissing)),
         deliveries: await this.#sweepDeliveries(before),
       }
       this.deps.observer.swept(found)
@@ -101,16 +107,16 @@ export class Sweeper {
     }
   }
 
-  #sweepEvents(before: Date): Promise<number> {
+  #sweepEvents(before: Date, requeueMissing: RequeueMissing): Promise<number> {
     const { db } = this.deps
     return this.#eachPage<ForgottenEvent>(
       (after) => findForgottenEvents(db, { before, after, limit: PAGE }),
-      (page) => this.#requeueMissing(page),
+      requeueMissing,
     )
   }
 
   /** First attempts run under their event's job. Without that job nobody is working on them. */
-  async #sweepFirstAttempts(before: Date): Promise<number> {
+  async #sweepFirstAttempts(before: Date, requeueMissing: RequeueMissing): Promise<number> {
     const { db } = this.deps
     const read = (after?: { id: EventId }) => findOpenFirstAttempts(db, { before, after, limit: PAGE })
     // Some have ended, but their process died before it could say so. Running their event again would find nothing to do.
@@ -119,14 +125,7 @@ export class Sweeper {
       await concludeFirstAttempts(db, ids)
       return 0
     })
-    return this.#eachPage<OpenFirstAttempts>(read, (page) => this.#requeueMissing(page))
-  }
-
-  async #requeueMissing(page: readonly EventToPublish[]): Promise<number> {
-    const { queues, presence } = this.deps
-    const lost = await presence.missing(queues.events, page, ({ id }) => eventJobId(id))
-    await queues.addEvents(lost)
-    return lost.length
+    return this.#eachPage<OpenFirstAttempts>(read, requeueMissing)
   }
 
   #sweepDeliveries(before: Date): Promise<number> {
@@ -134,7 +133,7 @@ export class Sweeper {
     return this.#eachPage<OverdueDelivery>(
       (after) => findOverdueDeliveries(db, { before, after, limit: PAGE }),
       async (page) => {
-        const lost = await presence.missing(queues.deliveries, page, ({ id }) => deliveryJobId(id))
+        const lost = await presence.missingDeliveries(page)
         await queues.addDeliveries(lost)
         return lost.length
       },

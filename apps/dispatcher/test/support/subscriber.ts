@@ -73,6 +73,15 @@ export class Subscriber {
     return eventId
   }
 
+  /** Commits events and publishes them together, as the API does with those that come at the same time. */
+  async summaries(count: number, overrides: (number: number) => Partial<TestSummary> = () => ({})) {
+    const ids: EventId[] = []
+    for (let number = 0; number < count; number += 1)
+      ids.push(await this.withoutQueues().summary(overrides(number)))
+    await this.deps.queues?.addEvents(ids.map((id) => ({ id, accountId: this.accountId })))
+    return ids
+  }
+
   async ping(endpointId: EndpointId): Promise<EventId> {
     const eventId = newEventId(new Date())
     await queuePing(this.deps.db, { eventId, accountId: this.accountId, endpointId })

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { EventToPublish, WebhookQueues } from '@signet/webhook-core/queue'
 
 type Deps = {
@@ -11,8 +12,8 @@ const BATCH = 500
 const MAX_WAITING = 10_000
 
 /**
- * Hands committed events to the queue, after the answer and not before it: no caller waits for Redis. Events that arrive
- * while a batch is on its way go together in the next one.
+ * Hands committed events to the queue, after the answer and not before it: no caller waits for Redis. Events of one commit go
+ * together, and so do those that arrive while a batch is on its way.
  */
 export class EventPublisher {
   readonly #deps: Deps
@@ -36,6 +37,8 @@ export class EventPublisher {
   }
 
   async #sendAll(): Promise<void> {
+    // The callers of one commit continue one after the other: sent at once, the first event would go alone.
+    await turn()
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, BATCH)
       try {

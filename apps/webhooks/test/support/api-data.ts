@@ -58,11 +58,11 @@ export async function eventRows(api: Api, accountId: string): Promise<EventRow[]
   return rows
 }
 
-/** What waits in the queue of events, as Redis has it. */
-export async function queuedEvents(api: Api): Promise<{ id: string | undefined; data: unknown }[]> {
+/** The events that wait in the queue, as Redis has them: many share a job. */
+export async function queuedEvents(api: Api) {
   const { queues } = api.service.ctx
   const jobs = await queues.events.getJobs(['waiting', 'delayed', 'prioritized'])
-  return jobs.map(({ id, data }) => ({ id, data }))
+  return jobs.flatMap(({ data }) => data.events)
 }
 
 /** A summary-ready notice with every part. */

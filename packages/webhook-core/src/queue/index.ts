@@ -1,13 +1,18 @@
 /** The two queues and their connections. Redis is only the schedule. */
 export {
+  eventJobId,
+  isListJobId,
+  MAX_EVENTS_PER_JOB,
+  type EventsJob,
+  type EventToPublish,
+  type QueuedEventRef,
+} from './event-jobs.js'
+export {
   DELIVERY_BACKOFF,
   deliveryJobId,
-  eventJobId,
   queueNames,
   WebhookQueues,
   type DeliveryJob,
   type DueDelivery,
-  type EventJob,
-  type EventToPublish,
   type QueueSettings,
 } from './queues.js'

@@ -1,25 +1,31 @@
 import { Queue, type DefaultJobOptions } from 'bullmq'
 import type { Cluster, Redis } from 'ioredis'
-import type { DeliveryId, EndpointId, EventId } from '../ids.js'
+import type { DeliveryId, EndpointId } from '../ids.js'
 import { DEFAULT_QUEUE_PREFIX } from './default-prefix.js'
-import { PublishPriority, type PublishedEvent } from './publish-priority.js'
+import {
+  divideIntoJobs,
+  eventsJobId,
+  type EventsJob,
+  type EventToPublish,
+  type QueuedEventRef,
+} from './event-jobs.js'
+import { PublishPriority } from './publish-priority.js'
 
-/** Jobs contain only ids: no body, URL, secret or token is ever stored in Redis. */
-export type EventJob = { eventId: EventId; accountId: string }
-/** Includes the endpoint so that a worker can ask for a permit without reading the database. */
+/**
+ * Jobs contain only ids: no body, URL, secret or token is ever stored in Redis. Includes the endpoint so that a worker can ask
+ * for a permit without reading the database.
+ */
 export type DeliveryJob = { deliveryId: DeliveryId; endpointId: EndpointId }
 
-/** `events`: build the body, create the deliveries and make their first attempts. `deliveries`: one later attempt each. */
+/**
+ * `events`: dispatch the events of a list and make their first attempts. `deliveries`: one later attempt each.
+ */
 export const queueNames = { events: 'events', deliveries: 'deliveries' } as const
 
 /** Name of the backoff strategy that the dispatcher's workers implement. It takes the delay from the attempt's error. */
 export const DELIVERY_BACKOFF = 'delivery'
 
-/**
- * Deterministic, so that adding a job twice is harmless. A job id must not contain `:` or consist only of digits. The queues
- * must not keep finished jobs: BullMQ silently ignores a job whose id still exists, even if it failed.
- */
-export const eventJobId = (id: EventId): string => id
+/** Deterministic, so that adding a job twice is harmless (see `eventJobId`). */
 export const deliveryJobId = (id: DeliveryId): string => `dlv_${id}`
 
 const jobOptions: DefaultJobOptions = {
@@ -30,14 +36,12 @@ const jobOptions: DefaultJobOptions = {
   backoff: { type: DELIVERY_BACKOFF },
 }
 
-/** `bytes`: about how much of it has to be read and sent, if the caller knows. */
-export type EventToPublish = PublishedEvent & { id: EventId }
 export type QueueSettings = { connection: Redis | Cluster; prefix?: string }
 export type DueDelivery = { id: DeliveryId; endpointId: EndpointId; delayMs?: number }
 
 /** The two queues. Redis is only the schedule: the sweeper recovers whatever it loses. */
 export class WebhookQueues {
-  readonly events: Queue<EventJob, void, typeof queueNames.events>
+  readonly events: Queue<EventsJob, void, typeof queueNames.events>
   readonly deliveries: Queue<DeliveryJob, void, typeof queueNames.deliveries>
 
   readonly #connection: Redis | Cluster
@@ -53,16 +57,31 @@ export class WebhookQueues {
     this.deliveries.on('error', () => undefined)
   }
 
-  /** Publishes committed events. Rejects if Redis is unavailable; the row is enough, so callers may ignore that. */
+  /** Publishes committed events, many in a job. Rejects if Redis is unavailable; the row is enough, so callers may ignore that. */
   async addEvents(events: readonly EventToPublish[]): Promise<void> {
     if (events.length === 0) return
     this.#requireRedis()
+    const jobs = divideIntoJobs(events, (event) => this.#priority.take(event))
     await this.events.addBulk(
-      events.map((event) => ({
+      jobs.map(({ events, priority }) => ({
         name: queueNames.events,
-        data: { eventId: event.id, accountId: event.accountId },
-        opts: { jobId: eventJobId(event.id), priority: this.#priority.take(event) },
+        data: { events },
+        opts: { jobId: eventsJobId(events), priority },
       })),
+    )
+  }
+
+  /** Gives an event that cannot go on with those of its job a job of its own. Rejects if Redis is unavailable. */
+  async splitOff(
+    event: QueuedEventRef,
+    { delayMs, deferred, priority }: { delayMs: number; deferred: boolean; priority: number },
+  ): Promise<void> {
+    this.#requireRedis()
+    const events = [event]
+    await this.events.add(
+      queueNames.events,
+      { events, deferred },
+      { jobId: eventsJobId(events), delay: delayMs, priority },
     )
   }
 

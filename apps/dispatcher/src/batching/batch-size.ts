@@ -1,0 +1,19 @@
+import { PAYLOAD_TARGET_BYTES } from '@signet/webhook-core'
+
+const MAX_ITEMS = 64
+/** Target size of a batch: its first item waits until the last one is read or written. */
+const BATCH_BYTES = 4 * 1024 * 1024
+
+/** How many items go into a batch when their sizes are known only afterwards: as many as fit if they are like the last ones. */
+export class BatchSize {
+  /** Starts high: a process that ran out of memory must not start again with the batch that was too large for it. */
+  #meanBytes = PAYLOAD_TARGET_BYTES
+
+  get maxItems(): number {
+    return Math.min(MAX_ITEMS, Math.max(1, Math.floor(BATCH_BYTES / this.#meanBytes)))
+  }
+
+  learn(items: number, bytes: number): void {
+    if (items > 0) this.#meanBytes = Math.max(1, bytes / items)
+  }
+}

@@ -1,0 +1,158 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DELIVERY_BACKOFF } from '@signet/webhook-core/queue'
+import { Worker, type Job, type WorkerOptions } from 'bullmq'
+import type { Cluster, Redis } from 'ioredis'
+
+export type WorkerConnection = { connection: Redis | Cluster; prefix: string }
+
+export type QueueWorkerOptions<Data> = {
+  queue: WorkerConnection
+  /** Units of work in progress at once. A job that is taken while one is free may go beyond it. */
+  capacity: number
+  /** Units of a job, by default one. */
+  unitsOf?: (data: Data) => number
+  /** Runs a job. May call `release` when one of its units has ended, and all others are released when it returns. */
+  process: (job: Job<Data, void>, token: string, release: () => void) => Promise<void>
+  /** Delay before a failed job runs again. */
+  backoff?: (failures: number, error?: Error) => number
+}
+
+/** After a Redis error. The default of 15 s would prolong every outage. */
+const RETRY_DELAY_MS = 500
+
+/**
+ * Another worker takes over a lost worker's job once its lock has expired and the next check for stalled jobs has run: at
+ * most 13 s later. Locks are renewed every 5 s, so only a process that blocks for longer loses one. A job is never dropped
+ * for stalling too often: the table decides when a delivery ends.
+ */
+export const workerOptions: Omit<WorkerOptions, 'connection'> = {
+  autorun: false,
+  lockDuration: 10_000,
+  stalledInterval: 3_000,
+  maxStalledCount: 2 ** 31 - 1,
+  runRetryDelay: RETRY_DELAY_MS,
+  removeOnComplete: { count: 0 },
+  removeOnFail: { count: 0 },
+}
+
+/**
+ * A BullMQ worker that takes jobs as long as there is room for their units. BullMQ's own loop counts jobs, whatever they hold,
+ * and starts none before it has fetched all it may have, one round trip after the other: a job then waits for those behind it.
+ */
+export class QueueWorker<Data> extends Worker<Data, void> {
+  readonly #options: Required<Pick<QueueWorkerOptions<Data>, 'capacity' | 'unitsOf'>>
+  /** Units in progress. */
+  #used = 0
+  #fetches = 0
+  #roomWanted: (() => void) | undefined
+  readonly #releases: WeakMap<object, () => void>
+
+  constructor(name: string, options: QueueWorkerOptions<Data>) {
+    const { queue, capacity, unitsOf = () => 1, process, backoff = internalFailureDelayMs } = options
+    const releases = new WeakMap<object, () => void>()
+    const run = (job: Job<Data, void>, token = '') => process(job, token, () => releases.get(job)?.())
+    super(name, run, { ...workerOptions, ...queue, settings: { backoffStrategy: backoffOf(backoff) } })
+    this.#options = { capacity, unitsOf }
+    this.#releases = releases
+  }
+
+  /** Resolves when the worker is closed and its jobs have ended. */
+  override async run(): Promise<void> {
+    if (this.closing) return
+    this.running = true
+    await this.startStalledCheckTimer()
+    this.lockManager.start()
+    this.mainLoopRunning = this.#takeJobs()
+    await this.mainLoopRunning
+    this.running = false
+  }
+
+  override close(force?: boolean): Promise<void> {
+    const closed = super.close(force)
+    this.#roomWanted?.()
+    return closed
+  }
+
+  async #takeJobs(): Promise<void> {
+    const lanes = new Set<Promise<void>>()
+    while (!this.closing) {
+      const job = this.#hasRoom() ? await this.#fetch() : await this.#untilThereIsRoom()
+      if (!job) continue
+      const lane = this.#work(job).finally(() => lanes.delete(lane))
+      lanes.add(lane)
+    }
+    await Promise.all(lanes)
+  }
+
+  #hasRoom(): boolean {
+    return this.#used < this.#options.capacity
+  }
+
+  #untilThereIsRoom(): Promise<undefined> {
+    return new Promise((resolve) => {
+      this.#roomWanted = () => {
+        this.#roomWanted = undefined
+        resolve(undefined)
+      }
+    })
+  }
+
+  async #fetch(): Promise<Job<Data, void> | undefined> {
+    try {
+      return await this.getNextJob(`${this.id}:${(this.#fetches += 1)}`)
+    } catch (error) {
+      if (this.closing) return undefined
+      this.emit('error', error as Error)
+      await sleep(RETRY_DELAY_MS)
+      return undefined
+    }
+  }
+
+  /** Runs a job, and then those that Redis returns when one is finished. */
+  async #work(first: Job<Data, void>): Promise<void> {
+    for (let job: Job<Data, void> | undefined = first; job !== undefined;) {
+      const { release, releaseAll } = this.#take(job)
+      this.#releases.set(job, release)
+      const mayFetchNext = () => {
+        releaseAll()
+        return this.#hasRoom()
+      }
+      try {
+        job = (await this.processJob(job, job.token ?? '', mayFetchNext)) ?? undefined
+      } catch (error) {
+        // Its lock expires, and another worker takes it over.
+        if (!this.closing) this.emit('error', error as Error)
+        job = undefined
+      } finally {
+        releaseAll()
+      }
+    }
+  }
+
+  #take(job: Job<Data, void>): { release: () => void; releaseAll: () => void } {
+    let units = this.#options.unitsOf(job.data)
+    this.#used += units
+    const release = () => {
+      if (units === 0) return
+      units -= 1
+      this.#used -= 1
+      if (this.#hasRoom()) this.#roomWanted?.()
+    }
+    const releaseAll = () => {
+      while (units > 0) release()
+    }
+    return { release, releaseAll }
+  }
+}
+
+/** Its name is part of a job's options. */
+const backoffOf =
+  (backoff: (failures: number, error?: Error) => number) =>
+  (attemptsMade: number, type?: string, error?: Error): number => {
+    if (type !== DELIVERY_BACKOFF) throw new Error(`unknown backoff ${type}`)
+    return backoff(attemptsMade, error)
+  }
+
+/** Delay after the nth consecutive failure on our side: 1 s, doubling up to a minute. */
+export const internalFailureDelayMs = (failures: number): number =>
+  Math.min(1000 * 2 ** Math.min(failures - 1, 10), 60_000)

@@ -1,0 +1,158 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { reply, startGuarded, startReceiver, type Receiver } from '@signet/local'
+import { waitFor } from '@signet/testkit'
+import type { EventId } from '@signet/webhook-core'
+import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
+import { gate } from './support/gate.js'
+import type { Subscriber } from './support/subscriber.js'
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const HTML = { summaries: [{ label: 'Summary', content: '<p>Hi</p>', format: 'html' }] }
+
+describe('events that share a job', () => {
+  let receiver: Receiver
+  let dispatcher: TestDispatcher
+  let subscriber: Subscriber
+  let conversion = gate()
+  beforeAll(async () => {
+    receiver = await startReceiver()
+  })
+  beforeEach(async () => {
+    conversion = gate()
+    const convert = async (markdown: string) => {
+      await conversion.opened
+      return { markdown, cpuMs: 1 }
+    }
+    dispatcher = await startDispatcher({
+      start: false,
+      // The conversion lane takes four events, two of an account.
+      env: { DISPATCHER_CONCURRENCY: '4' },
+      ports: { ca: receiver.authorityCert, convert },
+    })
+    subscriber = dispatcher.subscriber()
+  })
+  afterEach(async () => {
+    conversion.open()
+    await dispatcher.stop()
+  })
+  afterAll(() => receiver.close())
+
+  const jobs = () => dispatcher.queues.events.getJobs()
+  const arrived = (path: string) => receiver.deliveries({ path }).map(({ event }) => event?.id)
+  const untilDelivered = (count: number) =>
+    waitFor(async () => {
+      const rows = await deliveriesOf(dispatcher.db, subscriber.accountId)
+      return rows.length === count && rows.every(({ status }) => status === 1)
+    })
+
+  it('are all delivered, and leave nothing in the queue', async () => {
+    await subscriber.endpoint(receiver.url('/together'))
+    const ids = await subscriber.summaries(20)
+    expect((await jobs()).map(({ data }) => data.events.length)).toEqual([20])
+    dispatcher.engine.start()
+    await untilDelivered(20)
+    expect(arrived('/together').sort()).toEqual([...ids].sort())
+    await waitFor(async () => (await jobs()).length === 0)
+  })
+
+  it('do not wait for one that waits for its conversion', async () => {
+    await subscriber.endpoint(receiver.url('/beside'))
+    await subscriber.summaries(8, (number) => (number === 3 ? HTML : {}))
+    dispatcher.engine.start()
+    await waitFor(() => arrived('/beside').length === 7)
+    conversion.open()
+    await untilDelivered(8)
+  })
+
+  it('do not hold those that find no room for their conversion: each gets a job of its own', async () => {
+    await subscriber.endpoint(receiver.url('/deferred'))
+    const ids = await subscriber.summaries(8, (number) => (number < 4 ? HTML : {}))
+    dispatcher.engine.start()
+    await waitFor(() => arrived('/deferred').length === 4)
+    const own = await waitFor(async () => {
+      const found = (await jobs()).filter(({ data }) => data.deferred)
+      return found.length === 2 && found
+    })
+    for (const { id, data } of own) {
+      expect(data.events.map(({ eventId }) => eventId)).toEqual([id])
+      expect(ids.slice(0, 4)).toContain(id)
+    }
+    conversion.open()
+    await untilDelivered(8)
+  })
+
+  it('do not fail with one that fails on our side: it runs again in a job of its own', async () => {
+    await subscriber.endpoint(receiver.url('/beside-bad'))
+    const ids = await subscriber.summaries(8)
+    const bad = ids[5] as EventId
+    await dispatcher.db.query(
+      `create function refuse() returns trigger language plpgsql as
+         $$ begin raise exception 'refused'; end $$`,
+    )
+    await dispatcher.db.query(
+      `create trigger refuse before insert on webhook_deliveries for each row
+         when (new.event_id = '${bad}') execute function refuse()`,
+    )
+    dispatcher.engine.start()
+    await waitFor(() => arrived('/beside-bad').length === 7)
+    const failure = await waitFor(() =>
+      dispatcher.logLines.find(({ msg }) => msg === 'job failed on our side; retrying'),
+    )
+    expect(failure).toMatchObject({ queue: 'events', job_id: bad })
+    await waitFor(async () => (await jobs()).map(({ id }) => id).join() === bad)
+    await dispatcher.db.query('drop trigger refuse on webhook_deliveries')
+    await untilDelivered(8)
+    expect(arrived('/beside-bad').sort()).toEqual([...ids].sort())
+  })
+
+  it('end when the process that has them is killed in the middle, and what was delivered is not sent again', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'signet-event-lists-'))
+    writeFileSync(join(folder, 'authority.pem'), receiver.authorityCert)
+    const hang = { kind: 'hang' } as const
+    receiver.hook('/killed', {
+      answers: [reply(200), reply(200), reply(200), hang, hang],
+      otherwise: reply(200),
+    })
+    await subscriber.endpoint(receiver.url('/killed'))
+    const ids = await subscriber.summaries(20)
+    const doomed = await startGuarded({
+      command: process.execPath,
+      args: [
+        '--conditions=@signet/source',
+        '--import',
+        import.meta.resolve('tsx'),
+        join(ROOT, 'apps/dispatcher/src/main.ts'),
+        'serve',
+      ],
+      stopSignal: 'TERM',
+      logFile: join(folder, 'log'),
+      cwd: join(ROOT, 'apps/dispatcher'),
+      env: {
+        PATH: process.env['PATH'],
+        NODE_EXTRA_CA_CERTS: join(folder, 'authority.pem'),
+        ...dispatcher.env,
+        DISPATCHER_ENDPOINT_CONCURRENCY: '2',
+        // The two that hang have all permits of the endpoint for as long as possible.
+        DISPATCHER_TIMEOUT_MS: '8000',
+      },
+    })
+    await waitFor(async () => {
+      const rows = await deliveriesOf(dispatcher.db, subscriber.accountId)
+      return rows.filter(({ status }) => status === 1).length === 3 && arrived('/killed').length === 5
+    })
+    const delivered = arrived('/killed').slice(0, 3)
+    doomed.kill('SIGKILL')
+    await doomed.exited
+    dispatcher.engine.start()
+    await untilDelivered(20)
+    const counts = ids.map((id) => arrived('/killed').filter((one) => one === id).length)
+    expect(delivered.map((id) => counts[ids.indexOf(id as EventId)])).toEqual([1, 1, 1])
+    expect(counts.filter((count) => count === 2)).toHaveLength(2)
+    expect(counts.filter((count) => count === 1)).toHaveLength(18)
+    rmSync(folder, { recursive: true, force: true })
+  })
+})

@@ -1,0 +1,97 @@
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { connectRedis } from '@signet/redis'
+import { testRedis, waitFor } from '@signet/testkit'
+import { Queue } from 'bullmq'
+import { QueueWorker } from '../src/queues/queue-worker.js'
+import { gate, type Gate } from './support/gate.js'
+
+type Data = { name: string; units: number }
+
+describe('QueueWorker', () => {
+  const { url, prefix } = testRedis()
+  const connection = connectRedis({ url }, 'worker')
+  let queue: Queue<Data>
+  let started: Record<string, { end: Gate; release: () => void }>
+  const workers: QueueWorker<Data>[] = []
+  beforeEach(() => {
+    queue = new Queue('units', { connection, prefix })
+    started = {}
+  })
+  afterEach(async () => {
+    for (const { end } of Object.values(started)) end.open()
+    for (const worker of workers.splice(0)) await worker.close()
+    await queue.obliterate({ force: true })
+    await queue.close()
+  })
+  afterAll(() => connection.disconnect())
+
+  function work(capacity: number): QueueWorker<Data> {
+    const worker = new QueueWorker<Data>('units', {
+      queue: { connection, prefix },
+      capacity,
+      unitsOf: ({ units }) => units,
+      async process({ data }, _token, release) {
+        const end = gate()
+        started[data.name] = { end, release }
+        await end.opened
+      },
+    })
+    workers.push(worker)
+    void worker.run()
+    return worker
+  }
+
+  const add = (...jobs: Data[]) =>
+    queue.addBulk(
+      jobs.map((data) => ({ name: 'job', data, opts: { jobId: data.name, removeOnComplete: true } })),
+    )
+  const hasStarted = (...names: string[]) =>
+    waitFor(() => names.every((name) => started[name]), { describe: `start of ${names.join()}` })
+  const waiting = () => queue.getWaitingCount()
+
+  it('starts a job at once, while it looks for more', async () => {
+    work(10)
+    await add({ name: 'first', units: 1 })
+    await hasStarted('first')
+    await add({ name: 'second', units: 1 })
+    await hasStarted('second')
+  })
+
+  it('leaves in the queue what there is no room for, until units have ended, also of jobs that go on', async () => {
+    work(6)
+    await add(...['a', 'b', 'c', 'd'].map((name) => ({ name, units: 3 })))
+    await hasStarted('a', 'b')
+    expect(await waiting()).toBe(2)
+    started['a']?.release()
+    await hasStarted('c')
+    expect(await waiting()).toBe(1)
+    started['a']?.release()
+    started['a']?.release()
+    // More often than it has units.
+    for (let times = 0; times < 10; times += 1) started['a']?.release()
+    await waitFor(async () => (await queue.getActiveCount()) === 3)
+    expect(await waiting()).toBe(1)
+    started['b']?.end.open()
+    await hasStarted('d')
+  })
+
+  it('takes a job that is larger than all of it', async () => {
+    work(2)
+    await add({ name: 'large', units: 5 }, { name: 'next', units: 1 })
+    await hasStarted('large')
+    started['large']?.end.open()
+    await hasStarted('next')
+  })
+
+  it('leaves no job for others to find stalled when it is closed', async () => {
+    const worker = work(1)
+    await add({ name: 'last', units: 1 }, { name: 'left', units: 1 })
+    await hasStarted('last')
+    const closed = worker.close()
+    started['last']?.end.open()
+    await closed
+    expect(await queue.getActiveCount()).toBe(0)
+    expect(await waiting()).toBe(1)
+    expect(Object.keys(started)).toEqual(['last'])
+  })
+})

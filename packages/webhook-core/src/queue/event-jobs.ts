@@ -1,0 +1,60 @@
+import type { EventId } from '../ids.js'
+import type { PublishedEvent } from './publish-priority.js'
+
+/** `bytes`: about how much of it has to be read and sent, if the caller knows. */
+export type EventToPublish = PublishedEvent & { id: EventId }
+
+/** An event as a job names it. */
+export type QueuedEventRef = { eventId: EventId; accountId: string }
+
+/**
+ * A job of the `events` queue: the events that were published together, usually. `deferred`: the only one has been told before
+ * to come back later.
+ */
+export type EventsJob = { events: QueuedEventRef[]; deferred?: boolean }
+
+/** What a process takes from the queue at once, and what another one has to do again if that process dies. */
+export const MAX_EVENTS_PER_JOB = 32
+
+/** Before the id of the first of several events. The job of a single event is named like the event. */
+const LIST_PREFIX = 'list_'
+
+/**
+ * Deterministic, so that adding a job twice is harmless. A job id must not contain `:` or consist only of digits. The queues
+ * must not keep finished jobs: BullMQ silently ignores a job whose id still exists, even if it failed.
+ */
+export const eventJobId = (id: EventId): string => id
+
+export const isListJobId = (jobId: string): boolean => jobId.startsWith(LIST_PREFIX)
+
+export const eventsJobId = ([first, ...others]: readonly QueuedEventRef[]): string => {
+  if (first === undefined) throw new Error('a job without events')
+  return others.length === 0 ? eventJobId(first.eventId) : `${LIST_PREFIX}${first.eventId}`
+}
+
+export type EventsJobToAdd = { events: QueuedEventRef[]; priority: number }
+
+/**
+ * Divides events into jobs, each event once. Those within their accounts' allowances share jobs. An account beyond its own
+ * shares none, or others would wait behind it; its job has the priority of its last event.
+ */
+export function divideIntoJobs(
+  events: readonly EventToPublish[],
+  priorityOf: (event: EventToPublish) => number,
+): EventsJobToAdd[] {
+  const jobs: EventsJobToAdd[] = []
+  const open = new Map<string | null, EventsJobToAdd>()
+  for (const event of new Map(events.map((event) => [event.id, event])).values()) {
+    const priority = priorityOf(event)
+    const sharedBy = priority === 0 ? null : event.accountId
+    let job = open.get(sharedBy)
+    if (job === undefined || job.events.length === MAX_EVENTS_PER_JOB) {
+      job = { events: [], priority }
+      jobs.push(job)
+      open.set(sharedBy, job)
+    }
+    job.events.push({ eventId: event.id, accountId: event.accountId })
+    job.priority = priority
+  }
+  return jobs
+}
