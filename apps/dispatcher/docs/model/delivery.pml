@@ -1,6 +1,6 @@
 /*
  * The way of one event with one delivery, step by step as the services commit them, while any process is killed and Redis
- * loses everything at any moment. What is checked: an acknowledged event is delivered or ends with a reason.
+ * loses everything at any moment. The event is published in a job with others, of which only this one matters here. What is checked: an acknowledged event is delivered or ends with a reason.
  *
  * `npm run model` checks it, and checks that it fails without the sweeper. docs/design.md explains the mechanisms.
  */
@@ -14,6 +14,7 @@
 #endif
 #define EXPIRIES 1
 #define DEFERRALS 1
+#define SPLITS 1
 #define ATTEMPTS 2
 
 mtype = { unknown, queued, dispatched }
@@ -26,14 +27,23 @@ mtype delivery = nothing
 byte attempts = 0
 bool inFirstAttempts = false
 
-/* Redis: the jobs, and who holds the lock of a running one. Delayed jobs count as waiting. */
+/*
+ * Redis: the jobs, and who holds the lock of a running one. Delayed jobs count as waiting. An event is in a list that was
+ * published together, or in a job of its own, or after a repeat in both.
+ */
+mtype listJob = absent
 mtype eventJob = absent
 mtype deliveryJob = absent
+byte listHolder
 byte eventHolder
 byte deliveryHolder
 
+/* What is not used is zero, which keeps the number of states down. */
+#define TAKEN_BY_ME(job, holder) (job == running && holder == _pid)
+inline release(job, holder, state) { job = state; holder = 0 }
+
 bool acknowledged = false
-byte kills = 0, losses = 0, expiries = 0, deferrals = 0
+byte kills = 0, losses = 0, expiries = 0, deferrals = 0, splits = 0
 
 #define ENDED (delivery == delivered || delivery == failed)
 
@@ -60,8 +70,11 @@ inline mayBeKilled() {
   :: true
   :: kills < KILLS ->
     kills++;
-    if :: eventJob == running && eventHolder == _pid -> eventJob = waiting :: else fi;
-    if :: deliveryJob == running && deliveryHolder == _pid -> deliveryJob = waiting :: else fi;
+    if :: TAKEN_BY_ME(listJob, listHolder) -> release(listJob, listHolder, waiting) :: else fi;
+    if :: TAKEN_BY_ME(eventJob, eventHolder) -> release(eventJob, eventHolder, waiting) :: else fi;
+    if :: TAKEN_BY_ME(deliveryJob, deliveryHolder) -> release(deliveryJob, deliveryHolder, waiting) :: else fi;
+    created = false;
+    inList = false;
     goto idle
   fi
 }
@@ -72,17 +85,29 @@ active proctype ingest() {
   acknowledged = true;
   atomic {
     if
-    :: addEventJob()
+    :: listJob = waiting
     :: kills < KILLS -> kills++
     fi
   }
 }
 
 active [2] proctype dispatcher() {
-  bool created;
+  bool created, inList;
 idle:
   do
-  :: atomic { eventJob == waiting -> eventJob = running; eventHolder = _pid }
+  :: atomic {
+      if
+      :: listJob == waiting -> listJob = running; listHolder = _pid; inList = true
+      :: eventJob == waiting -> eventJob = running; eventHolder = _pid; inList = false
+      fi
+    }
+    /* No room for its conversion, or a failure on our side: the event goes on later, without the others. */
+    atomic {
+      if
+      :: inList && splits < SPLITS -> splits++; mayBeKilled(); addEventJob(); goto ended
+      :: true
+      fi
+    }
     /* One statement freezes and creates. */
     atomic {
       mayBeKilled();
@@ -105,7 +130,16 @@ idle:
     /* What is left of it continues in the deliveries queue. */
     atomic { mayBeKilled(); if :: delivery == unscheduled -> delivery = due :: else fi }
     atomic { mayBeKilled(); if :: delivery == due -> addDeliveryJob() :: else fi }
-    atomic { mayBeKilled(); if :: eventJob == running && eventHolder == _pid -> eventJob = absent :: else fi }
+ended:
+    atomic {
+      mayBeKilled();
+      if
+      :: inList && TAKEN_BY_ME(listJob, listHolder) -> release(listJob, listHolder, absent)
+      :: !inList && TAKEN_BY_ME(eventJob, eventHolder) -> release(eventJob, eventHolder, absent)
+      :: else
+      fi;
+      inList = false
+    }
     atomic { mayBeKilled(); if :: delivery != unscheduled -> inFirstAttempts = false :: else fi }
 
   :: atomic { deliveryJob == waiting -> deliveryJob = running; deliveryHolder = _pid }
@@ -121,8 +155,8 @@ idle:
     atomic {
       mayBeKilled();
       if
-      :: deliveryJob == running && deliveryHolder == _pid ->
-        if :: delivery == due -> deliveryJob = waiting :: else -> deliveryJob = absent fi
+      :: TAKEN_BY_ME(deliveryJob, deliveryHolder) && delivery == due -> release(deliveryJob, deliveryHolder, waiting)
+      :: TAKEN_BY_ME(deliveryJob, deliveryHolder) && delivery != due -> release(deliveryJob, deliveryHolder, absent)
       :: else
       fi
     }
@@ -132,9 +166,9 @@ idle:
 #ifndef NO_SWEEPER
 active proctype sweeper() {
   do
-  :: atomic { event == queued && eventJob == absent -> eventJob = waiting }
+  :: atomic { event == queued && eventJob == absent && listJob == absent -> eventJob = waiting }
   :: atomic { inFirstAttempts && delivery != unscheduled -> inFirstAttempts = false }
-  :: atomic { inFirstAttempts && eventJob == absent -> eventJob = waiting }
+  :: atomic { inFirstAttempts && eventJob == absent && listJob == absent -> eventJob = waiting }
   :: atomic { delivery == due && deliveryJob == absent -> deliveryJob = waiting }
   od
 }
@@ -142,10 +176,13 @@ active proctype sweeper() {
 
 active proctype misfortune() {
   do
-  :: atomic { losses < LOSSES -> losses++; eventJob = absent; deliveryJob = absent }
+  :: atomic { losses < LOSSES -> losses++;
+      release(listJob, listHolder, absent); release(eventJob, eventHolder, absent); release(deliveryJob, deliveryHolder, absent)
+    }
   /* A worker that only stalls: its job goes to another one while it carries on. */
-  :: atomic { expiries < EXPIRIES && eventJob == running -> expiries++; eventJob = waiting }
-  :: atomic { expiries < EXPIRIES && deliveryJob == running -> expiries++; deliveryJob = waiting }
+  :: atomic { expiries < EXPIRIES && listJob == running -> expiries++; release(listJob, listHolder, waiting) }
+  :: atomic { expiries < EXPIRIES && eventJob == running -> expiries++; release(eventJob, eventHolder, waiting) }
+  :: atomic { expiries < EXPIRIES && deliveryJob == running -> expiries++; release(deliveryJob, deliveryHolder, waiting) }
   :: atomic { losses == LOSSES && expiries == EXPIRIES -> break }
   od
 }
