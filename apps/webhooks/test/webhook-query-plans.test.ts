@@ -21,6 +21,7 @@ import {
   purgeRecording,
   storeNextSecret,
 } from '@signet/webhook-core/stores'
+import { findAttempts, findDelivery } from '../src/deliveries/attempt-log-store.js'
 import { DeliveryPager } from '../src/deliveries/delivery-pager.js'
 import type { DeliveryFilter } from '../src/deliveries/delivery-row.js'
 import { findDeliveries } from '../src/deliveries/delivery-store.js'
@@ -169,6 +170,12 @@ describe('hot queries use their index and read no table in full', () => {
       (db) => findDeliveries(db, { accountId, endpointId }, filter, { limit: 20 }),
       [...indexes, 'webhook_deliveries_pkey'],
     ]),
+    [
+      'a delivery',
+      (db) => findDelivery(db, { accountId, endpointId }, '1' as DeliveryId),
+      ['webhook_deliveries_pkey'],
+    ],
+    ['its attempts', (db) => findAttempts(db, '1' as DeliveryId), ['webhook_attempts_pkey']],
     [
       'deep pages of the log',
       (db) => new DeliveryPager(db, { stride: 2 }).page({ accountId, endpointId }, { page: 5, pageSize: 2 }),

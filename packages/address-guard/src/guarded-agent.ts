@@ -1,5 +1,7 @@
+import type { Socket } from 'node:net'
 import { Agent, buildConnector } from 'undici'
 import type { AddressGuard } from './address-guard.js'
+import { timeConnection } from './connection-timing.js'
 
 export type GuardedAgentOptions = {
   guard: AddressGuard
@@ -15,6 +17,7 @@ export type GuardedAgentOptions = {
 
 /** `undici` passes the host of IPv6 literals without brackets. */
 type Connector = buildConnector.connector
+type CallbackArguments = Parameters<buildConnector.Callback>
 
 /**
  * Connects only to checked addresses: names go through the guard's `lookup` when connecting, and literals are checked here
@@ -41,7 +44,13 @@ export function guardedConnector({ guard, connectTimeoutMs = 5000, ca }: Guarded
     }
     // A trailing dot names the same host, but SNI must not contain it (RFC 6066 section 3).
     const servername = host.endsWith('.') ? host.slice(0, -1) : options.servername
-    connect({ ...options, servername }, callback)
+    // The type leaves out that the socket is returned.
+    const socket = connect({ ...options, servername }, (...outcome: CallbackArguments) => {
+      const [error, connected] = outcome
+      conclude(error ?? connected)
+      callback(...outcome)
+    }) as unknown as Socket
+    const conclude = timeConnection(socket)
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Queryable } from '@signet/db'
+import pTimeout from 'p-timeout'
 import {
   deliveryHeaders,
   deliveryStatus,
@@ -15,7 +16,7 @@ import type { Observer } from '../observers/observer.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 import type { EndpointLimiter } from '../fairness/endpoint-limiter.js'
 import type { SendResult } from '../sending/attempt-failure.js'
-import type { Exchange, Post } from '../sending/http-sender.js'
+import type { Exchange, ExchangeFacts, Post } from '../sending/http-sender.js'
 import type { BodyCache } from './body-cache.js'
 import { decide } from './decide.js'
 import type { OpenSecrets } from './open-secrets.js'
@@ -51,6 +52,10 @@ export type AttemptDeps = {
   now: () => Date
 }
 
+type Sending = { sent: SendResult; finishedAt: Date; facts?: ExchangeFacts; answer?: string }
+
+/** How long a failed attempt waits for the beginning of the response body. */
+const EXCERPT_MS = 250
 const FINISHED: JobOutcome = { kind: 'finished' }
 /** Clocks differ between machines. A job that is at most this early counts as on time. */
 const EARLY_MS = 50
@@ -130,12 +135,12 @@ export class AttemptService {
     const body = await retryWhileUnavailable(() => bodies.get(plan.eventId))
     if (!body) return this.#cancel(plan.id, 'recording_deleted')
     const startedAt = now()
-    const sent = await this.#send(plan, body, startedAt, lease)
-    return this.#conclude(plan, { number, sent, startedAt, finishedAt: now() })
+    const sending = await this.#send(plan, body, startedAt, lease)
+    return this.#conclude(plan, { number, startedAt, ...sending })
   }
 
-  async #send(plan: AttemptPlan, body: Buffer, at: Date, lease: PermitLease): Promise<SendResult> {
-    const { secrets, send } = this.deps
+  async #send(plan: AttemptPlan, body: Buffer, at: Date, lease: PermitLease): Promise<Sending> {
+    const { secrets, send, now } = this.deps
     const { endpoint } = plan
     try {
       const headers = deliveryHeaders({
@@ -149,19 +154,22 @@ export class AttemptService {
       const exchange = send({ url: new URL(endpoint.url), headers: { ...FIXED_HEADERS, ...headers }, body })
       lease.extendUntil(exchange.closed)
       const sent = await exchange.answered
+      const finishedAt = now()
       if (isSuccess(sent)) lease.release()
-      return sent
+      // What a receiver says about its failure is worth a moment. What it says about a success has mostly come by now.
+      else await pTimeout(exchange.excerpted, { milliseconds: EXCERPT_MS, fallback: () => undefined })
+      return { sent, finishedAt, facts: exchange.facts(), answer: exchange.excerpt() }
     } catch (error) {
       this.deps.observer.attemptImpossible(plan.id, error)
-      return { kind: 'failed', error: 'internal_error' }
+      return { sent: { kind: 'failed', error: 'internal_error' }, finishedAt: now() }
     }
   }
 
   async #conclude(
     plan: AttemptPlan,
-    facts: { number: number; sent: SendResult; startedAt: Date; finishedAt: Date },
+    attempt: Sending & { number: number; startedAt: Date },
   ): Promise<JobOutcome> {
-    const { number, sent, startedAt, finishedAt } = facts
+    const { number, sent, startedAt, finishedAt, facts, answer } = attempt
     const outcome = decide(sent, number, this.deps.schedule)
     const httpStatus = sent.kind === 'answered' ? sent.status : undefined
     const result: AttemptResult = {
@@ -170,6 +178,8 @@ export class AttemptService {
       startedAt,
       finishedAt,
       httpStatus,
+      facts,
+      answer,
     }
     const recorded = await this.deps.recorder.record(result)
     if (recorded && isEndpointStopped(result, recorded)) this.#freshness.endpointStopped(plan.endpoint.id)

@@ -7,6 +7,7 @@ import {
   type EndpointId,
   type FailureReason,
 } from '@signet/webhook-core'
+import type { ExchangeFacts } from '../sending/http-sender.js'
 
 /** What an attempt means for its delivery. `error` is the new `last_error`. */
 export type Outcome =
@@ -26,6 +27,9 @@ export type AttemptResult = {
   finishedAt: Date
   /** Undefined if there was no response. */
   httpStatus?: number
+  facts?: ExchangeFacts
+  /** The beginning of the response, printable. */
+  answer?: string
 }
 
 export type RecordedAttempt = {
@@ -56,10 +60,11 @@ const RECORD = {
   with result as materialized (
     select * from unnest(
       $1::bigint[], $2::bigint[], $3::integer[], $4::boolean[], $5::boolean[], $6::text[], $7::timestamptz[],
-      $8::integer[], $9::timestamptz[], $10::timestamptz[], $11::integer[], $12::smallint[]
+      $8::integer[], $9::timestamptz[], $10::timestamptz[], $11::integer[], $12::smallint[],
+      $13::json[], $14::text[]
     ) with ordinality as r (
       delivery_id, endpoint_id, number, delivered, counts, error, retry_at,
-      url_version, started_at, finished_at, duration_ms, http_status, ord
+      url_version, started_at, finished_at, duration_ms, http_status, exchange, answer, ord
     )
   ),
   endpoint as materialized (
@@ -157,8 +162,9 @@ const RECORD = {
       ))
   ),
   attempt_log as (
-    insert into webhook_attempts (delivery_id, number, started_at, duration_ms, http_status, error, url_version)
-    select delivery_id, number, started_at, duration_ms, http_status, coalesce(error, ''), url_version
+    insert into webhook_attempts
+      (delivery_id, number, started_at, duration_ms, http_status, error, url_version, exchange, answer)
+    select delivery_id, number, started_at, duration_ms, http_status, coalesce(error, ''), url_version, exchange, answer
     from verdict
     on conflict (delivery_id, number) do nothing
   )
@@ -175,6 +181,17 @@ const MAX_INTEGER = 2 ** 31 - 1
  */
 const durationMs = ({ startedAt, finishedAt }: AttemptResult): number =>
   Math.min(MAX_INTEGER, Math.max(0, finishedAt.getTime() - startedAt.getTime()))
+
+/** Null for an attempt without a connection, whole milliseconds otherwise. */
+function exchangeJson(facts: ExchangeFacts): string | null {
+  const known = Object.entries(facts).filter(([, value]) => value !== undefined)
+  if (known.length === 0) return null
+  return JSON.stringify(
+    Object.fromEntries(
+      known.map(([name, value]) => [name, typeof value === 'number' ? Math.round(value) : value]),
+    ),
+  )
+}
 
 type RecordedRow = {
   delivery_id: DeliveryId
@@ -213,6 +230,8 @@ export async function recordAttempts(
     results.map(({ finishedAt }) => finishedAt),
     results.map(durationMs),
     results.map(({ httpStatus }) => httpStatus ?? null),
+    results.map(({ facts }) => facts && exchangeJson(facts)),
+    results.map(({ answer }) => answer || null),
   ])
   return rows.map((row) => ({
     deliveryId: row.delivery_id,

@@ -1,5 +1,9 @@
+import type { Socket } from 'node:net'
+import { takeConnectionPhases, type ConnectionPhases } from '@signet/address-guard'
 import type { Dispatcher } from 'undici'
 import { attemptFailureOf, type SendResult } from './attempt-failure.js'
+import { Excerpt } from './printable.js'
+import { awaitSocket } from './sent-on.js'
 
 export type Post = {
   url: URL
@@ -7,11 +11,20 @@ export type Post = {
   body: Buffer
 }
 
+/** Milliseconds of the phases, as far as they ended, and where the request went. A reused connection has no dns, connect and tls. */
+export type ExchangeFacts = ConnectionPhases & { first_byte?: number; peer?: string }
+
 export type Exchange = {
   /** Settles within the time limit. Never rejects. */
   answered: Promise<SendResult>
   /** Settles once the body is drained and the connection is reusable or closed, soon after the answer. */
   closed: Promise<void>
+  /** What is known by now. */
+  facts(): ExchangeFacts
+  /** The beginning of the response body, as far as it has come. */
+  excerpt(): string
+  /** Settles when the excerpt will not grow any more. */
+  excerpted: Promise<void>
 }
 
 /** Reading more of a response body costs more than a new connection: the connection is closed instead. */
@@ -40,6 +53,11 @@ class BodyLimitReached extends Error {}
 class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
   readonly answered: Promise<SendResult>
   readonly closed: Promise<void>
+  readonly excerpted: Promise<void>
+  #excerpted!: () => void
+  readonly #excerpt = new Excerpt()
+  readonly #facts: ExchangeFacts = {}
+  #sentAt = 0
   #answer!: (result: SendResult) => void
   #close!: () => void
   #controller: Dispatcher.DispatchController | undefined
@@ -50,6 +68,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
   constructor(timeoutMs: number) {
     this.answered = new Promise((resolve) => (this.#answer = resolve))
     this.closed = new Promise((resolve) => (this.#close = resolve))
+    this.excerpted = new Promise((resolve) => (this.#excerpted = resolve))
     // One turn of the event loop later: a response that is already in the socket is not late because we were busy.
     this.#timer = setTimeout(() => setImmediate(() => this.#onDeadline()), timeoutMs)
   }
@@ -57,17 +76,34 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
     if (this.#isTimeUp) controller.abort(new DeadlineExceeded())
+    else awaitSocket(this)
+  }
+
+  sentOn(socket: Socket): void {
+    this.#sentAt = performance.now()
+    Object.assign(this.#facts, takeConnectionPhases(socket), { peer: socket.remoteAddress })
+  }
+
+  facts(): ExchangeFacts {
+    return this.#facts
+  }
+
+  excerpt(): string {
+    return this.#excerpt.toString()
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
     // 102 and 103 precede the final response. 101 is final, but we never ask to switch protocols.
     if (status > 101 && status < 200) return
+    if (this.#sentAt > 0) this.#facts.first_byte = performance.now() - this.#sentAt
     this.#answer({ kind: 'answered', status })
     if (status === 101) this.#controller?.abort(new BodyLimitReached())
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytesRead += chunk.byteLength
+    this.#excerpt.add(chunk)
+    if (this.#excerpt.isFull) this.#excerpted()
     if (this.#bytesRead > MAX_ANSWER_BYTES) controller.abort(new BodyLimitReached())
   }
 
@@ -80,6 +116,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
   }
 
   fail(error: unknown): void {
+    if (typeof error === 'object' && error !== null) Object.assign(this.#facts, takeConnectionPhases(error))
     this.#answer({
       kind: 'failed',
       error: error instanceof DeadlineExceeded ? 'timeout' : attemptFailureOf(error),
@@ -97,6 +134,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
 
   #end(): void {
     clearTimeout(this.#timer)
+    this.#excerpted()
     // The pool takes the connection back just after it reports the end of the response.
     setImmediate(this.#close)
   }

@@ -130,6 +130,7 @@ describe('findAttemptPlans', () => {
         status: 1,
         deleted: false,
         heldUntil: null,
+        nextSecret: null,
         secret: { keyId: 'k1', ciphertext: Buffer.from(`sealed for ${endpoint.id}`) },
       },
     })

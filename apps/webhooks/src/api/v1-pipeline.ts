@@ -1,4 +1,4 @@
-import { parseEndpointId, type EndpointId } from '@signet/webhook-core'
+import { parseDeliveryId, parseEndpointId, type DeliveryId, type EndpointId } from '@signet/webhook-core'
 import type { Request } from 'express'
 import type { Authenticate } from '../bearer/bearer-authentication.js'
 import { notFound } from '../errors/api-errors.js'
@@ -23,6 +23,13 @@ export type V1Steps = ReturnType<typeof v1Steps>
 /** The id in the path. What cannot be one does not exist: 404, never 400 (docs/specification.md#common-rules). */
 export function endpointIdOf(req: Request): EndpointId {
   const id = parseEndpointId(String(req.params['endpoint_id']))
+  if (id === null) throw notFound()
+  return id
+}
+
+/** The same for a delivery. */
+export function deliveryIdOf(req: Request): DeliveryId {
+  const id = parseDeliveryId(String(req.params['delivery_id']))
   if (id === null) throw notFound()
   return id
 }

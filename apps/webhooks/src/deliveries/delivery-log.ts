@@ -1,5 +1,7 @@
 import type { Queryable } from '@signet/db'
-import type { SecretBox } from '@signet/webhook-core'
+import type { DeliveryId, SecretBox } from '@signet/webhook-core'
+import { notFound } from '../errors/api-errors.js'
+import { findAttempts, findDelivery, type DeliveryDetail } from './attempt-log-store.js'
 import { DeliveryCursors } from './delivery-cursor.js'
 import { DeliveryPager } from './delivery-pager.js'
 import type { Delivery, DeliveryFilter, LogOwner } from './delivery-row.js'
@@ -19,6 +21,13 @@ export class DeliveryLog {
   ) {
     this.#pager = new DeliveryPager(db)
     this.#cursors = new DeliveryCursors(secretBox)
+  }
+
+  /** A delivery with its attempts; throws `not_found`. */
+  async detail(owner: LogOwner, id: DeliveryId): Promise<DeliveryDetail> {
+    const found = await findDelivery(this.db, owner, id)
+    if (!found) throw notFound()
+    return { ...found, attempts: await findAttempts(this.db, id) }
   }
 
   async page(owner: LogOwner, place: { page: number; pageSize: number }): Promise<LogPage> {

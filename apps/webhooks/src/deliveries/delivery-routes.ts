@@ -3,10 +3,11 @@ import type { Request } from 'express'
 import { eventTypes, parseEventId } from '@signet/webhook-core'
 import { choiceParameter, numberParameter, textParameter, timeParameter } from '../api/query.js'
 import { ref, responses } from '../api/v1-docs.js'
-import { endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
+import { deliveryIdOf, endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
 import type { Caller } from '../bearer/bearer-service.js'
 import type { EndpointService } from '../endpoints/endpoint-service.js'
 import { badRequest } from '../errors/api-errors.js'
+import type { Attempt, DeliveryDetail } from './attempt-log-store.js'
 import type { DeliveryLog } from './delivery-log.js'
 import type { Delivery, DeliveryFilter } from './delivery-row.js'
 import { deliveryParameters } from './delivery-schemas.js'
@@ -67,6 +68,34 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog }: Deps): Route[]
       return { body: { items: items.map(view), next_cursor: nextCursor } }
     },
   }),
+  route<Caller>({
+    method: 'get',
+    path: '/v1/webhooks/:endpoint_id/deliveries/:delivery_id',
+    docs: {
+      tag: 'Deliveries',
+      security: ['bearer'],
+      summary: 'Get a delivery with its attempts',
+      description: 'What each attempt met, with the beginning of the response.',
+      responses: responses(
+        {
+          200: {
+            description: 'The delivery',
+            schema: { type: 'object', required: ['item'], properties: { item: ref('DeliveryDetail') } },
+          },
+        },
+        401,
+        403,
+        404,
+        429,
+      ),
+    },
+    authenticate: steps.read,
+    guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
+    async handle({ caller, req }) {
+      const owner = { accountId: caller.accountId, endpointId: endpointIdOf(req) }
+      return { body: { item: detailView(await deliveryLog.detail(owner, deliveryIdOf(req))) } }
+    },
+  }),
 ]
 
 function filterOf(req: Request): DeliveryFilter {
@@ -97,4 +126,26 @@ const view = (delivery: Delivery) => ({
   last_error: delivery.lastError,
   delivered_at: delivery.deliveredAt?.toISOString() ?? '',
   created_at: delivery.createdAt.toISOString(),
+})
+
+const detailView = ({ delivery, nextAttemptAt, attempts }: DeliveryDetail) => ({
+  ...view(delivery),
+  next_attempt_at: nextAttemptAt?.toISOString() ?? '',
+  attempt_log: attempts.map(attemptView),
+})
+
+const attemptView = ({ phases, ...attempt }: Attempt) => ({
+  number: attempt.number,
+  started_at: attempt.startedAt.toISOString(),
+  duration_ms: attempt.durationMs,
+  phases: {
+    ...(phases.dns !== undefined && { dns_ms: phases.dns }),
+    ...(phases.connect !== undefined && { connect_ms: phases.connect }),
+    ...(phases.tls !== undefined && { tls_ms: phases.tls }),
+    ...(phases.first_byte !== undefined && { first_byte_ms: phases.first_byte }),
+  },
+  ...(attempt.httpStatus !== null && { http_status: attempt.httpStatus }),
+  error: attempt.error,
+  peer_address: attempt.peer,
+  answer: attempt.answer,
 })

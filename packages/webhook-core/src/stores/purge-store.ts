@@ -33,6 +33,13 @@ export async function purgeRecording(
        where event_id = any (array(select id from event)) and status = 0
          and (select count(*) from endpoint) >= 0
        returning id
+     ),
+     -- A receiver may have sent back what it got.
+     answer as (
+       update webhook_attempts set answer = null
+       where answer is not null and delivery_id = any (array(
+         select id from webhook_deliveries where event_id = any (array(select id from event))
+       ))
      )
      select (select count(*)::integer from event) as purged, (select count(*)::integer from cancelled) as cancelled`,
     [accountId, audioId],

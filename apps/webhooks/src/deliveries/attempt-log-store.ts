@@ -1,0 +1,77 @@
+import type { Queryable } from '@signet/db'
+import type { DeliveryId } from '@signet/webhook-core'
+import {
+  DELIVERY_COLUMNS,
+  toDelivery,
+  type Delivery,
+  type DeliveryRow,
+  type LogOwner,
+} from './delivery-row.js'
+
+/** Milliseconds, as far as the phase ended; a reused connection has only `first_byte`. */
+export type Phases = Partial<Record<'dns' | 'connect' | 'tls' | 'first_byte', number>>
+
+export type Attempt = {
+  number: number
+  startedAt: Date
+  durationMs: number
+  /** Null without a response. */
+  httpStatus: number | null
+  error: string
+  phases: Phases
+  peer: string
+  answer: string
+}
+
+export type DeliveryDetail = { delivery: Delivery; nextAttemptAt: Date | null; attempts: Attempt[] }
+
+type DetailRow = DeliveryRow & { next_attempt_at: Date | null }
+
+type AttemptRow = {
+  number: number
+  started_at: Date
+  duration_ms: number
+  http_status: number | null
+  error: string
+  exchange: (Phases & { peer?: string }) | null
+  answer: string | null
+}
+
+/** One delivery of an endpoint of the account; null if there is none. */
+export async function findDelivery(
+  db: Queryable,
+  { accountId, endpointId }: LogOwner,
+  id: DeliveryId,
+): Promise<{ delivery: Delivery; nextAttemptAt: Date | null } | null> {
+  const { rows } = await db.query<DetailRow>(
+    `select ${DELIVERY_COLUMNS}, next_attempt_at from webhook_deliveries
+     where id = $3 and endpoint_id = (
+       select id from webhook_endpoints where id = $1 and account_id = $2 and deleted_at is null
+     )`,
+    [endpointId, accountId, id],
+  )
+  const [row] = rows
+  return row ? { delivery: toDelivery(row), nextAttemptAt: row.next_attempt_at } : null
+}
+
+/** The attempts of a delivery that the caller has found before, oldest first. */
+export async function findAttempts(db: Queryable, id: DeliveryId): Promise<Attempt[]> {
+  const { rows } = await db.query<AttemptRow>(
+    `select number, started_at, duration_ms, http_status, error, exchange, answer
+     from webhook_attempts where delivery_id = $1 order by number`,
+    [id],
+  )
+  return rows.map(({ exchange, ...row }) => {
+    const { peer = '', ...phases } = exchange ?? {}
+    return {
+      number: row.number,
+      startedAt: row.started_at,
+      durationMs: row.duration_ms,
+      httpStatus: row.http_status,
+      error: row.error,
+      phases,
+      peer,
+      answer: row.answer ?? '',
+    }
+  })
+}

@@ -1,0 +1,32 @@
+import type { Socket } from 'node:net'
+
+/** Milliseconds that the phases of opening a connection took, as far as they ended. A literal address has no `dns`. */
+export type ConnectionPhases = { dns?: number; connect?: number; tls?: number }
+
+const phasesOf = new WeakMap<object, ConnectionPhases>()
+
+/**
+ * How long opening this connection took, or the attempt to open it that ended with this error. The first caller learns it and
+ * nobody else: exchanges on a connection that was open already have no such phases.
+ */
+export function takeConnectionPhases(connectionOrError: object): ConnectionPhases | undefined {
+  const phases = phasesOf.get(connectionOrError)
+  phasesOf.delete(connectionOrError)
+  return phases
+}
+
+/** Times a connection that is just being opened. The returned function ends that, with the connection or the error. */
+export function timeConnection(socket: Socket): (connectionOrError: object) => void {
+  const phases: ConnectionPhases = {}
+  let since = performance.now()
+  const end = (phase: keyof ConnectionPhases) => () => {
+    const now = performance.now()
+    phases[phase] = now - since
+    since = now
+  }
+  // Before the client's own listeners, which write the first request at once.
+  socket.prependOnceListener('lookup', end('dns'))
+  socket.prependOnceListener('connect', end('connect'))
+  socket.prependOnceListener('secureConnect', end('tls'))
+  return (connectionOrError) => void phasesOf.set(connectionOrError, phases)
+}
