@@ -87,8 +87,14 @@ export function createApp(context: AuthContext): Express {
   return app
 }
 
-const readiness = ({ db, isRedisReady, drain }: AuthContext): RequestHandler =>
-  healthHandlers({ database: () => db.ping(), ...(isRedisReady && { redis: isRedisReady }) }, drain).ready
+const readiness = ({ db, isRedisReady, drain, log }: AuthContext): RequestHandler =>
+  healthHandlers({
+    required: { database: () => db.ping() },
+    // Without it, each replica counts its limits by itself (decision 0155).
+    optional: isRedisReady && { redis: isRedisReady },
+    drain,
+    log,
+  }).ready
 
 function databaseError(error: unknown): AppError | undefined {
   if (isLockTimeout(error) || isDeadlock(error))

@@ -89,13 +89,14 @@ describe('a process that SIGTERM asks to go', () => {
 })
 
 describe('readiness', () => {
-  it('needs the database, and Redis where limits are counted there', async () => {
+  it('needs the database, and is degraded without the Redis in which replicas count limits together', async () => {
     const server = await startServer({ AUTH_RATE_LIMIT_REDIS_URL: 'redis://127.0.0.1:1' })
     cleanups.push(() => server.close())
     const answer = await get(server, '/readyz')
-    expect([answer.status, answer.body['failed']]).toEqual([503, ['redis']])
+    expect([answer.status, answer.body]).toEqual([200, { status: 'degraded', failed: ['redis'] }])
     await server.context.db.close()
-    expect((await get(server, '/readyz')).body['failed']).toEqual(['database', 'redis'])
+    const away = await get(server, '/readyz')
+    expect([away.status, away.body]).toEqual([503, { status: 'unavailable', failed: ['database', 'redis'] }])
     expect((await get(server, '/health')).status).toBe(200)
   })
 })

@@ -5,10 +5,14 @@ import { DASHBOARD_PATH, queueDashboard } from './admin/queue-dashboard.js'
 import type { Context } from './context.js'
 
 /** Health, metrics and the queue dashboard, on a private port. The dispatcher has no public routes. */
-export function createApp({ config, db, registry, queues, isRedisReady, drain }: Context): Express {
+export function createApp({ config, db, registry, queues, isRedisReady, drain, log }: Context): Express {
   const app = express()
   app.disable('x-powered-by')
-  const { live, ready } = healthHandlers({ database: () => db.ping(), redis: isRedisReady }, drain)
+  const { live, ready } = healthHandlers({
+    required: { database: () => db.ping(), redis: isRedisReady },
+    drain,
+    log,
+  })
   app.get('/healthz', live)
   app.get('/readyz', ready)
   app.get('/metrics', metricsHandler(registry))

@@ -191,6 +191,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   let wasDisconnected = false
   producerRedis.on('close', () => (wasDisconnected = true))
   producerRedis.on('ready', () => {
+    observer.redisConnected()
     if (wasDisconnected) sweeper.redisReconnected()
     wasDisconnected = false
   })

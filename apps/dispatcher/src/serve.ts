@@ -18,7 +18,7 @@ export async function serve(config: DispatcherConfig): Promise<Service> {
   return {
     drain: context.drain,
     async close() {
-      context.log.info('draining', { in_flight: context.limiter.size })
+      context.log.info('waiting for attempts in flight', { in_flight: context.limiter.size })
       await context.engine.stop()
       await listener.close(500)
       await context.close()

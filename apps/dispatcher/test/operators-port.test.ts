@@ -21,14 +21,14 @@ describe("the operators' port", () => {
   it('says that it is alive and ready', async () => {
     const app = createApp(dispatcher)
     await request(app).get('/healthz').expect(200, { status: 'ok' })
-    await request(app).get('/readyz').expect(200, { status: 'ok' })
+    await request(app).get('/readyz').expect(200, { status: 'ready' })
     await request(app).get('/v1/webhooks').expect(404)
   })
 
   it('is not ready any more once it stops', async () => {
     const stopping = { ...dispatcher, drain: new Drain(0) }
     stopping.drain.begin()
-    await request(createApp(stopping)).get('/readyz').expect(503, { status: 'stopping' })
+    await request(createApp(stopping)).get('/readyz').expect(503, { status: 'draining' })
   })
 
   it('shows results, retries, backlog and queues as metrics, without an id or a url in any label', async () => {

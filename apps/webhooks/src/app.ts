@@ -2,7 +2,6 @@ import {
   clientAddress,
   contextOf,
   errorHandler,
-  healthHandlers,
   metricsHandler,
   mountRoutes,
   notFoundHandler,
@@ -119,8 +118,7 @@ function createApp({ config, log, registry }: Context): Express {
 
 const QUIET: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 
-function mountHealth(app: Express, { db, drain }: Context): void {
-  const health = healthHandlers({ database: () => db.ping() }, drain)
+function mountHealth(app: Express, { health }: Context): void {
   app.get('/healthz', health.live)
   app.get('/readyz', health.ready)
 }

@@ -1,6 +1,6 @@
 import { Db } from '@signet/db'
-import { Drain } from '@signet/http'
-import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
+import { Drain, healthHandlers } from '@signet/http'
+import { createLogger, createRegistry, RepeatedWarning, type Logger } from '@signet/telemetry'
 import { AddressGuard, type Resolver } from '@signet/address-guard'
 import { connectRedis } from '@signet/redis'
 import { WebhookQueues } from '@signet/webhook-core/queue'
@@ -57,7 +57,10 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
     { url: config.redisUrl, sentinels: config.redisSentinels, clusterNodes: config.redisClusterNodes },
     'request',
   )
-  redis.on('error', (error: Error) => log.warn('redis connection failed', { error }))
+  const redisUnavailable = new RepeatedWarning(log, 'redis unavailable', now)
+  redis
+    .on('error', (error: Error) => redisUnavailable.warn(error))
+    .on('ready', () => redisUnavailable.reset())
   const observer = createObserver(log, registry)
   const limits = createLimits(config, redis)
   const queues = new WebhookQueues({ connection: redis, prefix: config.queuePrefix })
@@ -73,6 +76,15 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
     now,
   })
 
+  const drain = new Drain(config.drainSeconds * 1000)
+  const health = healthHandlers({
+    required: { database: () => db.ping() },
+    // Events are accepted without it, and the dispatcher's sweeper finds them (decision 0155).
+    optional: { redis: () => queues.assertConnected() },
+    drain,
+    log,
+  })
+
   return {
     config,
     log,
@@ -86,7 +98,8 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
     cleanUp: new CleanUpService({ db, observer }),
     queues,
     webhooks,
-    drain: new Drain(config.drainSeconds * 1000),
+    drain,
+    health,
     ...oauth,
     /** Reverse order of creation. */
     async close() {

@@ -4,12 +4,16 @@ import { red, say } from './terminal.js'
 import { StepFailed, walkThrough, type World } from './walkthrough/index.js'
 
 /** What docker-compose.yml publishes; its secrets are fit for development alone and say so. */
-const COMPOSE = {
-  authUrl: 'http://localhost:8081',
-  webhooksUrl: 'http://localhost:8082',
-  internalUrl: 'http://localhost:8083',
-  internalToken: 'development-only-pipeline-token',
-  sandboxUrl: 'http://localhost:8025',
+function composeWorld(root: string, env: NodeJS.ProcessEnv): World {
+  const at = (setting: string, port: number) => `http://localhost:${env[setting] || port}`
+  return {
+    authUrl: at('SIGNET_AUTH_PORT', 8081),
+    webhooksUrl: at('SIGNET_WEBHOOKS_PORT', 8082),
+    internalUrl: at('SIGNET_INTERNAL_PORT', 8083),
+    internalToken: 'development-only-pipeline-token',
+    sandboxUrl: at('SIGNET_INBOX_PORT', 8025),
+    recordingsFolder: recordingsFolder(root),
+  }
 }
 
 /** Where `npm start` notes the addresses of the running stack. */
@@ -18,9 +22,7 @@ export const recordingsFolder = (root: string): string => join(root, 'infra/loca
 
 /** The walk-through by itself: against the running `npm start`, or with `--compose` against containers. */
 export async function walk(root: string, args: string[]): Promise<number> {
-  const world = args.includes('--compose')
-    ? { ...COMPOSE, recordingsFolder: recordingsFolder(root) }
-    : readWorld(worldFile(root))
+  const world = args.includes('--compose') ? composeWorld(root, process.env) : readWorld(worldFile(root))
   if (!world) {
     say('No stack is known here: run `npm start` in another terminal first, or give --compose.')
     return 2

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Agent, get } from 'node:http'
 import { afterEach, describe, expect, it } from '@jest/globals'
+import { createLogger } from '@signet/telemetry'
 import express from 'express'
 import { Drain, healthHandlers, listen, type Listener } from './index.js'
 
@@ -11,7 +12,8 @@ describe('a drain', () => {
   it('takes readiness away first, and goes on answering, each connection once more', async () => {
     const drain = new Drain(60_000)
     const app = express()
-    app.get('/readyz', healthHandlers({ database: () => Promise.resolve() }, drain).ready)
+    const log = createLogger({ level: 'info', component: 'test', sink: () => undefined })
+    app.get('/readyz', healthHandlers({ required: { database: () => Promise.resolve() }, drain, log }).ready)
     app.get('/', (_req, res) => void res.send('answer'))
     listener = await listen(app, { port: 0, host: '127.0.0.1', drain })
     const { port } = listener

@@ -20,7 +20,14 @@ function run(start: string) {
 }
 
 const RUNNING = `process.stdout.write('up'); const t = setInterval(() => {}, 1000)
-  return { close: async () => { clearInterval(t); process.stderr.write('closed') } }`
+  return { close: async () => { clearInterval(t); console.log('closed') } }`
+
+const linesOf = (printed: string) =>
+  printed
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown)
+const STOPPED = [{ msg: 'draining', seconds: 0 }, { text: 'closed' }, { msg: 'stopped' }]
 
 describe('runService', () => {
   it('exits with 1 and the list of problems in one line of JSON when the start fails', async () => {
@@ -66,14 +73,16 @@ describe('runService', () => {
     const { child, exit } = run(RUNNING)
     if (child.stdout) await once(child.stdout, 'data')
     child.kill(signal)
-    expect(await exit()).toEqual([0, 'closed'])
+    const [code, err] = await exit()
+    expect([code, linesOf(err)]).toMatchObject([0, STOPPED])
   })
 
   it('goes when the process that forked it goes', async () => {
     const { child, exit } = run(RUNNING)
     if (child.stdout) await once(child.stdout, 'data')
     child.disconnect()
-    expect(await exit()).toEqual([0, 'closed'])
+    const [code, err] = await exit()
+    expect([code, linesOf(err)]).toMatchObject([0, STOPPED])
   })
 })
 
@@ -98,7 +107,6 @@ describe('runTask', () => {
       { encoding: 'utf8' },
     )
     expect(child.status).toBe(expected)
-    const printed = `${child.stdout}${child.stderr}`.trim().split('\n')
-    expect(printed.map((line) => JSON.parse(line) as unknown)).toMatchObject(lines)
+    expect(linesOf(`${child.stdout}${child.stderr}`)).toMatchObject(lines)
   })
 })

@@ -34,10 +34,13 @@ export async function runService(component: string, start: () => Promise<Service
   try {
     const service = await start()
     if (!stop.signal.aborted) await new Promise((resolve) => stop.signal.addEventListener('abort', resolve))
+    const drainMs = service.drain?.durationMs ?? 0
+    processLog.info('draining', { seconds: drainMs / 1000 })
     service.drain?.begin()
-    await sleep(service.drain?.durationMs ?? 0, undefined, { signal: now.signal }).catch(() => undefined)
+    await sleep(drainMs, undefined, { signal: now.signal }).catch(() => undefined)
     setTimeout(() => process.exit(1), STOP_LIMIT_MS).unref()
     await service.close()
+    processLog.info('stopped')
     process.exit(0)
   } catch (error) {
     tellFailure(processLog, error)

@@ -1,4 +1,4 @@
-import type { Logger } from '@signet/telemetry'
+import { RepeatedWarning, type Logger } from '@signet/telemetry'
 import type { Cluster, Redis } from 'ioredis'
 
 /** The connection for limits and quotas. */
@@ -6,6 +6,7 @@ export async function connectLimitRedis(url: string, log: Logger): Promise<Redis
   // Loaded here, because it takes a tenth of the memory of a service that does without.
   const { connectRedis } = await import('@signet/redis')
   const redis = connectRedis({ url }, 'request')
-  redis.on('error', (error: Error) => log.warn('the rate limit Redis is unreachable', { error }))
+  const unavailable = new RepeatedWarning(log, 'the rate limit Redis is unreachable')
+  redis.on('error', (error: Error) => unavailable.warn(error)).on('ready', () => unavailable.reset())
   return redis
 }

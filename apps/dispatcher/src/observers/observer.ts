@@ -1,4 +1,4 @@
-import type { Logger } from '@signet/telemetry'
+import { RepeatedWarning, type Logger } from '@signet/telemetry'
 import type { DeliveryId, EventId } from '@signet/webhook-core'
 import type { AttemptResult, RecordedAttempt } from '../deliveries/attempt-store.js'
 import type { AttemptPlan } from '../deliveries/delivery-store.js'
@@ -13,6 +13,7 @@ export type Observer = ReturnType<typeof createObserver>
 
 export function createObserver(log: Logger, registry: Registry) {
   const metrics = createMetrics(registry)
+  const queueWarnings = new RepeatedWarning(log, 'queue error')
   return {
     attemptEnded({ plan, result, recorded }: AttemptFacts): void {
       const { outcome, startedAt, finishedAt, number } = result
@@ -132,7 +133,11 @@ export function createObserver(log: Logger, registry: Registry) {
 
     queueError(queue: string, error: unknown): void {
       metrics.queueErrors.inc({ queue })
-      log.warn('queue error', { queue, error_name: nameOf(error), error_message: messageOf(error) })
+      queueWarnings.warn(error, { queue })
+    },
+
+    redisConnected(): void {
+      queueWarnings.reset()
     },
 
     jobStalled(queue: string, jobId: string): void {
@@ -196,4 +201,3 @@ const durationLabel = (result: string) =>
   result === 'delivered' || result === 'timeout' ? result : result.startsWith('http_') ? 'refused' : 'failed'
 
 const nameOf = (error: unknown) => (error instanceof Error ? error.name : typeof error)
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : '')

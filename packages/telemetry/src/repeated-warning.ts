@@ -1,0 +1,45 @@
+import type { Logger } from './logger.js'
+
+const INTERVAL_MS = 60_000
+/** Of one outage few messages come; more would be ones that contain something else each time. */
+const MAX_MESSAGES = 20
+
+type Seen = { loggedAt: number; unlogged: number }
+
+/**
+ * A warning that may come many times a second while something is away: each error message is logged when it is new, and then at
+ * most once a minute, with `repeats` for how often it came since.
+ */
+export class RepeatedWarning {
+  readonly #seen = new Map<string, Seen>()
+
+  constructor(
+    private readonly log: Pick<Logger, 'warn'>,
+    private readonly text: string,
+    private readonly now: () => Date = () => new Date(),
+  ) {}
+
+  warn(error: unknown, fields: Readonly<Record<string, unknown>> = {}): void {
+    const message = error instanceof Error ? error.message : String(error)
+    const now = this.now().getTime()
+    const seen = this.#seen.get(message)
+    if (seen && now < seen.loggedAt + INTERVAL_MS) {
+      seen.unlogged += 1
+      return
+    }
+    if (this.#seen.size >= MAX_MESSAGES) this.#seen.clear()
+    this.#seen.set(message, { loggedAt: now, unlogged: 0 })
+    const name = error instanceof Error ? error.name : typeof error
+    this.log.warn(this.text, {
+      ...fields,
+      error_name: name,
+      error_message: message,
+      ...(seen && seen.unlogged > 0 && { repeats: seen.unlogged }),
+    })
+  }
+
+  /** The outage is over: the next warning is new. */
+  reset(): void {
+    this.#seen.clear()
+  }
+}
