@@ -127,6 +127,19 @@ describe('the outbox', () => {
     expect(sent.sort()).toEqual([...texts].sort())
   })
 
+  it('passes over a message that another sender is claiming', async () => {
+    const kind = aKind()
+    const { db, stores } = server.context
+    await add(aNote(kind, 'one'))
+    const now = server.clock.now()
+    const claim = { kind, ordered: false, busy: [], now, until: new Date(now.getTime() + 60_000) }
+    await db.transaction(async (tx) => {
+      expect(await stores.outbox.claim(tx, claim)).not.toBeNull()
+      expect(await stores.outbox.claim(db, claim)).toBeNull()
+    })
+    expect(await stores.outbox.claim(db, claim)).toBeNull()
+  })
+
   it('tries again after the delay of the kind, with the same id, and not before', async () => {
     const kind = aKind()
     let failures = 2
@@ -268,24 +281,29 @@ describe('the outbox', () => {
     for (const who of ['ann', 'bob']) expect(all.filter((text) => text.startsWith(who))).toEqual(texts(who))
   })
 
-  it('sends anew what a sender claimed and never spoke of again', async () => {
+  it('sends a message again when the sender that claimed it does not report in time', async () => {
     const kind = aKind()
-    const hold = latch()
-    const lost = aHandler({ kind, send: () => hold.opened })
+    const [lostAnswers, otherAnswers] = [latch(), latch()]
+    const refusal = new UndeliverableError('refused')
+    const lost = aHandler({ kind, send: () => lostAnswers.opened.then(() => Promise.reject(refusal)) })
     const { stop } = aSender(lost.handler)
     await add(aNote(kind, 'claimed'))
     await waitFor(async () => (await rowsOf(kind))[0]?.attempts === 1)
-    const other = aHandler({ kind })
+    const other = aHandler({ kind, attemptMs: 600_000, send: () => otherAnswers.opened })
     const { sender } = aSender(other.handler)
     await sender.poll()
     await sender.settled()
-    expect(other.sent).toEqual([])
+    expect((await rowsOf(kind))[0]?.attempts).toBe(1)
     // Longer than any attempt takes, and a margin.
     server.clock.advance(5000 + 5000)
-    await waitFor(() => other.sent.length === 1)
-    // What the first sender says now concerns a row that is not its own any more.
-    hold.open()
+    await waitFor(async () => (await rowsOf(kind))[0]?.attempts === 2)
+    // A late report must not end an attempt that another sender is making.
+    lostAnswers.open()
     await stop()
+    expect(await rowsOf(kind)).toHaveLength(1)
+    otherAnswers.open()
+    await untilEmpty(kind)
+    expect(other.sent).toHaveLength(1)
     expect(await givenUp(kind)).toEqual([])
   })
 
