@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { waitFor } from '@signet/testkit'
 import {
   anEmail,
   aUser,
@@ -14,6 +13,7 @@ import {
   type Session,
 } from './support/api.js'
 import { FACTOR_ENVIRONMENT, factorSteps } from './support/factors.js'
+import { waitForLocks } from './support/locks.js'
 import { JWT_SECRET, startServer, type TestServer } from './support/server.js'
 import { claimsOf, serviceToken, tokenOf } from './support/tokens.js'
 
@@ -49,15 +49,6 @@ const endOf = async (token: string): Promise<string | null> => {
 const administer = (userId: string, body: object) =>
   put(server, `/admin/users/${userId}`, body, { token: serviceToken(), versioned: true })
 /** Until as many statements as given stand in line for a lock in the database of the server. */
-const waitForLocks = (count: number) =>
-  waitFor(async () => {
-    const { rows } = await server.context.db.query<{ waiting: number }>(
-      `select count(*)::int as waiting from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock'`,
-    )
-    return rows[0]?.waiting === count
-  })
-
 describe('a stolen refresh token', () => {
   it('ends the session of whoever used it first, however late the other one comes back', async () => {
     const victim = await aUser(server)
@@ -196,7 +187,7 @@ describe('a session that is over', () => {
     const change = await server.context.db.transaction(async (tx) => {
       await tx.query('select 1 from users where id = $1 for update', [user.user.id])
       const answer = put(server, '/user', { password: 'a new password' }, { token: user.access_token })
-      await waitForLocks(1)
+      await waitForLocks(server, 1)
       await tx.query('update sessions set revoked_at = now(), revoked_reason = $2 where user_id = $1', [
         user.user.id,
         'logout',
@@ -227,7 +218,7 @@ describe('a sign-in that was on its way', () => {
     const late = await server.context.db.transaction(async (tx) => {
       await tx.query('select 1 from users where id = $1 for update', [user.user.id])
       const answer = signIn(user.email)
-      await waitForLocks(1)
+      await waitForLocks(server, 1)
       await tx.query(statement, [user.user.id])
       return { answer }
     })

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { Request } from 'express'
 import type { Client } from '../requests/request-meta.js'
 import { canonicalAddress, isPrivateAddress, networkOf } from './network.js'
@@ -15,7 +16,7 @@ const MAX_KEY_LENGTH = 128
 
 /** The caller's address, for sessions, audit, CAPTCHA and factors. Forwarded headers count only if enabled. */
 export const clientIp = (req: Request, config: ClientAddressConfig): string =>
-  forwardedAddress(req, config) ?? socketAddress(req)
+  forwardedAddress(req, config) ?? peerOf(req.socket).ip
 
 /** What requests are counted by: the forwarded address, else the header that the operator named, else the socket. */
 export function clientOf(req: Request, config: ClientAddressConfig): Client {
@@ -23,8 +24,7 @@ export function clientOf(req: Request, config: ClientAddressConfig): Client {
   if (forwarded !== undefined) return { key: networkOf(forwarded), shared: false }
   const named = config.rateLimitHeader === undefined ? undefined : firstOf(req.get(config.rateLimitHeader))
   if (named !== undefined) return { key: keyOf(named), shared: false }
-  const address = socketAddress(req)
-  return { key: networkOf(address), shared: address === '' || isPrivateAddress(address) }
+  return peerOf(req.socket).client
 }
 
 /** The header may hold anything that tells clients apart; an address counts by its network, in any notation. */
@@ -46,8 +46,20 @@ function addressIn(text: string): string | undefined {
   return canonicalAddress(v6 ?? v4 ?? text)
 }
 
-/** Empty when the connection is gone already. */
-const socketAddress = (req: Request): string => canonicalAddress(req.socket.remoteAddress ?? '') ?? ''
+type Peer = { readonly ip: string; readonly client: Client }
+
+const peers = new WeakMap<Socket, Peer>()
+
+/** Worked out once for each connection: comparing it with lists of networks is slow. */
+function peerOf(socket: Socket): Peer {
+  const known = peers.get(socket)
+  if (known !== undefined) return known
+  // Empty when the connection is gone already.
+  const ip = canonicalAddress(socket.remoteAddress ?? '') ?? ''
+  const peer = { ip, client: { key: networkOf(ip), shared: ip === '' || isPrivateAddress(ip) } }
+  peers.set(socket, peer)
+  return peer
+}
 
 function firstOf(header: string | undefined): string | undefined {
   const first = header?.split(',', 1)[0]?.trim()

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { anEmail, aUser, call, expectError, get, post, type Json, type Session } from '../support/api.js'
+import { anEmail, aUser, call, expectError, get, post, put, type Json, type Session } from '../support/api.js'
 import { FACTOR_ENVIRONMENT, factorSteps } from '../support/factors.js'
 import { comeBack, targetOf } from '../support/fake-provider.js'
+import { waitForLocks } from '../support/locks.js'
 import {
   anId,
   confirmLink,
@@ -71,6 +72,47 @@ describe('ways to sign in of an account with a second factor', () => {
     expect(target.query['error_code']).toBe('session_not_found')
     expect(identitiesOf(await identities(raised))).toEqual(['email'])
   })
+
+  it('are not added by a flow whose session has lost its second factor meanwhile', async () => {
+    const user = await aUser(site.server)
+    const raised = await steps.raise(user, await steps.enroll(user))
+    const second = await steps.enroll(raised, { friendly_name: 'second' })
+    const bySecond = await steps.raise(raised, second)
+    const state = await begin(bySecond.access_token)
+    expect((await steps.unenroll(bySecond, second.id)).status).toBe(200)
+    site.figma(anId(), anEmail())
+    const target = targetOf(await comeBack(site.server, { code: 'the-code', state }))
+    expect(target.query['error_code']).toBe('insufficient_aal')
+    expect(identitiesOf(await identities(bySecond))).toEqual(['email'])
+  })
+
+  it.each([
+    [
+      'removed',
+      (token: string, id: string) => call(site.server, 'DELETE', `/user/identities/${id}`, { token }),
+    ],
+    ['replaced', (token: string) => put(site.server, '/user', { email: anEmail() }, { token })],
+  ])(
+    'are not %s by a request that was on its way when its session lost the second factor',
+    async (_, change) => {
+      const { raised } = await aVictim()
+      const before = await identities(raised)
+      const [{ identity_id: id } = {}] = before['identities'] as Json[]
+      const { answer } = await site.server.context.db.transaction(async (tx) => {
+        await tx.query('select 1 from users where id = $1 for update', [before['id']])
+        const answer = change(raised.access_token, String(id))
+        await waitForLocks(site.server, 1)
+        await tx.query(`update sessions set aal = 'aal1', factor_id = null where user_id = $1`, [
+          before['id'],
+        ])
+        return { answer }
+      })
+      expectError(await answer, 401, 'insufficient_aal')
+      const after = await identities(raised)
+      expect(identitiesOf(after)).toEqual(identitiesOf(before))
+      expect(after).not.toHaveProperty('new_email')
+    },
+  )
 
   it('are not added by a flow whose session ended meanwhile', async () => {
     const user = await aUser(site.server)
