@@ -16,6 +16,16 @@ const STATES: [string, string, string][] = [
   ['was deleted softly', 'update users set deleted_at = now() where id = $1', 'user_not_found'],
 ]
 
+/** Limits that a session may be past while its access token has yet to expire. */
+const LIMITS: [string, string][] = [
+  ['its own end', `update sessions set not_after = 'epoch' where user_id = $1`],
+  ['the timebox', `update sessions set created_at = created_at - interval '1 day' where user_id = $1`],
+  [
+    'the inactivity timeout',
+    `update sessions set refreshed_at = created_at - interval '4 hours' where user_id = $1`,
+  ],
+]
+
 describe('the token of a user', () => {
   let server: TestServer
   beforeAll(async () => {
@@ -23,6 +33,8 @@ describe('the token of a user', () => {
       AUTH_MAILER_AUTOCONFIRM: 'true',
       AUTH_SECURITY_MANUAL_LINKING_ENABLED: 'true',
       AUTH_RATE_LIMIT_OTP: '100000',
+      AUTH_SESSIONS_TIMEBOX: '12h',
+      AUTH_SESSIONS_INACTIVITY_TIMEOUT: '3h',
     })
   })
   afterAll(() => server.close())
@@ -46,6 +58,18 @@ describe('the token of a user', () => {
       expectError(answer, 403, code)
     }
   })
+
+  it.each(LIMITS)(
+    'whose session is past %s is refused by every endpoint that changes something',
+    async (_, statement) => {
+      const user = await aUser(server)
+      await server.context.db.query(statement, [user.user.id])
+      for (const route of routes()) {
+        if (route.method === 'GET' && route.path === '/user') continue
+        expectError(await ask(user, route), 403, 'session_expired')
+      }
+    },
+  )
 
   it('is needed by all of them', async () => {
     for (const { method, path } of routes()) {

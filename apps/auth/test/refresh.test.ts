@@ -168,6 +168,12 @@ describe('the refresh grant', () => {
     expectError(await get(server, '/user', { token: user.access_token }), 403, 'user_banned')
   })
 
+  it('refuses a user who was deleted softly, even if the session is still open', async () => {
+    const user = await aUser(server)
+    await server.context.db.query('update users set deleted_at = now() where id = $1', [user.user.id])
+    expectError(await refresh(user.refresh_token), 400, 'refresh_token_not_found')
+  })
+
   it('answers 409 conflict when the session stays locked for 5 seconds', async () => {
     const user = await aUser(server)
     const { session_id: sessionId } = claimsOf(user.access_token)
