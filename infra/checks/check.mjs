@@ -54,7 +54,7 @@ async function runCheck({ name, command, script, fix }) {
   const args = script ? [`${root}/${script}`] : [tool(command[0]), ...command.slice(1)]
   const { ok, output } = await run(process.execPath, args)
   console.log(`  ${ok ? '✓' : '✗'} ${name.padEnd(16)} ${seconds(startedAt).padStart(8)}`)
-  if (!ok) console.log(`\n${output.trim()}\n${fix ? `\n  To mend it: ${fix}\n` : ''}`)
+  if (!ok) console.log(`\n${output.trim()}\n${fix ? `\n  To fix it: ${fix}\n` : ''}`)
   return ok
 }
 

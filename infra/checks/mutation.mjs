@@ -83,7 +83,7 @@ async function score(name, parts) {
   return row
 }
 
-/** What became of every change of the files; a change that does not compile counts for nothing. */
+/** The status of every change of the files. Changes that do not compile are not counted. */
 async function statusesOf(mutate, test, report) {
   const results = await new Stryker({
     mutate: [mutate],
@@ -107,7 +107,7 @@ async function statusesOf(mutate, test, report) {
     allowConsoleColors: false,
     fileLogLevel: 'off',
     logLevel: 'warn',
-    // One that is not noticed must be told by the score below, not by an exit in the middle.
+    // Unnoticed changes show in the score below; Stryker must not exit because of them.
     thresholds: { high: 100, low: LEAST_PERCENT, break: null },
   }).runMutationTest()
   const uncounted = ['Ignored', 'CompileError', 'RuntimeError']

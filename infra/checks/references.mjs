@@ -11,7 +11,7 @@ const RECORD = /\bdecisions? (\d{4})\b|decisions\/(\d{4})-/g
 const LINK = /\]\(([^)\s#]*)(?:#([\w-]+))?\)/g
 const CITATION = /\bcontracts?\b|\b[A-H]\.\d{1,2},? rows? \d/i
 
-/** The rest of the world may use the word: licences, and what people say in a sample recording. */
+/** Files in which the word is not a citation: licences, sample recordings, changelogs and this file. */
 const NO_CITATIONS =
   /(^|\/)LICENSE$|^infra\/local\/recordings\/|^infra\/checks\/references\.mjs$|(^|\/)CHANGELOG\.md$/
 

@@ -23,10 +23,10 @@ const apps = ['auth', 'webhooks', 'dispatcher'].map((app) => `apps/${app}/tsconf
 await bootstrapOrExit({ projects: ['infra/local/tsconfig.build.json', ...apps] })
 const { startPostgres, startRedis } = await import('./dist/index.js')
 
-// Ctrl-C reaches the program too; its end is awaited, so that the servers stop and their data goes.
+// Ctrl-C reaches the program too. We wait for it to end, so that the servers stop and their data is deleted.
 process.on('SIGINT', () => {})
 const folder = mkdtempSync(join(tmpdir(), 'signet-bench-'))
-chmodSync(folder, 0o711) // as root the server runs under another account, which must be able to pass
+chmodSync(folder, 0o711) // as root the server runs under another account, which must be able to enter
 // Durable, as in production: a bench with fsync off would measure something nobody runs.
 const postgres = await startPostgres({ dataDir: join(folder, 'postgres') })
 const redis = await startRedis({ dir: join(folder, 'redis'), appendOnly: true })

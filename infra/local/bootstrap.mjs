@@ -150,12 +150,12 @@ async function underLock(work) {
   const folder = join(root, '.cache')
   mkdirSync(folder, { recursive: true })
   const lock = join(folder, 'bootstrap.lock')
-  let announced = false
+  let saidSo = false
   let release
   while (!(release = takeLock(lock).release)) {
-    if (!announced)
+    if (!saidSo)
       console.log('  waiting for another command of this tree to finish installing or compiling …')
-    announced = true
+    saidSo = true
     await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS))
   }
   process.once('exit', release)

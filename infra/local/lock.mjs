@@ -23,7 +23,7 @@ export function takeLock(file) {
   return { release }
 }
 
-/** Whether a process of this number runs, be it another user's. */
+/** Whether a process with this pid runs, even as another user. */
 export function isAlive(pid) {
   try {
     process.kill(pid, 0)

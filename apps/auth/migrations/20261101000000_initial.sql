@@ -5,7 +5,7 @@ create table {{prefix}}users (
   aud text not null check (length(aud) <= 255),
   role text not null check (length(role) <= 255),
   email text check (email = lower(email) and length(email) <= 255),
-  -- Digits; after a soft delete a hash, as the e-mail address.
+  -- Digits only; after a soft delete a hash, like the email address.
   phone text check (length(phone) <= 64),
   encrypted_password text,
   email_confirmed_at timestamptz,
@@ -16,7 +16,7 @@ create table {{prefix}}users (
   recovery_sent_at timestamptz,
   email_change text check (length(email_change) <= 255),
   email_change_sent_at timestamptz,
-  -- 1 once one of the two halves of a secure e-mail change is confirmed.
+  -- 1 once one of the two addresses of a secure email change is confirmed.
   email_change_confirm_status smallint not null default 0 check (email_change_confirm_status in (0, 1)),
   phone_change text,
   phone_change_sent_at timestamptz,
@@ -36,11 +36,11 @@ create unique index {{prefix}}users_email_aud_key on {{prefix}}users (lower(emai
 create unique index {{prefix}}users_phone_aud_key on {{prefix}}users (phone, aud) where phone is not null;
 -- The admin list pages by age within one audience.
 create index {{prefix}}users_aud_created_at_idx on {{prefix}}users (aud, created_at, id);
--- The clean-up of forgotten anonymous users.
+-- For the clean-up of abandoned anonymous users.
 create index {{prefix}}users_is_anonymous_idx on {{prefix}}users (created_at) where is_anonymous;
 
--- How many users an audience has, so that no list has to count them all. In shards by connection, so that sign-ups at
--- the same time rarely wait for each other; the number is the sum.
+-- Number of users per audience, so that lists need not count them. Sharded by connection, so that concurrent sign-ups
+-- rarely wait for each other; the number is the sum of the shards.
 create table {{prefix}}user_counts (
   aud text not null,
   shard smallint not null,
@@ -129,7 +129,7 @@ create table {{prefix}}sessions (
   refreshed_at timestamptz,
   not_after timestamptz,
   tag text,
-  -- Set by logout: no more refresh, while tokens that are out stay valid until they expire.
+  -- Set at logout: no more refreshes, but access tokens already issued stay valid until they expire.
   revoked_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null
@@ -153,7 +153,7 @@ create table {{prefix}}refresh_tokens (
   check (revoked = (revoked_at is not null))
 );
 
--- One active token for each session, whatever the code above does.
+-- At most one active token per session, enforced here as well as in the code.
 create unique index {{prefix}}refresh_tokens_active_key on {{prefix}}refresh_tokens (session_id) where not revoked;
 create index {{prefix}}refresh_tokens_session_id_idx on {{prefix}}refresh_tokens (session_id, revoked);
 create index {{prefix}}refresh_tokens_revoked_at_idx on {{prefix}}refresh_tokens (revoked_at) where revoked;

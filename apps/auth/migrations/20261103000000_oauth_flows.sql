@@ -1,4 +1,4 @@
 -- Up Migration
 
--- An OAuth flow is taken up once, by the first callback with its state; the calls to the provider come after that.
+-- The first callback with a flow's state claims it, before the provider is called, so that a flow is used only once.
 alter table {{prefix}}flow_state add column claimed_at timestamptz;

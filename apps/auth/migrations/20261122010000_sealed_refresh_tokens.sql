@@ -1,8 +1,8 @@
 -- Up Migration
 
 -- A refresh token is a statement about its session: the id, a counter, and a MAC of both under a key of the server and
--- the salt of the session. So one row is all there is to know of a session. Tokens of before cannot be told apart from
--- guesses, so their sessions go.
+-- the salt of the session, so a session is a single row. Tokens issued before this migration cannot be told apart from
+-- guesses, so their sessions are deleted.
 delete from {{prefix}}sessions;
 drop table {{prefix}}refresh_tokens;
 drop table {{prefix}}amr_claims;
@@ -13,7 +13,7 @@ alter table {{prefix}}sessions
   add column refresh_salt bytea not null check (length(refresh_salt) = 32),
   -- How the user proved who they are, newest first: [{"method", "at"}].
   add column amr jsonb not null check (jsonb_typeof(amr) = 'array'),
-  -- Why the session is over. There is no other way for one to end than revoked_at, but for not_after and the limits.
+  -- Why the session ended. Apart from not_after and the session limits, a session ends only through revoked_at.
   add column revoked_reason text check (
     revoked_reason in (
       'logout', 'reuse', 'single_session', 'ban', 'deletion', 'password_changed', 'password_recovered', 'factor_verified',

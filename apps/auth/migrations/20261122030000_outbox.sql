@@ -1,6 +1,6 @@
 -- Up Migration
 
--- What is to be sent, written in the transaction that decided so. A sender claims a row by moving its next attempt into
+-- Messages to send, written in the transaction that decides to send them. A sender claims a row by moving its next attempt into
 -- the future, so rows of a process that died become due again by themselves.
 create table {{prefix}}outbox (
   id uuid primary key,
@@ -14,12 +14,12 @@ create table {{prefix}}outbox (
   -- Claims so far. Also tells whether a sender still holds the row that it claimed.
   attempts integer not null default 0 check (attempts >= 0),
   next_attempt_at timestamptz not null,
-  -- When sending it makes no sense any more; null for never.
+  -- When the message is no longer worth sending; null for never.
   expires_at timestamptz,
   created_at timestamptz not null
 );
 
 -- The claim of the sender.
 create index {{prefix}}outbox_due_idx on {{prefix}}outbox (kind, next_attempt_at);
--- The head of the line, for kinds that are sent in order.
+-- The oldest message of a recipient, for kinds that are sent in order.
 create index {{prefix}}outbox_recipient_idx on {{prefix}}outbox (kind, recipient, position);

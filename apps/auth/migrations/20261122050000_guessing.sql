@@ -1,7 +1,7 @@
 -- Up Migration
 
 -- Wrong passwords that count against an account: one row for all strangers to it, and one for each network it signed in
--- from. The id is a keyed hash of the address (and the network), so that an address nobody has counts like any other and
+-- from. The id is a keyed hash of the address (and the network), so that an address without an account counts alike and
 -- the table names neither. Unlogged: a sign-in writes here twice, and only a crash of the server empties it.
 create unlogged table {{prefix}}sign_in_attempts (
   id bytea primary key check (length(id) = 32),
@@ -9,7 +9,7 @@ create unlogged table {{prefix}}sign_in_attempts (
   last_at timestamptz not null
 ) with (fillfactor = 70);
 
--- The clean-up of those that are forgotten.
+-- For the clean-up of expired rows.
 create index {{prefix}}sign_in_attempts_last_at_idx on {{prefix}}sign_in_attempts (last_at);
 
 -- Where sessions of a user were opened from. Strangers who guess do not slow the user down there.

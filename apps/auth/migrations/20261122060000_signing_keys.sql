@@ -1,9 +1,9 @@
 -- Up Migration
 
--- Keys that the service makes to sign access tokens, unless AUTH_JWT_KEYS gives it some. A key signs from activates_at
--- to superseded_at, the moment at which the next one takes over. The private key is sealed with a key that follows from
--- AUTH_JWT_SECRET, and the public half is computed from it: whoever can write to this table cannot add a key that is
--- trusted. token_seconds is the longest life of a token that any process may have signed with the key.
+-- Keys that the service makes to sign access tokens, unless AUTH_JWT_KEYS provides them. A key signs from activates_at
+-- to superseded_at, when the next one takes over. The private key is sealed with a key derived from
+-- AUTH_JWT_SECRET, and the public half is computed from the private key, so write access to this table does not suffice to
+-- add a trusted key. token_seconds is the longest lifetime of any token signed with the key.
 create table {{prefix}}signing_keys (
   kid text primary key check (length(kid) between 1 and 255),
   alg text not null check (alg in ('RS256', 'ES256', 'EdDSA')),

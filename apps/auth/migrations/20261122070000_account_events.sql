@@ -1,7 +1,7 @@
 -- Up Migration
 
--- Who is banned, freed, deleted or signed out everywhere loses or regains power in other services, too. The table of users
--- says so itself, whatever code or operator changed it: a row for the outbox in the same transaction.
+-- A ban, the end of a ban, a deletion or a sign-out everywhere also takes effect in other services. The users table
+-- reports these itself, no matter what changed it: a trigger adds an outbox row in the same transaction.
 
 -- The payload is plain JSON, because a trigger has no key to seal it; it names nobody but the user's id. Sent in order per user.
 create function {{prefix}}tell_account_event(account uuid, event text, decided_at timestamptz, details jsonb)
@@ -45,7 +45,7 @@ $$;
 
 create function {{prefix}}tell_removed_users() returns trigger language plpgsql as $$
 begin
-  -- Of those that were deleted softly it was told before.
+  -- Soft-deleted users were already reported.
   perform {{prefix}}tell_account_event(id, 'user.deleted', clock_timestamp(), '{}') from removed where deleted_at is null;
   return null;
 end
@@ -60,6 +60,6 @@ create trigger {{prefix}}users_told_changed after update on {{prefix}}users for 
 create trigger {{prefix}}users_told_out after delete on {{prefix}}users
   referencing old table as removed for each statement execute function {{prefix}}tell_removed_users();
 
--- Those that were banned or deleted before there was anybody to tell.
+-- Reports users that were banned or deleted before this migration.
 select {{prefix}}tell_ban(id, banned_until) from {{prefix}}users where banned_until > now() and deleted_at is null;
 select {{prefix}}tell_account_event(id, 'user.deleted', deleted_at, '{}') from {{prefix}}users where deleted_at is not null;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Db } from '@signet/db'
 import { startReceiver, type Receiver } from '@signet/local'
 import { waitFor } from '@signet/testkit'
-import { buryAccount, closeAccount, moveHeldDeliveries } from '@signet/webhook-core/stores'
+import { writeTombstone, closeAccount, moveHeldDeliveries } from '@signet/webhook-core/stores'
 import { dispatchEvent, deliveriesOf } from './support/dispatcher.js'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 
@@ -108,7 +108,7 @@ describe('deliveries of an account', () => {
   it('that is deleted end without an attempt', async () => {
     const subscriber = await anAccount('/deleted')
     const rows = await dispatcher.scheduled(subscriber)
-    await dispatcher.db.transaction((tx) => buryAccount(tx, subscriber.accountId, new Date()))
+    await dispatcher.db.transaction((tx) => writeTombstone(tx, subscriber.accountId, new Date()))
     await dispatcher.attempt(...rows)
     expect(await deliveriesOf(dispatcher.db, subscriber.accountId)).toMatchObject([
       { status: 2, last_error: 'endpoint_deleted' },

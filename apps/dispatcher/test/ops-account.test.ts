@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, it } from '@jest/globals'
 import type { EventId } from '@signet/webhook-core'
 import {
-  buryAccount,
+  writeTombstone,
   closeAccount,
   deleteAccountEndpoints,
   deleteAccountEvents,
@@ -30,7 +30,7 @@ it('counts what every table has of an account, and ends with 0 only when nothing
       personal_tokens: 0,
     },
   })
-  await db.transaction((tx) => buryAccount(tx, accountId, new Date()))
+  await db.transaction((tx) => writeTombstone(tx, accountId, new Date()))
   await closeAccount(db, accountId)
   const during = await operator.run('account', accountId)
   expect([during.code, during.out]).toEqual([1, expect.stringMatching(/being removed[^]*Rows left: \d+/)])
@@ -56,7 +56,7 @@ it('leaves no row behind of an event whose dispatch was under way', async () => 
   const subscriber = operator.dispatcher.subscriber().withoutQueues()
   const eventId: EventId = await subscriber.summary()
   const { accountId } = subscriber
-  await db.transaction((tx) => buryAccount(tx, accountId, new Date()))
+  await db.transaction((tx) => writeTombstone(tx, accountId, new Date()))
   const { deleted } = await db.transaction(async (tx) => {
     await tx.query('select from webhook_events where id = $1 for update', [eventId])
     const deleted = deleteAccountEvents(db, accountId, 10)

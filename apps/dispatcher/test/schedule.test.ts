@@ -6,6 +6,8 @@ import { reply, startReceiver, type Receiver } from '@signet/local'
 import { jobOf, startStepwise, type Stepwise } from './support/stepwise.js'
 
 const MINUTE_MS = 60_000
+const [FIRST_MS = 0, SECOND_MS = 0] = DEFAULT_RETRY_DELAYS_SECONDS.map((seconds) => seconds * 1000)
+const MAX_ATTEMPTS = DEFAULT_RETRY_DELAYS_SECONDS.length + 1
 
 describe('the schedule of attempts', () => {
   let receiver: Receiver
@@ -70,15 +72,15 @@ describe('the schedule of attempts', () => {
     await dispatcher.attempt(row)
     const waitMs =
       ((await dispatcher.row(row.id)).next_attempt_at?.getTime() ?? 0) - dispatcher.clock.now().getTime()
-    expect(waitMs).toBeGreaterThan(1.09 * MINUTE_MS)
-    expect(waitMs).toBeLessThanOrEqual(1.1 * MINUTE_MS)
+    expect(waitMs).toBeGreaterThan(1.09 * FIRST_MS)
+    expect(waitMs).toBeLessThanOrEqual(1.1 * FIRST_MS)
   })
 
   it('makes no attempt before its time, however often the job runs', async () => {
     const { row } = await oneDelivery('/early')
     receiver.hook('/early', { answers: [reply(500)] })
     await dispatcher.attempt(row)
-    dispatcher.clock.advance(MINUTE_MS - 100)
+    dispatcher.clock.advance(FIRST_MS - 100)
     expect(await dispatcher.attempts.run(jobOf(row), { wasDeferred: false })).toEqual({
       kind: 'defer',
       delayMs: 100,
@@ -102,7 +104,7 @@ describe('the schedule of attempts', () => {
       url: { url, href: url },
       events: [],
     })
-    dispatcher.clock.advance(MINUTE_MS)
+    dispatcher.clock.advance(FIRST_MS)
     await dispatcher.attempt(row)
     expect(await dispatcher.row(row.id)).toMatchObject({
       status: 1,
@@ -117,7 +119,7 @@ describe('the schedule of attempts', () => {
     const { row, endpoint } = await oneDelivery('/resign')
     receiver.hook('/resign', { secret: endpoint.secret, answers: [reply(503)] })
     await dispatcher.attempt(row)
-    dispatcher.clock.advance(MINUTE_MS)
+    dispatcher.clock.advance(FIRST_MS)
     await dispatcher.attempt(row)
     const [first, second] = receiver.deliveries({ path: '/resign' })
     expect([first?.verified, second?.verified]).toEqual([true, true])
@@ -154,12 +156,12 @@ describe('the schedule of attempts', () => {
     await dispatcher.db.query('update webhook_deliveries set attempts = 1 where id = $1', [row.id])
     expect(await dispatcher.attempts.run(jobOf(row), { losses: 2, wasDeferred: false })).toEqual({
       kind: 'retry',
-      delayMs: 5 * MINUTE_MS,
+      delayMs: SECOND_MS,
       reason: 'interrupted',
     })
     expect(await dispatcher.row(row.id)).toMatchObject({ status: 0, attempts: 2, last_error: 'interrupted' })
     expect(receiver.deliveries({ path: '/dying' })).toEqual([])
-    dispatcher.clock.advance(5 * MINUTE_MS)
+    dispatcher.clock.advance(SECOND_MS)
     await dispatcher.attempts.run(jobOf(row), { wasDeferred: false })
     expect(await dispatcher.row(row.id)).toMatchObject({ status: 1, attempts: 3 })
   })
@@ -168,7 +170,11 @@ describe('the schedule of attempts', () => {
     const { row, endpoint } = await oneDelivery('/poison')
     await dispatcher.db.query('update webhook_deliveries set attempts = 5 where id = $1', [row.id])
     await dispatcher.attempts.run(jobOf(row), { losses: 1, wasDeferred: false })
-    expect(await dispatcher.row(row.id)).toMatchObject({ status: 2, attempts: 6, last_error: 'interrupted' })
+    expect(await dispatcher.row(row.id)).toMatchObject({
+      status: 2,
+      attempts: MAX_ATTEMPTS,
+      last_error: 'interrupted',
+    })
     expect(receiver.deliveries({ path: '/poison' })).toEqual([])
     const { rows } = await dispatcher.db.query(
       'select consecutive_failures from webhook_endpoints where id = $1',

@@ -1,7 +1,7 @@
 -- Up Migration
 
 -- OAuth 2.1 clients, grants, codes and tokens; sign-in sessions; personal tokens.
--- Every secret is a SHA-256 digest (bytea, 32 bytes): a dump of these tables opens nothing.
+-- Secrets are stored as SHA-256 digests (bytea, 32 bytes): a dump of these tables grants no access.
 -- account_id is the identity server's user id. Its users live in another database, so it has no foreign key.
 
 create table oauth_clients (
@@ -62,7 +62,7 @@ create table oauth_authorizations (
   scope text not null,
   resources text[] not null default '{}',
   code_challenge text not null check (code_challenge ~ '^[A-Za-z0-9_-]{43}$'),
-  -- prompt=login or select_account: a session that signed in before created_at does not do.
+  -- prompt=login or select_account: a sign-in from before created_at does not count.
   fresh_login boolean not null default false,
   created_at timestamptz not null default now(),
   expires_at timestamptz not null,

@@ -1,13 +1,13 @@
 -- Up Migration
 
--- Subscriptions. Lock order, everywhere: endpoints before deliveries, each by ascending id.
+-- Webhook endpoints. Lock order everywhere: endpoints before deliveries, each by ascending id.
 create table webhook_endpoints (
   id bigint generated always as identity primary key,
   account_id uuid not null,
   url text not null check (char_length(url) between 1 and 2048),
-  -- The parsed spelling: two urls are the same receiver exactly when these are equal.
+  -- The normalized form of url: two URLs name the same receiver exactly when these are equal.
   url_href text not null,
-  -- Goes up with every real change of the url; failures of attempts to an older one do not count.
+  -- Incremented with every real change of the URL; failed attempts at an older URL do not count.
   url_version integer not null default 1 check (url_version >= 1),
   events text[] not null default '{}' check (cardinality(events) <= 50 and array_position(events, null) is null),
   secret_ciphertext bytea,

@@ -1,6 +1,6 @@
 -- Up Migration
 
--- One row per event, and the outbox at the same time: state queued means that the dispatcher still has to see it.
+-- One row per event, and the outbox at the same time: state queued means that it has not been dispatched yet.
 -- Ids carry their time (evt_ + 12 hex digits of milliseconds + 20 random ones), so inserts touch the right edge of
 -- every index on them, and the oldest events are a prefix of the primary key.
 create table webhook_events (
@@ -12,7 +12,7 @@ create table webhook_events (
   source text not null check (char_length(source) between 1 and 100),
   source_event_key text check (char_length(source_event_key) between 1 and 200),
   source_hash bytea check (octet_length(source_hash) = 32),
-  -- The frozen envelope. Text and not jsonb: the same bytes for every endpoint and every attempt.
+  -- The frozen envelope. Text rather than jsonb, so that every endpoint and every attempt gets the same bytes.
   body text,
   state text not null default 'queued' check (state in ('queued', 'dispatched', 'purged')),
   created_at timestamptz not null default now(),
@@ -22,7 +22,7 @@ create table webhook_events (
   constraint dispatched_events_say_when check (state <> 'dispatched' or dispatched_at is not null)
 );
 
--- Idempotent ingest: one event per caller and key, however many requests arrive at once.
+-- Idempotent ingest: one event per caller and key, even with concurrent requests.
 create unique index webhook_events_source_key_idx on webhook_events (source, source_event_key);
 -- The sweeper: events that nobody dispatched.
 create index webhook_events_queued_idx on webhook_events (created_at, id) where state = 'queued';
@@ -31,7 +31,7 @@ create index webhook_events_samples_idx on webhook_events (account_id, type, cre
   where state = 'dispatched' and target_endpoint_id is null;
 -- Deleting a recording or an account.
 create index webhook_events_account_idx on webhook_events (account_id, audio_id);
--- Deleting an endpoint for good looks for the pings that name it.
+-- Removing the row of a deleted endpoint: finds the pings that target it.
 create index webhook_events_target_idx on webhook_events (target_endpoint_id) where target_endpoint_id is not null;
 
 -- One event to one endpoint.
@@ -40,7 +40,7 @@ create table webhook_deliveries (
   endpoint_id bigint not null references webhook_endpoints (id) on delete cascade,
   event_id text collate "C" not null references webhook_events (id) on delete cascade,
   event_type text not null,
-  -- 0 for the delivery that the event made by itself; an operator's replays are 1, 2, …
+  -- 0 for the original delivery; an operator's replays are 1, 2, …
   replay integer not null default 0 check (replay >= 0),
   status smallint not null default 0 check (status in (0, 1, 2)),
   attempts integer not null default 0 check (attempts >= 0),
@@ -53,7 +53,7 @@ create table webhook_deliveries (
   constraint failed_deliveries_say_why check (status <> 2 or last_error <> '')
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
--- One delivery per event and endpoint, however often the event is dispatched. Event first: it also finds the deliveries
+-- One delivery per event and endpoint, even if the event is dispatched again. Event first: it also finds the deliveries
 -- of one event, and new rows go to its right edge.
 create unique index webhook_deliveries_event_endpoint_idx on webhook_deliveries (event_id, endpoint_id, replay);
 -- The sweeper and the gauges: what is due, oldest first.
@@ -76,7 +76,7 @@ create table webhook_attempts (
   primary key (delivery_id, number)
 );
 
--- What operators did by hand, for those who ask later.
+-- Audit trail of what operators did by hand.
 create table operator_actions (
   id bigint generated always as identity primary key,
   operator text not null check (char_length(operator) between 1 and 200),

@@ -1,6 +1,6 @@
 -- Up Migration
 
--- A read-only mirror of recordings: only the internal API writes it, and only ever by account.
+-- A mirror of recordings. Only the internal API writes to it, always for a single account.
 -- The three parts come and go independently (a transcript may arrive before its recording), so they do not refer to
 -- one another.
 create table recordings (

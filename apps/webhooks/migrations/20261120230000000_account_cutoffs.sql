@@ -1,7 +1,7 @@
 -- Up Migration
 
--- User JWTs of the identity server that were issued before the account was revoked here open nothing any more: not a
--- session, not a personal token. They live for about an hour, so a row is needed no longer than that.
+-- User JWTs that the identity server issued before the account was revoked here no longer open a session or create a
+-- personal token. They live for about an hour, and a row is needed for as long.
 create table account_cutoffs (
   account_id uuid primary key,
   revoked_at timestamptz not null default now()
@@ -9,6 +9,6 @@ create table account_cutoffs (
 
 create index account_cutoffs_revoked_at_idx on account_cutoffs (revoked_at);
 
--- Tokens that ended by idleness stay in the list of their account until it removes them.
+-- Tokens revoked for inactivity stay in the account's list until the owner removes them.
 create index personal_tokens_listed_idx on personal_tokens (account_id, id desc)
   where revoked_at is null or revoke_reason = 'inactive';

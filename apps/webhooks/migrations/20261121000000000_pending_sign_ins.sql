@@ -1,7 +1,7 @@
 -- Up Migration
 
 -- Between password and second factor a session holds the user's JWT, encrypted like webhook secrets and bound to the
--- session's id, so it opens in no other row.
+-- session's id, so it does not decrypt in any other row.
 alter table login_sessions
   add column pending_ciphertext bytea,
   add column pending_key_id text,

@@ -1,8 +1,8 @@
 -- Up Migration
 
--- Whoever inserts deliveries or attempts holds the rows that these belong to in the same statement. A foreign key looks
--- every one of them up and locks it once more, row by row: a third of what PostgreSQL did for a delivery. What is left of
--- the keys is their other half: what goes when its event, endpoint or delivery goes, said once per statement.
+-- A statement that inserts deliveries or attempts already holds their parent rows. A foreign key would look up and lock
+-- each parent once more, row by row: a third of PostgreSQL's work for a delivery. The triggers below keep the other half
+-- of the keys: they delete the children of an event, endpoint or delivery, once per statement.
 alter table webhook_deliveries
   drop constraint webhook_deliveries_event_id_fkey,
   drop constraint webhook_deliveries_endpoint_id_fkey;

@@ -1,6 +1,6 @@
 -- Up Migration
 
--- What the identity server told about an account, as far as it takes power away. Every check of a credential reads the row
+-- What the identity server reported about an account that restricts its access. Every credential check reads the row
 -- in the same statement, so what is written here works from its commit on.
 create table account_states (
   account_id uuid primary key,
@@ -8,7 +8,7 @@ create table account_states (
   banned_until timestamptz,
   -- When the identity server decided what banned_until says. What it decided earlier and arrives later changes nothing.
   ban_decided_at timestamptz,
-  -- Ends for good whatever goes back to a sign-in at or before this time, by the identity server's clock.
+  -- Permanently ends everything derived from a sign-in at or before this time, by the identity server's clock.
   signed_out_at timestamptz,
   -- Final: the row stays as a tombstone, and triggers refuse rows that name the account.
   deleted_at timestamptz,
@@ -20,7 +20,7 @@ create table account_states (
 
 -- The job that removes what deleted accounts own.
 create index account_states_unpurged_idx on account_states (deleted_at) where deleted_at is not null and purged_at is null;
--- The clean-up of states that are over.
+-- For the clean-up of states that no longer have an effect.
 create index account_states_idle_idx on account_states (greatest(signed_out_at, ban_decided_at, banned_until))
   where deleted_at is null;
 
@@ -29,7 +29,7 @@ insert into account_states (account_id, signed_out_at) select account_id, revoke
 drop table account_cutoffs;
 
 -- When the identity server vouched for the person, by its clock: the time in the user JWT. What is derived from a session or
--- a grant inherits it. The time at which a row was made would not do: a stolen JWT can make one after its owner signed out
+-- a grant inherits it. The row's own creation time would be wrong: a stolen JWT can create one after its owner signed out
 -- everywhere and before we hear of it.
 alter table login_sessions add column authenticated_at timestamptz;
 update login_sessions set authenticated_at = signed_in_at;
@@ -42,20 +42,20 @@ alter table personal_tokens add column authenticated_at timestamptz;
 update personal_tokens set authenticated_at = created_at;
 alter table personal_tokens alter column authenticated_at set not null;
 
--- Writers of an account hold this lock shared, its deletion holds it alone for as long as it takes to write the tombstone:
--- whoever came before has committed by then, whoever comes later sees the tombstone. One of 1024 locks and not one per
+-- Writers of an account hold this lock in shared mode; its deletion holds it exclusively while it writes the tombstone:
+-- earlier writers have committed by then, and later ones see the tombstone. One of 1024 locks rather than one per
 -- account, so that a statement which writes rows of very many accounts does not exhaust the server's lock table.
 create function account_lock(id uuid) returns integer language sql immutable strict parallel safe
   return (hashtextextended(id::text, 0) & 1023)::integer;
 
--- A function looks anew with each of its statements, so it sees a deletion that was committed while it waited for the lock.
+-- Each statement in a function takes a new snapshot, so it sees a deletion that was committed while it waited for the lock.
 create function is_account_deleted_for_writer(writer_of uuid) returns boolean language plpgsql as $$
 begin
   perform pg_advisory_xact_lock_shared(1, account_lock(writer_of));
   return exists (select from account_states where account_id = writer_of and deleted_at is not null);
 end $$;
 
--- The writers of one recording take turns, beside those of the account's other recordings. False for a deleted account.
+-- Writers of one recording take turns, in parallel with those of the account's other recordings. False for a deleted account.
 create function begin_writing_recording(writer_of uuid, recording text) returns boolean language plpgsql as $$
 begin
   if is_account_deleted_for_writer(writer_of) then
@@ -65,7 +65,7 @@ begin
   return true;
 end $$;
 
--- Whatever the code does: no row can name a deleted account.
+-- Enforced by the database, in case the code fails to: no row can name a deleted account.
 create function refuse_deleted_accounts() returns trigger language plpgsql as $$
 declare
   gone uuid;
@@ -98,7 +98,7 @@ begin
   end loop;
 end $$;
 
--- The one row that has no account when it is made: a session, before somebody signs in.
+-- For sessions, the only rows created without an account: they get one at sign-in.
 create function refuse_deleted_account() returns trigger language plpgsql as $$
 begin
   if is_account_deleted_for_writer(new.account_id) then
@@ -112,7 +112,7 @@ create trigger refuse_deleted_account after update on login_sessions
   for each row when (new.account_id is distinct from old.account_id and new.account_id is not null)
   execute function refuse_deleted_account();
 
--- Events that are gone have no first attempts either.
+-- Deleting events also deletes their open first attempts.
 create or replace function webhook_events_gone() returns trigger language plpgsql as $$
 begin
   delete from webhook_first_attempts where event_id = any (array(select id from gone));

@@ -21,8 +21,8 @@ end $$;
 --   duplicate  the event of this source and key exists with the same hash; its id is answered, nothing is written
 --   conflict   it exists with another hash
 --   deleted    the account is deleted
---   busy       somebody else writes this recording. Only without wait_for_turn; then it has to be tried again, with it
--- Whoever passes two items of one recording gets an error. One body or text is read by one statement only: each unnest
+--   busy       another writer holds the recording; only without wait_for_turn. Call again with wait_for_turn
+-- Passing two items of one recording is an error. Each body or text is read by a single statement: each unnest
 -- copies what it is given.
 create function write_recordings(
   wait_for_turn boolean,
@@ -136,7 +136,7 @@ begin
     select i.n::integer,
       case
         when i.verdict <> 'known' then i.verdict
-        -- Retention deleted the earlier event after it was met.
+        -- Retention deleted the earlier event after the insert conflicted with it.
         when e.id is null then 'busy'
         when e.source_hash = i.hash then 'duplicate'
         else 'conflict'

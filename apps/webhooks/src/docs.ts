@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { renderMarkdown } from '@signet/config'
 import { createLogger, createRegistry } from '@signet/telemetry'
+import { DEFAULT_RETRY_DELAYS_SECONDS } from '@signet/webhook-core'
 import { internalApiDocument, publicApiDocument } from './api-docs/api-document.js'
 import { errorsPage } from './api-docs/errors-page.js'
 import { settings } from './config/config.js'
@@ -13,9 +15,21 @@ export async function generatedDocs(): Promise<Record<string, string>> {
   return {
     'docs/configuration.md': renderMarkdown('Configuration of the webhooks service', settings),
     'docs/errors.md': errorsPage(),
+    'docs/specification.md': withRetryDelays(readFileSync(SPECIFICATION, 'utf8')),
     'docs/openapi.json': json(publicApiDocument(publicTable)),
     'docs/openapi-internal.json': json(internalApiDocument(internalTable)),
   }
+}
+
+const SPECIFICATION = new URL('../docs/specification.md', import.meta.url)
+
+/** The specification is written by hand, except for the numbers of its sentence on retries. */
+function withRetryDelays(text: string): string {
+  const minutes = DEFAULT_RETRY_DELAYS_SECONDS.map((seconds) => seconds / 60)
+  const delays = `${minutes.slice(0, -1).join(', ')} and ${minutes.at(-1)} minutes`
+  const sentence = /\d+ retries, after about [\d., ]+ and [\d.]+ minutes/
+  if (!sentence.test(text)) throw new Error('The specification says nothing about the delays of retries')
+  return text.replace(sentence, `${minutes.length} retries, after about ${delays}`)
 }
 
 /** The routes as the service mounts them, every optional one included; nothing is connected or listened on. */

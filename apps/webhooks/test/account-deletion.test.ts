@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { buryAccount } from '@signet/webhook-core/stores'
+import { writeTombstone } from '@signet/webhook-core/stores'
 import { aPersonalToken } from './support/access-token.js'
 import { aNotice, subscribe } from './support/api-data.js'
 import { useApi } from './support/api.js'
@@ -93,7 +93,7 @@ describe('a deleted account', () => {
   it('is refused in the transaction that writes: what waited behind the deletion stores nothing', async () => {
     const { accountId } = await api.anAccount()
     const { reply } = await api.db.transaction(async (tx) => {
-      await buryAccount(tx, accountId, new Date())
+      await writeTombstone(tx, accountId, new Date())
       const reply = api.internal('POST', '/internal/v1/summary-ready', { body: aNotice(accountId) })
       await lockWaiters(api.db, 1)
       return { reply }

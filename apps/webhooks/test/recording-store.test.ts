@@ -3,7 +3,7 @@ import type { Tx } from '@signet/db'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { behindLock, anAccount, aSummary } from '@signet/webhook-testkit'
 import {
-  buryAccount,
+  writeTombstone,
   closeAccount,
   findRecordings,
   findSummaries,
@@ -94,7 +94,7 @@ describe('a body that was frozen before its event was dispatched', () => {
     [
       'the account',
       async ({ accountId }) => {
-        await database.db.transaction((tx) => buryAccount(tx, accountId, new Date()))
+        await database.db.transaction((tx) => writeTombstone(tx, accountId, new Date()))
         await closeAccount(database.db, accountId)
       },
     ],

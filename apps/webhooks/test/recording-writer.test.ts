@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { Db, type Queryable } from '@signet/db'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { anAccount, aSummary, behindLock, fillTables } from '@signet/webhook-testkit'
-import { buryAccount, findRecordings } from '@signet/webhook-core/stores'
+import { writeTombstone, findRecordings } from '@signet/webhook-core/stores'
 import { lockRecording, writeRecordings, type RecordingChange } from '../src/ingest/recording-store.js'
 import { RecordingWriter } from '../src/ingest/recording-writer.js'
 import { aChange } from './support/recordings.js'
@@ -158,7 +158,7 @@ describe('a deleted account', () => {
     const neighbour = notice()
     const [first, second] = await behindLock(
       database.db,
-      (tx) => buryAccount(tx, gone.accountId, new Date()),
+      (tx) => writeTombstone(tx, gone.accountId, new Date()),
       1,
       () => writeRecordings(database.db, [gone, neighbour], { waitForTurn: false }),
     )

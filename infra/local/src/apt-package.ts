@@ -7,7 +7,7 @@ const runFile = promisify(execFile)
 
 interface AptPackage<Program> {
   name: string
-  /** As it is called while it is being fetched. */
+  /** The name shown while it is being fetched. */
   title: string
   /** Left out: with everything it needs and the system lacks. */
   alone?: boolean

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 const POLL_MS = 500
 
 /**
- * npm does not pass every signal on, and none when it is killed itself: without npm nobody is there to be served.
+ * npm does not forward every signal, and none when it is killed: once npm is gone, nobody needs this process.
  * npm is our parent or, where the shell it runs scripts with stays in between, the parent of that shell.
  */
 export function whenNpmIsGone(then: () => void): void {

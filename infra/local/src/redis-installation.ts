@@ -65,7 +65,7 @@ function librariesIn(base: string): string[] {
 
 function noRedis(error: unknown): string {
   return [
-    'No Redis server could be had.',
+    'No Redis server was found or fetched.',
     '  tried: REDIS_SERVER_BIN: not set',
     `         ${NAMES.join(', ')} on PATH and in ${USUAL_FOLDERS.join(', ')}: not found`,
     `         apt-get: ${lastLine(error)}`,

@@ -22,14 +22,14 @@ interface Launch {
   logFile: string
   launch: (port: number) => Promise<Guarded>
   isReady: (server: Guarded, port: number) => boolean | Promise<boolean>
-  /** What the log says when the next attempt may do better. */
+  /** Matches the log after a temporary failure, when another attempt may succeed. */
   passing?: RegExp
 }
 
 const READY_TIMEOUT_MS = 30_000
 const ATTEMPTS = 8
 
-/** Launches a server and resolves when it is ready; tries again when something in its way is about to pass. */
+/** Launches a server and resolves when it is ready. Tries again after a temporary failure. */
 export async function startServer({ name, port: wanted, logFile, launch, isReady, passing }: Launch) {
   for (let attempt = 1; ; attempt += 1) {
     const port = wanted ?? (await leasePort())

@@ -114,7 +114,7 @@ describe('findRedisProgram', () => {
     })
     const failure: unknown = await search.catch((error: unknown) => error)
     expect(String(failure)).toMatch(
-      /No Redis server could be had\..*redis-server, valkey-server on PATH.*apt-get: .*REDIS_SERVER_BIN.*REDIS_URL/s,
+      /No Redis server was found or fetched\..*redis-server, valkey-server on PATH.*apt-get: .*REDIS_SERVER_BIN.*REDIS_URL/s,
     )
   })
 })

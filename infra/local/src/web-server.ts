@@ -22,7 +22,7 @@ export const page = (name: string): RequestHandler => {
   return (_, response) => void response.type('html').send(html)
 }
 
-/** Serves the pages and APIs of the local tools. A body of plain text is JSON, too: fetch calls it so. */
+/** Serves the pages and APIs of the local tools. A plain-text body is read as JSON, because fetch sends JSON as such. */
 export async function serve(
   routes: Routes,
   { port = 0, host = HOST }: { port?: number; host?: string } = {},

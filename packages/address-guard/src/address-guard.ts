@@ -24,8 +24,8 @@ export type AddressGuardOptions = {
 const RESOLVE_TIMEOUT_MS = 3000
 
 /**
- * Decides which addresses a delivery may go to (apps/webhooks/docs/specification.md#url-policy). The same object checks a URL at registration and every
- * connection at delivery, so the two always agree on what is public.
+ * Decides which addresses a delivery may go to (apps/webhooks/docs/specification.md#url-policy). The same code checks a URL at
+ * registration and every connection at delivery, so the two always agree on what is public.
  */
 export class AddressGuard {
   readonly #allowPrivateTargets: boolean

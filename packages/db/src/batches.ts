@@ -19,7 +19,7 @@ export type BatchesOptions<Item, Result> = {
   underWay: number
   /** Two items with a key in common never share a batch, and the later one waits for the other's. */
   keysOf?: (item: Item) => readonly string[]
-  /** Whom an item is for: they get their places in a batch in turn. Without it, first come, first served. */
+  /** Whose share an item belongs to: shares take turns for places in a batch. Without it, first come, first served. */
   shareOf?: (item: Item) => string
   /** A function is asked for each batch: for callers that learn how large items are. */
   maxItems?: number | (() => number)
@@ -28,7 +28,7 @@ export type BatchesOptions<Item, Result> = {
   /** Size of an item, and at how many bytes a batch is full. One that is larger goes alone. */
   bytesOf?: (item: Item) => number
   maxBytes?: number
-  /** After so many milliseconds, a statement (on a dead connection perhaps) holds up nothing but its own items. */
+  /** After this many milliseconds, a statement (perhaps on a dead connection) holds up only its own items. */
   slowMs?: number
 }
 
@@ -36,9 +36,9 @@ const MAX_BATCH = 64
 const SLOW_MS = 100
 
 /**
- * Sends what comes while statements are under way together in the next one, so that a busy process spends one round trip
+ * Puts the items that arrive while statements are under way into the next one, so that a busy process spends one round trip
  * on many; one alone goes out at once, unless items linger for others. A statement is sent after all of its items came, so each sees what was committed
- * before it asked.
+ * before it was added.
  */
 export class Batches<Item, Result> {
   readonly #options: Required<BatchesOptions<Item, Result>>
@@ -92,7 +92,7 @@ export class Batches<Item, Result> {
       clearTimeout(timer)
       giveWay()
     })
-    // What has to wait for a key of this batch leaves room beside it for the others.
+    // Items that have to wait for a key of this batch do not hold up the others.
     this.#next()
   }
 
@@ -135,7 +135,7 @@ export class Batches<Item, Result> {
       const results = await this.#options.send(batch.map(({ item }) => item))
       batch.forEach(({ resolve }, index) => resolve(results[index] as Result))
     } catch (error) {
-      // What one of them broke must not fail the others: each is tried once more, alone. An outage meets them all.
+      // One bad item must not fail the others: each is tried once more, alone. An outage affects them all, so it is not retried.
       if (batch.length > 1 && !isUnavailable(error))
         await Promise.all(batch.map((waiting) => this.#run([waiting])))
       else for (const { reject } of batch) reject(error)

@@ -1,9 +1,9 @@
 export type GateOptions = {
   /** Holders that count at a time. */
   width: number
-  /** Past this time a holder does not count any more: it waits for something else than its turn. */
+  /** After this time a holder no longer counts: it is waiting for something else, such as a lock. */
   slowMs: number
-  /** A waiter that is not let in within this time is refused; 0 is no limit. */
+  /** A waiter that is not let in within this time is refused; 0 means no limit. */
   timeoutMs: number
 }
 
@@ -11,8 +11,8 @@ type Holder = { since: number }
 type Waiter = { since: number; admit: (holder: Holder) => void; refuse: (error: Error) => void }
 
 /**
- * Lets `width` callers in at a time, and others beside those that stay long. A crowd of short statements is done soonest by
- * a few connections; one that waits for a lock, or for its caller, should keep nobody waiting. At most one more is let in
+ * Admits `width` callers at a time, and others in addition to those that stay long. Many short statements finish soonest on
+ * a few connections, but one that waits for a lock or for its caller should hold up nobody. At most one more is admitted
  * per `slowMs`, so that a server that is slow because of too many connections does not get more of them at once.
  */
 export class ConnectionGate {
@@ -23,7 +23,7 @@ export class ConnectionGate {
 
   constructor(private readonly options: GateOptions) {}
 
-  /** A promise only where there is something to wait for. The function that it gives must be called at the end. */
+  /** Returns a promise only if there is something to wait for. Call the resulting function at the end. */
   enter(): (() => void) | Promise<() => void> {
     if (this.#waiting.size === 0 && this.#counted.size < this.options.width) return this.#leave(this.#admit())
     return new Promise<Holder>((admit, refuse) => {
@@ -77,7 +77,7 @@ export class ConnectionGate {
     for (const waiter of this.#waiting) {
       if (timeoutMs === 0 || now - waiter.since < timeoutMs) break
       this.#waiting.delete(waiter)
-      // In the words of the pool, which others know for an unavailable database.
+      // The message of the pool, by which `isUnavailable` recognizes it.
       waiter.refuse(new Error('timeout exceeded when trying to connect'))
     }
     const [oldest] = this.#counted

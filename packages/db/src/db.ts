@@ -17,7 +17,7 @@ export type Tx = Queryable & {
   readonly [inTransaction]: true
   /** Calls `work` once the transaction is committed, and never when it is rolled back. `work` must not throw. */
   afterCommit(work: () => void): void
-  /** Runs `work` and takes back all that it changed, as well as what it put off until after the commit. */
+  /** Runs `work`, then rolls back everything it changed and drops its `afterCommit` callbacks. */
   rehearse(work: () => Promise<void>): Promise<void>
 }
 
@@ -202,7 +202,7 @@ export class Db implements Queryable {
     await pTimeout(this.query('select 1'), { milliseconds: timeoutMs, message })
   }
 
-  /** May be called more than once: the pool itself refuses that, and whoever cleans up after it would stop there. */
+  /** May be called more than once. The pool itself would throw, and the rest of the clean-up would not run. */
   close(): Promise<void> {
     return (this.#closed ??= this.pool.end())
   }

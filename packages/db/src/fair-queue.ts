@@ -1,6 +1,6 @@
 /**
- * Items that wait, by whom they are for. Whoever has waiting items gets one turn after the other, so that a thousand items of
- * one delay an item of another by one turn and not by a thousand. First come, first served among the items of one.
+ * Waiting items, grouped by share, such as an account. Shares take turns, so that a thousand items of
+ * one delay an item of another by one turn and not by a thousand. Within a share: first come, first served.
  */
 export class FairQueue<Item> {
   /** In the order of the next turns. */
@@ -58,7 +58,7 @@ export class FairQueue<Item> {
     return item
   }
 
-  /** One item of one share, from `start` on: what was left before stays left. */
+  /** One item of one share, from `start` on: items before it were left where they are. */
   #takeFor(
     share: string,
     start: number,

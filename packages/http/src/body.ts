@@ -33,7 +33,7 @@ export function bodyReader(
     const value = spec.prepare ? spec.prepare(parsed as Record<string, unknown>) : parsed
     const problem = validate(value)
     if (problem) throw refuse(problem)
-    // The request lives as long as its answer takes, and must not keep what `prepare` left out.
+    // The request stays in memory until it is answered, and must not keep what `prepare` dropped.
     if (req.body !== undefined) req.body = value
     return value
   }
@@ -109,7 +109,7 @@ function refuseUnreadable(req: IncomingMessage, res: unknown, bytes: Buffer): vo
   refuseNoText(req, res, bytes)
 }
 
-// The parsers would put U+FFFD in the place of each byte that makes no sense, so that two passwords could be one.
+// The parsers would replace every invalid byte with U+FFFD, so that two different passwords could become the same.
 function refuseNoText(req: IncomingMessage, _res: unknown, bytes: Buffer): void {
   const isOther = /charset *= *"?utf-(16|32)/i.test(req.headers['content-type'] ?? '')
   if (!isOther && !isUtf8(bytes)) throw new Error('the body is not UTF-8')

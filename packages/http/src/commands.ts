@@ -33,8 +33,8 @@ type CommandLine = {
 }
 
 /**
- * The process of a service. Without a command it migrates its database, if it owns one, and serves. A configuration with problems changes
- * nothing: it is read before.
+ * The process of a service. Without a command it migrates its database, if it owns one, and serves. The configuration is read first,
+ * so that an invalid one changes nothing.
  */
 export async function runServiceCommands<Config>(options: ServiceCommands<Config>): Promise<void> {
   const { service, component, summary, readConfig, serve, migrate, commands } = options

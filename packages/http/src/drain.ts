@@ -1,11 +1,11 @@
 /**
- * The time between the signal to stop and the stop itself. Whoever sends requests here learns of the signal only after
- * a while: until then readiness says no, and everything else is answered as before.
+ * The time between the signal to stop and the stop itself. Load balancers notice the signal only after
+ * a while: until then, readiness fails and everything else is answered as before.
  */
 export class Drain {
   #hasBegun = false
 
-  /** How long load balancers get to look elsewhere, in milliseconds. */
+  /** How long load balancers get to stop sending requests, in milliseconds. */
   constructor(readonly durationMs: number) {}
 
   get hasBegun(): boolean {

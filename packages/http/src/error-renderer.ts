@@ -32,7 +32,7 @@ export type ErrorRenderer = {
   bodyError(problem: BodyProblem): AppError
   notFound(): AppError
   methodNotAllowed(): AppError
-  /** Wraps what no code expected; `cause` goes to the log only. */
+  /** Wraps an unexpected error; `cause` goes to the log only. */
   unexpected(cause: unknown): AppError
   render(error: AppError, req: Request): ErrorAnswer
 }

@@ -7,7 +7,7 @@ import { RequestEnd } from './request-end.js'
 export type RequestContext = RequestMeta & {
   /** Path pattern of the matching route; empty until one matched. */
   route: string
-  /** What the request has in the places of the pattern. */
+  /** Values of the path parameters. */
   params: Readonly<Record<string, string | string[]>>
   /** Additional members of the request's log line. The error handler sets `error_code` and, for 5xx, `error`. */
   readonly fields: Record<string, unknown>

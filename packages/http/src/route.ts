@@ -7,7 +7,7 @@ export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 /**
  * How a body is read. `json`: by content type; `any-json`: JSON whatever the content type says; `form`:
  * `application/x-www-form-urlencoded`; `json-bytes`: the unparsed bytes of JSON as a Buffer, for handlers that parse
- * and check large bodies off the event loop (`schema` then only documents); `ndjson-bytes`: those of a JSON text per line. `optional` lets an empty body pass as `{}`.
+ * and check large bodies off the event loop (`schema` only documents); `ndjson-bytes`: the same for NDJSON. `optional`: empty is `{}`.
  */
 export type BodySpec = {
   as: 'json' | 'any-json' | 'json-or-form' | 'form' | 'json-bytes' | 'ndjson-bytes'

@@ -69,7 +69,7 @@ export async function withLogger(component: string, run: (log: Logger) => Promis
   }
 }
 
-/** The message of these says it all, one problem a line. Anything else comes with its stack. */
+/** Errors whose message suffices, with one problem per line. All others are logged with their stack. */
 const FOR_OPERATORS: ReadonlySet<string> = new Set(['ConfigError', 'ListenError'])
 
 function tellFailure(log: Logger, error: unknown): void {

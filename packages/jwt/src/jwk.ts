@@ -17,7 +17,7 @@ export const isKid = (kid: unknown): kid is string =>
 
 /**
  * Imports what verifies: an `oct` key, or the public half of an RSA, EC P-256 or Ed25519 key. Throws a TypeError about
- * what is wrong with it. By node:crypto, whose import is synchronous, unlike that of jose: settings are checked in one
+ * what is wrong with it. Uses node:crypto, whose import is synchronous, unlike that of jose: settings are checked in one
  * pass that reports every problem.
  */
 export function importJwk(jwk: unknown): NamedKey {

@@ -7,7 +7,7 @@ export type JwksClientOptions = {
   readonly url: string | URL
   /** Milliseconds for the whole exchange, body included. Default 5 seconds. */
   readonly timeoutMs?: number
-  /** Told about every failed request, for log and metrics; tokens may still verify with the copy at hand. */
+  /** Called for every failed request, for logs and metrics. Tokens may still verify with the current copy. */
   readonly onRefreshFailed?: (error: unknown) => void
   readonly fetch?: typeof fetch
   /** Milliseconds that never go back, for ages and pauses. Default `performance.now`. */
@@ -60,7 +60,7 @@ export class JwksClient implements KeySource {
 
   readonly #now = (): number => this.options.monotonicMs?.() ?? performance.now()
 
-  /** Does nothing in the pause; whoever asks meanwhile shares one request. */
+  /** Does nothing during the pause. Concurrent callers share one request. */
   async #refresh(): Promise<void> {
     const pauseMs = this.#copy ? COOLDOWN_MS : FIRST_COPY_COOLDOWN_MS
     if (!this.#remote.reloading && this.#now() - this.#attemptedAt < pauseMs) return

@@ -47,7 +47,7 @@ export class KeySet implements KeySource {
   }
 }
 
-/** The key of an HS256 secret; throws why it is too weak (RFC 7518 section 3.2: not shorter than the hash). */
+/** The key of an HS256 secret; throws a TypeError if it is too weak (RFC 7518 section 3.2: not shorter than the hash). */
 export function importSecret(bytes: Buffer, kid?: string): JwtKey {
   if (bytes.length < 32) throw new TypeError('an HS256 secret needs at least 32 bytes (RFC 7518 section 3.2)')
   if (new Set(bytes).size < 8)

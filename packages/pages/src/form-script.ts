@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Answer } from '@signet/http'
 
 /** In milliseconds. Longer than any response takes; afterwards a form that got none can be submitted again. */
-const PATIENCE_MS = 10_000
+const RESUBMIT_AFTER_MS = 10_000
 
 /**
  * Blocks a second submission while one is in progress. A password renews the session, and codes and decisions work only once: a
@@ -12,7 +12,7 @@ const PATIENCE_MS = 10_000
 const SCRIPT = `{
   let sentAt = -Infinity
   addEventListener('submit', (event) => {
-    if (event.timeStamp - sentAt < ${PATIENCE_MS}) event.preventDefault()
+    if (event.timeStamp - sentAt < ${RESUBMIT_AFTER_MS}) event.preventDefault()
     else sentAt = event.timeStamp
   })
   // The browser may restore the page from its back/forward cache.

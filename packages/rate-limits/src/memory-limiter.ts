@@ -15,7 +15,7 @@ export function memoryLimiter(now: () => Date): Limiter {
   // With `max` the cache would preallocate a megabyte.
   const states = new LRUCache<string, State>({ maxSize: MAX_KEYS, sizeCalculation: () => 1 })
 
-  /** The state after one more, and how long that would have to wait. */
+  /** The state after one more use, and how long that use would have to wait. */
   function next(limit: Limit, time: number): { limit: Limit; state: State; waitMs: number } {
     const { key, amount } = limit
     const before = states.get(key)

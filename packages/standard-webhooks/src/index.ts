@@ -40,7 +40,7 @@ export function signedHeaders(
 
 /**
  * Whether a message was signed with one of the keys, over its id, its time and exactly these bytes, within five minutes of
- * now (Standard Webhooks, "Verifying signatures"). A repeat within that time passes: what it says must bear to be said twice.
+ * now (Standard Webhooks, "Verifying signatures"). A repeat within that time passes, so handlers must be idempotent.
  */
 export function isSigned(
   body: Uint8Array,

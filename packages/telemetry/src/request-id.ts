@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-/** What a service knows of the request that it works for: its last argument, which observers need for the log line. */
+/** What a service knows about its request. Passed as the last argument; observers need it for the log line. */
 export type RequestMeta = { readonly requestId: string }
 
 export const newRequestId = (): string => randomUUID()

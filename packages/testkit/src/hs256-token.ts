@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 
 /**
- * A JWT over any claims, signed with HS256 as whoever holds the shared secret could. Made from `node:crypto` alone, so
+ * A JWT with any claims, signed with HS256 as any holder of the shared secret could. Uses `node:crypto` alone, so
  * that no fault of the product's own signing hides in a test.
  */
 export function hs256Token(secret: string, claims: object): string {

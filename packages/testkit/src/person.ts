@@ -28,7 +28,7 @@ export class Person {
     return person
   }
 
-  /** Of the account. */
+  /** Id of the account. */
   get id(): string {
     return this.#id
   }
@@ -103,7 +103,7 @@ export class Person {
   }
 }
 
-/** Of the form with this action. */
+/** Hidden fields of the form with this action. */
 function hiddenFields(html: string, action: string): Record<string, string> {
   const form = html.split('<form').find((one) => one.includes(`/oauth/authorize/${action}"`)) ?? ''
   const inputs = form.match(/<input[^>]*type="hidden"[^>]*>/g) ?? []

@@ -7,7 +7,7 @@ type PlanNode = {
   Plans?: PlanNode[]
 }
 
-/** As in `@signet/db`, on which this package does not stand. */
+/** As in `@signet/db`, which this package does not depend on. */
 type Queryable = {
   query<R extends object = Record<string, unknown>>(
     text: string | { name: string; text: string },
@@ -16,7 +16,7 @@ type Queryable = {
 }
 
 export type PlanOptions = {
-  /** Runs each statement once more for it: the indexes are then those that were really read. */
+  /** Also executes each statement, so that only the indexes that were really read are listed. */
   analyze?: boolean
   /** The plan that serves all parameters, which is what a named statement comes to. */
   generic?: boolean

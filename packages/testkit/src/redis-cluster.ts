@@ -13,7 +13,7 @@ export interface RedisCluster {
 const NODES = 3
 const SLOTS = 16_384
 
-/** A Redis Cluster of three empty masters that share the slots, for what behaves otherwise there than on one server. */
+/** A Redis Cluster of three empty masters that share the slots, to test what differs from a single server. */
 export async function startRedisCluster(): Promise<RedisCluster> {
   const folder = mkdtempSync(join(scratchFolder(), 'signet-cluster-'))
   const servers = await Promise.all(

@@ -3,11 +3,11 @@ import { fromEnvironment } from './environment.js'
 
 export interface TestRedis {
   url: string
-  /** A BullMQ prefix nobody else uses; hash-tagged, so that it would also do on a cluster. */
+  /** A BullMQ prefix nobody else uses; hash-tagged, so that it also works on a cluster. */
   prefix: string
 }
 
-/** The Redis of this jest run, with a prefix of one's own in place of a server of one's own. */
+/** The Redis of this jest run, with a unique prefix instead of a separate server. */
 export function testRedis(): TestRedis {
   const prefix = `{test-${process.pid}-${randomBytes(6).toString('hex')}}`
   return { url: fromEnvironment('SIGNET_TEST_REDIS_URL'), prefix }

@@ -28,7 +28,7 @@ export type Stack = {
   internalUrl: string
   internalToken: string
   webhooksDatabaseUrl: string
-  /** A JWT with which the identity server takes administration. */
+  /** An admin JWT for the identity server. */
   adminToken: string
   /** Ends a service as a crash does. */
   kill: (app: AppName) => Promise<void>
@@ -41,7 +41,7 @@ export type Stack = {
 
 const APPS = fileURLToPath(new URL('../../../apps/', import.meta.url))
 const READY_TIMEOUT_MS = 60_000
-/** Accounts are confirmed without a mail, so that nothing listens at the mail server's address. */
+/** Accounts are confirmed without an email, so nothing needs to listen at the mail server's address. */
 const AUTH_SETTINGS = {
   AUTH_API_EXTERNAL_URL: 'http://127.0.0.1:1',
   AUTH_SITE_URL: 'http://127.0.0.1:3000',

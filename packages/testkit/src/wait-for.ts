@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface WaitForOptions {
-  /** Default 60 seconds: no bound on what is waited for, only an end where it never comes. */
+  /** Default 60 seconds: not an expectation, only an end to waiting for something that never happens. */
   timeoutMs?: number
   /** Default 20 milliseconds. */
   intervalMs?: number

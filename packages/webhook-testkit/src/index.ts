@@ -1,4 +1,4 @@
-/** The webhooks schema for tests of whoever reads or writes it. */
+/** The webhooks schema, for tests of code that reads or writes it. */
 export { behindLock } from './behind-lock.js'
 export { migrateWebhooks, webhooksDatabase } from './database.js'
 export { fillTables, isLarge, type HotQuery } from './large-tables.js'

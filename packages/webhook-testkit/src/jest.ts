@@ -5,7 +5,7 @@ import { plansOf } from '@signet/testkit'
 import { webhooksDatabase } from './database.js'
 import { isLarge, type HotQuery } from './large-tables.js'
 
-/** The webhooks schema in a database of this file's own. The object is usable from the first `beforeAll` on. */
+/** The webhooks schema in a separate database for this test file. The object is usable from the first `beforeAll` on. */
 export function useWebhooksDatabase({ connections = 25 } = {}): { readonly db: Db } {
   let database: TestDatabase | undefined
   let db: Db | undefined

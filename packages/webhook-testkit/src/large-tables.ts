@@ -67,7 +67,7 @@ export async function fillTables(db: Db): Promise<{
 
 export type HotQuery = [name: string, run: (db: Queryable) => Promise<unknown>, indexes: string[]]
 
-/** These hold what is under way, or what needs somebody's attention, and nothing else: reading all of them is right. */
+/** These hold only work in progress, or what needs attention, so reading all of them is fine. */
 const SMALL = [
   'webhook_first_attempts',
   'webhook_first_attempts_pkey',

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { RetrySchedule } from '@signet/webhook-core'
 import { decide } from './decide.js'
 
-const schedule = new RetrySchedule({ random: () => 0 })
+const schedule = new RetrySchedule({ delaysSeconds: [60, 300, 900, 900, 900], random: () => 0 })
 
 describe('decide', () => {
   it.each([200, 201, 204, 299])('calls %d delivered', (status) => {

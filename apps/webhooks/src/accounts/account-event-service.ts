@@ -33,7 +33,7 @@ export class AccountEventService {
         await accounts.signOut(accountId, new Date(decidedAt), 'signed_out_everywhere', meta)
         return
       case 'user.deleted':
-        await accountRemoval.bury(SOURCE, accountId, new Date(decidedAt), meta)
+        await accountRemoval.begin(SOURCE, accountId, new Date(decidedAt), meta)
         accountRemoval.purgeSoon()
     }
   }

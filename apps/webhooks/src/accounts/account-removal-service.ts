@@ -1,7 +1,7 @@
 import { withAdvisoryLock, type Db } from '@signet/db'
 import type { RequestMeta } from '@signet/telemetry'
 import {
-  buryAccount,
+  writeTombstone,
   closeAccount,
   countAccountRows,
   deleteAccountEndpoints,
@@ -28,9 +28,9 @@ export class AccountRemovalService {
    * From the tombstone on nothing of the account works, and nothing can be written for it. Endpoints and pending deliveries
    * end with it; the rows are removed by {@link purge}.
    */
-  async bury(source: string, accountId: string, deletedAt: Date, meta: RequestMeta): Promise<void> {
+  async begin(source: string, accountId: string, deletedAt: Date, meta: RequestMeta): Promise<void> {
     const { db, webhookObserver } = this.deps
-    await db.transaction((tx) => buryAccount(tx, accountId, deletedAt))
+    await db.transaction((tx) => writeTombstone(tx, accountId, deletedAt))
     await closeAccount(db, accountId)
     webhookObserver.accountDeleted({ accountId, source }, meta)
   }

@@ -50,7 +50,7 @@ export const accountRoutes = ({ authenticate, accounts, accountRemoval, now }: D
     authenticate,
     async handle({ caller, req, context }) {
       const accountId = accountIdOf(req)
-      await accountRemoval.bury(caller.name, accountId, now(), context)
+      await accountRemoval.begin(caller.name, accountId, now(), context)
       await accountRemoval.purge(accountId)
       return { body: { ok: true } }
     },

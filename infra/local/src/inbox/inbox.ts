@@ -25,15 +25,15 @@ export interface MailFilter {
   /** Envelope recipient, compared without regard to case. */
   to?: string
   subject?: string | RegExp
-  /** Only mails that came after this one. */
+  /** Only emails that arrived after this one. */
   after?: Pick<Mail, 'id'>
 }
 
-/** What the server does instead of taking a mail. */
+/** What the server does instead of accepting an email. */
 export interface SmtpFault {
   /**
    * `recipient` refuses at RCPT TO, `message` after the data; `hang` takes the data and never answers, `slow` takes it and
-   * answers after `ms`; `silent` keeps the mail and never says so.
+   * answers after `ms`; `silent` keeps the email and never answers.
    */
   at: 'recipient' | 'message' | 'hang' | 'slow' | 'silent'
   ms?: number
@@ -49,19 +49,19 @@ export interface Inbox {
   readonly url: string
   /** Oldest first. */
   messages(filter?: MailFilter): Mail[]
-  /** The first mail that matches, arrived or still to come. Default 60 seconds. */
+  /** The first email that matches, already received or still to come. Waits for 60 seconds by default. */
   waitForMail(filter: MailFilter & { timeoutMs?: number }): Promise<Mail>
   clear(): void
-  /** Makes mails fail from now on; null heals it. */
+  /** Makes emails fail from now on; null ends that. */
   fail(fault: SmtpFault | null): void
   close(): Promise<void>
 }
 
-/** The oldest mails go when there are more: an inbox left running must not fill the memory. */
+/** Maximum number of emails kept; the oldest are dropped, so that a long-running inbox does not fill the memory. */
 const KEPT = 1000
 const MAX_MAIL_BYTES = 25 * 1024 * 1024
 
-/** A real SMTP server that delivers to nobody and keeps what it gets in memory, with a page to read it. */
+/** A real SMTP server that delivers nothing: it keeps emails in memory, with a page to read them. */
 export async function startInbox(options: InboxOptions = {}): Promise<Inbox> {
   const mails: Mail[] = []
   let count = 0
@@ -149,7 +149,7 @@ function inboxRoutes({ messages, clear }: Pick<Inbox, 'messages' | 'clear'>): Ro
   const notFound = { error: 'no such message' }
   return (router) => {
     router.get('/', page('inbox'))
-    // Where links in mails of the local stack lead in the end: it stands for the product's own site.
+    // Where links in emails of the local stack finally lead: it stands for the product's own site.
     router.get('/welcome', page('welcome'))
     router.get('/api/messages', ({ query: { to } }, response) => {
       response.json({ items: messages(typeof to === 'string' ? { to } : {}).reverse() })

@@ -13,7 +13,7 @@ export interface Mail {
   subject: string
   text: string
   html: string
-  /** Every http(s) link of the mail, HTML entities decoded, in order. */
+  /** Every http(s) link of the email, HTML entities decoded, in order. */
   links: string[]
   headers: Record<string, string>
 }
@@ -23,7 +23,7 @@ export interface Envelope {
   to: string[]
 }
 
-/** Reads a raw mail. Headers that occur more than once keep their last value. */
+/** Parses a raw email. Headers that occur more than once keep their last value. */
 export async function parseMail(id: number, envelope: Envelope, raw: Buffer): Promise<Mail> {
   const { default: PostalMime } = await import('postal-mime')
   const parsed = await PostalMime.parse(raw)
@@ -57,7 +57,7 @@ function linksInText(text: string): string[] {
   return text.match(/https?:\/\/[^\s<>"]+/gi) ?? []
 }
 
-/** A mail is a stranger's HTML: it runs no script, and its links open in a tab of their own. */
+/** An email is untrusted HTML: it runs no script, and its links open in a new tab. */
 export const MAIL_POLICY =
   "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 

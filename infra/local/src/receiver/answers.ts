@@ -11,11 +11,11 @@ export type Answer =
       /** Replies when this resolves, so that a test decides what happens first. */
       after?: Promise<unknown>
     }
-  /** Takes the request and never says a word. */
+  /** Accepts the request and never answers. */
   | { kind: 'hang' }
-  /** Sends a complete head and then a byte of body now and then, for ever. */
+  /** Sends a complete head and then a byte of the body now and then, forever. */
   | { kind: 'drip-body'; everyMs?: number }
-  /** Sends the status line letter by letter, for ever. */
+  /** Sends the status line letter by letter, forever. */
   | { kind: 'drip-head'; everyMs?: number }
   /** Breaks the connection instead of answering. */
   | { kind: 'close' }

@@ -22,7 +22,7 @@ export interface ReceiverOptions {
 export interface Hook {
   /** Signing secret of the subscription: deliveries that do not verify are answered 401. */
   secret?: string
-  /** One per request, in order; afterwards 200. Without a secret, or with a right signature only. */
+  /** One per request, in order; afterwards 200. With a secret, only deliveries with a valid signature get them. */
   answers?: readonly Answer[]
   /** Replaces the 200 after (or without) `answers`. */
   otherwise?: Answer
@@ -74,7 +74,7 @@ export interface Receiver {
   close(): Promise<void>
 }
 
-/** The oldest go when there are more, so that a receiver left running does not fill the memory. */
+/** Maximum number of deliveries kept; the oldest are dropped, so that a long-running receiver does not fill the memory. */
 const KEPT = 5000
 
 /** A real HTTPS server that takes webhooks: verifies, remembers, and answers as it is told. */

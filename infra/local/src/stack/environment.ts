@@ -11,7 +11,7 @@ export interface EnvironmentInput extends ServiceAddresses {
   databaseUrl: (database: string) => string
   redisUrl: string
   smtpPort: number
-  /** Where people land after following a link in a mail. */
+  /** Where people land after following a link in an email. */
   siteUrl: string
   /** File with the certificate of the local authority, which the dispatcher is to trust. */
   authorityFile: string
@@ -23,7 +23,7 @@ export interface EnvironmentInput extends ServiceAddresses {
 export type ServiceName = 'auth' | 'webhooks' | 'dispatcher'
 
 const HOST = '127.0.0.1'
-/** Every start runs the walk-through, with a mail and a client registration of its own: hourly limits would stop it. */
+/** Every start runs the walk-through, which sends an email and registers a client: hourly limits would stop it. */
 const PLENTY = '1000'
 
 /** All settings of the three services on a developer's machine; there are no others. */
@@ -45,7 +45,7 @@ export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName
       AUTH_API_HOST: HOST,
       PORT: portOf(input.authUrl),
       AUTH_API_EXTERNAL_URL: input.authUrl,
-      // Nothing stands in front that would have to look elsewhere first.
+      // There is no load balancer in front that has to stop sending requests first.
       AUTH_API_DRAIN_DURATION: '0',
       AUTH_SITE_URL: input.siteUrl,
       AUTH_URI_ALLOW_LIST: `${input.webhooksUrl}/oauth/callback*`,

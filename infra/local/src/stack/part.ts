@@ -6,6 +6,6 @@ export interface Part {
   /** For processes: settles when it ends, wanted or not. */
   exited?: Promise<Exit>
   stop?: () => Promise<unknown>
-  /** What it said last, to be shown when it ends unasked. */
+  /** Its last output, shown if it ends unexpectedly. */
   lastWords?: () => string
 }

@@ -1,6 +1,6 @@
 import { leaseNextPort } from '../ports.js'
 
-/** Where things are unless somebody else is there already. */
+/** The usual ports, unless they are already in use. */
 const WANTED = {
   auth: 8081,
   webhooks: 8082,

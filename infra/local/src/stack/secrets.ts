@@ -9,7 +9,7 @@ export interface LocalSecrets {
   encryptionKey: string
   internalToken: string
   adminToken: string
-  /** Signs what the identity server tells the webhooks API of accounts. */
+  /** Signs the account events that the identity server sends to the webhooks API. */
   eventsSecret: string
 }
 

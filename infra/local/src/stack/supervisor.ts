@@ -9,7 +9,7 @@ export class Supervisor {
   readonly #generations: Part[][] = []
   #stopping: Promise<void> | undefined
   #reportEnd: (end: string) => void = () => {}
-  /** Settles with a sentence when a part ends although nobody asked it to. */
+  /** Settles with a sentence when a part ends unexpectedly. */
   readonly unexpectedEnd = new Promise<string>((resolve) => {
     this.#reportEnd = resolve
   })

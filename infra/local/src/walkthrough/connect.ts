@@ -91,7 +91,7 @@ async function exchangeCode(world: World, fields: Record<string, string>): Promi
   return expectJson<TokenAnswer>(answer, 200)
 }
 
-/** What a program on one's own computer does: listens on a loopback port for the browser to come back (RFC 8252). */
+/** Like any native app, listens on a loopback port for the browser to come back (RFC 8252). */
 async function startCallback() {
   let query: URLSearchParams | undefined
   const server = await serve((router) => {

@@ -8,7 +8,7 @@ export interface Exchange {
 }
 
 interface RequestOptions {
-  /** Who is asked, as shown to the reader. */
+  /** The service that is called, as shown to the reader. */
   at: string
   bearer?: string
   json?: unknown

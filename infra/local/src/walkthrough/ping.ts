@@ -17,7 +17,7 @@ export async function ping(
   const [delivery] = await awaitDeliveries(world, subscription, { type: 'webhook.ping', after: 0 })
   check(delivery?.eventId === eventId, 'the event that arrived is the one published')
   tell(
-    `webhook.ping ${eventId} arrived over TLS; its signature fits the ${delivery.bytes} bytes as they came.`,
+    `webhook.ping ${eventId} arrived over TLS; its signature matches the ${delivery.bytes} bytes received.`,
   )
   return delivery.number
 }

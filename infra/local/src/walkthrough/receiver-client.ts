@@ -16,7 +16,7 @@ export async function setHook(world: World, path: string, hook: Hook): Promise<s
   return expectJson<{ url: string }>(answer, 200).url
 }
 
-/** Waits for the next deliveries of one event type, after a given one, and insists that they verified. */
+/** Waits for the next deliveries of one event type after a given one, and requires that they verified. */
 export async function awaitDeliveries(
   world: World,
   { path }: Pick<Subscription, 'path'>,

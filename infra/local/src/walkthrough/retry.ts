@@ -29,7 +29,7 @@ export async function retry(
   check(sameDelivery(first.headers, second.headers), 'both attempts carry the same delivery id, signed again')
   const waitedMs = Date.parse(second.receivedAt) - Date.parse(first.receivedAt)
   tell(
-    `It came again ${(waitedMs / 1000).toFixed(1)} s later, with the same ids and a new signature, and was taken.`,
+    `It came again ${(waitedMs / 1000).toFixed(1)} s later, with the same ids and a new signature, and was accepted.`,
   )
 
   const url = `${world.webhooksUrl}/v1/webhooks/${subscription.endpointId}/deliveries`

@@ -3,7 +3,7 @@ import { expectJson, expectStatus, send, tell } from './http.js'
 import { signUp } from './sign-up.js'
 import type { World } from './world.js'
 
-/** What the services promise each other. */
+/** Time within which the services agree on a sign-out. */
 const AGREE_WITHIN_MS = 5000
 
 /** g. Signing out everywhere at the identity server ends a personal token of the webhooks API. */
@@ -32,7 +32,7 @@ export async function signOutEverywhere(world: World, name: string): Promise<voi
   const tookMs = performance.now() - startedAt
   expectStatus(await listWebhooks(world, token), 401)
   tell(
-    `The identity server told the webhooks API, and ${tookMs.toFixed(0)} ms later the token was dead for good.`,
+    `The identity server told the webhooks API, and ${tookMs.toFixed(0)} ms later the token stopped working for good.`,
   )
 }
 

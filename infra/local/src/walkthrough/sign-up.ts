@@ -9,7 +9,7 @@ interface User {
   email_confirmed_at?: string
 }
 
-/** a. Sign up with email and password, follow the link in the confirmation mail, and get tokens. */
+/** a. Sign up with email and password, follow the link in the confirmation email, and get tokens. */
 export async function signUp(world: World, name: string): Promise<Person> {
   const email = `${name}@example.test`
   const password = `correct-horse-${name}`

@@ -1,4 +1,4 @@
-/** The default schedule. Settings, docs and pages all take it from here. */
+/** The default schedule. Settings, pages and generated docs take it from here, the sentence of the specification too. */
 export const DEFAULT_RETRY_DELAYS_SECONDS: readonly number[] = [60, 300, 900, 900, 900]
 const MAX_JITTER = 0.1
 

@@ -4,20 +4,20 @@ import { catalogue, dataSchema, definitionOf, eventTypes, isEventType, sampleEve
 import { envelopeOf, type EventDefinition } from './event-definition.js'
 
 /** All that a new event type takes: one definition, and one line in the list. */
-const recordingDeleted: EventDefinition = {
-  description: 'a recording is deleted',
+const exampleHappened: EventDefinition = {
+  description: 'an example happens',
   properties: { audio_id: { type: 'string' } },
   sample: { audio_id: 'rec_sample' },
   subject: 'recording',
   build: (header, { audioId }) =>
-    JSON.stringify(envelopeOf('recording.deleted', header, { audio_id: audioId })),
+    JSON.stringify(envelopeOf('example.happened', header, { audio_id: audioId })),
 }
-const extended = { ...catalogue, 'recording.deleted': recordingDeleted }
+const extended = { ...catalogue, 'example.happened': exampleHappened }
 
 describe('the event catalogue', () => {
   it('knows its types, and nothing that an object has by itself', () => {
     expect(eventTypes).toEqual(expect.arrayContaining(['summary.completed', 'webhook.ping']))
-    expect(['webhook.ping', 'toString', 'recording.deleted', 7].map(isEventType)).toEqual([
+    expect(['webhook.ping', 'toString', 'example.happened', 7].map(isEventType)).toEqual([
       true,
       false,
       false,
@@ -26,7 +26,7 @@ describe('the event catalogue', () => {
   })
 
   it('rejects a type without a definition instead of building another event', () => {
-    expect(() => definitionOf('recording.deleted')).toThrow('recording.deleted')
+    expect(() => definitionOf('example.happened')).toThrow('example.happened')
     expect(() => definitionOf('constructor')).toThrow('constructor')
   })
 
@@ -36,7 +36,7 @@ describe('the event catalogue', () => {
   })
 
   it('takes everything about an added type from its definition: body, sample and documentation', () => {
-    const definition = definitionOf('recording.deleted', extended)
+    const definition = definitionOf('example.happened', extended)
     if (definition.subject !== 'recording') throw new Error('it is about a recording')
     const id = newEventId(new Date(0))
     const content = { recording: null, transcript: null, summaries: [] }
@@ -44,19 +44,17 @@ describe('the event catalogue', () => {
       JSON.parse(definition.build({ id, createdAt: new Date(0) }, { audioId: 'rec_1', ...content })),
     ).toEqual({
       id,
-      type: 'recording.deleted',
+      type: 'example.happened',
       created_at: '1970-01-01T00:00:00.000Z',
       data: { audio_id: 'rec_1' },
     })
-    expect(JSON.parse(sampleEvent('recording.deleted', extended))).toMatchObject({
-      id: 'evt_sample_recording_deleted',
-      type: 'recording.deleted',
+    expect(JSON.parse(sampleEvent('example.happened', extended))).toMatchObject({
+      id: 'evt_sample_example_happened',
+      type: 'example.happened',
       data: { audio_id: 'rec_sample' },
     })
     expect(dataSchema(extended)).toMatchObject({
-      description: expect.stringContaining(
-        '`recording.deleted`, sent when a recording is deleted: `audio_id`.',
-      ),
+      description: expect.stringContaining('`example.happened`, sent when an example happens: `audio_id`.'),
     })
   })
 })

@@ -128,7 +128,7 @@ const dataOf = ({ audioId, recording, transcript, summaries }: RecordingSubject)
 
 const fits = (json: string) => Buffer.byteLength(json) <= PAYLOAD_TARGET_BYTES
 
-/** A JSON text has at least as many bytes as the texts in it have characters: megabytes need not be written to see that. */
+/** JSON has at least as many bytes as its strings have characters: rules out oversized ones without serializing them. */
 const mayFit = ({
   text,
   segments = [],

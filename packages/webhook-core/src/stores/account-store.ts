@@ -1,15 +1,15 @@
 import { isCheckViolation, type Queryable, type Tx } from '@signet/db'
 import type { DeliveryId, EndpointId } from '../ids.js'
 
-/** True for the error of a statement that was to write a row of a deleted account. */
+/** True for the error of a statement that tried to write a row of a deleted account. */
 export const isOfDeletedAccount = (error: unknown): boolean =>
   isCheckViolation(error, 'account_is_not_deleted')
 
 /**
- * Writes the tombstone, once and for good. Waits for those who are writing rows of the account; who comes later is refused.
- * Commit soon: they wait for it.
+ * Writes the account's tombstone, which is permanent. Waits for transactions that are writing its rows; later ones are refused.
+ * Commit soon, because later writers wait for it.
  */
-export async function buryAccount(tx: Tx, accountId: string, deletedAt: Date): Promise<void> {
+export async function writeTombstone(tx: Tx, accountId: string, deletedAt: Date): Promise<void> {
   await tx.query(
     `select set_config('idle_in_transaction_session_timeout', '10s', true), pg_advisory_xact_lock(1, account_lock($1))`,
     [accountId],
@@ -22,8 +22,8 @@ export async function buryAccount(tx: Tx, accountId: string, deletedAt: Date): P
 }
 
 /**
- * Moves what was held until `from` to another time: the ban was lifted, or got another end. In the transaction that changes
- * the ban, after it. Answers what was moved.
+ * Reschedules deliveries held until `from`, because the ban was lifted or its end changed. Call it in the transaction that changes
+ * the ban, after that change. Returns the deliveries that were moved.
  */
 export async function moveHeldDeliveries(
   tx: Tx,
@@ -46,7 +46,7 @@ export async function moveHeldDeliveries(
   return rows.map(({ id, endpoint_id }) => ({ id, endpointId: endpoint_id }))
 }
 
-/** Tables without a column for the account, by how their rows lead to one. */
+/** Tables without an `account_id`, each with the query that counts an account's rows in it. */
 const DERIVED: Readonly<Record<string, string>> = {
   oauth_authorizations: `select count(*) from oauth_authorizations a join login_sessions s on s.id_hash = a.session_hash
     where s.account_id = $1`,
@@ -66,7 +66,7 @@ const DERIVED: Readonly<Record<string, string>> = {
 
 /**
  * How many rows every table has of an account. Tables are looked up by their column `account_id`, so that a new one is not
- * forgotten; `account_states` is not among them, because the memory of a deletion stays.
+ * forgotten. `account_states` is left out, because the tombstone stays.
  */
 export async function countAccountRows(
   db: Queryable,

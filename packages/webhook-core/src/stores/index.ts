@@ -3,7 +3,7 @@
  * (packages/webhook-core/README.md#lock-order). PostgreSQL is the source of truth for events, deliveries and endpoints; the
  * queue is a schedule that may be lost.
  */
-export { buryAccount, countAccountRows, isOfDeletedAccount, moveHeldDeliveries } from './account-store.js'
+export { writeTombstone, countAccountRows, isOfDeletedAccount, moveHeldDeliveries } from './account-store.js'
 export {
   deleteEndpoint,
   enableEndpoint,

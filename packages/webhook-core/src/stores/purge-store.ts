@@ -50,7 +50,7 @@ export async function purgeRecording(
 
 /**
  * Stops an account before its rows are deleted: deletes its endpoints and recordings, cancels pending deliveries and purges
- * undispatched events. Call it after `buryAccount`, so that nothing can be added later.
+ * undispatched events. Call it after `writeTombstone`, so that nothing can be added later.
  */
 export async function closeAccount(db: Queryable, accountId: string): Promise<void> {
   await db.query(
