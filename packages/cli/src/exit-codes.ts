@@ -13,6 +13,8 @@ export const ExitCode = {
   serverFailure: 5,
   /** A mistake in this program. */
   internal: 70,
+  /** The output could not be written: a full disk. As in sysexits.h. */
+  output: 74,
   /** Ctrl-C, as shells count it (128 + SIGINT). */
   interrupted: 130,
 } as const

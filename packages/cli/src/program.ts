@@ -1,13 +1,17 @@
 import { Command } from 'commander'
 import { commonOptions } from './command/define.js'
 import type { Host } from './command/host.js'
+import { apiCommand } from './api-call/api-command.js'
 import { completionCommand } from './completion/completion-command.js'
+import { deliveryCommands } from './deliveries/delivery-commands.js'
 import { eventCommands } from './events/event-commands.js'
 import { listenCommand } from './listen/listen-command.js'
+import { profileCommands } from './profiles/profile-commands.js'
 import { loginCommand } from './session/login-command.js'
 import { logoutCommand } from './session/logout-command.js'
 import { whoamiCommand } from './session/whoami-command.js'
 import { tokenCommands } from './tokens/token-commands.js'
+import { triggerCommand } from './trigger/trigger-command.js'
 import { VERSION } from './version.js'
 import { webhookCommands } from './webhooks/webhook-commands.js'
 
@@ -16,7 +20,8 @@ Environment:
   SIGNET_URL               webhooks service
   SIGNET_AUTH_URL          identity service, for --password
   SIGNET_TOKEN             personal token, in place of the stored one
-  SIGNET_WEBHOOK_SECRET    webhook secret for listen
+  SIGNET_WEBHOOK_SECRET    webhook secret for listen and trigger
+  SIGNET_PROFILE           sign-ins to use
   SIGNET_CREDENTIAL_STORE  auto, keychain or file
   XDG_CONFIG_HOME          where the file lies (default ~/.config)
   NO_COLOR, BROWSER, NODE_EXTRA_CA_CERTS
@@ -43,9 +48,13 @@ export function createProgram(host: Host): Command {
     logoutCommand,
     whoamiCommand,
     tokenCommands,
+    profileCommands,
     webhookCommands,
+    deliveryCommands,
     eventCommands,
     listenCommand,
+    triggerCommand,
+    apiCommand,
     completionCommand,
   ]) {
     add(program, host)

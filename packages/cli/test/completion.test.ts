@@ -20,10 +20,7 @@ const has = (shell: string): boolean => spawnSync(shell, ['--version']).status =
 describe('completion', () => {
   it.each([
     [['signet', 'web'], ['webhooks']],
-    [
-      ['signet', 'webhooks', 'de'],
-      ['delete', 'deliveries'],
-    ],
+    [['signet', 'webhooks', 'de'], ['delete']],
     [['signet', '--json', 'token', 'r'], ['revoke']],
     [['signet', 'webhooks', 'update', '42', '--ev'], ['--events']],
     [['signet', 'completion', '--h'], ['--help']],

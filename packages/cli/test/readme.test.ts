@@ -14,6 +14,35 @@ const leaves = (command: Command, path: string): { path: string; command: Comman
 
 const commands = leaves(createProgram(processHost()), 'signet')
 
+/** The words of an example after the program's name; what the shell would do with the rest is left out. */
+const wordsOf = (example: string) =>
+  (/(?:^|\s)signet (.*)$/.exec(example)?.[1] ?? '').split(/ [<>|] /)[0]?.split(' ') ?? []
+
+describe('the help of', () => {
+  it.each(commands)('$path ends with examples of it that exist', ({ path, command }) => {
+    let help = ''
+    command.configureOutput({ writeOut: (text) => (help += text) })
+    command.outputHelp()
+    const examples = [...help.matchAll(/^ {2}\$ (.+)$/gm)].map(([, example = '']) => example)
+    expect(examples.some((example) => example.includes(`${path} `) || example.endsWith(path))).toBe(true)
+    for (const example of examples) {
+      const words = wordsOf(example)
+      const found = commands.find((one) => `signet ${words.join(' ')} `.startsWith(`${one.path} `))
+      const known = found?.command.options.map(({ long }) => long) ?? []
+      const used = words.filter((word) => /^--[a-z]/.test(word))
+      expect({ example, unknown: used.filter((word) => !known.includes(word)) }).toEqual({
+        example,
+        unknown: [],
+      })
+      expect(found).toBeDefined()
+    }
+  })
+
+  it.each(commands)('$path has --json', ({ command }) => {
+    expect(command.options.map(({ long }) => long)).toContain('--json')
+  })
+})
+
 describe('README', () => {
   it.each(commands.map(({ path }) => path))('shows %s', (path) => {
     expect(readme).toContain(path)

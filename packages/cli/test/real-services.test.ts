@@ -1,6 +1,10 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { Person, phoneSettings, startStack, waitFor, type Stack } from '@signet/testkit'
-import type { CreatedWebhook, Delivery, PersonalToken, Webhook } from '../src/api/types.js'
+import { webhookHandler } from '@signet/webhook-verify/node'
+import type { CreatedWebhook, Delivery, NextSecret, PersonalToken, Webhook } from '../src/api/types.js'
 import { json, Machine, type Ended } from './support/cli.js'
 
 const FACTOR_PHONE = '4915199999999'
@@ -83,20 +87,61 @@ describe('with the real services', () => {
   it('creates, changes, lists and deletes webhooks', async () => {
     await byPassword('login')
     const created = json<CreatedWebhook>(
-      await signet(['webhooks', 'create', '--url', 'https://127.0.0.1/a', '--json']),
+      await signet(['webhooks', 'create', '--to', 'https://127.0.0.1/a', '--json']),
     )
     expect(created).toMatchObject({ events: ['summary.completed'], secret: expect.stringMatching(/^whsec_/) })
     const { endpoint_id: id } = created
-    await signet(['webhooks', 'update', id, '--url', 'https://127.0.0.1/b'])
+    await signet(['webhooks', 'update', id, '--to', 'https://127.0.0.1/b'])
     const [listed] = json<Webhook[]>(await signet(['webhooks', 'list', '--json']))
     expect(listed).toMatchObject({ id, url: 'https://127.0.0.1/b', events: ['summary.completed'], status: 1 })
     await signet(['webhooks', 'delete', id])
     expect((await machine.run(['webhooks', 'delete', id])).code).toBe(1)
   })
 
+  it('replaces a signing secret, and enables a webhook', async () => {
+    await byPassword('login')
+    const { endpoint_id: id, secret } = json<CreatedWebhook>(
+      await signet(['webhooks', 'create', '--to', 'https://127.0.0.1/a', '--json']),
+    )
+    const next = json<NextSecret>(await signet(['webhooks', 'rotate', id, '--json']))
+    expect(next.secret).not.toBe(secret)
+    expect((await signet(['webhooks', 'get', id])).stdout).toContain('Next secret  active from')
+    await signet(['webhooks', 'cancel', id])
+    await signet(['webhooks', 'rotate', id, '--activate-after-hours', '72'])
+    const activated = json<Webhook>(await signet(['webhooks', 'activate', id, '--json']))
+    expect(activated.secret_activates_at).toBe('')
+    expect(json(await signet(['webhooks', 'enable', id, '--json']))).toMatchObject({ id, status: 1 })
+    expect(json(await signet(['api', 'GET', `/v1/webhooks/${id}`]))).toMatchObject({ item: { id } })
+  })
+
+  it('hands a real delivery on to an application, which verifies it', async () => {
+    await byPassword('login')
+    const verified: string[] = []
+    let secret = ''
+    const server = createServer(
+      (req, res) => void webhookHandler({ secret }, ({ id }) => void verified.push(id))(req, res),
+    )
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    try {
+      const to = ['--forward-to', `http://127.0.0.1:${port}/hook`]
+      const made = machine.start(['listen', '--create', ...to, '--json', '--count', '1'])
+      const id = await waitFor(() => /"endpoint_id":"(\d+)"/.exec(made.stdout())?.[1], {
+        describe: made.stderr(),
+      })
+      // The application knows the next secret alone: what it verifies are the second signatures of webhook-signature.
+      secret = json<NextSecret>(await signet(['webhooks', 'rotate', id, '--json'])).secret
+      await signet(['trigger', 'webhook.ping', '--webhook', id])
+      expect(await made.ended).toMatchObject({ code: 0 })
+      expect(verified).toHaveLength(1)
+    } finally {
+      server.close().closeAllConnections()
+    }
+  })
+
   it('says what is wrong with an event type', async () => {
     await byPassword('login')
-    const args = ['webhooks', 'create', '--url', 'https://127.0.0.1/a', '--events', 'summary.done', '--json']
+    const args = ['webhooks', 'create', '--to', 'https://127.0.0.1/a', '--events', 'summary.done', '--json']
     const ended = await machine.run(args)
     expect(ended.code).toBe(1)
     expect(JSON.parse(ended.stderr)).toMatchObject({ error: { code: 'bad_request' } })
@@ -115,7 +160,7 @@ describe('with the real services', () => {
       describe: running.stderr(),
     })
     await signet(['webhooks', 'test', id])
-    const log = () => machine.run(['webhooks', 'deliveries', id, '--json'])
+    const log = () => machine.run(['deliveries', 'list', id, '--json'])
     expect(await running.ended).toMatchObject({ code: 0 })
     expect(lines()[1]).toMatchObject({
       kind: 'delivery',
@@ -129,11 +174,11 @@ describe('with the real services', () => {
 
   it('shows the delivery log', async () => {
     await byPassword('login')
-    const args = ['webhooks', 'create', '--url', 'https://127.0.0.1:1024/', '--json']
+    const args = ['webhooks', 'create', '--to', 'https://127.0.0.1:1024/', '--json']
     const { endpoint_id: id } = json<CreatedWebhook>(await signet(args))
     await signet(['webhooks', 'test', id])
     const failed = await waitFor(async () => {
-      const [delivery] = json<Delivery[]>(await signet(['webhooks', 'deliveries', id, '--json']))
+      const [delivery] = json<Delivery[]>(await signet(['deliveries', 'list', id, '--json']))
       return delivery?.last_error && delivery
     })
     expect(failed).toMatchObject({

@@ -12,7 +12,7 @@ const lastBody = () => JSON.parse(world.service.seen.at(-1)?.body ?? '') as unkn
 describe('webhooks create', () => {
   it('subscribes to finished summaries unless told otherwise', async () => {
     const create = (...args: string[]) =>
-      world.machine.run(['webhooks', 'create', '--url', HOOK, ...args], world.signedIn())
+      world.machine.run(['webhooks', 'create', '--to', HOOK, ...args], world.signedIn())
     await create()
     await create('--events', 'summary.completed, webhook.ping')
     await create('--no-events')
@@ -24,7 +24,7 @@ describe('webhooks create', () => {
   })
 
   it('prints the secret', async () => {
-    const args = ['webhooks', 'create', '--url', HOOK]
+    const args = ['webhooks', 'create', '--to', HOOK]
     const ended = await world.machine.run(args, world.signedIn())
     expect(ended.stdout).toContain(world.service.hooks[0]?.secret)
     expect(ended.stderr).not.toContain('whsec_')
@@ -35,21 +35,21 @@ describe('webhooks create', () => {
       method === 'POST'
         ? { status: 500, body: { error: { code: 'internal', message: 'Internal error' } } }
         : undefined
-    const ended = await world.machine.run(['webhooks', 'create', '--url', HOOK], world.signedIn())
+    const ended = await world.machine.run(['webhooks', 'create', '--to', HOOK], world.signedIn())
     expect(ended.code).toBe(5)
     expect(ended.stderr).toContain('signet webhooks list')
   })
 
   it('ends with 1 and the word of the service when the quota is used up', async () => {
     for (let count = 0; count < 5; count += 1) aWebhook()
-    const ended = await world.machine.run(['webhooks', 'create', '--url', HOOK, '--json'], world.signedIn())
+    const ended = await world.machine.run(['webhooks', 'create', '--to', HOOK, '--json'], world.signedIn())
     expect(ended).toMatchObject({ code: 1, stdout: '' })
     expect(JSON.parse(ended.stderr)).toEqual({
       error: { code: 'too_many_requests', message: 'At most 5 webhooks', exit_code: 1 },
     })
   })
 
-  it('needs a url', async () => {
+  it('needs an address', async () => {
     expect((await world.machine.run(['webhooks', 'create'], world.signedIn())).code).toBe(2)
   })
 })
@@ -57,7 +57,7 @@ describe('webhooks create', () => {
 describe('webhooks update', () => {
   it('sends the present events again when only the url changes', async () => {
     const { id } = aWebhook('summary.completed', 'webhook.ping')
-    const args = ['webhooks', 'update', id, '--url', `${HOOK}/2`, '--json']
+    const args = ['webhooks', 'update', id, '--to', `${HOOK}/2`, '--json']
     const ended = await world.machine.run(args, world.signedIn())
     expect(lastBody()).toEqual({ url: `${HOOK}/2`, events: ['summary.completed', 'webhook.ping'] })
     expect(json(ended)).toMatchObject({ id, url: `${HOOK}/2`, events: ['summary.completed', 'webhook.ping'] })
@@ -76,7 +76,7 @@ describe('webhooks update', () => {
   })
 
   it('changes nothing of a webhook that is not there', async () => {
-    const ended = await world.machine.run(['webhooks', 'update', '7', '--url', HOOK], world.signedIn())
+    const ended = await world.machine.run(['webhooks', 'update', '7', '--to', HOOK], world.signedIn())
     expect(ended.code).toBe(1)
     expect(world.service.seen.map(({ method }) => method)).toEqual(['GET'])
   })
@@ -85,13 +85,16 @@ describe('webhooks update', () => {
     expect((await world.machine.run(['webhooks', 'update', '7'], world.signedIn())).code).toBe(2)
   })
 
-  it("takes the service's address before the command", async () => {
+  it("takes --url for the service's address, before the command and after it", async () => {
     const { id } = aWebhook('summary.completed')
-    const args = ['--url', world.service.url, 'webhooks', 'update', id, '--url', `${HOOK}/3`]
     const { env } = world.signedIn()
-    const ended = await world.machine.run(args, { env: { ...env, SIGNET_URL: '' } })
-    expect(ended.code).toBe(0)
+    const update = (to: string) => ['webhooks', 'update', id, '--to', to]
+    const service = ['--url', world.service.url]
+    const elsewhere = { env: { ...env, SIGNET_URL: 'http://127.0.0.1:1' } }
+    expect((await world.machine.run([...service, ...update(`${HOOK}/3`)], elsewhere)).code).toBe(0)
     expect(world.service.hooks[0]?.url).toBe(`${HOOK}/3`)
+    expect((await world.machine.run([...update(`${HOOK}/4`), ...service], elsewhere)).code).toBe(0)
+    expect(world.service.hooks[0]?.url).toBe(`${HOOK}/4`)
   })
 })
 
@@ -128,7 +131,9 @@ describe('the other webhooks commands', () => {
   it.each([
     ['delete', '7'],
     ['test', '7'],
-    ['deliveries', '7'],
+    ['get', '7'],
+    ['enable', '7'],
+    ['rotate', '7'],
     ['update', '7', '--events', 'summary.completed'],
   ])('%s names the webhook that is not there', async (...args) => {
     const ended = await world.machine.run(['webhooks', ...args], world.signedIn())
@@ -144,14 +149,47 @@ describe('the other webhooks commands', () => {
     expect(ended.stderr).toContain('disabled')
   })
 
-  it('deliveries passes the page on and shows words for numbers', async () => {
-    const { id } = aWebhook('summary.completed')
-    const args = ['webhooks', 'deliveries', id, '--page', '2', '--page-size', '50']
-    const ended = await world.machine.run(args, world.signedIn())
-    expect(world.service.seen.at(-1)?.url.search).toBe('?page=2&page_size=50')
-    expect(ended.stdout).toMatch(
-      /981 +evt_0f8c1d2e3b4a59687786a5b4c3d2e1f0 +webhook.ping +pending +2 +http_503/,
+  it('get shows since when a webhook fails and why it was disabled', async () => {
+    const hook = aWebhook('summary.completed')
+    const failing = { consecutive_failures: 20, failing_since: '2026-01-01T00:00:00.000Z' }
+    Object.assign(hook, failing, {
+      status: 2,
+      disabled_at: '2026-01-02T00:00:00.000Z',
+      disabled_reason: 'http_503',
+    })
+    const { stdout } = await world.machine.run(['webhooks', 'get', hook.id], world.signedIn())
+    expect(stdout).toMatch(/Failing since +2026-01-01 00:00:00Z/)
+    expect(stdout).toMatch(/Disabled +2026-01-02 00:00:00Z \(http_503\)/)
+    const { secret: _, ...shown } = hook
+    expect(json(await world.machine.run(['webhooks', 'get', hook.id, '--json'], world.signedIn()))).toEqual(
+      shown,
     )
+  })
+
+  it('enable makes it active again', async () => {
+    const hook = aWebhook('summary.completed')
+    hook.status = 2
+    const ended = await world.machine.run(['webhooks', 'enable', hook.id], world.signedIn())
+    expect(ended.stdout).toMatch(/Status +active/)
+    expect(hook.status).toBe(1)
+  })
+
+  it('rotate prints the next secret once, on stdout alone, and activate and cancel end the wait', async () => {
+    const { id } = aWebhook('summary.completed')
+    const rotate = (...args: string[]) =>
+      world.machine.run(['webhooks', 'rotate', id, ...args], world.signedIn())
+    const first = await rotate('--activate-after-hours', '72')
+    expect(lastBody()).toEqual({ activate_after_hours: 72 })
+    expect(first.stdout).toMatch(/Next secret +whsec_\S+/)
+    expect(first.stderr).not.toContain('whsec_')
+    expect(first.stderr).toContain(`signet webhooks activate ${id}`)
+    const before = world.service.hooks[0]?.secret
+    expect((await world.machine.run(['webhooks', 'activate', id], world.signedIn())).code).toBe(0)
+    expect(world.service.hooks[0]?.secret).not.toBe(before)
+    await rotate()
+    expect(world.service.seen.at(-1)?.body).toBe('')
+    expect((await world.machine.run(['webhooks', 'cancel', id], world.signedIn())).code).toBe(0)
+    expect((await world.machine.run(['webhooks', 'cancel', id], world.signedIn())).code).toBe(1)
   })
 
   it.each([['0'], ['../tokens'], ['1e3'], ['']])('refuses %j as an id without a request', async (id) => {

@@ -5,6 +5,7 @@ import type {
   CreatedToken,
   CreatedWebhook,
   Delivery,
+  NextSecret,
   PersonalToken,
   Sample,
   TestEvent,
@@ -34,15 +35,30 @@ export class ApiClient {
     return this.#items<Webhook>({ method: 'GET', path: '/v1/webhooks' })
   }
 
+  getWebhook(id: string): Promise<Webhook> {
+    return this.#item({ method: 'GET', ...webhook(id) })
+  }
+
   createWebhook(input: { url: string; events: string[] }): Promise<CreatedWebhook> {
     return this.#object<CreatedWebhook>({ method: 'POST', path: '/v1/webhooks', body: input }, 'endpoint_id')
   }
 
   /** Replaces the events whatever else changes: what is left out of `events` is unsubscribed. */
-  async updateWebhook(id: string, input: { url?: string; events: string[] }): Promise<Webhook> {
-    const call: Call = { method: 'PATCH', ...webhook(id), body: input }
-    const { item } = await this.#object<{ item: Webhook }>(call, 'item')
-    return item
+  updateWebhook(id: string, input: { url?: string; events: string[] }): Promise<Webhook> {
+    return this.#item({ method: 'PATCH', ...webhook(id), body: input })
+  }
+
+  enableWebhook(id: string): Promise<Webhook> {
+    return this.#item({ method: 'POST', ...webhook(id, '/enable') })
+  }
+
+  rotateSecret(id: string, hours: number | undefined): Promise<NextSecret> {
+    const body = hours === undefined ? {} : { body: { activate_after_hours: hours } }
+    return this.#object<NextSecret>({ method: 'POST', ...webhook(id, '/secret/rotate'), ...body }, 'secret')
+  }
+
+  changeSecret(id: string, change: 'activate' | 'cancel'): Promise<Webhook> {
+    return this.#item({ method: 'POST', ...webhook(id, `/secret/${change}`) })
   }
 
   async deleteWebhook(id: string): Promise<void> {
@@ -83,6 +99,16 @@ export class ApiClient {
   /** Revokes the personal token that is presented. */
   async revokeCurrentToken(): Promise<void> {
     await this.#send({ method: 'DELETE', path: '/account/tokens/current' })
+  }
+
+  /** Any call, for what has no method here. The path is below the address of the service and holds the query. */
+  async call({ method, path, body }: Pick<Call, 'method' | 'path' | 'body'>): Promise<unknown> {
+    return (await this.#send({ method, path, body })).body
+  }
+
+  async #item(call: Call): Promise<Webhook> {
+    const { item } = await this.#object<{ item: Webhook }>(call, 'item')
+    return item
   }
 
   async #items<T>(call: Call): Promise<T[]> {

@@ -5,6 +5,11 @@ export type Webhook = {
   events: string[]
   status: number
   consecutive_failures: number
+  /** Empty, each, when it does not apply. */
+  failing_since: string
+  disabled_at: string
+  disabled_reason: string
+  secret_activates_at: string
   created_at: string
   updated_at: string
 }
@@ -17,6 +22,9 @@ export type CreatedWebhook = {
   events: string[]
   status: number
 }
+
+/** The answer to a rotation: the only time the next secret is shown. */
+export type NextSecret = { endpoint_id: string; secret: string; secret_activates_at: string }
 
 /** Status 0 is pending, 1 delivered, 2 failed for good. */
 export type Delivery = {

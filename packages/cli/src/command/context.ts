@@ -15,7 +15,7 @@ export type Context = {
   interruption: () => AbortSignal
 }
 
-export type CommonOptions = { json?: boolean; url?: string; authUrl?: string }
+export type CommonOptions = { json?: boolean; url?: string; authUrl?: string; profile?: string }
 
 export function createContext(host: Host, options: CommonOptions): Context {
   const { stdin, stdout, stderr, env, interruption } = host
@@ -28,6 +28,7 @@ export function createContext(host: Host, options: CommonOptions): Context {
     http: new HttpClient(),
     store: new CredentialStore({
       configDir: settings.configDir,
+      profile: settings.profile,
       preference: settings.store,
       warn: (text) => output.warn(text),
     }),

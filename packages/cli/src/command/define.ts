@@ -5,15 +5,20 @@ import type { Host } from './host.js'
 const json = new Option('--json', 'print JSON for programs')
 const serviceUrl = new Option('--url <address>', 'webhooks service (SIGNET_URL)')
 const identityUrl = new Option('--auth-url <address>', 'identity service (SIGNET_AUTH_URL)')
+const profile = new Option('--profile <name>', 'sign-ins to use (SIGNET_PROFILE)')
 
 /** The options that every command takes, on the program: they stand before the command. */
 export function commonOptions(program: Command): Command {
-  return program.enablePositionalOptions().addOption(json).addOption(serviceUrl).addOption(identityUrl)
+  program.enablePositionalOptions()
+  for (const option of [json, serviceUrl, identityUrl, profile]) program.addOption(option)
+  return program
 }
 
 type CommandOptions = {
-  /** False where `--url` means the webhook's address; the service's then stands before the command. */
-  serviceUrlOption?: boolean
+  /** Whole command lines, shown at the end of its help. */
+  examples: readonly [string, ...string[]]
+  /** False for commands that talk to no service. */
+  usesService?: boolean
   /** True for commands that sign in. */
   signsIn?: boolean
 }
@@ -23,12 +28,14 @@ export function defineCommand(
   parent: Command,
   usage: string,
   description: string,
-  { serviceUrlOption = true, signsIn = false }: CommandOptions = {},
+  { examples, usesService = true, signsIn = false }: CommandOptions,
 ): Command {
   const command = parent.command(usage).description(description)
-  if (serviceUrlOption) command.addOption(serviceUrl)
+  if (usesService) command.addOption(serviceUrl).addOption(profile)
   if (signsIn) command.addOption(identityUrl)
-  return command.addOption(json)
+  return command
+    .addOption(json)
+    .addHelpText('after', `\nExamples:\n${examples.map((example) => `  $ ${example}`).join('\n')}`)
 }
 
 /** A command's action: gets its context, its own options and its arguments. */
@@ -50,16 +57,7 @@ export function run<Options extends object>(
 
 /** Those after the command win over those before it. */
 function optionsOf(command: Command): CommonOptions {
-  const before = rootOf(command).opts<CommonOptions>()
-  const after = command.opts<CommonOptions>()
-  const hasServiceUrl = command.options.includes(serviceUrl)
-  const url = hasServiceUrl ? (after.url ?? before.url) : before.url
-  const authUrl = after.authUrl ?? before.authUrl
-  return {
-    json: after.json === true || before.json === true,
-    ...(url === undefined ? {} : { url }),
-    ...(authUrl === undefined ? {} : { authUrl }),
-  }
+  return { ...rootOf(command).opts<CommonOptions>(), ...command.opts<CommonOptions>() }
 }
 
 function rootOf(command: Command): Command {

@@ -1,3 +1,4 @@
+import { ExitCode } from '../exit-codes.js'
 import type { Environment } from './settings.js'
 
 /** The process around the program. Everything else is made from it. */
@@ -10,7 +11,10 @@ export type Host = {
   interruption: () => AbortSignal
 }
 
-export function processHost(): Host {
+/** Of the real process: its streams can fail at any time. */
+export type ProcessHost = Host & { outputFailed: (error: NodeJS.ErrnoException) => void }
+
+export function processHost(): ProcessHost {
   const controller = new AbortController()
   let isListening = false
   return {
@@ -27,6 +31,15 @@ export function processHost(): Host {
         }
       }
       return controller.signal
+    },
+    outputFailed({ code = 'unknown error' }) {
+      if (code !== 'EPIPE') {
+        process.stderr.write(`error: The output cannot be written (${code})\n`)
+        process.exit(ExitCode.output)
+      }
+      // `signet … | head` closes the pipe early, which is no failure. A command that goes on tidies up first.
+      if (isListening) controller.abort()
+      else process.exit(ExitCode.ok)
     },
   }
 }

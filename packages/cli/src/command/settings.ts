@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { DEFAULT_PROFILE, PROFILE_NAME } from '../credentials/profile-name.js'
 import { UsageError } from '../errors.js'
 import { serviceAddress } from './addresses.js'
 
@@ -16,20 +17,18 @@ export type Settings = {
   token: string | undefined
   /** From SIGNET_WEBHOOK_SECRET, for `listen`. */
   webhookSecret: string | undefined
+  /** Which sign-ins count: `default` unless another is named. */
+  profile: string
   store: StorePreference
   configDir: string
   /** From BROWSER: a program to open addresses with, in place of the system's choice. */
   browser: string | undefined
 }
 
-type AddressOptions = { url?: string | undefined; authUrl?: string | undefined }
+type GivenOptions = { url?: string | undefined; authUrl?: string | undefined; profile?: string | undefined }
 
 /** Options win over variables. Every problem is a UsageError that names the variable, never a secret value. */
-export function readSettings(
-  options: AddressOptions,
-  env: Environment,
-  platform = process.platform,
-): Settings {
+export function readSettings(options: GivenOptions, env: Environment, platform = process.platform): Settings {
   const allowHttp = isTrue(env['SIGNET_ALLOW_HTTP'])
   const address = (option: string | undefined, optionName: string, variable: string) => {
     if (option !== undefined) return serviceAddress(option, optionName, { allowHttp })
@@ -41,10 +40,21 @@ export function readSettings(
     identityUrl: address(options.authUrl, '--auth-url', 'SIGNET_AUTH_URL'),
     token: tokenFrom(env['SIGNET_TOKEN']),
     webhookSecret: env['SIGNET_WEBHOOK_SECRET']?.trim() || undefined,
+    profile: profileFrom(options.profile, env['SIGNET_PROFILE']),
     store: storeFrom(env['SIGNET_CREDENTIAL_STORE']),
     configDir: join(configHome(env, platform), 'signet'),
     browser: env['BROWSER']?.trim() || undefined,
   }
+}
+
+/** It becomes part of a file's name. */
+function profileFrom(option: string | undefined, variable: string | undefined): string {
+  const profile = option ?? (variable?.trim() || DEFAULT_PROFILE)
+  if (!PROFILE_NAME.test(profile)) {
+    const name = option === undefined ? 'SIGNET_PROFILE' : '--profile'
+    throw new UsageError(`${name} must be at most 32 lower-case letters, digits, - and _`)
+  }
+  return profile
 }
 
 /** Checked here because `fetch` quotes a header value that it refuses, and the value would be the token. */

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { UsageError } from '../errors.js'
 import type { StorePreference } from '../command/settings.js'
 import { systemKeychain, type Keychain } from './keychain.js'
+import { DEFAULT_PROFILE, fileOf } from './profile-name.js'
 import { closeToOthers, isOpenToOthers, readPrivateFile, writePrivateFile } from './private-file.js'
 import {
   noRecords,
@@ -14,6 +15,8 @@ import {
 
 type Options = {
   configDir: string
+  /** Each profile has sign-ins of its own. */
+  profile?: string
   preference: StorePreference
   warn: (text: string) => void
   openKeychain?: () => Promise<Keychain | null>
@@ -25,12 +28,20 @@ type Options = {
  */
 export class CredentialStore {
   readonly path: string
+  readonly #profile: string
   readonly #preference: StorePreference
   readonly #warn: (text: string) => void
   readonly #openKeychain: () => Promise<Keychain | null>
 
-  constructor({ configDir, preference, warn, openKeychain = systemKeychain }: Options) {
-    this.path = join(configDir, 'credentials.json')
+  constructor({
+    configDir,
+    profile = DEFAULT_PROFILE,
+    preference,
+    warn,
+    openKeychain = systemKeychain,
+  }: Options) {
+    this.path = join(configDir, fileOf(profile))
+    this.#profile = profile
     this.#preference = preference
     this.#warn = warn
     this.#openKeychain = openKeychain
@@ -39,6 +50,15 @@ export class CredentialStore {
   /** The service signed in to last. */
   async currentService(): Promise<string | undefined> {
     return (await this.#read()).current
+  }
+
+  /** All sign-ins of the profile. */
+  async list(): Promise<StoredSignIn[]> {
+    const { signIns } = await this.#read()
+    return Object.entries(signIns).map(([serviceUrl, { secret: _, ...signIn }]) => ({
+      serviceUrl,
+      ...signIn,
+    }))
   }
 
   async find(serviceUrl: string): Promise<StoredSignIn | null> {
@@ -58,7 +78,7 @@ export class CredentialStore {
       })
     }
     try {
-      return await keychain.get(serviceUrl)
+      return await keychain.get(this.#account(serviceUrl))
     } catch (error) {
       throw new UsageError('The system keychain did not give the token', {
         hint: 'Unlock it, set SIGNET_TOKEN, or sign in again with `signet login`.',
@@ -98,7 +118,7 @@ export class CredentialStore {
       return 'file'
     }
     try {
-      await keychain.set(serviceUrl, token)
+      await keychain.set(this.#account(serviceUrl), token)
       return 'keychain'
     } catch (error) {
       if (mustUse) throw new UsageError('The system keychain did not take the token', { cause: error })
@@ -110,10 +130,15 @@ export class CredentialStore {
   /** A keychain that refuses keeps a token that is revoked by then; the sign-in is to be gone all the same. */
   async #forget(serviceUrl: string): Promise<void> {
     try {
-      await (await this.#openKeychain())?.delete(serviceUrl)
+      await (await this.#openKeychain())?.delete(this.#account(serviceUrl))
     } catch {
       this.#warn(`The system keychain did not remove its entry for ${serviceUrl}.`)
     }
+  }
+
+  /** Name of the keychain's entry. An address holds no space. */
+  #account(serviceUrl: string): string {
+    return this.#profile === DEFAULT_PROFILE ? serviceUrl : `${this.#profile} ${serviceUrl}`
   }
 
   async #read(): Promise<Records> {

@@ -10,7 +10,9 @@ type Options = { event?: string; limit?: number }
 
 export function eventCommands(parent: Command, host: Host): void {
   const group = parent.command('events').description('look at what webhooks receive')
-  defineCommand(group, 'samples', 'show recent payloads, or a made-up one when there are none')
+  defineCommand(group, 'samples', 'show recent payloads, or a made-up one when there are none', {
+    examples: ['signet events samples', 'signet events samples --event webhook.ping --limit 1'],
+  })
     .option('--event <type>', 'event type (default summary.completed)')
     .addOption(integerOption('--limit <number>', 'how many at most (default 3)', 1, 10))
     .action(run<Options>(host, samples))

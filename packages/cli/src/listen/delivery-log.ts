@@ -1,5 +1,7 @@
 import type { Output } from '../output/output.js'
 import { deliveryJson, deliveryText } from './delivery-view.js'
+import { answerJson, answerText } from './answer-view.js'
+import { forward } from './forward.js'
 import { inspect } from './inspect.js'
 import type { Received } from './receiver.js'
 
@@ -7,10 +9,13 @@ type Options = {
   full: boolean
   /** How many accepted deliveries are enough; unset: there is no end. */
   count: number | undefined
+  /** The application that gets the authentic ones. */
+  forwardTo: URL | undefined
 }
 
 const NO_CONTENT = 204
 const BAD_REQUEST = 400
+const BAD_GATEWAY = 502
 
 /** Prints deliveries in the order they come and decides the answer each of them gets. */
 export class DeliveryLog {
@@ -43,9 +48,21 @@ export class DeliveryLog {
     )
     if (delivery.verdict !== 'verified' && delivery.verdict !== 'unchecked') return BAD_REQUEST
     if (delivery.eventId !== undefined) this.#seen.add(delivery.eventId)
+    const status = await this.#statusOf(received, delivery.deliveryId)
+    if (status < 200 || status > 299) return status
     this.accepted += 1
     // After the answer is on its way: the sender is to see the last delivery accepted too.
     if (this.accepted === this.options.count) setImmediate(this.#finish)
-    return NO_CONTENT
+    return status
+  }
+
+  /** The application's own answer, which the sender gets as well: what it refuses is tried again. */
+  async #statusOf(received: Received, deliveryId: string): Promise<number> {
+    const { forwardTo } = this.options
+    if (forwardTo === undefined) return NO_CONTENT
+    const answer = await forward(received, forwardTo)
+    const json = { kind: 'answer', delivery_id: deliveryId, ...answerJson(forwardTo, answer) }
+    this.output.streamed(json, (paint) => answerText(forwardTo, answer, paint))
+    return answer.status ?? BAD_GATEWAY
   }
 }

@@ -1,18 +1,20 @@
 import { readFile } from 'node:fs/promises'
-import { secretsOf } from '@signet/webhook-verify'
 import { Option, type Command } from 'commander'
 import pTimeout from 'p-timeout'
 import type { Context } from '../command/context.js'
 import { defineCommand, integerOption, run } from '../command/define.js'
 import type { Host } from '../command/host.js'
+import { parseTarget } from '../command/target.js'
 import { UsageError } from '../errors.js'
 import { signedInApi } from '../session/active-token.js'
 import { DEFAULT_EVENTS, parseEvents } from '../webhooks/event-types.js'
 import { DeliveryLog } from './delivery-log.js'
+import { webhookSecretOf } from './webhook-secret.js'
 import { startReceiver, type Receiver } from './receiver.js'
 import { createTemporaryWebhook, type TemporaryWebhook } from './temporary-webhook.js'
 
 type Options = {
+  forwardTo?: URL
   create?: boolean
   publicUrl?: string
   events: string[]
@@ -25,7 +27,14 @@ type Options = {
 }
 
 export function listenCommand(parent: Command, host: Host): void {
-  defineCommand(parent, 'listen', 'receive deliveries on this computer, print and verify them')
+  defineCommand(parent, 'listen', 'receive deliveries on this computer, print and verify them', {
+    examples: [
+      'signet listen --create --forward-to http://localhost:3000/hook',
+      'signet listen --create --public-url https://my-tunnel.example/ --port 8787',
+      'SIGNET_WEBHOOK_SECRET=whsec_… signet listen --port 8787 --count 1 --json',
+    ],
+  })
+    .option('--forward-to <address>', 'post authentic deliveries on to your application', parseTarget)
     .option('--create', 'make a temporary webhook for this receiver and delete it at the end')
     .option('--public-url <address>', 'address of a tunnel to this receiver, for --create')
     .addOption(
@@ -50,10 +59,13 @@ export function listenCommand(parent: Command, host: Host): void {
 
 /** From the start of the receiver to the end of the webhook; each step undone in reverse order whatever happens. */
 async function listen(context: Context, options: Options): Promise<void> {
-  const { webhookSecret } = context.settings
-  if (webhookSecret !== undefined) requireUsable(webhookSecret)
+  const webhookSecret = webhookSecretOf(context.settings)
   const interrupted = context.interruption()
-  const log = new DeliveryLog(context.output, { full: options.full === true, count: options.count })
+  const log = new DeliveryLog(context.output, {
+    full: options.full === true,
+    count: options.count,
+    forwardTo: options.forwardTo,
+  })
   const { host, port } = options
   const receiver = await startReceiver({
     host,
@@ -78,18 +90,6 @@ async function listen(context: Context, options: Options): Promise<void> {
     { kind: 'end', accepted: log.accepted },
     () => `${log.accepted} ${log.accepted === 1 ? 'delivery' : 'deliveries'} accepted.`,
   )
-}
-
-/** Asked first: with such a secret every delivery would be refused. */
-function requireUsable(secret: string): void {
-  try {
-    secretsOf(secret)
-  } catch (error) {
-    throw new UsageError('SIGNET_WEBHOOK_SECRET is no webhook secret', {
-      cause: error,
-      hint: 'Give it whole, as it was shown when the webhook was made: whsec_ and 43 characters.',
-    })
-  }
 }
 
 async function subscribe(context: Context, options: Options, receiver: Receiver): Promise<TemporaryWebhook> {

@@ -4,7 +4,13 @@ import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { UsageError } from '../errors.js'
 
-export type Received = { body: Buffer; headers: IncomingHttpHeaders; receivedAt: Date }
+export type Received = {
+  body: Buffer
+  headers: IncomingHttpHeaders
+  /** Names and values in turn, as they came. */
+  rawHeaders: string[]
+  receivedAt: Date
+}
 
 type Options = {
   host: string
@@ -70,10 +76,11 @@ async function respond(
   onDelivery: Options['onDelivery'],
 ): Promise<void> {
   const receivedAt = new Date()
+  const { headers, rawHeaders } = request
   if (request.method !== 'POST') return end(response, 405)
   try {
     const body = await readBody(request)
-    end(response, body === null ? 413 : await onDelivery({ body, headers: request.headers, receivedAt }))
+    end(response, body === null ? 413 : await onDelivery({ body, headers, rawHeaders, receivedAt }))
   } catch {
     // The sender went away in mid-body; it will count that as a failure and try again.
     response.destroy()

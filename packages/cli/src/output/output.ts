@@ -29,6 +29,11 @@ export class Output {
     this.#paintNotes = paintFor(stderr, env)
   }
 
+  /** Whether a person at a terminal sees what is said. */
+  get isSeen(): boolean {
+    return this.#stderr.isTTY === true
+  }
+
   /** One result: the value itself for `--json`, else the text made of it. */
   result(value: unknown, text: (paint: Paint) => string): void {
     this.line(this.json ? printableJson(value, 2) : text(this.paint))

@@ -21,7 +21,14 @@ type Options = SignInOptions & { name?: string; expiresInDays?: number }
 const MAX_NAME_LENGTH = 100
 
 export function loginCommand(parent: Command, host: Host): void {
-  const command = defineCommand(parent, 'login', 'sign in and store a personal token', { signsIn: true })
+  const command = defineCommand(parent, 'login', 'sign in and store a personal token', {
+    signsIn: true,
+    examples: [
+      'signet login',
+      'signet login --password --email ana@example.com < password.txt',
+      'signet login --profile staging --url https://hooks.staging.example.com',
+    ],
+  })
   signInOptions(command)
     .option('--name <text>', 'name of the token (default: signet on <this computer>)')
     .addOption(integerOption('--expires-in-days <days>', 'life of the token', 1, 365))

@@ -9,7 +9,9 @@ import { serviceUrlOf } from './service-address.js'
 type Options = { local?: boolean }
 
 export function logoutCommand(parent: Command, host: Host): void {
-  defineCommand(parent, 'logout', 'revoke the stored token and forget it')
+  defineCommand(parent, 'logout', 'revoke the stored token and forget it', {
+    examples: ['signet logout', 'signet logout --local'],
+  })
     .option('--local', 'only forget it here; the token itself stays valid')
     .action(run<Options>(host, logout))
 }

@@ -12,9 +12,9 @@ const SOURCES: Readonly<Record<ActiveToken['source'], string>> = {
 }
 
 export function whoamiCommand(parent: Command, host: Host): void {
-  defineCommand(parent, 'whoami', 'show who is signed in, and check the token with the service').action(
-    run(host, whoami),
-  )
+  defineCommand(parent, 'whoami', 'show who is signed in, and check the token with the service', {
+    examples: ['signet whoami'],
+  }).action(run(host, whoami))
 }
 
 async function whoami(context: Context): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { ApiClient } from '../api/api-client.js'
 import type { Context } from '../command/context.js'
-import { CliError, UsageError } from '../errors.js'
+import { CliError, NotSignedInError, UsageError } from '../errors.js'
 import { identityUrlOf, knownIdentityUrlOf } from '../session/service-address.js'
 import type { AccountAccess } from './account-access.js'
 import { signInWithBrowser } from './browser-sign-in.js'
@@ -46,7 +46,7 @@ export async function withAccountSession<T>(
   }
 }
 
-function signIn(
+async function signIn(
   { http, output, prompter, settings, interruption }: Context,
   serviceUrl: string,
   identityUrl: string | undefined,
@@ -54,6 +54,12 @@ function signIn(
 ): Promise<AccountAccess> {
   if (password && identityUrl !== undefined) return signInWithPassword({ http, prompter, identityUrl, email })
   const { browser } = settings
+  // Without a terminal nobody would see the address, and the command would wait for minutes.
+  if (open && browser === undefined && !prompter.isInteractive && !output.isSeen) {
+    throw new NotSignedInError('There is no terminal, so nobody could sign in with the browser', {
+      hint: 'Set SIGNET_TOKEN to a personal token, or use --password with the password on stdin. With --no-browser the address is printed for whoever reads it.',
+    })
+  }
   return signInWithBrowser({ http, output, serviceUrl, open, browser, signal: interruption() })
 }
 

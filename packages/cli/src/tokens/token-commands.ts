@@ -29,16 +29,26 @@ const SIGNS_IN =
 export function tokenCommands(parent: Command, host: Host): void {
   const group = parent.command('token').description('manage personal tokens').addHelpText('after', SIGNS_IN)
 
-  signInOptions(defineCommand(group, 'create', 'create a token and print it, once', { signsIn: true }))
+  signInOptions(
+    defineCommand(group, 'create', 'create a token and print it, once', {
+      signsIn: true,
+      examples: ['signet token create --name ci --expires-in-days 30'],
+    }),
+  )
     .requiredOption('--name <text>', 'name to recognise it by')
     .addOption(integerOption('--expires-in-days <days>', 'life of the token (default 90)', 1, 365))
     .action(run<CreateOptions>(host, create))
 
-  signInOptions(defineCommand(group, 'list', 'list the tokens of the account', { signsIn: true })).action(
-    run<SignInOptions>(host, list),
-  )
+  signInOptions(
+    defineCommand(group, 'list', 'list the tokens of the account', {
+      signsIn: true,
+      examples: ['signet token list'],
+    }),
+  ).action(run<SignInOptions>(host, list))
 
-  signInOptions(defineCommand(group, 'revoke', 'revoke a token', { signsIn: true }))
+  signInOptions(
+    defineCommand(group, 'revoke', 'revoke a token', { signsIn: true, examples: ['signet token revoke 7'] }),
+  )
     .argument('<id>', 'id of the token, from `signet token list`', parseId)
     .action(run<SignInOptions>(host, revoke))
 }

@@ -1,43 +1,55 @@
 import type { Command } from 'commander'
-import type { ApiClient } from '../api/api-client.js'
 import type { Context } from '../command/context.js'
 import { defineCommand, parseId, run } from '../command/define.js'
 import type { Host } from '../command/host.js'
-import { NetworkError, RefusedError, ServerFailureError, UsageError } from '../errors.js'
+import { NetworkError, ServerFailureError, UsageError } from '../errors.js'
 import { signedInApi } from '../session/active-token.js'
 import { DEFAULT_EVENTS, parseEvents } from './event-types.js'
 import { webhookFields } from './webhook-view.js'
 
 /** Commander gives `false` for `--no-events`. */
 type Events = string[] | false
-type CreateOptions = { url: string; events?: Events }
-type UpdateOptions = { url?: string; events?: Events }
-
-const ADDRESS_NOTE =
-  "\nHere --url is the webhook's address. The service's address stands before the command or in SIGNET_URL."
+type CreateOptions = { to: string; events?: Events }
+type UpdateOptions = { to?: string; events?: Events }
 
 export function changeCommands(group: Command, host: Host): void {
-  defineCommand(group, 'create', 'create a webhook and print its secret, once', { serviceUrlOption: false })
-    .requiredOption('--url <address>', 'where to deliver: an https address')
+  defineCommand(group, 'create', 'create a webhook and print its secret, once', {
+    examples: [
+      'signet webhooks create --to https://example.com/hook',
+      'signet webhooks create --to https://example.com/hook --no-events --json',
+    ],
+  })
+    .requiredOption('--to <address>', 'where to deliver: an https address')
     .option('--events <types>', `event types, by comma (default ${DEFAULT_EVENTS.join(',')})`, parseEvents)
     .option('--no-events', 'receive nothing for now')
-    .addHelpText('after', ADDRESS_NOTE)
     .action(run<CreateOptions>(host, create))
 
-  defineCommand(group, 'update', "change a webhook's address or events", { serviceUrlOption: false })
+  defineCommand(group, 'update', "change a webhook's address or events", {
+    examples: [
+      'signet webhooks update 42 --to https://example.com/new',
+      'signet webhooks update 42 --events summary.completed',
+    ],
+  })
     .argument('<id>', 'id of the webhook', parseId)
-    .option('--url <address>', 'new address; a disabled webhook becomes active again')
+    .option('--to <address>', 'new address; a disabled webhook becomes active again')
     .option('--events <types>', 'event types, by comma, in place of the present ones', parseEvents)
     .option('--no-events', 'receive nothing from now on')
-    .addHelpText('after', ADDRESS_NOTE)
     .action(run<UpdateOptions>(host, update))
 
-  defineCommand(group, 'delete', 'delete a webhook; its secret and pending deliveries go with it')
+  defineCommand(group, 'enable', 'make a disabled webhook active again, with no failures', {
+    examples: ['signet webhooks enable 42'],
+  })
+    .argument('<id>', 'id of the webhook', parseId)
+    .action(run<object>(host, enable))
+
+  defineCommand(group, 'delete', 'delete a webhook; its secret and pending deliveries go with it', {
+    examples: ['signet webhooks delete 42'],
+  })
     .argument('<id>', 'id of the webhook', parseId)
     .action(run<object>(host, remove))
 }
 
-async function create(context: Context, { url, events }: CreateOptions): Promise<void> {
+async function create(context: Context, { to: url, events }: CreateOptions): Promise<void> {
   const api = await signedInApi(context)
   const created = await api
     .createWebhook({ url, events: wanted(events) ?? DEFAULT_EVENTS })
@@ -49,29 +61,28 @@ async function create(context: Context, { url, events }: CreateOptions): Promise
   context.output.note('Keep the secret: it verifies deliveries and is not shown again.')
 }
 
-async function update(context: Context, { url, events }: UpdateOptions, id = ''): Promise<void> {
+async function update(context: Context, { to: url, events }: UpdateOptions, id = ''): Promise<void> {
   const change = wanted(events)
   if (url === undefined && change === undefined) {
-    throw new UsageError('Nothing to change: give --url, --events or --no-events')
+    throw new UsageError('Nothing to change: give --to, --events or --no-events')
   }
   const api = await signedInApi(context)
   const updated = await api.updateWebhook(id, {
     ...(url === undefined ? {} : { url }),
     // The service takes left-out events for none, so the present ones are sent again.
-    events: change ?? (await presentEvents(api, id)),
+    events: change ?? (await api.getWebhook(id)).events,
   })
   context.output.fields(updated, webhookFields(updated))
+}
+
+async function enable(context: Context, _options: object, id = ''): Promise<void> {
+  const webhook = await (await signedInApi(context)).enableWebhook(id)
+  context.output.fields(webhook, webhookFields(webhook))
 }
 
 async function remove(context: Context, _options: object, id = ''): Promise<void> {
   await (await signedInApi(context)).deleteWebhook(id)
   context.output.result({ ok: true, id }, () => `Webhook ${id} is deleted.`)
-}
-
-async function presentEvents(api: ApiClient, id: string): Promise<string[]> {
-  const webhook = (await api.listWebhooks()).find((one) => one.id === id)
-  if (webhook === undefined) throw new RefusedError('not_found', `There is no webhook ${id}`)
-  return webhook.events
 }
 
 /** Undefined when nothing was said about events. */

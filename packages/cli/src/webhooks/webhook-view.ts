@@ -35,15 +35,27 @@ export const DELIVERY_COLUMNS: readonly Column<Delivery>[] = [
   { header: 'DELIVERED', value: ({ delivered_at }) => readableTime(delivered_at) },
 ]
 
-/** One webhook as lines of label and value. */
-export function webhookFields(webhook: Pick<Webhook, 'url' | 'events' | 'status'> & { id: string }) {
+type Shown = Pick<Webhook, 'id' | 'url' | 'events' | 'status'> & Partial<Webhook>
+
+/** One webhook as lines of label and value. What does not apply has no line. */
+export function webhookFields(webhook: Shown): (readonly [label: string, value: string])[] {
+  const { consecutive_failures: failures, failing_since, disabled_at, disabled_reason } = webhook
+  const { secret_activates_at: nextSecret } = webhook
   return [
     ['ID', webhook.id],
     ['URL', webhook.url],
     ['Events', eventList(webhook.events)],
     ['Status', WEBHOOK_STATUS[webhook.status]?.word ?? String(webhook.status)],
-  ] as const
+    ...(failures ? [['Failures', `${failures} in a row`] as const] : []),
+    ...(failing_since ? [['Failing since', readableTime(failing_since)] as const] : []),
+    ...(disabled_at ? [['Disabled', `${readableTime(disabled_at)} (${disabled_reason})`] as const] : []),
+    ...(nextSecret ? [['Next secret', `active from ${readableTime(nextSecret)}`] as const] : []),
+  ]
 }
+
+/** Word and colour of a delivery's status; the number for one that this version does not know. */
+export const deliveryStatus = (status: number): Word =>
+  DELIVERY_STATUS[status] ?? { word: String(status), colour: 'dim' }
 
 const eventList = (events: readonly string[]): string => (events.length === 0 ? 'none' : events.join(', '))
 

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
+export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 const BROWSER = fileURLToPath(new URL('browser.mjs', import.meta.url))
-const TIME_LIMIT_MS = 25_000
+const TIME_LIMIT_MS = 120_000
 
 export type Ended = { code: number | null; stdout: string; stderr: string }
 
@@ -19,7 +19,7 @@ export type Running = {
   ended: Promise<Ended>
 }
 
-type StartOptions = { env?: Record<string, string>; input?: string }
+type StartOptions = { env?: Record<string, string | undefined>; input?: string }
 
 /** One computer's worth of state: its own configuration folder, no keychain, a browser without a window. */
 export class Machine {

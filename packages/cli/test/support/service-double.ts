@@ -1,8 +1,8 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
-import type { CreatedToken, PersonalToken, Webhook } from '../../src/api/types.js'
+import type { CreatedToken, Delivery, PersonalToken, Webhook } from '../../src/api/types.js'
 import { startDouble, type Answer, type DoubleServer, type Handler, type Seen } from './double-http.js'
 
-type Hook = Webhook & { secret: string }
+type Hook = Webhook & { secret: string; nextSecret?: string }
 
 /** What a test may turn. */
 export type Behaviour = {
@@ -17,6 +17,8 @@ export type Behaviour = {
 export type ServiceDouble = DoubleServer & {
   behaviour: Behaviour
   hooks: Hook[]
+  /** What the delivery log says of every webhook. */
+  log: Delivery[]
   tokens: Map<string, PersonalToken>
   /** Makes a webhook outside of any command. */
   addHook: (url: string, events: string[]) => Hook
@@ -36,6 +38,7 @@ const notFound: Answer = error(404, 'not_found', 'Not found')
 export async function startServiceDouble(managers: Set<string>): Promise<ServiceDouble> {
   const behaviour: Behaviour = { consent: 'approve', issuer: undefined, override: () => undefined }
   const hooks: Hook[] = []
+  const log: Delivery[] = []
   const tokens = new Map<string, PersonalToken>()
   const codes = new Map<string, { challenge: string; redirectUri: string }>()
   const accessTokens = new Map<string, string>()
@@ -162,12 +165,18 @@ export async function startServiceDouble(managers: Set<string>): Promise<Service
     const [, , , id, action] = path.split('/')
     const hook = hooks.find((one) => one.id === id)
     if (hook === undefined) return notFound
-    if (action === 'deliveries') return { body: { items: [delivery(hook)] } }
+    if (action === 'deliveries') return { body: { items: log.length > 0 ? log : [delivery(hook)] } }
     if (action === 'test') {
       const event = ping(hook)
       if (hook.status === 1) void deliver(hook, event)
       return { body: { event_id: event.id, queued: hook.status === 1 } }
     }
+    if (action === 'enable') {
+      Object.assign(hook, { status: 1, consecutive_failures: 0 })
+      return { body: { item: visible(hook) } }
+    }
+    if (action === 'secret') return changeSecret(hook, path)
+    if (method === 'GET') return { body: { item: visible(hook) } }
     if (method === 'DELETE') {
       hooks.splice(hooks.indexOf(hook), 1)
       return { body: { ok: true } }
@@ -175,6 +184,18 @@ export async function startServiceDouble(managers: Set<string>): Promise<Service
     const change = JSON.parse(body) as { url?: string; events?: string[] }
     // PATCH clears what is omitted.
     Object.assign(hook, { url: change.url ?? hook.url, events: change.events ?? [] })
+    return { body: { item: visible(hook) } }
+  }
+
+  const changeSecret = (hook: Hook, path: string): Answer => {
+    if (path.endsWith('/rotate')) {
+      hook.nextSecret = `whsec_${randomBytes(32).toString('base64')}`
+      const secret_activates_at = '2026-01-02T00:00:00.000Z'
+      return { body: { endpoint_id: hook.id, secret: hook.nextSecret, secret_activates_at } }
+    }
+    if (hook.nextSecret === undefined) return error(409, 'conflict', 'There is no next secret')
+    if (path.endsWith('/activate')) hook.secret = hook.nextSecret
+    delete hook.nextSecret
     return { body: { item: visible(hook) } }
   }
 
@@ -187,13 +208,17 @@ export async function startServiceDouble(managers: Set<string>): Promise<Service
 
   const addHook = (url: string, events: string[]): Hook => {
     const times = { created_at: '2026-01-01T00:00:00.000Z', updated_at: '2026-01-01T00:00:00.000Z' }
-    const secret = `whsec_${randomBytes(32).toString('base64url')}`
+    const secret = `whsec_${randomBytes(32).toString('base64')}`
     const hook = {
       id: String((nextId += 1)),
       url,
       events,
       status: 1,
       consecutive_failures: 0,
+      failing_since: '',
+      disabled_at: '',
+      disabled_reason: '',
+      secret_activates_at: '',
       ...times,
       secret,
     }
@@ -209,7 +234,7 @@ export async function startServiceDouble(managers: Set<string>): Promise<Service
     if (request.path.startsWith('/account/tokens')) return account(request)
     return request.path.startsWith('/v1/') ? v1(request) : notFound
   })
-  return Object.assign(server, { behaviour, hooks, tokens, addHook, issueToken, deliver })
+  return Object.assign(server, { behaviour, hooks, log, tokens, addHook, issueToken, deliver })
 }
 
 function error(status: number, code: string, message: string): Answer {
@@ -219,7 +244,7 @@ function error(status: number, code: string, message: string): Answer {
 const parameters = (text: string): Record<string, string | undefined> =>
   Object.fromEntries(new URLSearchParams(text))
 const bearerOf = (header = ''): string => header.replace(/^Bearer /, '')
-const visible = ({ secret: _, ...hook }: Hook): Webhook => hook
+const visible = ({ secret: _, nextSecret: __, ...hook }: Hook): Webhook => hook
 
 const ping = (hook: Hook) => ({
   id: `evt_${randomBytes(16).toString('hex')}`,

@@ -24,6 +24,7 @@ export function useWorld(): World {
     const { service, identity } = world
     world.machine = new Machine({ SIGNET_URL: service.url, SIGNET_AUTH_URL: identity.url })
     service.hooks.length = 0
+    service.log.length = 0
     service.tokens.clear()
     service.seen.length = 0
     identity.seen.length = 0

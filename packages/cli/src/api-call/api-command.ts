@@ -1,0 +1,81 @@
+import { readFile } from 'node:fs/promises'
+import { text as textOf } from 'node:stream/consumers'
+import { Argument, InvalidArgumentError, type Command } from 'commander'
+import type { Context } from '../command/context.js'
+import { defineCommand, run } from '../command/define.js'
+import type { Host } from '../command/host.js'
+import { UsageError } from '../errors.js'
+import { printableJson } from '../output/text.js'
+import { signedInApi } from '../session/active-token.js'
+
+const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const
+type Method = (typeof METHODS)[number]
+type Options = { data?: string }
+
+/** Any call of the API, for what has no command of its own. */
+export function apiCommand(parent: Command, host: Host): void {
+  defineCommand(parent, 'api', 'call the API with your token and print the JSON that it answers', {
+    examples: [
+      'signet api GET /v1/webhooks',
+      "signet api GET '/v1/webhooks/42/deliveries?page_size=100'",
+      `signet api PATCH /v1/webhooks/42 --data '{"events":["summary.completed"]}'`,
+      'signet api POST /v1/webhooks --data @webhook.json',
+    ],
+  })
+    .addArgument(new Argument('<method>', 'method').argParser(parseMethod))
+    .argument('<path>', 'path and query, such as /v1/webhooks', parsePath)
+    .option('--data <json>', 'body of the request; @<file> reads a file, and - reads stdin')
+    .action(
+      run<Options>(host, (context, options, method, path) =>
+        call(context, options, { method: method as Method, path: path ?? '' }, host),
+      ),
+    )
+}
+
+async function call(
+  context: Context,
+  { data }: Options,
+  { method, path }: { method: Method; path: string },
+  { stdin }: Host,
+): Promise<void> {
+  const body = data === undefined ? {} : { body: await jsonOf(data, stdin) }
+  const answer = await (await signedInApi(context)).call({ method, path, ...body })
+  context.output.line(printableJson(answer, 2))
+}
+
+/** Parsed here, so that a mistake is named before anything is sent. */
+async function jsonOf(data: string, stdin: NodeJS.ReadStream): Promise<unknown> {
+  const text =
+    data === '-' ? await textOf(stdin) : data.startsWith('@') ? await fileText(data.slice(1)) : data
+  try {
+    return JSON.parse(text) as unknown
+  } catch (error) {
+    throw new UsageError('--data is not JSON', { cause: error })
+  }
+}
+
+async function fileText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException
+    throw new UsageError(`${path} cannot be read (${code})`, { cause: error })
+  }
+}
+
+function parseMethod(text: string): Method {
+  const method = METHODS.find((one) => one === text.toUpperCase())
+  if (method === undefined) throw new InvalidArgumentError(`It must be one of ${METHODS.join(', ')}.`)
+  return method
+}
+
+/** Below the service's own address, as it is written: the token must not go to another host or another part of it. */
+function parsePath(text: string): string {
+  if (!text.startsWith('/v1/') && !text.startsWith('/account/')) throw notAPath()
+  // A parser resolves `..`, also where it is written %2e%2e, and takes a second slash for the start of a host.
+  const { pathname, search } = new URL(text, 'http://localhost')
+  if (pathname + search !== text) throw notAPath()
+  return text
+}
+
+const notAPath = () => new InvalidArgumentError('It must be a path of the API, such as /v1/webhooks.')

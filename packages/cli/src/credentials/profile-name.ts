@@ -1,0 +1,13 @@
+export const DEFAULT_PROFILE = 'default'
+export const PROFILE_NAME = /^[a-z0-9][a-z0-9_-]{0,31}$/
+
+/** A profile's file. That of the default profile has no name in it. */
+export const fileOf = (profile: string): string =>
+  profile === DEFAULT_PROFILE ? 'credentials.json' : `credentials-${profile}.json`
+
+/** The profile whose file has this name, if it is one. */
+export function profileOf(file: string): string | undefined {
+  if (file === fileOf(DEFAULT_PROFILE)) return DEFAULT_PROFILE
+  const [, name = ''] = /^credentials-(.+)\.json$/.exec(file) ?? []
+  return PROFILE_NAME.test(name) ? name : undefined
+}

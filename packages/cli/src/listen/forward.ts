@@ -1,0 +1,89 @@
+import { request as plainRequest, type ClientRequest, type IncomingMessage } from 'node:http'
+import { request as secureRequest } from 'node:https'
+import { once } from 'node:events'
+
+/** A local application's answer to a delivery; or why there was none. */
+export type Answer = { durationMs: number } & (
+  { status: number; body: string } | { status: undefined; reason: string }
+)
+
+export type Delivery = {
+  body: Uint8Array
+  /** Names and values in turn, as Node gives them: the names keep their case, and repeats their order. */
+  rawHeaders: readonly string[]
+}
+
+/** Longer than the 5 s that the service waits, so that a slow application is seen to be slow. */
+const TIME_LIMIT_MS = 30_000
+/** What is kept of an answer, to be shown. */
+const KEPT_BYTES = 4096
+
+// They belong to one connection (RFC 9110 section 7.6.1); the length and the host are those of the new one.
+const OF_THE_CONNECTION = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** Posts the exact bytes and headers of a delivery to an address. An application that cannot be reached is an answer too. */
+export async function forward({ body, rawHeaders }: Delivery, target: URL): Promise<Answer> {
+  const begin = performance.now()
+  const durationMs = () => Math.round(performance.now() - begin)
+  try {
+    const send = target.protocol === 'https:' ? secureRequest : plainRequest
+    const request = send(target, {
+      method: 'POST',
+      headers: [...endToEnd(rawHeaders), 'Host', target.host, 'Content-Length', String(body.byteLength)],
+      signal: AbortSignal.timeout(TIME_LIMIT_MS),
+      agent: false,
+    })
+    request.end(body)
+    const response = await responseOf(request)
+    const text = await beginningOf(response)
+    return { status: response.statusCode ?? 0, body: text, durationMs: durationMs() }
+  } catch (error) {
+    return { status: undefined, reason: reasonOf(error), durationMs: durationMs() }
+  }
+}
+
+function endToEnd(rawHeaders: readonly string[]): string[] {
+  const kept: string[] = []
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(at, at + 2)
+    if (!OF_THE_CONNECTION.has(name.toLowerCase())) kept.push(name, value)
+  }
+  return kept
+}
+
+async function responseOf(request: ClientRequest): Promise<IncomingMessage> {
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  return response
+}
+
+/** Text of the first bytes. The rest is not waited for. */
+async function beginningOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    size += chunk.length
+    if (size >= KEPT_BYTES) break
+  }
+  return Buffer.concat(chunks).subarray(0, KEPT_BYTES).toString('utf8')
+}
+
+function reasonOf(error: unknown): string {
+  const { name, code, message } = error as NodeJS.ErrnoException
+  if (name === 'AbortError' || name === 'TimeoutError') return `no answer within ${TIME_LIMIT_MS / 1000} s`
+  if (code === 'ECONNREFUSED') return 'nothing listens there'
+  return code ?? message
+}

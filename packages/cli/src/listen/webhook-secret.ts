@@ -1,0 +1,17 @@
+import { secretsOf } from '@signet/webhook-verify'
+import type { Settings } from '../command/settings.js'
+import { UsageError } from '../errors.js'
+
+/** The secret of SIGNET_WEBHOOK_SECRET. Checked first: with one that is none, every delivery would be refused. */
+export function webhookSecretOf({ webhookSecret }: Settings): string | undefined {
+  if (webhookSecret === undefined) return undefined
+  try {
+    secretsOf(webhookSecret)
+  } catch (error) {
+    throw new UsageError('SIGNET_WEBHOOK_SECRET is no webhook secret', {
+      cause: error,
+      hint: 'Give it whole, as it was shown when the webhook was made: whsec_ and some 44 characters.',
+    })
+  }
+  return webhookSecret
+}

@@ -1,0 +1,60 @@
+import type { Command } from 'commander'
+import type { Context } from '../command/context.js'
+import { defineCommand, integerOption, parseId, run } from '../command/define.js'
+import type { Host } from '../command/host.js'
+import { readableTime } from '../output/text.js'
+import { signedInApi } from '../session/active-token.js'
+import { webhookFields } from './webhook-view.js'
+
+type RotateOptions = { activateAfterHours?: number }
+
+/** Replacing a signing secret without losing an event: make the next one, let receivers accept both, activate it. */
+export function secretCommands(group: Command, host: Host): void {
+  defineCommand(group, 'rotate', 'make the next signing secret and print it, once', {
+    examples: ['signet webhooks rotate 42', 'signet webhooks rotate 42 --activate-after-hours 72'],
+  })
+    .argument('<id>', 'id of the webhook', parseId)
+    .addOption(
+      integerOption('--activate-after-hours <hours>', 'when it takes over by itself (default 24)', 0, 720),
+    )
+    .action(run<RotateOptions>(host, rotate))
+
+  defineCommand(group, 'activate', 'let the next signing secret take over now', {
+    examples: ['signet webhooks activate 42'],
+  })
+    .argument('<id>', 'id of the webhook', parseId)
+    .action(run<object>(host, activate))
+
+  defineCommand(group, 'cancel', 'drop the next signing secret and keep the present one', {
+    examples: ['signet webhooks cancel 42'],
+  })
+    .argument('<id>', 'id of the webhook', parseId)
+    .action(run<object>(host, cancel))
+}
+
+async function rotate(
+  context: Context,
+  { activateAfterHours: hours }: RotateOptions,
+  id = '',
+): Promise<void> {
+  const next = await (await signedInApi(context)).rotateSecret(id, hours)
+  context.output.fields(next, [
+    ['ID', next.endpoint_id],
+    ['Next secret', next.secret],
+    ['Active from', readableTime(next.secret_activates_at)],
+  ])
+  context.output.note('Keep the secret: it is not shown again.')
+  context.output.note(`Let your receivers accept both, then: signet webhooks activate ${id}`)
+}
+
+async function activate(context: Context, _options: object, id = ''): Promise<void> {
+  const webhook = await (await signedInApi(context)).changeSecret(id, 'activate')
+  context.output.fields(webhook, webhookFields(webhook))
+  context.output.note('Deliveries are signed with the new secret alone from now on.')
+}
+
+async function cancel(context: Context, _options: object, id = ''): Promise<void> {
+  const webhook = await (await signedInApi(context)).changeSecret(id, 'cancel')
+  context.output.fields(webhook, webhookFields(webhook))
+  context.output.note('The next secret is void; deliveries are signed with the present one.')
+}

@@ -1,0 +1,96 @@
+import { describe, expect, it } from '@jest/globals'
+import { waitFor } from '@signet/testkit'
+import type { Delivery } from '../src/api/types.js'
+import { useWorld } from './support/world.js'
+
+const world = useWorld()
+
+const aDelivery = (id: string, more: Partial<Delivery> = {}): Delivery => ({
+  id,
+  endpoint_id: '42',
+  event_id: `evt_${id}`,
+  event_type: 'summary.completed',
+  status: 0,
+  attempts: 0,
+  last_error: '',
+  delivered_at: '',
+  created_at: '2026-01-01T00:00:00.000Z',
+  ...more,
+})
+
+describe('deliveries list', () => {
+  it('passes the page on and shows words for numbers', async () => {
+    const { id } = world.service.addHook('https://example.com/hook', [])
+    const args = ['deliveries', 'list', id, '--page', '2', '--page-size', '50']
+    const ended = await world.machine.run(args, world.signedIn())
+    expect(world.service.seen.at(-1)?.url.search).toBe('?page=2&page_size=50')
+    expect(ended.stdout).toMatch(
+      /981 +evt_0f8c1d2e3b4a59687786a5b4c3d2e1f0 +webhook.ping +pending +2 +http_503/,
+    )
+  })
+
+  it('names the webhook that is not there', async () => {
+    const ended = await world.machine.run(['deliveries', 'list', '7'], world.signedIn())
+    expect(ended).toMatchObject({ code: 1, stdout: '' })
+    expect(ended.stderr).toContain('There is no webhook 7')
+  })
+})
+
+describe('deliveries list --watch', () => {
+  const watching = async (...args: string[]) => {
+    const { id } = world.service.addHook('https://example.com/hook', [])
+    const running = world.machine.start(['deliveries', 'list', id, '--watch', ...args], world.signedIn())
+    const lines = () => running.stdout().split('\n').filter(Boolean)
+    return { running, lines }
+  }
+
+  it('prints what is new or has changed, once each, oldest first, until it is interrupted', async () => {
+    world.service.log.push(aDelivery('2'), aDelivery('1', { status: 1, attempts: 1 }))
+    const { running, lines } = await watching('--json')
+    await waitFor(() => lines().length === 2, { describe: running.stderr() })
+    world.service.log[0] = aDelivery('2', { status: 2, attempts: 6, last_error: 'http_503' })
+    world.service.log.unshift(aDelivery('3'))
+    await waitFor(() => lines().length === 4)
+    running.child.kill('SIGINT')
+    const ended = await running.ended
+    expect(ended.code).toBe(0)
+    const shown = lines().map((line) => JSON.parse(line) as Delivery)
+    expect(shown.map(({ id, status }) => [id, status])).toEqual([
+      ['1', 1],
+      ['2', 0],
+      ['2', 2],
+      ['3', 0],
+    ])
+  })
+
+  it('waits for the end of an outage, and says it once', async () => {
+    world.service.log.push(aDelivery('1'))
+    const { running, lines } = await watching()
+    await waitFor(() => lines().length === 1, { describe: running.stderr() })
+    let refused = 0
+    world.service.behaviour.override = () => {
+      refused += 1
+      return { status: 503, body: { error: { code: 'unavailable', message: 'Later' } } }
+    }
+    await waitFor(() => refused >= 2)
+    world.service.log.unshift(aDelivery('2'))
+    world.service.behaviour.override = () => undefined
+    await waitFor(() => lines().length === 2)
+    running.child.kill('SIGINT')
+    const ended = await running.ended
+    expect(ended.stderr.match(/Trying again/g)).toHaveLength(1)
+    expect(ended.stdout).toMatch(
+      /^2026-01-01 00:00:00Z {2}1 {2}summary\.completed {2}evt_1 {2}pending {2}0 attempts$/m,
+    )
+  })
+
+  it('ends at once when the first look fails', async () => {
+    const ended = await world.machine.run(['deliveries', 'list', '7', '--watch'], world.signedIn())
+    expect(ended.code).toBe(1)
+  })
+
+  it('shows no page', async () => {
+    const args = ['deliveries', 'list', '7', '--watch', '--page', '2']
+    expect((await world.machine.run(args, world.signedIn())).code).toBe(2)
+  })
+})
