@@ -37,7 +37,7 @@ describe('deliveries list', () => {
 })
 
 describe('deliveries list --watch', () => {
-  const watching = async (...args: string[]) => {
+  const watching = (...args: string[]) => {
     const { id } = world.service.addHook('https://example.com/hook', [])
     const running = world.machine.start(['deliveries', 'list', id, '--watch', ...args], world.signedIn())
     const lines = () => running.stdout().split('\n').filter(Boolean)
@@ -46,7 +46,7 @@ describe('deliveries list --watch', () => {
 
   it('prints what is new or has changed, once each, oldest first, until it is interrupted', async () => {
     world.service.log.push(aDelivery('2'), aDelivery('1', { status: 1, attempts: 1 }))
-    const { running, lines } = await watching('--json')
+    const { running, lines } = watching('--json')
     await waitFor(() => lines().length === 2, { describe: running.stderr() })
     world.service.log[0] = aDelivery('2', { status: 2, attempts: 6, last_error: 'http_503' })
     world.service.log.unshift(aDelivery('3'))
@@ -65,7 +65,7 @@ describe('deliveries list --watch', () => {
 
   it('waits for the end of an outage, and says it once', async () => {
     world.service.log.push(aDelivery('1'))
-    const { running, lines } = await watching()
+    const { running, lines } = watching()
     await waitFor(() => lines().length === 1, { describe: running.stderr() })
     let refused = 0
     world.service.behaviour.override = () => {
