@@ -43,7 +43,7 @@ describe('completion', () => {
         expect(spawnSync(shell, ['-n', file], { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' })
       const { stdout } = await world.machine.run(['completion', shell])
       for (const word of [
-        '/webhooks/deliveries',
+        '/deliveries/list',
         'page-size',
         'show the delivery log of a webhook, newest first',
       ]) {
