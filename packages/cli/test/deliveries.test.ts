@@ -36,6 +36,71 @@ describe('deliveries list', () => {
   })
 })
 
+describe('deliveries list with filters', () => {
+  const list = (id: string, ...args: string[]) =>
+    world.machine.run(['deliveries', 'list', id, ...args], world.signedIn())
+
+  it('passes them on in the words of the service', async () => {
+    const { id } = world.service.addHook('https://example.com/hook', [])
+    const filters = ['--status', 'failed', '--event-type', 'webhook.ping', '--event-id', 'evt_1']
+    await list(id, ...filters, '--since', '2026-01-01T01:00:00+01:00', '--until', '2026-01-02')
+    expect(Object.fromEntries(world.service.seen.at(-1)?.url.searchParams ?? [])).toEqual({
+      status: '2',
+      event_type: 'webhook.ping',
+      event_id: 'evt_1',
+      since: '2026-01-01T00:00:00.000Z',
+      until: '2026-01-02T00:00:00.000Z',
+    })
+    const before = Date.now() - 7_200_000
+    await list(id, '--since', '2h')
+    const since = Date.parse(world.service.seen.at(-1)?.url.searchParams.get('since') ?? '')
+    expect(since).toBeGreaterThanOrEqual(before)
+    expect(since).toBeLessThanOrEqual(Date.now() - 7_200_000)
+  })
+
+  it('says that there are more, and shows all of them with --all', async () => {
+    const { id } = world.service.addHook('https://example.com/hook', [])
+    world.service.log.push(...['3', '2', '1'].map((one) => aDelivery(one)))
+    const first = await list(id, '--page-size', '2')
+    expect(first.stderr).toContain('--all')
+    const all = await list(id, '--page-size', '2', '--all', '--json')
+    expect((JSON.parse(all.stdout) as Delivery[]).map((one) => one.id)).toEqual(['3', '2', '1'])
+    expect(all.stderr).toBe('')
+  })
+
+  it.each([
+    ['--status', 'lost'],
+    ['--since', 'yesterday'],
+    ['--until', '2026-13-01'],
+    ['--page', '2', '--status', 'failed'],
+    ['--page', '2', '--all'],
+  ])('asks nothing for %s %s', async (...args) => {
+    expect((await list('42', ...args)).code).toBe(2)
+    expect(world.service.seen).toEqual([])
+  })
+})
+
+describe('deliveries show', () => {
+  it('shows each attempt and how its response began', async () => {
+    const { id } = world.service.addHook('https://example.com/hook', [])
+    world.service.log.push(aDelivery('7', { status: 2, attempts: 1, last_error: 'http_503' }))
+    const args = ['deliveries', 'show', id, '7']
+    const { stdout } = await world.machine.run(args, world.signedIn())
+    expect(stdout).toMatch(/Event +summary\.completed {2}evt_7\n/)
+    expect(stdout).toMatch(/1 +2026-01-01 00:00:01Z +http_503 +37 +dns 1, first byte 20 +93\.184\.215\.14/)
+    expect(stdout).toContain('Answer to attempt 1\nNot \\u001b[31mnow')
+    const { stdout: text } = await world.machine.run([...args, '--json'], world.signedIn())
+    expect(JSON.parse(text)).toMatchObject({ id: '7', attempt_log: [{ number: 1 }] })
+  })
+
+  it('names the delivery that is not there', async () => {
+    const { id } = world.service.addHook('https://example.com/hook', [])
+    const ended = await world.machine.run(['deliveries', 'show', id, '8'], world.signedIn())
+    expect(ended).toMatchObject({ code: 1, stdout: '' })
+    expect(ended.stderr).toContain(`There is no delivery 8 of webhook ${id}`)
+  })
+})
+
 describe('deliveries list --watch', () => {
   const watching = (...args: string[]) => {
     const { id } = world.service.addHook('https://example.com/hook', [])

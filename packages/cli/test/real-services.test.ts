@@ -187,6 +187,13 @@ describe('with the real services', () => {
       attempts: 1,
       last_error: 'connection_refused',
     })
+    const filtered = ['deliveries', 'list', id, '--status', 'pending', '--since', '1h', '--all', '--json']
+    expect(json(await signet(filtered))).toMatchObject([{ id: failed.id }])
+    const shown = await signet(['deliveries', 'show', id, failed.id, '--json'])
+    expect(json(shown)).toMatchObject({
+      id: failed.id,
+      attempt_log: [{ number: 1, error: 'connection_refused', answer: '' }],
+    })
   })
 
   it('shows a sample', async () => {

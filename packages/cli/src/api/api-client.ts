@@ -4,7 +4,9 @@ import { notThisService, type HttpClient, type HttpRequest } from './http-client
 import type {
   CreatedToken,
   CreatedWebhook,
-  Delivery,
+  DeliveryDetail,
+  DeliveryPage,
+  DeliveryQuery,
   NextSecret,
   PersonalToken,
   Sample,
@@ -69,8 +71,14 @@ export class ApiClient {
     return this.#object<TestEvent>({ method: 'POST', ...webhook(id, '/test') }, 'event_id')
   }
 
-  listDeliveries(id: string, query: { page?: string; page_size?: string }): Promise<Delivery[]> {
-    return this.#items<Delivery>({ method: 'GET', ...webhook(id, '/deliveries'), query })
+  listDeliveries(id: string, query: DeliveryQuery): Promise<DeliveryPage> {
+    return this.#object<DeliveryPage>({ method: 'GET', ...webhook(id, '/deliveries'), query }, 'next_cursor')
+  }
+
+  async getDelivery(id: string, deliveryId: string): Promise<DeliveryDetail> {
+    const path = `/v1/webhooks/${encodeURIComponent(id)}/deliveries/${encodeURIComponent(deliveryId)}`
+    const call: Call = { method: 'GET', path, names: `delivery ${deliveryId} of webhook ${id}` }
+    return (await this.#object<{ item: DeliveryDetail }>(call, 'item')).item
   }
 
   async listSamples(query: { event?: string; limit?: string }): Promise<Sample[]> {

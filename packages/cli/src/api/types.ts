@@ -39,6 +39,28 @@ export type Delivery = {
   created_at: string
 }
 
+export type DeliveryQuery = Partial<
+  Record<'page' | 'page_size' | 'cursor' | 'status' | 'event_type' | 'event_id' | 'since' | 'until', string>
+>
+
+/** `next_cursor` is empty at the end of the log. */
+export type DeliveryPage = { items: Delivery[]; next_cursor: string }
+
+export type DeliveryAttempt = {
+  number: number
+  started_at: string
+  duration_ms: number
+  /** As far as they ended: `dns_ms`, `connect_ms`, `tls_ms`, `first_byte_ms`. */
+  phases: Record<string, number>
+  http_status?: number
+  /** Empty after a success. */
+  error: string
+  peer_address: string
+  answer: string
+}
+
+export type DeliveryDetail = Delivery & { next_attempt_at: string; attempt_log: DeliveryAttempt[] }
+
 export type TestEvent = { event_id: string; queued: boolean }
 
 export type Sample = { id: string; type: string; created_at: string; data: Record<string, unknown> }

@@ -1,33 +1,74 @@
 import type { Command } from 'commander'
+import type { ApiClient } from '../api/api-client.js'
+import type { Delivery, DeliveryQuery } from '../api/types.js'
 import type { Context } from '../command/context.js'
 import { defineCommand, integerOption, parseId, run } from '../command/define.js'
 import type { Host } from '../command/host.js'
 import { signedInApi } from '../session/active-token.js'
 import { DELIVERY_COLUMNS } from '../webhooks/webhook-view.js'
+import { filterOptions, queryOf, type FilterOptions } from './delivery-filter.js'
+import { showCommand } from './show-command.js'
 import { watchDeliveries } from './watch.js'
 
-type ListOptions = { page?: number; pageSize?: number; watch?: boolean }
+type ListOptions = FilterOptions & { page?: number; pageSize?: number; all?: boolean; watch?: boolean }
+
+const FILTERS = ['status', 'eventType', 'eventId', 'since', 'until']
 
 export function deliveryCommands(parent: Command, host: Host): void {
   const group = parent.command('deliveries').description('see what became of events')
 
-  defineCommand(group, 'list', 'show the delivery log of a webhook, newest first', {
-    examples: ['signet deliveries list 42 --page 2 --page-size 50', 'signet deliveries list 42 --watch'],
-  })
-    .argument('<webhook>', 'id of the webhook', parseId)
-    .addOption(integerOption('--page <number>', 'page, from 1', 1, 999_999).conflicts('watch'))
+  const list = defineCommand(group, 'list', 'show the delivery log of a webhook, newest first', {
+    examples: [
+      'signet deliveries list 42 --page 2 --page-size 50',
+      'signet deliveries list 42 --status failed --since 7d --all',
+      'signet deliveries list 42 --watch',
+    ],
+  }).argument('<webhook>', 'id of the webhook', parseId)
+  filterOptions(list)
+    .addOption(
+      integerOption('--page <number>', 'page, from 1; not with filters', 1, 999_999).conflicts([
+        ...FILTERS,
+        'all',
+        'watch',
+      ]),
+    )
     .addOption(integerOption('--page-size <number>', 'deliveries per page (default 20)', 1, 100))
+    .option('--all', 'every page')
     .option('--watch', 'go on and print each delivery that is new or has changed, oldest first')
-    .action(run<ListOptions>(host, list))
+    .action(run<ListOptions>(host, show))
+
+  showCommand(group, host)
 }
 
-async function list(context: Context, { page, pageSize, watch }: ListOptions, id = ''): Promise<void> {
+async function show(context: Context, options: ListOptions, id = ''): Promise<void> {
+  const { page, pageSize, all, watch } = options
   const api = await signedInApi(context)
-  const size = pageSize === undefined ? {} : { page_size: String(pageSize) }
-  if (watch) return watchDeliveries(context, () => api.listDeliveries(id, size))
-  const items = await api.listDeliveries(id, {
+  const query: DeliveryQuery = {
     ...(page === undefined ? {} : { page: String(page) }),
-    ...size,
-  })
+    ...(pageSize === undefined ? {} : { page_size: String(pageSize) }),
+    ...queryOf(options),
+  }
+  if (watch) return watchDeliveries(context, async () => (await api.listDeliveries(id, query)).items)
+  if (all) {
+    const items = await everyPage(api, id, query)
+    return context.output.list(items, DELIVERY_COLUMNS, 'There are no such deliveries.')
+  }
+  const { items, next_cursor: next } = await api.listDeliveries(id, query)
   context.output.list(items, DELIVERY_COLUMNS, 'There are no deliveries on this page of the log.')
+  if (next !== '') context.output.note('There are more: --all shows every page.')
+}
+
+async function everyPage(api: ApiClient, id: string, query: DeliveryQuery): Promise<Delivery[]> {
+  const found: Delivery[] = []
+  let cursor: string | undefined
+  do {
+    const page = await api.listDeliveries(id, {
+      page_size: '100',
+      ...query,
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    found.push(...page.items)
+    cursor = page.next_cursor
+  } while (cursor !== '')
+  return found
 }

@@ -165,7 +165,7 @@ export async function startServiceDouble(managers: Set<string>): Promise<Service
     const [, , , id, action] = path.split('/')
     const hook = hooks.find((one) => one.id === id)
     if (hook === undefined) return notFound
-    if (action === 'deliveries') return { body: { items: log.length > 0 ? log : [delivery(hook)] } }
+    if (action === 'deliveries') return deliveries(hook, path.split('/')[5], url.searchParams)
     if (action === 'test') {
       const event = ping(hook)
       if (hook.status === 1) void deliver(hook, event)
@@ -185,6 +185,19 @@ export async function startServiceDouble(managers: Set<string>): Promise<Service
     // PATCH clears what is omitted.
     Object.assign(hook, { url: change.url ?? hook.url, events: change.events ?? [] })
     return { body: { item: visible(hook) } }
+  }
+
+  /** The log in pages of `page_size`, whose cursor is where the next begins. */
+  const deliveries = (hook: Hook, id: string | undefined, query: URLSearchParams): Answer => {
+    const entries = log.length > 0 ? log : [delivery(hook)]
+    if (id !== undefined) {
+      const entry = entries.find((one) => one.id === id)
+      return entry ? { body: { item: { ...entry, next_attempt_at: '', attempt_log: [attempt] } } } : notFound
+    }
+    const start = Number(query.get('cursor') ?? 0)
+    const end = start + Number(query.get('page_size') ?? 20)
+    const next_cursor = end < entries.length ? String(end) : ''
+    return { body: { items: entries.slice(start, end), next_cursor } }
   }
 
   const changeSecret = (hook: Hook, path: string): Answer => {
@@ -259,6 +272,17 @@ const sample = (type: string | null) => ({
   created_at: '2026-01-01T00:00:00.000Z',
   data: { audio_id: 'rec_1001', title: 'Weekly \u001b[31msync' },
 })
+
+const attempt = {
+  number: 1,
+  started_at: '2026-01-01T00:00:01.000Z',
+  duration_ms: 37,
+  phases: { dns_ms: 1, first_byte_ms: 20 },
+  http_status: 503,
+  error: 'http_503',
+  peer_address: '93.184.215.14',
+  answer: 'Not \u001b[31mnow',
+}
 
 const delivery = (hook: Hook) => ({
   id: '981',

@@ -1,0 +1,46 @@
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import type { DeliveryQuery } from '../api/types.js'
+
+export type FilterOptions = {
+  status?: 'pending' | 'delivered' | 'failed'
+  eventType?: string
+  eventId?: string
+  since?: string
+  until?: string
+}
+
+const STATUS = { pending: '0', delivered: '1', failed: '2' } as const
+const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+
+/** The options that choose deliveries, the same for every command that has them. */
+export function filterOptions(command: Command): Command {
+  return command
+    .addOption(new Option('--status <word>', 'pending, delivered or failed').choices(Object.keys(STATUS)))
+    .option('--event-type <type>', 'events of this type')
+    .option('--event-id <id>', 'one event: its delivery and its replays')
+    .option('--since <time>', 'created then or later: a date and time, or 30m, 2h, 7d ago', parseTime)
+    .option('--until <time>', 'created before then', parseTime)
+}
+
+export function queryOf({ status, eventType, eventId, since, until }: FilterOptions): DeliveryQuery {
+  return {
+    ...(status && { status: STATUS[status] }),
+    ...(eventType && { event_type: eventType }),
+    ...(eventId && { event_id: eventId }),
+    ...(since && { since }),
+    ...(until && { until }),
+  }
+}
+
+/** As the service wants it. A time without a zone is the one of this computer. */
+export function parseTime(text: string): string {
+  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
+  const time =
+    count === undefined
+      ? new Date(/^\d{4}-\d\d-\d\d/.test(text) ? text : NaN)
+      : new Date(Date.now() - Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS])
+  if (Number.isNaN(time.getTime())) {
+    throw new InvalidArgumentError('It must be like 2026-01-31T09:00:00Z, 2026-01-31, 30m, 2h or 7d.')
+  }
+  return time.toISOString()
+}
