@@ -37,20 +37,19 @@ import { verifyRoutes } from './verify/verify-routes.js'
 
 /** Every route of the service; the server mounts this list and the docs print it. */
 export function authRoutes(context: AuthContext): Route[] {
-  // The router tries routes in order, so the most requested come first.
   const routes = [
-    ...tokenRoutes(context),
-    ...accountRoutes(context),
-    ...settingsRoutes(context),
     ...signUpRoutes(context),
+    ...tokenRoutes(context),
     ...otpRoutes(context),
     ...verifyRoutes(context),
+    ...accountRoutes(context),
+    ...identityRoutes(context),
     ...factorRoutes(context),
     ...providerRoutes(context),
-    ...identityRoutes(context),
     ...linkRoutes(context),
     ...inviteRoutes(context),
     ...adminRoutes(context),
+    ...settingsRoutes(context),
     ...unavailableRoutes(),
   ]
   return [...routes, ...apiDocsRoutes(routes)]

@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { waitFor } from '@signet/testkit'
+import { createPasswordHasher } from '../src/passwords/password-hasher.js'
+import { anEmail, aUser, expectError, mailTo, PASSWORD, post, type ApiAnswer } from './support/api.js'
+import { FACTOR_ENVIRONMENT, factorSteps } from './support/factors.js'
+import { DEFAULTS, FORWARDED, from, many, MINUTE_MS, statuses, tokenPath, tried } from './support/guessing.js'
+import { startServer, type TestServer } from './support/server.js'
+
+describe('guessing at many accounts from one network', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer({ ...FORWARDED, AUTH_RATE_LIMIT_TOKEN_REFRESH: '100000' })
+  })
+  afterAll(() => server.close())
+  const spray = async (addressOf: (n: number) => string) => {
+    const answers: ApiAnswer[] = []
+    for (const first of [0, 30]) {
+      const request = (n: number) =>
+        post(server, tokenPath, { email: anEmail(), password: 'password1' }, from(addressOf(first + n)))
+      answers.push(...(await many(30, request)))
+      // What is limited here are failures, not requests: the bucket of those is full again.
+      server.clock.advance(1000)
+    }
+    return answers
+  }
+
+  it('gets 30 wrong passwords, then a slow trickle', async () => {
+    expect(tried(await spray(() => '192.0.2.30'))).toBe(30)
+    server.clock.advance(MINUTE_MS)
+    expect(tried(await spray(() => '192.0.2.30'))).toBe(6)
+  })
+
+  it('counts IPv6 by /64', async () => {
+    expect(tried(await spray((n) => `2001:db8:64:1::${n.toString(16)}`))).toBe(30)
+    expect(tried(await spray((n) => `2001:db8:64:2::${n.toString(16)}`))).toBe(30)
+  })
+
+  it.each([
+    [
+      'IPv4, also mapped into IPv6',
+      ['192.0.2.31', '::ffff:192.0.2.31', '::FFFF:c000:21f', '0:0:0:0:0:ffff:c000:021f'],
+    ],
+    ['IPv6', ['2001:db8:65::1', '2001:0DB8:0065:0:0:0:0:1', '2001:db8:65:0::192.0.2.1']],
+  ])('counts all spellings of one address as one: %s', async (_name, spellings) => {
+    expect(tried(await spray((n) => spellings[n % spellings.length] ?? ''))).toBe(30)
+  })
+
+  it('does not lock out accounts that have signed in from that network', async () => {
+    const email = anEmail()
+    await post(server, '/signup', { email, password: PASSWORD }, from('192.0.2.32'))
+    const { token } = await mailTo(server, email)
+    await post(server, '/verify', { type: 'signup', token }, from('192.0.2.32'))
+    await spray(() => '192.0.2.32')
+    const signIn = await post(server, tokenPath, { email, password: PASSWORD }, from('192.0.2.32'))
+    expect(signIn.status).toBe(200)
+  })
+})
+
+describe('limits by client without any header', () => {
+  it('count the address of the socket, with a higher limit for private ones', async () => {
+    const server = await startServer({
+      ...DEFAULTS,
+      AUTH_RATE_LIMIT_SHARED_ADDRESS_FACTOR: '2',
+      AUTH_MAILER_AUTOCONFIRM: 'true',
+    })
+    try {
+      const answers = await many(70, () =>
+        post(server, '/verify', { type: 'signup', token: 'x', email: anEmail() }),
+      )
+      expect(statuses(answers).filter((status) => status !== 429)).toHaveLength(60)
+      // What a client says about itself changes nothing.
+      const spoofed = await post(server, '/verify', {}, from('192.0.2.200'))
+      expectError(spoofed, 429, 'over_request_rate_limit')
+      // Each endpoint has a bucket of its own, so the people behind the address can still sign in.
+      await aUser(server)
+      expect(
+        server.lines.filter(({ msg }) => msg.includes('AUTH_SECURITY_FORWARDED_FOR_ENABLED')),
+      ).toHaveLength(1)
+    } finally {
+      await server.close()
+    }
+  })
+})
+
+describe('a flood of sign-ins whose clients hang up', () => {
+  it('leaves the hashing threads to clients that wait', async () => {
+    let jobs = 0
+    const observe = (_: string, phase: 'submitted' | 'completed') =>
+      void (jobs += phase === 'submitted' ? 1 : -1)
+    const hasher = createPasswordHasher({ cost: 12, threads: 1, maxQueue: 40, observe })
+    const server = await startServer(DEFAULTS, { hasher })
+    try {
+      const user = await aUser(server)
+      const given = new AbortController()
+      const flood = Array.from({ length: 41 }, () =>
+        fetch(`${server.url}${tokenPath}`, {
+          method: 'POST',
+          body: JSON.stringify({ email: anEmail(), password: 'wrong password' }),
+          signal: given.signal,
+        }).catch(() => undefined),
+      )
+      await waitFor(() => jobs === 41)
+      const busy = await post(server, tokenPath, { email: user.email, password: PASSWORD })
+      expectError(busy, 503, 'over_capacity')
+      given.abort()
+      await Promise.all(flood)
+      await waitFor(() => jobs <= 2)
+      expect((await post(server, tokenPath, { email: user.email, password: PASSWORD })).status).toBe(200)
+    } finally {
+      await server.close()
+      await hasher.close()
+    }
+  })
+})
+
+describe('guessing the code of a second factor', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer({
+      ...FACTOR_ENVIRONMENT,
+      ...FORWARDED,
+      AUTH_JWT_EXP: '864000',
+      AUTH_RATE_LIMIT_SHARED_ADDRESS_FACTOR: '100000',
+    })
+  })
+  afterAll(() => server.close())
+  const { enroll, challenge, verify, raise, codeOf } = factorSteps(() => server)
+
+  it('gets four tries an hour in the long run, even in parallel and with new challenges and sessions', async () => {
+    const user = await aUser(server)
+    const factor = await enroll(user)
+    await raise(user, factor)
+    const thief = { access_token: await signInFrom(user.email) }
+    let tries = 0
+    const guess = async () => {
+      const challengeId = await challenge(thief, factor.id)
+      const answers = await Promise.all(
+        Array.from({ length: 2 }, () =>
+          verify(thief, factor.id, { challenge_id: challengeId, code: '000000' }),
+        ),
+      )
+      tries += statuses(answers).filter((status) => status === 422).length
+      return Number(answers.find(({ status }) => status === 429)?.headers.get('retry-after') ?? 0)
+    }
+    const end = server.clock.now().getTime() + 120 * MINUTE_MS
+    while (server.clock.now().getTime() < end) server.clock.advance((await guess()) * 1000 || 1)
+    expect(tries).toBeGreaterThan(15)
+    expect(tries).toBeLessThan(25)
+    await guess()
+    const refused = await verify(thief, factor.id, {
+      challenge_id: await challenge(thief, factor.id),
+      code: codeOf(factor),
+    })
+    expectError(refused, 429, 'over_request_rate_limit')
+    server.clock.advance(15 * MINUTE_MS)
+    await raise(user, factor)
+  })
+
+  const signInFrom = async (email: string) => {
+    const { body } = await post(server, tokenPath, { email, password: PASSWORD })
+    return String(body['access_token'])
+  }
+})
