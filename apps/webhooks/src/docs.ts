@@ -5,6 +5,10 @@ import { DEFAULT_RETRY_DELAYS_SECONDS } from '@signet/webhook-core'
 import { internalApiDocument, publicApiDocument } from './api-docs/api-document.js'
 import { errorsPage } from './api-docs/errors-page.js'
 import { settings } from './config/config.js'
+import { MAX_ENDPOINTS_PER_ACCOUNT } from './endpoints/endpoint-service.js'
+import { MAX_BODY_BYTES as MAX_INGEST_BYTES } from './ingest/body-admission.js'
+import { MAX_LINES } from './ingest/json-lines.js'
+import { MAX_USABLE_TOKENS } from './personal-tokens/personal-token-service.js'
 import { createContext } from './context.js'
 import { readConfig } from './config/read-config.js'
 import { internalRoutes, publicRoutes } from './routes.js'
@@ -13,13 +17,22 @@ import { internalRoutes, publicRoutes } from './routes.js'
 export async function generatedDocs(): Promise<Record<string, string>> {
   const { publicTable, internalTable } = await routeTables()
   return {
-    'docs/configuration.md': renderMarkdown('Configuration of the webhooks service', settings),
+    'docs/configuration.md': renderMarkdown('Configuration of the webhooks service', settings, FIXED_LIMITS),
     'docs/errors.md': errorsPage(),
     'docs/specification.md': withRetryDelays(readFileSync(SPECIFICATION, 'utf8')),
     'docs/openapi.json': json(publicApiDocument(publicTable)),
     'docs/openapi-internal.json': json(internalApiDocument(internalTable)),
   }
 }
+
+const mebibytes = (bytes: number) => `${bytes / 1024 / 1024} MiB`
+
+const FIXED_LIMITS = [
+  { of: 'subscriptions of an account', limit: String(MAX_ENDPOINTS_PER_ACCOUNT) },
+  { of: 'usable personal tokens of an account', limit: String(MAX_USABLE_TOKENS) },
+  { of: 'body of an ingest request, one notice or a batch', limit: mebibytes(MAX_INGEST_BYTES) },
+  { of: 'lines of a batch', limit: MAX_LINES.toLocaleString('en') },
+]
 
 const SPECIFICATION = new URL('../docs/specification.md', import.meta.url)
 

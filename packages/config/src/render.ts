@@ -2,8 +2,15 @@ import type { Setting, Settings } from './settings.js'
 
 const NOTICE = 'Generated from the settings table by `npm run docs`; change the table, not this file.'
 
-/** The settings as a Markdown page with one table row per variable. */
-export function renderMarkdown(title: string, settings: Settings): string {
+/** A limit that no setting changes. */
+export type FixedLimit = { readonly of: string; readonly limit: string }
+
+/** The settings as a Markdown page with one table row per variable, and below it the limits that cannot be set. */
+export function renderMarkdown(
+  title: string,
+  settings: Settings,
+  fixedLimits: readonly FixedLimit[] = [],
+): string {
   const rows = Object.values(settings).map(
     (setting) =>
       `| ${setting.env.map((name) => `\`${name}\``).join(' or ')} | ${cell(setting.kind)} | ${cell(defaultOf(setting))} | ${cell(setting.doc)}${setting.secret ? ' Secret.' : ''} |`,
@@ -17,8 +24,18 @@ export function renderMarkdown(title: string, settings: Settings): string {
     '| --- | --- | --- | --- |',
     ...rows,
     '',
+    ...(fixedLimits.length > 0 ? fixedLimitTable(fixedLimits) : []),
   ].join('\n')
 }
+
+const fixedLimitTable = (limits: readonly FixedLimit[]): string[] => [
+  '## Fixed limits',
+  '',
+  '| Of | Limit |',
+  '| --- | --- |',
+  ...limits.map(({ of, limit }) => `| ${of} | ${limit} |`),
+  '',
+]
 
 /** The settings as an `.env` file to start from: required ones open, the others commented out with their default. */
 export function renderEnvExample(settings: Settings): string {

@@ -28,7 +28,7 @@ export type Exchange = {
 }
 
 /** Reading more of a response body costs more than a new connection: the connection is closed instead. */
-const MAX_ANSWER_BYTES = 16 * 1024
+export const MAX_ANSWER_BYTES = 16 * 1024
 
 /**
  * One POST with a single time limit over all of it: resolve, connect, TLS, send, status line. The response body is drained,

@@ -24,7 +24,7 @@ import type { UrlPolicy } from './url-policy.js'
 type Deps = { db: Db; urlPolicy: UrlPolicy; secretBox: SecretBox; webhookObserver: WebhookObserver }
 
 /** Disabled endpoints count until they are deleted (docs/specification.md#creating-a-webhook). */
-const MAX_PER_ACCOUNT = 5
+export const MAX_ENDPOINTS_PER_ACCOUNT = 5
 
 /** Subscriptions of one account. Every method names the account, so a foreign id is an unknown one. */
 export class EndpointService {
@@ -46,7 +46,7 @@ export class EndpointService {
         url,
         href,
         events: input.events,
-        maxPerAccount: MAX_PER_ACCOUNT,
+        maxPerAccount: MAX_ENDPOINTS_PER_ACCOUNT,
         seal: (id) => secretBox.seal(secret, endpointSecretContext({ id, accountId })),
       }),
     )
@@ -102,6 +102,6 @@ export class EndpointService {
 /** Has no `Retry-After`, which distinguishes it from a rate limit (docs/specification.md#rate-limits). */
 class QuotaExceededError extends AppError {
   constructor() {
-    super('limited', 'too_many_requests', `An account can have ${MAX_PER_ACCOUNT} subscriptions`)
+    super('limited', 'too_many_requests', `An account can have ${MAX_ENDPOINTS_PER_ACCOUNT} subscriptions`)
   }
 }

@@ -14,7 +14,7 @@ import {
 /** The token inherits the age of the sign-in that made it, and ends with it when that is signed out everywhere. */
 export type TokenOwner = { readonly accountId: string; readonly authenticatedAt: Date }
 
-const MAX_USABLE = 20
+export const MAX_USABLE_TOKENS = 20
 const DEFAULT_DAYS = 90
 
 /** Personal API tokens of an account (docs/specification.md#personal-tokens). */
@@ -30,7 +30,7 @@ export class PersonalTokenService {
     const token = personalToken()
     const row = { accountId, authenticatedAt, name, tokenHash: sha256(token), hint: hintOf(token), days }
     const created = await this.deps.db.transaction(async (tx) => {
-      if ((await countUsableForUpdate(tx, accountId)) >= MAX_USABLE) throw tooMany()
+      if ((await countUsableForUpdate(tx, accountId)) >= MAX_USABLE_TOKENS) throw tooMany()
       return insertPersonalToken(tx, row)
     })
     this.deps.observer.personalTokenCreated({ id: created.id, accountId }, meta)
@@ -51,4 +51,8 @@ export class PersonalTokenService {
 
 /** Like every quota answer without Retry-After: waiting does not help. */
 const tooMany = () =>
-  new AppError('limited', 'too_many_requests', `An account has at most ${MAX_USABLE} usable personal tokens`)
+  new AppError(
+    'limited',
+    'too_many_requests',
+    `An account has at most ${MAX_USABLE_TOKENS} usable personal tokens`,
+  )
