@@ -153,8 +153,7 @@ async function underLock(work) {
   let saidSo = false
   let release
   while (!(release = takeLock(lock).release)) {
-    if (!saidSo)
-      console.log('  waiting for another command of this tree to finish installing or compiling …')
+    if (!saidSo) console.log('  waiting for another command of this tree to finish installing or compiling …')
     saidSo = true
     await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS))
   }
