@@ -2,7 +2,7 @@
 # dependencies.sh <package> <folder>: installs what the lockfile names for a package of the workspace at run time, into a folder
 # laid out like the repository. Needs the manifests alone, so that a change of code does not run it again.
 set -eu
-export package=$1 out=$2 root=$PWD
+export package="$1" out="$2" root="$PWD"
 
 find . -name node_modules -prune -exec rm -rf {} +
 pnpm install --offline --frozen-lockfile --prod --filter-prod "$package..."
@@ -16,6 +16,7 @@ find node_modules/.pnpm -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*
 
 mkdir -p "$out"
 cp -a node_modules "$out"
+# shellcheck disable=SC2016 # expanded by the inner shell, once in each package
 pnpm --filter-prod "$package..." exec sh -c '
   to=$out${PWD#"$root"}
   mkdir -p "$to"

@@ -9,4 +9,4 @@ find "$out" -name node_modules -prune -o -name package.json -print | while read 
     cp -a "$folder/$file" "$out/$folder/"
   done
 done
-find "$out" -name node_modules -prune -o -type f \( -name '*.d.ts' -o -name '*.d.ts.map' \) -print | xargs rm
+find "$out" -name node_modules -prune -o -type f \( -name '*.d.ts' -o -name '*.d.ts.map' \) -exec rm {} +
