@@ -7,6 +7,7 @@ describe('printable', () => {
     ['{"error":"Zoë – 会議 😀"}', '{"error":"Zoë – 会議 😀"}'],
     ['two\r\nlines\tand\u0000 a \u001b[31mcolour', 'two\\r\\nlines\\tand\\u0000 a \\u001b[31mcolour'],
     ['a\u202eb\u2066c\u2069\u200e\u061c\u0085\ufeff', 'a\\u202eb\\u2066c\\u2069\\u200e\\u061c\\u0085\\ufeff'],
+    ['tag \u{e0041} joined\u200d', 'tag \\u{e0041} joined\\u200d'],
     ['', ''],
   ])('%j becomes %j', (text, shown) => {
     expect(printable(Buffer.from(text))).toBe(shown)

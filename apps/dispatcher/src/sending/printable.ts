@@ -1,10 +1,8 @@
 /** Bytes of an answer that are kept. */
 const KEPT_BYTES = 1024
 
-// Control characters, and those that turn the direction of what is written around them (Unicode TR9) or end a line.
-// eslint-disable-next-line no-control-regex
-const UNPRINTABLE =
-  /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g
+/** Control and format characters, which can change how the text around them looks, and line ends. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /**
  * The beginning of an answer as text that can be shown anywhere: control characters are written as `\n` or `\u001b`. Empty
@@ -24,8 +22,10 @@ export function printable(bytes: Buffer): string {
 }
 
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
-const escaped = (character: string): string =>
-  SHORT[character] ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+function escaped(character: string): string {
+  const hex = character.codePointAt(0)?.toString(16) ?? ''
+  return SHORT[character] ?? (hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`)
+}
 
 /** Collects the beginning of an answer. */
 export class Excerpt {
