@@ -117,10 +117,11 @@ describe('DELETE /internal/v1/accounts/{account_id}', () => {
     const { replies } = await api.db.transaction(async (tx) => {
       await tx.query('select from summaries where account_id = $1 and position = 2 for update', [accountId])
       const sent = notices.map((body) => api.internal('POST', '/internal/v1/summary-ready', { body }))
-      // One writes, and another waits for its turn; the rest have not been sent to the database yet.
+      // One writes, and another waits for its turn.
       await lockWaiters(api.db, 2)
       sent.push(api.internal('DELETE', `/internal/v1/accounts/${accountId}`))
-      await lockWaiters(api.db, 3)
+      // The rest come before the deletion, and find the recording busy, or wait behind it for the account.
+      await lockWaiters(api.db, 3, { orMore: true })
       return { replies: Promise.all(sent) }
     })
     const statuses = (await replies).map(({ status }) => status)

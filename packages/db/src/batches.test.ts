@@ -174,3 +174,19 @@ it('asks for each batch how many items it may have', async () => {
   }
   expect(sent.map(({ items }) => items)).toEqual([['a', 'b', 'c'], ['d'], ['e']])
 })
+
+it('sends one alone at once, and paces what follows it', async () => {
+  const { batches, sent } = heldBatches({ underWay: 3, paceMs: 20, slowMs: Infinity })
+  const since = performance.now()
+  for (const item of ['a', 'b', 'c']) void batches.add(item)
+  expect(sent.map(({ items }) => items)).toEqual([['a']])
+  while (sent.length < 2) await turn()
+  expect(performance.now() - since).toBeGreaterThanOrEqual(20)
+  expect(sent[1]?.items).toEqual(['b', 'c'])
+})
+
+it('does not hold back a full batch for its pace', () => {
+  const { batches, sent } = heldBatches({ underWay: 3, paceMs: 60_000, maxItems: 2 })
+  for (const item of ['a', 'b', 'c']) void batches.add(item)
+  expect(sent.map(({ items }) => items)).toEqual([['a'], ['b', 'c']])
+})

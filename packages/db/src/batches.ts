@@ -25,6 +25,11 @@ export type BatchesOptions<Item, Result> = {
   maxItems?: number | (() => number)
   /** How long the first item waits for others, in milliseconds; the wait for an earlier batch counts. By default not at all. */
   lingerMs?: number
+  /**
+   * Time between the starts of two batches that are not full, in milliseconds. In a steady stream each then carries what came
+   * in that time, while one item alone still goes out at once.
+   */
+  paceMs?: number
   /** Size of an item, and at how many bytes a batch is full. One that is larger goes alone. */
   bytesOf?: (item: Item) => number
   maxBytes?: number
@@ -47,6 +52,7 @@ export class Batches<Item, Result> {
   #underWay = 0
   /** When the oldest waiting item came, or an older one. */
   #waitingSince = 0
+  #startedAt = -Infinity
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: BatchesOptions<Item, Result>) {
@@ -55,6 +61,7 @@ export class Batches<Item, Result> {
       shareOf: () => '',
       maxItems: MAX_BATCH,
       lingerMs: 0,
+      paceMs: 0,
       bytesOf: () => 0,
       maxBytes: Infinity,
       slowMs: SLOW_MS,
@@ -77,6 +84,7 @@ export class Batches<Item, Result> {
     if (batch.length === 0) return
     clearTimeout(this.#timer)
     this.#timer = undefined
+    this.#startedAt = performance.now()
     this.#underWay += 1
     let counts = true
     const giveWay = () => {
@@ -98,9 +106,11 @@ export class Batches<Item, Result> {
 
   /** True if a batch should wait for more items, and then looks again in time. */
   #linger(): boolean {
-    const { lingerMs } = this.#options
-    if (lingerMs === 0 || this.#waiting.size === 0 || this.#waiting.size >= this.#maxItems()) return false
-    const leftMs = this.#waitingSince + lingerMs - performance.now()
+    const { lingerMs, paceMs } = this.#options
+    if (lingerMs + paceMs === 0 || this.#waiting.size === 0 || this.#waiting.size >= this.#maxItems())
+      return false
+    const startAt = Math.max(this.#waitingSince + lingerMs, this.#startedAt + paceMs)
+    const leftMs = startAt - performance.now()
     if (leftMs <= 0) return false
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined

@@ -58,7 +58,7 @@ function sharedOptions(url: URL, role: RedisRole) {
   }
   const waiting =
     role === 'worker'
-      ? { maxRetriesPerRequest: null, enableAutoPipelining: true }
+      ? { maxRetriesPerRequest: null }
       : { maxRetriesPerRequest: 1, connectTimeout: 2000, commandTimeout: 2000, disconnectTimeout: 200 }
   return {
     ...waiting,

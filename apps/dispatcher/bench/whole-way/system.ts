@@ -33,9 +33,9 @@ export type System = {
   stop: () => Promise<void>
 }
 
-/** Those of the Dockerfiles. */
+/** Those of the images. */
 const FLAGS = {
-  webhooks: ['--enable-source-maps'],
+  webhooks: ['--enable-source-maps', '--max-semi-space-size=16'],
   dispatcher: ['--enable-source-maps', '--max-semi-space-size=32'],
 }
 /** More than an account may have over the API. */

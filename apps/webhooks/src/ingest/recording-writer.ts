@@ -10,6 +10,11 @@ import {
 /** What others never wait for: a statement with more than so many bytes has one item, beside the statements of the small ones. */
 const LARGE_BYTES = 256 * 1024
 const BATCH_BYTES = 1024 * 1024
+/**
+ * What one commit holds is published, dispatched and recorded together as well. With a commit for each notice, one of a steady
+ * stream costs several times what it costs in a burst.
+ */
+const PACE_MS = 10
 
 /**
  * Writes recordings and their events: what comes at the same time goes into one statement and one commit, and each caller is
@@ -23,7 +28,14 @@ export class RecordingWriter {
   constructor(db: Queryable) {
     const write = { keysOf, shareOf: ({ accountId }: RecordingChange) => accountId }
     const send = (changes: readonly RecordingChange[]) => writeRecordings(db, changes, { waitForTurn: false })
-    this.#small = new Batches({ ...write, send, underWay: 1, bytesOf: sizeOf, maxBytes: BATCH_BYTES })
+    this.#small = new Batches({
+      ...write,
+      send,
+      underWay: 1,
+      paceMs: PACE_MS,
+      bytesOf: sizeOf,
+      maxBytes: BATCH_BYTES,
+    })
     this.#large = new Batches({ ...write, send, underWay: 2, maxItems: 1, slowMs: Infinity })
     this.#waiting = new Batches({
       ...write,

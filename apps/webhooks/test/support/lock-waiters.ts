@@ -1,14 +1,14 @@
 import type { Db } from '@signet/db'
 import { waitFor } from '@signet/testkit'
 
-/** Resolves when exactly `count` statements of this database wait for a lock: the moment a race test is after. */
-export async function lockWaiters(db: Db, count: number): Promise<void> {
+/** Resolves when exactly `count` statements of this database wait for a lock, or more: the moment a race test is after. */
+export async function lockWaiters(db: Db, count: number, { orMore = false } = {}): Promise<void> {
   await waitFor(
     async () => {
       const { rows } = await db.query(
         `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
       )
-      return rows.length === count
+      return rows.length === count || (orMore && rows.length > count)
     },
     { describe: `${count} statements that wait for a lock` },
   )
