@@ -79,7 +79,7 @@ const waiting = async () => {
 }
 
 describe('account events', () => {
-  it('tell of a ban and its end, signed as Standard Webhooks', async () => {
+  it('report a ban and its end, signed as Standard Webhooks', async () => {
     const { user } = await aUser(server)
     await ban(user.id, '24h')
     await ban(user.id, 'none')
@@ -96,7 +96,7 @@ describe('account events', () => {
   it.each([
     ['softly', { should_soft_delete: true }],
     ['for good', {}],
-  ])('tell of a user who was deleted %s, once', async (_how, body) => {
+  ])('report a user deleted %s, once', async (_how, body) => {
     const { user } = await aUser(server)
     await call(server, 'DELETE', `/admin/users/${user.id}`, { ...admin(), body })
     await untilTold(user.id, 1)
@@ -105,7 +105,7 @@ describe('account events', () => {
     expect(typesOf(user.id)).toEqual(['user.deleted'])
   })
 
-  it('tell of what nobody asked the server for: a clean-up, an operator at the database', async () => {
+  it('report changes made outside the API: by the clean-up, or by an operator in the database', async () => {
     const { db } = server.context
     const [forgotten, banned] = [await aUser(server), await aUser(server)]
     await db.query('update users set banned_until = $2 where id = $1', [banned.user.id, 'infinity'])
@@ -119,7 +119,7 @@ describe('account events', () => {
     await db.query('update users set banned_until = null where id = $1', [banned.user.id])
   })
 
-  it('tell of a sign-out everywhere, and not of one here', async () => {
+  it('report a sign-out everywhere, but not one of a single session', async () => {
     const { user, access_token: token, email, password } = await aUser(server)
     await post(server, '/logout?scope=local', {}, { token })
     const signedIn = await post(server, '/token?grant_type=password', { email, password })
@@ -130,7 +130,7 @@ describe('account events', () => {
     expect(Date.parse(told?.event.timestamp ?? '')).toBeGreaterThanOrEqual(before)
   })
 
-  it('tell of sessions that all end with an administrator’s new password', async () => {
+  it('report the end of all sessions when an administrator sets a new password', async () => {
     const { user } = await aUser(server)
     await put(
       server,
@@ -142,7 +142,7 @@ describe('account events', () => {
     expect(typesOf(user.id)).toEqual(['user.signed_out'])
   })
 
-  it('say nothing of a change that is rolled back', async () => {
+  it('do not report a change that is rolled back', async () => {
     const { user } = await aUser(server)
     const { db } = server.context
     await db
@@ -156,7 +156,7 @@ describe('account events', () => {
     expect(typesOf(user.id)).toEqual(['user.banned'])
   })
 
-  it('are repeated until they are taken, in the order of the decisions', async () => {
+  it('are repeated until accepted, in the order of the decisions', async () => {
     const { user } = await aUser(server)
     receiver.answerWith(503)
     const before = receiver.attempts()
@@ -172,7 +172,7 @@ describe('account events', () => {
   })
 })
 
-it('leave no row behind where nobody is to be told', async () => {
+it('leave no row behind when no receiver is configured', async () => {
   const quiet = await startServer({ AUTH_MAILER_AUTOCONFIRM: 'true' }, { now: () => new Date() })
   try {
     const { user } = await aUser(quiet)
@@ -193,7 +193,7 @@ it.each([
     { AUTH_EVENTS_URL: 'http://webhooks:8083/', AUTH_EVENTS_SECRET: 'short' },
     /AUTH_EVENTS_SECRET must be whsec_/,
   ],
-])('stop the start with settings that cannot work: %p', (env, problem) => {
+])('prevent a start with settings that cannot work: %p', (env, problem) => {
   const complete = {
     AUTH_SITE_URL: 'https://app.example.com',
     AUTH_API_EXTERNAL_URL: 'https://auth.example.com',
@@ -205,7 +205,7 @@ it.each([
   expect(() => loadAuthConfig({ ...complete, ...env })).toThrow(problem)
 })
 
-it('do not end at other services what the first proof of an address begins', async () => {
+it('do not end at other services what the first proof of an address starts', async () => {
   const own = await startServer({ AUTH_EVENTS_URL: receiver.url, AUTH_EVENTS_SECRET: SECRET })
   try {
     const { user } = await aUser(own)

@@ -27,7 +27,7 @@ describe('admin authorization', () => {
     ['POST', '/invite'],
   ]
 
-  it.each(paths)('%s %s wants a bearer token with an admin role', async (method, path) => {
+  it.each(paths)('%s %s requires a bearer token with an admin role', async (method, path) => {
     const user = await aUser(server)
     const body = method === 'POST' || method === 'PUT' ? {} : undefined
     expectError(await call(server, method, path, { body }), 401, 'no_authorization')
@@ -56,7 +56,7 @@ describe('admin authorization', () => {
     expectError(await post(server, '/invite', { email: anEmail() }, { token }), 403, 'user_banned')
   })
 
-  it('wants the session of an admin token to be alive; all zeros count as none', async () => {
+  it('requires the session of an admin token to be open; an all-zero session_id counts as none', async () => {
     const user = await aUser(server)
     await server.context.db.query(`update users set role = 'supervisor' where id = $1`, [user.user.id])
     const claims = claimsOf(user.access_token)

@@ -31,7 +31,7 @@ describe('PUT /admin/users/{id}', () => {
   afterAll(() => server.close())
   const update = (id: string, body: Json, options = admin) => put(server, `/admin/users/${id}`, body, options)
 
-  it('takes an empty body for no change, and refuses metadata that no token could carry', async () => {
+  it('treats an empty body as no change, and refuses metadata too large for a token', async () => {
     const { user } = await aUser(server)
     const unchanged = await put(server, `/admin/users/${user.id}`, undefined, admin)
     expect([unchanged.status, unchanged.body['id']]).toEqual([200, user.id])
@@ -120,7 +120,7 @@ describe('PUT /admin/users/{id}', () => {
     expectError(await update(user.user.id, { ban_duration: '10' }), 400, 'validation_failed')
   })
 
-  it('answers 404 for who is unknown, and for what is no UUID', async () => {
+  it('answers 404 for unknown users and for ids that are not UUIDs', async () => {
     for (const method of ['GET', 'PUT', 'DELETE']) {
       const body = method === 'PUT' ? {} : undefined
       expectError(
@@ -140,7 +140,7 @@ describe('DELETE /admin/users/{id}', () => {
   })
   afterAll(() => server.close())
 
-  it('removes everything of the user', async () => {
+  it("removes all of the user's data", async () => {
     const user = await aUser(server)
     const answer = await call(server, 'DELETE', `/admin/users/${user.user.id}`, admin)
     expect([answer.status, answer.text]).toEqual([200, '{}'])
@@ -154,7 +154,7 @@ describe('DELETE /admin/users/{id}', () => {
     expect((await post(server, '/signup', { email: user.email, password: PASSWORD })).status).toBe(200)
   })
 
-  it('forgets softly: hashes in place of addresses, no metadata, password or sessions', async () => {
+  it('soft-deletes: hashes instead of addresses, no metadata, password or sessions', async () => {
     const user = await aUser(server, { data: { name: 'Ada' } })
     const path = `/admin/users/${user.user.id}`
     expect(

@@ -17,7 +17,7 @@ describe('POST /admin/users', () => {
   const signIn = (email: string, password: string) =>
     post(server, '/token?grant_type=password', { email, password })
 
-  it('makes a user with both identities, given metadata and no email, while sign-up is disabled', async () => {
+  it('creates a user with both identities and the given metadata, without an email, while sign-up is disabled', async () => {
     const [email, phone] = [anEmail(), aPhone()]
     const { status, body } = await create({
       email,
@@ -40,7 +40,7 @@ describe('POST /admin/users', () => {
     expect(server.inbox.messages({ to: email })).toEqual([])
   })
 
-  it('leaves the metadata as given when a phone is confirmed', async () => {
+  it('keeps the metadata as given when a phone is confirmed', async () => {
     const user_metadata = { a: 1 }
     const body = { phone: aPhone(), phone_confirm: true, user_metadata }
     const { body: created } = await post(server, '/admin/users', body, admin)
@@ -57,7 +57,7 @@ describe('POST /admin/users', () => {
     })
   })
 
-  it('takes a weak password, makes a random one for none, and refuses 73 bytes', async () => {
+  it('accepts a weak password, generates a random one if none is given, and refuses 73 bytes', async () => {
     const email = anEmail()
     expect((await create({ email, password: '1', email_confirm: true })).status).toBe(200)
     const weak = await signIn(email, '1')

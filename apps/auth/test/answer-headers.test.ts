@@ -22,7 +22,7 @@ const shown = ({ headers }: ApiAnswer) => ({
 const GUARDED = { caching: 'no-store', sniffing: 'nosniff' }
 
 describe('every answer', () => {
-  it('of every route is kept by nobody, and is taken for what it says it is, whatever its status', async () => {
+  it('of every route has no-store and nosniff, whatever its status', async () => {
     const { access_token: token } = await aUser(site.server)
     for (const { method, path } of authRoutes(site.server.context)) {
       if (KEPT.has(path)) continue
@@ -37,7 +37,7 @@ describe('every answer', () => {
     expect(shown(await get(site.server, '/.well-known/jwks.json')).sniffing).toBe('nosniff')
   })
 
-  it('with a token in it, too', async () => {
+  it('that contains a token has them too', async () => {
     const { server } = site
     const user = await aUser(server)
     const mail = async (path: string, body: object, after?: { id: number }) => {
@@ -71,7 +71,7 @@ describe('every answer', () => {
 
 const linkPath = (link = ''): string => link.replace(/^.*\/auth\/v1/, '')
 
-describe('where a browser stands, an error is a page', () => {
+describe('in a browser, an error is an HTML page', () => {
   const inBrowser = (path: string, server = site.server) =>
     get(server, path, {
       headers: { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' },
@@ -82,7 +82,7 @@ describe('where a browser stands, an error is a page', () => {
     expect(shown(answer)).toEqual(GUARDED)
   }
 
-  it('for a link that is not whole, and for a provider that is off', async () => {
+  it('for an incomplete link, and for a provider that is off', async () => {
     expectPage(await inBrowser('/verify?type=signup'), 400)
     expectPage(await inBrowser('/authorize?provider=pigeon'), 400)
   })
@@ -102,7 +102,7 @@ describe('where a browser stands, an error is a page', () => {
     }
   })
 
-  it('when it has asked too often', async () => {
+  it('when the rate limit is reached', async () => {
     const strict = await startServer({
       AUTH_RATE_LIMIT_VERIFY: '1',
       AUTH_RATE_LIMIT_HEADER: 'x-client',
@@ -119,7 +119,7 @@ describe('where a browser stands, an error is a page', () => {
     }
   })
 
-  it('when the database is away, also for somebody who comes back from a provider', async () => {
+  it('when the database is down, also on the way back from a provider', async () => {
     const cut = await startProviderSite()
     try {
       const { state, answer: out } = await depart(cut.server, 'figma')

@@ -45,7 +45,7 @@ describe('an audience', () => {
     }
   })
 
-  it('on the list is that of a user who signs up in it, and stays so', async () => {
+  it('on the list becomes the audience of a user who signs up with it, permanently', async () => {
     const email = anEmail()
     await post(server, '/signup', { email, password: PASSWORD }, inAudience('partners'))
     const { token } = await mailTo(server, email)
@@ -62,7 +62,7 @@ describe('an audience', () => {
     }
   })
 
-  it('of a token must be on the list, for users and administrators alike', async () => {
+  it('of a token must be on the list, for users and administrators', async () => {
     const { user } = await aUser(server)
     const claims = { sub: user.id, role: 'authenticated' }
     expect((await get(server, '/user', { token: tokenOf({ ...claims, aud: 'staff' }) })).status).toBe(200)
@@ -77,14 +77,14 @@ describe('an audience', () => {
     expect((await get(server, '/admin/users', { token: serviceToken() })).status).toBe(200)
   })
 
-  it('that an administrator gives a user must be on the list, too', async () => {
+  it('that an administrator sets must be on the list too', async () => {
     const create = (aud: string) =>
       post(server, '/admin/users', { email: anEmail(), aud }, { token: serviceToken() })
     expectError(await create('elsewhere'), 400, 'validation_failed')
     expect((await create('staff')).body['aud']).toBe('staff')
   })
 
-  it('makes no second account for an address or number, however many sign up at once', async () => {
+  it('creates no second account for an address or number, even in parallel sign-ups', async () => {
     for (const address of [{ email: anEmail() }, { phone: aPhone() }]) {
       await Promise.all(
         [...AUDIENCES, ...AUDIENCES].map((aud) =>
@@ -99,7 +99,7 @@ describe('an audience', () => {
     }
   })
 
-  it('buys nobody a second email within the interval', async () => {
+  it('does not allow a second email within the interval', async () => {
     const { email } = await aUser(server)
     for (const [path, body] of [
       ['/recover', { email }],

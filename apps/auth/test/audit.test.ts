@@ -25,7 +25,7 @@ describe('the audit log', () => {
     return rows
   }
 
-  it('tells who did what from where, in the same transaction as the change, and in the log', async () => {
+  it('records who did what from where, in the transaction of the change and in the log', async () => {
     const server = await startServer({ AUTH_SECURITY_FORWARDED_FOR_ENABLED: 'true' })
     try {
       const email = anEmail()
@@ -61,7 +61,7 @@ describe('the audit log', () => {
     }
   })
 
-  it('stays out of the database when told so', async () => {
+  it('is not stored in the database when that is disabled', async () => {
     const server = await startServer({
       AUTH_MAILER_AUTOCONFIRM: 'true',
       AUTH_AUDIT_LOG_DISABLE_POSTGRES: 'true',
@@ -138,7 +138,7 @@ describe('every action of the audit log', () => {
     })
   })
 
-  it('user_signedup and invite_accepted, by who follows the link', async () => {
+  it('user_signedup and invite_accepted, by whoever follows the link', async () => {
     const [email, invited] = [anEmail(), anEmail()]
     await post(server, '/signup', { email, password: PASSWORD })
     await post(server, '/invite', { email: invited }, admin)

@@ -71,7 +71,7 @@ describe('the token of a user', () => {
     },
   )
 
-  it('is needed by all of them', async () => {
+  it('is required by every endpoint', async () => {
     for (const { method, path } of routes()) {
       const body = method === 'GET' || method === 'DELETE' ? {} : { body: {} }
       expectError(await call(server, method, path, body), 401, 'no_authorization', /Bearer token/)
@@ -84,7 +84,7 @@ describe('the token of a user', () => {
     }
   })
 
-  it('of a logged-out session still reads the user for requests of the initial version', async () => {
+  it('of a logged-out session still reads the user in unversioned requests', async () => {
     const user = await aUser(server)
     await call(server, 'POST', '/logout', { token: user.access_token })
     expect((await ask(user, { method: 'GET', path: '/user' }, false)).status).toBe(200)

@@ -51,7 +51,7 @@ describe('CAPTCHA', () => {
     ['/token?grant_type=password', () => ({ email: anEmail(), password: PASSWORD })],
   ]
 
-  it.each(guarded)('%s asks who is there, in either place of the token', async (path, body) => {
+  it.each(guarded)('%s requires a CAPTCHA token, in either member', async (path, body) => {
     expectError(await post(server, path, body()), 400, 'captcha_failed')
     const robot = { ...body(), captcha_token: 'robot' }
     expectError(await post(server, path, robot), 400, 'captcha_failed', /invalid-input-response/)
@@ -68,11 +68,11 @@ describe('CAPTCHA', () => {
     ['/token?grant_type=refresh_token', { refresh_token: 'A'.repeat(72) }, 'refresh_token_not_found'],
     ['/token?grant_type=pkce', { auth_code: 'x', code_verifier: 'y' }, 'flow_state_not_found'],
     ['/verify', { type: 'signup', email: 'a@example.com', token: '000000' }, 'otp_expired'],
-  ])('%s does not ask', async (path, body, code) => {
+  ])('%s does not require one', async (path, body, code) => {
     expect((await post(server, path, body)).body['error_code']).toBe(code)
   })
 
-  it('takes administrators for people', async () => {
+  it('exempts administrators', async () => {
     const body = { email: anEmail(), password: PASSWORD }
     expect((await post(server, '/signup', body, { token: serviceToken() })).status).toBe(200)
     expectError(await post(server, '/signup', body, { token: 'forged' }), 400, 'captcha_failed')

@@ -45,7 +45,7 @@ const usersWith = async ({ email, phone }: { email?: string; phone?: string }) =
 }
 
 describe('an address that a stranger has only claimed', () => {
-  it('is free for an account that an administrator makes, and nothing of the claim is left', async () => {
+  it('is free for an account that an administrator creates, and the claim is deleted', async () => {
     const [{ email, link }, { phone, code }] = [await aClaimedEmail(), await aClaimedPhone()]
     const { status, body } = await create({ email, phone, password: GIVEN, email_confirm: true })
     expect(status).toBe(200)
@@ -73,7 +73,7 @@ describe('an address that a stranger has only claimed', () => {
     expect((await post(server, '/admin/generate_link', body, admin)).status).toBe(200)
   })
 
-  it('is not, once an administrator has spoken of it', async () => {
+  it('is taken once an administrator has entered or invited it', async () => {
     const { email } = await aClaimedEmail()
     expect((await post(server, '/invite', { email }, admin)).status).toBe(200)
     expectError(await create({ email }), 422, 'email_exists')
@@ -81,7 +81,7 @@ describe('an address that a stranger has only claimed', () => {
     expectError(await create({ email: made }), 422, 'email_exists')
   })
 
-  it('goes to one of many administrators at once', async () => {
+  it('goes to exactly one of many administrators in parallel', async () => {
     const { email } = await aClaimedEmail()
     const answers = await Promise.all(Array.from({ length: 5 }, () => create({ email })))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422, 422, 422])

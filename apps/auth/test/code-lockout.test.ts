@@ -69,7 +69,7 @@ describe.each(['phone', 'email'] as const)('codes to %s', (kind) => {
     return { type, ...address, token: await codeTo(address) }
   }
 
-  it('open the account at a network that it knows, however many a stranger has tried', async () => {
+  it('work at a known network, no matter how many codes a stranger has tried', async () => {
     const address = await anOwner()
     await guess(address, STRANGER, 12)
     const proof = await ask(address)
@@ -77,7 +77,7 @@ describe.each(['phone', 'email'] as const)('codes to %s', (kind) => {
     expect((await verify(proof, HOME)).status).toBe(200)
   })
 
-  it('can be guessed ten times at a network that the account knows, and no more there', async () => {
+  it('allow ten guesses at a known network, and no more', async () => {
     const address = await anOwner()
     const proof = await ask(address)
     await guess(address, HOME, 10)
@@ -92,7 +92,7 @@ describe.each(['phone', 'email'] as const)('codes to %s', (kind) => {
     expectError(await verify(proof, AWAY), 403, 'otp_expired')
   })
 
-  describe('for somebody who never signed in', () => {
+  describe('for someone who has never signed in', () => {
     const signUp = async (home: string) => {
       const address = anAddress()
       await post(server, '/signup', { ...address, password: PASSWORD }, from(home))
@@ -103,7 +103,7 @@ describe.each(['phone', 'email'] as const)('codes to %s', (kind) => {
       return { type, ...address, token: await codeTo(address) }
     }
 
-    it('work where they were asked for, and nowhere else, however many a stranger has tried', async () => {
+    it('work where they were requested and nowhere else, no matter how many codes a stranger has tried', async () => {
       const home = aNetwork()
       const { address, proof } = await signUp(home)
       await guess(address, aNetwork(), 12)
@@ -111,7 +111,7 @@ describe.each(['phone', 'email'] as const)('codes to %s', (kind) => {
       expect((await verify(proof, home)).status).toBe(200)
     })
 
-    it('stand three guesses there, also at once, and no more for asking again', async () => {
+    it('allow three guesses there, also in parallel, and no more after another request', async () => {
       const home = aNetwork()
       const { address } = await signUp(home)
       await guess(address, aNetwork(), 10)
@@ -119,14 +119,14 @@ describe.each(['phone', 'email'] as const)('codes to %s', (kind) => {
       expectError(await verify(await askAgain(address, home), home), 403, 'otp_expired')
     })
 
-    it('stand ten guesses in all where nobody else tries', async () => {
+    it('allow ten guesses in total if nobody else tries', async () => {
       const home = aNetwork()
       const { address, proof } = await signUp(home)
       await guess(address, home, 10)
       expectError(await verify(proof, home), 403, 'otp_expired')
     })
 
-    it('count anew when the window is over', async () => {
+    it('allow new guesses after the window', async () => {
       const home = aNetwork()
       const { address } = await signUp(home)
       await guess(address, home, 11)

@@ -59,7 +59,7 @@ const untilHealthy = (port: number) =>
     describe: 'a healthy server',
   })
 
-describe('the commands of the process (15)', () => {
+describe('the commands of the process', () => {
   it('version and --help need no configuration', async () => {
     expect(await start(['version']).ended).toEqual({ code: 0, stdout: 'signet-auth 0.1.0\n', stderr: '' })
     const help = await start(['--help']).ended
@@ -67,12 +67,12 @@ describe('the commands of the process (15)', () => {
     for (const command of ['serve', 'migrate', 'version']) expect(help.stdout).toContain(command)
   })
 
-  it('ends with 2 for what it does not know', async () => {
+  it('exits with 2 for an unknown command', async () => {
     expect(await start(['sevre']).ended).toMatchObject({ code: 2, stdout: '' })
   })
 
   it.each([[], ['serve'], ['migrate']])(
-    'names every problem of the configuration and ends with 1: %j',
+    'names every problem of the configuration and exits with 1: %j',
     async (...args) => {
       const { code, stderr } = await start(args, { AUTH_JWT_EXP: 'soon', AUTH_PASSWORD_MIN_LENGTH: '73' })
         .ended
@@ -93,7 +93,7 @@ describe('the commands of the process (15)', () => {
     },
   )
 
-  it('migrates in lines of JSON, also where it fails', async () => {
+  it('logs migrations as JSON lines, also when they fail', async () => {
     const first = await start(['migrate'], environment()).ended
     expect(first).toMatchObject({ code: 0, stderr: '' })
     expect(jsonLines(first.stdout)).toMatchObject([{ level: 'info', msg: 'migrated', component: 'api' }])
@@ -116,7 +116,7 @@ describe('the commands of the process (15)', () => {
     expect(await start(['migrate'], environment()).ended).toMatchObject({ code: 0 })
   })
 
-  it('lets a request that is under way end before it stops, and takes no new ones', async () => {
+  it('finishes requests in flight before it stops, and accepts no new ones', async () => {
     const port = await leasePort()
     const autoconfirm = { AUTH_EXTERNAL_EMAIL_ENABLED: 'true', AUTH_MAILER_AUTOCONFIRM: 'true' }
     const smtp = { AUTH_SMTP_HOST: '127.0.0.1', AUTH_SMTP_PORT: '1', AUTH_SMTP_ADMIN_EMAIL: 'a@example.com' }
@@ -154,7 +154,7 @@ describe('the commands of the process (15)', () => {
     }
   })
 
-  it('sends traces over gRPC, where that is asked for, and the rest of them when it stops', async () => {
+  it('sends traces over gRPC when configured, and flushes them when it stops', async () => {
     const [port, collector] = [await leasePort(), await startOtlpCollector()]
     try {
       const { child, ended } = start([], {
@@ -175,14 +175,14 @@ describe('the commands of the process (15)', () => {
     }
   })
 
-  it('names the protocol of the collector that it does not speak, and those that it does', async () => {
+  it('names an unsupported collector protocol and the supported ones', async () => {
     const { code, stderr } = await start([], { ...environment(), OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' })
       .ended
     expect(code).toBe(1)
     expect(stderr).toContain('OTEL_EXPORTER_OTLP_PROTOCOL must be one of http/protobuf, grpc')
   })
 
-  it('reads .env, below the environment, and warns of variables that are not supported (11)', async () => {
+  it('reads .env with lower priority than the environment, and warns of unsupported variables', async () => {
     const port = await leasePort()
     const { PORT: _, ...rest } = environment()
     writeFileSync(

@@ -11,7 +11,7 @@ const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
 describe('migrations', () => {
-  it('are safe for replicas that start at the same time, and say what they did once', async () => {
+  it('are safe when replicas start in parallel, and are reported once', async () => {
     const database = await createTestDatabase({ key: 'auth:empty', migrate: () => Promise.resolve() })
     try {
       const target = { databaseUrl: database.url, dbNamespace: '' }
@@ -48,7 +48,7 @@ describe('migrations', () => {
 })
 
 describe('what is stored', () => {
-  it('holds no token, code or password in clear', async () => {
+  it('contains no token, code or password in plain text', async () => {
     const server = await startServer({ ...NO_EMAIL_GAPS })
     try {
       const user = await aUser(server)
@@ -99,7 +99,7 @@ describe('the clean-up', () => {
     await server.context.cleanup.run()
   }
 
-  it('deletes sessions a month after their end was recorded and 72 hours past their time, and never a live one', async () => {
+  it('deletes sessions a month after they ended or 72 hours after they expired, and never an open one', async () => {
     const [loggedOut, ended, live] = [await aUser(server), await aUser(server), await aUser(server)]
     await post(server, '/logout', undefined, { token: loggedOut.access_token })
     await server.context.db.query('update sessions set not_after = $2 where user_id = $1', [
@@ -152,7 +152,7 @@ describe('the clean-up', () => {
     expect(await count('users', user.user.id)).toBe(1)
   })
 
-  it('deletes entries of the audit log and users who never confirmed after the times that are set, and nobody else', async () => {
+  it('deletes audit log entries and never-confirmed users after their retention, and nobody else', async () => {
     const forgetful = await startServer({
       AUTH_AUDIT_LOG_RETENTION: '240h',
       AUTH_UNCONFIRMED_USER_RETENTION: '48h',
@@ -194,7 +194,7 @@ describe('the clean-up', () => {
     }
   })
 
-  it('leaves rows alone that somebody has locked, and takes them the next time', async () => {
+  it('skips locked rows and deletes them in the next run', async () => {
     const user = await aUser(server)
     await post(server, '/logout', undefined, { token: user.access_token })
     server.clock.advance(31 * DAY)

@@ -32,12 +32,12 @@ describe('the documents', () => {
   })
   afterAll(() => server.close())
 
-  it('in the repository are what the tables say now', async () => {
+  it('in the repository match the tables they are generated from', async () => {
     for (const [file, content] of Object.entries(await generatedDocs()))
       expect([file, readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')]).toEqual([file, content])
   })
 
-  it('name for each provider tests that run it', () => {
+  it('name tests for each provider', () => {
     for (const name of providers) {
       const { tests } = definitions[name].guide
       expect([name, tests.length > 0]).toEqual([name, true])
@@ -71,7 +71,7 @@ describe('the documents', () => {
     }
   })
 
-  it('describe what real answers look like', async () => {
+  it('describe real answers', async () => {
     const user = await aUser(server)
     const token = user.access_token
     const signIn = { email: user.email, password: PASSWORD }
@@ -106,7 +106,7 @@ describe('the documents', () => {
       expect([name, text, validatorOf(name)(body)]).toEqual([name, text, null])
   })
 
-  it('list every error code that was logged in these tests', () => {
+  it('list every error code logged in these tests', () => {
     const codes = server.lines.map(({ error_code: code }) => code).filter((code) => code !== undefined)
     expect(codes.length).toBeGreaterThan(0)
     expect(codes.filter((code) => !Object.hasOwn(errorCodes, code as string))).toEqual([])

@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-it('what is probably not meant is told at the start, by the names of the variables that are missing', async () => {
+it('settings that are probably mistakes are logged as warnings at start, by variable name', async () => {
   await server.stop()
   const warnings = server.lines().filter(({ level }) => level === 'warning')
   expect(warnings).toEqual([

@@ -40,8 +40,8 @@ async function startProcess(env: Record<string, string>) {
   return { port, child, exit, ready }
 }
 
-describe('a process that SIGTERM asks to go', () => {
-  it('breaks no request, before or after the signal, while readiness sends everybody elsewhere', async () => {
+describe('a process that receives SIGTERM', () => {
+  it('breaks no request before or after the signal, and reports that it is not ready', async () => {
     const { port, child, exit, ready } = await startProcess({ AUTH_API_DRAIN_DURATION: '20s' })
     const agent = new Agent({ keepAlive: true })
     const answers: string[] = []
@@ -81,7 +81,7 @@ describe('a process that SIGTERM asks to go', () => {
     expect(await exit).toEqual([0, null])
   })
 
-  it('goes after the time that is set', async () => {
+  it('exits after the configured time', async () => {
     const { child, exit } = await startProcess({ AUTH_API_DRAIN_DURATION: '0' })
     child.kill('SIGTERM')
     expect(await exit).toEqual([0, null])

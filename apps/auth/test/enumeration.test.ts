@@ -34,7 +34,7 @@ describe('what strangers learn about accounts', () => {
   const signIn = (email: string, password: string) =>
     post(server, '/token?grant_type=password', { email, password })
 
-  it('one body for an unknown user, one without password and a wrong password', async () => {
+  it('one body for an unknown user, a user without a password and a wrong password', async () => {
     const user = await aUser(server)
     const invited = anEmail()
     await post(server, '/invite', { email: invited }, { token: serviceToken() })
@@ -47,7 +47,7 @@ describe('what strangers learn about accounts', () => {
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
   })
 
-  it('about one time for all three', async () => {
+  it('about the same time for all three', async () => {
     const user = await aUser(server)
     const timeOf = async (email: string) => {
       const startedAt = performance.now()
@@ -67,7 +67,7 @@ describe('what strangers learn about accounts', () => {
     })
   })
 
-  it('nothing about confirmation or a ban without the right password', async () => {
+  it('nothing about confirmation or a ban without the correct password', async () => {
     const unconfirmed = anEmail()
     await post(server, '/signup', { email: unconfirmed, password: PASSWORD })
     expectError(await signIn(unconfirmed, 'wrong password'), 400, 'invalid_credentials')
@@ -80,7 +80,7 @@ describe('what strangers learn about accounts', () => {
     expectError(await signIn(banned.email, PASSWORD), 400, 'user_banned')
   })
 
-  it('nothing from a code that is wrong, expired or for nobody', async () => {
+  it('nothing from a wrong or expired code, or one for an unknown address', async () => {
     const [waiting, late] = [anEmail(), anEmail()]
     await post(server, '/signup', { email: late, password: PASSWORD })
     const { code } = await mailTo(server, late)
@@ -94,7 +94,7 @@ describe('what strangers learn about accounts', () => {
   })
 })
 
-describe('what the gaps between two messages tell', () => {
+describe('the interval between two messages', () => {
   let server: TestServer
   beforeAll(async () => {
     ;({ server } = await startSmsServer())
@@ -149,7 +149,7 @@ describe('what the gaps between two messages tell', () => {
     expectError(await post(server, '/resend', body), 429, code, /after \d+ seconds/)
   })
 
-  it('is over for strangers when it is over for users, and each address and kind has its own', async () => {
+  it('ends at the same time for unknown addresses and for users, and is kept per address and kind', async () => {
     const email = anEmail()
     const recover = (address = email) => post(server, '/recover', { email: address })
     expect((await recover()).status).toBe(200)
@@ -161,14 +161,14 @@ describe('what the gaps between two messages tell', () => {
     expect((await recover()).status).toBe(200)
   })
 
-  it('lets exactly one of many simultaneous requests for a stranger through', async () => {
+  it('lets exactly one of many parallel requests for an unknown address through', async () => {
     const email = anEmail()
     const answers = await Promise.all(Array.from({ length: 10 }, () => post(server, '/recover', { email })))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(9)
   })
 
-  it('leaves no address of a stranger behind', async () => {
+  it('stores no address that has no account', async () => {
     const email = anEmail()
     await post(server, '/recover', { email })
     const { rows } = await server.context.db.query<{ text: string }>(
@@ -178,7 +178,7 @@ describe('what the gaps between two messages tell', () => {
     expect(rows.filter(({ text }) => text.includes(email))).toEqual([])
   })
 
-  it.each(['1', '1/1h'])('is none while the quota of emails is used up: %s', async (quota) => {
+  it.each(['1', '1/1h'])('does not apply while the email quota is used up: %s', async (quota) => {
     const small = await startServer({ AUTH_RATE_LIMIT_EMAIL_SENT: quota, AUTH_SMTP_MAX_FREQUENCY: '0' })
     try {
       const email = anEmail()

@@ -49,7 +49,7 @@ describe('challenge and verify, totp', () => {
     expect(decodeJwt((await signIn(user)).access_token)).toMatchObject({ aal: 'aal1' })
   })
 
-  it('never yields aal2 for the refresh token of before, once the reuse interval is over', async () => {
+  it('never yields aal2 for the previous refresh token after the reuse interval', async () => {
     const user = await aUser(server)
     await raise(user, await enroll(user))
     expectError(await refresh(user.refresh_token), 400, 'refresh_token_already_used')
@@ -82,7 +82,7 @@ describe('challenge and verify, totp', () => {
       expect((await get(server, '/user', { token })).status).toBe(200)
   })
 
-  it('drops other factors of the type that were only begun', async () => {
+  it('removes other unverified factors of the type', async () => {
     const user = await aUser(server)
     const begun = await enroll(user, { friendly_name: 'begun' })
     const factor = await enroll(user, { friendly_name: 'used' })
@@ -91,7 +91,7 @@ describe('challenge and verify, totp', () => {
     expectError(await unenroll(session, begun.id), 404, 'mfa_factor_not_found')
   })
 
-  it('answers a wrong code with the text that clients look for', async () => {
+  it('answers a wrong code with the text that clients match', async () => {
     const user = await aUser(server)
     const factor = await enroll(user)
     const challengeId = await challenge(user, factor.id)
@@ -144,7 +144,7 @@ describe('challenge and verify, totp', () => {
     },
   )
 
-  it('wants the answer from the address that asked', async () => {
+  it('requires the answer to come from the address that requested the challenge', async () => {
     const user = await aUser(server)
     const factor = await enroll(user)
     const from = (ip: string) => ({ 'X-Forwarded-For': ip })
@@ -159,7 +159,7 @@ describe('challenge and verify, totp', () => {
     expect((await verify(user, factor.id, body, from('198.51.100.1'))).status).toBe(200)
   })
 
-  it('gives a challenge 300 s', async () => {
+  it('expires challenges after 300 s', async () => {
     const user = await aUser(server)
     const factor = await enroll(user)
     const early = await challenge(user, factor.id)
@@ -174,7 +174,7 @@ describe('challenge and verify, totp', () => {
     expect((await verify(user, factor.id, { challenge_id: late, code: codeOf(factor) })).status).toBe(200)
   })
 
-  it('knows neither factors nor challenges of others', async () => {
+  it('finds neither factors nor challenges of other users', async () => {
     const [user, other] = [await aUser(server), await aUser(server)]
     const [factor, foreign] = [await enroll(user), await enroll(other)]
     const foreignChallenge = await challenge(other, foreign.id)
@@ -199,7 +199,7 @@ describe('challenge and verify, totp', () => {
     expectError(await unenroll(user, 'not-a-uuid'), 404, 'validation_failed')
   })
 
-  it('does not let a factor that was begun earlier stand in for the verified one', async () => {
+  it('does not accept an unverified factor in place of the verified one', async () => {
     const user = await aUser(server)
     const begun = await enroll(user, { friendly_name: 'by whoever had the password' })
     await raise(user, await enroll(user, { friendly_name: 'mine' }))
@@ -217,7 +217,7 @@ describe('challenge and verify, totp', () => {
     expectError(asked, 403, 'insufficient_aal')
   })
 
-  it('tells the user once, when the factor is first verified', async () => {
+  it('notifies the user once, when the factor is first verified', async () => {
     const user = await aUser(server)
     const factor = await enroll(user)
     const subject = 'A new verification method was added to your account.'

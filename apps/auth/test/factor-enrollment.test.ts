@@ -11,7 +11,7 @@ afterAll(() => server.close())
 const { enroll, challenge, raise, signIn, factorsOf } = factorSteps(() => server)
 
 describe('POST /factors, totp', () => {
-  it('answers secret, address and a QR code that clients can embed', async () => {
+  it('returns a secret, a URI and a QR code that clients can embed', async () => {
     const user = await aUser(server)
     const answer = await post(
       server,
@@ -39,12 +39,12 @@ describe('POST /factors, totp', () => {
     ])
   })
 
-  it('names the site as issuer unless the request does', async () => {
+  it('uses the site as issuer unless the request names one', async () => {
     const { totp } = await enroll(await aUser(server))
     expect(new URL(totp.uri).searchParams.get('issuer')).toBe('app.example.com')
   })
 
-  it('stores the secret encrypted and shows it nowhere again', async () => {
+  it('stores the secret encrypted and never shows it again', async () => {
     const user = await aUser(server)
     const { id, totp } = await enroll(user)
     const { rows } = await server.context.db.query<{ secret: string }>(
@@ -100,7 +100,7 @@ describe('POST /factors, totp', () => {
     await enroll(await aUser(server), { friendly_name: 'one' })
   })
 
-  it('gives one name to exactly one of many simultaneous enrollments', async () => {
+  it('gives a name to exactly one of many parallel enrollments', async () => {
     const user = await aUser(server)
     const attempts = Array.from({ length: 8 })
     const options = { token: user.access_token }
@@ -113,7 +113,7 @@ describe('POST /factors, totp', () => {
     expect(await factorsOf(user)).toHaveLength(1)
   })
 
-  it('limits how many there are, not counting those begun more than 300 s ago and never challenged', async () => {
+  it('limits the number of factors, except those enrolled more than 300 s ago and never challenged', async () => {
     const user = await aUser(server)
     const names = ['1', '2', '3', '4', '5']
     const factors = await Promise.all(names.map((name) => enroll(user, { friendly_name: name })))
@@ -126,7 +126,7 @@ describe('POST /factors, totp', () => {
     expect((await factorsOf(user)).map(({ friendly_name: name }) => name).sort()).toEqual(['1', 'more'])
   })
 
-  it('limits how many are verified', async () => {
+  it('limits the number of verified factors', async () => {
     const user = await aUser(server)
     let session: { access_token: string } = user
     for (const name of ['1', '2', '3'])
@@ -143,7 +143,7 @@ describe('POST /factors, totp', () => {
     )
   })
 
-  it('wants the verified factor first when there is one', async () => {
+  it('requires the verified factor first if there is one', async () => {
     const user = await aUser(server)
     await raise(user, await enroll(user))
     const weak = await signIn(user)

@@ -24,7 +24,7 @@ afterAll(() => server.close())
 const { enroll, raise, signIn, refresh, unenroll } = factorSteps(() => server)
 
 describe('DELETE /factors/{id}', () => {
-  it('wants aal2 for a verified factor, not for one that was only begun', async () => {
+  it('requires aal2 for a verified factor, but not for an unverified one', async () => {
     const user = await aUser(server)
     const begun = await enroll(user, { friendly_name: 'begun' })
     const answer = await unenroll(user, begun.id)
@@ -34,7 +34,7 @@ describe('DELETE /factors/{id}', () => {
     expectError(await unenroll(await signIn(user), factor.id), 422, 'insufficient_aal')
   })
 
-  it('takes the sessions that used it back to aal1, on their next refresh', async () => {
+  it('lowers the sessions that used it to aal1 on their next refresh', async () => {
     const user = await aUser(server)
     const factor = await enroll(user)
     const session = await raise(user, factor)
@@ -53,7 +53,7 @@ describe('DELETE /factors/{id}', () => {
   })
 })
 
-describe('factors of others, for administrators', () => {
+describe('factors of users, for administrators', () => {
   let admin: Session
   const asAdmin = () => ({ token: admin.access_token })
   beforeAll(async () => {
@@ -89,7 +89,7 @@ describe('factors of others, for administrators', () => {
     ])
   })
 
-  it('removes a factor, answers it, and lowers the sessions that used it', async () => {
+  it('removes and returns a factor, and lowers the sessions that used it', async () => {
     const user = await aUser(server)
     const factor = await enroll(user)
     const session = await raise(user, factor)
@@ -102,7 +102,7 @@ describe('factors of others, for administrators', () => {
     expectError(await call(server, 'DELETE', path, asAdmin()), 404, 'mfa_factor_not_found')
   })
 
-  it('knows no factor of another user, and no malformed ids', async () => {
+  it('does not find factors of other users or malformed ids', async () => {
     const [user, other] = [await aUser(server), await aUser(server)]
     const factor = await enroll(other)
     const path = (userId: string, factorId: string) => `/admin/users/${userId}/factors/${factorId}`

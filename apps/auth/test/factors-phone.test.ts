@@ -48,7 +48,7 @@ describe('phone factors', () => {
     return { user, phone, id: body['id'] as string }
   }
 
-  it('answers the number as it is stored', async () => {
+  it('returns the number as it is stored', async () => {
     const user = await aUser(server)
     const answer = await enroll(user, { phone: '+49 151 1234 5678', friendly_name: 'mobile' })
     expect(answer.status).toBe(200)
@@ -64,7 +64,7 @@ describe('phone factors', () => {
     expectError(await enroll(await aUser(server), { phone }), 400, 'validation_failed')
   })
 
-  it('sends a code in the text for factors, and takes it for aal2', async () => {
+  it('sends a code in the factor template, and accepts it for aal2', async () => {
     const { user, phone, id } = await aFactor()
     const asked = await challenge(user, id)
     expect(asked.body).toMatchObject({ type: 'phone' })
@@ -88,7 +88,7 @@ describe('phone factors', () => {
     expect(gateway.messages.at(-1)).toMatchObject({ to: `whatsapp:+${phone}`, channel: 'whatsapp' })
   })
 
-  it('does not take the code of another challenge, or a wrong one', async () => {
+  it('does not accept the code of another challenge, or a wrong one', async () => {
     const { user, phone, id } = await aFactor()
     const first = await challenge(user, id)
     const code = gateway.codeFor(phone)
@@ -99,7 +99,7 @@ describe('phone factors', () => {
     expect((await verify(user, id, first.body['id'], code)).status).toBe(200)
   })
 
-  it('sends again after 60 s and not before, and one SMS only to many requests at once', async () => {
+  it('sends again only after 60 s, and sends one SMS for many parallel requests', async () => {
     const { user, phone, id } = await aFactor()
     const sent = () => gateway.messages.filter(({ to }) => to === `+${phone}`).length
     const answers = await Promise.all(Array.from({ length: 5 }, () => challenge(user, id)))
@@ -124,7 +124,7 @@ describe('phone factors', () => {
     expect((await challenge(user, id)).status).toBe(200)
   })
 
-  it('replaces a factor with the same number that was only begun, refuses beside a verified one', async () => {
+  it('replaces an unverified factor with the same number, but not a verified one', async () => {
     const { user, phone, id } = await aFactor()
     const again = await enroll(user, { phone, friendly_name: 'mobile' })
     expect(again.status).toBe(200)
@@ -136,7 +136,7 @@ describe('phone factors', () => {
     expect((await enroll(strong, { phone: aPhone(), friendly_name: 'other' })).status).toBe(200)
   })
 
-  it('asks a test number nothing: its code is fixed', async () => {
+  it('sends nothing to a test number, whose code is fixed', async () => {
     const { user, id } = await aFactor(TEST_PHONE)
     const before = gateway.messages.length
     const asked = await challenge(user, id)

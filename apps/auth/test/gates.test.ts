@@ -11,7 +11,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'post /logout': 'sign_out',
 }
 
-describe('the routes that want a bearer token', () => {
+describe('the routes that require a bearer token', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer()
@@ -25,7 +25,7 @@ describe('the routes that want a bearer token', () => {
       authenticates: route.authenticate !== undefined,
     }))
 
-  it('each declare a gate: the one of changes, or the one of administrators', () => {
+  it('each declare a gate: for changes or for administrators', () => {
     const secured = routes().filter(({ security }) => security !== undefined)
     expect(secured.length).toBeGreaterThanOrEqual(20)
     for (const { name, security, gate } of secured) {
@@ -35,7 +35,7 @@ describe('the routes that want a bearer token', () => {
     }
   })
 
-  it('want a second factor for ways to sign in, and there are no other ones', () => {
+  it('require a second factor for sign-in methods, and there are no others', () => {
     const all = routes()
     const named = (gate: string) => all.filter((route) => route.gate === gate).map(({ name }) => name)
     expect(named('change_strongly')).toEqual([

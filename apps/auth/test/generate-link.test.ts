@@ -13,7 +13,7 @@ describe('POST /admin/generate_link', () => {
   afterAll(() => server.close())
   const generate = (body: Json) => post(server, '/admin/generate_link', body, admin)
 
-  it('answers the user with link, code and token, and sends nothing', async () => {
+  it('returns the user with link, code and token, and sends nothing', async () => {
     const email = anEmail()
     const { status, body } = await generate({
       type: 'signup',
@@ -39,7 +39,7 @@ describe('POST /admin/generate_link', () => {
     expect(byCode.status).toBe(200)
   })
 
-  it('makes links for known users of each kind, whose paths follow the settings', async () => {
+  it('creates links of each kind for known users, with paths from the settings', async () => {
     const email = anEmail()
     await post(server, '/admin/users', { email, email_confirm: true }, admin)
     for (const type of ['magiclink', 'recovery']) {
@@ -63,7 +63,7 @@ describe('POST /admin/generate_link', () => {
     }
   })
 
-  it('turns a magic link for who is unknown into a sign-up with a random password', async () => {
+  it('turns a magic link for an unknown address into a sign-up with a random password', async () => {
     const { body } = await generate({ type: 'magiclink', email: anEmail() })
     expect(body['verification_type']).toBe('signup')
     expect((await post(server, '/verify', { type: 'signup', token: body['hashed_token'] })).status).toBe(200)
@@ -84,7 +84,7 @@ describe('POST /admin/generate_link', () => {
     expect(body['redirect_to']).toBe(SITE)
   })
 
-  it('refuses what cannot be linked to', async () => {
+  it('refuses requests that no link can be made for', async () => {
     const confirmed = anEmail()
     await post(server, '/admin/users', { email: confirmed, email_confirm: true }, admin)
     const cases: [Json, number, string][] = [

@@ -10,7 +10,7 @@ describe('GET /user', () => {
   })
   afterAll(() => server.close())
 
-  it('answers the user, without hash, tokens or confirm status', async () => {
+  it('returns the user without hash, tokens or confirmation status', async () => {
     const user = await aUser(server)
     const { status, body, text } = await get(server, '/user', { token: user.access_token })
     expect(status).toBe(200)
@@ -52,7 +52,7 @@ describe('GET /user', () => {
     expectError(await get(server, '/user', { token: user.access_token }), 403, 'user_not_found')
   })
 
-  it('takes an all-zero session_id for none', async () => {
+  it('treats an all-zero session_id as none', async () => {
     const { user } = await aUser(server)
     const token = tokenOf({
       sub: user.id,

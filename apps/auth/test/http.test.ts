@@ -17,7 +17,7 @@ describe('ground rules of every endpoint', () => {
   afterAll(() => server.close())
   const token = '/token?grant_type=password'
 
-  it('reads JSON whatever the content type says, with and without a trailing slash', async () => {
+  it('reads JSON regardless of the content type, with and without a trailing slash', async () => {
     const { email } = await aUser(server)
     for (const type of ['application/json', 'text/plain', 'application/x-www-form-urlencoded'])
       for (const path of [token, token.replace('?', '/?')]) {
@@ -26,7 +26,7 @@ describe('ground rules of every endpoint', () => {
       }
   })
 
-  it('takes the grant, and all else, from an urlencoded form too', async () => {
+  it('accepts the grant and all other members from a urlencoded form too', async () => {
     const { email } = await aUser(server)
     const form = String(new URLSearchParams({ grant_type: 'password', email, password: PASSWORD }))
     const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }
@@ -54,7 +54,7 @@ describe('ground rules of every endpoint', () => {
     },
   )
 
-  it('ignores unknown members and takes null for absent', async () => {
+  it('ignores unknown members and treats null as absent', async () => {
     const body = {
       email: anEmail(),
       password: PASSWORD,
@@ -196,7 +196,7 @@ describe('ground rules of every endpoint', () => {
       )
   })
 
-  it('limits /token and /verify by client, and admits 30 at once', async () => {
+  it('limits /token and /verify by client, with bursts of 30', async () => {
     const limited = await startServer({ AUTH_SECURITY_FORWARDED_FOR_ENABLED: 'true' })
     try {
       for (const path of ['/token?grant_type=refresh_token', '/verify']) {
@@ -239,7 +239,7 @@ describe('faults', () => {
     }
   })
 
-  it('answers 503 with Retry-After when more passwords wait than can be hashed soon, and others go on', async () => {
+  it('answers 503 with Retry-After when too many passwords wait for hashing, while other requests continue', async () => {
     const hasher = createPasswordHasher({ cost: 8, threads: 1, maxQueue: 1 })
     const busy = await startServer({ AUTH_MAILER_AUTOCONFIRM: 'true' }, { hasher })
     try {
@@ -262,7 +262,7 @@ describe('faults', () => {
     }
   })
 
-  it('answers 503 with Retry-After while the database is away, and health goes on', async () => {
+  it('answers 503 with Retry-After while the database is down, and /health still works', async () => {
     const gone = await createTestDatabase({ key: 'auth:none', migrate: () => Promise.resolve() })
     await gone.drop()
     const server = await startServer({ DATABASE_URL: gone.url.replace(/:\d+\//, ':1/') })
@@ -289,7 +289,7 @@ describe('faults', () => {
     }
   })
 
-  it('answers the same when the database notices first that time is up', async () => {
+  it('answers the same when the database times out first', async () => {
     const server = await startServer()
     const { db } = server.context
     try {

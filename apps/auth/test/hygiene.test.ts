@@ -6,7 +6,7 @@ import { startServer, type TestServer } from './support/server.js'
 
 const MINUTE = 60_000
 
-describe('how often one person gets emails of one kind', () => {
+describe('the interval between two emails of one kind to one person', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({
@@ -50,7 +50,7 @@ describe('how often one person gets emails of one kind', () => {
     await expectGap(MINUTE, () => post(server, '/magiclink', { email }))
   })
 
-  it('has a setting of its own for changes of address and for nonces', async () => {
+  it('has separate settings for email changes and for nonces', async () => {
     const user = await aUser(server)
     const token = { token: user.access_token }
     await expectGap(30_000, () => put(server, '/user', { email: anEmail() }, token))
@@ -58,14 +58,14 @@ describe('how often one person gets emails of one kind', () => {
   })
 })
 
-describe('what cannot be', () => {
+describe('invalid input', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({ AUTH_MAILER_AUTOCONFIRM: 'true' })
   })
   afterAll(() => server.close())
 
-  it('is no phone number while phone is off: the change is refused, and nothing is sent', async () => {
+  it('includes phone numbers while phone is off: the change is refused, and nothing is sent', async () => {
     const user = await aUser(server)
     const answer = await put(server, '/user', { phone: aPhone() }, { token: user.access_token })
     expectError(answer, 400, 'phone_provider_disabled')
@@ -74,7 +74,7 @@ describe('what cannot be', () => {
   })
 
   it.each(['application/json', 'application/x-www-form-urlencoded'])(
-    'is no text: bytes that are not UTF-8 in a body of %s',
+    'includes bytes that are not UTF-8 in a body of %s',
     async (type) => {
       const body = Buffer.concat([
         Buffer.from('{"email":"a@example.com","password":"pass'),

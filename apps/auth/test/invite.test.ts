@@ -12,7 +12,7 @@ describe('POST /invite', () => {
   })
   afterAll(() => server.close())
 
-  it('makes a user without password and emails the link, while sign-up is disabled; again while unconfirmed', async () => {
+  it('creates a user without a password and emails the link, also while sign-up is disabled, and again while unconfirmed', async () => {
     const email = anEmail()
     const invite = () =>
       post(server, `/invite?redirect_to=${SITE}/join`, { email, data: { team: 'a' } }, admin)
@@ -40,7 +40,7 @@ describe('POST /invite', () => {
     expectError(await post(server, '/invite', { email: 'nonsense' }, admin), 400, 'validation_failed')
   })
 
-  it('hides the data of an invited user, and the invitation, from who signs up with the address', async () => {
+  it("hides the invited user's data and the invitation from whoever signs up with the address", async () => {
     const open = await startServer({ ...NO_EMAIL_GAPS })
     try {
       const email = anEmail()

@@ -141,7 +141,7 @@ describe('auth keys', () => {
     expect(failures).toEqual([])
   }, 300_000)
 
-  it('replaces a leaked key at once without a failing refresh, and refuses no token but those of that key', async () => {
+  it("replaces a leaked key at once without a failing refresh, and refuses only that key's tokens", async () => {
     const longLived = { AUTH_JWT_EXP: '1h' }
     const servers = [await startProcess(longLived), await startProcess(longLived)] as const
     const email = anEmail()
@@ -201,7 +201,7 @@ describe('auth keys', () => {
     expect(failures).toEqual([])
   }, 300_000)
 
-  it('says what it did, what it refuses, and how it is used', async () => {
+  it('prints what it did, what it refuses, and how to use it', async () => {
     const list = await keys('list')
     expect(list.stdout).toMatch(/^KID +ALG +STATE\n/)
     expect(list.stdout).toContain('retired since')

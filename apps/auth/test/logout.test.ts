@@ -41,7 +41,7 @@ describe('POST /logout', () => {
     ]).toEqual(expected)
   })
 
-  it('of one session is fine twice; an unknown scope is refused', async () => {
+  it('of one session may be repeated; an unknown scope is refused', async () => {
     const user = await aUser(server)
     const logout = (query: string) => post(server, `/logout${query}`, undefined, { token: user.access_token })
     expectError(await logout('?scope=everything'), 400, 'validation_failed')
@@ -58,7 +58,7 @@ describe('POST /logout', () => {
     expect(await refresh(user.refresh_token)).toBe(400)
   })
 
-  it('ends a session that is refreshed at the same time', async () => {
+  it('ends a session that is being refreshed in parallel', async () => {
     for (let round = 0; round < 5; round += 1) {
       const user = await aUser(server)
       await Promise.all([

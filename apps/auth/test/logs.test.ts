@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-it('every line that is written during a request has the id of the request, also when many go on at once', async () => {
+it('every line logged during a request has its request id, also under parallel requests', async () => {
   const ids = Array.from({ length: 10 }, (_, index) => `sign-up-${index}`)
   const emails = new Map(ids.map((id) => [id, anEmail()]))
   const before = server.lines.length
@@ -35,7 +35,7 @@ it('every line that is written during a request has the id of the request, also 
   }
 })
 
-it('a full run logs no password, token, code or link, at the finest level', async () => {
+it('a full run logs no password, token, code or link, even at the most verbose level', async () => {
   const hidden: string[] = [PASSWORD, 'n3w-passw0rd', 'wr0ng-passw0rd']
   const { email, access_token: first, refresh_token: firstRefresh } = await aUser(server)
   const signedIn = await post(server, '/token?grant_type=password', { email, password: PASSWORD })

@@ -11,7 +11,7 @@ const usersWith = async (server: TestServer, email: string) => {
   return rows.length
 }
 
-describe('an address that no email can reach', () => {
+describe('an address that cannot receive email', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer()
@@ -26,13 +26,13 @@ describe('an address that no email can reach', () => {
     ['/recover', {}],
     ['/resend', { type: 'signup' }],
     ['/invite', {}],
-  ])('is refused by %s %j, and nobody is made of it', async (path, body) => {
+  ])('is refused by %s %j, and no user is created', async (path, body) => {
     const email = aLongEmail()
     expectError(await post(server, path, { ...body, email }, admin), 400, 'email_address_invalid')
     expect(await usersWith(server, email)).toBe(0)
   })
 
-  it('is refused as new address of a user, who then stays as before', async () => {
+  it("is refused as a user's new address, and nothing changes", async () => {
     const user = await aUser(server)
     const asUser = { token: user.access_token }
     const answer = await put(server, '/user', { email: aLongEmail(), data: { theme: 'dark' } }, asUser)
@@ -42,7 +42,7 @@ describe('an address that no email can reach', () => {
     expect(body['user_metadata']).not.toHaveProperty('theme')
   })
 
-  it('is fine for administrators and under autoconfirm, where no email goes to it', async () => {
+  it('is accepted from administrators and under autoconfirm, where no email is sent to it', async () => {
     expect((await post(server, '/admin/users', { email: aLongEmail() }, admin)).status).toBe(200)
     const silent = await startServer({ AUTH_MAILER_AUTOCONFIRM: 'true' })
     try {
@@ -60,7 +60,7 @@ describe('an address that is not on the list of AUTH_EXTERNAL_EMAIL_AUTHORIZED_A
   })
   afterAll(() => server.close())
 
-  it('is refused without a word about who has it', async () => {
+  it('is refused without revealing whether it has an account', async () => {
     const known = anEmail()
     await post(server, '/admin/users', { email: known, password: PASSWORD, email_confirm: true }, admin)
     for (const [path, body] of [
@@ -78,7 +78,7 @@ describe('an address that is not on the list of AUTH_EXTERNAL_EMAIL_AUTHORIZED_A
     }
   })
 
-  it('does not keep those on the list from their email, labels aside', async () => {
+  it('does not affect addresses on the list, ignoring labels', async () => {
     const email = 'ann+news@example.com'
     expect((await post(server, '/signup', { email, password: PASSWORD })).status).toBe(200)
     expect((await mailTo(server, email)).token).toEqual(expect.any(String))

@@ -55,7 +55,7 @@ describe('the fourteen emails', () => {
     expect(mail.text.includes(LINK)).toBe(kind !== 'reauthentication')
   })
 
-  it.each(noticeKinds)('%s has its subject and says what happened', async (kind) => {
+  it.each(noticeKinds)('%s has its subject and describes what happened', async (kind) => {
     await rig.aTransport().send(kind, 'to@example.com', variables, MESSAGE)
     const mail = await rig.inbox.waitForMail({ to: 'to@example.com' })
     expect(mail.subject).toBe(SUBJECTS[kind])
@@ -66,7 +66,7 @@ describe('the fourteen emails', () => {
     expect(mail.html).not.toContain('123456')
   })
 
-  it.each([...mailKinds, ...noticeKinds])('%s lets no value add markup', async (kind) => {
+  it.each([...mailKinds, ...noticeKinds])('%s escapes every value', async (kind) => {
     const evil = Object.fromEntries(Object.keys(variables).map((name) => [name, '"><img src=x>']))
     await rig.aTransport().send(kind, 'to@example.com', evil, MESSAGE)
     const { html } = await rig.inbox.waitForMail({ to: 'to@example.com' })
@@ -93,7 +93,7 @@ describe('subjects and templates (docs/specification.md#emails)', () => {
     expect(mail.headers).not.toHaveProperty('bcc')
   })
 
-  it('keeps the default subject when the override cannot be read, and logs', async () => {
+  it('keeps the default subject when the override is invalid, and logs it', async () => {
     await rig
       .aTransport({ subjects: { invite: '{{ if x }}' } })
       .send('invite', 'to@example.com', variables, MESSAGE)
@@ -131,7 +131,7 @@ describe('subjects and templates (docs/specification.md#emails)', () => {
       )
     })
 
-    it('is looked for below the site when it is a path', async () => {
+    it('is resolved against the site when it is a path', async () => {
       await rig
         .aTransport({ siteUrl: `${origin}/app`, templates: { invite: '/mails/invite.html' } })
         .send('invite', 'to@example.com', variables, MESSAGE)
@@ -139,7 +139,7 @@ describe('subjects and templates (docs/specification.md#emails)', () => {
       expect((await rig.inbox.waitForMail({ to: 'to@example.com' })).html).toContain('hash-of-link')
     })
 
-    it('falls back to the built-in body when it cannot be had; the email goes out all the same', async () => {
+    it('falls back to the built-in body when it cannot be fetched; the email is still sent', async () => {
       const transport = rig.aTransport({ templates: { recovery: `${origin}/gone.html` } })
       await transport.send('recovery', 'to@example.com', variables, MESSAGE)
       expect((await rig.inbox.waitForMail({ to: 'to@example.com' })).html).toContain(

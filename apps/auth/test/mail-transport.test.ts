@@ -12,8 +12,8 @@ beforeEach(() => rig.reset())
 afterEach(() => rig.closeTransports())
 afterAll(() => rig.close())
 
-describe('the way to the mail server', () => {
-  it('has the sender name, or else the address as name', async () => {
+describe('the connection to the mail server', () => {
+  it('uses the sender name, or else the address as the name', async () => {
     await rig
       .aTransport({ smtp: rig.smtp({ senderName: 'App "Dev", Inc.' }) })
       .send('invite', 'a@example.com', variables, MESSAGE)
@@ -79,7 +79,7 @@ describe('the way to the mail server', () => {
     },
   )
 
-  it('takes what a server says of our credentials for a reason to come back', async () => {
+  it('retries when the server rejects our credentials', async () => {
     const strict = await startInbox({ credentials: { user: 'u', pass: 'p' } })
     try {
       const smtp = rig.smtp({ port: strict.smtpPort, user: 'u', pass: 'wrong' })
@@ -92,12 +92,12 @@ describe('the way to the mail server', () => {
     }
   })
 
-  it('gives up on a server that takes the email and never answers', async () => {
+  it('gives up on a server that accepts the email and never answers', async () => {
     rig.inbox.fail({ at: 'hang' })
     await expect(rig.aTransport().send('invite', 'a@example.com', variables, MESSAGE)).rejects.toThrow()
   })
 
-  it('has the same Message-ID in every attempt, so that mailboxes can tell repeats', async () => {
+  it('uses the same Message-ID in every attempt, so mailboxes can drop repeats', async () => {
     const transport = rig.aTransport()
     for (let attempt = 0; attempt < 2; attempt += 1)
       await transport.send('invite', 'a@example.com', variables, MESSAGE)

@@ -246,7 +246,7 @@ describe('the fourteen emails, from the request to the mailbox (docs/specificati
     expect(url).toContain(`&amp;type=${type}&amp;redirect_to=${encodeURIComponent(TARGET)}`)
   })
 
-  it('asks for each template once, however many emails of it go out', () => {
+  it('fetches each template once, no matter how many emails use it', () => {
     const counts = kinds.map(
       (kind) => templates.seen.filter(({ path }) => path === `/mails/${kind}.html`).length,
     )
@@ -261,14 +261,14 @@ describe('notices (docs/specification.md#emails)', () => {
   })
   afterAll(() => site.close())
 
-  it.each(noticeKinds)('%s stays unsent while its switch is off', async (kind) => {
+  it.each(noticeKinds)('%s is not sent while its setting is off', async (kind) => {
     const to = await triggers[kind](site)
     // The requests of the tests wait for the messages they cause, so all there will be is here.
     for (const { subject } of site.server.inbox.messages({ to }))
       expect(['Confirm your email address', 'Confirm your new email address']).toContain(subject)
   })
 
-  it('a phone that changes at once is told of too', async () => {
+  it('a phone that changes at once is reported too', async () => {
     const auto = await startProviderSite({ ...common, ...noticeSwitches, AUTH_SMS_AUTOCONFIRM: 'true' })
     try {
       const user = await aPerson(auto)
@@ -281,7 +281,7 @@ describe('notices (docs/specification.md#emails)', () => {
     }
   })
 
-  it('a notice that is refused fails nothing, and is given up visibly', async () => {
+  it('a refused notice does not fail the request, and is given up visibly', async () => {
     const broken = await startProviderSite({ ...common, ...noticeSwitches })
     try {
       const user = await aPerson(broken)

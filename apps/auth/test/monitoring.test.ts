@@ -37,12 +37,12 @@ describe('monitoring', () => {
     },
   )
 
-  it('has a test that raises each alert and one that does not', () => {
+  it('has a test that fires each alert and one that does not', () => {
     for (const { alert } of rules.alerts)
       expect([alert, rules.outcomes(alert).sort()]).toEqual([alert, [false, true]])
   })
 
-  it('has rules that pass their own tests in promtool, where promtool can be had', async () => {
+  it('has rules that pass their own tests in promtool, if it is installed', async () => {
     const said = await rules.promtool()
     if (!said) return console.warn('The alert rules were read and not run: promtool is not available here.')
     expect(said.check).toContain(`SUCCESS: ${rules.alerts.length} rules found`)

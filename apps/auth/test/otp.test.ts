@@ -59,7 +59,7 @@ describe('passwordless sign-in by email', () => {
     },
   )
 
-  it('reads create_user as the specification does, or as the client when the request is versioned', async () => {
+  it('interprets create_user as the specification does, or as the client does in versioned requests', async () => {
     const cases: [unknown, boolean, number, boolean][] = [
       [true, false, 200, false],
       [false, false, 200, true],
@@ -78,7 +78,7 @@ describe('passwordless sign-in by email', () => {
     }
   })
 
-  it('warns operators of an unversioned create_user for an unknown address, and of nothing else', async () => {
+  it('warns operators only of an unversioned create_user for an unknown address', async () => {
     const known = await aUser(server)
     const warnings = () => server.lines.filter(({ msg }) => String(msg).includes('create_user')).length
     const before = warnings()
@@ -131,7 +131,7 @@ describe('POST /recover', () => {
   })
   afterAll(() => server.close())
 
-  it('answers the same for known and unknown addresses, and emails only the known', async () => {
+  it('answers the same for known and unknown addresses, and emails only known ones', async () => {
     const user = await aUser(server)
     const unknown = anEmail()
     const [first, second] = [
@@ -159,7 +159,7 @@ describe('POST /recover', () => {
     expect(body['user']).toMatchObject({ email_confirmed_at: expect.any(String) as unknown })
   })
 
-  it('keeps the larger of both gaps, and shares its clock with magic links', async () => {
+  it('applies the longer interval, and shares its clock with magic links', async () => {
     const user = await aUser(server)
     await post(server, '/otp', { email: user.email })
     server.clock.advance(15 * MINUTE - 1)
@@ -181,7 +181,7 @@ describe('POST /resend', () => {
   afterAll(() => server.close())
   const UUID = /^[0-9a-f-]{36}$/
 
-  it('answers a fresh message_id, whether anything was sent or not (SPEC)', async () => {
+  it('returns a new message_id whether or not anything was sent (SPEC)', async () => {
     const unconfirmed = anEmail()
     await post(server, '/signup', { email: unconfirmed, password: PASSWORD })
     const confirmed = await aUser(server)
@@ -246,7 +246,7 @@ describe('methods that are switched off', () => {
     for (const server of servers) await server.close()
   })
 
-  it('answers the code of each endpoint while email is off', async () => {
+  it("answers each endpoint's own error code while email is off", async () => {
     const server = await start({ AUTH_EXTERNAL_EMAIL_ENABLED: 'false' })
     const email = anEmail()
     expectError(await post(server, '/signup', { email, password: PASSWORD }), 400, 'email_provider_disabled')
@@ -268,7 +268,7 @@ describe('methods that are switched off', () => {
     expect((await post(server, '/signup', { email, password: PASSWORD })).status).toBe(200)
   })
 
-  it('does not sign up by code or link while sign-up is disabled, and lets the known in', async () => {
+  it('does not sign up by code or link while sign-up is disabled, but signs known users in', async () => {
     const server = await start({ AUTH_DISABLE_SIGNUP: 'true' })
     const email = anEmail()
     for (const path of ['/otp', '/magiclink']) {

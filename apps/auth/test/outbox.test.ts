@@ -90,7 +90,7 @@ const givenUp = async (kind: string) => {
 const untilEmpty = (kind: string) => waitFor(async () => (await rowsOf(kind)).length === 0)
 
 describe('the outbox', () => {
-  it('sends what a transaction added once it is committed, and nothing of one that is rolled back', async () => {
+  it('sends what a transaction added after it commits, and nothing after a rollback', async () => {
     const kind = aKind()
     const { handler, sent } = aHandler({ kind })
     aSender(handler)
@@ -116,7 +116,7 @@ describe('the outbox', () => {
     await waitFor(() => sent.length === 1)
   })
 
-  it('gives each message to one of several senders, and to one only', async () => {
+  it('gives each message to exactly one of several senders', async () => {
     const kind = aKind()
     const replicas = Array.from({ length: 4 }, () => aHandler({ kind, concurrency: 5 }))
     for (const { handler } of replicas) aSender(handler)
@@ -166,7 +166,7 @@ describe('the outbox', () => {
     expect(sent).toMatchObject([{ id, attempt: 3 }])
   })
 
-  it('gives up when the message would be too old for another attempt, visibly and with what relied on it', async () => {
+  it('gives up visibly when the message would expire before another attempt, together with what depends on it', async () => {
     const kind = aKind()
     const takenBack: string[] = []
     const { handler } = aHandler({
@@ -192,7 +192,7 @@ describe('the outbox', () => {
     )
   })
 
-  it('gives up at once what is refused for good', async () => {
+  it('gives up at once on a permanent refusal', async () => {
     const kind = aKind()
     const { handler } = aHandler({ kind, send: () => Promise.reject(new UndeliverableError('no such user')) })
     aSender(handler)
@@ -201,7 +201,7 @@ describe('the outbox', () => {
     expect(await givenUp(kind)).toMatchObject([{ attempts: 1, reason: 'refused' }])
   })
 
-  it('gives up what was written with another key', async () => {
+  it('gives up on messages encrypted with another key', async () => {
     const kind = aKind()
     const [id] = await add(aNote(kind, 'sealed'))
     await server.context.db.query(
@@ -215,7 +215,7 @@ describe('the outbox', () => {
     expect(await givenUp(kind)).toMatchObject([{ reason: 'unreadable' }])
   })
 
-  it('keeps a slow kind, and a slow recipient, from holding up the others', async () => {
+  it('does not let a slow kind or a slow recipient hold up others', async () => {
     const [slow, fast] = [aKind(), aKind()]
     const hold = latch()
     const slowOne = aHandler({
@@ -235,7 +235,7 @@ describe('the outbox', () => {
     expect(slowOne.sent).toHaveLength(4)
   })
 
-  it('never has more under way than the kind allows', async () => {
+  it('never sends more at a time than the kind allows', async () => {
     const kind = aKind()
     let [underWay, most] = [0, 0]
     const full = latch()
@@ -255,7 +255,7 @@ describe('the outbox', () => {
     expect([sent.length, most]).toEqual([30, 3])
   })
 
-  it('keeps the order of an ordered kind for each recipient, also past failures and among replicas', async () => {
+  it('keeps an ordered kind in order per recipient, also after failures and across replicas', async () => {
     const kind = aKind()
     const failed = new Set<string>()
     const all: string[] = []
@@ -307,7 +307,7 @@ describe('the outbox', () => {
     expect(await givenUp(kind)).toEqual([])
   })
 
-  it('stops with what is in hand sent and the rest left for the next process', async () => {
+  it('finishes messages in flight when it stops, and leaves the rest to the next process', async () => {
     const kind = aKind()
     const hold = latch()
     const first = aHandler({ kind, concurrency: 1, send: () => hold.opened })

@@ -37,7 +37,7 @@ describe('emails of requests', () => {
     return rows.length
   }
 
-  it('leave after the answer: a mail server that hangs holds up neither the answer nor other emails', async () => {
+  it('are sent after the answer: a mail server that hangs delays neither the answer nor other emails', async () => {
     const slow = anEmail()
     server.inbox.fail({ at: 'hang', to: (address) => address === slow })
     const answer = await post(server, '/signup', { email: slow, password: PASSWORD }, { settle: false })
@@ -49,7 +49,7 @@ describe('emails of requests', () => {
     expect(server.inbox.messages({ to: slow })).toEqual([])
   })
 
-  it('arrive once the mail server is back, with the same link, and once', async () => {
+  it('arrive exactly once after the mail server is back, with the same link', async () => {
     const user = await aUser(server)
     server.inbox.fail({ at: 'recipient', code: 451 })
     expect((await post(server, '/recover', { email: user.email })).status).toBe(200)
@@ -62,7 +62,7 @@ describe('emails of requests', () => {
     expect(server.inbox.messages({ to: user.email, subject })).toHaveLength(1)
   })
 
-  it('to an address that the mail server refuses are no fault of the request, and are given up visibly', async () => {
+  it('to an address that the mail server refuses do not fail the request, and are given up visibly', async () => {
     const user = await aUser(server)
     server.inbox.fail({ at: 'recipient', to: (address) => address === user.email })
     expect((await post(server, '/recover', { email: user.email })).status).toBe(200)
@@ -77,7 +77,7 @@ describe('emails of requests', () => {
   it.each([
     ['while the mail server still fails', () => undefined],
     ['although the mail server is back', () => server.inbox.fail(null)],
-  ])('are given up when the token in them is too old, %s', async (_, heal) => {
+  ])('are given up when the token in them has expired, %s', async (_, heal) => {
     const user = await aUser(server)
     server.inbox.fail({ at: 'recipient', code: 451, to: (address) => address === user.email })
     await post(server, '/recover', { email: user.email })
@@ -90,7 +90,7 @@ describe('emails of requests', () => {
     expect(server.inbox.messages({ to: user.email, subject: 'Reset your password' })).toEqual([])
   })
 
-  it('tell of a changed password even when the quota is used up: a stranger cannot silence them', async () => {
+  it('report a changed password even when the quota is used up: a stranger cannot suppress them', async () => {
     const small = await startServer({
       AUTH_RATE_LIMIT_EMAIL_SENT: '1',
       AUTH_MAILER_NOTIFICATIONS_PASSWORD_CHANGED_ENABLED: 'true',
@@ -163,7 +163,7 @@ describe('a process that is killed', () => {
     return { inbox, start, signUp }
   }
 
-  it('between the commit and the email leaves it to the next one, which sends it once', async () => {
+  it('between the commit and the email leaves it to the next process, which sends it once', async () => {
     const { inbox, start, signUp } = await prepare()
     // Takes connections and never says a word, so that the first process dies while it sends.
     const sockets: { destroy(): void }[] = []
@@ -184,7 +184,7 @@ describe('a process that is killed', () => {
   })
 
   // The one case in which an email comes twice: nobody can know whether a server took what it did not answer.
-  it('before it hears that the email was taken has the next one repeat it under the same Message-ID', async () => {
+  it('before it hears that the email was accepted makes the next process repeat it under the same Message-ID', async () => {
     const { inbox, start, signUp } = await prepare()
     const first = await start(inbox.smtpPort)
     inbox.fail({ at: 'silent' })

@@ -56,7 +56,7 @@ const changePassword = async ({ access_token: token }: SignedUp) => {
   expect((await put(server, '/user', { password: NEW_PASSWORD }, { token })).status).toBe(200)
 }
 
-describe('a code that waits to be exchanged', () => {
+describe('a code that has yet to be exchanged', () => {
   it.each<[string, (user: SignedUp) => Promise<unknown>]>([
     ['the user signed out everywhere', signOut('global')],
     ['the user signed out everywhere else', signOut('others')],
@@ -76,7 +76,7 @@ describe('a code that waits to be exchanged', () => {
     expectError(await exchange(code), 404, 'flow_state_not_found')
   })
 
-  it('opens no session when the password changes in the moment of its exchange', async () => {
+  it('opens no session when the password changes during its exchange', async () => {
     const user = await aUser(server)
     const code = await aCode(user)
     const late = await server.context.db.transaction(async (tx) => {
@@ -102,7 +102,7 @@ describe('a code that waits to be exchanged', () => {
     expect(refreshed.status).toBe(400)
   })
 
-  it('stays good when one session ends, and for another user', async () => {
+  it('stays valid when a single session ends, and for other users', async () => {
     const [user, other] = [await aUser(server), await aUser(server)]
     const code = await aCode(user)
     await signOut('local')(user)
@@ -133,7 +133,7 @@ describe('a code that a provider without proof of the address has led to', () =>
   })
 })
 
-describe('a link that waits in a mailbox', () => {
+describe('an unused link in a mailbox', () => {
   it('is spent by a password that an administrator sets', async () => {
     const user = await aUser(server)
     const token = await linkTo(user, '/recover')
@@ -146,7 +146,7 @@ describe('a link that waits in a mailbox', () => {
   })
 })
 
-describe('a change of address that waits for its link', () => {
+describe('a change of address that has yet to be confirmed', () => {
   let oneLink: TestServer
   beforeAll(async () => {
     oneLink = await startServer({ ...NO_EMAIL_GAPS, AUTH_MAILER_SECURE_EMAIL_CHANGE_ENABLED: 'false' })
@@ -181,14 +181,14 @@ describe('a change of address that waits for its link', () => {
     expect(body).not.toHaveProperty('new_email')
   })
 
-  it('outlives a sign-out of one device', async () => {
+  it('survives a sign-out of one device', async () => {
     const owner = await aUser(oneLink)
     const proof = await steal(owner.access_token)
     await logout('local')((await signIn(owner)).access_token)
     expect((await post(oneLink, '/verify', proof)).status).toBe(200)
   })
 
-  it('outlives the sign-out of an anonymous user, who has no other way back in', async () => {
+  it('survives the sign-out of an anonymous user, who has no other way back in', async () => {
     const site = await startServer({ ...NO_EMAIL_GAPS, AUTH_EXTERNAL_ANONYMOUS_USERS_ENABLED: 'true' })
     try {
       const token = String((await post(site, '/signup', {})).body['access_token'])

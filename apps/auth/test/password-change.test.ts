@@ -19,7 +19,7 @@ describe('reauthentication', () => {
     return /\b(\d{6})\b/.exec(mail.subject)?.[1] ?? ''
   }
 
-  it('wants a nonce for every password change, however young the session', async () => {
+  it('requires a nonce for every password change, even in a new session', async () => {
     const user = await aUser(server)
     const change = (nonce?: string) =>
       put(server, '/user', { password: NEW_PASSWORD, nonce }, { token: user.access_token })
@@ -77,8 +77,8 @@ describe('reauthentication', () => {
   })
 })
 
-describe('AUTH_SECURITY_REAUTHENTICATION_GRACE (7)', () => {
-  it('lets young sessions change the password without a nonce', async () => {
+describe('AUTH_SECURITY_REAUTHENTICATION_GRACE', () => {
+  it('lets recent sessions change the password without a nonce', async () => {
     const server = await startServer({
       AUTH_MAILER_AUTOCONFIRM: 'true',
       AUTH_SECURITY_UPDATE_PASSWORD_REQUIRE_REAUTHENTICATION: 'true',
@@ -104,7 +104,7 @@ describe('the current password', () => {
   })
   afterAll(() => server.close())
 
-  it('is needed in a password session and not in one that came by code', async () => {
+  it('is required in a password session, but not in one opened by code', async () => {
     const user = await aUser(server)
     const { body } = await signIn(server, user.email, PASSWORD)
     const change = (password: string, current?: string, token = String(body['access_token'])) =>

@@ -10,7 +10,7 @@ const aFlow = (method: 's256' | 'S256' | 'plain' = 's256') => {
   return { verifier, request: { code_challenge: challenge, code_challenge_method: method } }
 }
 
-describe('PKCE in email flows (6)', () => {
+describe('PKCE in email flows', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({ ...NO_EMAIL_GAPS, AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0' })
@@ -49,7 +49,7 @@ describe('PKCE in email flows (6)', () => {
     },
   )
 
-  it('lets one of many simultaneous exchanges win', async () => {
+  it('lets one of many parallel exchanges win', async () => {
     const { verifier, request } = aFlow()
     const { token } = await signUp(request)
     const code = (await follow(token)).searchParams.get('code')
@@ -58,7 +58,7 @@ describe('PKCE in email flows (6)', () => {
     expect(answers.filter(({ status }) => status === 404)).toHaveLength(7)
   })
 
-  it('refuses a wrong verifier, which spends the code, whoever holds the right one', async () => {
+  it('refuses a wrong verifier, which spends the code for everyone', async () => {
     const { verifier, request } = aFlow()
     const { token } = await signUp(request)
     const code = (await follow(token)).searchParams.get('code')
@@ -89,7 +89,7 @@ describe('PKCE in email flows (6)', () => {
     },
   )
 
-  it('gives no session for a link whose prefix was cut off, and the link still works', async () => {
+  it('gives no session for a link without its prefix, and the link still works', async () => {
     const { request } = aFlow()
     const { token } = await signUp(request)
     const cut = await follow(token?.replace('pkce_', ''))
@@ -97,7 +97,7 @@ describe('PKCE in email flows (6)', () => {
     expect((await follow(token)).searchParams.get('code')).not.toBeNull()
   })
 
-  it('opens no session for who has the link without the verifier, and the link still works', async () => {
+  it('opens no session with the link but without the verifier, and the link still works', async () => {
     const { verifier, request } = aFlow()
     const { token } = await signUp(request)
     const bare = String(token).replace('pkce_', '')
@@ -107,7 +107,7 @@ describe('PKCE in email flows (6)', () => {
     expect((await post(server, '/verify', body)).status).toBe(200)
   })
 
-  it('spends a link that comes with a wrong verifier, also when many try at once', async () => {
+  it('spends a link that comes with a wrong verifier, also in parallel', async () => {
     const { verifier, request } = aFlow()
     const { token } = await signUp(request)
     const verify = (code_verifier: string) =>
@@ -117,7 +117,7 @@ describe('PKCE in email flows (6)', () => {
     expectError(await verify(verifier), 403, 'otp_expired')
   })
 
-  it('takes the code that a person types in without a verifier, as clients send it, but no wrong one', async () => {
+  it('accepts a typed code without a verifier, as clients send it, but not with a wrong one', async () => {
     const { request } = aFlow()
     const first = await signUp(request)
     const typed = { type: 'email', email: first.email, token: first.code }
@@ -127,7 +127,7 @@ describe('PKCE in email flows (6)', () => {
     expectError(await post(server, '/verify', wrong), 400, 'bad_code_verifier')
   })
 
-  it('gives the code of a link to who asked for that very message, not to who asked last', async () => {
+  it('gives the code of a link to whoever requested that message, not to whoever requested last', async () => {
     const [owner, thief] = [aFlow(), aFlow()]
     const { email, token } = await signUp(owner.request)
     await post(server, '/signup', { email, password: 'of the thief', ...thief.request })
@@ -150,7 +150,7 @@ describe('PKCE in email flows (6)', () => {
     expect(claimsOf(body['access_token'])['amr']).toEqual([expect.objectContaining({ method })])
   })
 
-  describe('leaves the code of the email', () => {
+  describe('leaves the email’s code', () => {
     const followed = async (path: string, type: string) => {
       const { email } = await aUser(server)
       const after = (await mailTo(server, email)).mail
@@ -172,7 +172,7 @@ describe('PKCE in email flows (6)', () => {
       expectError(await post(server, '/verify', typed), 403, 'otp_expired')
     })
 
-    it('and leads to one code, also when the link is opened many times at once', async () => {
+    it('and leads to one code, even if the link is opened many times in parallel', async () => {
       const { email } = await aUser(server)
       const after = (await mailTo(server, email)).mail
       await post(server, '/magiclink', { email, ...aFlow().request })
@@ -194,7 +194,7 @@ describe('PKCE in email flows (6)', () => {
     })
   })
 
-  it('carries an email change, whose first half answers a message in query and fragment', async () => {
+  it('supports an email change, whose first half answers with a message in query and fragment', async () => {
     const user = await aUser(server)
     const email = anEmail()
     const { verifier, request } = aFlow()
