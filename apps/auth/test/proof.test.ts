@@ -18,6 +18,10 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
+/** What sign-ups left that wait for their own proof. */
+const pendingOf = async ({ id }: Json) =>
+  (await site.server.context.db.query('select origin from pending_sign_ups where user_id = $1', [id])).rows
+
 describe.each([
   ['a stranger', STRANGER],
   ['the same person', OWNER],
@@ -36,6 +40,7 @@ describe.each([
       'otp_expired',
     )
     expect(await site.userRow({ email })).toMatchObject({ encrypted_password: null })
+    expect(await pendingOf(user)).toEqual([])
   })
 
   it.each([
@@ -71,6 +76,18 @@ describe.each([
       expect(user['user_metadata']).not.toHaveProperty('from')
       expectError(await site.signIn({ phone }, earlier.password), 400, 'invalid_credentials')
       expectError(await site.verify({ type: 'sms', phone, token: old }), 403, 'otp_expired')
+      expect(await pendingOf(user)).toEqual([])
+    },
+  )
+
+  it.each(['an administrator', 'a provider that vouches for it'] as const)(
+    '%s also voids links that were requested before',
+    async (proof) => {
+      const email = anEmail()
+      await site.secretsOf(email, () => site.signUp({ email }, earlier))
+      const { token } = await site.secretsOf(email, () => post(site.server, '/recover', { email }))
+      await site.prove(proof, email)
+      expectError(await site.verify({ type: 'recovery', token_hash: token }), 403, 'otp_expired')
     },
   )
 
