@@ -32,6 +32,7 @@ import { EndpointLimiter } from './fairness/endpoint-limiter.js'
 import { PauseSwitch } from './operations/pause-switch.js'
 import { JobPresence } from './queues/job-presence.js'
 import { post } from './sending/http-sender.js'
+import { Recoverer } from './recovering/recoverer.js'
 import { Retention } from './retention/retention.js'
 import { Sweeper } from './sweeping/sweeper.js'
 import { component } from './version.js'
@@ -175,6 +176,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     preparation,
     firstAttempts,
   })
+  const recoverer = new Recoverer({ db, queues, observer, now })
   const engine = new Engine({
     workers: [
       createDispatchWorker({ queue, concurrency: jobConcurrency, events, queues, observer }),
@@ -183,6 +185,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     limiter,
     sweeper,
     retention: new Retention({ db, observer, now }),
+    recoverer,
     firstAttempts,
     stopRetries,
     onError: (error) => log.error('engine', { error }),
@@ -210,6 +213,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     events,
     firstAttempts,
     sweeper,
+    recoverer,
     engine,
     isRedisReady: () => producerRedis.ping(),
     /** Nobody sends requests here but operators, who need no time to look elsewhere. */

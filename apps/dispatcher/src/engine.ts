@@ -2,6 +2,7 @@ import pTimeout from 'p-timeout'
 import type { Worker } from 'bullmq'
 import type { FirstAttempts } from './dispatching/first-attempts.js'
 import type { EndpointLimiter } from './fairness/endpoint-limiter.js'
+import type { Recoverer } from './recovering/recoverer.js'
 import type { Retention } from './retention/retention.js'
 import type { Sweeper } from './sweeping/sweeper.js'
 
@@ -10,6 +11,7 @@ export type EngineDeps = {
   limiter: EndpointLimiter
   sweeper: Sweeper
   retention: Retention
+  recoverer: Pick<Recoverer, 'start' | 'stop'>
   firstAttempts: Pick<FirstAttempts, 'concluded'>
   /** Ends the retries that wait for the database. */
   stopRetries: AbortController
@@ -28,10 +30,11 @@ export class Engine {
   constructor(private readonly deps: EngineDeps) {}
 
   start(): void {
-    const { workers, sweeper, retention, onError } = this.deps
+    const { workers, sweeper, retention, recoverer, onError } = this.deps
     for (const worker of workers) worker.run().catch(onError)
     sweeper.start()
     retention.start()
+    recoverer.start()
   }
 
   /**
@@ -39,9 +42,14 @@ export class Engine {
    * cannot finish because PostgreSQL or Redis is down is left to another worker, which takes over when the job lock expires.
    */
   async stop(): Promise<void> {
-    const { workers, limiter, sweeper, retention, firstAttempts, stopRetries, onError } = this.deps
+    const { workers, limiter, sweeper, retention, recoverer, firstAttempts, stopRetries, onError } = this.deps
     limiter.close()
-    const closed = Promise.all([sweeper.stop(), retention.stop(), ...workers.map((worker) => worker.close())])
+    const closed = Promise.all([
+      sweeper.stop(),
+      retention.stop(),
+      recoverer.stop(),
+      ...workers.map((worker) => worker.close()),
+    ])
       .then(() => firstAttempts.concluded())
       .catch(onError)
     if (await within(DRAIN_MS, closed)) return

@@ -5,6 +5,7 @@ import { endpointRoutes } from './endpoints/endpoint-routes.js'
 import { secretRoutes } from './endpoints/secret-routes.js'
 import { testEventRoutes } from './events/test-event-routes.js'
 import type { Limits } from './limits/limits.js'
+import { recoveryRoutes } from './recoveries/recovery-routes.js'
 import { sampleRoutes } from './samples/sample-routes.js'
 import { v1Steps } from './api/v1-pipeline.js'
 import type { WebhookServices } from './webhook-services.js'
@@ -23,6 +24,7 @@ export function v1Routes({ bearer, limits, services }: Deps): Route[] {
     ...secretRoutes({ steps, ...services }),
     ...testEventRoutes({ steps, limits, ...services }),
     ...deliveryRoutes({ steps, ...services }),
+    ...recoveryRoutes({ steps, ...services }),
     ...sampleRoutes({ steps, ...services }),
   ]
 }

@@ -3,6 +3,7 @@ import type { Logger } from '@signet/telemetry'
 import type { SecretBox } from '@signet/webhook-core'
 import type { WebhookQueues } from '@signet/webhook-core/queue'
 import { DeliveryLog } from './deliveries/delivery-log.js'
+import { ReplayService } from './deliveries/replay-service.js'
 import type { Registry } from 'prom-client'
 import { AccountRemovalService } from './accounts/account-removal-service.js'
 import { EndpointService } from './endpoints/endpoint-service.js'
@@ -13,6 +14,7 @@ import { TestEventService } from './events/test-event-service.js'
 import { createWebhookObserver } from './observers/webhook-observer.js'
 import { createIngestParser } from './ingest/ingest-parser.js'
 import { IngestService } from './ingest/ingest-service.js'
+import { RecoveryService } from './recoveries/recovery-service.js'
 import { SampleService } from './samples/sample-service.js'
 
 type Deps = {
@@ -37,6 +39,8 @@ export function createWebhookServices(deps: Deps) {
   const accountRemoval = new AccountRemovalService({ db, webhookObserver })
   return {
     endpoints: new EndpointService({ db, urlPolicy, secretBox, webhookObserver }),
+    recoveries: new RecoveryService({ db, webhookObserver }),
+    replays: new ReplayService({ db, queues, webhookObserver }),
     secrets: new SecretService({ db, secretBox, webhookObserver }),
     testEvents: new TestEventService({ db, publisher, webhookObserver, now }),
     deliveryLog: new DeliveryLog(db, secretBox),

@@ -25,7 +25,9 @@ import { findAttempts, findDelivery } from '../src/deliveries/attempt-log-store.
 import { DeliveryPager } from '../src/deliveries/delivery-pager.js'
 import type { DeliveryFilter } from '../src/deliveries/delivery-row.js'
 import { findDeliveries } from '../src/deliveries/delivery-store.js'
+import { replayDelivery } from '../src/deliveries/replay-store.js'
 import { insertPing } from '../src/events/ping-store.js'
+import { findRecovery, insertRecovery, type RecoveryId } from '../src/recoveries/recovery-store.js'
 import { findRecentBodies, findRecentlySummarised } from '../src/samples/sample-store.js'
 
 const database = useWebhooksDatabase()
@@ -170,6 +172,31 @@ describe('hot queries use their index and read no table in full', () => {
       (db) => findDeliveries(db, { accountId, endpointId }, filter, { limit: 20 }),
       [...indexes, 'webhook_deliveries_pkey'],
     ]),
+    [
+      'replaying a delivery',
+      (db) => replayDelivery(db, { accountId, endpointId }, '1' as DeliveryId),
+      ['webhook_deliveries_pkey', 'webhook_deliveries_event_endpoint_idx'],
+    ],
+    ...(['failed', 'all'] as const).map((what): HotQuery => [
+      `starting a recovery of ${what}`,
+      (db) =>
+        insertRecovery(db as Tx, {
+          accountId,
+          endpointId,
+          what,
+          since: '2020-01-01T00:00:00Z',
+          until: undefined,
+          limit: 10,
+        }),
+      what === 'failed'
+        ? ['webhook_deliveries_failed_idx', 'webhook_deliveries_event_endpoint_idx']
+        : ['webhook_deliveries_log_idx'],
+    ]),
+    [
+      'a recovery',
+      (db) => findRecovery(db, { accountId, endpointId }, '1' as RecoveryId),
+      ['webhook_recoveries_endpoint_idx', 'webhook_deliveries_recovery_idx'],
+    ],
     [
       'a delivery',
       (db) => findDelivery(db, { accountId, endpointId }, '1' as DeliveryId),

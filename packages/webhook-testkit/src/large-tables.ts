@@ -35,6 +35,10 @@ const FILL = [
    select md5('account' || n % 2500)::uuid, 'rec_' || n, 0, 'a', 'x', 'markdown' from generate_series(1, 30000) n`,
   `insert into account_states (account_id, signed_out_at)
    select md5('account' || n)::uuid, now() from generate_series(1, 2500) n`,
+  `insert into webhook_recoveries (account_id, endpoint_id, what, since, until, state, matched, at_time)
+   select account_id, id, 'failed', '-infinity', now(), case when id % 1000 = 1 then 'running' else 'done' end, 0, '-infinity'
+   from webhook_endpoints where deleted_at is null`,
+  `update webhook_deliveries set recovery_id = id where id % 10 = 0`,
   'vacuum analyze',
 ]
 

@@ -115,6 +115,10 @@ export function createObserver(log: Logger, registry: Registry) {
       log.warn('deleting old rows failed; the next run will catch up', { error })
     },
 
+    recoveryFailed(error: unknown): void {
+      log.warn('a step of a recovery failed; the next one will catch up', { error })
+    },
+
     bodyRead(result: 'hit' | 'miss'): void {
       metrics.bodyReads.inc({ result })
     },

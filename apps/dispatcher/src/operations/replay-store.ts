@@ -1,5 +1,6 @@
 import type { Queryable } from '@signet/db'
 import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
+import { creatingReplays } from '@signet/webhook-core/stores'
 import type { DueDelivery } from '@signet/webhook-core/queue'
 
 /** What to send again: one delivery, or everything that failed for an endpoint since a time. */
@@ -22,21 +23,7 @@ export type ReplayRequest = ReplayTarget & {
 export async function replayDeliveries(db: Queryable, request: ReplayRequest): Promise<DueDelivery[]> {
   const { rows } = await db.query<{ id: DeliveryId; endpoint_id: EndpointId }>(
     `with chosen as materialized (${chosenBy(request)} limit $3),
-     -- Retention either waits for the new deliveries, or has deleted the events and leaves nothing to replay.
-     held as materialized (
-       select id from webhook_events where id = any (array(select event_id from chosen)) order by id for key share
-     ),
-     created as (
-       insert into webhook_deliveries (endpoint_id, event_id, event_type, next_attempt_at, replay)
-       select chosen.endpoint_id, chosen.event_id, chosen.event_type, $4, (
-         select max(d.replay) + 1 from webhook_deliveries d
-         where d.event_id = chosen.event_id and d.endpoint_id = chosen.endpoint_id
-       )
-       from chosen where chosen.event_id = any (array(select id from held))
-       -- A second operator at the same moment: one new delivery is enough.
-       on conflict (event_id, endpoint_id, replay) do nothing
-       returning id, endpoint_id, event_id
-     ),
+     ${creatingReplays({ due: '$4' })},
      noted as (
        insert into operator_actions (operator, action, detail)
        select $5, 'replay', jsonb_build_object('reason', $6::text, 'deliveries', jsonb_agg(jsonb_build_object(

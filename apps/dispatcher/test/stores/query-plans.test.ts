@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
+import type { Tx } from '@signet/db'
 import { plansOf } from '@signet/testkit'
 import { itReadsByIndexes, useWebhooksDatabase } from '@signet/webhook-testkit/jest'
-import { fillTables, isLarge, NOW } from '@signet/webhook-testkit'
+import { fillTables, isLarge, NOW, type HotQuery } from '@signet/webhook-testkit'
 import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
 import { countDisabledEndpoints, readBacklog, readUndispatched } from '../../src/backlog/backlog-store.js'
 import { listAttempts, recordAttempts } from '../../src/deliveries/attempt-store.js'
@@ -14,6 +15,7 @@ import {
 import { findBodies, findForgottenEvents } from '../../src/events/event-store.js'
 import { findDeliveryReport, listDisabledEndpoints } from '../../src/operations/operator-store.js'
 import { findReplayable, replayDeliveries } from '../../src/operations/replay-store.js'
+import { lockRecovery, stepRecovery } from '../../src/recovering/recovery-store.js'
 import { deleteOldEndpoints, deleteOldEvents } from '../../src/retention/retention-store.js'
 import { aResult, retry } from '../support/deliveries.js'
 
@@ -121,6 +123,17 @@ describe('hot queries use their index and read no table in full', () => {
       (db) => listDisabledEndpoints(db, new Date(0), 100),
       ['webhook_deliveries_log_idx', 'webhook_endpoints_disabled_idx'],
     ],
+    ['locking a recovery', (db) => lockRecovery(db as Tx, new Date()), ['webhook_recoveries_step_idx']],
+    ...(['failed', 'all'] as const).map((what): HotQuery => [
+      `a step of a recovery of ${what}`,
+      (db) => stepRecovery(db, { id: '1', endpointId, what }, { outstanding: 50, rows: 500 }, NOW),
+      [
+        what === 'failed' ? 'webhook_deliveries_failed_idx' : 'webhook_deliveries_log_idx',
+        'webhook_deliveries_event_endpoint_idx',
+        'webhook_deliveries_recovery_idx',
+        'webhook_events_pkey',
+      ],
+    ]),
     ['the gauge of undispatched events', readUndispatched, ['webhook_events_queued_idx']],
     [
       'retention of events',

@@ -4,6 +4,7 @@ import { endpointComponents } from '../endpoints/endpoint-schemas.js'
 import { ingestComponents } from '../ingest/ingest-schemas.js'
 import { oauthComponents } from '../oauth/oauth-docs.js'
 import { personalTokenComponents } from '../personal-tokens/personal-token-routes.js'
+import { recoveryComponents } from '../recoveries/recovery-routes.js'
 import { sampleComponents } from '../samples/sample-schemas.js'
 import { commonComponents } from '../api/v1-docs.js'
 
@@ -14,6 +15,7 @@ export const publicComponents: Readonly<Record<string, JsonSchema>> = {
   ...commonComponents,
   ...endpointComponents,
   ...deliveryComponents,
+  ...recoveryComponents,
   ...sampleComponents,
   ...personalTokenComponents,
   ...oauthComponents,

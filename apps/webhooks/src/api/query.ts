@@ -26,10 +26,14 @@ export function textParameter(req: Request, name: string): string | undefined {
 /** RFC 3339, at most microseconds. */
 const TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.(\d{1,6}))?(?:Z|[+-]\d\d:\d\d)$/
 
-/** A date and time of the query, in UTC with its microseconds, which a Date would lose; undefined when it is absent. */
+/** A date and time of the query; undefined when it is absent. */
 export function timeParameter(req: Request, name: string): string | undefined {
   const raw = textParameter(req, name)
-  if (raw === undefined) return undefined
+  return raw === undefined ? undefined : parseTime(name, raw)
+}
+
+/** In UTC and with its microseconds, which a Date would lose. Throws `bad_request`. */
+export function parseTime(name: string, raw: string): string {
   const [, day = '', fraction = ''] = TIME.exec(raw) ?? []
   const time = new Date(raw)
   if (day === '' || Number.isNaN(time.getTime()) || !isDay(day) || !hasYear(time))

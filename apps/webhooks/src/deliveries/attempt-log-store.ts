@@ -3,27 +3,12 @@ import type { DeliveryId } from '@signet/webhook-core'
 import {
   DELIVERY_COLUMNS,
   toDelivery,
+  type Attempt,
   type Delivery,
   type DeliveryRow,
   type LogOwner,
+  type Phases,
 } from './delivery-row.js'
-
-/** Milliseconds, as far as the phase ended; a reused connection has only `first_byte`. */
-export type Phases = Partial<Record<'dns' | 'connect' | 'tls' | 'first_byte', number>>
-
-export type Attempt = {
-  number: number
-  startedAt: Date
-  durationMs: number
-  /** Null without a response. */
-  httpStatus: number | null
-  error: string
-  phases: Phases
-  peer: string
-  answer: string
-}
-
-export type DeliveryDetail = { delivery: Delivery; nextAttemptAt: Date | null; attempts: Attempt[] }
 
 type DetailRow = DeliveryRow & { next_attempt_at: Date | null }
 

@@ -1,10 +1,10 @@
 import type { Queryable } from '@signet/db'
 import type { DeliveryId, SecretBox } from '@signet/webhook-core'
 import { notFound } from '../errors/api-errors.js'
-import { findAttempts, findDelivery, type DeliveryDetail } from './attempt-log-store.js'
+import { findAttempts, findDelivery } from './attempt-log-store.js'
 import { DeliveryCursors } from './delivery-cursor.js'
 import { DeliveryPager } from './delivery-pager.js'
-import type { Delivery, DeliveryFilter, LogOwner } from './delivery-row.js'
+import type { Delivery, DeliveryDetail, DeliveryFilter, LogOwner } from './delivery-row.js'
 import { findDeliveries } from './delivery-store.js'
 
 /** `nextCursor` is empty at the end. */

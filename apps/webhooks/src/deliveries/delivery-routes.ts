@@ -7,15 +7,15 @@ import { deliveryIdOf, endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
 import type { Caller } from '../bearer/bearer-service.js'
 import type { EndpointService } from '../endpoints/endpoint-service.js'
 import { badRequest } from '../errors/api-errors.js'
-import type { Attempt, DeliveryDetail } from './attempt-log-store.js'
 import type { DeliveryLog } from './delivery-log.js'
-import type { Delivery, DeliveryFilter } from './delivery-row.js'
+import type { Attempt, Delivery, DeliveryDetail, DeliveryFilter } from './delivery-row.js'
 import { deliveryParameters } from './delivery-schemas.js'
+import type { ReplayService } from './replay-service.js'
 
-type Deps = { steps: V1Steps; endpoints: EndpointService; deliveryLog: DeliveryLog }
+type Deps = { steps: V1Steps; endpoints: EndpointService; deliveryLog: DeliveryLog; replays: ReplayService }
 
 /** `GET /v1/webhooks/{endpoint_id}/deliveries` (docs/specification.md#delivery-log). */
-export const deliveryRoutes = ({ steps, endpoints, deliveryLog }: Deps): Route[] => [
+export const deliveryRoutes = ({ steps, endpoints, deliveryLog, replays }: Deps): Route[] => [
   route<Caller>({
     method: 'get',
     path: '/v1/webhooks/:endpoint_id/deliveries',
@@ -94,6 +94,35 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog }: Deps): Route[]
     async handle({ caller, req }) {
       const owner = { accountId: caller.accountId, endpointId: endpointIdOf(req) }
       return { body: { item: detailView(await deliveryLog.detail(owner, deliveryIdOf(req))) } }
+    },
+  }),
+  route<Caller>({
+    method: 'post',
+    path: '/v1/webhooks/:endpoint_id/deliveries/:delivery_id/replay',
+    docs: {
+      tag: 'Deliveries',
+      security: ['bearer'],
+      summary: 'Send an event again',
+      description: 'A new delivery of the same event, with the same event id and bytes. A body is ignored.',
+      responses: responses(
+        {
+          200: {
+            description: 'The new delivery',
+            schema: { type: 'object', required: ['item'], properties: { item: ref('Delivery') } },
+          },
+        },
+        401,
+        403,
+        404,
+        409,
+        429,
+      ),
+    },
+    authenticate: steps.write,
+    guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
+    async handle({ caller, req, context }) {
+      const owner = { accountId: caller.accountId, endpointId: endpointIdOf(req) }
+      return { body: { item: view(await replays.replay(owner, deliveryIdOf(req), context)) } }
     },
   }),
 ]

@@ -15,6 +15,23 @@ export type Delivery = {
   key: LogKey
 }
 
+/** Milliseconds, as far as the phase ended; a reused connection has only `first_byte`. */
+export type Phases = Partial<Record<'dns' | 'connect' | 'tls' | 'first_byte', number>>
+
+export type Attempt = {
+  number: number
+  startedAt: Date
+  durationMs: number
+  /** Null without a response. */
+  httpStatus: number | null
+  error: string
+  phases: Phases
+  peer: string
+  answer: string
+}
+
+export type DeliveryDetail = { delivery: Delivery; nextAttemptAt: Date | null; attempts: Attempt[] }
+
 /** A place in an endpoint's log. The time is PostgreSQL's text, with microseconds. */
 export type LogKey = { createdAt: string; id: DeliveryId }
 

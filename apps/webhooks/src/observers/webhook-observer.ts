@@ -23,13 +23,14 @@ export function createWebhookObserver(log: Logger, registry: Registry) {
   )
 
   const endpointChanged =
-    (change: string) =>
+    (change: string, more: Record<string, string> = {}) =>
     (fields: EndpointFields, { requestId }: RequestMeta) => {
       changes.inc({ change })
       log.info(`endpoint ${change}`, {
         request_id: requestId,
         endpoint_id: fields.endpointId,
         account_id: fields.accountId,
+        ...more,
       })
     }
   const noticed =
@@ -52,6 +53,15 @@ export function createWebhookObserver(log: Logger, registry: Registry) {
     secretRotated: endpointChanged('secret rotated'),
     secretActivated: endpointChanged('secret activated'),
     secretCancelled: endpointChanged('secret cancelled'),
+    deliveryReplayed({ deliveryId, ...fields }: EndpointFields & { deliveryId: string }, meta: RequestMeta) {
+      endpointChanged('delivery replayed', { delivery_id: deliveryId })(fields, meta)
+    },
+    recoveryStarted({ recoveryId, ...fields }: EndpointFields & { recoveryId: string }, meta: RequestMeta) {
+      endpointChanged('recovery started', { recovery_id: recoveryId })(fields, meta)
+    },
+    recoveryCancelled({ recoveryId, ...fields }: EndpointFields & { recoveryId: string }, meta: RequestMeta) {
+      endpointChanged('recovery cancelled', { recovery_id: recoveryId })(fields, meta)
+    },
     endpointDeleted: endpointChanged('deleted'),
     testEvent(fields: EndpointFields & { eventId: string; queued: boolean }, { requestId }: RequestMeta) {
       tests.inc({ queued: String(fields.queued) })

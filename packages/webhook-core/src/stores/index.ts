@@ -25,6 +25,7 @@ export {
   type RecordingPart,
   type RecordingReader,
 } from './recording-reader.js'
+export { creatingReplays, isRecoverable, type RecoveryScope } from './replay-store.js'
 export { activateNextSecret, cancelNextSecret, SECRETS_NOW, storeNextSecret } from './secret-store.js'
 export {
   findRecordings,

@@ -1,0 +1,65 @@
+import type { Db } from '@signet/db'
+import type { WebhookQueues } from '@signet/webhook-core/queue'
+import type { Observer } from '../observers/observer.js'
+import { lockRecovery, stepRecovery, stopUnlessActive, type StepLimits } from './recovery-store.js'
+
+export type RecovererDeps = {
+  db: Db
+  queues: Pick<WebhookQueues, 'addDeliveries'>
+  observer: Pick<Observer, 'recoveryFailed'>
+  now: () => Date
+  limits?: StepLimits
+}
+
+const INTERVAL_MS = 1000
+/** So few that live events hardly notice: what one recovery has in the queue is sent within a moment. */
+const LIMITS: StepLimits = { outstanding: 50, rows: 500 }
+
+/**
+ * Takes the steps of recoveries, each of them once a second at most, on any dispatcher. A step is one transaction, so
+ * whoever is killed in the middle has done nothing, and what it did not queue any more is found by the sweeper.
+ */
+export class Recoverer {
+  #timer: NodeJS.Timeout | undefined
+  #running: Promise<void> | undefined
+  #isStopping = false
+
+  constructor(private readonly deps: RecovererDeps) {}
+
+  start(): void {
+    this.#timer = setInterval(() => this.#request(), INTERVAL_MS)
+    this.#request()
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    clearInterval(this.#timer)
+    await this.#running
+  }
+
+  /** One step of each running recovery. */
+  async run(): Promise<void> {
+    const before = this.deps.now()
+    while (!this.#isStopping && (await this.step(before)));
+  }
+
+  /** One step of the recovery that has waited longest, unless it had one since `before`; false if there is none. */
+  async step(before: Date): Promise<boolean> {
+    const { db, queues, now, limits = LIMITS } = this.deps
+    const made = await db.transaction(async (tx) => {
+      const recovery = await lockRecovery(tx, before)
+      if (!recovery) return null
+      return (await stopUnlessActive(tx, recovery)) ? [] : stepRecovery(tx, recovery, limits, now())
+    })
+    if (made === null) return false
+    // The rows are enough: without Redis the sweeper queues them.
+    await queues.addDeliveries(made).catch((error: unknown) => this.deps.observer.recoveryFailed(error))
+    return true
+  }
+
+  #request(): void {
+    this.#running ??= this.run()
+      .catch((error: unknown) => this.deps.observer.recoveryFailed(error))
+      .finally(() => (this.#running = undefined))
+  }
+}

@@ -1,0 +1,60 @@
+import type { Db } from '@signet/db'
+import { AppError } from '@signet/errors'
+import type { RequestMeta } from '@signet/telemetry'
+import { endpointStatus } from '@signet/webhook-core'
+import { findEndpoint, type RecoveryScope } from '@signet/webhook-core/stores'
+import type { LogOwner } from '../deliveries/delivery-row.js'
+import { badRequest, notFound } from '../errors/api-errors.js'
+import type { WebhookObserver } from '../observers/webhook-observer.js'
+import {
+  cancelRecovery,
+  findRecovery,
+  insertRecovery,
+  type Recovery,
+  type RecoveryId,
+} from './recovery-store.js'
+
+type Deps = { db: Db; webhookObserver: WebhookObserver }
+
+/** Deliveries that one recovery can match. */
+const MAX_MATCHED = 100_000
+
+/** Sends again what an endpoint missed. The dispatcher takes the steps (docs/specification.md#recovering). */
+export class RecoveryService {
+  constructor(private readonly deps: Deps) {}
+
+  async start(
+    owner: LogOwner,
+    wanted: { what: RecoveryScope; since: string; until: string | undefined },
+    meta: RequestMeta,
+  ): Promise<Recovery> {
+    const { db, webhookObserver } = this.deps
+    const endpoint = await findEndpoint(db, owner.accountId, owner.endpointId)
+    if (!endpoint) throw notFound()
+    if (endpoint.status === endpointStatus.disabled)
+      throw conflict('The subscription is disabled: enable it first')
+    const made = await db.transaction((tx) => insertRecovery(tx, { ...owner, ...wanted, limit: MAX_MATCHED }))
+    if (made.kind === 'running')
+      throw conflict('A recovery of this subscription is running: wait for it or cancel it')
+    if (made.kind === 'too_many')
+      throw badRequest(`More than ${MAX_MATCHED} deliveries match: choose a shorter time`)
+    webhookObserver.recoveryStarted({ ...owner, recoveryId: made.id }, meta)
+    return this.get(owner, made.id)
+  }
+
+  async get(owner: LogOwner, id: RecoveryId): Promise<Recovery> {
+    const recovery = await findRecovery(this.deps.db, owner, id)
+    if (!recovery) throw notFound()
+    return recovery
+  }
+
+  async cancel(owner: LogOwner, id: RecoveryId, meta: RequestMeta): Promise<Recovery> {
+    const cancelled = await cancelRecovery(this.deps.db, owner, id)
+    const recovery = await this.get(owner, id)
+    if (!cancelled) throw conflict(`The recovery is over: ${recovery.state}`)
+    this.deps.webhookObserver.recoveryCancelled({ ...owner, recoveryId: id }, meta)
+    return recovery
+  }
+}
+
+const conflict = (message: string) => new AppError('conflict', 'conflict', message)

@@ -1,0 +1,135 @@
+import { describe, expect, it } from '@jest/globals'
+import { randomUUID } from 'node:crypto'
+import { disable, subscribe } from './support/api-data.js'
+import { useApi } from './support/api.js'
+
+const api = useApi()
+
+/** Deliveries of as many events, by status. */
+async function given(...statuses: number[]) {
+  const { accountId, token } = await api.anAccount()
+  const { id } = await subscribe(api, token)
+  const deliveries: { id: string; event: string }[] = []
+  for (const status of statuses) {
+    const { rows } = await api.db.query<{ id: string; event: string }>(
+      `with event as (
+         insert into webhook_events (id, account_id, type, source, body, state, dispatched_at, audio_id)
+         values ('evt_' || $3, $4, 'summary.completed', 'test', '{}', 'dispatched', now(), $3) returning id)
+       insert into webhook_deliveries (endpoint_id, event_id, event_type, status, last_error, delivered_at, next_attempt_at)
+       select $1::bigint, id, 'summary.completed', $2::smallint, case when $2::smallint = 2 then 'timeout' else '' end,
+         case when $2::smallint = 1 then now() end, case when $2::smallint = 0 then now() end from event
+       returning id, event_id as event`,
+      [id, status, randomUUID().replaceAll('-', ''), accountId],
+    )
+    deliveries.push(rows[0] ?? { id: '', event: '' })
+  }
+  const post = (path: string, body?: unknown) =>
+    api.call('POST', `/v1/webhooks/${id}${path}`, { token, ...(body === undefined ? {} : { body }) })
+  const replay = (delivery: string) => post(`/deliveries/${delivery}/replay`)
+  return { accountId, token, id, deliveries, post, replay }
+}
+const conflict = (message: string) => [409, { error: { code: 'conflict', message } }]
+
+describe('POST …/deliveries/{delivery_id}/replay', () => {
+  it.each([1, 2])(
+    'makes a new delivery of the event, whose first one has status %d, and queues it',
+    async (status) => {
+      const { id, deliveries, replay, token } = await given(status)
+      const [first] = deliveries
+      const reply = await replay(first?.id ?? '')
+      expect([reply.status, reply.body]).toMatchObject([
+        200,
+        { item: { endpoint_id: id, event_id: first?.event, status: 0, attempts: 0, last_error: '' } },
+      ])
+      const made = (reply.body as { item: { id: string } }).item.id
+      expect(made).not.toBe(first?.id)
+      const jobs = await api.service.ctx.queues.deliveries.getJobs()
+      expect(jobs.map(({ data }) => data)).toContainEqual({ deliveryId: made, endpointId: id })
+      const log = await api.call('GET', `/v1/webhooks/${id}/deliveries?event_id=${first?.event}`, { token })
+      expect((log.body as { items: unknown[] }).items).toHaveLength(2)
+    },
+  )
+
+  it('has one winner among many simultaneous callers', async () => {
+    const { deliveries, replay } = await given(2)
+    const replies = await Promise.all(Array.from({ length: 8 }, () => replay(deliveries[0]?.id ?? '')))
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(409)])
+  })
+
+  it('is 409 for a pending delivery, a disabled endpoint and a deleted recording', async () => {
+    const { accountId, id, deliveries, replay } = await given(0, 2, 2)
+    const [pending, failed, deleted] = deliveries.map((delivery) => delivery.id)
+    const reply = await replay(pending ?? '')
+    expect([reply.status, reply.body]).toEqual(conflict('The delivery is still pending'))
+    const event = deliveries[2]?.event.slice('evt_'.length)
+    await api.internal('DELETE', `/internal/v1/accounts/${accountId}/recordings/${event}`)
+    const gone = await replay(deleted ?? '')
+    const message = 'The event is pending in another delivery, or its recording was deleted'
+    expect([gone.status, gone.body]).toEqual(conflict(message))
+    await disable(api, id)
+    const disabled = await replay(failed ?? '')
+    expect([disabled.status, disabled.body]).toEqual(
+      conflict('The subscription is disabled: enable it first'),
+    )
+  })
+
+  it('is 404 for a delivery of another endpoint or account', async () => {
+    const [own, other] = [await given(2), await given(2)]
+    expect((await own.replay(other.deliveries[0]?.id ?? '')).status).toBe(404)
+    expect((await own.replay('0')).status).toBe(404)
+  })
+})
+
+describe('/v1/webhooks/{endpoint_id}/recover', () => {
+  const since = '2020-01-01T00:00:00Z'
+  type Item = { item: { id: string; state: string } }
+
+  it.each([
+    ['failed', 2],
+    ['all', 3],
+  ])('counts what matches %s', async (what, matched) => {
+    const { id, post, token } = await given(2, 1, 2, 0)
+    const reply = await post('/recover', { since, what })
+    const { item } = reply.body as unknown as Item
+    expect([reply.status, item]).toMatchObject([
+      200,
+      { endpoint_id: id, what, state: 'running', matched, queued: 0, delivered: 0, failed: 0 },
+    ])
+    const got = await api.call('GET', `/v1/webhooks/${id}/recover/${item.id}`, { token })
+    expect([got.status, got.body]).toEqual([200, { item }])
+  })
+
+  it('runs once at a time, and again after it was cancelled', async () => {
+    const { id, post, token } = await given(2)
+    const replies = await Promise.all(Array.from({ length: 6 }, () => post('/recover', { since })))
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409])
+    const { item } = replies.find(({ status }) => status === 200)?.body as unknown as Item
+    const cancel = () => api.call('DELETE', `/v1/webhooks/${id}/recover/${item.id}`, { token })
+    const answers = await Promise.all(Array.from({ length: 4 }, cancel))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409])
+    expect((await post('/recover', { since })).status).toBe(200)
+  })
+
+  it.each([
+    [{}, 'since is required'],
+    [{ since: 'yesterday' }, 'since must be a date and time such as 2026-01-31T09:00:00Z'],
+    [{ since, until: 'x' }, 'until must be a date and time such as 2026-01-31T09:00:00Z'],
+    [{ since, until: since }, 'since must be earlier than until and now'],
+    [{ since: '2999-01-01T00:00:00Z' }, 'since must be earlier than until and now'],
+  ])('refuses %j: %s', async (body, message) => {
+    const { post } = await given()
+    const reply = await post('/recover', body)
+    expect([reply.status, reply.body]).toEqual([400, { error: { code: 'bad_request', message } }])
+  })
+
+  it('is 409 for a disabled endpoint and 404 for what is not there', async () => {
+    const { id, post, token } = await given(2)
+    await disable(api, id)
+    expect((await post('/recover', { since })).status).toBe(409)
+    const other = await given(2)
+    const { item } = (await other.post('/recover', { since })).body as unknown as Item
+    for (const asked of [item.id, 'x', '0', '9223372036854775807'])
+      for (const method of ['GET', 'DELETE'])
+        expect((await api.call(method, `/v1/webhooks/${id}/recover/${asked}`, { token })).status).toBe(404)
+  })
+})
