@@ -19,6 +19,7 @@ describe('revocation', () => {
       token_type_hint: 'refresh_token',
     })
     expect([status, body, headers.get('cache-control')]).toEqual([200, {}, 'no-store'])
+    expect(headers.get('content-type')).toMatch(/^application\/json/)
     expect(await oauth.works(tokens.access_token)).toBe(false)
     expect((await oauth.refresh(client, tokens.refresh_token)).status).toBe(200)
   })

@@ -54,12 +54,13 @@ export const tokenRoutes = (deps: Deps): Route[] => [
     },
     limit: deps.limits.revoke,
     body: form,
-    async handle({ req, res, body, context }) {
+    async handle({ req, body, context }) {
       const parameters = Parameters.fromForm(body)
       parameters.refuseRepetition()
       const client = await authenticateClient(deps, req, parameters)
       await deps.revocations.revoke(client, parameters.require('token'), context)
-      res.status(200).end()
+      // RFC 7009 has clients ignore the body, but some refuse an answer that is not JSON, and keep their other token.
+      return { status: 200, body: {} }
     },
   }),
 ]

@@ -1,0 +1,174 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from '@jest/globals'
+import { deliveryHeaders, newSigningSecret, type DeliveryId } from '@signet/webhook-core'
+import { AuthorizationCode } from 'simple-oauth2'
+import { pkce } from './support/browser.js'
+import { REDIRECT } from './support/oauth.js'
+import { useOAuth } from './support/use-oauth.js'
+
+// Clients of other people and other languages, unchanged, against the running service. `real-clients.test.ts` has those that
+// this service was made for. What a machine lacks is skipped; `npm run interop` fetches it first where it can.
+const { harness, oauth } = useOAuth()
+
+const GO = fileURLToPath(new URL('interop/go', import.meta.url))
+const PYTHON = fileURLToPath(new URL('interop/python', import.meta.url))
+const python = process.env['SIGNET_INTEROP_PYTHON'] ?? 'python3'
+// Only what was fetched before: a test asks nobody on the internet.
+const env = { ...process.env, GOPROXY: 'off', GOTOOLCHAIN: 'local', AUTHLIB_INSECURE_TRANSPORT: '1' }
+
+const succeeds = (command: string, args: string[], cwd?: string) =>
+  spawnSync(command, args, { cwd, env }).status === 0
+const withModules = (...modules: string[]) =>
+  succeeds(python, ['-c', modules.map((name) => `import ${name}`).join('; ')]) ? it : it.skip
+const withGoPackage = (path: string) =>
+  succeeds('go', ['build', '-o', '/dev/null', path], GO) ? it : it.skip
+
+/** Signs in and approves on the pages; answers the URL that the client's redirect URI is called with. */
+async function approve(url: string): Promise<string> {
+  const browser = oauth.browser()
+  const consent = await oauth.signIn(browser, await browser.get(url), harness.identity.addUser())
+  const { location } = await browser.submit(consent, '/decision', { decision: 'approve' })
+  return location ?? ''
+}
+
+type Said = { url?: string; access_token?: string; refresh_token?: string; revoked?: boolean }
+
+/** A program that says a line of JSON, and goes on with the line that it is given. */
+function talkTo(command: string, args: string[], cwd: string) {
+  const child = spawn(command, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
+  let failures = ''
+  child.stderr.on('data', (chunk: Buffer) => (failures += chunk.toString()))
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  return async (line?: string): Promise<Required<Said>> => {
+    if (line !== undefined) child.stdin.write(`${line}\n`)
+    const next: IteratorResult<string, unknown> = await lines.next()
+    if (next.done === true) throw new Error(`it ended: ${failures}`)
+    return JSON.parse(next.value) as Required<Said>
+  }
+}
+
+const METHODS = ['none', 'client_secret_basic', 'client_secret_post'] as const
+
+async function given(method: (typeof METHODS)[number]): Promise<string> {
+  const { client_id, client_secret } = await oauth.client({ token_endpoint_auth_method: method })
+  return JSON.stringify({ issuer: harness.base, client_id, client_secret, redirect_uri: REDIRECT, method })
+}
+
+describe('Authlib', () => {
+  const test = withModules('authlib', 'requests')
+  test.each(METHODS)('authorizes with PKCE, exchanges, refreshes and revokes with %s', async (method) => {
+    const ask = talkTo(python, ['authlib_client.py', await given(method)], PYTHON)
+    const { url } = await ask()
+    const first = await ask(await approve(url))
+    expect(await oauth.works(first.access_token)).toBe(true)
+    const second = await ask('')
+    expect(second.refresh_token).not.toBe(first.refresh_token)
+    expect(await oauth.works(second.access_token)).toBe(true)
+    expect(await ask('')).toEqual({ revoked: true })
+    expect(await oauth.works(second.access_token)).toBe(false)
+  })
+})
+
+describe('golang.org/x/oauth2', () => {
+  const test = withGoPackage('./oauth2')
+  test.each(METHODS)('authorizes with PKCE, exchanges and refreshes with %s', async (method) => {
+    const ask = talkTo('go', ['run', './oauth2', await given(method)], GO)
+    const { url } = await ask()
+    const first = await ask(await approve(url))
+    expect(await oauth.works(first.access_token)).toBe(true)
+    const second = await ask('')
+    expect(second.refresh_token).not.toBe(first.refresh_token)
+    expect(await oauth.works(second.access_token)).toBe(true)
+  })
+})
+
+describe('simple-oauth2', () => {
+  it.each([
+    ['client_secret_basic', 'header'],
+    ['client_secret_post', 'body'],
+  ] as const)('authorizes, exchanges, refreshes and revokes with %s', async (method, authorizationMethod) => {
+    const registered = await oauth.client({ token_endpoint_auth_method: method })
+    const client = new AuthorizationCode({
+      client: { id: registered.client_id, secret: registered.client_secret ?? '' },
+      auth: {
+        tokenHost: harness.base,
+        tokenPath: '/oauth/token',
+        authorizePath: '/oauth/authorize',
+        revokePath: '/oauth/revoke',
+      },
+      options: { authorizationMethod },
+    })
+    const { verifier, challenge } = pkce()
+    const url = client.authorizeURL({
+      redirect_uri: REDIRECT,
+      scope: 'mcp:connect',
+      state: 'some state',
+      ...{ code_challenge: challenge, code_challenge_method: 'S256' },
+    })
+    const code = new URL(await approve(url)).searchParams.get('code') ?? ''
+    const first = await client.getToken({ code, redirect_uri: REDIRECT, ...{ code_verifier: verifier } })
+    expect(await oauth.works(String(first.token['access_token']))).toBe(true)
+    const second = await first.refresh()
+    expect(second.token['refresh_token']).not.toBe(first.token['refresh_token'])
+    // Access token first, then refresh token; the second only when the first answer was understood.
+    await second.revokeAll()
+    expect(await oauth.works(String(second.token['access_token']))).toBe(false)
+    await expect(second.refresh()).rejects.toThrow('400')
+  })
+})
+
+type Case = { secret: string; headers: Record<string, string>; body: string }
+
+/** A delivery as it is sent, and three that are not: another body, another secret, and one from long ago. */
+function deliveries(): { cases: Case[]; verdicts: string[] } {
+  const [secret, nextSecret] = [newSigningSecret(), newSigningSecret()]
+  const body = JSON.stringify({ id: 'evt_1', type: 'webhook.ping', data: { name: 'Zoë – 会議 😀' } })
+  const signed = (ageSeconds = 0) => ({
+    ...deliveryHeaders({
+      secret,
+      nextSecret,
+      body,
+      timestamp: Math.floor(Date.now() / 1000) - ageSeconds,
+      deliveryId: '981' as DeliveryId,
+      eventId: `evt_${'0'.repeat(32)}`,
+      eventType: 'webhook.ping',
+    }),
+  })
+  return {
+    cases: [
+      { secret, headers: signed(), body },
+      { secret: nextSecret, headers: signed(), body },
+      { secret, headers: signed(), body: `${body} ` },
+      { secret: newSigningSecret(), headers: signed(), body },
+      { secret, headers: signed(3600), body },
+    ],
+    verdicts: ['accepted', 'accepted', 'refused', 'refused', 'refused'],
+  }
+}
+
+function judge(command: string, args: string[], cwd: string) {
+  const { cases, verdicts } = deliveries()
+  const { stdout, stderr } = spawnSync(command, args, {
+    cwd,
+    env,
+    encoding: 'utf8',
+    input: JSON.stringify(cases),
+  })
+  expect({ stderr, verdicts: stdout.trim().split(/\s+/) }).toEqual({ stderr: '', verdicts })
+}
+
+describe('standardwebhooks for Python', () => {
+  const test = withModules('standardwebhooks')
+  test('takes deliveries with either secret and refuses forged and old ones', () => {
+    judge(python, ['standardwebhooks_verify.py'], PYTHON)
+  })
+})
+
+describe('standardwebhooks for Go', () => {
+  const test = withGoPackage('./standardwebhooks')
+  test('takes deliveries with either secret and refuses forged and old ones', () => {
+    judge('go', ['run', './standardwebhooks'], GO)
+  })
+})

@@ -1,0 +1,188 @@
+// `npm run interop`: clients of other people against the service, with a table of what each of them does. Fetches clients of other
+// languages into .cache first, where the machine has the language and a network; what is missing is skipped by name.
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { bootstrapOrExit, jestCommand, root, run } from './bootstrap.mjs'
+
+const CACHE = join(root, '.cache/interop')
+const PAGE = join(root, 'apps/webhooks/docs/interop.md')
+const GO = join(root, 'apps/webhooks/test/interop/go')
+const PYTHON_PACKAGES = ['authlib==1.9.9', 'requests==2.34.2', 'standardwebhooks==1.1.0']
+const FLOW = 'authorization code with PKCE, exchange, refresh'
+
+const CLIENTS = 'apps/webhooks/test/real-clients.test.ts'
+const LANGUAGES = 'apps/webhooks/test/interop.test.ts'
+const SIGNATURE = 'packages/webhook-core/src/signature/signature.test.ts'
+
+/** A row: whose client, where its version stands, what it does, and the tests that have it do that. */
+const ROWS = [
+  {
+    client: '@modelcontextprotocol/sdk',
+    language: 'TypeScript',
+    version: npm('apps/webhooks', '@modelcontextprotocol/sdk'),
+    does: `discovery from the challenge, registration, ${FLOW}`,
+    file: CLIENTS,
+    tests: '@modelcontextprotocol/sdk 1.x',
+  },
+  {
+    client: '@modelcontextprotocol/client',
+    language: 'TypeScript',
+    version: npm('apps/webhooks', '@modelcontextprotocol/client'),
+    does: `discovery, registration, ${FLOW}, check of the issuer`,
+    file: CLIENTS,
+    tests: '@modelcontextprotocol/client 2.x',
+  },
+  {
+    client: 'oauth4webapi',
+    language: 'TypeScript',
+    version: npm('apps/webhooks', 'oauth4webapi'),
+    does: `discovery, registration, ${FLOW}, revocation, errors`,
+    file: CLIENTS,
+    tests: 'oauth4webapi',
+  },
+  {
+    client: 'openid-client',
+    language: 'TypeScript',
+    version: npm('apps/webhooks', 'openid-client'),
+    does: `discovery, registration, ${FLOW}, revocation`,
+    file: CLIENTS,
+    tests: 'openid-client',
+  },
+  {
+    client: 'simple-oauth2',
+    language: 'TypeScript',
+    version: npm('apps/webhooks', 'simple-oauth2'),
+    does: `${FLOW}, revocation of both tokens`,
+    file: LANGUAGES,
+    tests: 'simple-oauth2',
+  },
+  {
+    client: 'Authlib',
+    language: 'Python',
+    version: pinned('authlib'),
+    does: `${FLOW}, revocation`,
+    file: LANGUAGES,
+    tests: 'Authlib',
+  },
+  {
+    client: 'golang.org/x/oauth2',
+    language: 'Go',
+    version: goModule('golang.org/x/oauth2'),
+    does: FLOW,
+    file: LANGUAGES,
+    tests: 'golang.org/x/oauth2',
+  },
+  {
+    client: 'standardwebhooks',
+    language: 'TypeScript',
+    version: npm('packages/webhook-core', 'standardwebhooks'),
+    does: 'verifies deliveries, also while a secret is replaced',
+    file: SIGNATURE,
+    tests: 'the published library of Standard Webhooks',
+  },
+  {
+    client: 'standardwebhooks',
+    language: 'Python',
+    version: pinned('standardwebhooks'),
+    does: 'verifies deliveries, also while a secret is replaced',
+    file: LANGUAGES,
+    tests: 'standardwebhooks for Python',
+  },
+  {
+    client: 'standard-webhooks/libraries',
+    language: 'Go',
+    version: goModule('github.com/standard-webhooks/standard-webhooks/libraries'),
+    does: 'verifies deliveries, also while a secret is replaced',
+    file: LANGUAGES,
+    tests: 'standardwebhooks for Go',
+  },
+]
+
+function npm(folder, name) {
+  return () => {
+    const require = createRequire(join(root, folder, 'package.json'))
+    const paths = require.resolve.paths(name).map((path) => join(path, name, 'package.json'))
+    return JSON.parse(readFileSync(paths.find(existsSync), 'utf8')).version
+  }
+}
+
+function pinned(name) {
+  return () => PYTHON_PACKAGES.find((one) => one.startsWith(`${name}==`)).split('==')[1]
+}
+
+function goModule(path) {
+  return () => new RegExp(`${path} v(\\S+)`).exec(readFileSync(join(GO, 'go.mod'), 'utf8'))[1]
+}
+
+const succeeds = (command, args, options = {}) =>
+  spawnSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'], ...options }).status === 0
+
+/** The interpreter of an environment of its own with the packages, or the machine's where that cannot be had. */
+function pythonWithPackages() {
+  const venv = join(CACHE, 'python')
+  const python = join(venv, 'bin/python')
+  const stamp = join(venv, 'packages')
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === PYTHON_PACKAGES.join()) return python
+  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...PYTHON_PACKAGES]
+  if (!succeeds('python3', ['-m', 'venv', '--clear', venv]) || !succeeds(python, pip)) return 'python3'
+  writeFileSync(stamp, PYTHON_PACKAGES.join())
+  return python
+}
+
+/** passed, failed, or skipped for each row, from jest's own report. */
+function resultsOf(report) {
+  const assertions = report.testResults.flatMap(({ assertionResults }) => assertionResults)
+  return ROWS.map((row) => {
+    const statuses = assertions
+      .filter(({ ancestorTitles }) => ancestorTitles[0] === row.tests)
+      .map(({ status }) => status)
+    const ran = statuses.filter((status) => status !== 'pending')
+    if (ran.includes('failed') || statuses.length === 0) return 'failed'
+    return ran.length === 0 ? 'skipped' : 'passed'
+  })
+}
+
+const cellsOf = ({ client, language, version, does }, result) => [client, language, version(), does, result]
+
+function tableOf(results) {
+  const rows = [
+    ['Client', 'Language', 'Version', 'What it does', 'Result'],
+    ...ROWS.map((row, i) => cellsOf(row, results[i])),
+  ]
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((cells) => cells[column].length)))
+  const line = (cells) => `| ${cells.map((cell, column) => cell.padEnd(widths[column])).join(' | ')} |`
+  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`
+  return [line(rows[0]), rule, ...rows.slice(1).map(line)].join('\n')
+}
+
+const page = (table) => `# Clients of other people
+
+Libraries as they are published, unchanged, against the running service. \`npm run interop\` runs them all, prints this table, and writes
+this page when none is skipped; \`npm test\` runs those that the machine has. The tests are in
+[real-clients.test.ts](../test/real-clients.test.ts), [interop.test.ts](../test/interop.test.ts) and
+[signature.test.ts](../../../packages/webhook-core/src/signature/signature.test.ts). Verifiers of our own for Python, Go, PHP and Ruby
+are in [packages/webhook-verify](../../../packages/webhook-verify/README.md#other-languages).
+
+${table}
+`
+
+await bootstrapOrExit({
+  projects: ['infra/local/tsconfig.build.json', 'apps/webhooks', 'packages/webhook-core'],
+})
+mkdirSync(CACHE, { recursive: true })
+process.env.SIGNET_INTEROP_PYTHON ??= pythonWithPackages()
+succeeds('go', ['mod', 'download'], { cwd: GO, env: { ...process.env, GOTOOLCHAIN: 'local' } })
+
+const reportFile = join(CACHE, `report-${process.pid}.json`)
+const files = [...new Set(ROWS.map(({ file }) => join(root, file)))]
+await run(process.execPath, [...jestCommand, '--json', `--outputFile=${reportFile}`, ...files], {
+  inheritErrors: true,
+})
+const results = resultsOf(JSON.parse(readFileSync(reportFile, 'utf8')))
+rmSync(reportFile)
+const table = tableOf(results)
+console.log(`\n${table}`)
+if (results.every((result) => result === 'passed')) writeFileSync(PAGE, page(table))
+if (results.includes('failed')) process.exitCode = 1
