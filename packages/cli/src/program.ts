@@ -6,6 +6,7 @@ import { completionCommand } from './completion/completion-command.js'
 import { deliveryCommands } from './deliveries/delivery-commands.js'
 import { eventCommands } from './events/event-commands.js'
 import { listenCommand } from './listen/listen-command.js'
+import { recoverCommands } from './recover/recover-commands.js'
 import { profileCommands } from './profiles/profile-commands.js'
 import { loginCommand } from './session/login-command.js'
 import { logoutCommand } from './session/logout-command.js'
@@ -51,6 +52,7 @@ export function createProgram(host: Host): Command {
     profileCommands,
     webhookCommands,
     deliveryCommands,
+    recoverCommands,
     eventCommands,
     listenCommand,
     triggerCommand,

@@ -4,11 +4,13 @@ import { notThisService, type HttpClient, type HttpRequest } from './http-client
 import type {
   CreatedToken,
   CreatedWebhook,
+  Delivery,
   DeliveryDetail,
   DeliveryPage,
   DeliveryQuery,
   NextSecret,
   PersonalToken,
+  Recovery,
   Sample,
   TestEvent,
   Webhook,
@@ -75,10 +77,24 @@ export class ApiClient {
     return this.#object<DeliveryPage>({ method: 'GET', ...webhook(id, '/deliveries'), query }, 'next_cursor')
   }
 
-  async getDelivery(id: string, deliveryId: string): Promise<DeliveryDetail> {
-    const path = `/v1/webhooks/${encodeURIComponent(id)}/deliveries/${encodeURIComponent(deliveryId)}`
-    const call: Call = { method: 'GET', path, names: `delivery ${deliveryId} of webhook ${id}` }
-    return (await this.#object<{ item: DeliveryDetail }>(call, 'item')).item
+  getDelivery(id: string, deliveryId: string): Promise<DeliveryDetail> {
+    return this.#item<DeliveryDetail>({ method: 'GET', ...delivery(id, deliveryId) })
+  }
+
+  replayDelivery(id: string, deliveryId: string): Promise<Delivery> {
+    return this.#item<Delivery>({ method: 'POST', ...delivery(id, deliveryId, '/replay') })
+  }
+
+  startRecovery(id: string, input: { since: string; until?: string; what?: string }): Promise<Recovery> {
+    return this.#item<Recovery>({ method: 'POST', ...webhook(id, '/recover'), body: input })
+  }
+
+  getRecovery(id: string, recoveryId: string): Promise<Recovery> {
+    return this.#item<Recovery>({ method: 'GET', ...recovery(id, recoveryId) })
+  }
+
+  cancelRecovery(id: string, recoveryId: string): Promise<Recovery> {
+    return this.#item<Recovery>({ method: 'DELETE', ...recovery(id, recoveryId) })
   }
 
   async listSamples(query: { event?: string; limit?: string }): Promise<Sample[]> {
@@ -114,8 +130,8 @@ export class ApiClient {
     return (await this.#send({ method, path, body })).body
   }
 
-  async #item(call: Call): Promise<Webhook> {
-    const { item } = await this.#object<{ item: Webhook }>(call, 'item')
+  async #item<T = Webhook>(call: Call): Promise<T> {
+    const { item } = await this.#object<{ item: T }>(call, 'item')
     return item
   }
 
@@ -149,4 +165,14 @@ export class ApiClient {
 const webhook = (id: string, below = '') => ({
   path: `/v1/webhooks/${encodeURIComponent(id)}${below}`,
   names: `webhook ${id}`,
+})
+
+const delivery = (id: string, deliveryId: string, below = '') => ({
+  path: `${webhook(id).path}/deliveries/${encodeURIComponent(deliveryId)}${below}`,
+  names: `delivery ${deliveryId} of webhook ${id}`,
+})
+
+const recovery = (id: string, recoveryId: string) => ({
+  path: `${webhook(id).path}/recover/${encodeURIComponent(recoveryId)}`,
+  names: `recovery ${recoveryId} of webhook ${id}`,
 })

@@ -61,6 +61,21 @@ export type DeliveryAttempt = {
 
 export type DeliveryDetail = Delivery & { next_attempt_at: string; attempt_log: DeliveryAttempt[] }
 
+export type Recovery = {
+  id: string
+  endpoint_id: string
+  what: 'failed' | 'all'
+  /** `running`, `done`, `cancelled` or `stopped`. */
+  state: string
+  since: string
+  until: string
+  matched: number
+  queued: number
+  delivered: number
+  failed: number
+  created_at: string
+}
+
 export type TestEvent = { event_id: string; queued: boolean }
 
 export type Sample = { id: string; type: string; created_at: string; data: Record<string, unknown> }

@@ -7,6 +7,7 @@ import type { Host } from '../command/host.js'
 import { signedInApi } from '../session/active-token.js'
 import { DELIVERY_COLUMNS } from '../webhooks/webhook-view.js'
 import { filterOptions, queryOf, type FilterOptions } from './delivery-filter.js'
+import { replayCommand } from './replay-command.js'
 import { showCommand } from './show-command.js'
 import { watchDeliveries } from './watch.js'
 
@@ -38,6 +39,7 @@ export function deliveryCommands(parent: Command, host: Host): void {
     .action(run<ListOptions>(host, show))
 
   showCommand(group, host)
+  replayCommand(group, host)
 }
 
 async function show(context: Context, options: ListOptions, id = ''): Promise<void> {

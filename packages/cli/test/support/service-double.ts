@@ -165,7 +165,7 @@ export async function startServiceDouble(managers: Set<string>): Promise<Service
     const [, , , id, action] = path.split('/')
     const hook = hooks.find((one) => one.id === id)
     if (hook === undefined) return notFound
-    if (action === 'deliveries') return deliveries(hook, path.split('/')[5], url.searchParams)
+    if (action === 'deliveries') return deliveries(hook, path, url.searchParams)
     if (action === 'test') {
       const event = ping(hook)
       if (hook.status === 1) void deliver(hook, event)
@@ -188,10 +188,12 @@ export async function startServiceDouble(managers: Set<string>): Promise<Service
   }
 
   /** The log in pages of `page_size`, whose cursor is where the next begins. */
-  const deliveries = (hook: Hook, id: string | undefined, query: URLSearchParams): Answer => {
+  const deliveries = (hook: Hook, path: string, query: URLSearchParams): Answer => {
+    const id = path.split('/')[5]
     const entries = log.length > 0 ? log : [delivery(hook)]
     if (id !== undefined) {
       const entry = entries.find((one) => one.id === id)
+      if (entry && path.endsWith('/replay')) return { body: { item: { ...entry, id: '982', status: 0 } } }
       return entry ? { body: { item: { ...entry, next_attempt_at: '', attempt_log: [attempt] } } } : notFound
     }
     const start = Number(query.get('cursor') ?? 0)

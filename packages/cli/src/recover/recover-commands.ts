@@ -1,0 +1,100 @@
+import { Option, type Command } from 'commander'
+import type { Recovery } from '../api/types.js'
+import type { Context } from '../command/context.js'
+import { defineCommand, parseId, run } from '../command/define.js'
+import type { Host } from '../command/host.js'
+import { parseTime } from '../deliveries/delivery-filter.js'
+import { poll } from '../deliveries/poll.js'
+import { printable, readableTime } from '../output/text.js'
+import { signedInApi } from '../session/active-token.js'
+
+type StartOptions = { since: string; until?: string; what?: Recovery['what'] }
+type ShowOptions = { watch?: boolean }
+
+export function recoverCommands(parent: Command, host: Host): void {
+  const group = parent.command('recover').description('send again what a webhook missed')
+
+  defineCommand(
+    group,
+    'start',
+    'send the events of a time again, a little at a time and behind live events',
+    {
+      examples: [
+        'signet recover start 42 --since 7d',
+        'signet recover start 42 --since 2026-01-31T09:00:00Z --until 2026-01-31T12:00:00Z --what all',
+      ],
+    },
+  )
+    .argument('<webhook>', 'id of the webhook', parseId)
+    .requiredOption(
+      '--since <time>',
+      'deliveries created then or later: a date and time, or 30m, 2h, 7d ago',
+      parseTime,
+    )
+    .option('--until <time>', 'and before then (default now)', parseTime)
+    .addOption(
+      new Option(
+        '--what <word>',
+        'failed: events that never arrived (default); all: those that did, too',
+      ).choices(['failed', 'all']),
+    )
+    .action(run<StartOptions>(host, start))
+
+  defineCommand(group, 'show', 'show how far a recovery is', {
+    examples: ['signet recover show 42 7', 'signet recover show 42 7 --watch'],
+  })
+    .argument('<webhook>', 'id of the webhook', parseId)
+    .argument('<recovery>', 'id of the recovery', parseId)
+    .option('--watch', 'go on until every delivery has ended')
+    .action(run<ShowOptions>(host, show))
+
+  defineCommand(group, 'cancel', 'make no more deliveries; those that are queued are still sent', {
+    examples: ['signet recover cancel 42 7'],
+  })
+    .argument('<webhook>', 'id of the webhook', parseId)
+    .argument('<recovery>', 'id of the recovery', parseId)
+    .action(run<object>(host, cancel))
+}
+
+async function start(context: Context, { since, until, what }: StartOptions, webhook = ''): Promise<void> {
+  const api = await signedInApi(context)
+  const wanted = { since, ...(until === undefined ? {} : { until }), ...(what === undefined ? {} : { what }) }
+  const recovery = await api.startRecovery(webhook, wanted)
+  context.output.fields(recovery, fieldsOf(recovery))
+  context.output.note(`See how far it is: signet recover show ${webhook} ${recovery.id} --watch`)
+}
+
+async function show(context: Context, { watch }: ShowOptions, webhook = '', id = ''): Promise<void> {
+  const api = await signedInApi(context)
+  if (!watch) {
+    const recovery = await api.getRecovery(webhook, id)
+    return context.output.fields(recovery, fieldsOf(recovery))
+  }
+  let last = ''
+  await poll(context, {
+    load: () => api.getRecovery(webhook, id),
+    show(recovery) {
+      const line = progressOf(recovery)
+      if (line !== last) context.output.streamed(recovery, () => line)
+      last = line
+      return { over: hasEnded(recovery) }
+    },
+  })
+}
+
+async function cancel(context: Context, _options: object, webhook = '', id = ''): Promise<void> {
+  const recovery = await (await signedInApi(context)).cancelRecovery(webhook, id)
+  context.output.fields(recovery, fieldsOf(recovery))
+}
+
+const hasEnded = ({ state, queued, delivered, failed }: Recovery): boolean =>
+  state !== 'running' && delivered + failed >= queued
+
+const progressOf = ({ state, matched, queued, delivered, failed }: Recovery): string =>
+  printable(`${state}: ${queued} of ${matched} queued, ${delivered} delivered, ${failed} failed`)
+
+const fieldsOf = (recovery: Recovery): (readonly [label: string, value: string])[] => [
+  ['ID', recovery.id],
+  ['Events', `${recovery.what}, from ${readableTime(recovery.since)} to ${readableTime(recovery.until)}`],
+  ['Progress', progressOf(recovery)],
+]
