@@ -4,7 +4,14 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { Person, phoneSettings, startStack, waitFor, type Stack } from '@signet/testkit'
 import { webhookHandler } from '@signet/webhook-verify/node'
-import type { CreatedWebhook, Delivery, NextSecret, PersonalToken, Webhook } from '../src/api/types.js'
+import type {
+  CreatedWebhook,
+  Delivery,
+  NextSecret,
+  PersonalToken,
+  Recovery,
+  Webhook,
+} from '../src/api/types.js'
 import { json, Machine, type Ended } from './support/cli.js'
 
 const FACTOR_PHONE = '4915199999999'
@@ -170,6 +177,36 @@ describe('with the real services', () => {
     })
     expect(json(await signet(['webhooks', 'list', '--json']))).toEqual([])
     expect((await log()).code).toBe(1)
+  })
+
+  it('replays a delivery, and recovers what was sent', async () => {
+    await byPassword('login')
+    const running = machine.start(['listen', '--json'])
+    const received = () => running.stdout().match(/"kind":"delivery"/g)?.length ?? 0
+    const url = await waitFor(() => /"url":"([^"]+)"/.exec(running.stdout())?.[1], {
+      describe: running.stderr(),
+    })
+    const args = ['webhooks', 'create', '--to', url, '--events', 'webhook.ping', '--json']
+    const { endpoint_id: id } = json<CreatedWebhook>(await signet(args))
+    await signet(['webhooks', 'test', id])
+    const delivered = async (count: number) => {
+      const list = ['deliveries', 'list', id, '--status', 'delivered', '--json']
+      const items = json<Delivery[]>(await signet(list))
+      return items.length === count ? items : undefined
+    }
+    const [first] = await waitFor(() => delivered(1))
+    const again = json<Delivery>(await signet(['deliveries', 'replay', id, first?.id ?? '', '--json']))
+    expect(again).toMatchObject({ event_id: first?.event_id })
+    expect(again.id).not.toBe(first?.id)
+    await waitFor(() => delivered(2))
+    const recover = ['recover', 'start', id, '--since', '1h', '--what', 'all', '--json']
+    const { id: recovery } = json<Recovery>(await signet(recover))
+    const watched = await signet(['recover', 'show', id, recovery, '--watch', '--json'])
+    const [last] = watched.stdout.trim().split('\n').slice(-1)
+    expect(JSON.parse(last ?? '')).toMatchObject({ state: 'done', delivered: 1, failed: 0 })
+    expect(received()).toBe(3)
+    running.child.kill('SIGINT')
+    await running.ended
   })
 
   it('shows the delivery log', async () => {
