@@ -81,12 +81,14 @@ describe.each([
   )
 
   it.each(['an administrator', 'a provider that vouches for it'] as const)(
-    '%s also voids links that were requested before',
+    '%s also voids links and changes that were requested before',
     async (proof) => {
       const email = anEmail()
       await site.secretsOf(email, () => site.signUp({ email }, earlier))
       const { token } = await site.secretsOf(email, () => post(site.server, '/recover', { email }))
-      await site.prove(proof, email)
+      const change = { type: 'email_change_new', email, new_email: anEmail() }
+      expect((await post(site.server, '/admin/generate_link', change, admin)).status).toBe(200)
+      expect(await site.prove(proof, email)).not.toHaveProperty('new_email')
       expectError(await site.verify({ type: 'recovery', token_hash: token }), 403, 'otp_expired')
     },
   )

@@ -79,7 +79,7 @@ describe('rate limits by client (docs/specification.md#rate-limits)', () => {
     expect((await burst(consume)).taken).toBe(Math.min(more, 30))
   })
 
-  it('keeps a bucket for each endpoint and for each client', async () => {
+  it('keeps a bucket per endpoint and client', async () => {
     const { limits } = setUp()
     await burst(() => limits.otp('/signup').consume(client('192.0.2.1'), META.requestId))
     await expect(limits.otp('/signup').consume(client('192.0.2.1'), META.requestId)).rejects.toThrow()
@@ -88,7 +88,7 @@ describe('rate limits by client (docs/specification.md#rate-limits)', () => {
     await expect(limits.mfaVerify.consume(client('192.0.2.1'), META.requestId)).resolves.toBeUndefined()
   })
 
-  it('allows more to an address that may be a proxy for many, and says how to tell them apart once', async () => {
+  it('allows more from an address that may be a shared proxy, and logs once how to tell clients apart', async () => {
     const { limits, lines } = setUp()
     const consume = () => limits.otp('/otp').consume(client('10.0.0.1', true), META.requestId)
     expect((await burst(consume)).taken).toBe(300)
@@ -96,7 +96,7 @@ describe('rate limits by client (docs/specification.md#rate-limits)', () => {
     expect(lines.filter((line) => line.includes('AUTH_SECURITY_FORWARDED_FOR_ENABLED'))).toHaveLength(1)
   })
 
-  it('counts failures, not what was none after all', async () => {
+  it('counts failures only', async () => {
     const { limits } = setUp()
     const at = client('192.0.2.1')
     for (let attempt = 0; attempt < 100; attempt++) {
@@ -128,7 +128,7 @@ describe('rate limits in Redis', () => {
     expect(more).toBeLessThanOrEqual(1)
   })
 
-  it('go on in memory while Redis is away', async () => {
+  it('continue in memory while Redis is down', async () => {
     const server = await startPrivateRedis()
     cleanups.push(() => server.remove())
     const { limits, lines } = await setUpShared(server.url)

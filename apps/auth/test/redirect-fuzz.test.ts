@@ -6,16 +6,16 @@ import { isAccepted, namesOrigin, redirectPairs, type Origin } from './support/r
 const PAIRS = 100_000
 const SEED = 20_261_122
 
-describe('of 100,000 redirect targets made from patterns and mischief', () => {
+describe('of 100,000 redirect targets generated from patterns and tricks', () => {
   const accepted = [...redirectPairs(PAIRS, SEED)].filter(isAccepted)
 
-  it('many are accepted, most with something odd in them, or this would prove little', () => {
+  it('many are accepted, most with something odd in them, so the test proves something', () => {
     expect(accepted.length).toBeGreaterThan(PAIRS / 20)
     expect(accepted.length).toBeLessThan(PAIRS / 2)
     expect(new Set(accepted.map(({ url }) => url)).size).toBeGreaterThan(1000)
   })
 
-  it('those that are accepted lead to a host that the pattern names', () => {
+  it('accepted ones lead to a host that the pattern names', () => {
     expect(accepted.filter(({ pattern, url }) => !namesOrigin(pattern, new URL(url)))).toEqual([])
   })
 
@@ -28,7 +28,7 @@ describe('of 100,000 redirect targets made from patterns and mischief', () => {
     })
     afterAll(() => browser.close())
 
-    it('those that are accepted lead to that host, too', async () => {
+    it('accepted ones lead to that host too', async () => {
       const page = await browser.newPage()
       const urls = [...new Map(accepted.map((pair) => [pair.url, pair])).values()].slice(0, 5000)
       // As a link and as a Location header are read: relative to a page, by the parser of the browser itself.

@@ -13,7 +13,7 @@ const LIST = [
   'com.example.app://**',
 ]
 
-describe('where a browser is sent with a session', () => {
+describe('the target of a session', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({
@@ -75,7 +75,7 @@ describe('where a browser is sent with a session', () => {
     'myapp://other',
     'myapp:callback',
     'com.example.app:x',
-  ])('%j is not on the list, and the site takes its place', async (candidate) => {
+  ])('%j is not on the list and is replaced by the site', async (candidate) => {
     expect(await follow(candidate)).toBe(SITE)
   })
 
@@ -95,13 +95,13 @@ describe('where a browser is sent with a session', () => {
     expect(await follow(candidate)).toBe(candidate.split('#')[0])
   })
 
-  it('is spelled in ASCII, which headers are made of', async () => {
+  it('is spelled in ASCII, as headers require', async () => {
     expect(await follow('https://a.b.example.net/ü/✓?q=✓')).toBe(
       'https://a.b.example.net/%C3%BC/%E2%9C%93?q=%E2%9C%93',
     )
   })
 
-  it('is never what the Referer header says', async () => {
+  it('is never taken from the Referer header', async () => {
     expect(await follow('', { referer: 'https://a.b.example.net/page' })).toBe(SITE)
     expect(await follow('https://evil.com/', { referer: 'https://a.b.example.net/page' })).toBe(SITE)
   })
@@ -129,7 +129,7 @@ describe('AUTH_URI_ALLOW_LIST', () => {
       AUTH_URI_ALLOW_LIST: list,
     })
 
-  it('names every pattern that cannot be one', () => {
+  it('names every invalid pattern', () => {
     expect(() => start('*://a.example.com/,https://ok.example.com/**,https://**')).toThrow(
       /AUTH_URI_ALLOW_LIST: \*:\/\/a[^]*AUTH_URI_ALLOW_LIST: https:\/\/\*\*/,
     )

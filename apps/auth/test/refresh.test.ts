@@ -35,7 +35,7 @@ describe('the refresh grant', () => {
     query.mock.calls.filter(([statement]) => (statement as { name?: string }).name?.startsWith('refresh'))
       .length
 
-  it('swaps the token and issues a token of the same session, aal and amr', async () => {
+  it('rotates the refresh token and issues an access token with the same session, aal and amr', async () => {
     const user = await aUser(server)
     server.clock.advance(5000)
     const answer = await refresh(user.refresh_token)
@@ -48,7 +48,7 @@ describe('the refresh grant', () => {
     expect(answer.body['refresh_token']).toMatch(/^[\w-]{72}$/)
   })
 
-  it('gives the same child for the parent of the active token inside the interval, and creates nothing', async () => {
+  it('returns the same child for the parent of the active token inside the interval, and creates nothing', async () => {
     const user = await aUser(server)
     const next = await child(user.refresh_token)
     server.clock.advance(REUSE_INTERVAL_MS)
@@ -57,7 +57,7 @@ describe('the refresh grant', () => {
     expect(await child(next)).not.toBe(next)
   })
 
-  it('takes the parent outside the interval for an attack and ends the session', async () => {
+  it('treats the parent outside the interval as an attack and ends the session', async () => {
     const user = await aUser(server)
     const next = await child(user.refresh_token)
     server.clock.advance(REUSE_INTERVAL_MS + 1)
@@ -66,7 +66,7 @@ describe('the refresh grant', () => {
     expect(await liveSessions(user.user.id)).toBe(0)
   })
 
-  it('takes a grandparent for an attack even inside the interval; its end outlives the failed request', async () => {
+  it('treats a grandparent as an attack even inside the interval; the session ends although the request fails', async () => {
     const user = await aUser(server)
     const parent = await child(user.refresh_token)
     const newest = await child(parent)
@@ -82,7 +82,7 @@ describe('the refresh grant', () => {
     )
   })
 
-  it('ends 20 parallel exchanges of one token in 20 good answers, and one child', async () => {
+  it('answers 20 parallel exchanges of one token with one child', async () => {
     const user = await aUser(server)
     const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(user.refresh_token)))
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200))
@@ -91,7 +91,7 @@ describe('the refresh grant', () => {
     expect((await refresh(answers[0]?.body['refresh_token'])).status).toBe(200)
   })
 
-  it('ends a session once when old tokens come back in parallel with good ones', async () => {
+  it('ends a session once when old and current tokens are presented in parallel', async () => {
     const user = await aUser(server)
     const parent = await child(user.refresh_token)
     const newest = await child(parent)
@@ -112,7 +112,7 @@ describe('the refresh grant', () => {
     expect(server.lines.slice(before).filter(({ msg }) => msg.includes('reuse'))).toEqual([])
   })
 
-  it('leaves other sessions of the user alone when one is ended', async () => {
+  it('does not affect the user’s other sessions when it ends one', async () => {
     const user = await aUser(server)
     const other = await post(server, '/token?grant_type=password', {
       email: user.email,
@@ -138,7 +138,7 @@ describe('the refresh grant', () => {
     query.mockRestore()
   })
 
-  it('asks the database once for an active token, and twice for one that is not', async () => {
+  it('queries the database once for an active token, twice for any other', async () => {
     const user = await aUser(server)
     const query = jest.spyOn(server.context.db, 'query')
     const transaction = jest.spyOn(server.context.db, 'transaction')
@@ -150,7 +150,7 @@ describe('the refresh grant', () => {
     transaction.mockRestore()
   })
 
-  it('refuses a counter that no session reaches, before asking the database', async () => {
+  it('refuses a counter that no session can reach, without a query', async () => {
     const token = Buffer.concat([Buffer.alloc(16), Buffer.alloc(6, 255), Buffer.alloc(32)]).toString(
       'base64url',
     )
@@ -209,7 +209,7 @@ describe('refresh with rotation disabled', () => {
   })
   afterAll(() => server.close())
 
-  it('gives the child for the parent at any time, and refuses older tokens without ending the session', async () => {
+  it('returns the child for the parent at any time, and refuses older tokens without ending the session', async () => {
     const refresh = (token: unknown) =>
       post(server, '/token?grant_type=refresh_token', { refresh_token: token })
     const user = await aUser(server)
@@ -235,7 +235,7 @@ describe('session limits', () => {
   const refresh = (server: TestServer, token: unknown) =>
     post(server, '/token?grant_type=refresh_token', { refresh_token: token })
 
-  it('ends a session its timebox after sign-in, however often it was refreshed', async () => {
+  it('ends a session at its timebox after sign-in, no matter how often it was refreshed', async () => {
     const server = await start({ AUTH_SESSIONS_TIMEBOX: '1h' })
     const user = await aUser(server)
     server.clock.advance(1_800_000)
@@ -255,7 +255,7 @@ describe('session limits', () => {
     expectError(await refresh(server, next.body['refresh_token']), 400, 'session_expired')
   })
 
-  it('gives users with a second factor aal1 for so long only, in tokens as well as at refresh', async () => {
+  it('limits how long users with a second factor stay at aal1, in tokens and at refresh', async () => {
     const server = await start({ AUTH_SESSIONS_ALLOW_LOW_AAL: '20m' })
     const user = await aUser(server)
     const options = { token: user.access_token }

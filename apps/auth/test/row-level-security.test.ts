@@ -44,7 +44,7 @@ describe('the row-level security example of the documents', () => {
       ({ body }) => body,
     )
 
-  it('shows users their own rows and nobody else theirs', async () => {
+  it('shows users their own rows only', async () => {
     const [ada, bob] = [await aUser(server), await aUser(server)]
     expect(await write(ada.access_token, 'by Ada')).toEqual([{ owner: ada.user.id }])
     await write(bob.access_token, 'by Bob')
@@ -73,7 +73,7 @@ describe('the row-level security example of the documents', () => {
     expect(await read(token)).toEqual([])
   })
 
-  it('carries nothing over to the next use of the connection', async () => {
+  it('leaves nothing behind for the next use of the connection', async () => {
     const { access_token: token } = await aUser(server)
     await write(token, 'mine')
     const { rows } = await server.context.db.query<{ claims: string | null }>(

@@ -47,14 +47,14 @@ describe('quotas of emails', () => {
     expect((await signUp(server)).status).toBe(200)
   })
 
-  it('let one client ask for two thirds of them, and other clients for the rest', async () => {
+  it('give one client two thirds at most, and the rest to other clients', async () => {
     const server = await aServer()
     const one = aClient()
     expect(count(await statuses(times(30, () => signUp(server, one))), 200)).toBe(20)
     expect((await signUp(server)).status).toBe(200)
   })
 
-  it('let one address get ten an hour, whoever asks', async () => {
+  it('limit one address to ten an hour, whoever asks', async () => {
     const server = await aServer({ AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0' })
     const { email } = await aUser(server)
     const ask = () => post(server, '/magiclink', { email }, aClient())
@@ -71,7 +71,7 @@ describe('quotas of emails', () => {
     expect(count(await statuses(times(20, () => signUp(server))), 200)).toBe(4)
   })
 
-  it('do not count what was refused because it came too soon', async () => {
+  it('do not count requests refused by the interval', async () => {
     const all = { AUTH_RATE_LIMIT_EMAIL_SENT: '5', AUTH_RATE_LIMIT_EMAIL_SENT_PER_CLIENT: '5' }
     const server = await aServer(all)
     const email = anEmail()
@@ -87,7 +87,7 @@ describe('quotas of emails', () => {
     expect(await statuses(times(3, invite))).toEqual([200, 200, 200])
   })
 
-  it('are none under autoconfirm', async () => {
+  it('do not apply under autoconfirm', async () => {
     const server = await aServer({ AUTH_RATE_LIMIT_EMAIL_SENT: '0', AUTH_MAILER_AUTOCONFIRM: 'true' })
     const { email } = await aUser(server)
     expect((await post(server, '/recover', { email })).status).toBe(200)
@@ -110,7 +110,7 @@ describe('quotas of SMS', () => {
   const askFor = (server: TestServer, phone: string, from = aClient()) =>
     post(server, '/otp', { phone }, from)
 
-  it('let one client ask for two thirds of them, and other clients for the rest', async () => {
+  it('give one client two thirds at most, and the rest to other clients', async () => {
     const server = await anSmsServer()
     const one = aClient()
     expect(count(await statuses(times(25, () => askFor(server, aPhone(), one))), 200)).toBe(20)
@@ -123,7 +123,7 @@ describe('quotas of SMS', () => {
     expect(count(await statuses(times(15, () => askFor(server, aPhone()))), 200)).toBe(10)
   })
 
-  it('let one number get ten an hour, whoever asks', async () => {
+  it('limit one number to ten an hour, whoever asks', async () => {
     const server = await anSmsServer({ AUTH_SMS_MAX_FREQUENCY: '0' })
     const phone = aPhone()
     const seen: number[] = []

@@ -50,7 +50,7 @@ const administer = (userId: string, body: object) =>
   put(server, `/admin/users/${userId}`, body, { token: serviceToken(), versioned: true })
 /** Until as many statements as given stand in line for a lock in the database of the server. */
 describe('a stolen refresh token', () => {
-  it('ends the session of whoever used it first, however late the other one comes back', async () => {
+  it('ends the session of whoever used it first, no matter how late the other copy is used', async () => {
     const victim = await aUser(server)
     let thiefs = victim.refresh_token
     for (let hours = 0; hours < 25; hours += 5) {
@@ -65,7 +65,7 @@ describe('a stolen refresh token', () => {
     expect(await endOf(victim.access_token)).toBe('reuse')
   })
 
-  it('leaves nothing to a chain whose session the clean-up has deleted', async () => {
+  it('is worthless after the clean-up has deleted its session', async () => {
     const victim = await aUser(server)
     const newest = await childOf(await childOf(victim.refresh_token))
     expectError(await refresh(victim.refresh_token), 400, 'refresh_token_already_used')
@@ -76,7 +76,7 @@ describe('a stolen refresh token', () => {
       expectError(await refresh(token), 400, 'refresh_token_not_found')
   })
 
-  it('cannot be made for a session whose id is known from an access token', async () => {
+  it('cannot be forged from the session id in an access token', async () => {
     const victim = await aUser(server)
     const sessionId = String(claimsOf(victim.access_token)['session_id'])
     const newest = await childOf(await childOf(victim.refresh_token))
@@ -94,7 +94,7 @@ describe('a stolen refresh token', () => {
     expect((await refresh(newest)).status).toBe(200)
   })
 
-  it('is worth nothing once AUTH_JWT_SECRET is another (decision 0033)', async () => {
+  it('is worthless once AUTH_JWT_SECRET has changed (decision 0033)', async () => {
     const user = await aUser(server)
     const other = await startServer({
       AUTH_JWT_SECRET: `another-${JWT_SECRET}`,
@@ -108,7 +108,7 @@ describe('a stolen refresh token', () => {
     expect((await refresh(user.refresh_token)).status).toBe(200)
   })
 
-  it('gives a session that was ended for reuse no second life through a factor', async () => {
+  it('does not let a factor revive a session that ended for reuse', async () => {
     const victim = await aUser(server)
     const other = (await signIn(victim.email)).body as Session
     const factor = await steps.enroll(victim)
@@ -123,7 +123,7 @@ describe('a stolen refresh token', () => {
     expect((await refresh(other.refresh_token)).status).toBe(200)
   })
 
-  it('leaves an audit entry and ends the session once, however many come back at a time', async () => {
+  it('leaves one audit entry and ends the session once, even in parallel', async () => {
     const victim = await aUser(server)
     await childOf(await childOf(victim.refresh_token))
     const answers = await Promise.all(Array.from({ length: 8 }, () => refresh(victim.refresh_token)))
@@ -138,7 +138,7 @@ describe('a stolen refresh token', () => {
   })
 })
 
-describe('a session that is over', () => {
+describe('a session that has ended', () => {
   it('answers refresh_token_not_found after an ordinary logout', async () => {
     const user = await aUser(server)
     const next = await childOf(user.refresh_token)
@@ -148,7 +148,7 @@ describe('a session that is over', () => {
     expect(await endOf(user.access_token)).toBe('logout')
   })
 
-  it('signs nobody else out', async () => {
+  it('cannot sign out other sessions', async () => {
     const user = await aUser(server)
     await post(server, '/logout?scope=local', undefined, { token: user.access_token })
     const later = (await signIn(user.email)).body as Session
@@ -163,7 +163,7 @@ describe('a session that is over', () => {
     expect((await refresh(later.refresh_token)).status).toBe(200)
   })
 
-  it('stays over when a ban is lifted', async () => {
+  it('stays ended when a ban is lifted', async () => {
     const user = await aUser(server)
     await administer(user.user.id, { ban_duration: '1h' })
     expectError(await refresh(user.refresh_token), 400, 'user_banned')
@@ -174,7 +174,7 @@ describe('a session that is over', () => {
     expect((await signIn(user.email)).status).toBe(200)
   })
 
-  it('reads nothing any more unless its user signed out', async () => {
+  it('can read the user only if it ended by sign-out', async () => {
     const user = await aUser(server)
     await childOf(await childOf(user.refresh_token))
     expect((await get(server, '/user', { token: user.access_token })).status).toBe(200)
@@ -182,7 +182,7 @@ describe('a session that is over', () => {
     expectError(await get(server, '/user', { token: user.access_token }), 403, 'session_not_found')
   })
 
-  it('changes nothing with a request that was on its way when it ended', async () => {
+  it('changes nothing through a request that was in flight when it ended', async () => {
     const user = await aUser(server)
     const change = await server.context.db.transaction(async (tx) => {
       await tx.query('select 1 from users where id = $1 for update', [user.user.id])
@@ -199,7 +199,7 @@ describe('a session that is over', () => {
   })
 })
 
-describe('a sign-in that was on its way', () => {
+describe('a sign-in that is in flight', () => {
   it.each<[string, string, string]>([
     [
       'the password was changed',
@@ -231,7 +231,7 @@ describe('a sign-in that was on its way', () => {
 })
 
 describe('a second factor', () => {
-  it('gives the upgraded session to a tab that comes with the token of before, inside the interval', async () => {
+  it('gives the upgraded session to a tab with the previous token, inside the interval', async () => {
     const user = await aUser(server)
     const raised = await steps.raise(user, await steps.enroll(user))
     server.clock.set(new Date(server.clock.now().getTime() - 25_000))
@@ -270,7 +270,7 @@ describe('an administrator', () => {
     )
   })
 
-  it('has the role that the database says, not the one of an old token', async () => {
+  it('has the role in the database, not the one in an old token', async () => {
     const user = await aUser(server)
     const { session_id: sessionId, ...claims } = claimsOf(user.access_token)
     const role = 'supervisor'

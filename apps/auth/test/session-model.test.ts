@@ -58,7 +58,7 @@ const COMMANDS = [
     .map((ms) => new ClockMove(ms)),
 ]
 
-it('lets each token do what a model of twenty lines says, whatever happened before', async () => {
+it('lets each token do exactly what a model of twenty lines allows, after any sequence of events', async () => {
   await fc.assert(
     fc.asyncProperty(fc.commands(COMMANDS, { maxCommands: 16, size: 'max' }), async (commands) => {
       const user = await aUser(server)

@@ -12,7 +12,7 @@ describe('POST /signup with autoconfirm', () => {
   })
   afterAll(() => server.close())
 
-  it('answers a session and repeats the main members of the user at the top', async () => {
+  it('returns a session and repeats the user’s main members at the top level', async () => {
     const email = anEmail()
     const { body } = await post(server, '/signup', { email, password: PASSWORD })
     const user = body['user'] as Json
@@ -67,7 +67,7 @@ describe('POST /signup while sign-up is disabled', () => {
   })
   afterAll(() => server.close())
 
-  it('is refused before anything else is looked at', async () => {
+  it('is refused before any other check', async () => {
     for (const body of [{ email: anEmail(), password: PASSWORD }, { email: 'x', phone: aPhone() }, {}])
       expectError(
         await post(server, '/signup', body, { versioned: true }),

@@ -13,7 +13,7 @@ describe('POST /signup with email confirmation', () => {
   })
   afterAll(() => server.close())
 
-  it('answers a user to be confirmed, with the default role, an identity and the submitted data', async () => {
+  it('returns an unconfirmed user with the default role, an identity and the submitted data', async () => {
     const email = anEmail()
     const { status, body } = await post(server, '/signup', {
       email: email.toUpperCase(),
@@ -99,7 +99,7 @@ describe('POST /signup with email confirmation', () => {
     )
   })
 
-  it('takes another sign-up of an unproven address after the interval, each with its own link (900 s)', async () => {
+  it('accepts another sign-up for an unproven address after the interval of 900 s, each with its own link', async () => {
     const email = anEmail()
     const first = await post(server, '/signup', { email, password: PASSWORD, data: { mine: true } })
     const before = await mailTo(server, email)
@@ -119,7 +119,7 @@ describe('POST /signup with email confirmation', () => {
     expectError(await signIn('somebody else'), 400, 'invalid_credentials')
   })
 
-  it('makes one user of many simultaneous sign-ups with one address', async () => {
+  it('creates one user for many parallel sign-ups with one address', async () => {
     const email = anEmail()
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => post(server, '/signup', { email, password: PASSWORD })),
@@ -218,7 +218,7 @@ describe('POST /signup with email confirmation', () => {
     })
   })
 
-  it('leaves nothing that holds up the next sign-up when the mail server refuses the address', async () => {
+  it('does not delay the next sign-up when the mail server refuses the address', async () => {
     const email = anEmail()
     server.inbox.fail({ at: 'recipient', to: (address) => address === email })
     expect((await post(server, '/signup', { email, password: PASSWORD })).status).toBe(200)

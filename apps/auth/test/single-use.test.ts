@@ -6,7 +6,7 @@ import { serviceToken } from './support/tokens.js'
 type Kind = { type: string; to: string; send: () => Promise<unknown> }
 type Secrets = { email: string; token: string; code: string }
 
-describe('secrets that were sent', () => {
+describe('one-time secrets', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({ ...NO_EMAIL_GAPS, AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0' })
@@ -86,14 +86,14 @@ describe('secrets that were sent', () => {
       expectError(await byCode(type, secrets), 403, 'otp_expired')
     })
 
-    it('lets one of many simultaneous codes through', async () => {
+    it('accepts one of many parallel uses of a code', async () => {
       const { type, to } = await begin()
       const secrets = await latest(to)
       const answers = await Promise.all(Array.from({ length: 6 }, () => byCode(type, secrets)))
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
     })
 
-    it('serves no other purpose, and nobody else', async () => {
+    it('works for no other purpose and no other user', async () => {
       const { type, to } = await begin()
       const secrets = await latest(to)
       // Sign-up and invitation share a slot, and so do recovery and magic link.
@@ -111,7 +111,7 @@ describe('secrets that were sent', () => {
     })
   })
 
-  it('is spent by nobody who only looks: a refused sign-in leaves it alone', async () => {
+  it('is not spent by a refused sign-in', async () => {
     const kind = await KINDS['recovery']?.()
     await kind?.send()
     const secrets = await latest(kind?.to ?? '')

@@ -36,7 +36,7 @@ describe('codes by SMS, through a gateway', () => {
     expect(stranger.body).toEqual({ message_id: expect.stringMatching(UUID) as unknown })
   })
 
-  it('go by WhatsApp when asked to, and by no other channel', async () => {
+  it('are sent by WhatsApp on request, and by no other channel', async () => {
     const phone = aPhone()
     await post(server, '/signup', { phone, password: PASSWORD, channel: 'whatsapp' })
     expect(sentTo(phone)[0]?.to).toBe(`whatsapp:+${phone}`)
@@ -64,7 +64,7 @@ describe('codes by SMS, through a gateway', () => {
     expect((await verify(phone)).status).toBe(200)
   })
 
-  it('are in the log with the id of the gateway and the one of the request', async () => {
+  it('are logged with the ids of the gateway and of the request', async () => {
     const phone = aPhone()
     const { headers } = await post(server, '/otp', { phone })
     const of = headers.get('x-request-id')
@@ -77,7 +77,7 @@ describe('codes by SMS, through a gateway', () => {
     })
   })
 
-  it('have a clock each: confirmation, change of number and nonce', async () => {
+  it('have separate intervals: confirmation, change of number and nonce', async () => {
     const [phone, other] = [aPhone(), aPhone()]
     await post(server, '/otp', { phone })
     const token = String((await verify(phone)).body['access_token'])
@@ -90,7 +90,7 @@ describe('codes by SMS, through a gateway', () => {
     expect((await verify(other, 'phone_change')).body['user']).toMatchObject({ phone: other })
   })
 
-  it('carry a nonce to users without email, once and for 60 s', async () => {
+  it('deliver a nonce to users without email, valid once and for 60 s', async () => {
     const phone = aPhone()
     await post(server, '/otp', { phone })
     const token = String((await verify(phone)).body['access_token'])

@@ -63,7 +63,7 @@ describe('what strangers learn from answers', () => {
     },
   )
 
-  it('/signup answers the same id each time, and none that anybody has', async () => {
+  it('/signup returns the same id each time, which no user has', async () => {
     for (const email of Object.values(await addresses(server))) {
       const ask = async () => (await post(server, '/signup', { email, password: PASSWORD })).body['id']
       const first = await ask()
@@ -77,7 +77,7 @@ describe('what strangers learn from answers', () => {
     }
   })
 
-  it('a sign-up with an address that is an account leaves nothing behind but an email to its owner', async () => {
+  it('a sign-up with the address of an account only sends an email to its owner', async () => {
     const user = await aUser(server)
     server.clock.advance(900_000)
     const rowsOf = async () => {

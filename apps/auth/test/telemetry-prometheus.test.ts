@@ -10,7 +10,7 @@ afterEach(async () => {
 })
 
 describe('a service that Prometheus scrapes (docs/specification.md#tracing-and-metrics)', () => {
-  it('answers on a listener of its own at `/`, and nowhere on the public one', async () => {
+  it('answers at `/` of a separate listener, and nowhere on the public one', async () => {
     const port = await leasePort()
     const server = await startServed({
       AUTH_METRICS_ENABLED: 'true',

@@ -133,12 +133,12 @@ describe('a service that exports over OTLP (docs/specification.md#tracing-and-me
     })
   })
 
-  it('names a request that no route took by its method alone', () => {
+  it('names a request without a matching route by its method alone', () => {
     expect(spanOf('GET').attributes).toMatchObject({ 'http.method': 'GET', 'http.status_code': 404 })
     expect(spanOf('GET').attributes).not.toHaveProperty('http.route')
   })
 
-  it('shows what a request spent its time on', () => {
+  it('shows where a request spent its time', () => {
     const names = childrenOf(spanOf('POST /signup')).map(({ name }) => name)
     expect(names).toEqual(expect.arrayContaining(['hash password', 'transaction']))
     // Emails leave after the answer, in traces of their own.
@@ -158,7 +158,7 @@ describe('a service that exports over OTLP (docs/specification.md#tracing-and-me
     ])
   })
 
-  it('tells no secret, no address and no name in anything it sends', () => {
+  it('sends no secret, address or name', () => {
     const sent = Buffer.concat(collector.messages.map(({ bytes }) => bytes)).toString('latin1')
     const [provided = ''] = collector.spans
       .map(({ attributes }) => attributes['server.address'])

@@ -60,7 +60,7 @@ describe('access tokens', () => {
     })
   })
 
-  it('take issuer, audience, role and life from the settings', async () => {
+  it('take issuer, audience, role and lifetime from the settings', async () => {
     const other = await startServer({
       AUTH_MAILER_AUTOCONFIRM: 'true',
       AUTH_JWT_ISSUER: 'https://issuer.example',
@@ -185,7 +185,7 @@ describe('keys', () => {
     },
   )
 
-  it('rotate without downtime: the next key is published first, then signs; tokens of the old one stay good', async () => {
+  it('rotate without downtime: the next key is published first, then signs; tokens of the old one stay valid', async () => {
     const [old, next] = [keyPair('ES256'), keyPair('RS256')]
     const before = await start([jwk(old, 'old', ['sign', 'verify']), jwk(next, 'next', ['verify'])])
     const user = await aUser(before)

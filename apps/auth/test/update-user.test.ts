@@ -43,7 +43,7 @@ describe('PUT /user', () => {
     expect(({} as Json)['admin']).toBeUndefined()
   })
 
-  it('leaves the credentials of users that another service manages to that service', async () => {
+  it('refuses to change credentials that another service manages', async () => {
     const { user, access_token: token } = await aUser(server)
     await server.context.db.query('update users set is_sso_user = true where id = $1', [user.id])
     for (const body of [{ email: anEmail() }, { phone: '4915112345678' }, { password: NEW_PASSWORD }])
@@ -51,13 +51,13 @@ describe('PUT /user', () => {
     expect((await update(token, { data: { a: 1 } })).status).toBe(200)
   })
 
-  it('takes an empty body for no change, because no member is required', async () => {
+  it('treats an empty body as no change, because no member is required', async () => {
     const { user, access_token: token } = await aUser(server)
     const answer = await put(server, '/user', undefined, { token })
     expect([answer.status, answer.body['id']]).toEqual([200, user.id])
   })
 
-  it('refuses data that no token could carry; what fits stays usable, and may shrink', async () => {
+  it('refuses data too large for a token; smaller data stays usable and may shrink', async () => {
     const { access_token: token, refresh_token: refreshToken } = await aUser(server)
     const answer = await update(token, { data: { notes: 'ä'.repeat(4096) } })
     expectError(answer, 400, 'validation_failed', /8192 fit into access tokens/)
@@ -76,7 +76,7 @@ describe('PUT /user', () => {
     expectError(await update(token, { data: { c: 1 } }), 400, 'validation_failed')
   })
 
-  it('does not lose one of two simultaneous changes of data', async () => {
+  it('does not lose one of two parallel changes of data', async () => {
     const user = await aUser(server)
     const keys = Array.from({ length: 8 }, (_, index) => `key${index}`)
     await Promise.all(keys.map((key) => update(user.access_token, { data: { [key]: true } })))
@@ -103,7 +103,7 @@ describe('PUT /user', () => {
     expectError(await update(user.access_token, { app_metadata: { admin: true } }), 403, 'not_admin')
   })
 
-  it('changes the password: other sessions and pending tokens die, this session lives, a notice goes out', async () => {
+  it('changes the password: ends other sessions and pending tokens, keeps this session, sends a notice', async () => {
     const user = await aUser(server)
     const other = await signIn(server, user.email, PASSWORD)
     await post(server, '/recover', { email: user.email })
@@ -138,7 +138,7 @@ describe('PUT /user', () => {
     expectError(await update(user.access_token, body), status, code)
   })
 
-  it('refuses an address that somebody has, and does nothing for the current one', async () => {
+  it('refuses a taken address, and does nothing for the current one', async () => {
     const [user, other] = [await aUser(server), await aUser(server)]
     expectError(await update(user.access_token, { email: other.email }), 422, 'email_exists')
     const same = await update(user.access_token, { email: user.email.toUpperCase() })
@@ -146,7 +146,7 @@ describe('PUT /user', () => {
     expect(same.body).not.toHaveProperty('new_email')
   })
 
-  it('answers the pending address until both halves are confirmed', async () => {
+  it('shows the pending address until both halves are confirmed', async () => {
     const user = await aUser(server)
     const email = anEmail()
     const answer = await update(user.access_token, { email })
@@ -186,7 +186,7 @@ describe('PUT /user', () => {
     expect(notice.text || notice.html).toContain(email)
   })
 
-  it('takes the code of either address together with that address', async () => {
+  it('accepts the code of either address together with that address', async () => {
     const user = await aUser(server)
     const email = anEmail()
     await update(user.access_token, { email })
@@ -234,7 +234,7 @@ describe('PUT /user', () => {
     )
   })
 
-  it('takes back both halves when one of the two emails is refused', async () => {
+  it('withdraws both halves when one of the two emails is refused', async () => {
     const user = await aUser(server)
     const email = anEmail()
     server.inbox.fail({ at: 'recipient', to: (address) => address === email })
@@ -250,7 +250,7 @@ describe('PUT /user', () => {
     expect((await update(user.access_token, { email })).status).toBe(200)
   })
 
-  it('takes back both halves as well when they are refused the second time', async () => {
+  it('withdraws both halves also when they are refused the second time', async () => {
     const user = await aUser(server)
     const email = anEmail()
     await update(user.access_token, { email })
@@ -264,7 +264,7 @@ describe('PUT /user', () => {
   })
 })
 
-describe('PUT /user with the gap between changes of address', () => {
+describe('PUT /user within the interval between email changes', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer()

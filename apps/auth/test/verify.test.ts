@@ -48,7 +48,7 @@ describe('GET /verify', () => {
     })
   })
 
-  it('appends the fragment to an allowed target as it is, and never goes to one that is not', async () => {
+  it('appends the fragment to an allowed target unchanged, and never redirects to any other', async () => {
     const allowed = await signUp(server)
     const target = encodeURIComponent('https://other.example.com/app?keep=%20me#/')
     expect(
@@ -62,7 +62,7 @@ describe('GET /verify', () => {
     ).toMatch(new RegExp(`^${SITE}#access_token=`))
   })
 
-  it('works once, and tells used, unknown and foreign tokens apart in nothing', async () => {
+  it('works once, and answers the same for used, unknown and foreign tokens', async () => {
     const { token } = await signUp(server)
     expect((await follow(server, token)).headers.get('location')).toContain('access_token')
     const locations = await Promise.all([
@@ -77,7 +77,7 @@ describe('GET /verify', () => {
     )
   })
 
-  it('is not spent by a request for its head, as previews and scanners of email send it', async () => {
+  it('is not spent by HEAD requests, which link previews and email scanners send', async () => {
     const email = anEmail()
     await post(server, '/signup', { email, password: PASSWORD })
     const { token } = await mailTo(server, email)
@@ -87,7 +87,7 @@ describe('GET /verify', () => {
     expect((await get(server, path)).headers.get('location')).toContain('access_token=')
   })
 
-  it('lets exactly one of many simultaneous clicks through', async () => {
+  it('lets exactly one of many parallel clicks through', async () => {
     const { token } = await signUp(server)
     const answers = await Promise.all(Array.from({ length: 10 }, () => follow(server, token)))
     expect(answers.filter(({ headers }) => headers.get('location')?.includes('access_token'))).toHaveLength(1)
@@ -99,7 +99,7 @@ describe('GET /verify', () => {
     expect((await follow(server, token)).headers.get('location')).toContain('error_code=otp_expired')
   })
 
-  it('does not take a confirmation for a recovery, nor the other way round', async () => {
+  it('does not accept a confirmation as a recovery, or vice versa', async () => {
     const { token } = await signUp(server)
     expect((await follow(server, token, 'recovery')).headers.get('location')).toContain('otp_expired')
     expect((await follow(server, token)).headers.get('location')).toContain('access_token')
@@ -147,7 +147,7 @@ describe('POST /verify', () => {
   })
   afterAll(() => server.close())
 
-  it('takes a code with its address, and answers a session with the type', async () => {
+  it('accepts a code with its address, and returns a session with the type', async () => {
     const { email, code } = await signUp(server)
     expect(code).toMatch(/^\d{6}$/)
     const { status, body } = await post(server, '/verify', { type: 'signup', email, token: code })
@@ -159,20 +159,20 @@ describe('POST /verify', () => {
     expect(claims.amr).toEqual([expect.objectContaining({ method: 'otp' })])
   })
 
-  it('takes the token of the link as token_hash, with type and token alone (SPEC), and with either prefix', async () => {
+  it('accepts the link token as token_hash, with type and token alone (SPEC), and with either prefix', async () => {
     const first = await signUp(server)
     expect((await post(server, '/verify', { type: 'signup', token_hash: first.token })).status).toBe(200)
     const second = await signUp(server)
     expect((await post(server, '/verify', { type: 'signup', token: second.token })).status).toBe(200)
   })
 
-  it('never takes a bare code without address for the secret of a link', async () => {
+  it('never accepts a bare code without an address as a link token', async () => {
     const { code } = await signUp(server)
     expectError(await post(server, '/verify', { type: 'signup', token: code }), 403, 'otp_expired')
     expectError(await post(server, '/verify', { type: 'sms', token: code }), 403, 'otp_expired')
   })
 
-  it('confirms nothing again: signing in by link leaves the metadata of a confirmed user alone', async () => {
+  it('does not change the metadata of a confirmed user who signs in by link', async () => {
     const email = anEmail()
     const body = { email, email_confirm: true }
     const { body: made } = await post(server, '/admin/users', body, { token: serviceToken() })
@@ -198,7 +198,7 @@ describe('POST /verify', () => {
     expect(second.body['type']).toBe('magiclink')
   })
 
-  it('takes no code after 10 wrong tries, which look alike and leave the link alone', async () => {
+  it('accepts no code after 10 wrong tries, which look alike and do not affect the link', async () => {
     const { email, code, token } = await signUp(server)
     const wrong = code === '000000' ? '000001' : '000000'
     for (let attempt = 0; attempt < 10; attempt += 1)
@@ -220,14 +220,14 @@ describe('POST /verify', () => {
     expectError(await post(server, '/verify', { type: 'signup', email, token: code }), 403, 'otp_expired')
   })
 
-  it('answers an unknown user as it answers a wrong code', async () => {
+  it('answers the same for an unknown user and a wrong code', async () => {
     const { email } = await signUp(server)
     const known = await post(server, '/verify', { type: 'signup', email, token: '000000' })
     const unknown = await post(server, '/verify', { type: 'signup', email: anEmail(), token: '000000' })
     expect([unknown.status, unknown.text]).toEqual([known.status, known.text])
   })
 
-  it("does not take one user's code for another's", async () => {
+  it("does not accept one user's code for another", async () => {
     const [first, second] = [await signUp(server), await signUp(server)]
     expectError(
       await post(server, '/verify', { type: 'signup', email: second.email, token: first.code }),
@@ -251,7 +251,7 @@ describe('POST /verify', () => {
     expectError(await post(server, '/verify', body), status, 'validation_failed')
   })
 
-  it('wants a password from an invited user, and stores it; requests of 2024-01-01 do without', async () => {
+  it('requires a password from an invited user, and stores it; versioned requests do not need one', async () => {
     const invite = async () => {
       const email = anEmail()
       await post(server, '/invite', { email }, { token: serviceToken() })

@@ -35,7 +35,7 @@ async function aVictim() {
   return { victim, raised, thief }
 }
 
-describe('ways to sign in of an account with a second factor', () => {
+describe('sign-in methods of an account with a second factor', () => {
   it('are not added without it', async () => {
     const { thief } = await aVictim()
     const token = { token: thief.access_token }
@@ -51,7 +51,7 @@ describe('ways to sign in of an account with a second factor', () => {
     )
   })
 
-  it('are not taken away without it, and so neither is the address', async () => {
+  it('are not removed without it, so neither is the address', async () => {
     const { victim, raised, thief } = await aVictim()
     const user = await identities(raised)
     const own = (user['identities'] as Json[]).find(({ provider }) => provider === 'email')
@@ -62,7 +62,7 @@ describe('ways to sign in of an account with a second factor', () => {
     expect((await remove(raised.access_token)).status).toBe(200)
   })
 
-  it('are not added by a flow that began before there was a factor', async () => {
+  it('are not added by a flow that started before there was a factor', async () => {
     const user = await aUser(site.server)
     const weak = await steps.signIn(user)
     const state = await begin(weak.access_token)
@@ -73,7 +73,7 @@ describe('ways to sign in of an account with a second factor', () => {
     expect(identitiesOf(await identities(raised))).toEqual(['email'])
   })
 
-  it('are not added by a flow whose session has lost its second factor meanwhile', async () => {
+  it('are not added by a flow whose session has lost its second factor', async () => {
     const user = await aUser(site.server)
     const raised = await steps.raise(user, await steps.enroll(user))
     const second = await steps.enroll(raised, { friendly_name: 'second' })
@@ -93,7 +93,7 @@ describe('ways to sign in of an account with a second factor', () => {
     ],
     ['replaced', (token: string) => put(site.server, '/user', { email: anEmail() }, { token })],
   ])(
-    'are not %s by a request that was on its way when its session lost the second factor',
+    'are not %s by a request that was in flight when its session lost the second factor',
     async (_, change) => {
       const { raised } = await aVictim()
       const before = await identities(raised)
@@ -114,7 +114,7 @@ describe('ways to sign in of an account with a second factor', () => {
     },
   )
 
-  it('are not added by a flow whose session ended meanwhile', async () => {
+  it('are not added by a flow whose session has ended', async () => {
     const user = await aUser(site.server)
     const other = await steps.signIn(user)
     const state = await begin(user.access_token)
@@ -126,7 +126,7 @@ describe('ways to sign in of an account with a second factor', () => {
     expect(identitiesOf(await identities(other))).toEqual(['email'])
   })
 
-  it('open no session with the code of a flow whose session ended before the exchange', async () => {
+  it('open no session through a flow whose session ended before the exchange', async () => {
     const user = await aUser(site.server)
     const verifier = anId().padEnd(43, 'x')
     const challenge = { code_challenge: verifier, code_challenge_method: 'plain' }

@@ -301,7 +301,7 @@ describe('account linking under other settings (docs/specification.md#account-li
       await site.server.inbox.waitForMail({ to: email })
     }))
 
-  it('whoever was let in like that is no abandoned sign-up', () =>
+  it('whoever signed in that way is not cleaned up as an abandoned sign-up', () =>
     withSite(
       {
         AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS: 'true',

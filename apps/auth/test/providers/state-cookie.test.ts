@@ -24,8 +24,8 @@ const callback = (state: string, cookie = ''): Promise<ApiAnswer> =>
 
 const shownTo = async (token: string) => identitiesOf((await get(site.server, '/user', { token })).body)
 
-describe('a sign-in through a provider ends in the browser that began it', () => {
-  it('and a stranger who sends somebody the end of their own gets nobody signed in', async () => {
+describe('a sign-in through a provider ends in the browser that started it', () => {
+  it('so a stranger cannot sign someone in by sending them their own callback', async () => {
     site.figma(anId(), anEmail())
     const { state, answer } = await depart(site.server, 'figma')
     const victim = targetOf(await callback(state))
@@ -36,14 +36,14 @@ describe('a sign-in through a provider ends in the browser that began it', () =>
     expect(targetOf(own).fragment).toHaveProperty('access_token')
   })
 
-  it('also when that browser is in the middle of another one', async () => {
+  it('even if that browser is in the middle of another sign-in', async () => {
     const mine = await depart(site.server, 'figma')
     const foreign = await depart(site.server, 'figma')
     const target = targetOf(await callback(foreign.state, cookiesOf(mine.answer)))
     expect(target.query['error_code']).toBe('bad_oauth_state')
   })
 
-  it('which shows a cookie that nobody else can make', async () => {
+  it('which must present a cookie that nobody can forge', async () => {
     const { state, answer } = await depart(site.server, 'figma')
     const [name = '', value = ''] = cookiesOf(answer).split('=')
     const { answer: other } = await depart(site.server, 'figma')
@@ -65,7 +65,7 @@ describe('a sign-in through a provider ends in the browser that began it', () =>
     }
   })
 
-  it('by a cookie that scripts, other hosts and plain connections do not see', async () => {
+  it('by a cookie hidden from scripts, other hosts and plain connections', async () => {
     const { answer, state } = await depart(site.server, 'figma')
     expect(answer.headers.get('set-cookie')).toMatch(
       new RegExp(
@@ -74,7 +74,7 @@ describe('a sign-in through a provider ends in the browser that began it', () =>
     )
   })
 
-  it('by one that a posted form of another site brings along, where a provider comes back like that', async () => {
+  it('by one that cross-site form posts carry, for providers that return by form post', async () => {
     const server = await startServer(providerEnv('apple', 'https://apple.example.com'))
     try {
       const { answer } = await depart(server, 'apple')
@@ -84,7 +84,7 @@ describe('a sign-in through a provider ends in the browser that began it', () =>
     }
   })
 
-  it('by one that works without TLS while developing', async () => {
+  it('by one that works without TLS during development', async () => {
     const server = await startServer({
       ...providerEnv('github', 'http://127.0.0.1:1'),
       AUTH_API_EXTERNAL_URL: 'http://localhost:9999',
@@ -100,8 +100,8 @@ describe('a sign-in through a provider ends in the browser that began it', () =>
   })
 })
 
-describe('a sign-in method is added by nobody but the person in front of the browser', () => {
-  it('not by somebody who follows all that an attacker can send them', async () => {
+describe('a sign-in method is added only by the person in front of the browser', () => {
+  it('not by someone who follows everything an attacker can send them', async () => {
     const attacker = await aUser(site.server)
     site.figma(anId(), anEmail())
     const link = await linkAddress(site.server, attacker.access_token, 'figma')
@@ -141,7 +141,7 @@ describe('a sign-in method is added by nobody but the person in front of the bro
     expect((await send({ cookie })).status).toBe(303)
   })
 
-  it('and by a person who says so on the page', async () => {
+  it('but by someone who confirms it on the page', async () => {
     const user = await aUser(site.server)
     site.figma(anId(), anEmail())
     const { state, cookie } = await confirmLink(
@@ -152,7 +152,7 @@ describe('a sign-in method is added by nobody but the person in front of the bro
     expect(await shownTo(user.access_token)).toEqual(['email', 'figma'])
   })
 
-  it('not by a link that is older than a flow may be', async () => {
+  it('not by an expired link', async () => {
     const user = await aUser(site.server)
     const link = await linkAddress(site.server, user.access_token, 'figma')
     const page = await get(site.server, link)
@@ -165,9 +165,12 @@ describe('a sign-in method is added by nobody but the person in front of the bro
     expect([answer.status, answer.headers.get('location')]).toEqual([400, null])
   })
 
-  it.each(['', '?link=x', '?link=v1.AAAA'])('and is asked nothing at /authorize/confirm%s', async (query) => {
-    const answer = await get(site.server, `/authorize/confirm${query}`)
-    expect(answer.status).toBe(400)
-    expect(answer.headers.get('content-type')).toContain('text/html')
-  })
+  it.each(['', '?link=x', '?link=v1.AAAA'])(
+    'and shows no question at /authorize/confirm%s',
+    async (query) => {
+      const answer = await get(site.server, `/authorize/confirm${query}`)
+      expect(answer.status).toBe(400)
+      expect(answer.headers.get('content-type')).toContain('text/html')
+    },
+  )
 })
