@@ -165,6 +165,29 @@ describe('an account from a provider that does not vouch for the address', () =>
   })
 })
 
+describe('an account with an email address and a phone number', () => {
+  it('takes nothing from a sign-up with its unproved address if the other one is proved', async () => {
+    const [email, phone] = [anEmail(), aPhone()]
+    const owner = { email, phone, phone_confirm: true, password: PASSWORD }
+    expect((await post(site.server, '/admin/users', owner, admin)).status).toBe(200)
+    const { token } = await site.secretsOf(email, () => site.signUp({ email }, STRANGER))
+    const { status, body } = await site.verify({ type: 'signup', token_hash: token })
+    expect(status).toBe(200)
+    const user = body['user'] as Json
+    expect(user).toMatchObject({ email, phone, email_confirmed_at: expect.any(String) as unknown })
+    expect(user['user_metadata']).not.toHaveProperty('from')
+    expect(await pendingOf(user)).toEqual([])
+    expectError(await site.signIn({ email }, STRANGERS_PASSWORD), 400, 'invalid_credentials')
+    expect((await site.signIn({ phone }, PASSWORD)).status).toBe(200)
+  })
+
+  it('loses the unproved number when a provider vouches for the address', async () => {
+    const [email, phone] = [anEmail(), aPhone()]
+    expect((await post(site.server, '/admin/users', { email, phone }, admin)).status).toBe(200)
+    expect(await site.prove('a provider that vouches for it', email)).toMatchObject({ email, phone: '' })
+  })
+})
+
 describe('what an administrator enters', () => {
   it('applies however the address is proved, including the password', async () => {
     const email = anEmail()
