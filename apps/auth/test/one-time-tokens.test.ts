@@ -42,6 +42,17 @@ describe('a token', () => {
     expectError(await site.signIn({ email: other }, STRANGERS_PASSWORD), 400, 'invalid_credentials')
   })
 
+  it('sent to a former address opens nothing, whatever changed the address', async () => {
+    const { server } = site
+    const email = anEmail()
+    const signedUp = await site.secretsOf(email, () => site.signUp({ email }, OWNER))
+    await site.verify({ type: 'signup', token_hash: signedUp.token })
+    const { token, code } = await site.secretsOf(email, () => post(server, '/recover', { email }))
+    await server.context.db.query('update users set email = $2 where email = $1', [email, anEmail()])
+    expectError(await site.verify({ type: 'recovery', token_hash: token }), 403, 'otp_expired')
+    expectError(await site.verify({ type: 'recovery', email, token: code }), 403, 'otp_expired')
+  })
+
   it('of an invitation survives a stranger’s sign-up', async () => {
     const email = anEmail()
     const { token } = await site.secretsOf(email, () =>
