@@ -3,10 +3,11 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import { Db } from '@signet/db'
 import { createDatabase, leasePort } from '@signet/local'
-import { endpointSecretContext, newSigningSecret, SecretBox } from '@signet/webhook-core'
-import { insertEndpoint } from '@signet/webhook-core/stores'
+import type * as WebhookCore from '@signet/webhook-core'
+import type * as Stores from '@signet/webhook-core/stores'
 import { memoryMibOf } from '../costs.js'
 
 export type SystemOptions = {
@@ -73,10 +74,12 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     const profile =
       profileFolder && command === 'serve' ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []
     const main = join(options.root, 'apps', app, 'dist/main.js')
-    return spawn(process.execPath, [...FLAGS[app], ...profile, main, command], {
+    const child = spawn(process.execPath, [...FLAGS[app], ...profile, main, command], {
       stdio: ['ignore', 'ignore', 'inherit'],
       env,
     })
+    process.once('exit', () => child.kill('SIGKILL'))
+    return child
   }
   const [code] = (await once(start('webhooks', 'migrate'), 'exit')) as [number | null]
   if (code !== 0) throw new Error(`migrating ended with ${code}`)
@@ -84,6 +87,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   await untilReady(`http://127.0.0.1:${port}/readyz`)
   await untilReady(`http://127.0.0.1:${dispatcherPort}/readyz`)
   const db = new Db({ connectionString: url.href, max: 2 })
+  const { endpointSecretContext, insertEndpoint, newSigningSecret, SecretBox } = await coreOf(options.root)
   const secretBox = SecretBox.parse(secretKeys)
   const pids = { webhooks: children.webhooks.pid ?? 0, dispatcher: children.dispatcher.pid ?? 0 }
 
@@ -140,4 +144,13 @@ async function untilReady(url: string): Promise<void> {
     await sleep(50)
   }
   throw new Error(`${url} does not answer`)
+}
+
+/** Of that checkout: another version may have another schema. */
+async function coreOf(root: string) {
+  const load = (file: string): Promise<unknown> =>
+    import(pathToFileURL(join(root, 'packages/webhook-core/dist', file)).href)
+  const core = (await load('index.js')) as typeof WebhookCore
+  const stores = (await load('stores/endpoint-store.js')) as Pick<typeof Stores, 'insertEndpoint'>
+  return { ...core, ...stores }
 }

@@ -16,6 +16,12 @@ describe('htmlToMarkdown', () => {
       '| A   | B   |\n| --- | --- |\n| 1   | 2 \\| 3 |',
     ],
     ['links', '<a href="https://example.com/a b(c)">x</a>', '[x](https://example.com/a%20b%28c%29)'],
+    [
+      'addresses with what would be a character reference or an escape',
+      '<a href="https://example.com/?a=1&amp;lt;b=2&amp;c=\\*&amp;copy;">x</a>',
+      '[x](https://example.com/?a=1\\&lt;b=2&c=%5C*\\&copy;)',
+    ],
+    ['text that is not struck through', '<p>~~a~~ ~<b>~b</b>~ c</p>', '\\~\\~a\\~\\~ \\~**\\~b**\\~ c'],
     ['mail links', '<a href="mailto:a@example.com">x</a>', '[x](mailto:a@example.com)'],
     ['no-break spaces between elements', '<b>a</b>&nbsp;b&nbsp;<i>c</i>&nbsp;<i>d</i>', '**a** b *c* *d*'],
     ['paragraphs without text', '<p>a</p><p>&nbsp;</p><p>b</p>', 'a\n\nb'],

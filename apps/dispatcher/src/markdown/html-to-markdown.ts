@@ -188,7 +188,9 @@ const attribute = (element: HtmlElement, name: string): string | undefined =>
 function safeHref(href: string): string | null {
   const url = parseUrl(href)
   if (url === null || !LINK_PROTOCOLS.has(url.protocol)) return null
-  return url.href.replace(/[()<>]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+  return url.href
+    .replace(/[()<>\\|]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replace(/&(?=#?[a-z0-9]{1,32};)/gi, '\\&')
 }
 
 /** Longer than any run of backticks in the text. */

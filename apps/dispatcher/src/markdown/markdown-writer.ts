@@ -181,7 +181,7 @@ export class MarkdownWriter {
  */
 const escapeMarkdown = (text: string): string =>
   text
-    .replace(/[\\*`[\]_]/g, '\\$&')
+    .replace(/[\\*`[\]_~]/g, '\\$&')
     .replace(/<(?=[a-z/!?]|$)/gi, '\\<')
     .replace(/&(?=#?[a-z0-9]{1,32};|#?[a-z0-9]{0,32}$)/gi, '\\&')
     .replace(/!$/, '\\!')
@@ -189,4 +189,4 @@ const escapeMarkdown = (text: string): string =>
 
 /** What makes a heading, a list, a quotation, a rule or a fence at the start of a line. */
 const escapeLineStart = (text: string): string =>
-  text.replace(/^(?:-|=|>|~~~|\+(?= |$)|#{1,6}(?= |$))/, '\\$&').replace(/^(\d{1,9})([.)])(?= |$)/, '$1\\$2')
+  text.replace(/^(?:-|=|>|\+(?= |$)|#{1,6}(?= |$))/, '\\$&').replace(/^(\d{1,9})([.)])(?= |$)/, '$1\\$2')
