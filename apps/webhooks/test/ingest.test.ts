@@ -165,7 +165,7 @@ describe('POST /internal/v1/summary-ready', () => {
     [
       'a segment whose start is text',
       { transcript: { text: 'x', segments: [{ speaker: 'A', start: '0', end: 1, text: 'x' }] } },
-      'transcript.segments.0.start must be number',
+      'transcript.segments.0.start must be a number',
     ],
     [
       'a summary without format',

@@ -199,3 +199,12 @@ describe('B.13: limits of Bearer tokens', () => {
     expect(Number((await create('{"name":"x"}')).headers.get('retry-after'))).toBeGreaterThan(0)
   })
 })
+
+it('counts under the prefix of the deployment, so that two at one Redis share no limit', async () => {
+  const ip = address()
+  await oauth.json('/oauth/register', { method: 'POST', headers: from(ip) })
+  const { redis } = harness.ctx
+  const keys = await redis.keys(`*${ip.slice('2001:db8::'.length)}*`)
+  expect(keys.length).toBeGreaterThan(0)
+  expect(keys.filter((key) => !key.startsWith(`${harness.ctx.config.queuePrefix}:limit:`))).toEqual([])
+})

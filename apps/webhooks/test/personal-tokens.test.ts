@@ -64,6 +64,14 @@ describe('form', () => {
     },
   )
 
+  it('shows a name without what would hide or turn parts of it', async () => {
+    const { body } = await create(jwt(harness.identity.addUser()), {
+      name: ' \u202egnp.my\u2066 laptop\u200b\u200f ',
+    })
+    expect(body).toMatchObject({ name: 'gnp.my laptop' })
+    expect((await create(jwt(harness.identity.addUser()), { name: '\u202e\u200b' })).status).toBe(400)
+  })
+
   it('takes 365 days and a name of 100 emoji', async () => {
     const { status } = await create(jwt(harness.identity.addUser()), {
       name: '😀'.repeat(100),

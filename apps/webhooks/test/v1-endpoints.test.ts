@@ -74,7 +74,11 @@ describe('POST /v1/webhooks', () => {
     ['localhost', { url: 'https://localhost/' }, 'url must have a public host name'],
     ['this service', { url: 'https://hooks.signet.example/x' }, 'url must not point to this service'],
     ['the identity server', { url: 'https://identity.signet.example' }, 'url must not point to this service'],
-    ['a private literal', { url: 'https://10.0.0.1/' }, 'url must resolve to public addresses only'],
+    [
+      'a private literal',
+      { url: 'https://10.0.0.1/' },
+      'url must have a host that resolves to public addresses only',
+    ],
     ['an unknown event type', { url: HOOK, events: ['summary.done'] }, 'Unknown event type: summary.done'],
     ['events that are a string', { url: HOOK, events: 'summary.completed' }, anyString],
     ['an event that is not a string', { url: HOOK, events: [1] }, anyString],

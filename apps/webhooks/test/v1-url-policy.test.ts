@@ -20,14 +20,14 @@ const api = useApi({
 })
 
 const refused = (message: string) => [400, { error: { code: 'bad_request', message } }]
-const NOT_PUBLIC = 'url must resolve to public addresses only'
+const NOT_PUBLIC = 'url must have a host that resolves to public addresses only'
 const hosts: [string, string][] = [
   ['private.example.com', NOT_PUBLIC],
   ['mixed.example.com', NOT_PUBLIC],
   ['mapped.example.com', NOT_PUBLIC],
   ['nat64.example.com', NOT_PUBLIC],
-  ['empty.example.com', 'url has a host that does not resolve'],
-  ['missing.example.com', 'url has a host that does not resolve'],
+  ['empty.example.com', NOT_PUBLIC],
+  ['missing.example.com', NOT_PUBLIC],
 ]
 
 describe('what a name means decides over a subscription', () => {

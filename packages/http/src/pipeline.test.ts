@@ -102,9 +102,30 @@ describe('mountRoutes', () => {
     const answer = await request(build([echo()]).app)
       .post('/echo/7')
       .send({ name: 1 })
-    expect(answer.body).toMatchObject({ message: 'name must be string' })
+    expect(answer.body).toMatchObject({ message: 'name must be a text' })
     const either = compileSchema({ type: 'object', properties: { name: { type: ['string', 'null'] } } })
-    expect(either({ name: 1 })?.message).toBe('name must be string or null')
+    expect(either({ name: 1 })?.message).toBe('name must be a text or null')
+  })
+
+  it.each<[Record<string, unknown>, unknown, string]>([
+    [{ type: 'string' }, null, 'must be a text'],
+    [{ type: ['integer', 'boolean'] }, 'x', 'must be a whole number or true or false'],
+    [{ type: ['object', 'array'] }, 1, 'must be an object or a list'],
+    [{ type: 'integer', minimum: 1, maximum: 10 }, 11, 'must be between 1 and 10'],
+    [{ type: 'integer', minimum: 1 }, 0, 'must be at least 1'],
+    [{ type: 'number', maximum: 10 }, 11, 'must be at most 10'],
+    [{ type: 'string', minLength: 2, maxLength: 3 }, 'x', 'must have 2 to 3 characters'],
+    [{ type: 'string', minLength: 2 }, 'x', 'must have at least 2 characters'],
+    [{ type: 'array', maxItems: 1 }, [1, 2], 'must have 0 to 1 entries'],
+    [{ type: 'array', minItems: 1 }, [], 'must have at least 1 entries'],
+    [{ type: 'array', uniqueItems: true }, [1, 1], 'must not have an entry twice'],
+    [{ type: 'string', enum: ['a', 'b'] }, 'c', 'must be one of a, b'],
+    [{ const: 'a' }, 'c', 'must be a'],
+    [{ type: 'string', pattern: '^[a-z]+$' }, '1', 'does not have the right form'],
+    [{ type: 'object', additionalProperties: false }, { x: 1 }, 'has a member that is not known: x'],
+  ])('says of %j in words for people what is wrong with %j', (schema, value, words) => {
+    const check = compileSchema({ type: 'object', properties: { member: schema } })
+    expect(check({ member: value })?.message).toBe(`member ${words}`)
   })
 
   it('runs limit, then authentication, then the body parser', async () => {

@@ -4,7 +4,13 @@ import type { BodyProblem } from './error-renderer.js'
 export type JsonSchema = Readonly<Record<string, unknown>>
 
 // `strict` catches typos in our own schemas at start. Coercion is off: a wrong type is the caller's error.
-const ajv = new Ajv({ strict: true, allErrors: false, strictRequired: false, allowUnionTypes: true })
+const ajv = new Ajv({
+  verbose: true,
+  strict: true,
+  allErrors: false,
+  strictRequired: false,
+  allowUnionTypes: true,
+})
 
 /** Compiles a validator that returns null for a valid value, and otherwise which member is wrong and why. */
 export function compileSchema(schema: JsonSchema): (value: unknown) => BodyProblem | null {
@@ -25,6 +31,53 @@ function describe(error: ErrorObject): BodyProblem {
   return { kind: 'schema', field, keyword: error.keyword, message }
 }
 
-/** The library lists several allowed types with bare commas. */
-const reasonOf = ({ keyword, message = 'is not valid' }: ErrorObject): string =>
-  keyword === 'type' ? message.replaceAll(',', ' or ') : message
+/** What is wrong, in our words: the library's are for programmers, and may contain a regular expression. */
+function reasonOf({ keyword, schema, parentSchema = {}, params }: ErrorObject): string {
+  const { minimum, maximum, minLength = 0, maxLength, minItems = 0, maxItems } = parentSchema as Limits
+  switch (keyword) {
+    case 'type':
+      return `must be ${[schema as string | string[]].flat().map(nameOfType).join(' or ')}`
+    case 'enum':
+      return `must be one of ${(schema as unknown[]).join(', ')}`
+    case 'const':
+      return `must be ${String(schema)}`
+    case 'minimum':
+    case 'maximum':
+      return `must be ${between(minimum, maximum)}`
+    case 'minLength':
+    case 'maxLength':
+      return maxLength === undefined
+        ? `must have at least ${minLength} characters`
+        : `must have ${minLength} to ${maxLength} characters`
+    case 'minItems':
+    case 'maxItems':
+      return maxItems === undefined
+        ? `must have at least ${minItems} entries`
+        : `must have ${minItems} to ${maxItems} entries`
+    case 'additionalProperties':
+      return `has a member that is not known: ${String(params['additionalProperty']).slice(0, 64)}`
+    case 'uniqueItems':
+      return 'must not have an entry twice'
+    default:
+      return 'does not have the right form'
+  }
+}
+
+type Limits = Partial<
+  Record<'minimum' | 'maximum' | 'minLength' | 'maxLength' | 'minItems' | 'maxItems', number>
+>
+
+const between = (minimum?: number, maximum?: number): string => {
+  if (minimum === undefined) return `at most ${maximum}`
+  return maximum === undefined ? `at least ${minimum}` : `between ${minimum} and ${maximum}`
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'a list',
+}
+const nameOfType = (type: string): string => TYPES[type] ?? type

@@ -49,7 +49,7 @@ function pageHeaders(page: Page, frame: Frame, secure: boolean): Record<string, 
     Pragma: 'no-cache',
     // With no-referrer, browsers would send `Origin: null` with our own forms, and the form guard would reject them.
     'Referrer-Policy': 'same-origin',
-    ...(secure ? { 'Strict-Transport-Security': 'max-age=31536000; includeSubDomains' } : {}),
+    ...(secure ? { 'Strict-Transport-Security': 'max-age=31536000' } : {}),
   }
 }
 

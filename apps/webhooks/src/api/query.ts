@@ -12,7 +12,7 @@ export function numberParameter(
   const raw = textParameter(req, name)
   if (raw === undefined) return fallback
   if (!/^[0-9]{1,6}$/.test(raw) || Number(raw) === 0)
-    throw badRequest(`${name} must be a whole number from 1 to 999999`)
+    throw badRequest(`${name} must be between 1 and ${Number.isFinite(max) ? max : 999_999}`)
   return Math.min(Number(raw), max)
 }
 

@@ -10,6 +10,7 @@ import {
   type GrantType,
 } from './client.js'
 import type { RedirectAllowList } from '../redirects/redirect-allow-list.js'
+import { withoutInvisible } from '../text/visible.js'
 import { redirectUriProblem } from '../redirects/redirect-uri.js'
 
 type Input = Readonly<Record<string, unknown>>
@@ -85,10 +86,6 @@ function readClientName(value: unknown): string {
   if ([...name].length > 200) throw badMetadata('client_name must not be longer than 200 characters')
   return name === '' ? 'OAuth client' : name
 }
-
-/** Control characters, and those that reorder or hide text, could make one name look like another. */
-const withoutInvisible = (text: string) =>
-  text.replace(/[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu, '')
 
 function readExtra(input: Input): ClientExtra {
   const extra: Record<string, string | readonly string[]> = {}

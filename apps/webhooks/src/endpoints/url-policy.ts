@@ -99,10 +99,9 @@ export class UrlPolicy {
     try {
       await this.#guard.addressesOf(comparableHost(url.hostname))
     } catch (error) {
-      if (error instanceof NameNotResolvedError)
-        throw new UrlRefusedError('has a host that does not resolve', error)
-      if (error instanceof BlockedAddressError)
-        throw new UrlRefusedError('must resolve to public addresses only', error)
+      // One text for both: it must not tell which names exist in the networks that our resolver sees.
+      if (error instanceof NameNotResolvedError || error instanceof BlockedAddressError)
+        throw new UrlRefusedError('must have a host that resolves to public addresses only', error)
       throw error
     }
   }

@@ -22,7 +22,9 @@ const HOUR_MS = 60 * MINUTE_MS
 /** Every rate limit of docs/specification.md#rate-limits. Counted in Redis, so that replicas share them. */
 export function createLimits(config: WebhooksConfig, redis: Redis | Cluster) {
   const limit = (name: string, amount: number, windowMs: number): RateLimit =>
-    config.limitsEnabled && amount > 0 ? createLimit({ name, amount, windowMs, redis }) : UNLIMITED
+    config.limitsEnabled && amount > 0
+      ? createLimit({ prefix: `${config.queuePrefix}:limit:${name}`, amount, windowMs, redis })
+      : UNLIMITED
   const address = (req: Request) => clientAddress(req, config.trustProxyHops)
   const perAddress = (name: string, amount: number, windowMs: number): IpLimit => {
     const counter = limit(name, amount, windowMs)
@@ -45,10 +47,10 @@ export function createLimits(config: WebhooksConfig, redis: Redis | Cluster) {
   }
 }
 
-type LimitOptions = { name: string; amount: number; windowMs: number; redis: Redis | Cluster }
+type LimitOptions = { prefix: string; amount: number; windowMs: number; redis: Redis | Cluster }
 
-function createLimit({ name, amount, windowMs, redis }: LimitOptions): RateLimit {
-  const limiter = createLimiter({ prefix: `signet:limit:${name}`, redis })
+function createLimit({ prefix, amount, windowMs, redis }: LimitOptions): RateLimit {
+  const limiter = createLimiter({ prefix, redis })
   return {
     async consume(key) {
       const { waitMs } = await limiter.take([{ key, amount, windowMs }])

@@ -5,6 +5,7 @@ import type { Limits } from '../limits/limits.js'
 import { SCOPE_CONNECT } from '../oauth/scope.js'
 import { ref, responses } from '../api/v1-docs.js'
 import type { accountAuthentication, Manager } from './account-authentication.js'
+import { withoutInvisible } from '../text/visible.js'
 import type { PersonalToken } from '../credentials/personal-token.js'
 import type { PersonalTokenService } from './personal-token-service.js'
 
@@ -112,11 +113,11 @@ const MAX_BIGINT = 9223372036854775807n
 const isId = (text: string) => /^[1-9][0-9]{0,18}$/.test(text) && BigInt(text) <= MAX_BIGINT
 
 function readName(name: string): string {
-  const trimmed = name.trim()
-  const length = [...trimmed].length
-  if (length < 1 || length > 100 || /[\p{Cc}\p{Cs}]/u.test(trimmed))
+  const visible = withoutInvisible(name).trim()
+  const length = [...visible].length
+  if (length < 1 || length > 100 || /[\p{Cc}\p{Cs}]/u.test(name.trim()))
     throw badRequest('name must be 1 to 100 characters of text')
-  return trimmed
+  return visible
 }
 
 const view = ({ id, name, hint, createdAt, expiresAt, lastUsedAt }: PersonalToken) => ({

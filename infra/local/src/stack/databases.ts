@@ -17,7 +17,7 @@ const POSTGRES_PORT = 5433
 const REDIS_PORT = 6380
 const ANSWER_MS = 5000
 /** What the services keep in a Redis that is not ours alone. */
-const REDIS_KEYS = ['{webhooks}:*', 'signet:limit:*']
+const REDIS_KEYS = ['{webhooks}:*']
 
 /** The server of DATABASE_URL, else an embedded one. `url` is an administrator's, to any database there. */
 export async function providePostgres(folder: string): Promise<Store> {
