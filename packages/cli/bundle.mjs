@@ -15,9 +15,9 @@ const { metafile } = await build({
   platform: 'node',
   target: 'node20',
   conditions: ['@signet/source'],
-  // Native, optional, and loaded where it is there.
+  // Native and optional: loaded only if it is installed.
   external: ['@napi-rs/keyring'],
-  // What was written as CommonJS asks for Node's own modules by require.
+  // CommonJS modules in the bundle load Node's own modules with require.
   banner: {
     js: "import { createRequire } from 'node:module'\nconst require = createRequire(import.meta.url)",
   },

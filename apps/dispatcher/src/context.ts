@@ -216,7 +216,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     recoverer,
     engine,
     isRedisReady: () => producerRedis.ping(),
-    /** Nobody sends requests here but operators, who need no time to look elsewhere. */
+    /** Only operators send requests here, so there is no load balancer to wait for. */
     drain: new Drain(0),
     async close() {
       await agent.destroy()

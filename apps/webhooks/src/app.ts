@@ -27,7 +27,7 @@ import { v1ErrorRenderer } from './http/v1-error-renderer.js'
 import { internalRoutes, publicRoutes } from './routes.js'
 
 const NO_CACHE = { 'Cache-Control': 'no-store' }
-/** Of the OAuth endpoints, RFC 6749 section 4.1.2.1. */
+/** Error code of the OAuth endpoints (RFC 6749 section 4.1.2.1). */
 const OUTAGE = 'temporarily_unavailable'
 
 /** The public listener. The order of middleware is its content. */
@@ -123,12 +123,12 @@ function mountHealth(app: Express, { health }: Context): void {
   app.get('/readyz', health.ready)
 }
 
-/** Routes below some path prefixes that word their errors alike. */
+/** Routes below some path prefixes that share an error format. */
 type Family = Omit<MountOptions, 'authenticate'> & {
   /** Without trailing slash; the empty one takes everything. */
   prefixes: readonly string[]
   routes: readonly Route[]
-  /** Code of the answer when a service that we need is away. */
+  /** Error code for when a service that we depend on is unavailable. */
   outageCode: string
   /** Runs before everything else of the family. */
   first?: RequestHandler
@@ -151,7 +151,7 @@ function serve({ prefixes, routes, first, authenticate, outageCode, ...options }
       await authenticate(req, contextOf(res))
       next()
     })
-    // The router gives up on a path that it cannot decode before any of the above.
+    // The router rejects a path that it cannot decode before any of the above runs.
     const onUndecodable: ErrorRequestHandler = async (error, req, res, next) => {
       if (error instanceof URIError) await authenticate(req, contextOf(res))
       next(error)

@@ -20,7 +20,7 @@ type Deps = {
   now: () => Date
   /** Turns an outage into the API's own error. */
   translate: (error: unknown) => AppError | undefined
-  /** Verify the identity server's events; without one, all are refused. */
+  /** Keys that verify the identity server's events. Without any, all events are refused. */
   eventKeys: readonly Buffer[]
 }
 

@@ -14,7 +14,7 @@ export async function serve(config: WebhooksConfig, ports: Partial<Ports> = {}):
     await ctx.close()
     throw error
   })
-  // Not before the ports are ours: a process that does not come up should not clean up either.
+  // Only once the ports are bound: a process that fails to start should not clean up either.
   const schedule = startSchedule(ctx)
   if (config.identityEventsSecrets.length === 0)
     ctx.log.warn(
@@ -33,7 +33,7 @@ export async function serve(config: WebhooksConfig, ports: Partial<Ports> = {}):
   }
 }
 
-/** Both or neither. */
+/** Opens both listeners, or neither. */
 async function openListeners(ctx: Context): Promise<{ main: Listener; internal: Listener }> {
   const { drain } = ctx
   const { host, port, internalPort } = ctx.config

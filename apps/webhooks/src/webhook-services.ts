@@ -48,7 +48,7 @@ export function createWebhookServices(deps: Deps) {
     ingest: new IngestService({ db, publisher, webhookObserver, now }),
     accountRemoval,
     parser,
-    /** After the listeners: hands over what was committed meanwhile and ends the threads. */
+    /** Call after closing the listeners: queues the events committed until then and ends the threads. */
     async close(): Promise<void> {
       await Promise.all([publisher.close(), parser.close(), accountRemoval.close()])
     },

@@ -6,12 +6,12 @@ type Details = {
   cause?: unknown
 }
 
-/** A failure that was foreseen: its message is for the person at the terminal and never holds a secret. */
+/** An expected failure. Its message is for the person at the terminal and never contains a secret. */
 export abstract class CliError extends Error {
   abstract readonly exitCode: number
   /** Stable word for `--json`. */
   abstract readonly code: string
-  /** A command that knows better than the place that noticed the failure may replace it. */
+  /** A command with better advice may replace it. */
   hint: string | undefined
 
   constructor(message: string, { hint, cause }: Details = {}) {

@@ -118,7 +118,7 @@ describe('listen', () => {
     async (wrong) => {
       const ended = await world.machine.run(['listen'], { env: { SIGNET_WEBHOOK_SECRET: wrong } })
       expect(ended).toMatchObject({ code: 2, stdout: '' })
-      expect(ended.stderr).toContain('SIGNET_WEBHOOK_SECRET is no webhook secret')
+      expect(ended.stderr).toContain('SIGNET_WEBHOOK_SECRET is not a webhook secret')
       expect(ended.stderr).not.toContain(wrong)
     },
   )

@@ -59,7 +59,7 @@ export class SignatureMismatchError extends WebhookVerificationError {
   }
 }
 
-/** Rightly signed, but longer ago than the tolerance: a replay, or a receiver whose clock is wrong. */
+/** Correctly signed, but longer ago than the tolerance: a replay, or a receiver whose clock is wrong. */
 export class TimestampTooOldError extends WebhookVerificationError {
   readonly code = 'timestamp_too_old'
 
@@ -71,7 +71,7 @@ export class TimestampTooOldError extends WebhookVerificationError {
   }
 }
 
-/** Rightly signed, but for a moment further ahead than the tolerance: one of the two clocks is wrong. */
+/** Correctly signed, but for a time further ahead than the tolerance: one of the two clocks is wrong. */
 export class TimestampInFutureError extends WebhookVerificationError {
   readonly code = 'timestamp_in_future'
 
@@ -83,12 +83,12 @@ export class TimestampInFutureError extends WebhookVerificationError {
   }
 }
 
-/** Rightly signed, but the body is not an event envelope. Worth an alarm: the sender itself is wrong. */
+/** Correctly signed, but the body is not an event envelope. Worth an alert: the fault is the sender's. */
 export class InvalidPayloadError extends WebhookVerificationError {
   readonly code = 'invalid_payload'
 
   constructor(problem: string) {
-    super(`The body is rightly signed but is no event: ${problem}`)
+    super(`The body is correctly signed but is not an event: ${problem}`)
   }
 }
 

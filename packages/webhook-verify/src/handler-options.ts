@@ -6,7 +6,7 @@ export type HandlerOptions = VerifyOptions & {
   secret: Secret
   /** Longer bodies are answered 413. Summaries are never cut, so leave room. Default 32 MiB. */
   maxBytes?: number
-  /** Told of every delivery that is answered 400, to log or count `error.code`: the sender keeps no answers. */
+  /** Called for every delivery that is answered 400, to log or count `error.code`: the sender keeps no answers. */
   onRefusal?: (error: WebhookVerificationError) => void
 }
 

@@ -112,7 +112,7 @@ describe('verify', () => {
     ['a missing id', '{"type":"a","created_at":"b","data":{}}'],
     ['data that is an array', '{"id":"evt_1","type":"a","created_at":"b","data":[]}'],
     ['a summary without audio_id', '{"id":"evt_1","type":"summary.completed","created_at":"b","data":{}}'],
-  ])('refuses %s even when rightly signed', (_name, body) => {
+  ])('refuses %s even when correctly signed', (_name, body) => {
     expect(() => verify(body, sign(body), secret, options)).toThrow(InvalidPayloadError)
   })
 
@@ -227,7 +227,7 @@ describe('verify', () => {
       ],
       [
         () => verify('x', sign('x'), secret, options),
-        'The body is rightly signed but is no event: not JSON',
+        'The body is correctly signed but is not an event: not JSON',
         { code: 'invalid_payload' },
       ],
       [
@@ -261,7 +261,7 @@ describe('verify', () => {
     ],
   ])('refuses the signed body %s: %s', (body, problem) => {
     expect(() => verify(body, sign(body), secret, options)).toThrow(
-      `The body is rightly signed but is no event: ${problem}`,
+      `The body is correctly signed but is not an event: ${problem}`,
     )
   })
 

@@ -31,7 +31,7 @@ export type JobOutcome =
   | { kind: 'defer'; delayMs: number }
 
 export type JobHistory = {
-  /** How many workers have died while running this job, if one just did. The attempt it probably made is recorded first. */
+  /** How many workers have died running this job; set only if one just did. Its probable attempt is recorded first. */
   losses?: number
   /** The job has been deferred before. */
   wasDeferred: boolean
@@ -198,7 +198,7 @@ export class AttemptService {
     return endpoint.heldUntil !== null && endpoint.heldUntil > this.deps.now()
   }
 
-  /** Without an attempt and without a job: lifting the ban, or the sweeper after it ends, adds one. */
+  /** Makes no attempt and leaves no job: lifting the ban adds one, or the sweeper does once the ban has expired. */
   async #holdBack({ id, endpoint }: AttemptPlan): Promise<boolean> {
     const { db, retryWhileUnavailable, observer, now } = this.deps
     const held = await retryWhileUnavailable(() =>
@@ -210,7 +210,7 @@ export class AttemptService {
 
   /**
    * A worker died, probably in the middle of the attempt. The attempt is logged and counts, so that a delivery which kills
-   * its workers ends after six. The next attempt follows at once, because the receiver is not to blame. After a second loss
+   * its workers still runs out of attempts. The next one follows at once: the receiver is not to blame. After a second loss
    * the schedule applies: workers that keep dying must not use up every attempt of their jobs within minutes.
    */
   async #reportLost(plan: AttemptPlan, losses: number): Promise<RecordedAttempt | null> {

@@ -35,7 +35,7 @@ export function createAttemptWorker({ queue, concurrency, attempts, observer }: 
     const losses = job.stalledCounter > (job.data.lost ?? 0) ? job.stalledCounter : 0
     // Stored before the attempt is recorded, so that one loss is never recorded twice.
     if (losses > 0) await job.updateData({ ...job.data, lost: losses })
-    // Apart from this start and those that failed, every start of a job ended in a deferral.
+    // Every earlier start either failed or was deferred, so starts beyond the failures mean that the job was deferred.
     const wasDeferred = job.attemptsStarted > job.attemptsMade + 1
     const outcome = await attempts.run(job.data, { losses, wasDeferred })
     if (outcome.kind === 'finished') return

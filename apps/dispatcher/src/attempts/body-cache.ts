@@ -14,7 +14,7 @@ export class BodyCache {
     private readonly load: (eventId: string) => Promise<Buffer | null>,
     private readonly seen: (result: 'hit' | 'miss') => void = () => undefined,
   ) {
-    // The library takes no limit of 0, which here switches the cache off.
+    // Here a limit of 0 turns the cache off; the library does not accept 0.
     this.#bodies = new LRUCache({
       maxSize: Math.max(maxBytes, 1),
       sizeCalculation: ({ byteLength }) => Math.max(byteLength, 1),

@@ -1,8 +1,8 @@
 import type { Permit } from '../fairness/endpoint-limiter.js'
 
 /**
- * Holds a permit until the connection is free. After a failure it is also held until the result is committed: while an
- * endpoint's 20th failure is being counted, no more attempts than the limit are ever under way to it.
+ * Holds a permit until the connection is free. After a failure it is also held until the result is committed, so that attempts
+ * to an endpoint never exceed its limit while its 20th failure is being counted.
  */
 export class PermitLease {
   #connectionClosed = Promise.resolve()

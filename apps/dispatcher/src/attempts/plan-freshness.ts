@@ -1,14 +1,14 @@
 import type { EndpointId } from '@signet/webhook-core'
 
 /**
- * Age up to which a plan may be used, counted from before its statement began, so that a dispatch which waited for a lock
- * does not pass. About as long as the statement and the wait for a permit take together under load.
+ * Maximum age of a plan, counted from before its statement began, so that the plans of a dispatch that waited for a lock
+ * are too old. About as long as the statement and the wait for a permit take together under load.
  */
 const FRESH_MS = 200
 
 /**
- * Tells whether a plan may be used without reading the row again. If this process has since seen its endpoint disabled or
- * deleted, it may not, however young it is.
+ * Tells whether a plan may be used without reading the row again: never once this process has seen its endpoint disabled or
+ * deleted since the plan was read.
  */
 export class PlanFreshness {
   /** When an endpoint was last seen disabled or deleted, oldest first. Entries older than any fresh plan are dropped. */

@@ -8,7 +8,7 @@ const LINGER_MS = 1
 
 /**
  * Reads the plans of attempts in batches. Nothing is cached: an attempt never goes to an endpoint that was disabled,
- * deleted or moved before it began.
+ * deleted or given another URL before it began.
  */
 export function createPlanLoader(
   db: Queryable,

@@ -9,7 +9,7 @@ export type RecorderOptions = {
 }
 
 const MAX_BATCH = 400
-/** A result may wait up to 20 ms for others. Only its own job waits for it. */
+/** How long a result waits for others. Only its own job waits with it. */
 const LINGER_MS = 15
 
 /**

@@ -4,7 +4,7 @@ import { isDeadlock, isLockTimeout, isStatementTimeout, isUnavailable } from '@s
 const FIRST_PAUSE_MS = 50
 const MAX_PAUSE_MS = 1000
 
-/** Runs database work until the database can serve it. */
+/** Runs database work, and retries it until the database is available. */
 export type RetryWhileUnavailable = <T>(work: () => Promise<T>) => Promise<T>
 
 export type RetryWhileUnavailableOptions = {
@@ -19,9 +19,9 @@ export type RetryWhileUnavailableOptions = {
 }
 
 /**
- * Retries `work` while the database is unavailable. Our own outage must not use up a customer's attempts, so work waits
- * where it is, its job lock renewed meanwhile, and continues the moment the database is back. A request that was already
- * sent is not sent again, and since every permit is soon held by work that waits, nothing new starts.
+ * Retries `work` while the database is unavailable. Our own outage must not use up a customer's attempts, so the job waits
+ * in place, keeps its lock, and continues as soon as the database is back. A request that was already sent is not sent
+ * again. Nothing new starts, because waiting work soon holds every permit.
  */
 export async function retryWhileUnavailable<T>(
   work: () => Promise<T>,

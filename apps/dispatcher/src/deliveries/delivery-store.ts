@@ -30,9 +30,9 @@ export type AttemptPlan = {
     url: string
     urlVersion: number
     status: EndpointStatus
-    /** Also when its account is. */
+    /** True if the endpoint or its account is deleted. */
     deleted: boolean
-    /** While the account is banned, when the ban ends; a time that is over means nothing. */
+    /** When the ban of the account ends. A time in the past has no effect. */
     heldUntil: Date | null
     /** Null for a deleted endpoint. */
     secret: SealedSecret | null
@@ -121,8 +121,8 @@ export async function cancelDelivery(db: Queryable, id: DeliveryId, reason: Canc
 }
 
 /**
- * Puts a pending delivery off until the ban of its account ends. False when the account is not banned at `now` any more:
- * the lock keeps the end of a ban from passing a delivery that is just being put off.
+ * Holds a pending delivery until the ban of its account ends. False if the account is no longer banned at `now`:
+ * because of the lock, lifting a ban cannot miss a delivery that is being held at the same moment.
  */
 export async function holdDelivery(
   db: Queryable,

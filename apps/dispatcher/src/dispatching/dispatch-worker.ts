@@ -25,7 +25,7 @@ type DispatchWorkerDeps = {
 export function createDispatchWorker({ queue, concurrency, events, queues, observer }: DispatchWorkerDeps) {
   /** Failures propagate, so that BullMQ runs the job again, later each time. */
   async function runAlone(job: Job<EventsJob, void>, event: QueuedEventRef, token: string): Promise<void> {
-    // Apart from this start and those that failed, every start of a job ended in a deferral.
+    // Every earlier start either failed or was deferred, so starts beyond the failures mean that the job was deferred.
     const wasDeferred = job.data.deferred === true || job.attemptsStarted > job.attemptsMade + 1
     const deferral = await events.run(event, wasDeferred)
     if (!deferral) return

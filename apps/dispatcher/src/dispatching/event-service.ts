@@ -11,11 +11,11 @@ export type EventServiceDeps = {
   firstAttempts: Pick<FirstAttempts, 'run'>
 }
 
-/** The way of one event: prepared if it came without a body, dispatched, and attempted for the first time at each endpoint. */
+/** Processes one event: prepares it if it has no body, dispatches it, and makes the first attempt at each endpoint. */
 export class EventService {
   constructor(private readonly deps: EventServiceDeps) {}
 
-  /** Resolves when each of its deliveries has ended or has a job of its own, or with the time after which to try again. */
+  /** Resolves once each delivery has ended or has its own job; with a deferral if the event has to be tried again later. */
   async run(event: QueuedEventRef, wasDeferred = false): Promise<Deferral | undefined> {
     const { preparation } = this.deps
     const { unprepared } = await this.#admitted(event)

@@ -20,7 +20,7 @@ type Continuation = { id: DeliveryId; endpointId: EndpointId; delayMs: number; i
 
 const MAX_BATCH = 200
 const ENQUEUE_LINGER_MS = 2
-/** Nothing waits for it, and if it gets lost the sweeper does it. */
+/** Nothing waits for it, and the sweeper repeats it if it gets lost. */
 const CONCLUDE_LINGER_MS = 50
 
 /**
@@ -83,7 +83,7 @@ export class FirstAttempts {
     this.#lastConclusion = this.#conclusions.add(eventId).catch(() => undefined)
   }
 
-  /** Resolves when the events that have ended until now are also marked as such. */
+  /** Resolves once every event whose first attempts have ended is marked as such. */
   async concluded(): Promise<void> {
     await this.#lastConclusion
   }

@@ -52,8 +52,8 @@ class EndpointState {
  *
  * 1. At most `perEndpoint` attempts are in flight for one endpoint.
  * 2. Slow endpoints (an attempt in flight, or the last one, took over a second) share a quarter of the process's
- *    concurrency; together with endpoints not measured yet they share half of it. Receivers that hang, however many there
- *    are, can never use up the process.
+ *    concurrency; together with endpoints not measured yet they share half of it. Any number of hanging receivers leaves
+ *    the rest to others.
  * 3. At most `concurrency` attempts are in flight. A process takes more jobs than that: callers that are within their
  *    endpoint's limit queue for the process limit, first come, first served.
  *
@@ -210,7 +210,7 @@ export class EndpointLimiter {
     return endpoint.nextTurnAt - now
   }
 
-  /** A job whose turn has come retries soon. Sent behind the newcomers every time, it would starve. */
+  /** A job whose turn has come retries soon. If it queued behind newcomers every time, it would starve. */
   #retryWaitMs(endpoint: EndpointState): number {
     return Math.min(4 * (endpoint.averageMs ?? INITIAL_ESTIMATE_MS), MAX_DEFER_MS)
   }

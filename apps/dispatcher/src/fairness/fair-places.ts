@@ -1,6 +1,6 @@
 import { FairQueue } from '@signet/db'
 
-/** A number of places, which keys that wait for one get in turn. */
+/** A fixed number of places. Keys that wait for one take turns. */
 export class FairPlaces {
   readonly #waiting = new FairQueue<() => void>()
 

@@ -13,7 +13,7 @@ export class LimitExceededError extends Error {
 }
 
 /**
- * CPU time of the calling thread in milliseconds. Linux tells it by the nanosecond; elsewhere it is the time that has passed.
+ * CPU time of the calling thread in milliseconds. Linux reports it to the nanosecond; elsewhere this is the elapsed time.
  */
 function threadCpuMs(): number {
   try {
@@ -25,7 +25,7 @@ function threadCpuMs(): number {
 
 /**
  * Ends a conversion that has used up its CPU time. Time in which the thread waits for a CPU does not count: on a busy machine
- * an ordinary page takes longer, not more.
+ * an ordinary page takes longer without using more.
  */
 export class CpuLimit {
   readonly #startedAt: number
@@ -44,7 +44,7 @@ export class CpuLimit {
     return this.cpuMs() - this.#startedAt
   }
 
-  /** Cheap: CPU time cannot pass faster than time itself, so most calls need not look. */
+  /** Cheap: CPU time never passes faster than wall-clock time, so most calls need not read it. */
   check(): void {
     if (this.now() < this.#nextLook) return
     const leftMs = this.limitMs - this.usedMs

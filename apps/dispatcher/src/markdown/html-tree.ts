@@ -12,8 +12,8 @@ const MAX_NODES = 400_000
 const CHUNK = 16 * 1024
 
 /**
- * Parses HTML as browsers do. Ends with a `LimitExceededError` as soon as a limit is passed, so that a hostile document costs
- * no more than the part of it that is within the limits. `check` is called now and then.
+ * Parses HTML as browsers do. Throws a `LimitExceededError` as soon as a limit is exceeded, so that the limits bound the cost
+ * of a hostile document. `check` is called periodically.
  */
 export function parseHtml(html: string, check: () => void): HtmlParent {
   const parser = Parser.getFragmentParser<DefaultTreeAdapterMap>(null, {
@@ -52,8 +52,8 @@ function limitedAdapter(): TreeAdapter<DefaultTreeAdapterMap> {
 }
 
 /**
- * The default adapter searches for a child from the front. What belongs before an open table is inserted near the end, and
- * children that move to another parent leave from the front: neither has to be searched for.
+ * The default adapter searches for a child from the front. Content that belongs before an open table is inserted near the end,
+ * and children that move to another parent are taken from the front, so here both are found at once.
  */
 const constantTimePositions = {
   detachNode(node: HtmlNode): void {

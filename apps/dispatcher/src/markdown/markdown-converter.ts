@@ -11,14 +11,14 @@ export type MarkdownConverterOptions = {
 }
 
 const MAX_BYTES = 2 * 1024 * 1024
-/** For one document. Four times what a page of 1 MB takes. */
+/** CPU time for one document: four times what a page of 1 MB takes. */
 export const CPU_LIMIT_MS = 2000
 export const CONVERSION_THREADS = 2
 /** A thread that needs more memory than this for one document is terminated; the process is not. */
 const THREAD_MEMORY_MB = 256
 const ENTRY = threadEntry(import.meta.url, 'markdown-worker')
 const WORKER = new URL(ENTRY.filename)
-/** For a thread that no longer answers at all. Far longer than any machine takes for the CPU limit. */
+/** Time limit for a thread that stops responding. On any machine, the CPU limit is reached long before. */
 const HARD_LIMIT_MS = 60_000
 
 /**

@@ -21,7 +21,7 @@ export class MarkdownWriter {
   readonly #containers: Container[] = []
   #lineDepth = 0
 
-  /** In a table cell there is one line, and `|` is escaped. */
+  /** A table cell is a single line, in which `|` is escaped. */
   constructor(private readonly inCell = false) {}
 
   get markdown(): string {
@@ -39,7 +39,7 @@ export class MarkdownWriter {
     if (words !== words.trimEnd()) this.#space = true
   }
 
-  /** Markdown that fits into a line. */
+  /** Inline Markdown, written as it is. */
   verbatim(markdown: string): void {
     this.#write(this.inCell ? markdown.replaceAll('|', '\\|') : markdown, false)
   }
@@ -78,7 +78,7 @@ export class MarkdownWriter {
     if (inline.started) this.#append(close)
   }
 
-  /** A line that begins with a marker, in which blocks become words. */
+  /** A line that begins with a marker. Blocks inside it are written as inline text. */
   heading(marker: string, write: () => void): void {
     this.block(2)
     const outer = this.#inlines

@@ -1,6 +1,6 @@
 import type { Queryable } from '@signet/db'
 
-/** What the identity server told about an account. */
+/** What the identity server has reported about an account. */
 export type AccountState = {
   bannedUntil: Date | null
   signedOutAt: Date | null

@@ -176,7 +176,7 @@ function deliveryOf(text: string | undefined): DeliveryId {
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 function accountOf(text: string | undefined): string {
-  if (text === undefined || !UUID.test(text)) throw usageError('Which account? Its id is a UUID.')
+  if (text === undefined || !UUID.test(text)) throw usageError('The account id must be a UUID')
   return text.toLowerCase()
 }
 

@@ -17,9 +17,9 @@ export type ConversionLaneOptions = {
   now?: () => number
 }
 
-/** HTML that waits in memory. Half of it may be of one account; the event that goes beyond its half counts up to there. */
+/** HTML waiting in memory. One account may hold half of it; an event that exceeds this half counts only up to it. */
 const MAX_BYTES = 8 * 1024 * 1024
-/** Events in the lane, as a share of the jobs of the process. Half of them may be of one account. */
+/** Events in the lane, as a share of the process's jobs. One account may hold half of them. */
 const SHARE_OF_JOBS = 0.4
 /** CPU time for all documents of one event. */
 const EVENT_BUDGET_MS = 4000
@@ -31,8 +31,8 @@ const INITIAL_ESTIMATE_MS = 10
 type AccountInLane = { events: number; bytes: number; nextTurnAt: number }
 
 /**
- * Where events wait for the conversion of their HTML, beside all others. Accounts take turns, document by document. What finds
- * no room is deferred, so that events which only wait take neither memory nor worker slots from anybody.
+ * Where events wait for their HTML to be converted, apart from all other events. Accounts take turns, document by document. An
+ * event that finds no room is deferred, so that waiting events take neither memory nor worker slots from others.
  */
 export class ConversionLane {
   readonly #accounts = new Map<string, AccountInLane>()
@@ -75,7 +75,7 @@ export class ConversionLane {
   /** Converts the documents of one event, one after the other, in their order. */
   async convertAll(accountId: string, documents: readonly string[]): Promise<ConversionOutcome[]> {
     const size = documents.reduce((sum, { length }) => sum + length, 0)
-    // An event may have several times what the lane holds: counted in full it would keep all others out of it.
+    // An event may be several times larger than the lane. Counted in full, it would keep all others out.
     const bytes = Math.min(size, Math.max(0, MAX_BYTES / 2 - this.#stateOf(accountId).bytes))
     this.#add(accountId, 1, bytes)
     try {

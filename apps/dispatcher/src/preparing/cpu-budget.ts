@@ -4,7 +4,7 @@ const BURST_MS = 30_000
 const REFILL = 0.5
 const MAX_REMEMBERED = 10_000
 
-/** CPU time for conversions, per account and process. An account that has used up its share waits for nobody and delays nobody. */
+/** CPU time for conversions, per account and process. Over its budget, an account's HTML is sent unconverted, without a wait. */
 export class CpuBudget {
   readonly #accounts = new Map<string, { leftMs: number; at: number }>()
 

@@ -74,7 +74,7 @@ export class PartsReader {
   }
 }
 
-/** About: segments repeat the transcript's text. */
+/** Approximate: the segments repeat the transcript's text. */
 const sizeOf = ({ transcript, summaries }: RecordingContent): number =>
   (transcript?.text.length ?? 0) * (transcript?.segments ? 3 : 1) +
   summaries.reduce((sum, { content }) => sum + content.length, 0)

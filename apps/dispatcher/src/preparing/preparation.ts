@@ -28,7 +28,7 @@ export class Preparation {
 
   /**
    * Passes the body to `use`, or says when to come back: the event needs a conversion, and others wait for theirs.
-   * `wasDeferred`: it has been told so before. Never rejects because of missing parts: only `audio_id` is guaranteed.
+   * `wasDeferred`: this event was deferred before. Never rejects because of missing parts: only `audio_id` is guaranteed.
    */
   async run<T>(
     event: QueuedEvent,
@@ -39,7 +39,7 @@ export class Preparation {
     const { accountId } = event
     const ref = recordingOf(event)
     if (!ref) return use({ body: Buffer.from(pingBody(event)), unconverted: null })
-    // Does not read a mebibyte again only to find no room again.
+    // Avoids reading a mebibyte again only to find that there is still no room.
     if (wasDeferred && !lane.hasRoomFor(accountId)) return { deferMs: lane.deferMs(accountId) }
     const leave = await this.#places.take(accountId)
     try {

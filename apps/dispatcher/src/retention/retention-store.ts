@@ -2,10 +2,10 @@ import type { Queryable } from '@signet/db'
 import { firstEventIdAt } from '@signet/webhook-core'
 
 /**
- * Retention: deletes up to `limit` of the oldest events made before `before`, with their deliveries and attempts, and says
- * how many. Ids carry their time, so the oldest are the first of the primary key. An event that was accepted stays until it
- * is dispatched and nothing of it is pending any more, and then as long as one of its deliveries is young, so that how it
- * ended can be seen. Rows in use are left for the next run: a batch and the result of an attempt never wait for each other.
+ * Retention: deletes up to `limit` of the oldest events created before `before`, with their deliveries and attempts, and returns
+ * how many. Ids start with the time, so the oldest events come first in the primary key. An accepted event stays until it
+ * is dispatched and none of its deliveries is pending, and then until all of its deliveries are old enough, so that their
+ * outcome can be seen. Rows in use are left for the next run: a batch and the result of an attempt never wait for each other.
  */
 export async function deleteOldEvents(db: Queryable, before: Date, limit: number): Promise<number> {
   const { rowCount } = await db.query(

@@ -27,7 +27,7 @@ export type Exchange = {
   excerpted: Promise<void>
 }
 
-/** Reading more of a response body costs more than a new connection: the connection is closed instead. */
+/** Reading a larger response body costs more than a new connection, so the connection is closed instead. */
 export const MAX_ANSWER_BYTES = 16 * 1024
 
 /**
@@ -69,7 +69,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
     this.answered = new Promise((resolve) => (this.#answer = resolve))
     this.closed = new Promise((resolve) => (this.#close = resolve))
     this.excerpted = new Promise((resolve) => (this.#excerpted = resolve))
-    // One turn of the event loop later: a response that is already in the socket is not late because we were busy.
+    // Waits one more turn of the event loop, so that a response already in the socket is not late because we were busy.
     this.#timer = setTimeout(() => setImmediate(() => this.#onDeadline()), timeoutMs)
   }
 

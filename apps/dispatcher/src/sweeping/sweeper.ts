@@ -119,7 +119,7 @@ export class Sweeper {
   async #sweepFirstAttempts(before: Date, requeueMissing: RequeueMissing): Promise<number> {
     const { db } = this.deps
     const read = (after?: { id: EventId }) => findOpenFirstAttempts(db, { before, after, limit: PAGE })
-    // Some have ended, but their process died before it could say so. Running their event again would find nothing to do.
+    // Some have ended, but their process died before it recorded that. Running their event again would find nothing to do.
     await this.#eachPage<OpenFirstAttempts>(read, async (page) => {
       const ids = page.map(({ id }) => id)
       await concludeFirstAttempts(db, ids)

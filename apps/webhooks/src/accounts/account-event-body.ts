@@ -33,7 +33,7 @@ type Body = {
 
 const check = compileSchema(accountEventSchema)
 
-/** The event in a body; `unknown` for a type of a later version, `malformed` for what is none at all. */
+/** The event in a body; `unknown` for a type added in a later version, `malformed` for anything that is not an event. */
 export function readAccountEvent(bytes: Uint8Array): AccountEvent | 'unknown' | 'malformed' {
   const value = parseJson(bytes)
   if (typeof value !== 'object' || value === null || check(value)) return 'malformed'
@@ -54,7 +54,7 @@ export function readAccountEvent(bytes: Uint8Array): AccountEvent | 'unknown' | 
   }
 }
 
-/** A time that exists: not the 31st of February, which `Date` takes for one in March, nor a year before the first. */
+/** Whether a time exists: not 31 February, which `Date` reads as a day in March, and not before the year 1. */
 function isTime(text: string): boolean {
   const ms = Date.parse(text)
   if (Number.isNaN(ms) || text < '0001') return false

@@ -9,14 +9,14 @@ type Deps = { keys: readonly Buffer[]; accountEvents: AccountEventService; now: 
 
 const MAX_BYTES = 16 * 1024
 
-/** Where the identity server says what happened to accounts, for the internal listener only. */
+/** Receives account events from the identity server. For the internal listener only. */
 export const accountEventRoutes = ({ keys, accountEvents, now }: Deps): Route[] => [
   route<undefined, Buffer>({
     method: 'post',
     path: '/internal/v1/account-events',
     docs: {
       tag: 'Accounts',
-      summary: 'Hear of a ban, its end, a sign-out everywhere or a deletion',
+      summary: 'Receive a ban, its end, a sign-out everywhere or a deletion',
       description:
         'From the identity server, signed as Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`. May be repeated and come in any order.',
       responses: responses({ 204: { description: 'Applied' } }, 400, 401, 413),

@@ -20,7 +20,7 @@ export class AccountEventService {
     this.deps.observer.unknownAccountEvent(meta)
   }
 
-  /** Resolves when the event is committed, and so works. */
+  /** Resolves once the event is committed and therefore in effect. */
   async apply(event: AccountEvent, meta: RequestMeta): Promise<void> {
     const { accounts, accountRemoval } = this.deps
     const { accountId, decidedAt } = event

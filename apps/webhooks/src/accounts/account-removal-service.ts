@@ -25,8 +25,8 @@ export class AccountRemovalService {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * From the tombstone on nothing of the account works, and nothing can be written for it. Endpoints and pending deliveries
-   * end with it; the rows are removed by {@link purge}.
+   * Writes the tombstone: from then on, nothing of the account works and nothing can be written for it. Also ends its
+   * endpoints and pending deliveries; {@link purge} removes the rows.
    */
   async begin(source: string, accountId: string, deletedAt: Date, meta: RequestMeta): Promise<void> {
     const { db, webhookObserver } = this.deps
@@ -46,7 +46,7 @@ export class AccountRemovalService {
     if (left === 0) await markPurged(db, accountId)
   }
 
-  /** Purges what there is to purge, after the answer. What fails is left to the next run. */
+  /** Purges deleted accounts in the background, so that the response need not wait. The next run retries what fails. */
   purgeSoon(): void {
     this.#again = true
     this.#purging ??= this.#purgeWhileAsked().finally(() => (this.#purging = undefined))

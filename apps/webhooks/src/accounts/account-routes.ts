@@ -18,14 +18,14 @@ type Deps = {
 const docs = { tag: 'Accounts', security: ['service'] }
 const DEFAULT_REASON = 'account_revoked'
 
-/** What happens to accounts elsewhere (docs/specification.md#internal-api), for the internal listener only. */
+/** Revokes or deletes an account (docs/specification.md#internal-api). For the internal listener only. */
 export const accountRoutes = ({ authenticate, accounts, accountRemoval, now }: Deps): Route[] => [
   route<ServiceCaller, { reason?: string }>({
     method: 'post',
     path: '/internal/v1/accounts/:account_id/revoke',
     docs: {
       ...docs,
-      summary: 'End all access of an account',
+      summary: 'Revoke all access of an account',
       description: 'Grants, personal tokens and sessions, at once.',
       responses: responses({ 200: { description: 'Revoked', schema: ref('Ok') } }, 400, 401),
     },

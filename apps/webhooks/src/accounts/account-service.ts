@@ -17,13 +17,13 @@ type Revoked = { sessions: number; grants: number; personalTokens: number }
 
 type Deps = { db: Db; queues: Pick<WebhookQueues, 'addDeliveries'>; observer: Observer; now: () => Date }
 
-/** What the identity server decides about accounts, as far as it takes power away here or gives it back. */
+/** Applies what the identity server decides about accounts: sign-outs everywhere, bans and their ends. */
 export class AccountService {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Ends every session, grant and personal token that goes back to a sign-in at or before `signedOutAt`. What is made of an
-   * older sign-in later is born dead.
+   * Ends every session, grant and personal token derived from a sign-in at or before `signedOutAt`. Anything derived from
+   * such a sign-in later never works.
    */
   async signOut(accountId: string, signedOutAt: Date, reason: string, meta: RequestMeta): Promise<Revoked> {
     const revoked = await this.deps.db.transaction(async (tx) => {
@@ -40,8 +40,8 @@ export class AccountService {
   }
 
   /**
-   * Bans an account until a time, or lifts the ban with null: credentials rest, deliveries are held. `decidedAt` orders what
-   * arrives in another order than it was decided. Both are ISO 8601, with all the digits they came with.
+   * Bans an account until a time, or lifts the ban with null: credentials are refused, deliveries are held. `decidedAt` orders
+   * decisions that arrive out of order. Both are ISO 8601, with their original precision.
    */
   async ban(
     accountId: string,
@@ -58,7 +58,7 @@ export class AccountService {
     if (!outcome.change) return
     observer.accountBanned({ accountId, until: outcome.change.after, moved: outcome.moved.length }, meta)
     if (outcome.change.after !== null) return
-    // The rows are due. Should Redis be away, the sweeper finds them.
+    // The rows are due already. If Redis is unavailable, the sweeper finds them.
     await queues
       .addDeliveries(outcome.moved)
       .catch((error: unknown) => observer.releaseMissed(outcome.moved.length, error))

@@ -1,7 +1,7 @@
 import type { Queryable, Tx } from '@signet/db'
 import { accountAdmits } from '../credentials/account-access.js'
 
-/** Ends what an account has that goes back to a sign-in at or before this time, by the identity server's clock. */
+/** Selects what is derived from a sign-in at or before `signedOutAt`, by the identity server's clock. */
 type Ended = { accountId: string; signedOutAt: Date; reason: string }
 
 /** Ends browser sessions, and with them their pending authorizations. */
@@ -40,7 +40,7 @@ export async function revokePersonalTokens(
   )
 }
 
-/** From now on nothing counts that goes back to a sign-in at or before this time, whenever it is made. */
+/** From now on, nothing derived from a sign-in at or before this time works, even if it is created later. */
 export async function recordSignOut(tx: Tx, accountId: string, signedOutAt: Date): Promise<void> {
   await tx.query(
     `insert into account_states (account_id, signed_out_at) values ($1, $2)
@@ -54,8 +54,8 @@ export async function recordSignOut(tx: Tx, accountId: string, signedOutAt: Date
 export type BanChange = { before: string | null; after: string | null }
 
 /**
- * Writes until when an account is banned, null for not at all, as decided at `decidedAt`. Null when a newer decision is known
- * already. Until the commit no delivery of the account can be put off.
+ * Records until when an account is banned (null: not at all), as decided at `decidedAt`. Null if a newer decision is known
+ * already. No delivery of the account can be held until the commit.
  */
 export async function recordBan(
   tx: Tx,

@@ -54,7 +54,7 @@ export const internalApiDocument = (routes: readonly Route[]): JsonSchema =>
   openApiDocument({
     title: 'Recording events API, internal',
     version: VERSION,
-    description: 'For services of ours in the private network. Never reachable through the public listener.',
+    description: 'For our own services on the private network. Never reachable through the public listener.',
     routes,
     schemas: { ...commonComponents, ...ingestComponents },
     securitySchemes: { service: { type: 'http', scheme: 'bearer', description: 'A service token' } },

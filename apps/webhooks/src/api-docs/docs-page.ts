@@ -48,10 +48,10 @@ export function docsPage(table: readonly Route[], baseUrl: string): string {
     </html> `.text
 }
 
-/** Those are for browsers, on their way through the authorization endpoint. */
+/** Tag of the routes that this page leaves out: browsers reach them through the authorization endpoint. */
 const PAGES = 'Sign-in pages'
 
-/** What most readers came for first; what they will not miss last. */
+/** Most relevant to readers first. */
 const ORDER = ['Subscriptions', 'Deliveries', 'Samples', 'Personal tokens', 'OAuth 2.1', 'Discovery']
 
 function sections(routes: readonly Route[]): string[] {

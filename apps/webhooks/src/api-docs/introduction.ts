@@ -27,7 +27,7 @@ curl -X POST ${baseUrl}/v1/webhooks \\
   -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
   -d '{"url":"https://example.com/hook","events":["summary.completed"]}'</pre>
     <p>
-      The answer holds the signing <code>secret</code>, this once and never again. Then send yourself an
+      The answer contains the signing <code>secret</code>, which is never shown again. Then send yourself an
       event:
     </p>
     <pre>curl -X POST ${baseUrl}/v1/webhooks/$ENDPOINT_ID/test -H "Authorization: Bearer $TOKEN"</pre>

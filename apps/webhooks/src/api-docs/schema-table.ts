@@ -2,7 +2,7 @@ import type { JsonSchema } from '@signet/http'
 import { type Html, html } from '@signet/pages'
 import { publicComponents } from './api-document.js'
 
-/** Members or parameters as a table; nothing for none. */
+/** Members or parameters as a table; false if there are none. */
 export const fields = (rows: readonly Html[]): Html | false =>
   rows.length > 0 &&
   html`<div class="scroll">
@@ -42,7 +42,7 @@ export function properties(schema: JsonSchema, path = ''): Html[] {
   })
 }
 
-/** One line of it. */
+/** One row of the table. */
 export function row(name: string, schema: JsonSchema, required: boolean, description = ''): Html {
   const { type = 'any', format, items, default: preset }: Shape = schema
   const word = format ?? [type].flat().join(' or ')

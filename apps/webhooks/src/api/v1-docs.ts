@@ -19,7 +19,7 @@ export const errorReasons: readonly { status: number; code: string; when: string
     code: 'too_many_requests',
     when: 'too fast, with `Retry-After`; or a quota is full, without it',
   },
-  { status: 500, code: 'internal', when: 'our fault; look at the state before writing again' },
+  { status: 500, code: 'internal', when: 'our fault; check the current state before retrying' },
   {
     status: 503,
     code: 'unavailable',
@@ -28,7 +28,7 @@ export const errorReasons: readonly { status: number; code: string; when: string
   {
     status: 504,
     code: 'internal',
-    when: 'it took longer than 30 seconds; look at the state before writing again',
+    when: 'it took longer than 30 seconds; check the current state before retrying',
   },
 ]
 

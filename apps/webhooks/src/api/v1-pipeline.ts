@@ -4,7 +4,7 @@ import type { Authenticate } from '../bearer/bearer-authentication.js'
 import { notFound } from '../errors/api-errors.js'
 import type { Limits } from '../limits/limits.js'
 
-/** The first steps of every /v1 route: who is it, and may they go on so fast (docs/specification.md#common-rules). */
+/** The first steps of every /v1 route: authentication and rate limits (docs/specification.md#common-rules). */
 export function v1Steps(bearer: Authenticate, limits: Pick<Limits, 'v1' | 'v1Writes'>) {
   const read: Authenticate = async (req, context) => {
     const caller = await bearer(req, context)

@@ -35,7 +35,7 @@ export class AuthorizationPages {
     this.#secure = deps.baseUrl.startsWith('https://')
   }
 
-  /** Whichever page comes next. */
+  /** The sign-in page if this request needs a sign-in, otherwise the consent page. */
   async next(context: AuthorizationContext): Promise<Answer> {
     return context.authorization.needsSignIn ? this.signIn(context) : this.consent(context)
   }

@@ -57,7 +57,7 @@ export class AuthorizationService {
     }
   }
 
-  /** The pending request `txn` of this session; null when it is not there, decided, late or of another session. */
+  /** The pending request `txn` of this session; null if it is unknown, decided, expired or of another session. */
   async findPending(session: Session, txn: string): Promise<PendingAuthorization | null> {
     if (!hasFormOf('txn', txn)) return null
     return findPendingAuthorization(this.deps.db, { txnHash: sha256(txn), sessionHash: session.idHash })
@@ -86,21 +86,21 @@ export class AuthorizationService {
   async #findTarget(parameters: Parameters): Promise<Target> {
     const clientId = parameters.get('client_id')
     if (clientId === undefined || parameters.isRepeated('client_id'))
-      throw new OAuthError('invalid_request', 'client_id must be there, once')
+      throw new OAuthError('invalid_request', 'client_id must be sent exactly once')
     const client = await this.deps.clients.find(clientId)
     if (!client || client.disabled) throw unknownClient()
     const sent = parameters.get('redirect_uri')
     const only = client.redirectUris.length === 1 ? client.redirectUris[0] : undefined
     const redirectUri = sent ?? only
     if (redirectUri === undefined || parameters.isRepeated('redirect_uri'))
-      throw new OAuthError('invalid_request', 'redirect_uri must be there, once')
+      throw new OAuthError('invalid_request', 'redirect_uri must be sent exactly once')
     const registered = client.redirectUris.some((uri) => matchesRegistered(redirectUri, uri))
     if (!registered || !this.deps.allowList.allows(redirectUri))
       throw new OAuthError('invalid_request', 'redirect_uri is not one that this application may use')
     return { client, redirectUri, redirectUriSent: sent !== undefined, state: parameters.get('state') }
   }
 
-  /** Phase 2, rows 5 to 14. */
+  /** The second phase: checks the rest of the request and stores it as pending. */
   async #store(parameters: Parameters, target: Target, sessionId: string | undefined): Promise<Begun> {
     const { client, redirectUri, redirectUriSent, state = null } = target
     for (const check of phaseTwoChecks) check({ parameters, client, resources: this.deps.resources })
@@ -153,7 +153,7 @@ const unknownClient = () =>
   new AppError(
     'invalid',
     'invalid_client',
-    'This application is not registered here any more. Remove its connection there and add it again.',
+    'This application is no longer registered. Remove the connection in the application and add it again.',
   )
 
 function errorParameters(error: unknown): { error: string; error_description: string } {

@@ -53,7 +53,7 @@ export async function insertAuthorization(db: Queryable, authorization: NewAutho
   )
 }
 
-/** Only of this session, undecided and in time. */
+/** Finds only requests of this session that are undecided and not expired. */
 export async function findPendingAuthorization(
   db: Queryable,
   { txnHash, sessionHash }: { txnHash: Buffer; sessionHash: Buffer },

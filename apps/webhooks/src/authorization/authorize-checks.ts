@@ -5,7 +5,7 @@ import type { ResourcePolicy } from '../oauth/resource-policy.js'
 import { isScopeList, narrowScope } from '../oauth/scope.js'
 
 type Checked = { parameters: Parameters; client: Client; resources: ResourcePolicy }
-/** One step of phase 2; throws the error that goes to the redirect URI. */
+/** One check of the second phase; throws the error that is sent to the redirect URI. */
 type Check = (checked: Checked) => void
 
 const MAX_STATE_BYTES = 8192

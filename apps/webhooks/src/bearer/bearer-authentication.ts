@@ -16,7 +16,7 @@ export type Authenticate = (req: Request, context: RequestContext) => Promise<Ca
 const MAX_TOKEN_LENGTH = 512
 
 /**
- * Authentication of /v1 (docs/specification.md#bearer-authentication), for the `authenticate` member of a route: answers the caller, or throws
+ * Authentication of /v1 (docs/specification.md#bearer-authentication), for a route's `authenticate` step: returns the caller, or throws
  * 401 with the challenge, 403 without the scope, 429 after many invalid tokens from one address.
  */
 export function bearerAuthentication({ baseUrl, bearer, limits }: Deps): Authenticate {

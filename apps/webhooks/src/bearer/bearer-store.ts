@@ -21,7 +21,7 @@ export type LivePersonalToken = {
   touch: boolean
 }
 
-// The hot query of /v1: two primary-key look-ups. The grant is asked every time, so revoking it needs one row only and
+// The hot query of /v1: three primary-key lookups. Grant and account are read every time, so revoking takes one row only and
 // works for tokens that are being issued at the same moment.
 const FIND_ACCESS_TOKEN = {
   name: 'find-live-access-token',

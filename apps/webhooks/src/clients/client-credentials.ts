@@ -31,7 +31,7 @@ function fromForm({
   return { clientId: client_id, secret: client_secret }
 }
 
-// An empty password is how some libraries send a public client.
+// Some libraries send an empty password for a public client.
 function fromHeader(base64: string): ClientCredentials {
   if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(base64)) throw invalidClient()
   const [, clientId, secret] = /^([^:]*):([^]*)$/.exec(Buffer.from(base64, 'base64').toString('utf8')) ?? []
@@ -39,7 +39,7 @@ function fromHeader(base64: string): ClientCredentials {
   return { clientId: formDecode(clientId), secret: secret ? formDecode(secret) : null }
 }
 
-/** Credentials are form-encoded by some libraries and raw in others; ours have no character that would tell. */
+/** Some libraries form-encode credentials and some do not. Both work, because ours contain no character that this changes. */
 function formDecode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))

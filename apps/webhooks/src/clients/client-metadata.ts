@@ -16,8 +16,8 @@ import { redirectUriProblem } from '../redirects/redirect-uri.js'
 type Input = Readonly<Record<string, unknown>>
 
 /**
- * The effective metadata of a registration request (docs/specification.md#client-registration, RFC 7591 section 2): unusable values that the
- * server may replace are replaced, all others throw `invalid_redirect_uri` or `invalid_client_metadata`.
+ * The effective metadata of a registration request (docs/specification.md#client-registration, RFC 7591 section 2). Unusable values the
+ * server may replace are replaced; all others throw `invalid_redirect_uri` or `invalid_client_metadata`.
  */
 export function readClientMetadata(body: Input, allowList: RedirectAllowList): ClientMetadata {
   const input = withoutBlanks(body)
@@ -48,7 +48,7 @@ function readRedirectUris(value: unknown, allowList: RedirectAllowList): string[
     const problem = redirectUriProblem(uri)
     if (problem !== null) throw badRedirect(`${name} ${problem}`)
     if (!allowList.allows(uri)) throw badRedirect(`${name} is not on the allow-list of this server`)
-    if (seen.has(uri)) throw badRedirect(`${name} is there twice`)
+    if (seen.has(uri)) throw badRedirect(`${name} is repeated`)
     seen.add(uri)
   }
   return [...seen]
@@ -73,7 +73,7 @@ function checkResponseTypes(value: unknown): void {
     throw badMetadata('response_types must contain code')
 }
 
-/** The only scope that anybody may register is also what is left when nothing known was asked for. */
+/** Always the only scope that a client can register, whatever it requests. */
 function readScope(value: unknown): string {
   if (value !== undefined && typeof value !== 'string') throw badMetadata('scope must be a string')
   return SCOPE_CONNECT

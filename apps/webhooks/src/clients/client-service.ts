@@ -13,7 +13,7 @@ export type ClientCredentials = { readonly clientId: string; readonly secret: st
 export type RegisteredClient = ClientMetadata & {
   readonly clientId: string
   readonly issuedAt: number
-  /** Only for confidential clients, and only this once. */
+  /** Only for confidential clients, and only in the response to the registration. */
   readonly secret: string | null
 }
 
@@ -24,7 +24,7 @@ export type AuthenticatedClient = Client & {
 
 type Deps = { db: Db; allowList: RedirectAllowList; observer: Observer }
 
-/** Compared with when there is no digest to compare with, so that the answer takes as long. */
+/** Compared against if the client has no digest, so that the answer takes equally long. */
 const NO_DIGEST = Buffer.alloc(32)
 
 export class ClientService {

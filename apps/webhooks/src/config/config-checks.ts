@@ -25,11 +25,11 @@ export const configChecks: readonly Rule[] = [
   ),
   rule(
     (config) => config.redisSentinels.length > 0 && config.redisClusterNodes.length > 0,
-    'WEBHOOKS_REDIS_SENTINELS and WEBHOOKS_REDIS_CLUSTER_NODES exclude one another',
+    'WEBHOOKS_REDIS_SENTINELS and WEBHOOKS_REDIS_CLUSTER_NODES cannot both be set',
   ),
   rule(
     (config) => (config.signInCaptchaProvider === undefined) !== (config.signInCaptchaSiteKey === undefined),
-    'WEBHOOKS_SIGN_IN_CAPTCHA_PROVIDER and WEBHOOKS_SIGN_IN_CAPTCHA_SITE_KEY go together',
+    'WEBHOOKS_SIGN_IN_CAPTCHA_PROVIDER and WEBHOOKS_SIGN_IN_CAPTCHA_SITE_KEY must be set together',
   ),
   rule(
     (config) => config.port !== 0 && config.port === config.internalPort,

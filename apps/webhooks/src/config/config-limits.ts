@@ -1,14 +1,14 @@
 import { boolean, integer } from '@signet/config'
 
 const limit = (name: string, fallback: number, doc: string) =>
-  integer({ env: `WEBHOOKS_RATE_LIMIT_${name}`, fallback, max: 1_000_000, doc: `${doc} 0 is no limit.` })
+  integer({ env: `WEBHOOKS_RATE_LIMIT_${name}`, fallback, max: 1_000_000, doc: `${doc} 0 means no limit.` })
 
 /** Rate limits (docs/specification.md#rate-limits). */
 export const limitSettings = {
   limitsEnabled: boolean({
     env: 'WEBHOOKS_RATE_LIMITS_ENABLED',
     fallback: true,
-    doc: 'Rate limits on or off, all of them.',
+    doc: 'Enables all rate limits.',
   }),
   limitRegister: limit('REGISTER', 20, 'Client registrations per IP and hour.'),
   limitAuthorize: limit('AUTHORIZE', 100, 'Authorization requests per IP and 15 minutes.'),

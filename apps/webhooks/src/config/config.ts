@@ -111,7 +111,7 @@ export const settings = defineSettings({
   requestIdHeader: text({
     env: ['WEBHOOKS_REQUEST_ID_HEADER', 'REQUEST_ID_HEADER'],
     optional: true,
-    doc: 'Take the request id from this header instead of making one.',
+    doc: 'Take the request id from this header instead of generating one.',
   }),
   trustProxyHops: integer({
     env: 'WEBHOOKS_TRUST_PROXY_HOPS',
@@ -145,7 +145,7 @@ export const settings = defineSettings({
     optional: true,
     kind: 'JSON',
     parse: parsePublicKeys,
-    doc: 'Public keys that verify user JWTs, as a JSON array of JWKs or a JWK Set, in place of asking for them.',
+    doc: 'Public keys that verify user JWTs, as a JSON array of JWKs or a JWK Set, instead of fetching them.',
   }),
   identityJwtAudience: text({
     env: 'WEBHOOKS_IDENTITY_JWT_AUD',
@@ -199,7 +199,7 @@ export const settings = defineSettings({
     env: 'WEBHOOKS_SIGN_IN_CAPTCHA_PROVIDER',
     choices: captchaProviders,
     optional: true,
-    doc: 'CAPTCHA of the sign-in page, when the identity server demands one; the only thing a page loads from elsewhere.',
+    doc: 'CAPTCHA of the sign-in page, when the identity server requires one; the only thing a page loads from elsewhere.',
   }),
   signInCaptchaSiteKey: text({
     env: 'WEBHOOKS_SIGN_IN_CAPTCHA_SITE_KEY',
@@ -235,7 +235,7 @@ export const settings = defineSettings({
     env: 'WEBHOOKS_OAUTH_GRANT_MAX_DAYS',
     fallback: 0,
     max: 3650,
-    doc: 'Refreshing ends so many days after the consent; 0 is never.',
+    doc: 'How many days after consent refreshing ends; 0 means never.',
   }),
   introspectionClients: list({
     env: 'WEBHOOKS_OAUTH_INTROSPECTION_CLIENTS',

@@ -1,7 +1,7 @@
 /**
  * The condition, in SQL, under which a credential of an account may be used: not deleted, not banned now, and not signed out
  * everywhere since the person last proved who they are. Part of the statement that finds the credential, so that nothing is
- * remembered and what the identity server told works from its commit on. Takes the names of two columns.
+ * cached and an event of the identity server takes effect with its commit. Takes the names of two columns.
  */
 export const accountAdmits = (accountId: string, authenticatedAt: string): string =>
   `not exists (select from account_states admission where admission.account_id = ${accountId}

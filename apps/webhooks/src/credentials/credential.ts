@@ -47,5 +47,5 @@ export function hasFormOf(kind: CredentialKind, text: string): boolean {
 /** What tables hold instead of a credential. Enough by itself: 256 random bits cannot be guessed from a fast hash. */
 export const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer')
 
-/** Compares without telling by time where two digests differ. */
+/** Compares two digests in constant time. */
 export const sameDigest = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b)

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '@signet/http'
 import { eventTypes } from '@signet/webhook-core'
 
-/** Bodies as they arrive. Event types are strings here: an unknown one deserves a better answer than a schema's. */
+/** Bodies as they arrive. Event types are plain strings, so that an unknown one gets a clearer error than the schema's. */
 export type CreateEndpointBody = { url: string; events?: string[] | null }
 export type UpdateEndpointBody = { url?: string | null; events?: string[] | null }
 

@@ -3,12 +3,12 @@ import type { EventToPublish, WebhookQueues } from '@signet/webhook-core/queue'
 
 type Deps = {
   queues: Pick<WebhookQueues, 'addEvents'>
-  /** Told about events that the sweeper has to find instead. */
+  /** Called for events that could not be queued; the sweeper finds them. */
   onMissed: (count: number, error: unknown) => void
 }
 
 const BATCH = 500
-/** While Redis hangs events are remembered up to here; the rows of the others are enough (docs/specification.md#delivery-pipeline). */
+/** Events kept while Redis hangs. For the rest, the sweeper finds their rows (docs/specification.md#delivery-pipeline). */
 const MAX_WAITING = 10_000
 
 /**

@@ -7,7 +7,7 @@ import type { OpenSession, SessionService } from '../sessions/session-service.js
 
 type Deps = { origin: string; cookie: SessionCookie; sessions: SessionService }
 
-/** What every form post of the pages is checked for before it may change anything (docs/specification.md#page-protection). */
+/** The checks that every form post must pass before it changes anything (docs/specification.md#page-protection). */
 export class FormGuard {
   constructor(private readonly deps: Deps) {}
 

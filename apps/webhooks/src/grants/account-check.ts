@@ -3,7 +3,7 @@ import type { Observer } from '../observers/observer.js'
 import type { IdentityClient, UserState } from '../identity/identity-client.js'
 
 /**
- * Asks the identity server whether an account still exists and is not banned, when there is a credential for it (docs/specification.md#token-requests). Without an answer the account passes: an outage over there must not sign everybody out here.
+ * Asks the identity server whether an account is usable (docs/specification.md#token-requests). Passes if it does not answer.
  */
 export class AccountCheck {
   constructor(

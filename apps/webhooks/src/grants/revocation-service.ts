@@ -27,7 +27,7 @@ type Deps = {
 export class RevocationService {
   constructor(private readonly deps: Deps) {}
 
-  /** An access token ends alone, a refresh token with its grant. Unknown and foreign tokens change nothing, silently. */
+  /** An access token ends alone, a refresh token with its grant. Unknown and foreign tokens are ignored. */
   async revoke({ clientId }: AuthenticatedClient, token: string, meta: RequestMeta): Promise<void> {
     const owned = { tokenHash: sha256(token), clientId }
     if (hasFormOf('accessToken', token)) return revokeAccessToken(this.deps.db, owned)
@@ -36,7 +36,7 @@ export class RevocationService {
     if (grantId !== null) this.deps.observer.grantRevoked({ grantId, reason: 'revoked_by_client' }, meta)
   }
 
-  /** What a resource server hears about a token; only `active: false` for all that is not live. */
+  /** What a resource server learns about a token: only `active: false` unless the token is live. */
   async introspect(
     client: AuthenticatedClient,
     token: string,

@@ -13,7 +13,7 @@ export async function revokeAccessToken(db: Queryable, { tokenHash, clientId }: 
   )
 }
 
-/** Ends the grant of a refresh token of this client; answers its id, or null when nothing was live. */
+/** Ends the grant of a refresh token of this client. Returns the grant's id, or null if there was nothing to end. */
 export async function revokeGrantOfRefreshToken(
   db: Queryable,
   { tokenHash, clientId }: Owned,

@@ -68,7 +68,7 @@ export class TokenService {
     if (!codeFits(stored, request)) throw invalidGrant()
     this.#checkResources(parameters.all('resource'), stored.resources)
     const { tokens, issued } = this.#prepare(client, stored, stored.scope)
-    // Of several at once one marks the code; for the others it is a replay, so the grant ends.
+    // One of several parallel requests redeems the code. For the others it is a replay, which ends the grant.
     if (!(await redeemCode(this.deps.db, codeHash, tokens)))
       throw await this.#replayed(stored.grantId, 'code_replayed', meta)
     this.deps.observer.tokensIssued({ grant: 'authorization_code', clientId: client.clientId }, meta)
@@ -117,7 +117,7 @@ export class TokenService {
       throw new OAuthError('invalid_target', 'resource is not one that was granted')
   }
 
-  /** The new tokens and what the client hears of them. */
+  /** The new tokens, and the response to the client. */
   #prepare(
     client: AuthenticatedClient,
     grant: Grant,
@@ -148,7 +148,7 @@ export class TokenService {
     }
   }
 
-  /** What a cap on the whole grant leaves of it. */
+  /** Seconds until the grant reaches its maximum age; Infinity without one. */
   #secondsLeft(grantAgeSeconds: number): number {
     if (this.deps.grantMaxDays === 0) return Infinity
     const left = Math.floor(this.deps.grantMaxDays * DAY_SECONDS - grantAgeSeconds)
@@ -198,7 +198,7 @@ function verifierFits(verifier: string, challenge: string): boolean {
   return sameDigest(computed, Buffer.from(challenge, 'base64url'))
 }
 
-/** RFC 6749 section 6: the same or less than was granted; the refresh token keeps it all. */
+/** RFC 6749 section 6: the granted scope or less. The refresh token keeps the granted scope. */
 function readRefreshScope(parameters: Parameters, { scope }: StoredRefreshToken): string {
   const wanted = parameters.get('scope')
   if (wanted === undefined) return scope

@@ -30,7 +30,7 @@ export type StoredRefreshToken = {
   state: 'current' | 'parallel' | 'grace' | 'replayed'
   expired: boolean
   revoked: boolean
-  /** As of codes. */
+  /** As in {@link StoredCode}. */
   accountRefused: boolean
   scope: string
   resources: readonly string[]
@@ -100,7 +100,7 @@ export async function findCode(db: Queryable, codeHash: Buffer): Promise<StoredC
   }
 }
 
-/** Inserts for the grant that a first step named `head` lets through; the parameters are $2 to $9. */
+/** Inserts new tokens if the first step, `head`, returns a row. The tokens are the parameters $2 to $9. */
 const issueAfter = (head: string) => `
   with head as (${head}),
   access as (
@@ -119,7 +119,7 @@ const REDEEM_CODE = {
   ),
 }
 
-/** Marks the code used and inserts its tokens; false when somebody was first. */
+/** Marks the code used and inserts its tokens; false if another request was first. */
 export async function redeemCode(db: Queryable, codeHash: Buffer, tokens: NewTokens): Promise<boolean> {
   return (await db.query(REDEEM_CODE, [codeHash, ...parametersOf(tokens)])).rowCount === 1
 }
@@ -199,7 +199,7 @@ export async function rotateRefreshToken(
 
 const ISSUE_FURTHER = {
   name: 'issue-further-tokens',
-  // Waits for the other request; should that one have failed, the token is rotated here.
+  // Waits for the other request. If that one failed, the token is rotated here.
   text: issueAfter(
     `update oauth_refresh_tokens set rotated_at = coalesce(rotated_at, clock_timestamp())
       where token_hash = $1 and revoked_at is null returning 1`,

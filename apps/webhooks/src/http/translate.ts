@@ -6,8 +6,8 @@ import { isOfDeletedAccount } from '@signet/webhook-core/stores'
 const RETRY_AFTER_SECONDS = 5
 
 /**
- * For error handlers: a database that cannot be reached or takes too long, or signing keys that cannot be reached, become 503 with the code of the API at hand. What was
- * to be stored for an account that was deleted in the same moment is refused with 410.
+ * For error handlers: an unreachable or slow database and unreachable signing keys become 503, with the API's own code. A write for
+ * an account that was deleted at the same moment becomes 410.
  */
 export const translateOutage =
   (code: string) =>

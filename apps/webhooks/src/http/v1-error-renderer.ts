@@ -15,7 +15,7 @@ export const v1ErrorRenderer: ErrorRenderer = {
       'Cache-Control': 'no-store',
       ...(error instanceof ChallengeError ? { 'WWW-Authenticate': error.challenge } : {}),
     },
-    // Callers know one word for all that is our fault, a request that took too long included.
+    // Callers see one code for every failure on our side, timeouts included.
     body: { error: { code: error.kind === 'timeout' ? 'internal' : error.code, message: error.message } },
   }),
 }

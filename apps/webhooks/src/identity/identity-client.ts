@@ -38,7 +38,7 @@ export type IdentityClientOptions = {
 
 const TIMEOUT_MS = 5000
 const USER_STATE_TIMEOUT_MS = 2000
-/** A page waits for it. */
+/** Short, because a page waits for the answer. */
 const SETTINGS_TIMEOUT_MS = 1000
 const PHONE = /^\+[1-9][0-9]{6,14}$/
 const MAX_ANSWER_BYTES = 256 * 1024
@@ -74,7 +74,7 @@ export class IdentityClient {
     return reply.status === 200 ? readSession(reply) : null
   }
 
-  /** The session behind a JWT that came by another way than the password form; null when it has ended. */
+  /** The session of a JWT from a magic link or an external provider; null if it has ended. */
   async findSession(accessToken: string, clientIp: string): Promise<IdentitySession | null> {
     const reply = await this.#call({ path: '/user', method: 'GET', bearer: accessToken, clientIp })
     return reply.status === 200 ? { accessToken, factors: readFactors(reply.body) } : null
@@ -97,7 +97,7 @@ export class IdentityClient {
         ...(captchaToken === undefined ? {} : { captcha_token: captchaToken }),
       },
       clientIp,
-      // create_user only means what it says with this API version; apps/auth keeps the meaning of older clients without it.
+      // Without this API version, apps/auth interprets create_user as it does for older clients.
       headers: { 'x-supabase-api-version': '2024-01-01' },
     })
   }
@@ -110,7 +110,7 @@ export class IdentityClient {
     return reply.status === 200 && typeof id === 'string' ? id : null
   }
 
-  /** The raised session, or null for a wrong or late code. */
+  /** The session after the second factor, or null for a wrong or expired code. */
   async verifyFactor(
     accessToken: string,
     { factorId, challengeId, code }: { factorId: string; challengeId: string; code: string },
@@ -147,7 +147,7 @@ export class IdentityClient {
       bearer: this.options.serviceToken ?? '',
       timeoutMs: USER_STATE_TIMEOUT_MS,
     })
-    // Another 404 is a wrong address or a proxy, and no reason to sign anybody out.
+    // Any other 404 comes from a wrong address or a proxy, and must not sign anybody out.
     if (status === 404 && body['error_code'] === 'user_not_found') return 'gone'
     if (status !== 200) throw new IdentityUnavailableError(`the identity server answered ${status}`)
     if (typeof body['deleted_at'] === 'string') return 'gone'
@@ -193,7 +193,7 @@ async function send(url: string, init: RequestInit): Promise<Reply & { retryAfte
   }
 }
 
-/** A refusal may come from a proxy and be no JSON; a success may not. */
+/** A refusal may come from a proxy, so it need not be JSON. A success must be. */
 function parseObject(text: string, required: boolean): Record<string, unknown> {
   try {
     const parsed: unknown = JSON.parse(text)
@@ -201,7 +201,7 @@ function parseObject(text: string, required: boolean): Record<string, unknown> {
   } catch (error) {
     if (required) throw error
   }
-  if (required) throw new Error('the answer is no JSON object')
+  if (required) throw new Error('the answer is not a JSON object')
   return {}
 }
 

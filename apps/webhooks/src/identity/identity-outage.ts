@@ -3,7 +3,7 @@ import type { RequestMeta } from '@signet/telemetry'
 import type { Observer } from '../observers/observer.js'
 import { IdentityBusyError, IdentityUnavailableError } from './identity-client.js'
 
-/** Runs a call to the identity server; when it is busy or away, the error is one for the user to read. */
+/** Runs a call to the identity server. If it is busy or unavailable, throws an error with a message for the user. */
 export async function askIdentity<T>(
   observer: Pick<Observer, 'login'>,
   meta: RequestMeta,

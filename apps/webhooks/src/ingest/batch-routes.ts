@@ -17,13 +17,13 @@ type Deps = {
   admit: BodyAdmission
   ingest: IngestService
   parser: IngestParser
-  /** What the error handler makes of errors that are not the API's own. */
+  /** Converts errors that are not the API's own, as the error handler does. */
   translate: (error: unknown) => AppError | undefined
 }
 
 const NDJSON = 'application/x-ndjson'
 
-/** Many notices in one request (docs/specification.md#internal-api): the way of each is that of a single one. */
+/** Many notices in one request (docs/specification.md#internal-api), each processed like a single one. */
 export const batchRoutes = ({ authenticate, admit, ingest, parser, translate }: Deps): Route[] => [
   route<ServiceCaller, Buffer>({
     method: 'post',
@@ -31,7 +31,7 @@ export const batchRoutes = ({ authenticate, admit, ingest, parser, translate }: 
     docs: {
       tag: 'Internal',
       security: ['service'],
-      summary: 'Announce many summaries at once',
+      summary: 'Report many summaries at once',
       description: `NDJSON: in each line the body of a single notice, at most ${MAX_LINES} lines; blank ones are skipped. Lines succeed and fail by themselves. The answer is sent when every line has its result, and has one line for each, in their order. Repeat a request without an answer as it is: lines that were stored are duplicates then.`,
       responses: responses(
         {
@@ -66,7 +66,7 @@ type LineDeps = Pick<Deps, 'ingest' | 'translate'> & {
   meta: RequestMeta
 }
 
-/** What a single notice would have been answered, with its status in the line. */
+/** The response that the notice would have got on its own, with its status in the line. */
 async function resultOf(
   line: SummaryReady | AppError,
   { caller, ingest, translate, req, meta }: LineDeps,

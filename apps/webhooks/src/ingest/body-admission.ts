@@ -3,12 +3,12 @@ import type { Request, Response } from 'express'
 
 /** Bodies up to here are parsed at once, in about a millisecond. Larger ones go to a thread. */
 export const SMALL_BODY_BYTES = 65_536
-/** What a body may have at most (docs/specification.md#internal-api). */
+/** Maximum size of a body (docs/specification.md#internal-api). */
 export const MAX_BODY_BYTES = 32 * 1024 * 1024
-/** What all large bodies may have that are being read, wait for their thread or are in it. */
+/** Maximum total size of the large bodies that are being read, queued for a thread or parsed in one. */
 const BUDGET_BYTES = 16 * MAX_BODY_BYTES
 
-/** Takes part in a request before its body is read; throws `unavailable` when the window is full. */
+/** Takes part in a request before its body is read; throws `unavailable` when the budget is used up. */
 export type BodyAdmission = (req: Request, res: Response) => void
 
 /** Bounds the memory that bodies take together. Small ones are never refused. */

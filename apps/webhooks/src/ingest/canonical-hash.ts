@@ -22,7 +22,7 @@ export function canonicalHash(value: unknown): Buffer {
  */
 class CanonicalWriter {
   #pending = ''
-  /** Of the object before: those in a list mostly have the same members. */
+  /** Keys of the previous object: objects in a list mostly have the same members. */
   #keys: readonly string[] = []
   #sortedKeys: readonly string[] = []
   readonly #hash: Hash

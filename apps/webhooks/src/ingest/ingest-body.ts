@@ -16,13 +16,13 @@ export type IngestJob =
   | { kind: 'summary-ready'; bytes: Uint8Array; event: NewEvent }
   | { kind: 'batch'; bytes: Uint8Array; createdAt: Date }
   | { kind: 'recording'; bytes: Uint8Array }
-/** Failures are values, so that they survive the way between threads. */
+/** Failures are values, so that they can be passed between threads. */
 export type IngestResult<Value> = { problem: BodyProblem } | { value: Value }
 
 const checkSummaryReady = compileSchema(summaryReadySchema)
 const checkRecording = compileSchema(recordingSchema)
 
-/** Parses and checks the body of a summary-ready notice, and makes what is stored of it. */
+/** Parses and checks the body of a summary-ready notice, and prepares what is stored. */
 export const readSummaryReady = (bytes: Uint8Array, event: NewEvent): IngestResult<SummaryReady> =>
   asResult(() => {
     refuseTooManyValues(bytes)
@@ -70,8 +70,8 @@ function flattened(body: RecordingBody): RecordingBody {
 }
 
 /**
- * Some hundred bytes of heap each at worst: together less than a thread may have. A day of speech has a tenth of them. Each
- * takes at least a byte of the text.
+ * A few hundred bytes of heap each at worst: together less than a thread may use. A day of speech has a tenth of them. Each
+ * takes at least one byte of the text.
  */
 const MAX_VALUES = 1_500_000
 

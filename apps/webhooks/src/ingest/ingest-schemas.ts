@@ -90,7 +90,7 @@ export const ingestComponents: Readonly<Record<string, JsonSchema>> = {
   },
   BatchLine: {
     type: 'object',
-    description: 'The answer that the line would have got by itself, and its status',
+    description: 'The response that the line would have got on its own, and its status',
     required: ['status'],
     properties: { status: { type: 'integer', description: '202, 200, 400, 409, 410, 500 or 503' } },
     oneOf: [{ $ref: '#/components/schemas/IngestResult' }, { $ref: '#/components/schemas/Error' }],

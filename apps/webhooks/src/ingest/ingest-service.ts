@@ -22,7 +22,7 @@ export class IngestService {
     this.#writer = new RecordingWriter(deps.db)
   }
 
-  /** For a notice that has come: the envelope and the row agree on both. */
+  /** Id and time of the event for an incoming notice; its envelope and its row share them. */
   newEvent(): NewEvent {
     const createdAt = this.deps.now()
     return { id: newEventId(createdAt), createdAt }
@@ -79,9 +79,9 @@ export class IngestService {
     this.deps.webhookObserver.batchLineFailed(error, meta)
   }
 
-  /** With what was made of it: the bodies of its events; deliveries still pending end. */
+  /** Also deletes the bodies of the recording's events and ends their pending deliveries. */
   async deleteRecording({ name }: Caller, recording: RecordingRef, meta: RequestMeta): Promise<void> {
-    // Of a deleted account there is nothing left to delete.
+    // A deleted account has nothing left to delete.
     const purged = await this.deps.db.transaction(async (tx) =>
       (await lockRecording(tx, recording)) ? purgeRecording(tx, recording) : NOTHING_PURGED,
     )

@@ -1,7 +1,7 @@
 import { tooLarge } from './refused-body-error.js'
 
 const NEWLINE = 0x0a
-/** With an answer for each, which has to fit into the buffers of a connection whose client reads slowly. */
+/** The results of all lines have to fit into the buffers of a connection whose client reads slowly. */
 export const MAX_LINES = 1000
 
 /** The lines of NDJSON that are not blank, without copying them. A newline inside of a JSON text is always escaped. */

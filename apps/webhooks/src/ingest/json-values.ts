@@ -6,7 +6,7 @@ const BRACKET = 0x5b
 
 /**
  * Whether UTF-8 JSON text holds more than `limit` values, found without building any of them. A heap limit cannot take
- * this place: V8 aborts the whole process, and not the thread, when it runs out inside `JSON.parse`.
+ * replace this: V8 aborts the whole process instead of the thread when memory runs out inside `JSON.parse`.
  */
 export function hasMoreValuesThan(limit: number, bytes: Uint8Array): boolean {
   let values = 0

@@ -1,15 +1,15 @@
 import { FairQueue } from '@signet/db'
 import { queueOptionsSymbol } from 'piscina'
 
-/** A job of the thread pool, which carries whom it is for. */
+/** A task of the thread pool, tagged with the account it is for. */
 type Task = { readonly [queueOptionsSymbol]: object | null }
 
-/** For a job of the pool: whose turn it waits for. */
+/** Tags a task of the pool with the account whose turn it waits for. */
 export const ofShare = (share: string) => ({ [queueOptionsSymbol]: { share } })
 
 const shareOf = (task: Task): string => (task[queueOptionsSymbol] as { share: string } | null)?.share ?? ''
 
-/** What waits for a thread, by account in turn: one account's stream of large bodies delays another's by the job in hand. */
+/** Tasks that wait for a thread. Accounts take turns, so one account's stream of large bodies delays another's by one task. */
 export class ParserQueue {
   readonly #tasks = new FairQueue<Task>()
 

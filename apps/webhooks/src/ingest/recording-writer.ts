@@ -7,7 +7,7 @@ import {
   type WriteOutcome,
 } from './recording-store.js'
 
-/** What others never wait for: a statement with more than so many bytes has one item, beside the statements of the small ones. */
+/** A larger item gets a statement of its own, in parallel with those of the small ones, which never wait for it. */
 const LARGE_BYTES = 256 * 1024
 const BATCH_BYTES = 1024 * 1024
 /**
@@ -17,8 +17,8 @@ const BATCH_BYTES = 1024 * 1024
 const PACE_MS = 10
 
 /**
- * Writes recordings and their events: what comes at the same time goes into one statement and one commit, and each caller is
- * answered when its own is durable. Accounts get their places in a statement in turn.
+ * Writes recordings and their events. Concurrent items share one statement and one commit, and each caller is
+ * answered once its own item is durable. Accounts take turns for the places in a statement.
  */
 export class RecordingWriter {
   readonly #small: Batches<RecordingChange, WriteOutcome>

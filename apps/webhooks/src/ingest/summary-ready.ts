@@ -1,7 +1,7 @@
 import type { EventId } from '@signet/webhook-core'
 import type { EncodedParts } from './encoded-parts.js'
 
-/** Of the event that a notice makes: its body names both, so they are known before it is read. */
+/** Decided before a notice is parsed, because the body of its event contains both. */
 export type NewEvent = { id: EventId; createdAt: Date }
 
 /** A summary-ready notice, checked. `hash` covers the whole body, whatever the order of its members. */
@@ -12,6 +12,6 @@ export type SummaryReady = {
   audioId: string
   hash: Uint8Array
   parts: EncodedParts
-  /** What will be sent, in UTF-8; null if it takes more than the notice to know. */
+  /** The body to send, in UTF-8; null if the notice alone does not determine it. */
   body: Uint8Array | null
 }

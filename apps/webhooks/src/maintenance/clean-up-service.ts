@@ -6,7 +6,7 @@ type Deps = { db: Db; observer: Observer }
 
 const BATCH = 1000
 
-/** Removes what is over (docs/specification.md#retention). One instance at a time; a second one does nothing. */
+/** Deletes expired rows (docs/specification.md#retention). Runs on one instance at a time; a second one does nothing. */
 export class CleanUpService {
   constructor(private readonly deps: Deps) {}
 

@@ -31,7 +31,7 @@ export const hourlySteps: Readonly<Record<string, CleanUpStep>> = {
 /** What expires in days (docs/specification.md#retention). */
 export const dailySteps: Readonly<Record<string, CleanUpStep>> = {
   refresh_tokens: deleteWhere('oauth_refresh_tokens', 'token_hash', 'expires_at < now()'),
-  // A grant is dead when it was revoked, or when nothing of it can be used or refreshed any more.
+  // Grants that were revoked, or that have no access or refresh token left.
   grants: step(
     `delete from oauth_grants where id in (
        select g.id from oauth_grants g
@@ -57,7 +57,7 @@ export const dailySteps: Readonly<Record<string, CleanUpStep>> = {
     'id',
     `revoked_at < now() - interval '30 days' or expires_at < now() - interval '30 days'`,
   ),
-  // Nothing that they could still refuse lives that long. Tombstones stay.
+  // By then, everything that they could refuse has expired. Tombstones stay.
   account_states: deleteWhere(
     'account_states',
     'account_id',

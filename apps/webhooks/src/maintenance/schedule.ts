@@ -5,7 +5,7 @@ export type PeriodicJob = {
   run: (stop: AbortSignal) => Promise<void>
 }
 
-/** Runs jobs now and then until it is closed; a run that fails is reported and tried again at its next time. */
+/** Runs jobs periodically until it is closed. A failed run is reported, and the job runs again at its next time. */
 export class Schedule {
   readonly #timers: NodeJS.Timeout[] = []
   readonly #running = new Set<Promise<void>>()
@@ -22,7 +22,7 @@ export class Schedule {
     }
   }
 
-  /** Starts nothing any more and waits for what runs. */
+  /** Starts no more jobs and waits for those in progress. */
   async close(): Promise<void> {
     this.#timers.forEach((timer) => clearTimeout(timer))
     this.#stop.abort()

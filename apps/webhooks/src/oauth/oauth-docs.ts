@@ -124,7 +124,7 @@ export function oauthResponses(
   }
 }
 
-/** Every code of the OAuth endpoints and what brings it about, for docs/errors.md. */
+/** Every error code of the OAuth endpoints and what causes it, for docs/errors.md. */
 export const oauthErrorReasons: Readonly<Record<OAuthErrorCode | OtherCode, string>> = {
   invalid_request:
     'a parameter is missing, repeated or malformed; the wrong content type; PKCE missing or `plain`',
@@ -136,13 +136,13 @@ export const oauthErrorReasons: Readonly<Record<OAuthErrorCode | OtherCode, stri
   unsupported_response_type: 'another response type than `code`',
   invalid_scope: 'no known scope, or more than was granted',
   invalid_target: 'a resource this server does not issue tokens for',
-  access_denied: 'the person said no; or a form of the pages was forged, or a sign-in elsewhere is over',
+  access_denied: 'the user denied the request; or a form was forged, or an external sign-in has expired',
   login_required: '`prompt=none` and nobody is signed in',
   consent_required: '`prompt=none`, and consent is always asked',
   request_not_supported: 'the parameter `request`',
   request_uri_not_supported: 'the parameter `request_uri`',
   invalid_redirect_uri: 'a redirect URI that is malformed or not allowed',
-  invalid_client_metadata: 'any other member of a registration that cannot be taken',
+  invalid_client_metadata: 'any other member of a registration that is not accepted',
   not_found: 'there is nothing at this path',
   too_many_requests: 'too fast; `Retry-After` says when to try again',
   server_error: 'our fault',

@@ -30,7 +30,7 @@ export class Parameters {
     )
   }
 
-  /** The first value; whether there are more is for {@link refuseRepetition} to say. */
+  /** The first value. {@link refuseRepetition} rejects further ones. */
   get(name: string): string | undefined {
     return this.#values.get(name)?.[0]
   }
@@ -54,6 +54,6 @@ export class Parameters {
   refuseRepetition(): void {
     const repeated = [...this.#values.keys()].find((name) => name !== 'resource' && this.isRepeated(name))
     if (repeated !== undefined)
-      throw new OAuthError('invalid_request', `The parameter ${repeated.slice(0, 64)} is there twice`)
+      throw new OAuthError('invalid_request', `The parameter ${repeated.slice(0, 64)} is repeated`)
   }
 }

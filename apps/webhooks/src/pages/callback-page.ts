@@ -22,7 +22,7 @@ const answer = new URLSearchParams(location.hash.slice(1))
 history.replaceState(null, '', location.pathname + location.search)
 const fail = () => {
   document.querySelector('h1').textContent = 'Something went wrong'
-  message.textContent = 'The link is not valid any more, or the sign-in was cancelled. Start again from the application.'
+  message.textContent = 'The link is no longer valid, or the sign-in was cancelled. Start again from the application.'
 }
 const { action, txn, csrf } = message.dataset
 const token = answer.get('access_token')

@@ -11,7 +11,7 @@ export type ConsentView = {
   logout: { action: string; csrf: string }
 }
 
-/** Approve and Deny weigh the same; nothing of the client is loaded. */
+/** Approve and Deny have equal visual weight; nothing is loaded from the client. */
 export const consentPage = (view: ConsentView): Page => ({
   title: 'Allow access',
   body: html`<h1>Allow <bdi>${view.clientName}</bdi> to use your account?</h1>

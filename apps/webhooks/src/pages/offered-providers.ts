@@ -8,7 +8,7 @@ const FRESH_MS = 60_000
 const NONE: ReadonlySet<string> = new Set()
 
 type Deps = {
-  /** As the operator of this service wants it. */
+  /** As configured by the operator of this service. */
   configured: readonly string[]
   identity: Pick<IdentityClient, 'findProvidersOff'>
   now: () => Date
@@ -20,7 +20,7 @@ export class OfferedProviders {
 
   constructor(private readonly deps: Deps) {}
 
-  /** What is configured and not known to be off. One question a minute serves all pages. */
+  /** The configured providers that are not known to be off. Asks the identity server at most once a minute. */
   async list(): Promise<readonly string[]> {
     const { configured } = this.deps
     if (configured.length === 0) return configured
@@ -36,7 +36,7 @@ export class OfferedProviders {
   }
 }
 
-/** Without an answer all are shown: who cannot be asked is most likely away for the page's other ways too. */
+/** Without an answer all are shown: an identity server that is unavailable fails every other way to sign in as well. */
 function noneWhenAway(error: unknown): ReadonlySet<string> {
   if (error instanceof IdentityUnavailableError || error instanceof IdentityBusyError) return NONE
   throw error

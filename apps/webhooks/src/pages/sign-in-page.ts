@@ -18,7 +18,7 @@ export type SignInView = {
   /** What was typed before; never the password. */
   identifier?: string
   notice?: string
-  /** Where the same form asks for a link by email instead; none when that is off. */
+  /** Where the same form requests a link by email instead; undefined when that is off. */
   mailAction?: string | undefined
   providers: readonly { name: string; href: string }[]
   captcha: Captcha | null

@@ -25,8 +25,8 @@ const MAX_JWT_AGE_MS = 15 * 60 * 1000
 const MAX_JWT_LENGTH = 8192
 
 /**
- * Authentication of `/account` (docs/specification.md#personal-tokens). `manager` wants an access token with scope tokens:manage, or a fresh
- * user JWT; `owner` wants the personal token itself.
+ * Authentication of `/account` (docs/specification.md#personal-tokens). `manager` needs an access token with scope tokens:manage, or
+ * a fresh user JWT; `owner` needs the personal token itself.
  */
 export function accountAuthentication(deps: Deps) {
   const challenges = bearerChallenges(deps.baseUrl, SCOPE_MANAGE_TOKENS)

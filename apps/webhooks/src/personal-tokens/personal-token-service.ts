@@ -21,7 +21,7 @@ const DEFAULT_DAYS = 90
 export class PersonalTokenService {
   constructor(private readonly deps: { db: Db; observer: Observer }) {}
 
-  /** The new token in plain text, this once. */
+  /** The new token in plain text, which is shown only once. */
   async create(
     { accountId, authenticatedAt }: TokenOwner,
     { name, days = DEFAULT_DAYS }: { name: string; days?: number | undefined },

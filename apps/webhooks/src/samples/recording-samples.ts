@@ -5,7 +5,7 @@ import { findRecentlySummarised } from './sample-store.js'
 
 /**
  * Samples as JSON text, built from an account's newest recordings with summaries, for accounts without stored events
- * (docs/specification.md#samples). HTML is not converted, and a part that cannot be read is omitted. Fewer than `limit` if they are huge, but
+ * (docs/specification.md#samples). HTML is not converted, and an unreadable part is omitted. Fewer than `limit` if they are huge, but
  * always the newest.
  */
 export async function recordingSamples(

@@ -48,7 +48,7 @@ export const sampleRoutes = ({ steps, samples }: Deps): Route[] => [
       if (!isEventType(type)) throw badRequest(`Unknown event type: ${type.slice(0, 64)}`)
       const limit = numberParameter(req, 'limit', { fallback: 3, max: 10 })
       const bodies = await samples.list(caller.accountId, type, limit)
-      // Each is JSON already, frozen as it was sent: parsing ten mebibytes only to write them again helps nobody.
+      // Each is JSON already, as it was sent: parsing ten mebibytes only to serialize them again would be a waste.
       return { headers: { 'Content-Type': 'application/json; charset=utf-8' }, body: `[${bodies.join(',')}]` }
     },
   }),

@@ -2,8 +2,8 @@ import type { Queryable } from '@signet/db'
 import { SAMPLES_TARGET_BYTES, type EventType } from '@signet/webhook-core'
 
 /**
- * The newest frozen bodies of an account, for samples (apps/webhooks/docs/specification.md#samples). Fewer than `limit` if they are huge, but always the newest.
- * Pings are excluded.
+ * The newest frozen bodies of an account, for samples (docs/specification.md#samples). Fewer than `limit` if they are huge, but
+ * always the newest. Pings are excluded.
  */
 export async function findRecentBodies(
   db: Queryable,

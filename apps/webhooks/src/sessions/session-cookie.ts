@@ -20,7 +20,7 @@ export class SessionCookie {
     return undefined
   }
 
-  /** The header that hands out a new id; none when the browser has it already. */
+  /** The header that sets a new id; none if the browser already has it. */
   headers(newId: string | undefined): Record<string, string> {
     return newId === undefined ? {} : { 'Set-Cookie': `${this.#name}=${newId}${this.#attributes}` }
   }

@@ -1,9 +1,9 @@
-/** Counts attempts by what they try to open. */
+/** Counts attempts per key, such as an account. */
 export type FailureLimit = { consume(key: string): Promise<void>; refund(key: string): Promise<void> }
 
 /**
- * Makes an attempt that counts when it fails. It is taken from the budget beforehand, because simultaneous guesses must not
- * all see the last one, and given back when it was right, or when the identity server could not say.
+ * Makes an attempt that counts only if it fails. It is counted in advance, because parallel guesses must not all pass as the
+ * last one allowed, and refunded if it succeeds or if the identity server cannot tell.
  */
 export async function limitFailures<T>(
   { limit, key }: { limit: FailureLimit; key: string },

@@ -49,7 +49,7 @@ export class SecondFactorService {
     return this.deps.sessions.keepPending(session, { ...pending, factorId, challengeId })
   }
 
-  /** The signed-in session; null for a wrong or late code. */
+  /** The signed-in session; null for a wrong or expired code. */
   async verify(
     session: Session,
     code: string,

@@ -116,7 +116,7 @@ export const callbackRoutes = (deps: SignInDeps & { cookie: SessionCookie }): Ro
       const token = fields.get('access_token') ?? ''
       const outcome = await deps.signIn.withToken(session, token, deps.limits.address(req), meta)
       if (outcome.kind === 'refused')
-        throw new AppError('invalid', 'access_denied', 'The sign-in is not valid any more.')
+        throw new AppError('invalid', 'access_denied', 'The sign-in is no longer valid.')
       const next = outcome.kind === 'signed_in' ? 'consent' : 'factor'
       return {
         status: 200,

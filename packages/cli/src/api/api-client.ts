@@ -16,14 +16,14 @@ import type {
   Webhook,
 } from './types.js'
 
-/** What a request presents, and the advice for the case that it is not accepted. */
+/** The credential of a request, and the hint to show if it is rejected. */
 export type Credential = { bearer: string; whenInvalid: string }
 
 type Options = { http: HttpClient; baseUrl: string; credential: Credential }
 type Call = Omit<HttpRequest, 'url' | 'bearer'> & {
   path: string
   query?: Record<string, string | undefined>
-  /** What the path names, for a person: the service only says that something is not there. */
+  /** What the path refers to, for the error message: the service only says that something does not exist. */
   names?: string
 }
 
@@ -140,7 +140,7 @@ export class ApiClient {
     return items
   }
 
-  /** The member that every answer of this kind has tells this service from another one at the same address. */
+  /** Requires a member that every such answer has, because another service may be running at this address. */
   async #object<T>(call: Call, member: keyof T & string): Promise<T> {
     const { body, url, status } = await this.#send(call)
     if (!isRecord(body) || body[member] === undefined) throw notThisService(status, url)
@@ -161,7 +161,7 @@ export class ApiClient {
   }
 }
 
-/** A webhook, or what is below it. */
+/** Path and name of a webhook, or of a resource below it. */
 const webhook = (id: string, below = '') => ({
   path: `/v1/webhooks/${encodeURIComponent(id)}${below}`,
   names: `webhook ${id}`,

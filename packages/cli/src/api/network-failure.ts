@@ -18,7 +18,7 @@ export function networkFailure(error: unknown, url: URL, timeoutMs: number): Net
   const { host } = url
   if (isTimeout(error)) {
     return new NetworkError(`${host} gave no answer within ${Math.round(timeoutMs / 1000)} s`, {
-      hint: 'Try again later; if it stays so, check the address and your network.',
+      hint: 'Try again later. If it keeps failing, check the address and your network.',
       cause: error,
     })
   }

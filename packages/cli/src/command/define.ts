@@ -7,7 +7,7 @@ const serviceUrl = new Option('--url <address>', 'webhooks service (SIGNET_URL)'
 const identityUrl = new Option('--auth-url <address>', 'identity service (SIGNET_AUTH_URL)')
 const profile = new Option('--profile <name>', 'sign-ins to use (SIGNET_PROFILE)')
 
-/** The options that every command takes, on the program: they stand before the command. */
+/** The options that every command takes, defined on the program, where they come before the command. */
 export function commonOptions(program: Command): Command {
   program.enablePositionalOptions()
   for (const option of [json, serviceUrl, identityUrl, profile]) program.addOption(option)
@@ -77,6 +77,6 @@ export function integerOption(flags: string, description: string, min: number, m
 
 /** Ids are decimal numbers as text; anything else would be another path. */
 export function parseId(text: string): string {
-  if (!/^[1-9][0-9]{0,18}$/.test(text)) throw new InvalidArgumentError('An id is a number, as in a list.')
+  if (!/^[1-9][0-9]{0,18}$/.test(text)) throw new InvalidArgumentError('An id is a number, such as 42.')
   return text
 }

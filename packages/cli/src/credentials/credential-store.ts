@@ -23,7 +23,7 @@ type Options = {
 }
 
 /**
- * Personal tokens, one per service, so that no token is ever sent to a service it was not made for. The token lies in
+ * Personal tokens, one per service, so that no token is ever sent to a service it was not made for. The token is stored in
  * the system's keychain where there is one, else in the file that describes the sign-ins.
  */
 export class CredentialStore {
@@ -73,14 +73,14 @@ export class CredentialStore {
     if (place === 'file') return (await this.#read()).signIns[serviceUrl]?.secret ?? null
     const keychain = await this.#openKeychain()
     if (keychain === null) {
-      throw new UsageError('The token lies in the system keychain, which is not available here', {
+      throw new UsageError('The token is in the system keychain, which is not available here', {
         hint: 'Unlock or start the keychain, set SIGNET_TOKEN, or sign in again with `signet login`.',
       })
     }
     try {
       return await keychain.get(this.#account(serviceUrl))
     } catch (error) {
-      throw new UsageError('The system keychain did not give the token', {
+      throw new UsageError('The system keychain did not return the token', {
         hint: 'Unlock it, set SIGNET_TOKEN, or sign in again with `signet login`.',
         cause: error,
       })
@@ -121,13 +121,13 @@ export class CredentialStore {
       await keychain.set(this.#account(serviceUrl), token)
       return 'keychain'
     } catch (error) {
-      if (mustUse) throw new UsageError('The system keychain did not take the token', { cause: error })
-      this.#warn('The system keychain did not take the token; it is stored in a file instead.')
+      if (mustUse) throw new UsageError('The system keychain did not store the token', { cause: error })
+      this.#warn('The system keychain did not store the token; it is in a file instead.')
       return 'file'
     }
   }
 
-  /** A keychain that refuses keeps a token that is revoked by then; the sign-in is to be gone all the same. */
+  /** If the keychain refuses, it keeps a token that is already revoked. The sign-in is forgotten all the same. */
   async #forget(serviceUrl: string): Promise<void> {
     try {
       await (await this.#openKeychain())?.delete(this.#account(serviceUrl))

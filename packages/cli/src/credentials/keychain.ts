@@ -8,7 +8,7 @@ export interface Keychain {
 const SERVICE = 'signet-cli'
 
 /**
- * The keychain of the operating system, or null where there is none to be had: the library is an optional dependency
+ * The keychain of the operating system, or null if none is available: the library is an optional dependency
  * with native code, and servers and containers run no Secret Service. A call may wait for the person to unlock it.
  */
 export async function systemKeychain(): Promise<Keychain | null> {

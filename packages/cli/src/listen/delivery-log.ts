@@ -7,7 +7,7 @@ import type { Received } from './receiver.js'
 
 type Options = {
   full: boolean
-  /** How many accepted deliveries are enough; unset: there is no end. */
+  /** How many accepted deliveries to wait for; unset: no limit. */
   count: number | undefined
   /** The application that gets the authentic ones. */
   forwardTo: URL | undefined

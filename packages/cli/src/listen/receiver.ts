@@ -24,7 +24,7 @@ type Options = {
 export type Receiver = { url: string; close: () => Promise<void> }
 
 const LAST_ANSWERS_MS = 1000
-/** Summaries are never cut, so that a payload can be long. */
+/** Summaries are never cut, so a payload can be large. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024
 
 /** Takes deliveries at any path of a local address. Bodies are handed over as the bytes that were signed. */
@@ -49,7 +49,7 @@ export async function startReceiver({ host, port, tls, onDelivery }: Options): P
     async close() {
       const closed = once(server, 'close')
       server.close()
-      // Answers on their way may arrive; a sender that does not take its answer is not waited for.
+      // Lets answers in flight arrive, but does not wait for a sender that never reads its answer.
       setTimeout(() => server.closeAllConnections(), LAST_ANSWERS_MS).unref()
       await closed
     },
@@ -82,7 +82,7 @@ async function respond(
     const body = await readBody(request)
     end(response, body === null ? 413 : await onDelivery({ body, headers, rawHeaders, receivedAt }))
   } catch {
-    // The sender went away in mid-body; it will count that as a failure and try again.
+    // The sender disconnected in the middle of the body. It counts that as a failure and tries again.
     response.destroy()
   }
 }

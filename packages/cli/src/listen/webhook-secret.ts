@@ -8,9 +8,9 @@ export function webhookSecretOf({ webhookSecret }: Settings): string | undefined
   try {
     secretsOf(webhookSecret)
   } catch (error) {
-    throw new UsageError('SIGNET_WEBHOOK_SECRET is no webhook secret', {
+    throw new UsageError('SIGNET_WEBHOOK_SECRET is not a webhook secret', {
       cause: error,
-      hint: 'Give it whole, as it was shown when the webhook was made: whsec_ and some 44 characters.',
+      hint: 'Give it in full, as it was shown when the webhook was created: whsec_ and some 44 characters.',
     })
   }
   return webhookSecret

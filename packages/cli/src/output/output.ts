@@ -61,7 +61,7 @@ export class Output {
     if (!this.json) this.notice(text)
   }
 
-  /** What has to be seen in any case, such as the address to open. */
+  /** Shown even with `--json`, such as the address to open. */
   notice(text: string): void {
     this.#stderr.write(`${printable(text)}\n`)
   }

@@ -38,7 +38,7 @@ export function loginCommand(parent: Command, host: Host): void {
 async function login(context: Context, options: Options): Promise<void> {
   const { output, settings, store } = context
   const serviceUrl = await serviceUrlOf(context)
-  // Read first: what is stored may be damaged, and nobody should sign in to learn that.
+  // Read first: what is stored may be damaged, and nobody should have to sign in to find out.
   const replaced = await storedToken(context, serviceUrl)
   const { signIn, place } = await withAccountSession(context, serviceUrl, options, async (session) => {
     const created = await session.tokens.createToken({
@@ -73,7 +73,7 @@ function signInOf(
   return { serviceUrl, ...known, email, token: { id, name, hint, expiresAt } }
 }
 
-/** Stores the new token. One that cannot be stored is of no use to anybody and must not stay valid. */
+/** Stores the new token, or revokes it if it cannot be stored: an unusable token must not stay valid. */
 async function keep(context: Context, signIn: SignIn, token: string): Promise<TokenPlace> {
   const { store, output } = context
   const { id, hint } = signIn.token
@@ -86,7 +86,7 @@ async function keep(context: Context, signIn: SignIn, token: string): Promise<To
   }
 }
 
-/** The token that the new one replaces: signing in again is to leave none behind. */
+/** The token that the new one replaces, so that signing in again leaves no old token valid. */
 async function storedToken({ store }: Context, serviceUrl: string): Promise<string | null> {
   const stored = await store.find(serviceUrl)
   // A keychain that can no longer be opened is no reason not to sign in again.

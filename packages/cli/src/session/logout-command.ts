@@ -19,7 +19,7 @@ export function logoutCommand(parent: Command, host: Host): void {
 async function logout(context: Context, { local }: Options): Promise<void> {
   const { output, settings, store } = context
   if (settings.token !== undefined) {
-    throw new UsageError('SIGNET_TOKEN is set, and logout is about the stored token', {
+    throw new UsageError('SIGNET_TOKEN is set, but logout applies to the stored token', {
       hint: 'Unset SIGNET_TOKEN first. To revoke the token in it: signet token revoke <id>.',
     })
   }

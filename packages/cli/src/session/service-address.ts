@@ -12,7 +12,7 @@ export async function knownIdentityUrlOf({ settings, store }: Context, serviceUr
   return settings.identityUrl ?? (await store.find(serviceUrl))?.identityUrl
 }
 
-/** The identity service that belongs to it. There is no guessing: a password must not go to somebody else. */
+/** The identity service that belongs to it. Never guessed: a password must not be sent to another server. */
 export async function identityUrlOf(context: Context, serviceUrl: string): Promise<string> {
   const known = await knownIdentityUrlOf(context, serviceUrl)
   if (known !== undefined) return known

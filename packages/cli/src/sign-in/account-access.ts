@@ -1,8 +1,8 @@
-/** A short right to manage the tokens of an account: it is given back at the end of the command and never stored. */
+/** Short-lived access to the tokens of an account: released at the end of the command and never stored. */
 export type AccountAccess = {
   bearer: string
   /** May be empty; for display only. */
   email: string
-  /** Gives the right back. */
+  /** Gives up the access. */
   release: () => Promise<void>
 }

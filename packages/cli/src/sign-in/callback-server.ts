@@ -47,7 +47,7 @@ export async function startCallbackServer(state: string): Promise<CallbackServer
   }
 }
 
-/** Null for everything but a GET of the callback, asked for by the address that was given out. */
+/** Null for everything but a GET of the redirect URI. */
 function callbackParameters(request: IncomingMessage, host: string): URLSearchParams | null {
   const { method, url = '', headers } = request
   if (method !== 'GET' || headers.host !== host || !URL.canParse(url, `http://${host}`)) return null

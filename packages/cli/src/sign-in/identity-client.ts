@@ -51,7 +51,7 @@ export class IdentityClient {
     const failure = failureOf(answer, CREDENTIAL)
     if (!(failure instanceof RefusedError)) throw failure
     const hint = ADVICE[failure.code] ?? failure.hint
-    // Wrong credentials are no different from an invalid token to a script: somebody has to sign in.
+    // To a script, wrong credentials are the same as an invalid token: somebody has to sign in.
     throw failure.code === 'invalid_credentials'
       ? new NotSignedInError(failure.message, { hint })
       : new RefusedError(failure.code, failure.message, { hint })

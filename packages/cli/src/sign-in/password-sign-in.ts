@@ -19,7 +19,7 @@ const QUESTIONS: Readonly<Record<Factor['type'], string>> = {
 
 /**
  * A user JWT of the identity service. The password goes to that service only, and its refresh token is dropped: the
- * JWT manages tokens for a quarter of an hour, then it is worth nothing here.
+ * JWT can manage tokens for 15 minutes and is useless here afterwards.
  */
 export async function signInWithPassword(options: Options): Promise<AccountAccess> {
   const { http, identityUrl, prompter } = options
@@ -43,7 +43,7 @@ async function requireEmail({ email, prompter }: Options): Promise<string> {
   return answer
 }
 
-/** An account with a second factor gets no rights without it. The code app comes first: it needs no message. */
+/** An account with a second factor gets no access without it. An authenticator app comes first: it needs no message. */
 async function withSecondFactor(
   identity: IdentityClient,
   prompter: Prompter,

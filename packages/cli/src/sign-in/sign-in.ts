@@ -19,7 +19,7 @@ export function signInOptions(command: Command): Command {
     .option('--no-browser', 'print the address to visit instead of opening it')
 }
 
-/** Signs in, lets `work` manage the account's tokens, and gives the right back whatever happens. */
+/** Signs in, lets `work` manage the account's tokens, and always gives up the access afterwards. */
 export async function withAccountSession<T>(
   context: Context,
   serviceUrl: string,
@@ -63,7 +63,7 @@ async function signIn(
   return signInWithBrowser({ http, output, serviceUrl, open, browser, signal: interruption() })
 }
 
-/** The right would end by itself within 90 days, so that failing to end it now is no failure of the command. */
+/** The access would expire within 90 days anyway, so failing to end it now does not fail the command. */
 async function giveBack({ output }: Context, access: AccountAccess): Promise<void> {
   try {
     await access.release()

@@ -62,7 +62,7 @@ async function create(context: Context, { name, expiresInDays, ...options }: Cre
       ...(expiresInDays === undefined ? {} : { expires_in_days: expiresInDays }),
     }),
   )
-  output.note(`Token ${created.id} expires ${readableTime(created.expires_at)}. It is shown this once:`)
+  output.note(`Token ${created.id} expires ${readableTime(created.expires_at)}. It is shown only once:`)
   output.result(created, () => printable(created.token))
 }
 

@@ -20,7 +20,7 @@ export function changeCommands(group: Command, host: Host): void {
     ],
   })
     .requiredOption('--to <address>', 'where to deliver: an https address')
-    .option('--events <types>', `event types, by comma (default ${DEFAULT_EVENTS.join(',')})`, parseEvents)
+    .option('--events <types>', `comma-separated types (default ${DEFAULT_EVENTS.join(',')})`, parseEvents)
     .option('--no-events', 'receive nothing for now')
     .action(run<CreateOptions>(host, create))
 
@@ -32,7 +32,7 @@ export function changeCommands(group: Command, host: Host): void {
   })
     .argument('<id>', 'id of the webhook', parseId)
     .option('--to <address>', 'new address; a disabled webhook becomes active again')
-    .option('--events <types>', 'event types, by comma, in place of the present ones', parseEvents)
+    .option('--events <types>', 'comma-separated event types, replacing the current ones', parseEvents)
     .option('--no-events', 'receive nothing from now on')
     .action(run<UpdateOptions>(host, update))
 
@@ -69,7 +69,7 @@ async function update(context: Context, { to: url, events }: UpdateOptions, id =
   const api = await signedInApi(context)
   const updated = await api.updateWebhook(id, {
     ...(url === undefined ? {} : { url }),
-    // The service takes left-out events for none, so the present ones are sent again.
+    // The service treats omitted events as none, so the current ones are sent again.
     events: change ?? (await api.getWebhook(id)).events,
   })
   context.output.fields(updated, webhookFields(updated))
@@ -91,7 +91,7 @@ const wanted = (events: Events | undefined): string[] | undefined => (events ===
 /** Creating twice makes two webhooks, and after a lost answer nobody knows whether there is one already. */
 export function adviseToLook(error: unknown): never {
   if (error instanceof NetworkError || error instanceof ServerFailureError) {
-    error.hint = 'The webhook may exist all the same: look with `signet webhooks list` before you try again.'
+    error.hint = 'The webhook may exist anyway: check with `signet webhooks list` before you try again.'
   }
   throw error
 }

@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from 'commander'
 
-/** What a new webhook receives when nothing is said: the service itself would subscribe it to nothing. */
+/** What a new webhook receives by default: without a list, the service would subscribe it to nothing. */
 export const DEFAULT_EVENTS = ['summary.completed']
 
-/** Which types exist is the service's business; here they only have to be a list. */
+/** Splits a list of event types. Only the service knows which types exist. */
 export function parseEvents(text: string): string[] {
   const events = text.split(',').map((one) => one.trim())
   if (events.some((one) => one === '')) {
