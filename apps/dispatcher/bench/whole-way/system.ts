@@ -36,7 +36,7 @@ export type System = {
 
 /** Those of the images. */
 const FLAGS = {
-  webhooks: ['--enable-source-maps', '--max-semi-space-size=16'],
+  webhooks: ['--enable-source-maps'],
   dispatcher: ['--enable-source-maps', '--max-semi-space-size=32'],
 }
 /** More than an account may have over the API. */
