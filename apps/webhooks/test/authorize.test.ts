@@ -59,7 +59,7 @@ describe('errors before the redirect URI is trusted', () => {
 
   it('tell the user of an unknown client to add the connection again', async () => {
     const page = await oauth.browser().get(oauth.authorizeUrl('svcl_unknown'))
-    expect(page.text).toMatch(/Remove its connection .* add it again/)
+    expect(page.text).toMatch(/Remove the connection .* add it again/)
   })
 
   it('show a page for a disabled client', async () => {

@@ -14,9 +14,16 @@ function run(start: string) {
   const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script(start)], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
-  let err = ''
+  let [out, err] = ['', '']
+  child.stdout?.on('data', (chunk: Buffer) => (out += chunk.toString()))
   child.stderr?.on('data', (chunk: Buffer) => (err += chunk.toString()))
-  return { child, exit: async () => [((await once(child, 'exit')) as [number])[0], err] as const }
+  const ends = [child.stdout, child.stderr].map((stream) => stream && once(stream, 'end'))
+  const exit = async () => {
+    const [code] = (await once(child, 'exit')) as [number]
+    await Promise.all(ends)
+    return [code, err, out] as const
+  }
+  return { child, exit }
 }
 
 const RUNNING = `process.stdout.write('up'); const t = setInterval(() => {}, 1000)
@@ -27,7 +34,7 @@ const linesOf = (printed: string) =>
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as unknown)
-const STOPPED = [{ msg: 'draining', seconds: 0 }, { text: 'closed' }, { msg: 'stopped' }]
+const STOPPED = [{ msg: 'draining', seconds: 0 }, { msg: 'stopped' }]
 
 describe('runService', () => {
   it('exits with 1 and the list of problems in one line of JSON when the start fails', async () => {
@@ -73,16 +80,24 @@ describe('runService', () => {
     const { child, exit } = run(RUNNING)
     if (child.stdout) await once(child.stdout, 'data')
     child.kill(signal)
-    const [code, err] = await exit()
-    expect([code, linesOf(err)]).toMatchObject([0, STOPPED])
+    const [code, err, out] = await exit()
+    expect([code, linesOf(out.slice('up'.length)), linesOf(err)]).toMatchObject([
+      0,
+      STOPPED,
+      [{ text: 'closed' }],
+    ])
   })
 
   it('goes when the process that forked it goes', async () => {
     const { child, exit } = run(RUNNING)
     if (child.stdout) await once(child.stdout, 'data')
     child.disconnect()
-    const [code, err] = await exit()
-    expect([code, linesOf(err)]).toMatchObject([0, STOPPED])
+    const [code, err, out] = await exit()
+    expect([code, linesOf(out.slice('up'.length)), linesOf(err)]).toMatchObject([
+      0,
+      STOPPED,
+      [{ text: 'closed' }],
+    ])
   })
 })
 

@@ -19,6 +19,7 @@ const STOP_LIMIT_MS = 10_000
  */
 export async function runService(component: string, start: () => Promise<Service>): Promise<void> {
   const processLog = createProcessLog(component)
+  const log = createLogger({ level: 'info', component })
   const stop = new AbortController()
   const now = new AbortController()
   const end = () => {
@@ -35,12 +36,12 @@ export async function runService(component: string, start: () => Promise<Service
     const service = await start()
     if (!stop.signal.aborted) await new Promise((resolve) => stop.signal.addEventListener('abort', resolve))
     const drainMs = service.drain?.durationMs ?? 0
-    processLog.info('draining', { seconds: drainMs / 1000 })
+    log.info('draining', { seconds: drainMs / 1000 })
     service.drain?.begin()
     await sleep(drainMs, undefined, { signal: now.signal }).catch(() => undefined)
     setTimeout(() => process.exit(1), STOP_LIMIT_MS).unref()
     await service.close()
-    processLog.info('stopped')
+    log.info('stopped')
     process.exit(0)
   } catch (error) {
     tellFailure(processLog, error)
