@@ -14,13 +14,15 @@ function run(start: string) {
   const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script(start)], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
+  const { stdout, stderr } = child
+  if (!stdout || !stderr) throw new Error('the process has no output')
   let [out, err] = ['', '']
-  child.stdout?.on('data', (chunk: Buffer) => (out += chunk.toString()))
-  child.stderr?.on('data', (chunk: Buffer) => (err += chunk.toString()))
-  const ends = [child.stdout, child.stderr].map((stream) => stream && once(stream, 'end'))
+  stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
+  stderr.on('data', (chunk: Buffer) => (err += chunk.toString()))
+  const ended = [once(stdout, 'end'), once(stderr, 'end')]
   const exit = async () => {
     const [code] = (await once(child, 'exit')) as [number]
-    await Promise.all(ends)
+    await Promise.all(ended)
     return [code, err, out] as const
   }
   return { child, exit }
