@@ -177,10 +177,12 @@ describe('the outbox', () => {
         return Promise.resolve({ user_id: 'somebody' })
       },
     })
-    aSender(handler)
+    const { sender } = aSender(handler)
     const expiresAt = new Date(server.clock.now().getTime() + 1500)
     const [id] = await add(aNote(kind, 'too late', { expiresAt }))
     await waitFor(async () => (await rowsOf(kind))[0]?.attempts === 1)
+    // The attempt counts from its start; its failure must be recorded before the clock moves.
+    await sender.settled()
     server.clock.advance(1000)
     await untilEmpty(kind)
     expect(takenBack).toEqual(['too late: expired'])

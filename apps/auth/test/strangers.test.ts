@@ -133,6 +133,8 @@ describe('what strangers learn from time', () => {
   afterAll(() => server.close())
 
   const ROUNDS = 13
+  /** With other tests beside it, one run in some fails by chance. A rule that is broken fails each. */
+  const RUNS = 8
   /** For measurements that are made anew on a busy machine. */
   const PATIENCE_MS = 240_000
 
@@ -164,7 +166,7 @@ describe('what strangers learn from time', () => {
       await holdsInSomeRun(async () => {
         const times = await timesOf(path, body, kinds, true)
         expect(spread(times)).toBeLessThan(MOST)
-      })
+      }, RUNS)
     },
     PATIENCE_MS,
   )
@@ -178,15 +180,14 @@ describe('what strangers learn from time', () => {
     async (_how, fault) => {
       const kinds = await addresses(server)
       server.inbox.fail(fault)
-      await holdsInSomeRun(async () => {
-        for (const [path, body] of [
-          ['/signup', { password: PASSWORD }],
-          ['/recover', {}],
-        ] as const) {
+      for (const [path, body] of [
+        ['/signup', { password: PASSWORD }],
+        ['/recover', {}],
+      ] as const)
+        await holdsInSomeRun(async () => {
           const times = await timesOf(path, body, kinds, false)
           expect(spread(times)).toBeLessThan(MOST)
-        }
-      })
+        }, RUNS)
     },
     PATIENCE_MS,
   )

@@ -13,9 +13,11 @@ async function run(args: string[], env: Record<string, string> = {}, stopAt?: st
   const child = spawn(process.execPath, command, { env: { PATH: process.env['PATH'], ...env } })
   let [out, err] = ['', '']
   child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()))
+  let stopped = false
   child.stdout.on('data', (chunk: Buffer) => {
     out += chunk.toString()
-    if (stopAt !== undefined && out.includes(stopAt)) child.kill('SIGINT')
+    // Once: a second signal would end the process before it has closed.
+    if (!stopped && stopAt !== undefined && out.includes(stopAt)) stopped = child.kill('SIGINT')
   })
   const [code] = (await once(child, 'close')) as [number | null]
   return { code, out, err }
@@ -82,7 +84,7 @@ describe('the webhooks process', () => {
       expect(refused).toMatchObject({ code: 1, out: '' })
       expect(refused.err).toContain('WEBHOOKS_BASE_URL')
       const { code, out } = await run([], env, 'listening')
-      expect(jsonLines(out).map(({ msg }) => msg)).toEqual(['migrated', 'listening'])
+      expect(jsonLines(out).map(({ msg }) => msg)).toEqual(['migrated', 'listening', 'draining', 'stopped'])
       expect(code).toBe(0)
     } finally {
       await database.drop()
