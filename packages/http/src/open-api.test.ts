@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { openApiDocument, route, type RouteSpec } from './index.js'
 
-const docs = { summary: 'x', tag: 'x', responses: { 200: { description: 'ok' } } }
+const docs = { operationId: 'x', summary: 'x', tag: 'x', responses: { 200: { description: 'ok' } } }
 const echo = (extra: Partial<RouteSpec<undefined, Record<string, unknown>>> = {}) =>
   route<undefined, Record<string, unknown>>({
     method: 'post',
@@ -25,5 +25,11 @@ describe('openApiDocument', () => {
         '/echo/{id}': { post: { parameters: [{ name: 'id', in: 'path' }], requestBody: { required: true } } },
       },
     })
+  })
+  it('names the two routes that share an operation id', () => {
+    const routes = [echo(), echo({ method: 'put' })]
+    expect(() => openApiDocument({ title: 'T', version: '1', description: 'd', routes })).toThrow(
+      'Operation id x of put /echo/:id belongs to post /echo/:id already',
+    )
   })
 })

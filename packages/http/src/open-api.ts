@@ -12,8 +12,9 @@ export type OpenApiOptions = {
   schemas?: Readonly<Record<string, JsonSchema>>
 }
 
-/** Builds an OpenAPI 3.1 document from the route table that the server runs. */
+/** Builds an OpenAPI 3.1 document from the route table that the server runs. Throws if two routes share an operationId. */
 export function openApiDocument(options: OpenApiOptions): JsonSchema {
+  requireUniqueIds(options.routes)
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of options.routes) {
     const path = route.path.replace(/:(\w+)/g, '{$1}')
@@ -27,6 +28,19 @@ export function openApiDocument(options: OpenApiOptions): JsonSchema {
   }
 }
 
+function requireUniqueIds(routes: readonly Route[]): void {
+  const seen = new Map<string, Route>()
+  for (const route of routes) {
+    const { operationId } = route.docs
+    const other = seen.get(operationId)
+    if (other)
+      throw new Error(
+        `Operation id ${operationId} of ${route.method} ${route.path} belongs to ${other.method} ${other.path} already`,
+      )
+    seen.set(operationId, route)
+  }
+}
+
 function operation({ docs, path, body }: Route) {
   const pathParameters = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
@@ -35,6 +49,7 @@ function operation({ docs, path, body }: Route) {
     schema: { type: 'string' },
   }))
   return {
+    operationId: docs.operationId,
     summary: docs.summary,
     ...(docs.description === undefined ? {} : { description: docs.description }),
     tags: [docs.tag],

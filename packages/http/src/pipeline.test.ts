@@ -16,7 +16,7 @@ import {
   type RouteSpec,
 } from './index.js'
 
-const docs = { summary: 'x', tag: 'x', responses: { 200: { description: 'ok' } } }
+const docs = { operationId: 'x', summary: 'x', tag: 'x', responses: { 200: { description: 'ok' } } }
 const errorRenderer: ErrorRenderer = {
   bodyError: (problem) =>
     new AppError(

@@ -41,6 +41,8 @@ export type ParameterDoc = {
 
 /** Details for the OpenAPI document beyond method, path and body. */
 export type RouteDocs = {
+  /** Unique in its document, a camelCase verb and noun: the name of the function in generated clients. */
+  operationId: string
   summary: string
   description?: string
   tag: string

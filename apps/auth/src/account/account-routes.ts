@@ -44,7 +44,7 @@ export function accountRoutes(deps: Deps): Route[] {
     route<Reader>({
       method: 'get',
       path: '/user',
-      docs: docs('The signed-in user', {
+      docs: docs('getUser', 'The signed-in user', {
         tag: 'Account',
         security: 'user',
         answer: { description: 'The user', schema: 'User' },
@@ -60,7 +60,7 @@ export function accountRoutes(deps: Deps): Route[] {
     route<Caller, BodyOf<typeof updateFields>>({
       method: 'put',
       path: '/user',
-      docs: docs('Change the signed-in user', {
+      docs: docs('updateUser', 'Change the signed-in user', {
         tag: 'Account',
         security: 'user',
         parameters: [query('redirect_to', 'Where the confirmation link leads.')],
@@ -79,7 +79,7 @@ export function accountRoutes(deps: Deps): Route[] {
     route<Caller>({
       method: 'get',
       path: '/reauthenticate',
-      docs: docs('Send a nonce for a password change', {
+      docs: docs('reauthenticate', 'Send a nonce for a password change', {
         tag: 'Account',
         security: 'user',
         answer: { description: 'Sent' },
@@ -94,7 +94,7 @@ export function accountRoutes(deps: Deps): Route[] {
     route<Reader>({
       method: 'post',
       path: '/logout',
-      docs: docs('End sessions', {
+      docs: docs('logout', 'End sessions', {
         tag: 'Account',
         security: 'user',
         description:

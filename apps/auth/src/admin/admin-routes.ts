@@ -71,7 +71,7 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
     route<AdminCaller>({
       method: 'get',
       path: '/admin/users',
-      docs: docs('List users', {
+      docs: docs('listUsers', 'List users', {
         ...admin,
         parameters: [
           ...paging,
@@ -98,7 +98,7 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
     route<AdminCaller, UserBody>({
       method: 'post',
       path: '/admin/users',
-      docs: docs('Create a user', {
+      docs: docs('createUser', 'Create a user', {
         ...admin,
         answer: { description: 'The user', schema: 'User' },
         errors: [400, 401, 403, 422],
@@ -112,7 +112,7 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
     route<AdminCaller, UserBody>({
       method: 'post',
       path: '/admin/users/:user_id',
-      docs: docs('Create a user with this id', {
+      docs: docs('createUserWithId', 'Create a user with this id', {
         ...admin,
         answer: { description: 'The user', schema: 'User' },
         errors: [400, 401, 403, 404, 422],
@@ -129,7 +129,7 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
     route<AdminCaller>({
       method: 'get',
       path: '/admin/users/:user_id',
-      docs: docs('A user', {
+      docs: docs('getUserById', 'A user', {
         ...admin,
         answer: { description: 'The user', schema: 'User' },
         errors: [401, 403, 404],
@@ -140,7 +140,7 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
     route<AdminCaller, UserBody>({
       method: 'put',
       path: '/admin/users/:user_id',
-      docs: docs('Change a user', {
+      docs: docs('updateUserById', 'Change a user', {
         ...admin,
         description: 'The password only changes in requests with API version 2024-01-01.',
         answer: { description: 'The user', schema: 'User' },
@@ -157,7 +157,7 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
     route<AdminCaller, { should_soft_delete?: boolean }>({
       method: 'delete',
       path: '/admin/users/:user_id',
-      docs: docs('Delete a user', {
+      docs: docs('deleteUser', 'Delete a user', {
         ...admin,
         answer: { description: 'Done' },
         errors: [400, 401, 403, 404],
@@ -172,7 +172,7 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
     route<AdminCaller>({
       method: 'get',
       path: '/admin/users/:user_id/factors',
-      docs: docs('The second factors of a user', {
+      docs: docs('listUserFactors', 'The second factors of a user', {
         ...admin,
         answer: { description: 'The factors', schema: 'FactorList' },
         errors: [401, 403, 404],
@@ -190,7 +190,7 @@ function otherRoutes({ bearer, guard, auditLists, links, redirects }: Deps): Rou
     route<AdminCaller>({
       method: 'get',
       path: '/admin/audit',
-      docs: docs('The audit log', {
+      docs: docs('listAuditEntries', 'The audit log', {
         ...admin,
         parameters: [...paging, query('query', '`author:…`, `action:…` or `type:…`, each with a substring.')],
         answer: { description: 'A page of entries, newest first', schema: 'AuditEntryList' },
@@ -206,7 +206,7 @@ function otherRoutes({ bearer, guard, auditLists, links, redirects }: Deps): Rou
     route<AdminCaller, BodyOf<typeof linkFields>>({
       method: 'post',
       path: '/admin/generate_link',
-      docs: docs('Generate the link of an email without sending it', {
+      docs: docs('generateLink', 'Generate the link of an email without sending it', {
         ...admin,
         answer: { description: 'The user, and the link and its parts', schema: 'GeneratedLink' },
         errors: [400, 401, 403, 404, 422],

@@ -8,7 +8,7 @@ export function apiDocsRoutes(routes: readonly Route[]): Route[] {
     route({
       method: 'get',
       path: '/openapi.json',
-      docs: docs('This API as an OpenAPI document', {
+      docs: docs('getOpenApiDocument', 'This API as an OpenAPI document', {
         tag: 'Service',
         answer: { description: 'OpenAPI 3.1' },
       }),

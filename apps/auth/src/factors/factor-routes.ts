@@ -48,7 +48,7 @@ function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessToken
     route<Live, BodyOf<typeof enrollFields>>({
       method: 'post',
       path: '/factors',
-      docs: docs('Start enrolling a second factor', {
+      docs: docs('enrollFactor', 'Start enrolling a second factor', {
         ...own,
         answer: { description: 'The factor; it counts once it is verified', schema: 'EnrolledFactor' },
         errors: [400, 401, 403, 422],
@@ -63,7 +63,7 @@ function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessToken
     route<Live, BodyOf<{ channel: 'string' }>>({
       method: 'post',
       path: '/factors/:factor_id/challenge',
-      docs: docs('Start a challenge for a factor', {
+      docs: docs('challengeFactor', 'Start a challenge for a factor', {
         ...own,
         answer: { description: 'The challenge; a phone factor is sent its code', schema: 'FactorChallenge' },
         errors: [400, 401, 403, 404, 422, 429],
@@ -80,7 +80,7 @@ function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessToken
     route<Live, BodyOf<typeof verifyFields>>({
       method: 'post',
       path: '/factors/:factor_id/verify',
-      docs: docs('Verify a challenge with a code', {
+      docs: docs('verifyFactor', 'Verify a challenge with a code', {
         ...own,
         answer: { description: 'The session, now at aal2, with a new refresh token', schema: 'Session' },
         errors: [400, 401, 403, 404, 422, 429],
@@ -99,7 +99,7 @@ function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessToken
     route<Live>({
       method: 'delete',
       path: '/factors/:factor_id',
-      docs: docs('Remove a factor', {
+      docs: docs('unenrollFactor', 'Remove a factor', {
         ...own,
         answer: { description: 'Its id', schema: 'FactorId' },
         errors: [401, 403, 404, 422],
@@ -122,7 +122,7 @@ function adminRoutes({ bearer, guard, adminFactors }: Deps): Route[] {
     route<AdminCaller, BodyOf<typeof adminFields>>({
       method: 'put',
       path,
-      docs: docs('Change a factor of a user', {
+      docs: docs('updateUserFactor', 'Change a factor of a user', {
         ...admin,
         answer: { description: 'The factor', schema: 'Factor' },
         errors: [400, 401, 403, 404, 422],
@@ -138,7 +138,7 @@ function adminRoutes({ bearer, guard, adminFactors }: Deps): Route[] {
     route<AdminCaller>({
       method: 'delete',
       path,
-      docs: docs('Remove a factor of a user', {
+      docs: docs('deleteUserFactor', 'Remove a factor of a user', {
         ...admin,
         answer: { description: 'The factor that was removed', schema: 'Factor' },
         errors: [401, 403, 404],

@@ -27,7 +27,7 @@ export function inviteRoutes({ bearer, guard, invites, redirects, config }: Deps
     route<AdminCaller, BodyOf<typeof fields>>({
       method: 'post',
       path: '/invite',
-      docs: docs('Invite a user by email', {
+      docs: docs('inviteUser', 'Invite a user by email', {
         tag: 'Administration',
         security: 'admin',
         parameters: [query('redirect_to', 'Where the link leads.')],

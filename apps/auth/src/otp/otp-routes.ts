@@ -51,6 +51,7 @@ export function otpRoutes(deps: Deps): Route[] {
   })
   const sending = (
     path: Exclude<OtpEndpoint, '/signup' | '/user'>,
+    operationId: string,
     summary: string,
     answer: string,
     handle: (req: Request, body: Body) => Promise<object>,
@@ -59,7 +60,7 @@ export function otpRoutes(deps: Deps): Route[] {
     route<undefined, Body>({
       method: 'post',
       path,
-      docs: docs(summary, {
+      docs: docs(operationId, summary, {
         tag: 'Sign-in',
         parameters: redirectTo,
         answer: { description: answer },
@@ -77,6 +78,7 @@ export function otpRoutes(deps: Deps): Route[] {
   return [
     sending(
       '/otp',
+      'sendOtp',
       'Sign in with a code',
       'Sent, or nothing to send',
       async (req, body) => {
@@ -87,18 +89,30 @@ export function otpRoutes(deps: Deps): Route[] {
       },
       CREATE_USER,
     ),
-    sending('/magiclink', 'Sign in with a link', 'Sent', async (req, body) => {
+    sending('/magiclink', 'sendMagicLink', 'Sign in with a link', 'Sent', async (req, body) => {
       await otps.sendMagicLink(body, { ...(await where(req)), unknown: 'sign_up' }, guard.metaOf(req))
       return {}
     }),
-    sending('/recover', 'Recover an account', 'Sent, or nobody has the address', async (req, body) => {
-      await recoveries.recover(body, await where(req), guard.metaOf(req))
-      return {}
-    }),
-    sending('/resend', 'Send a confirmation again', 'Sent, or nothing to send', async (req, body) => {
-      await resends.resend(body, await where(req), guard.metaOf(req))
-      return { message_id: randomUUID() }
-    }),
+    sending(
+      '/recover',
+      'sendRecovery',
+      'Recover an account',
+      'Sent, or nobody has the address',
+      async (req, body) => {
+        await recoveries.recover(body, await where(req), guard.metaOf(req))
+        return {}
+      },
+    ),
+    sending(
+      '/resend',
+      'resendConfirmation',
+      'Send a confirmation again',
+      'Sent, or nothing to send',
+      async (req, body) => {
+        await resends.resend(body, await where(req), guard.metaOf(req))
+        return { message_id: randomUUID() }
+      },
+    ),
   ]
 }
 

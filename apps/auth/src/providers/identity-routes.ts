@@ -42,7 +42,7 @@ export function identityRoutes({
     route<Caller>({
       method: 'get',
       path: '/user/identities/authorize',
-      docs: docs('Add a sign-in method', {
+      docs: docs('linkIdentity', 'Add a sign-in method', {
         ...own,
         parameters: [
           ...authorizeParameters,
@@ -70,7 +70,7 @@ export function identityRoutes({
     route<Caller>({
       method: 'delete',
       path: '/user/identities/:identity_id',
-      docs: docs('Remove a sign-in method', {
+      docs: docs('unlinkIdentity', 'Remove a sign-in method', {
         ...own,
         answer: { description: 'Done' },
         errors: [401, 403, 404, 422],

@@ -31,7 +31,7 @@ export function linkRoutes({ linkConfirmation, flowCookies, cookies, config }: D
     route({
       method: 'get',
       path: CONFIRM_PATH,
-      docs: docs('Ask for confirmation before adding a sign-in method', {
+      docs: docs('getLinkConfirmation', 'Ask for confirmation before adding a sign-in method', {
         tag: 'Account',
         parameters: [query('link', 'From `GET /user/identities/authorize`.', true)],
         answer: { description: 'An HTML page' },
@@ -49,7 +49,7 @@ export function linkRoutes({ linkConfirmation, flowCookies, cookies, config }: D
     route<undefined, Record<string, unknown>>({
       method: 'post',
       path: CONFIRM_PATH,
-      docs: docs('Continue to the provider', {
+      docs: docs('confirmLink', 'Continue to the provider', {
         tag: 'Account',
         answer: { status: 303, description: 'To the provider' },
         errors: [400, 403],

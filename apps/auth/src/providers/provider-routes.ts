@@ -52,7 +52,7 @@ export function providerRoutes(deps: Deps): Route[] {
     route({
       method: 'get',
       path: '/authorize',
-      docs: docs('Sign in through a provider', {
+      docs: docs('authorizeProvider', 'Sign in through a provider', {
         tag: 'Sign-in',
         parameters: [...authorizeParameters, query('invite_token', 'Token of an invitation to accept.')],
         answer: { status: 302, description: 'To the provider' },
@@ -72,7 +72,7 @@ export function providerRoutes(deps: Deps): Route[] {
     route({
       method: 'get',
       path: '/callback',
-      docs: docs('Return from a provider', {
+      docs: docs('receiveProviderCallback', 'Return from a provider', {
         tag: 'Sign-in',
         parameters: [
           query('state', 'As the provider was given it.', true),
@@ -85,7 +85,10 @@ export function providerRoutes(deps: Deps): Route[] {
     route<undefined, Record<string, unknown>>({
       method: 'post',
       path: '/callback',
-      docs: docs('Return from a provider by form post', { tag: 'Sign-in', answer: back }),
+      docs: docs('receiveProviderFormPost', 'Return from a provider by form post', {
+        tag: 'Sign-in',
+        answer: back,
+      }),
       body: { as: 'form', maxBytes: MAX_FORM_BYTES, optional: true },
       handle: ({ req, res, body, context }) => comeBack(deps, textsOf(body), { req, res, context }),
     }),

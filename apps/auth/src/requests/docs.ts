@@ -24,13 +24,14 @@ type Options = {
 }
 
 /** Documentation of a route, with the error schema filled in. */
-export function docs(summary: string, options: Options): RouteDocs {
+export function docs(operationId: string, summary: string, options: Options): RouteDocs {
   const { status = 200, description, schema } = options.answer
   const errors = [...(options.errors ?? []), 500].map((code) => [
     code,
     { description: ERROR_WORDS[code] ?? 'Error', schema: ref('Error') },
   ])
   return {
+    operationId,
     summary,
     tag: options.tag,
     ...(options.description === undefined ? {} : { description: options.description }),

@@ -12,7 +12,7 @@ export function settingsRoutes({ config, keys }: { config: AuthConfig; keys: Liv
     route({
       method: 'get',
       path: '/health',
-      docs: docs('Whether the process runs', {
+      docs: docs('getHealth', 'Whether the process runs', {
         tag: 'Service',
         answer: { description: 'It does', schema: 'Health' },
       }),
@@ -23,7 +23,7 @@ export function settingsRoutes({ config, keys }: { config: AuthConfig; keys: Liv
     route({
       method: 'get',
       path: '/.well-known/jwks.json',
-      docs: docs('Public keys of access tokens', {
+      docs: docs('getKeySet', 'Public keys of access tokens', {
         tag: 'Service',
         answer: { description: 'A JWK Set', schema: 'KeySet' },
       }),
@@ -35,7 +35,7 @@ export function settingsRoutes({ config, keys }: { config: AuthConfig; keys: Liv
     route({
       method: 'get',
       path: '/settings',
-      docs: docs('Which sign-in methods are enabled', {
+      docs: docs('getSettings', 'Which sign-in methods are enabled', {
         tag: 'Service',
         answer: { description: 'The settings', schema: 'Settings' },
       }),

@@ -29,7 +29,7 @@ export function unavailableRoutes(): Route[] {
         route({
           method,
           path,
-          docs: docs(message, {
+          docs: docs(code, message, {
             tag: 'Not available',
             answer: { status: 404, description: message, schema: 'Error' },
           }),

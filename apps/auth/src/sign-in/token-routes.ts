@@ -55,7 +55,7 @@ export function tokenRoutes(deps: Deps): Route[] {
     route<undefined, Body>({
       method: 'post',
       path: '/token',
-      docs: docs('Get a session', {
+      docs: docs('createSession', 'Get a session', {
         tag: 'Sign-in',
         description: 'The required members of the body depend on the grant.',
         parameters: [query('grant_type', `One of ${[...grants.keys()].join(', ')}.`)],

@@ -44,7 +44,7 @@ export function signUpRoutes(deps: Deps): Route[] {
     route<undefined, BodyOf<typeof fields>>({
       method: 'post',
       path: '/signup',
-      docs: docs('Sign up with email, phone or anonymously', {
+      docs: docs('signUp', 'Sign up with email, phone or anonymously', {
         tag: 'Sign-in',
         parameters: [query('redirect_to', 'Where the confirmation link leads.')],
         answer: { description: 'A user to be confirmed, or a session', schema: 'SignUp' },

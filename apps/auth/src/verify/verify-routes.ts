@@ -44,7 +44,7 @@ export function verifyRoutes(deps: Deps): Route[] {
     route({
       method: 'get',
       path: '/verify',
-      docs: docs('Follow an emailed link', {
+      docs: docs('followLink', 'Follow an emailed link', {
         tag: 'Verification',
         parameters: [
           query('type', 'What the link is for.', true),
@@ -84,7 +84,7 @@ export function verifyRoutes(deps: Deps): Route[] {
     route<undefined, BodyOf<typeof fields>>({
       method: 'post',
       path: '/verify',
-      docs: docs('Verify a code or the token of a link', {
+      docs: docs('verifyOtp', 'Verify a code or the token of a link', {
         tag: 'Verification',
         description:
           'The token of a link requested with a code_challenge needs the code_verifier; a wrong one consumes it.',

@@ -16,6 +16,7 @@ export const accountEventRoutes = ({ keys, accountEvents, now }: Deps): Route[] 
     path: '/internal/v1/account-events',
     docs: {
       tag: 'Accounts',
+      operationId: 'receiveAccountEvent',
       summary: 'Receive a ban, its end, a sign-out everywhere or a deletion',
       description:
         'From the identity server, signed as Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`. May be repeated and come in any order.',

@@ -25,6 +25,7 @@ export const accountRoutes = ({ authenticate, accounts, accountRemoval, now }: D
     path: '/internal/v1/accounts/:account_id/revoke',
     docs: {
       ...docs,
+      operationId: 'revokeAccountAccess',
       summary: 'Revoke all access of an account',
       description: 'Grants, personal tokens and sessions, at once.',
       responses: responses({ 200: { description: 'Revoked', schema: ref('Ok') } }, 400, 401),
@@ -42,6 +43,7 @@ export const accountRoutes = ({ authenticate, accounts, accountRemoval, now }: D
     path: '/internal/v1/accounts/:account_id',
     docs: {
       ...docs,
+      operationId: 'deleteAccount',
       summary: 'Delete everything of an account',
       description:
         'Ends all access, then deletes subscriptions, events, deliveries and recordings. Final: nothing can be stored for the account any more.',

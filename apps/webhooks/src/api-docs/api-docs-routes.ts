@@ -18,6 +18,7 @@ export function apiDocsRoutes({ baseUrl, routes }: Deps): Route[] {
       path: '/openapi.json',
       docs: {
         tag: 'Documentation',
+        operationId: 'getOpenApiDocument',
         summary: 'This API as an OpenAPI document',
         responses: { 200: { description: 'OpenAPI 3.1' } },
       },
@@ -28,6 +29,7 @@ export function apiDocsRoutes({ baseUrl, routes }: Deps): Route[] {
       path: '/docs',
       docs: {
         tag: 'Documentation',
+        operationId: 'getDocsPage',
         summary: 'This API as a page',
         responses: { 200: { description: 'HTML' } },
       },

@@ -27,7 +27,7 @@ export const authorizationRoutes = (deps: Deps): Route[] => [
     method: 'get',
     path: '/oauth/authorize',
     docs: {
-      ...pageDocs('Authorization endpoint'),
+      ...pageDocs('authorize', 'Authorization endpoint'),
       description:
         'Open it in the browser of the account. It shows a page to sign in and to consent, and then redirects with `code`, `state` and `iss`, or with `error`.',
       tag: 'OAuth 2.1',
@@ -39,7 +39,7 @@ export const authorizationRoutes = (deps: Deps): Route[] => [
   route({
     method: 'get',
     path: '/oauth/authorize/consent',
-    docs: pageDocs('Consent page of a pending authorization'),
+    docs: pageDocs('getConsentPage', 'Consent page of a pending authorization'),
     async handle({ req }) {
       const session = await deps.sessions.find(deps.cookie.read(req))
       const txn = Parameters.fromQuery(req.originalUrl).get('txn') ?? ''
@@ -49,7 +49,7 @@ export const authorizationRoutes = (deps: Deps): Route[] => [
   route<undefined, PageForm>({
     method: 'post',
     path: '/oauth/authorize/decision',
-    docs: pageDocs('Approve or deny; redirects to the application'),
+    docs: pageDocs('decideConsent', 'Approve or deny; redirects to the application'),
     body: pageForm,
     async handle({ req, body, context }) {
       const fields = Parameters.fromForm(body)

@@ -13,6 +13,7 @@ export const clientRoutes = ({ clients, limit }: Deps): Route[] => [
     method: 'post',
     path: '/oauth/register',
     docs: {
+      operationId: 'registerClient',
       summary: 'Register a client',
       description: 'RFC 7591, open to everyone. Members that are not listed are ignored.',
       tag: 'OAuth 2.1',

@@ -22,6 +22,7 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog, replays }: Deps)
     docs: {
       tag: 'Deliveries',
       security: ['bearer'],
+      operationId: 'listDeliveries',
       summary: 'List deliveries',
       description:
         'Newest first. Entries are kept for 30 days. A page beyond the end is empty. With a filter or for long logs, follow `next_cursor` until it is empty; a page on the way may have fewer entries than asked for, or none.',
@@ -74,6 +75,7 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog, replays }: Deps)
     docs: {
       tag: 'Deliveries',
       security: ['bearer'],
+      operationId: 'getDelivery',
       summary: 'Get a delivery with its attempts',
       description: 'What each attempt met, with the beginning of the response.',
       responses: responses(
@@ -102,6 +104,7 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog, replays }: Deps)
     docs: {
       tag: 'Deliveries',
       security: ['bearer'],
+      operationId: 'replayDelivery',
       summary: 'Send an event again',
       description: 'A new delivery of the same event, with the same event id and bytes. A body is ignored.',
       responses: responses(

@@ -3,7 +3,7 @@ import { authorizationServerDocument, protectedResourceDocument } from './docume
 
 type Deps = { baseUrl: string; introspection: boolean; serviceDocumentation: string | undefined }
 /** Well-known documents by the path suffix that follows `/.well-known/`. */
-type Documents = Readonly<Record<string, { summary: string; document: object }>>
+type Documents = Readonly<Record<string, { operationId: string; summary: string; document: object }>>
 
 const HEADERS = { 'Cache-Control': 'public, max-age=300' }
 
@@ -29,25 +29,28 @@ export function insertedDiscoveryRoutes(deps: Deps): Route[] {
 
 const documents = (deps: Deps): Documents => ({
   'oauth-authorization-server': {
+    operationId: 'getAuthorizationServerMetadata',
     summary: 'Authorization server metadata (RFC 8414)',
     document: authorizationServerDocument(deps),
   },
   'oauth-protected-resource': {
+    operationId: 'getProtectedResourceMetadata',
     summary: 'Protected resource metadata of the service (RFC 9728)',
     document: protectedResourceDocument(deps.baseUrl, deps.baseUrl),
   },
   'oauth-protected-resource/v1': {
+    operationId: 'getV1ProtectedResourceMetadata',
     summary: 'Protected resource metadata of /v1 (RFC 9728)',
     document: protectedResourceDocument(deps.baseUrl, `${deps.baseUrl}/v1`),
   },
 })
 
 const routesFor = (table: Documents): Route[] =>
-  Object.entries(table).map(([suffix, { summary, document }]) =>
+  Object.entries(table).map(([suffix, { operationId, summary, document }]) =>
     route({
       method: 'get',
       path: `/.well-known/${suffix}`,
-      docs: { summary, tag: 'Discovery', responses: { 200: { description: 'The document' } } },
+      docs: { operationId, summary, tag: 'Discovery', responses: { 200: { description: 'The document' } } },
       handle: () => ({ status: 200, headers: HEADERS, body: document }),
     }),
   )

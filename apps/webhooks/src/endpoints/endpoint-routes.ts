@@ -24,6 +24,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
     path: '/v1/webhooks',
     docs: {
       ...docs,
+      operationId: 'createWebhook',
       summary: 'Create a subscription',
       description:
         'At most 5 per account; disabled ones count until they are deleted. There is no idempotency key: after a lost answer, list before creating again.',
@@ -53,6 +54,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
     path: '/v1/webhooks',
     docs: {
       ...docs,
+      operationId: 'listWebhooks',
       summary: 'List subscriptions',
       description: 'All of the account, oldest first, without their secrets.',
       responses: responses(
@@ -72,6 +74,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
     path: '/v1/webhooks/:endpoint_id',
     docs: {
       ...docs,
+      operationId: 'getWebhook',
       summary: 'Get a subscription',
       responses: responses({ 200: oneEndpoint('The subscription') }, 401, 403, 404, 429),
     },
@@ -85,6 +88,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
     path: '/v1/webhooks/:endpoint_id',
     docs: {
       ...docs,
+      operationId: 'updateWebhook',
       summary: 'Change a subscription',
       description:
         'Leaving `events` out clears them, so send the current ones again even to change only the url. A changed url re-enables a disabled subscription and resets its failure count. The secret stays.',
@@ -108,6 +112,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
     path: '/v1/webhooks/:endpoint_id/enable',
     docs: {
       ...docs,
+      operationId: 'enableWebhook',
       summary: 'Enable a subscription',
       description:
         'At the same url, with a failure count of 0. Failures of attempts that began before do not count. Deliveries that have ended stay ended. An active one stays active, and its count is reset.',
@@ -123,6 +128,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
     path: '/v1/webhooks/:endpoint_id',
     docs: {
       ...docs,
+      operationId: 'deleteWebhook',
       summary: 'Delete a subscription',
       description: 'Frees its place in the quota at once. Deliveries still pending are cancelled.',
       responses: responses({ 200: { description: 'Deleted', schema: ref('Ok') } }, 401, 403, 404, 429),

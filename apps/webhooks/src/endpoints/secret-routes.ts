@@ -33,6 +33,7 @@ export const secretRoutes = ({ steps, endpoints, secrets }: Deps): Route[] => [
     path: '/v1/webhooks/:endpoint_id/secret/rotate',
     docs: {
       ...docs,
+      operationId: 'rotateWebhookSecret',
       summary: 'Make the next secret',
       description:
         'Until it is active, `X-Service-Signature` is made with the current secret, and `webhook-signature` has one signature of each. So let receivers accept both, then activate it or wait. The body may be left out.',
@@ -69,6 +70,7 @@ export const secretRoutes = ({ steps, endpoints, secrets }: Deps): Route[] => [
     path: '/v1/webhooks/:endpoint_id/secret/activate',
     docs: {
       ...docs,
+      operationId: 'activateWebhookSecret',
       summary: 'Activate the next secret',
       description: 'From now on it is the only one.',
       responses: responses({ 200: oneEndpoint('Activated') }, 401, 403, 404, 409, 429),
@@ -83,6 +85,7 @@ export const secretRoutes = ({ steps, endpoints, secrets }: Deps): Route[] => [
     path: '/v1/webhooks/:endpoint_id/secret/cancel',
     docs: {
       ...docs,
+      operationId: 'cancelWebhookSecret',
       summary: 'Cancel the next secret',
       description: 'The current one stays the only one. An active secret cannot be cancelled.',
       responses: responses({ 200: oneEndpoint('Cancelled') }, 401, 403, 404, 409, 429),

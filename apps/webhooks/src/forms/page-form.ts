@@ -5,7 +5,8 @@ export type PageForm = Readonly<Record<string, unknown>>
 
 export const pageForm: BodySpec = { as: 'form', maxBytes: 16 * 1024 }
 
-export const pageDocs = (summary: string): RouteDocs => ({
+export const pageDocs = (operationId: string, summary: string): RouteDocs => ({
+  operationId,
   summary,
   tag: 'Sign-in pages',
   responses: {

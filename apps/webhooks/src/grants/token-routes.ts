@@ -28,6 +28,7 @@ export const tokenRoutes = (deps: Deps): Route[] => [
     method: 'post',
     path: '/oauth/token',
     docs: {
+      operationId: 'createOAuthToken',
       summary: 'Exchange an authorization code or a refresh token',
       tag: 'OAuth 2.1',
       body: tokenBody,
@@ -46,6 +47,7 @@ export const tokenRoutes = (deps: Deps): Route[] => [
     method: 'post',
     path: '/oauth/revoke',
     docs: {
+      operationId: 'revokeOAuthToken',
       summary: 'Revoke an access token, or a refresh token with its grant (RFC 7009)',
       description: 'Also fine when the token is unknown or belongs to another client: then nothing happens.',
       tag: 'OAuth 2.1',
@@ -71,6 +73,7 @@ export const introspectionRoutes = (deps: Deps): Route[] => [
     method: 'post',
     path: '/oauth/introspect',
     docs: {
+      operationId: 'introspectOAuthToken',
       summary: 'Describe a token to a resource server (RFC 7662)',
       description: 'Only for clients that the operator listed.',
       tag: 'OAuth 2.1',

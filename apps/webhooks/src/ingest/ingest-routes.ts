@@ -26,6 +26,7 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
     path: '/internal/v1/summary-ready',
     docs: {
       ...docs,
+      operationId: 'publishSummaryReady',
       summary: 'Report that the summary of a recording is ready',
       description:
         'Idempotent per caller and `source_event_key`. The answer is sent when the event and the recording are committed.',
@@ -55,6 +56,7 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
     path: '/internal/v1/accounts/:account_id/recordings/:audio_id',
     docs: {
       ...docs,
+      operationId: 'putRecording',
       summary: 'Store a recording without an event',
       responses: responses({ 200: { description: 'Stored', schema: ref('Ok') } }, 400, 401, 410, 413),
     },
@@ -75,6 +77,7 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
     path: '/internal/v1/accounts/:account_id/recordings/:audio_id',
     docs: {
       ...docs,
+      operationId: 'deleteRecording',
       summary: 'Delete a recording',
       description:
         'With the bodies of its events; pending deliveries end with `recording_deleted`. Deleting what is not there is fine.',

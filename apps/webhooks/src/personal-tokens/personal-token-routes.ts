@@ -39,6 +39,7 @@ export const personalTokenRoutes = ({
     path: '/account/tokens',
     docs: {
       ...docs,
+      operationId: 'createPersonalToken',
       summary: 'Create a personal token',
       description: 'The token is shown only this once.',
       responses: responses(
@@ -64,6 +65,7 @@ export const personalTokenRoutes = ({
     path: '/account/tokens',
     docs: {
       ...docs,
+      operationId: 'listPersonalTokens',
       summary: 'List personal tokens',
       description: 'Newest first, without the tokens themselves.',
       responses: responses({ 200: { description: 'The tokens', schema: listSchema() } }, 401, 403),
@@ -83,6 +85,7 @@ export const personalTokenRoutes = ({
     docs: {
       ...docs,
       security: ['bearer'],
+      operationId: 'revokeCurrentPersonalToken',
       summary: 'Revoke the personal token that makes this request',
       responses: responses({ 200: { description: 'Revoked', schema: ref('Ok') } }, 401, 403),
     },
@@ -97,6 +100,7 @@ export const personalTokenRoutes = ({
     path: '/account/tokens/:id',
     docs: {
       ...docs,
+      operationId: 'revokePersonalToken',
       summary: 'Revoke a personal token',
       responses: responses({ 200: { description: 'Revoked', schema: ref('Ok') } }, 401, 403, 404),
     },

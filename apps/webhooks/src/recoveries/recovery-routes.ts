@@ -82,6 +82,7 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
     path: '/v1/webhooks/:endpoint_id/recover',
     docs: {
       ...docs,
+      operationId: 'startRecovery',
       summary: 'Send again what was missed',
       description:
         'Makes a new delivery of each event that matches, with the same event id, a little at a time and behind live events. One at a time per subscription.',
@@ -106,6 +107,7 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
     path: '/v1/webhooks/:endpoint_id/recover/:recovery_id',
     docs: {
       ...docs,
+      operationId: 'getRecovery',
       summary: 'Get a recovery',
       responses: responses({ 200: one('The recovery') }, 401, 403, 404, 429),
     },
@@ -119,6 +121,7 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
     path: '/v1/webhooks/:endpoint_id/recover/:recovery_id',
     docs: {
       ...docs,
+      operationId: 'cancelRecovery',
       summary: 'Cancel a recovery',
       description: 'It makes no more deliveries. Those that it has queued are still sent.',
       responses: responses({ 200: one('Cancelled') }, 401, 403, 404, 409, 429),

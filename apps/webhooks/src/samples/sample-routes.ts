@@ -17,6 +17,7 @@ export const sampleRoutes = ({ steps, samples }: Deps): Route[] => [
     docs: {
       tag: 'Samples',
       security: ['bearer'],
+      operationId: 'listEventSamples',
       summary: 'See what events look like',
       description:
         'Recent events of the account, else its recordings as events, else one invented event. Nothing is delivered. Older samples may hold HTML summaries.',

@@ -29,7 +29,7 @@ export const secondFactorRoutes = (deps: Deps): Route[] => [
   route({
     method: 'get',
     path: '/oauth/authorize/factor',
-    docs: pageDocs('Second factor of a pending sign-in'),
+    docs: pageDocs('getSecondFactorPage', 'Second factor of a pending sign-in'),
     async handle({ req }) {
       const session = await deps.sessions.find(deps.cookie.read(req))
       const txn = Parameters.fromQuery(req.originalUrl).get('txn') ?? ''
@@ -39,7 +39,7 @@ export const secondFactorRoutes = (deps: Deps): Route[] => [
   route<undefined, PageForm>({
     method: 'post',
     path: '/oauth/authorize/challenge',
-    docs: pageDocs('Choose a second factor; a phone is sent a code'),
+    docs: pageDocs('chooseSecondFactor', 'Choose a second factor; a phone is sent a code'),
     limit: deps.limits.login,
     body: pageForm,
     async handle({ req, body, context: meta }) {
@@ -58,7 +58,7 @@ export const secondFactorRoutes = (deps: Deps): Route[] => [
   route<undefined, PageForm>({
     method: 'post',
     path: '/oauth/authorize/factor',
-    docs: pageDocs('Answer the second factor'),
+    docs: pageDocs('verifySecondFactor', 'Answer the second factor'),
     limit: deps.limits.login,
     body: pageForm,
     async handle({ req, body, context: meta }) {

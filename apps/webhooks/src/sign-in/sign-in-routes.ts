@@ -31,7 +31,7 @@ export const signInRoutes = (deps: SignInDeps): Route[] => [
   route<undefined, PageForm>({
     method: 'post',
     path: '/oauth/authorize/login',
-    docs: pageDocs('Sign in with email or phone number and password'),
+    docs: pageDocs('signInWithPassword', 'Sign in with email or phone number and password'),
     limit: deps.limits.login,
     body: pageForm,
     async handle({ req, body, context: meta }) {
@@ -57,7 +57,7 @@ export const signInRoutes = (deps: SignInDeps): Route[] => [
   route<undefined, PageForm>({
     method: 'post',
     path: '/oauth/authorize/logout',
-    docs: pageDocs('End the session to use another account'),
+    docs: pageDocs('signOut', 'End the session to use another account'),
     body: pageForm,
     async handle({ req, body }) {
       const { session, txn } = await deps.guard.check(req, 'logout', Parameters.fromForm(body))
@@ -73,7 +73,7 @@ const mailRoute = (deps: SignInDeps): Route =>
   route<undefined, PageForm>({
     method: 'post',
     path: '/oauth/authorize/mail',
-    docs: pageDocs('Ask for a sign-in link by email'),
+    docs: pageDocs('requestSignInLink', 'Ask for a sign-in link by email'),
     limit: deps.limits.login,
     body: pageForm,
     async handle({ req, body, context: meta }): Promise<Answer> {
@@ -95,7 +95,7 @@ export const callbackRoutes = (deps: SignInDeps & { cookie: SessionCookie }): Ro
   route({
     method: 'get',
     path: '/oauth/callback',
-    docs: pageDocs('Landing page of sign-ins by email or an external provider'),
+    docs: pageDocs('getSignInCallback', 'Landing page of sign-ins by email or an external provider'),
     async handle({ req }) {
       const session = await deps.sessions.find(deps.cookie.read(req))
       const txn = Parameters.fromQuery(req.originalUrl).get('txn') ?? ''
@@ -106,7 +106,7 @@ export const callbackRoutes = (deps: SignInDeps & { cookie: SessionCookie }): Ro
   route<undefined, PageForm>({
     method: 'post',
     path: '/oauth/authorize/session',
-    docs: pageDocs('Sign in with a user JWT; answers JSON with the next address'),
+    docs: pageDocs('signInWithToken', 'Sign in with a user JWT; answers JSON with the next address'),
     limit: deps.limits.login,
     body: pageForm,
     async handle({ req, body, context: meta }) {

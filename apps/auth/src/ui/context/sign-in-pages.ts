@@ -35,6 +35,7 @@ export const pageForm: BodySpec = {
 
 /** Pages are in no API document; the summary is for readers of the code. */
 export const pageDocs = (summary: string): RouteDocs => ({
+  operationId: 'page',
   summary,
   tag: 'Sign-in page',
   responses: { 200: { description: 'An HTML page' }, 303: { description: 'A redirect' } },
