@@ -188,6 +188,7 @@ function createOAuth(config: WebhooksConfig, { db, observer, limits, accounts, l
       db,
       resources,
       accounts: new AccountCheck(identity, observer),
+      secretBox: config.secretBox,
       refreshReuseGraceSeconds: config.refreshReuseGraceSeconds,
       grantMaxDays: config.grantMaxDays,
       observer,

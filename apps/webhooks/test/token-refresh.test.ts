@@ -7,6 +7,22 @@ const { harness, oauth } = useOAuth()
 
 const user = () => harness.identity.addUser()
 
+const rotatedLongAgo = (token: string) =>
+  harness.db.query(
+    `update oauth_refresh_tokens set rotated_at = rotated_at - interval '11 seconds' where token_hash = $1`,
+    [sha256(token)],
+  )
+
+/** How many refresh tokens the grant of a token has ever had. */
+async function refreshTokensOf(token: string): Promise<number> {
+  const { rows } = await harness.db.query<{ count: number }>(
+    `select count(*)::integer as count from oauth_refresh_tokens
+      where grant_id = (select grant_id from oauth_refresh_tokens where token_hash = $1)`,
+    [sha256(token)],
+  )
+  return rows[0]?.count ?? 0
+}
+
 describe('refresh', () => {
   it('rotates, and leaves the earlier access token valid', async () => {
     const { client, tokens } = await oauth.connect(user())
@@ -18,32 +34,46 @@ describe('refresh', () => {
     expect(await oauth.works(body.access_token)).toBe(true)
   })
 
-  it('lets ten simultaneous requests through and revokes nothing', async () => {
+  it('gives ten simultaneous requests the same successor, and revokes nothing', async () => {
     const { client, tokens } = await oauth.connect(user())
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => oauth.refresh(client, tokens.refresh_token)),
     )
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200))
-    const refreshTokens = answers.map(({ body }) => body.refresh_token)
-    expect(new Set(refreshTokens).size).toBe(10)
-    for (const token of refreshTokens) expect((await oauth.refresh(client, token)).status).toBe(200)
+    expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(1)
+    const accessTokens = new Set(answers.map(({ body }) => body.access_token))
+    expect(accessTokens.size).toBe(10)
+    for (const token of accessTokens) expect(await oauth.works(token)).toBe(true)
+    expect(await refreshTokensOf(tokens.refresh_token)).toBe(2)
   })
 
-  it('forgives a replay within the grace', async () => {
+  it('gives a replay within the grace the same successor, also after that was used', async () => {
     const { client, tokens } = await oauth.connect(user())
     const first = await oauth.refresh(client, tokens.refresh_token)
     const replay = await oauth.refresh(client, tokens.refresh_token)
-    expect(replay.status).toBe(200)
+    expect([replay.status, replay.body.refresh_token]).toEqual([200, first.body.refresh_token])
     expect(await oauth.works(first.body.access_token)).toBe(true)
+    const second = await oauth.refresh(client, first.body.refresh_token)
+    expect(second.body.refresh_token).not.toBe(first.body.refresh_token)
+    const again = await oauth.refresh(client, tokens.refresh_token)
+    expect(again.body.refresh_token).toBe(first.body.refresh_token)
+    expect(await refreshTokensOf(tokens.refresh_token)).toBe(3)
+  })
+
+  it('leaves a successor that was used once to end the grant like any other', async () => {
+    const { client, tokens } = await oauth.connect(user())
+    const successor = (await oauth.refresh(client, tokens.refresh_token)).body.refresh_token
+    const newest = (await oauth.refresh(client, successor)).body
+    await rotatedLongAgo(successor)
+    expect((await oauth.refresh(client, tokens.refresh_token)).body.refresh_token).toBe(successor)
+    expect((await oauth.refresh(client, successor)).status).toBe(400)
+    expect(await oauth.works(newest.access_token)).toBe(false)
   })
 
   it('kills the family on a later replay, including the newest tokens', async () => {
     const { client, tokens } = await oauth.connect(user())
     const newest = (await oauth.refresh(client, tokens.refresh_token)).body
-    await harness.db.query(
-      `update oauth_refresh_tokens set rotated_at = rotated_at - interval '11 seconds' where token_hash = $1`,
-      [sha256(tokens.refresh_token)],
-    )
+    await rotatedLongAgo(tokens.refresh_token)
     const replay = await oauth.refresh<OAuthErrorBody>(client, tokens.refresh_token)
     expect([replay.status, replay.body.error]).toEqual([400, 'invalid_grant'])
     expect(await oauth.works(newest.access_token)).toBe(false)

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { hasFormOf, newCredential, randomBase62, toBase62, type CredentialKind } from './credential.js'
+import { derivedCredential, hasFormOf, newCredential, randomBase62, toBase62, type CredentialKind } from './credential.js'
 
 it.each<[CredentialKind, RegExp]>([
   ['clientId', /^svcl_[0-9A-Za-z]{24}$/],
@@ -36,4 +36,13 @@ it('writes numbers in base62 with leading zeros', () => {
     '010',
     '0Yllhu',
   ])
+})
+
+it('derives the same credential from the same key and message, and another one from any other', () => {
+  const [key, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
+  const derived = derivedCredential('refreshToken', key, 'a')
+  expect(hasFormOf('refreshToken', derived)).toBe(true)
+  expect(derivedCredential('refreshToken', key, 'a')).toBe(derived)
+  expect(derivedCredential('refreshToken', other, 'a')).not.toBe(derived)
+  expect(derivedCredential('refreshToken', key, 'b')).not.toBe(derived)
 })

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Db } from '@signet/db'
+import type { SecretBox } from '@signet/webhook-core'
 import { AppError } from '@signet/errors'
 import type { RequestMeta } from '@signet/telemetry'
 import type { GrantType } from '../clients/client.js'
 import type { AuthenticatedClient } from '../clients/client-service.js'
-import { hasFormOf, newCredential, sameDigest, sha256 } from '../credentials/credential.js'
+import { derivedCredential, hasFormOf, newCredential, sameDigest, sha256 } from '../credentials/credential.js'
 import type { Observer } from '../observers/observer.js'
 import { OAuthError } from '../oauth/oauth-error.js'
 import type { Parameters } from '../oauth/parameters.js'
@@ -36,6 +37,7 @@ type Deps = {
   db: Db
   resources: ResourcePolicy
   accounts: AccountCheck
+  secretBox: Pick<SecretBox, 'derive'>
   refreshReuseGraceSeconds: number
   grantMaxDays: number
   observer: Observer
@@ -44,12 +46,19 @@ type Deps = {
 const ACCESS_SECONDS = 3600
 const REFRESH_SECONDS = 90 * 86_400
 const DAY_SECONDS = 86_400
+const REFRESH_KEY_PURPOSE = 'refresh-token-successor'
 
 type Grant = Pick<StoredCode, 'grantId' | 'accountId' | 'email' | 'grantAgeSeconds' | 'scope'>
 
 /** The token endpoint's rules (docs/specification.md#token-requests). */
 export class TokenService {
-  constructor(private readonly deps: Deps) {}
+  readonly #refreshKey: Buffer
+
+  constructor(private readonly deps: Deps) {
+    const [key] = deps.secretBox.derive(REFRESH_KEY_PURPOSE)
+    if (!key) throw new Error('no key')
+    this.#refreshKey = key
+  }
 
   /** Authorization code grant with PKCE. A used code revokes its grant before the error goes out. */
   async redeem(
@@ -67,7 +76,8 @@ export class TokenService {
       throw new OAuthError('invalid_request', 'redirect_uri is required')
     if (!codeFits(stored, request)) throw invalidGrant()
     this.#checkResources(parameters.all('resource'), stored.resources)
-    const { tokens, issued } = this.#prepare(client, stored, stored.scope)
+    const refreshToken = client.grantTypes.includes('refresh_token') ? newCredential('refreshToken') : null
+    const { tokens, issued } = this.#prepare(stored, stored.scope, refreshToken)
     // One of several parallel requests redeems the code. For the others it is a replay, which ends the grant.
     if (!(await redeemCode(this.deps.db, codeHash, tokens)))
       throw await this.#replayed(stored.grantId, 'code_replayed', meta)
@@ -99,7 +109,8 @@ export class TokenService {
       throw invalidGrant()
     }
     if (state === 'banned') throw accountRefused()
-    const { tokens, issued } = this.#prepare(client, stored, scope)
+    const successor = this.#successorOf(token, stored)
+    const { tokens, issued } = this.#prepare(stored, scope, successor)
     const rotated = stored.state === 'current' && (await rotateRefreshToken(this.deps.db, tokenHash, tokens))
     if (!rotated && !(await issueFurtherTokens(this.deps.db, tokenHash, tokens))) throw invalidGrant()
     this.deps.observer.tokensIssued({ grant: 'refresh_token', clientId: client.clientId }, meta)
@@ -111,6 +122,14 @@ export class TokenService {
     return findRefreshToken(this.deps.db, { tokenHash, arrivedAt: client.arrivedAt, graceSeconds })
   }
 
+  /**
+   * The one successor of a refresh token (decision 0180): whoever asks twice, or from several workers at once, gets the
+   * same, so no further chain begins that could be used without being noticed.
+   */
+  #successorOf(token: string, { refreshSalt }: StoredRefreshToken): string {
+    return derivedCredential('refreshToken', this.#refreshKey, `${refreshSalt} ${token}`)
+  }
+
   #checkResources(wanted: readonly string[], granted: readonly string[]): void {
     const acceptable = wanted.every((resource) => this.deps.resources.accepts(resource))
     if (!acceptable || !resourcesWithin(wanted, granted))
@@ -119,12 +138,11 @@ export class TokenService {
 
   /** The new tokens, and the response to the client. */
   #prepare(
-    client: AuthenticatedClient,
     grant: Grant,
     accessScope: string,
+    refreshToken: string | null,
   ): { tokens: NewTokens; issued: IssuedTokens } {
     const accessToken = newCredential('accessToken')
-    const refreshToken = client.grantTypes.includes('refresh_token') ? newCredential('refreshToken') : null
     const left = this.#secondsLeft(grant.grantAgeSeconds)
     const accessSeconds = Math.min(ACCESS_SECONDS, left)
     return {

@@ -35,6 +35,8 @@ export type StoredRefreshToken = {
   scope: string
   resources: readonly string[]
   email: string
+  /** Salt of the refresh tokens of this grant; never leaves the server. */
+  refreshSalt: string
   grantAgeSeconds: number
 }
 
@@ -109,6 +111,8 @@ const issueAfter = (head: string) => `
   ), refresh as (
     insert into oauth_refresh_tokens (token_hash, grant_id, scope, expires_at)
     select $7::bytea, $3::uuid, $8, now() + make_interval(secs => $9) from head where $7::bytea is not null
+    -- A refresh that is asked again has the same successor.
+    on conflict (token_hash) do nothing
   )
   select 1 from head`
 
@@ -133,7 +137,7 @@ const FIND_REFRESH_TOKEN = {
                      else 'replayed' end as state,
                 r.expires_at <= now() as expired, r.revoked_at is not null or g.revoked_at is not null as revoked,
                 not (${ADMITTED}) as account_refused,
-                r.scope, g.resources, g.email, extract(epoch from now() - g.created_at)::float8 as grant_age_seconds
+                r.scope, g.resources, g.email, g.refresh_salt, extract(epoch from now() - g.created_at)::float8 as grant_age_seconds
            from oauth_refresh_tokens r join oauth_grants g on g.id = r.grant_id
           where r.token_hash = $1`,
 }
@@ -155,6 +159,7 @@ export async function findRefreshToken(
     resources: string[]
     email: string
     grant_age_seconds: number
+    refresh_salt: string
   }>(FIND_REFRESH_TOKEN, [tokenHash, arrivedAt, graceSeconds])
   const row = rows[0]
   if (!row) return null
@@ -169,6 +174,7 @@ export async function findRefreshToken(
     scope: row.scope,
     resources: row.resources,
     email: row.email,
+    refreshSalt: row.refresh_salt,
     grantAgeSeconds: row.grant_age_seconds,
   }
 }
@@ -206,7 +212,7 @@ const ISSUE_FURTHER = {
   ),
 }
 
-/** A further token pair for a refresh token that another request rotates or has just rotated. */
+/** A further access token for a refresh token that another request rotates or has just rotated. */
 export async function issueFurtherTokens(
   db: Queryable,
   tokenHash: Buffer,
