@@ -91,4 +91,23 @@ describe('invalid input', () => {
       expect(answer).toMatch(/^HTTP\/1.1 400 [^]*bad_json/)
     },
   )
+
+  it('includes percent-encoded bytes that are not UTF-8, in a form and in every query', async () => {
+    const send = async (path: string, body?: string) => {
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+      const answer = await fetch(`${server.url}${path}`, {
+        redirect: 'manual',
+        ...(body === undefined ? {} : { method: 'POST', headers, body }),
+      })
+      return [answer.status, await answer.text()]
+    }
+    const form = await send('/token?grant_type=password', 'email=a%40example.com&password=pass%ffword')
+    expect(form).toEqual([400, expect.stringMatching(/bad_json.*not valid UTF-8/)])
+    for (const path of ['/verify?type=signup&token=%ff', '/authorize?provider=%C3%28', '/health?x=%ff'])
+      expect(await send(path)).toEqual([400, expect.stringContaining('percent-encoded UTF-8')])
+    expect(await send('/signup?redirect_to=%ff', '{}')).toEqual([
+      400,
+      expect.stringMatching(/validation_failed.*percent-encoded UTF-8/),
+    ])
+  })
 })

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import express, { type Request, type RequestHandler, type Response } from 'express'
 import type { BodyProblem, ErrorRenderer } from './error-renderer.js'
 import type { BodySpec } from './route.js'
+import { isPercentEncodedUtf8 } from './percent-encoding.js'
 import { compileSchema } from './schema.js'
 
 /** Reads, parses and validates bodies of one kind; created once per route. Throws the error renderer's body error. */
@@ -73,7 +74,7 @@ function parserOf({ as, maxBytes }: BodySpec): (req: Request, res: Response) => 
 
 function parserHandler(as: BodySpec['as'], maxBytes: number): RequestHandler {
   if (as === 'form')
-    return express.urlencoded({ extended: false, limit: maxBytes, parameterLimit: 200, verify: refuseNoText })
+    return express.urlencoded({ extended: false, limit: maxBytes, parameterLimit: 200, verify: refuseNoForm })
   const verify = refuseUnreadable
   if (UNPARSED.has(as)) return express.raw({ type: () => true, limit: maxBytes, verify })
   const json = express.json({ type: () => true, limit: maxBytes, strict: false, verify })
@@ -90,9 +91,11 @@ function jsonOrForm(json: RequestHandler, text: RequestHandler): RequestHandler 
       if (error !== undefined) return next(error)
       const body = String(req.body).trim()
       try {
-        req.body = body.startsWith('{')
-          ? (JSON.parse(body) as unknown)
-          : Object.fromEntries(new URLSearchParams(body))
+        if (body.startsWith('{')) req.body = JSON.parse(body) as unknown
+        else {
+          refuseEncoding(body)
+          req.body = Object.fromEntries(new URLSearchParams(body))
+        }
         next()
       } catch (malformed) {
         next(malformed)
@@ -112,7 +115,18 @@ function refuseUnreadable(req: IncomingMessage, res: unknown, bytes: Buffer): vo
 // The parsers would replace every invalid byte with U+FFFD, so that two different passwords could become the same.
 function refuseNoText(req: IncomingMessage, _res: unknown, bytes: Buffer): void {
   const isOther = /charset *= *"?utf-(16|32)/i.test(req.headers['content-type'] ?? '')
-  if (!isOther && !isUtf8(bytes)) throw new Error('the body is not UTF-8')
+  if (!isOther && !isUtf8(bytes)) throw Object.assign(new Error('not UTF-8'), { type: NOT_UTF8 })
+}
+
+const NOT_UTF8 = 'encoding.not-utf8'
+
+function refuseNoForm(req: IncomingMessage, res: unknown, bytes: Buffer): void {
+  refuseNoText(req, res, bytes)
+  refuseEncoding(bytes.toString('latin1'))
+}
+
+function refuseEncoding(form: string): void {
+  if (!isPercentEncodedUtf8(form)) throw Object.assign(new Error('not UTF-8'), { type: NOT_UTF8 })
 }
 
 function parserProblem(error: unknown): BodyProblem {
@@ -122,5 +136,6 @@ function parserProblem(error: unknown): BodyProblem {
   if (type === EMPTY) return MISSING
   if (type === 'charset.unsupported' || type === 'encoding.unsupported')
     return { kind: 'content_type', message: 'The encoding of the body is not supported' }
+  if (type === NOT_UTF8) return { kind: 'malformed', message: 'The body is not valid UTF-8' }
   return { kind: 'malformed', message: 'The body could not be parsed' }
 }

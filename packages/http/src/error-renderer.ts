@@ -20,8 +20,9 @@ const STATUS: Record<ErrorKind, number> = {
 
 export const statusOf = (error: AppError): number => STATUS[error.kind]
 
-/** Why a request body cannot be used, before any API gives it its own code. */
+/** Why a request's body or query cannot be used, before any API gives it its own code. */
 export type BodyProblem =
+  | { kind: 'query'; message: string }
   | { kind: 'missing' | 'malformed' | 'content_type' | 'too_large'; message: string }
   | { kind: 'schema'; message: string; field: string; keyword: string }
 

@@ -3,6 +3,7 @@ import type { IRouter, Request, RequestHandler, Response } from 'express'
 import { sendBody, setHeaders } from './answer.js'
 import { bodyReader } from './body.js'
 import type { ErrorRenderer } from './error-renderer.js'
+import { isPercentEncodedUtf8, queryOf } from './percent-encoding.js'
 import { contextOf, type RequestContext } from './request-context.js'
 import type { Answer, Route } from './route.js'
 
@@ -17,7 +18,7 @@ export type MountOptions = {
 }
 
 /**
- * Mounts a list of routes. One pipeline serves all of them: limit, authenticate, guard, read the body, handle, send.
+ * Mounts a list of routes. One pipeline serves all of them: limit, authenticate, guard, check the query, read the body, handle, send.
  * A known path with another method answers 405 with `Allow`, as the error renderer words it.
  */
 export function mountRoutes(router: IRouter, routes: readonly Route[], options: MountOptions): void {
@@ -62,6 +63,7 @@ function pipeline(spec: Route, options: MountOptions): RequestHandler {
     await spec.limit?.(req, context)
     const caller = await spec.authenticate?.(req, context)
     await spec.guard?.({ caller, req, res, context })
+    refuseUnreadableQuery(req, options.errorRenderer)
     const body = await readBody(req, res)
     return spec.handle({
       caller,
@@ -79,6 +81,14 @@ function pipeline(spec: Route, options: MountOptions): RequestHandler {
     const answer = await withTimeLimit(contextOf(res), options.timeoutMs ?? 0, run(req, res))
     if (!res.headersSent) send(res, answer ?? {})
   }
+}
+
+function refuseUnreadableQuery(req: Request, errorRenderer: ErrorRenderer): void {
+  if (isPercentEncodedUtf8(queryOf(req.url))) return
+  throw errorRenderer.bodyError({
+    kind: 'query',
+    message: 'The query of the URL is not percent-encoded UTF-8',
+  })
 }
 
 function send(res: Response, { status, headers, body }: Answer): void {

@@ -98,6 +98,30 @@ describe('mountRoutes', () => {
     expect([answer.status, (answer.body as { code: string }).code]).toEqual([status, code])
   })
 
+  const form = { body: { as: 'form', maxBytes: 100 } } as const
+  const jsonOrForm = { body: { as: 'json-or-form', maxBytes: 100 } } as const
+
+  it.each([
+    ['a form with bytes that are no UTF-8', form, '/echo/7', 'name=%C3%28', 'body_malformed'],
+    ['such a form where JSON may stand', jsonOrForm, '/echo/7', 'name=%ff', 'body_malformed'],
+    ['such a query', form, '/echo/7?name=%ff', 'name=a', 'body_query'],
+  ])('refuses %s', async (_, extra, path, body, code) => {
+    const answer = await request(build([echo(extra)]).app)
+      .post(path)
+      .type('form')
+      .send(body)
+    expect(answer.status).toBe(400)
+    expect(answer.body).toEqual({ code, message: expect.stringContaining('UTF-8') as unknown })
+  })
+
+  it('leaves a percent sign alone that encodes nothing', async () => {
+    const answer = await request(build([echo(jsonOrForm)]).app)
+      .post('/echo/7?a=100%')
+      .type('form')
+      .send('{"name":"%ff"}')
+    expect(answer.body).toEqual({ name: '%ff', id: '7' })
+  })
+
   it('names the member that is wrong', async () => {
     const answer = await request(build([echo()]).app)
       .post('/echo/7')

@@ -42,5 +42,6 @@ function initialBody(error: AppError, req: Request) {
 function bodyError(problem: BodyProblem): AppError {
   if (problem.kind === 'too_large')
     return authError('too_large', 'request_entity_too_large', 'The body is larger than 1 MiB')
+  if (problem.kind === 'query') return authError('invalid', 'validation_failed', problem.message)
   return authError('invalid', 'bad_json', `Could not read the body: ${problem.message}`)
 }

@@ -1,5 +1,12 @@
 import { expect, it } from '@jest/globals'
-import { derivedCredential, hasFormOf, newCredential, randomBase62, toBase62, type CredentialKind } from './credential.js'
+import {
+  derivedCredential,
+  hasFormOf,
+  newCredential,
+  randomBase62,
+  toBase62,
+  type CredentialKind,
+} from './credential.js'
 
 it.each<[CredentialKind, RegExp]>([
   ['clientId', /^svcl_[0-9A-Za-z]{24}$/],
