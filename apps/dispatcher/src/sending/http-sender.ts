@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { takeConnectionPhases, type ConnectionPhases } from '@signet/address-guard'
 import type { Dispatcher } from 'undici'
 import { attemptFailureOf, type SendResult } from './attempt-failure.js'
+import { skipInterimResponses } from './interim-responses.js'
 import { Excerpt } from './printable.js'
 import { awaitSocket } from './sent-on.js'
 
@@ -80,6 +81,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
   }
 
   sentOn(socket: Socket): void {
+    skipInterimResponses(socket)
     this.#sentAt = performance.now()
     Object.assign(this.#facts, takeConnectionPhases(socket), { peer: socket.remoteAddress })
   }
@@ -93,8 +95,6 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
-    // 102 and 103 precede the final response. 101 is final, but we never ask to switch protocols.
-    if (status > 101 && status < 200) return
     if (this.#sentAt > 0) this.#facts.first_byte = performance.now() - this.#sentAt
     this.#answer({ kind: 'answered', status })
     if (status === 101) this.#controller?.abort(new BodyLimitReached())
