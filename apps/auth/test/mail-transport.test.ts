@@ -2,7 +2,7 @@ import { createAuthority, issueCertificate, startInbox } from '@signet/local'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { MailRig, MESSAGE, variables } from './support/mailer.js'
 import { UndeliverableError } from '../src/outbox/outbox-handler.js'
-import { connectionOptions } from '../src/mail/mail-transport.js'
+import { connectionOptions } from '@signet/mail'
 
 let rig: MailRig
 beforeAll(async () => {

@@ -1,24 +1,11 @@
+import type { MailContent } from '@signet/mail'
 import type { MailKind, NoticeKind } from './kinds.js'
-
-/** What a built-in email says. All texts are templates (docs/specification.md#emails). */
-export type MailContent = {
-  subject: string
-  heading: string
-  sentence: string
-  /** Label of the button that opens the ConfirmationURL. */
-  button?: string
-  /** Label of a link that opens the RecoveryURL. */
-  recovery?: string
-  /** Shows the Token to type in. */
-  code?: boolean
-  /** What to do if someone else triggered the email. */
-  closing: string
-}
 
 const NOT_YOU = 'If you did not ask for this, you can ignore this email: nothing will change.'
 const ALARM =
   'If this was not you, sign in at {{ .SiteURL }} and secure your account, or ask its support for help.'
 
+/** What the built-in emails say (docs/specification.md#emails). */
 export const contents: Readonly<Record<MailKind | NoticeKind, MailContent>> = {
   invite: {
     subject: "You've been invited",

@@ -1,3 +1,4 @@
+import type { SmtpConfig } from '@signet/mail'
 import type { MailKind, NoticeKind } from './kinds.js'
 
 /** What emails say and look like. */
@@ -20,13 +21,4 @@ export type MailConfig = RenderConfig & {
   connections: number
   /** How long delivery is attempted: for an email with a secret, and for a notice. */
   lifeMs: { secret: number; notice: number }
-}
-
-export type SmtpConfig = {
-  host: string
-  port: number
-  user?: string | undefined
-  pass?: string | undefined
-  adminEmail: string
-  senderName?: string | undefined
 }

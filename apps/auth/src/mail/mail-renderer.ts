@@ -1,12 +1,19 @@
+import {
+  htmlLayout,
+  parseTemplate,
+  renderHtml,
+  renderSubject,
+  renderText,
+  textLayout,
+  type Template,
+} from '@signet/mail'
 import { providerLabel } from '@signet/pages/provider-label'
 import type { Logger } from '@signet/telemetry'
 import type { Outbound } from '../outbound/outbound.js'
 import { contents } from './contents.js'
 import { mailKinds, noticeKinds, type MailKind, type MailVariables, type NoticeKind } from './kinds.js'
 import type { RenderConfig } from './mail-config.js'
-import { htmlLayout, textLayout } from './layout.js'
 import { TemplateSource } from './template-source.js'
-import { parseTemplate, renderHtml, renderSubject, renderText, type Template } from './template.js'
 
 type Kind = MailKind | NoticeKind
 

@@ -6,7 +6,7 @@ import { TestClock, waitFor } from '@signet/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { createOutbound } from '../outbound/outbound.js'
 import { TemplateSource } from './template-source.js'
-import { renderText } from './template.js'
+import { renderText } from '@signet/mail'
 
 describe('templates fetched by URL (docs/specification.md#emails)', () => {
   let requests = 0

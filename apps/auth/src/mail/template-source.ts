@@ -1,6 +1,6 @@
+import { parseTemplate, type Template } from '@signet/mail'
 import type { Logger } from '@signet/telemetry'
 import type { Outbound } from '../outbound/outbound.js'
-import { parseTemplate, type Template } from './template.js'
 
 const FRESH_MS = 10 * 60_000
 const RETRY_MS = 10_000

@@ -1,6 +1,6 @@
 import { createLogger } from '@signet/telemetry'
 import { startInbox, type Inbox } from '@signet/local'
-import type { SmtpConfig } from '../../src/mail/mail-config.js'
+import type { SmtpConfig } from '@signet/mail'
 import { createMailTransport, type MailTransport } from '../../src/mail/mail-transport.js'
 import type { MailVariables } from '../../src/mail/kinds.js'
 import { createOutbound } from '../../src/outbound/outbound.js'

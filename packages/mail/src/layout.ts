@@ -1,4 +1,21 @@
-import type { MailContent } from './contents.js'
+/** What an email says. All texts are templates, so that values are escaped where they are printed. */
+export type MailContent = {
+  subject: string
+  heading: string
+  sentence: string
+  /** What the email is about, line by line. */
+  facts?: readonly { label: string; value: string }[]
+  /** What to do. */
+  advice?: string
+  /** Label of the button that opens the ConfirmationURL. */
+  button?: string
+  /** Label of a link that opens the RecoveryURL. */
+  recovery?: string
+  /** Shows the Token to type in. */
+  code?: boolean
+  /** What to do if someone else triggered the email. */
+  closing: string
+}
 
 // Mail programs know little CSS: tables for the frame, styles on the elements, one block for small screens and dark mode.
 const STYLE = `
@@ -15,7 +32,7 @@ const STYLE = `
     .card { background: #22252c !important; border-color: #353a44 !important; }
     h1, .code { color: #f4f5f7 !important; }
     .code { background: #16181d !important; border-color: #353a44 !important; }
-    p { color: #c9ced8 !important; }
+    p, .value { color: #c9ced8 !important; }
     .muted { color: #9aa2b1 !important; }
     .link { color: #9db7ff !important; }
     .closing { border-color: #353a44 !important; }
@@ -48,6 +65,12 @@ const fallbackLink = () =>
 const recoveryLink = (label: string) =>
   paragraph(`<a class="link" href="{{ .RecoveryURL }}" style="color:#3355dd">${label}</a>`)
 
+const facts = (lines: NonNullable<MailContent['facts']>) =>
+  `<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin:0 0 24px">${lines.map(fact).join('')}</table>`
+
+const fact = ({ label, value }: { label: string; value: string }) =>
+  `<tr><td style="padding:0 0 12px;${FONT};font-size:14px;line-height:1.5"><span class="muted" style="color:#667085">${label}</span><br><span class="value" style="color:#3d4454">${value}</span></td></tr>`
+
 const closing = (text: string) =>
   `<p class="muted closing" style="margin:24px 0 0;padding:20px 0 0;border-top:1px solid #e2e5eb;${FONT};font-size:14px;line-height:1.6;color:#667085">${text}</p>`
 
@@ -56,6 +79,8 @@ export function htmlLayout(content: MailContent): string {
   const main = [
     heading(content.heading),
     paragraph(content.sentence),
+    content.facts === undefined ? '' : facts(content.facts),
+    content.advice === undefined ? '' : paragraph(content.advice),
     content.button === undefined ? '' : button(content.button),
     content.code ? (content.button === undefined ? '' : muted('Or enter this code:')) + code() : '',
     content.recovery === undefined ? '' : recoveryLink(content.recovery),
@@ -96,6 +121,8 @@ export function textLayout(content: MailContent): string {
   return [
     content.heading,
     content.sentence,
+    (content.facts ?? []).map(({ label, value }) => `${label}: ${value}`).join('\n'),
+    content.advice ?? '',
     content.button === undefined ? '' : `${content.button}:\n{{ .ConfirmationURL }}`,
     content.recovery === undefined ? '' : `${content.recovery}:\n{{ .RecoveryURL }}`,
     content.code ? (content.button === undefined ? '{{ .Token }}' : 'Or enter this code: {{ .Token }}') : '',
