@@ -15,7 +15,7 @@ const values = {
 }
 const html = (text: string) => renderHtml(parseTemplate(text), values)
 
-describe('email templates (docs/specification.md#emails)', () => {
+describe('email templates (apps/auth/docs/specification.md#emails)', () => {
   it.each([
     ['{{ .Email }}', 'ann@example.com'],
     ['{{.Email}}', 'ann@example.com'],

@@ -1,4 +1,4 @@
-/** What `{{ .Name }}` and `{{ .Data.key }}` may refer to (docs/specification.md#emails); nested only below `Data`. */
+/** What `{{ .Name }}` and `{{ .Data.key }}` may refer to (apps/auth/docs/specification.md#emails); nested only below `Data`. */
 export type TemplateValues = Readonly<Record<string, unknown>>
 
 /** A parsed template: literal text and paths of names. */
