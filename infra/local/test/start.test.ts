@@ -1,14 +1,13 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import type { World } from '../src/walkthrough/index.js'
 import { removePostgresData } from '../src/index.js'
 import { waitUntil } from '../src/wait-until.js'
+import { type Starter, startIn } from './support/starter.js'
 
 /** Stands for all three services: these tests are about the starter, and need services that can be told to die. */
 const SERVICE = `
@@ -21,8 +20,6 @@ const SERVICE = `
     response.end('ok')
   }).listen(port, '127.0.0.1', () => console.log(JSON.stringify({ msg: 'listening', port })))
   process.on('SIGTERM', () => { server.closeAllConnections(); server.close(() => process.exit(0)) })`
-
-const START = new URL('../dist/start.js', import.meta.url).href
 
 let root: string
 const roots: string[] = []
@@ -47,43 +44,7 @@ function aRepository(): string {
   return folder
 }
 
-interface Starter {
-  process: ChildProcessByStdio<null, Readable, Readable>
-  output(): string
-  /** Waits for a text in what it printed. */
-  said(text: string | RegExp): Promise<void>
-  exitCode: Promise<number | null>
-}
-
 const start = (...args: string[]): Starter => startIn(root, args)
-
-function startIn(folder: string, args: string[]): Starter {
-  const script = `import { start } from '${START}'
-    process.exit(await start(${JSON.stringify(folder)}, ${JSON.stringify(args)}))`
-  const env = {
-    ...process.env,
-    npm_lifecycle_event: undefined,
-    DATABASE_URL: undefined,
-    REDIS_URL: undefined,
-  }
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env,
-  })
-  let text = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => (text += chunk.toString()))
-  return {
-    process: child,
-    output: () => text,
-    said: async (wanted) => {
-      const found = () =>
-        (typeof wanted === 'string' ? text.includes(wanted) : wanted.test(text)) || undefined
-      await waitUntil(found, { timeoutMs: 60_000, describe: String(wanted), seen: () => text })
-    },
-    exitCode: once(child, 'exit').then(([code]) => code as number | null),
-  }
-}
 
 const world = (folder = root): World =>
   JSON.parse(readFileSync(join(folder, '.data/world.json'), 'utf8')) as World

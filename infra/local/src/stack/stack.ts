@@ -88,6 +88,7 @@ async function startServices(
     retryDelaysSeconds: shortRetries ? SHORT_RETRIES : undefined,
   })
   writeEnvironments(join(folder, 'env'), environments)
+  writeAddresses(join(folder, 'env', 'addresses.sh'), addresses)
   const service = (name: ServiceName, command: 'migrate' | 'serve'): ServiceRun => ({
     name,
     root,
@@ -113,6 +114,24 @@ function writeEnvironments(folder: string, environments: Record<ServiceName, Rec
     const lines = Object.entries(variables).map(([key, value]) => `${key}='${value}'\n`)
     writeFileSync(join(folder, `${name}.env`), lines.join(''), { mode: 0o600 })
   }
+}
+
+/** For shells: `. .data/env/addresses.sh`. */
+function writeAddresses(file: string, addresses: StackAddresses): void {
+  const { authUrl, webhooksUrl, dispatcherUrl, sandboxUrl, receiverUrl } = addresses
+  const variables = {
+    AUTH: authUrl,
+    WEBHOOKS: webhooksUrl,
+    DISPATCHER: dispatcherUrl,
+    INBOX: sandboxUrl,
+    RECEIVER: receiverUrl,
+  }
+  writeFileSync(
+    file,
+    Object.entries(variables)
+      .map(([name, url]) => `${name}='${url}'\n`)
+      .join(''),
+  )
 }
 
 async function reset(folder: string): Promise<void> {
