@@ -47,15 +47,18 @@ export class FairQueue<Item> {
     return taken
   }
 
-  /** Takes the item whose turn it is. */
-  shift(): Item | undefined {
-    let isTaken = false
-    const [item] = this.take(() => {
-      if (isTaken) return 'stop'
-      isTaken = true
-      return 'take'
-    })
-    return item
+  /** Takes the item whose turn it is, passing over shares that may not have one now. */
+  shift(isAllowed: (share: string) => boolean = () => true): Item | undefined {
+    for (const [share, queue] of this.#queues) {
+      if (!isAllowed(share)) continue
+      const item = queue.shift()
+      this.#size -= 1
+      this.#queues.delete(share)
+      // Behind all others: their turns come first next time.
+      if (queue.length > 0) this.#queues.set(share, queue)
+      return item
+    }
+    return undefined
   }
 
   /** One item of one share, from `start` on: items before it were left where they are. */

@@ -53,7 +53,7 @@ describe('WebhookQueues', () => {
     const event = { id: eventId, accountId: 'account' }
     await queues.addEvents([event, event])
     await queues.addEvents([event])
-    const due = { id: deliveryId('7'), endpointId, delayMs: 60_000 }
+    const due = { id: deliveryId('7'), endpointId, accountId: 'account', delayMs: 60_000 }
     await queues.addDeliveries([due, { ...due, delayMs: 0 }])
     const events = await queues.events.getJobs()
     const deliveries = await queues.deliveries.getJobs()
@@ -61,7 +61,7 @@ describe('WebhookQueues', () => {
       [eventId, { events: [{ eventId, accountId: 'account' }] }],
     ])
     expect(deliveries.map(({ id, data }) => [id, data])).toEqual([
-      ['dlv_7', { deliveryId: '7', endpointId: '42' }],
+      ['dlv_7', { deliveryId: '7', endpointId: '42', accountId: 'account' }],
     ])
     expect(await queues.deliveries.getDelayedCount()).toBe(1)
   })
@@ -81,7 +81,7 @@ describe('WebhookQueues', () => {
   it('takes a job again once it is done: nothing finished is kept', async () => {
     const { queues } = await connect({ url }, `${prefix}again`)
     const done = work({ url }, `${prefix}again`, queueNames.deliveries)
-    const due = { id: deliveryId('8'), endpointId }
+    const due = { id: deliveryId('8'), endpointId, accountId: 'account' }
     for (let times = 1; times <= 3; times += 1) {
       await queues.addDeliveries([due])
       await waitFor(
@@ -125,6 +125,7 @@ describe('on a Redis Cluster of three nodes', () => {
     const due = Array.from({ length: 20 }, (_, i) => ({
       id: deliveryId(String(i + 1)),
       endpointId,
+      accountId: 'account',
       delayMs: i % 2 ? 200 : 0,
     }))
     await queues.addEvents(newEvents)

@@ -6,7 +6,6 @@ import {
   endpointStatus,
   type CancelReason,
   type DeliveryId,
-  type EndpointId,
   type RetrySchedule,
 } from '@signet/webhook-core'
 import type { DeliveryJob } from '@signet/webhook-core/queue'
@@ -14,11 +13,11 @@ import type { AttemptResult, RecordedAttempt } from '../deliveries/attempt-store
 import { cancelDelivery, holdDelivery, type AttemptPlan } from '../deliveries/delivery-store.js'
 import type { Observer } from '../observers/observer.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
-import type { EndpointLimiter } from '../fairness/endpoint-limiter.js'
+import type { Claim, EndpointLimiter } from '../fairness/endpoint-limiter.js'
 import type { SendResult } from '../sending/attempt-failure.js'
 import type { Exchange, ExchangeFacts, Post } from '../sending/http-sender.js'
 import type { BodyCache } from './body-cache.js'
-import { decide } from './decide.js'
+import { decide, isSuccess } from './decide.js'
 import type { OpenSecrets } from './open-secrets.js'
 import { PermitLease } from './permit-lease.js'
 import { PlanFreshness } from './plan-freshness.js'
@@ -69,10 +68,8 @@ export class AttemptService {
   constructor(private readonly deps: AttemptDeps) {}
 
   /** Runs a job of the `deliveries` queue. */
-  run({ deliveryId, endpointId }: DeliveryJob, { losses = 0, wasDeferred }: JobHistory): Promise<JobOutcome> {
-    return this.#withPermit(endpointId, wasDeferred, (lease) =>
-      this.#readAndAttempt(deliveryId, losses, lease),
-    )
+  run({ deliveryId, ...claim }: DeliveryJob, { losses = 0, wasDeferred }: JobHistory): Promise<JobOutcome> {
+    return this.#withPermit(claim, wasDeferred, (lease) => this.#readAndAttempt(deliveryId, losses, lease))
   }
 
   /**
@@ -84,17 +81,18 @@ export class AttemptService {
       this.#freshness.isFresh(plan.endpoint.id, readAt) && !plan.endpoint.deleted && !this.#isBanned(plan)
         ? this.#attempt(plan, 1, lease)
         : this.#readAndAttempt(plan.id, 0, lease)
-    return this.#withPermit(plan.endpoint.id, false, work, onSent)
+    const { id: endpointId, accountId } = plan.endpoint
+    return this.#withPermit({ endpointId, accountId }, false, work, onSent)
   }
 
   async #withPermit(
-    endpointId: EndpointId,
+    claim: Claim,
     wasDeferred: boolean,
     work: (lease: PermitLease) => Promise<JobOutcome>,
     onSent?: () => void,
   ): Promise<JobOutcome> {
     const { limiter, observer } = this.deps
-    const acquired = await limiter.acquire(endpointId, wasDeferred)
+    const acquired = await limiter.acquire(claim, wasDeferred)
     if (!('permit' in acquired)) {
       onSent?.()
       observer.deferred(acquired.reason)
@@ -251,8 +249,6 @@ export class AttemptService {
 
 /** Sent in addition to the signature headers. */
 const FIXED_HEADERS = { 'user-agent': 'Service-Webhooks/1', accept: '*/*' }
-
-const isSuccess = (sent: SendResult) => sent.kind === 'answered' && sent.status >= 200 && sent.status <= 299
 
 /** A delivery that failed with attempts left was cancelled: its endpoint is disabled or deleted, or its event was purged. */
 const isEndpointStopped = ({ outcome }: AttemptResult, { status, disabledEndpoint }: RecordedAttempt) =>

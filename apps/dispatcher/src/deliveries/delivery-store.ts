@@ -142,7 +142,7 @@ export async function holdDelivery(
 }
 
 /** `dueAt` is PostgreSQL's text, because a Date would lose the microseconds that paging needs. */
-export type OverdueDelivery = { id: DeliveryId; endpointId: EndpointId; dueAt: string }
+export type OverdueDelivery = { id: DeliveryId; endpointId: EndpointId; accountId: string; dueAt: string }
 
 /**
  * For the sweeper: pending deliveries that were due before `before`, longest overdue first, starting after `after`. Many may
@@ -152,11 +152,23 @@ export async function findOverdueDeliveries(
   db: Queryable,
   { before, after, limit }: { before: Date; after?: OverdueDelivery; limit: number },
 ): Promise<OverdueDelivery[]> {
-  const { rows } = await db.query<{ id: DeliveryId; endpoint_id: EndpointId; due_at: string }>(
-    `select id, endpoint_id, next_attempt_at::text as due_at from webhook_deliveries
-     where next_attempt_at < $1 and (next_attempt_at, id) > ($2, $3)
-     order by next_attempt_at, id limit $4`,
+  const { rows } = await db.query<{
+    id: DeliveryId
+    endpoint_id: EndpointId
+    account_id: string
+    due_at: string
+  }>(
+    `select d.id, d.endpoint_id, d.next_attempt_at::text as due_at,
+       (select e.account_id from webhook_endpoints e where e.id = d.endpoint_id) as account_id
+     from webhook_deliveries d
+     where d.next_attempt_at < $1 and (d.next_attempt_at, d.id) > ($2, $3)
+     order by d.next_attempt_at, d.id limit $4`,
     [before, after?.dueAt ?? '-infinity', after?.id ?? '0', limit],
   )
-  return rows.map(({ id, endpoint_id, due_at }) => ({ id, endpointId: endpoint_id, dueAt: due_at }))
+  return rows.map((row) => ({
+    id: row.id,
+    endpointId: row.endpoint_id,
+    accountId: row.account_id,
+    dueAt: row.due_at,
+  }))
 }

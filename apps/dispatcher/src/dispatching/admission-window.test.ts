@@ -5,11 +5,11 @@ import { AdmissionWindow, type Admission } from './admission-window.js'
 /** A window of a fixed size, however fast deliveries are sent. */
 const windowOf = (deliveries: number) => new AdmissionWindow({ min: deliveries, max: deliveries })
 
-/** Asks for admission so many times. The list grows as they are admitted. */
-function admitted(window: AdmissionWindow, times: number): Admission[] {
+/** Asks for admission so many times, by default for as many accounts. The list grows as they are admitted. */
+function admitted(window: AdmissionWindow, times: number, accountId?: string): Admission[] {
   const admissions: Admission[] = []
   for (let i = 0; i < times; i += 1)
-    void window.admit('account').then((admission) => admissions.push(admission))
+    void window.admit(accountId ?? `account-${i}`).then((admission) => admissions.push(admission))
   return admissions
 }
 
@@ -30,7 +30,7 @@ describe('AdmissionWindow', () => {
     const window = windowOf(4)
     const big = await window.admit('account')
     big.resize(4)
-    const admissions = admitted(window, 1)
+    const admissions = admitted(window, 1, 'account')
     await turn()
     expect(admissions).toHaveLength(0)
     big.resize(0)
@@ -76,6 +76,35 @@ describe('AdmissionWindow', () => {
     await turn()
     expect(next).toHaveLength(1)
   })
+
+  it('keeps a quarter free of one account, whatever it has in it', async () => {
+    const window = windowOf(100)
+    expect(await numberOf(admitted(window, 200, 'a'))).toBe(75)
+    expect(await numberOf(admitted(window, 10, 'b'))).toBe(10)
+  })
+
+  it('keeps some of it free of an account whose events turn out to be many deliveries', async () => {
+    const window = windowOf(16)
+    const admissions = admitted(window, 12, 'a')
+    await turn()
+    for (const admission of admissions) admission.resize(50)
+    const others = admitted(window, 2, 'b')
+    await turn()
+    others[0]?.resize(1)
+    expect(await numberOf(others)).toBe(2)
+    for (const other of others) other.release()
+    // It gets more only when most of what it has was sent.
+    const more = admitted(window, 1, 'a')
+    for (const admission of admissions) for (let sent = 0; sent < 40; sent += 1) admission.sent()
+    expect(await numberOf(more)).toBe(0)
+    for (const admission of admissions) for (let sent = 0; sent < 10; sent += 1) admission.sent()
+    expect(await numberOf(more)).toBe(1)
+  })
+
+  const numberOf = async (admissions: Admission[]) => {
+    await turn()
+    return admissions.length
+  }
 
   it('is as large as what is sent within 80 ms, between its minimum and maximum', async () => {
     let nowMs = 0

@@ -1,4 +1,5 @@
 import { FairQueue } from '@signet/db'
+import { AccountShares } from '../fairness/account-shares.js'
 
 /** One event's share of the window, from before it is dispatched until the last of its deliveries was sent. */
 export type Admission = {
@@ -26,13 +27,14 @@ const RATE_PERIOD_MS = 50
  * Flow control between dispatching and sending: admits events only as fast as their deliveries can be sent, so that a
  * plan is fresh when it is used. The window adapts to the sending rate. Events that are not admitted yet wait here,
  * undispatched; the workers' concurrency bounds how many, and all others stay in the queue for any process to take. A
- * delivery that only waits for its result to be committed does not count.
+ * delivery that only waits for its result to be committed does not count. One account has at most three times as much of the
+ * window as is free, whatever its receivers do.
  */
 export class AdmissionWindow {
-  #used = 0
+  readonly #shares: AccountShares
   /** Moving average of deliveries per event: what a new event is expected to need. */
   #meanDeliveries = 1
-  readonly #queue = new FairQueue<(admission: Admission) => void>()
+  readonly #queue = new FairQueue<() => void>()
   #size: number
   readonly #now: () => number
   #rate: { since: number; sent: number }
@@ -40,46 +42,51 @@ export class AdmissionWindow {
   constructor(private readonly limits: WindowLimits) {
     this.#now = limits.now ?? (() => performance.now())
     this.#size = limits.min
+    this.#shares = new AccountShares({ size: () => this.#size, timesFree: 3 })
     this.#rate = { since: this.#now(), sent: 0 }
   }
 
   /** Accounts take turns. Any free space admits the next event, even one larger than the whole window. */
   admit(accountId: string): Promise<Admission> {
     return new Promise((resolve) => {
-      this.#queue.push(accountId, resolve)
+      this.#queue.push(accountId, () => resolve(this.#reserve(accountId)))
       this.#admitWaiting()
     })
   }
 
   #admitWaiting(): void {
-    while (this.#used < this.#size) {
-      const next = this.#queue.shift()
-      if (!next) return
-      next(this.#reserve())
+    for (;;) {
+      const admit = this.#queue.shift((accountId) => this.#shares.hasRoomFor(accountId))
+      if (!admit) return
+      admit()
     }
   }
 
-  #reserve(): Admission {
-    let weight = this.#meanDeliveries
-    this.#used += weight
+  #reserve(accountId: string): Admission {
+    let deliveries = this.#meanDeliveries
+    let counted = deliveries
+    this.#shares.add(accountId, counted)
+    const count = (amount: number) => {
+      this.#shares.add(accountId, amount - counted)
+      counted = amount
+      this.#admitWaiting()
+    }
     return {
-      resize: (deliveries) => {
-        this.#meanDeliveries = 0.9 * this.#meanDeliveries + 0.1 * deliveries
-        this.#used += deliveries - weight
-        weight = deliveries
-        this.#admitWaiting()
+      resize: (actual) => {
+        this.#meanDeliveries = 0.9 * this.#meanDeliveries + 0.1 * actual
+        deliveries = actual
+        // An event may be several times larger than the window. Counted in full, it would keep all others out.
+        count(Math.min(actual, counted + this.#shares.roomFor(accountId)))
       },
       sent: () => {
         this.#adjustSize()
-        if (weight < 1) return
-        this.#used -= 1
-        weight -= 1
-        this.#admitWaiting()
+        if (deliveries < 1) return
+        deliveries -= 1
+        if (deliveries < counted) count(deliveries)
       },
       release: () => {
-        this.#used -= weight
-        weight = 0
-        this.#admitWaiting()
+        deliveries = 0
+        count(0)
       },
     }
   }

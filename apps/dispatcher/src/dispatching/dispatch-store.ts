@@ -11,6 +11,7 @@ export type EventToDispatch = { id: EventId; body?: string | Uint8Array; unconve
 export type UnfinishedDelivery = {
   id: DeliveryId
   endpointId: EndpointId
+  accountId: string
   eventId: EventId
   dueAt: Date | null
 }
@@ -72,9 +73,10 @@ export async function dispatchEvents(
       body: row.body === null ? null : Buffer.from(row.body),
     })),
     created: of('created').map(toPlan),
-    unfinished: of('unfinished').map(({ id, endpoint_id, event_id, next_attempt_at }) => ({
+    unfinished: of('unfinished').map(({ id, endpoint_id, account_id, event_id, next_attempt_at }) => ({
       id,
       endpointId: endpoint_id,
+      accountId: account_id,
       eventId: event_id,
       dueAt: next_attempt_at,
     })),
@@ -159,7 +161,7 @@ function dispatchStatement(size: number): string {
     union all
     -- Both are skipped when every event was dispatched just now, which is nearly always the case.
     select 'unfinished', d.id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, d.created_at, 'dispatched',
-      d.endpoint_id, null, null, null, null, null, null, null, null, null, null, null, null, null
+      d.endpoint_id, (select v.account_id from webhook_events v where v.id = d.event_id), null, null, null, null, null, null, null, null, null, null, null, null
     from webhook_deliveries d
     where (select count(*) from event) < cardinality($2::text[]) and d.event_id = any ($2::text[]) and d.status = 0
     union all

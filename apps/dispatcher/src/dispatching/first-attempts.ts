@@ -1,6 +1,6 @@
 import { Batches, type Queryable } from '@signet/db'
-import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
-import type { WebhookQueues } from '@signet/webhook-core/queue'
+import type { EventId } from '@signet/webhook-core'
+import type { DueDelivery, WebhookQueues } from '@signet/webhook-core/queue'
 import type { AttemptPlan } from '../deliveries/delivery-store.js'
 import { concludeFirstAttempts, scheduleDeliveries } from './dispatch-store.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
@@ -16,7 +16,7 @@ export type FirstAttemptsDeps = {
 }
 
 /** A delivery that continues under a job of its own. `isScheduled`: its row already says when it is due. */
-type Continuation = { id: DeliveryId; endpointId: EndpointId; delayMs: number; isScheduled: boolean }
+type Continuation = Required<DueDelivery> & { isScheduled: boolean }
 
 const MAX_BATCH = 200
 const ENQUEUE_LINGER_MS = 2
@@ -68,10 +68,11 @@ export class FirstAttempts {
     if (created.length + unfinished.length === 0) return
     const settled = await Promise.allSettled([
       ...created.map((plan) => this.#attempt(plan, readAt, onSent)),
-      ...unfinished.map(({ id, endpointId, dueAt }) =>
+      ...unfinished.map(({ id, endpointId, accountId, dueAt }) =>
         this.#continuations.add({
           id,
           endpointId,
+          accountId,
           delayMs: this.#until(dueAt),
           isScheduled: dueAt !== null,
         }),
@@ -93,7 +94,13 @@ export class FirstAttempts {
     if (outcome.kind === 'finished') return
     const { id, endpoint } = plan
     const isScheduled = outcome.kind === 'retry'
-    await this.#continuations.add({ id, endpointId: endpoint.id, delayMs: outcome.delayMs, isScheduled })
+    await this.#continuations.add({
+      id,
+      endpointId: endpoint.id,
+      accountId: endpoint.accountId,
+      delayMs: outcome.delayMs,
+      isScheduled,
+    })
   }
 
   /** Updates the rows first. A delivery lost between the two steps is then overdue, and the sweeper finds it. */

@@ -9,8 +9,11 @@ function setUp(options: { concurrency?: number; perEndpoint?: number } = {}) {
     now: () => nowMs,
     random: () => 0.5,
   })
-  const acquireNow = (id: string): Acquisition => {
-    const acquired = limiter.acquire(id)
+  /** Each endpoint is of an account of its own, unless the test says otherwise. */
+  const acquire = (id: string, { accountId = `account of ${id}`, wasDeferred = false } = {}) =>
+    limiter.acquire({ endpointId: id, accountId }, wasDeferred)
+  const acquireNow = (id: string, accountId?: string): Acquisition => {
+    const acquired = acquire(id, { accountId })
     if (acquired instanceof Promise) throw new Error('it waits')
     return acquired
   }
@@ -18,20 +21,20 @@ function setUp(options: { concurrency?: number; perEndpoint?: number } = {}) {
     if (!('permit' in acquired)) throw new Error(`no permit: ${acquired.reason}`)
     return acquired.permit
   }
-  const once = (id: string, tookMs: number) => {
-    const permit = permitOf(acquireNow(id))
+  const once = (id: string, tookMs: number, accountId?: string) => {
+    const permit = permitOf(acquireNow(id, accountId))
     nowMs += tookMs
     permit.release()
   }
-  return { limiter, acquireNow, permitOf, once, pass: (ms: number) => (nowMs += ms) }
+  return { limiter, acquire, acquireNow, permitOf, once, pass: (ms: number) => (nowMs += ms) }
 }
 
 describe('EndpointLimiter', () => {
   it('allows no more attempts to one endpoint than its limit, and the next one when a permit is released', async () => {
-    const { limiter, acquireNow, permitOf, once } = setUp()
+    const { limiter, acquire, acquireNow, permitOf, once } = setUp()
     once('a', 10)
     const permits = Array.from({ length: 8 }, () => permitOf(acquireNow('a')))
-    const ninth = limiter.acquire('a')
+    const ninth = acquire('a')
     expect(ninth).toBeInstanceOf(Promise)
     expect(limiter.size).toBe(8)
     permits[0]?.release()
@@ -40,18 +43,18 @@ describe('EndpointLimiter', () => {
   })
 
   it('lets a caller wait in the process if its turn comes within half a second, and defers the others', () => {
-    const { limiter, acquireNow, once } = setUp({ perEndpoint: 1 })
+    const { acquire, acquireNow, once } = setUp({ perEndpoint: 1 })
     once('a', 120)
     acquireNow('a')
-    for (let i = 0; i < 4; i += 1) expect(limiter.acquire('a')).toBeInstanceOf(Promise)
-    expect(limiter.acquire('a')).toMatchObject({ reason: 'endpoint_full' })
+    for (let i = 0; i < 4; i += 1) expect(acquire('a')).toBeInstanceOf(Promise)
+    expect(acquire('a')).toMatchObject({ reason: 'endpoint_full' })
   })
 
   it('lets everybody wait where permits are released quickly', () => {
-    const { limiter, acquireNow, once } = setUp({ perEndpoint: 8 })
+    const { acquire, acquireNow, once } = setUp({ perEndpoint: 8 })
     once('a', 20)
     for (let i = 0; i < 8; i += 1) acquireNow('a')
-    for (let i = 0; i < 500; i += 1) expect(limiter.acquire('a')).toBeInstanceOf(Promise)
+    for (let i = 0; i < 500; i += 1) expect(acquire('a')).toBeInstanceOf(Promise)
   })
 
   it('releases a permit once, however often it is told to', () => {
@@ -75,11 +78,11 @@ describe('EndpointLimiter', () => {
   })
 
   it('retries a job that was deferred before soon, not behind the newcomers', () => {
-    const { limiter, acquireNow, once } = setUp()
+    const { acquire, acquireNow, once } = setUp()
     once('slow', 2000)
     for (let i = 0; i < 108; i += 1) acquireNow('slow')
     const newcomer = acquireNow('slow')
-    const again = limiter.acquire('slow', true)
+    const again = acquire('slow', { wasDeferred: true })
     expect(newcomer).toMatchObject({ deferMs: expect.any(Number) })
     expect(again).toMatchObject({ deferMs: 8000 })
     expect('deferMs' in newcomer ? newcomer.deferMs : 0).toBeGreaterThan(20_000)
@@ -97,52 +100,91 @@ describe('EndpointLimiter', () => {
     expect(longest).toBeLessThanOrEqual(30_000 * 1.1)
   })
 
-  it('keeps three quarters of the permits free of slow endpoints, however many there are', () => {
+  it('keeps five sixths of the permits free of slow endpoints of one account, however many it has', () => {
     const { limiter, acquireNow, once } = setUp()
-    for (let i = 0; i < 50; i += 1) once(`slow-${i}`, 5000)
+    for (let i = 0; i < 50; i += 1) once(`slow-${i}`, 5000, 'a')
+    for (let round = 0; round < 8; round += 1) for (let i = 0; i < 50; i += 1) acquireNow(`slow-${i}`, 'a')
+    expect(limiter.size).toBe(17)
+    expect(acquireNow('new')).toHaveProperty('permit')
+  })
+
+  it('keeps half of the permits free of slow and unmeasured endpoints, however many accounts have them', () => {
+    const { limiter, acquireNow, once } = setUp()
     once('prompt', 5)
-    for (let round = 0; round < 8; round += 1) for (let i = 0; i < 50; i += 1) acquireNow(`slow-${i}`)
-    expect(limiter.size).toBe(25)
+    for (let i = 0; i < 100; i += 1) once(`slow-${i}`, 5000)
+    for (let i = 0; i < 100; i += 1) acquireNow(`slow-${i}`)
+    for (let i = 0; i < 100; i += 1) acquireNow(`new-${i}`)
+    expect(limiter.size).toBe(50)
+    expect(acquireNow('another')).toEqual({ deferMs: expect.any(Number), reason: 'slow_endpoints_full' })
     expect(acquireNow('prompt')).toHaveProperty('permit')
   })
 
-  it('keeps half of the permits free of endpoints it has not measured', () => {
-    const { limiter, acquireNow } = setUp()
-    for (let i = 0; i < 200; i += 1) acquireNow(`new-${i}`)
-    expect(limiter.size).toBe(50)
-    expect(acquireNow('another')).toEqual({ deferMs: expect.any(Number), reason: 'slow_endpoints_full' })
+  it('leaves permits for new endpoints of others, however many of an account hang', () => {
+    const { acquireNow } = setUp()
+    for (const accountId of ['a', 'b', 'c'])
+      for (let i = 0; i < 200; i += 1) acquireNow(`new-${accountId}-${i}`, accountId)
+    for (let i = 0; i < 5; i += 1) expect(acquireNow('another', 'd')).toHaveProperty('permit')
+  })
+
+  it('leaves permits for others when endpoints that were fast hang all at once', () => {
+    const { limiter, acquire, acquireNow, once, pass } = setUp()
+    const endpoints = Array.from({ length: 50 }, (_, i) => `fast-${i}`)
+    for (const id of endpoints) once(id, 5, 'a')
+    for (const id of [...endpoints, ...endpoints]) void acquire(id, { accountId: 'a' })
+    expect(limiter.size).toBe(75)
+    pass(1001)
+    expect(acquireNow('new', 'b')).toHaveProperty('permit')
+    limiter.close()
+  })
+
+  it('lets accounts take turns for the next free permit', async () => {
+    const { limiter, acquire, acquireNow, permitOf, once } = setUp({ concurrency: 2 })
+    for (const id of ['a', 'b']) once(id, 5)
+    const [first] = [permitOf(acquireNow('a')), permitOf(acquireNow('a'))]
+    const order: string[] = []
+    const queued = ['a', 'a', 'b'].map(async (id) => {
+      const permit = permitOf(await acquire(id))
+      order.push(id)
+      permit.release()
+    })
+    first?.release()
+    await Promise.all(queued)
+    expect(order).toEqual(['a', 'b', 'a'])
+    expect(limiter.size).toBe(1)
   })
 
   it('treats an endpoint as slow while an attempt hangs, and as fast again after a quick response', () => {
-    const { acquireNow, permitOf, once, pass } = setUp({ concurrency: 4 })
+    const { acquireNow, permitOf, once, pass } = setUp({ concurrency: 3 })
     once('a', 5)
     const hanging = permitOf(acquireNow('a'))
+    const other = permitOf(acquireNow('new'))
     pass(1001)
     expect(acquireNow('a')).toMatchObject({ reason: 'slow_endpoints_full' })
     pass(4000)
     hanging.release()
+    other.release()
     once('a', 5)
     expect(acquireNow('a')).toHaveProperty('permit')
     expect(acquireNow('a')).toHaveProperty('permit')
   })
 
   it('defers callers that wait for their endpoint when it closes', async () => {
-    const { limiter, acquireNow, once } = setUp({ perEndpoint: 1 })
+    const { limiter, acquire, acquireNow, once } = setUp({ perEndpoint: 1 })
     once('a', 10)
     acquireNow('a')
-    const waiting = limiter.acquire('a')
+    const waiting = acquire('a')
     limiter.close()
     expect(await waiting).toMatchObject({ reason: 'closing' })
-    expect(limiter.acquire('b')).toMatchObject({ reason: 'closing' })
+    expect(acquire('b')).toMatchObject({ reason: 'closing' })
   })
 
   it('allows no more attempts than the process limit and serves the others first come, first served', async () => {
-    const { limiter, acquireNow, permitOf, once } = setUp({ concurrency: 2 })
+    const { limiter, acquire, acquireNow, permitOf, once } = setUp({ concurrency: 2 })
     for (const id of ['a', 'b', 'c']) once(id, 5)
     const permits = [permitOf(acquireNow('a')), permitOf(acquireNow('a'))]
     const order: string[] = []
     const queued = ['b', 'c'].map(async (id) => {
-      const permit = permitOf(await limiter.acquire(id))
+      const permit = permitOf(await acquire(id))
       order.push(id)
       return permit
     })
@@ -156,21 +198,21 @@ describe('EndpointLimiter', () => {
   })
 
   it('counts a caller that is queued for the process limit toward its endpoint', () => {
-    const { limiter, acquireNow, once } = setUp({ concurrency: 1, perEndpoint: 1 })
+    const { limiter, acquire, acquireNow, once } = setUp({ concurrency: 1, perEndpoint: 1 })
     for (const id of ['a', 'b']) once(id, 5)
     acquireNow('a')
-    expect(limiter.acquire('b')).toBeInstanceOf(Promise)
+    expect(acquire('b')).toBeInstanceOf(Promise)
     // These get a permit within half a second; the next one would not.
-    for (let i = 0; i < 100; i += 1) expect(limiter.acquire('b')).toBeInstanceOf(Promise)
-    expect(limiter.acquire('b')).toMatchObject({ reason: 'endpoint_full' })
+    for (let i = 0; i < 100; i += 1) expect(acquire('b')).toBeInstanceOf(Promise)
+    expect(acquire('b')).toMatchObject({ reason: 'endpoint_full' })
     expect(limiter.size).toBe(1)
   })
 
   it('defers callers that are queued for the process limit when it closes', async () => {
-    const { limiter, acquireNow, once } = setUp({ concurrency: 1 })
+    const { limiter, acquire, acquireNow, once } = setUp({ concurrency: 1 })
     for (const id of ['a', 'b']) once(id, 5)
     acquireNow('a')
-    const queued = limiter.acquire('b')
+    const queued = acquire('b')
     limiter.close()
     expect(await queued).toMatchObject({ reason: 'closing' })
     expect(limiter.size).toBe(1)

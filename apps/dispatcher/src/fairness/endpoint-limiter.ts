@@ -1,3 +1,6 @@
+import { FairQueue } from '@signet/db'
+import { AccountShares } from './account-shares.js'
+
 export type LimiterOptions = {
   /** Attempts in flight in this process. */
   concurrency: number
@@ -8,6 +11,8 @@ export type LimiterOptions = {
   random?: () => number
 }
 
+/** Whom an attempt is for. */
+export type Claim = { endpointId: string; accountId: string }
 /** Allows one attempt to be in flight. Releasing it twice is harmless. */
 export type Permit = { release(): void }
 export type Acquisition = { permit: Permit } | { deferMs: number; reason: DeferReason }
@@ -32,9 +37,17 @@ const INITIAL_ESTIMATE_MS = 100
 const MAX_REMEMBERED = 20_000
 
 type Waiter = { admit: () => void; defer: () => void }
-type QueuedCaller = { endpoint: EndpointState; resolve: (acquired: Acquisition) => void }
+/** A place of an endpoint: in use, or promised to a caller that is queued for the process limit. */
+type Place = {
+  endpoint: EndpointState
+  /** The endpoint was slow or unmeasured when the place was taken. What happens later changes nothing for other accounts. */
+  isCautious: boolean
+}
+type QueuedCaller = { place: Place; resolve: (acquired: Acquisition) => void; timer?: NodeJS.Timeout }
 
 class EndpointState {
+  constructor(readonly accountId: string) {}
+
   /** Permits that are in use or promised: attempts in flight, and callers queued for the process limit. */
   reserved = 0
   /** Start times of the attempts in flight, oldest first. */
@@ -48,41 +61,46 @@ class EndpointState {
 }
 
 /**
- * Keeps one receiver from delaying the others. Three rules:
+ * Keeps one receiver, and one account, from delaying the others. Three rules:
  *
  * 1. At most `perEndpoint` attempts are in flight for one endpoint.
- * 2. Slow endpoints (an attempt in flight, or the last one, took over a second) share a quarter of the process's
- *    concurrency; together with endpoints not measured yet they share half of it. Any number of hanging receivers leaves
- *    the rest to others.
- * 3. At most `concurrency` attempts are in flight. A process takes more jobs than that: callers that are within their
- *    endpoint's limit queue for the process limit, first come, first served.
+ * 2. At most `concurrency` attempts are in flight, of which one account has at most three times as many as are free. A process
+ *    takes more jobs than that: callers that are within their endpoint's limit queue, and accounts take turns.
+ * 3. Endpoints that are slow (an attempt in flight, or the last one, took over a second) or not measured yet share half of the
+ *    concurrency, of which one account has at most half as many as are free.
  *
- * A caller over its endpoint's limit waits in the process if a permit is expected soon; otherwise its job is deferred.
+ * Receivers of one account can hang in any number, and also those that were fast until now: others still find permits, also
+ * for an endpoint that is new. A caller over its endpoint's limit waits in the process if a permit is expected soon; otherwise
+ * its job is deferred.
  */
 export class EndpointLimiter {
   readonly #endpoints = new Map<string, EndpointState>()
   readonly #now: () => number
   readonly #random: () => number
-  readonly #busy = new Set<EndpointState>()
-  #queue: QueuedCaller[] = []
-  #inFlight = 0
+  readonly #inFlight: AccountShares
+  readonly #cautious: AccountShares
+  readonly #queue = new FairQueue<QueuedCaller>()
   #closed = false
 
   constructor(private readonly options: LimiterOptions) {
-    this.#now = options.now ?? (() => performance.now())
-    this.#random = options.random ?? Math.random
+    const { concurrency, now, random } = options
+    this.#now = now ?? (() => performance.now())
+    this.#random = random ?? Math.random
+    this.#inFlight = new AccountShares({ size: concurrency, timesFree: 3 })
+    this.#cautious = new AccountShares({ size: Math.max(1, Math.floor(concurrency / 2)), timesFree: 0.5 })
   }
 
   /** Attempts in flight. */
   get size(): number {
-    return this.#inFlight
+    return this.#inFlight.used
   }
 
   /** A permit for one attempt, or how long to defer the job. `wasDeferred`: this job has been deferred before. */
-  acquire(id: string, wasDeferred = false): Acquisition | Promise<Acquisition> {
+  acquire(claim: Claim, wasDeferred = false): Acquisition | Promise<Acquisition> {
     if (this.#closed) return { deferMs: MIN_DEFER_MS, reason: 'closing' }
-    const endpoint = this.#stateOf(id)
-    if (!this.#hasCapacityFor(endpoint)) return this.#defer(endpoint, 'slow_endpoints_full', wasDeferred)
+    const endpoint = this.#stateOf(claim)
+    if (this.#isCautious(endpoint) && !this.#cautious.hasRoomFor(claim.accountId))
+      return this.#defer(endpoint, 'slow_endpoints_full', wasDeferred)
     if (endpoint.reserved < this.options.perEndpoint) return this.#reserve(endpoint)
     return this.#isSlow(endpoint) || !this.#isPermitExpectedSoon(endpoint)
       ? this.#defer(endpoint, 'endpoint_full', wasDeferred)
@@ -93,17 +111,15 @@ export class EndpointLimiter {
   close(): void {
     this.#closed = true
     for (const { waiters } of this.#endpoints.values()) for (const waiter of [...waiters]) waiter.defer()
-    for (const { endpoint, resolve } of this.#queue.splice(0)) {
-      this.#unreserve(endpoint)
-      resolve(this.#defer(endpoint, 'closing', true))
-    }
+    for (let caller = this.#queue.shift(); caller !== undefined; caller = this.#queue.shift())
+      this.#turnAway(caller, 'closing')
   }
 
-  #stateOf(id: string): EndpointState {
-    const state = this.#endpoints.get(id) ?? new EndpointState()
+  #stateOf({ endpointId, accountId }: Claim): EndpointState {
+    const state = this.#endpoints.get(endpointId) ?? new EndpointState(accountId)
     // Moves it to the end of the map, so that the first entries are the least recently used.
-    this.#endpoints.delete(id)
-    this.#endpoints.set(id, state)
+    this.#endpoints.delete(endpointId)
+    this.#endpoints.set(endpointId, state)
     if (this.#endpoints.size > MAX_REMEMBERED) this.#forgetIdle()
     return state
   }
@@ -125,51 +141,68 @@ export class EndpointLimiter {
     return turnaroundMs <= FAST_TURNAROUND_MS || turnaroundMs * (endpoint.waiters.length + 1) <= LOCAL_WAIT_MS
   }
 
-  /** Whether slow and unmeasured endpoints leave room for another attempt to this one. */
-  #hasCapacityFor(endpoint: EndpointState): boolean {
-    const slow = this.#isSlow(endpoint)
-    if (!slow && endpoint.averageMs !== undefined) return true
-    let slowReserved = 0
-    let unmeasuredReserved = 0
-    for (const other of this.#busy) {
-      if (this.#isSlow(other)) slowReserved += other.reserved
-      else if (other.averageMs === undefined) unmeasuredReserved += other.reserved
-    }
-    const { concurrency } = this.options
-    if (slow && slowReserved >= Math.max(1, Math.floor(concurrency / 4))) return false
-    return slowReserved + unmeasuredReserved < Math.max(1, Math.floor(concurrency / 2))
+  #isCautious(endpoint: EndpointState): boolean {
+    return endpoint.averageMs === undefined || this.#isSlow(endpoint)
   }
 
-  /** Counts toward the endpoint's limit at once; the permit follows when the process limit allows it. */
+  /** Counts toward the endpoint's limit at once; the permit follows when the process has one for this account. */
   #reserve(endpoint: EndpointState): Acquisition | Promise<Acquisition> {
+    const { accountId } = endpoint
+    const place = { endpoint, isCautious: this.#isCautious(endpoint) }
     endpoint.reserved += 1
-    this.#busy.add(endpoint)
-    if (this.#inFlight < this.options.concurrency) return { permit: this.#grant(endpoint) }
-    return new Promise((resolve) => this.#queue.push({ endpoint, resolve }))
+    if (place.isCautious) this.#cautious.add(accountId, 1)
+    if (this.#inFlight.hasRoomFor(accountId)) return { permit: this.#grant(place) }
+    return new Promise((resolve) => this.#enqueue({ place, resolve }))
   }
 
-  #grant(endpoint: EndpointState): Permit {
+  /** It may wait for long if everybody is busy, but not for an endpoint that hangs meanwhile. */
+  #enqueue(caller: QueuedCaller): void {
+    const { endpoint } = caller.place
+    this.#queue.push(endpoint.accountId, caller)
+    caller.timer = setTimeout(() => {
+      if (!this.#isSlow(endpoint)) return void caller.timer?.refresh()
+      this.#queue.remove(endpoint.accountId, caller)
+      this.#turnAway(caller, 'endpoint_full')
+    }, MAX_LOCAL_WAIT_MS).unref()
+  }
+
+  #turnAway({ place, resolve, timer }: QueuedCaller, reason: DeferReason): void {
+    clearTimeout(timer)
+    this.#giveBack(place)
+    resolve(this.#defer(place.endpoint, reason, false))
+  }
+
+  #grant(place: Place): Permit {
+    const { endpoint } = place
     const start = { at: this.#now() }
     endpoint.started.add(start)
-    this.#inFlight += 1
+    this.#inFlight.add(endpoint.accountId, 1)
     return {
       release: () => {
         if (!endpoint.started.delete(start)) return
         const tookMs = this.#now() - start.at
         endpoint.lastMs = tookMs
         endpoint.averageMs = 0.8 * (endpoint.averageMs ?? tookMs) + 0.2 * tookMs
-        this.#inFlight -= 1
-        this.#unreserve(endpoint)
-        const next = this.#queue.shift()
-        next?.resolve({ permit: this.#grant(next.endpoint) })
+        this.#inFlight.add(endpoint.accountId, -1)
+        this.#giveBack(place)
+        this.#grantNext()
         endpoint.waiters[0]?.admit()
       },
     }
   }
 
-  #unreserve(endpoint: EndpointState): void {
+  #grantNext(): void {
+    for (;;) {
+      const next = this.#queue.shift((accountId) => this.#inFlight.hasRoomFor(accountId))
+      if (!next) return
+      clearTimeout(next.timer)
+      next.resolve({ permit: this.#grant(next.place) })
+    }
+  }
+
+  #giveBack({ endpoint, isCautious }: Place): void {
     endpoint.reserved -= 1
-    if (endpoint.reserved === 0) this.#busy.delete(endpoint)
+    if (isCautious) this.#cautious.add(endpoint.accountId, -1)
   }
 
   /** Average time until this endpoint frees its next permit. */

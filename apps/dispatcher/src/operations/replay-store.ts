@@ -21,7 +21,7 @@ export type ReplayRequest = ReplayTarget & {
  * since. Returns the new deliveries, which the caller puts into the queue.
  */
 export async function replayDeliveries(db: Queryable, request: ReplayRequest): Promise<DueDelivery[]> {
-  const { rows } = await db.query<{ id: DeliveryId; endpoint_id: EndpointId }>(
+  const { rows } = await db.query<{ id: DeliveryId; endpoint_id: EndpointId; account_id: string }>(
     `with chosen as materialized (${chosenBy(request)} limit $3),
      ${creatingReplays({ due: '$4' })},
      noted as (
@@ -30,10 +30,11 @@ export async function replayDeliveries(db: Queryable, request: ReplayRequest): P
          'id', id::text, 'endpoint_id', endpoint_id::text, 'event_id', event_id)))
        from created having count(*) > 0
      )
-     select id, endpoint_id from created order by id`,
+     select id, endpoint_id, (select account_id from webhook_endpoints e where e.id = endpoint_id) as account_id
+     from created order by id`,
     [...valuesOf(request), request.limit, request.now, request.operator, request.reason],
   )
-  return rows.map(({ id, endpoint_id }) => ({ id, endpointId: endpoint_id }))
+  return rows.map((row) => ({ id: row.id, endpointId: row.endpoint_id, accountId: row.account_id }))
 }
 
 export type Replayable = { deliveryId: DeliveryId; endpointId: EndpointId; eventId: EventId }

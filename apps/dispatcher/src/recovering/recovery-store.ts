@@ -4,7 +4,7 @@ import type { DueDelivery } from '@signet/webhook-core/queue'
 import { creatingReplays, isRecoverable, type RecoveryScope } from '@signet/webhook-core/stores'
 
 /** A recovery whose next step it is. */
-export type RunningRecovery = { id: string; endpointId: EndpointId; what: RecoveryScope }
+export type RunningRecovery = { id: string; endpointId: EndpointId; accountId: string; what: RecoveryScope }
 
 export type StepLimits = {
   /** Deliveries of a recovery that may wait for their first attempt. */
@@ -18,15 +18,17 @@ export type StepLimits = {
  * Endpoints that take nothing end theirs.
  */
 export async function lockRecovery(tx: Tx, before: Date): Promise<RunningRecovery | null> {
-  const { rows } = await tx.query<{ id: string; endpoint_id: EndpointId; what: RecoveryScope }>(
-    `select id, endpoint_id, what from webhook_recoveries
+  const { rows } = await tx.query<LockedRow>(
+    `select id, endpoint_id, account_id, what from webhook_recoveries
      where state = 'running' and stepped_at < $1
      order by stepped_at limit 1 for no key update skip locked`,
     [before],
   )
   const [row] = rows
-  return row ? { id: row.id, endpointId: row.endpoint_id, what: row.what } : null
+  return row ? { id: row.id, endpointId: row.endpoint_id, accountId: row.account_id, what: row.what } : null
 }
+
+type LockedRow = { id: string; endpoint_id: EndpointId; account_id: string; what: RecoveryScope }
 
 /** Ends a recovery whose endpoint is disabled or deleted; false if it is active. */
 export async function stopUnlessActive(tx: Tx, { id, endpointId }: RunningRecovery): Promise<boolean> {
@@ -42,7 +44,7 @@ export async function stopUnlessActive(tx: Tx, { id, endpointId }: RunningRecove
 /** Creates the next deliveries and notes how far it came, in one statement. */
 export async function stepRecovery(
   db: Queryable,
-  { id, endpointId, what }: RunningRecovery,
+  { id, endpointId, accountId, what }: RunningRecovery,
   { outstanding, rows: rowLimit }: StepLimits,
   now: Date,
 ): Promise<DueDelivery[]> {
@@ -96,5 +98,5 @@ export async function stepRecovery(
      select id from created order by id`,
     [id, endpointId, outstanding, rowLimit, now],
   )
-  return rows.map((row) => ({ id: row.id, endpointId }))
+  return rows.map((row) => ({ id: row.id, endpointId, accountId }))
 }

@@ -126,7 +126,8 @@ describe('hot queries use their index and read no table in full', () => {
     ['locking a recovery', (db) => lockRecovery(db as Tx, new Date()), ['webhook_recoveries_step_idx']],
     ...(['failed', 'all'] as const).map((what): HotQuery => [
       `a step of a recovery of ${what}`,
-      (db) => stepRecovery(db, { id: '1', endpointId, what }, { outstanding: 50, rows: 500 }, NOW),
+      (db) =>
+        stepRecovery(db, { id: '1', endpointId, accountId: '', what }, { outstanding: 50, rows: 500 }, NOW),
       [
         what === 'failed' ? 'webhook_deliveries_failed_idx' : 'webhook_deliveries_log_idx',
         'webhook_deliveries_event_endpoint_idx',

@@ -67,4 +67,4 @@ export async function startStepwise({ ports, ...options }: DispatcherOptions = {
 }
 
 export const jobOf = ({ id, endpoint_id }: DeliveryRow) =>
-  ({ deliveryId: id, endpointId: endpoint_id }) as unknown as DeliveryJob
+  ({ deliveryId: id, endpointId: endpoint_id, accountId: 'any' }) as unknown as DeliveryJob

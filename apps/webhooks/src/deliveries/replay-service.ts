@@ -23,7 +23,7 @@ export class ReplayService {
     webhookObserver.deliveryReplayed({ ...owner, deliveryId: made }, meta)
     // The row is enough: without Redis the sweeper queues it.
     await queues
-      .addDeliveries([{ id: made, endpointId: owner.endpointId }])
+      .addDeliveries([{ id: made, endpointId: owner.endpointId, accountId: owner.accountId }])
       .catch((error: unknown) => webhookObserver.publishMissed(1, error))
     const found = await findDelivery(db, owner, made)
     if (!found) throw notFound()

@@ -12,10 +12,10 @@ import {
 import { PublishPriority } from './publish-priority.js'
 
 /**
- * Jobs contain only ids: no body, URL, secret or token is ever stored in Redis. Includes the endpoint so that a worker can ask
- * for a permit without reading the database.
+ * Jobs contain only ids: no body, URL, secret or token is ever stored in Redis. Includes the endpoint and its account so that a
+ * worker can ask for a permit without reading the database.
  */
-export type DeliveryJob = { deliveryId: DeliveryId; endpointId: EndpointId }
+export type DeliveryJob = { deliveryId: DeliveryId; endpointId: EndpointId; accountId: string }
 
 /**
  * `events`: dispatch the events of a list and make their first attempts. `deliveries`: one later attempt each.
@@ -37,7 +37,7 @@ const jobOptions: DefaultJobOptions = {
 }
 
 export type QueueSettings = { connection: Redis | Cluster; prefix?: string }
-export type DueDelivery = { id: DeliveryId; endpointId: EndpointId; delayMs?: number }
+export type DueDelivery = { id: DeliveryId; endpointId: EndpointId; accountId: string; delayMs?: number }
 
 /** The two queues. Redis is only the schedule: the sweeper recovers whatever it loses. */
 export class WebhookQueues {
@@ -92,9 +92,9 @@ export class WebhookQueues {
     if (due.length === 0) return
     this.assertConnected()
     await this.deliveries.addBulk(
-      due.map(({ id, endpointId, delayMs = 0 }) => ({
+      due.map(({ id, endpointId, accountId, delayMs = 0 }) => ({
         name: queueNames.deliveries,
-        data: { deliveryId: id, endpointId },
+        data: { deliveryId: id, endpointId, accountId },
         opts: { jobId: deliveryJobId(id), delay: delayMs },
       })),
     )

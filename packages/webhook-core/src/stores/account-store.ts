@@ -28,7 +28,7 @@ export async function writeTombstone(tx: Tx, accountId: string, deletedAt: Date)
 export async function moveHeldDeliveries(
   tx: Tx,
   { accountId, from, to }: { accountId: string; from: string; to: string },
-): Promise<{ id: DeliveryId; endpointId: EndpointId }[]> {
+): Promise<{ id: DeliveryId; endpointId: EndpointId; accountId: string }[]> {
   const { rows } = await tx.query<{ id: DeliveryId; endpoint_id: EndpointId }>(
     // Endpoints before deliveries, each by ascending id (packages/webhook-core/README.md#lock-order).
     `with endpoint as materialized (
@@ -43,7 +43,7 @@ export async function moveHeldDeliveries(
      returning id, endpoint_id`,
     [accountId, from, to],
   )
-  return rows.map(({ id, endpoint_id }) => ({ id, endpointId: endpoint_id }))
+  return rows.map(({ id, endpoint_id }) => ({ id, endpointId: endpoint_id, accountId }))
 }
 
 /** Tables without an `account_id`, each with the query that counts an account's rows in it. */
