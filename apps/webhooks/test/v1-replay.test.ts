@@ -34,7 +34,7 @@ describe('POST …/deliveries/{delivery_id}/replay', () => {
   it.each([1, 2])(
     'makes a new delivery of the event, whose first one has status %d, and queues it',
     async (status) => {
-      const { id, deliveries, replay, token } = await given(status)
+      const { accountId, id, deliveries, replay, token } = await given(status)
       const [first] = deliveries
       const reply = await replay(first?.id ?? '')
       expect([reply.status, reply.body]).toMatchObject([
@@ -44,7 +44,7 @@ describe('POST …/deliveries/{delivery_id}/replay', () => {
       const made = (reply.body as { item: { id: string } }).item.id
       expect(made).not.toBe(first?.id)
       const jobs = await api.service.ctx.queues.deliveries.getJobs()
-      expect(jobs.map(({ data }) => data)).toContainEqual({ deliveryId: made, endpointId: id })
+      expect(jobs.map(({ data }) => data)).toContainEqual({ deliveryId: made, endpointId: id, accountId })
       const log = await api.call('GET', `/v1/webhooks/${id}/deliveries?event_id=${first?.event}`, { token })
       expect((log.body as { items: unknown[] }).items).toHaveLength(2)
     },
