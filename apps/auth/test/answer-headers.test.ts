@@ -11,7 +11,7 @@ const KEPT = new Set(['/.well-known/jwks.json', '/openapi.json'])
 
 let site: ProviderSite
 beforeAll(async () => {
-  site = await startProviderSite({ AUTH_UI_ENABLED: 'true', AUTH_RATE_LIMIT_VERIFY: '100000' })
+  site = await startProviderSite({ AUTH_RATE_LIMIT_VERIFY: '100000' })
 })
 afterAll(() => site.close())
 

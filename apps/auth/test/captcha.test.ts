@@ -25,6 +25,7 @@ describe('CAPTCHA', () => {
     const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}/siteverify`
     server = await startServer(
       {
+        AUTH_UI_CAPTCHA_SITE_KEY: 'site-key',
         AUTH_SECURITY_CAPTCHA_ENABLED: 'true',
         AUTH_SECURITY_CAPTCHA_PROVIDER: 'Turnstile',
         AUTH_SECURITY_CAPTCHA_SECRET: 'captcha-secret',

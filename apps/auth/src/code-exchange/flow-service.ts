@@ -65,7 +65,7 @@ export class FlowService {
     return outcome
   }
 
-  /** A code for a session that is already open, for the application that holds the verifier. */
+  /** A code for a session beside one that is already open, for the application that holds the verifier. */
   async handOver({ user, session }: Live, challenge: Challenge): Promise<string> {
     const { db, flows, now } = this.deps
     const code = randomUUID()
@@ -91,7 +91,7 @@ export class FlowService {
       audit('login', user, { provider: flow.providerType })
       return sessions.open(tx, user, flow.method, meta)
     }
-    return sessions.resume(tx, await gate.hold(tx, { userId: user.id, sessionId: flow.sessionId }))
+    return sessions.openBeside(tx, await gate.hold(tx, { userId: user.id, sessionId: flow.sessionId }))
   }
 
   async #redeem(tx: Tx, code: string): Promise<{ user: User; flow: FlowState & { challenge: Challenge } }> {

@@ -153,6 +153,7 @@ describe('the settings', () => {
   it('refuse combinations that contradict each other', () => {
     expect(namesOf({ ...required, AUTH_SECURITY_CAPTCHA_ENABLED: 'true' })).toEqual([
       'AUTH_SECURITY_CAPTCHA_SECRET',
+      'AUTH_UI_CAPTCHA_SITE_KEY',
     ])
     expect(
       namesOf({

@@ -112,7 +112,7 @@ function captchaProblems(config: AuthConfig): string[] {
   // Nobody could sign in on a page without the widget.
   if (config.uiEnabled && config.uiCaptchaSiteKey === undefined)
     problems.push(
-      'AUTH_UI_CAPTCHA_SITE_KEY is required while AUTH_UI_ENABLED and AUTH_SECURITY_CAPTCHA_ENABLED are true',
+      'AUTH_UI_CAPTCHA_SITE_KEY is required while AUTH_SECURITY_CAPTCHA_ENABLED is true, unless AUTH_UI_ENABLED is false',
     )
   return problems
 }

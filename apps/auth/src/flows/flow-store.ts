@@ -16,7 +16,7 @@ export type NewMailCode = {
   codeHash: Buffer
 }
 
-/** A sign-in that is already complete: the code hands out its session. */
+/** A sign-in that is already complete: the code opens a session beside it. */
 export type HandOver = {
   id: string
   userId: string
@@ -28,7 +28,7 @@ export type HandOver = {
 export type FlowState = {
   id: string
   userId: string | null
-  /** The session that the code stands for; null when the exchange opens one. */
+  /** The session of the sign-in pages that the code was issued for; null when the code itself signs in. */
   sessionId: string | null
   /** The session that asked to link a sign-in method, if the flow links one. */
   linkingSessionId: string | null

@@ -56,20 +56,40 @@ export class SessionService {
     throw isBanned(user, this.deps.now()) ? userBanned('forbidden') : userNotFound()
   }
 
+  /**
+   * A session of its own for an application, out of one that the sign-in pages keep. It has the proofs and the age of
+   * that one: passing it on neither strengthens a sign-in nor prolongs it.
+   */
+  async openBeside(tx: Tx, { user, session: { id: besideId, aal, createdAt } }: Held): Promise<SignedIn> {
+    const { sessions, ends, refreshTokens, limits, now } = this.deps
+    const id = randomUUID()
+    const refreshSalt = refreshTokens.newSalt()
+    await sessions.openBeside(tx, { id, besideId, notAfter: this.#endOf(createdAt), refreshSalt }, now())
+    const chain = await sessions.chainOf(tx, id)
+    if (chain === null) throw sessionNotFound()
+    if (limits.singlePerUser) await ends.others(tx, user.id, id, 'single_session')
+    const refreshToken = refreshTokens.of(id, 0, refreshSalt)
+    return { user, session: { id, aal, createdAt }, amr: chain.amr, refreshToken }
+  }
+
+  /** As {@link openBeside}, in a transaction of its own. */
+  openBesideNow({ user, session }: Live): Promise<SignedIn> {
+    const { db, gate } = this.deps
+    return db.transaction(async (tx) =>
+      this.openBeside(tx, await gate.hold(tx, { userId: user.id, sessionId: session.id })),
+    )
+  }
+
+  endBy({ id }: Pick<Session, 'id'>, at: Date): Promise<void> {
+    return this.deps.sessions.endBy(this.deps.db, id, at)
+  }
+
   /** The sign-in result of a session that is already open. */
   async resume(tx: Tx, { user, session }: Held): Promise<SignedIn> {
     const chain = await this.deps.sessions.chainOf(tx, session.id)
     if (chain === null) throw sessionNotFound()
     const refreshToken = this.deps.refreshTokens.of(session.id, chain.counter, chain.salt)
     return { user, session, amr: chain.amr, refreshToken }
-  }
-
-  /** As {@link resume}, in a transaction of its own. */
-  resumeNow({ user, session }: Live): Promise<SignedIn> {
-    const { db, gate } = this.deps
-    return db.transaction(async (tx) =>
-      this.resume(tx, await gate.hold(tx, { userId: user.id, sessionId: session.id })),
-    )
   }
 
   /**
@@ -106,7 +126,7 @@ export class SessionService {
     { user, method, passwordHash, auditRows }: Opening,
     meta: RequestMeta,
   ): Promise<SignedIn | null> {
-    const { sessions, refreshTokens, limits } = this.deps
+    const { sessions, refreshTokens } = this.deps
     const now = this.deps.now()
     const session = { id: randomUUID(), aal: 'aal1', createdAt: now } as const
     const refreshSalt = refreshTokens.newSalt()
@@ -119,7 +139,7 @@ export class SessionService {
         userAgent: meta.userAgent,
         ip: meta.ip,
         network: meta.client.key,
-        notAfter: limits.timeboxMs === undefined ? null : new Date(now.getTime() + limits.timeboxMs),
+        notAfter: this.#endOf(now),
         refreshSalt,
         passwordHash,
         auditRows,
@@ -133,5 +153,10 @@ export class SessionService {
       amr: [{ method, at: now }],
       refreshToken: refreshTokens.of(session.id, 0, refreshSalt),
     }
+  }
+
+  #endOf(createdAt: Date): Date | null {
+    const { timeboxMs } = this.deps.limits
+    return timeboxMs === undefined ? null : new Date(createdAt.getTime() + timeboxMs)
   }
 }

@@ -21,6 +21,8 @@ export type NewSession = {
   auditRows: string | null
 }
 
+export type SiblingSession = { id: string; besideId: string; notAfter: Date | null; refreshSalt: Buffer }
+
 /** Which of a user's sessions to end; all of them when empty. */
 export type EndScope = { only?: string; except?: string; aal?: Aal }
 
@@ -117,6 +119,26 @@ export class SessionStore {
     for (const row of rows)
       found[row.place - 1] = { user: toUser(row), session: row.session && toSession(row.session) }
     return found
+  }
+
+  /** Another session of the same sign-in: same user, level and proofs, counted from the same time. */
+  async openBeside(
+    db: Queryable,
+    { id, besideId, notAfter, refreshSalt }: SiblingSession,
+    now: Date,
+  ): Promise<void> {
+    await db.query(
+      `insert into ${this.t.sessions} (id, user_id, aal, factor_id, user_agent, ip, refreshed_at, not_after,
+         created_at, updated_at, amr, refresh_salt)
+       select $1, user_id, aal, factor_id, user_agent, ip, $4, $3, created_at, $4, amr, $5
+       from ${this.t.sessions} where id = $2`,
+      [id, besideId, notAfter, now, refreshSalt],
+    )
+  }
+
+  /** The session ends at this time at the latest. */
+  async endBy(db: Queryable, id: string, at: Date): Promise<void> {
+    await db.query(`update ${this.t.sessions} set not_after = least(not_after, $2) where id = $1`, [id, at])
   }
 
   async findCaller(db: Queryable, userId: string, sessionId: string | null): Promise<FoundCaller | null> {

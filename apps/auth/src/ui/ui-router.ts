@@ -8,6 +8,7 @@ import { BrowserState } from './context/browser-state.js'
 import { SignInPages, pageDocs } from './context/sign-in-pages.js'
 import { pageErrorRenderer } from './page-error-renderer.js'
 import { Progress } from './context/progress.js'
+import { accountRoutes } from './routes/account-routes.js'
 import { forgotRoutes, phoneRoutes } from './routes/address-routes.js'
 import { codeRoutes } from './routes/code-routes.js'
 import { factorRoutes } from './routes/factor-routes.js'
@@ -44,6 +45,7 @@ function uiRoutes(deps: UiDeps): Route[] {
   return [
     scriptRoute,
     ...signInRoutes(deps),
+    ...accountRoutes(deps),
     ...returnRoutes(deps),
     ...codeRoutes(deps),
     ...factorRoutes(deps),
@@ -75,7 +77,8 @@ function uiDeps(context: UiContext): UiDeps {
     flowExchanges,
     accessTokens,
     factorRules: factorRules(config),
-    markMs: config.jwtExp,
+    externalUrl: config.apiExternalUrl,
+    sessionMs: config.uiSessionDuration,
     now,
   })
   return {

@@ -47,7 +47,7 @@ describe('every page', () => {
   })
 
   it('has hardened cookies where the public address is https, and links below its path', async () => {
-    const proxied = await startServer({ AUTH_UI_ENABLED: 'true' })
+    const proxied = await startServer()
     const { headers, text } = await aBrowser(proxied).get('/ui')
     expect(headers.getSetCookie()).toEqual([
       expect.stringMatching(/^__Host-signet_ui=[\w-]{32}; Path=\/; Secure; HttpOnly; SameSite=Lax$/),
@@ -71,7 +71,7 @@ describe('every page', () => {
   it('has an answer for odd requests', async () => {
     const browser = aBrowser(server)
     const page = await browser.get('/ui')
-    expect((await browser.get('/ui/continue')).status).toBe(405)
+    expect((await browser.get('/ui/provider')).status).toBe(405)
     expect((await browser.submit(page, '/ui/sign-in', { identifier: 'x'.repeat(20_000) })).status).toBe(413)
     expect((await browser.submit(page, '/ui/sign-in', { identifier: 'a\0b@example.com' })).status).toBe(400)
     expect((await browser.get('/ui?redirect_to=a&redirect_to=b&__proto__=x')).status).toBe(200)
@@ -145,8 +145,8 @@ describe('the mark of who signed in', () => {
     expect((await browser.get('/ui')).text).not.toContain(user.email)
   })
 
-  it('ends with the life of an access token', async () => {
-    const own = await startUi({ AUTH_JWT_EXP: '600' })
+  it('ends when the settings say so', async () => {
+    const own = await startUi({ AUTH_UI_SESSION_DURATION: '600' })
     const user = await aUser(own)
     const browser = aBrowser(own)
     expect((await settle(browser, await signIn(browser, user))).text).toContain(user.email)

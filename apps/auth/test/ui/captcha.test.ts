@@ -9,7 +9,6 @@ describe('the pages with CAPTCHA', () => {
   const env = {
     AUTH_SECURITY_CAPTCHA_ENABLED: 'true',
     AUTH_SECURITY_CAPTCHA_SECRET: 'secret',
-    AUTH_UI_ENABLED: 'true',
   }
 
   it('does not start without the key of the widget', () => {

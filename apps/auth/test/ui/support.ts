@@ -18,7 +18,6 @@ export async function startUi(
   const port = await leasePort()
   return startServer(
     {
-      AUTH_UI_ENABLED: 'true',
       AUTH_API_PORT: String(port),
       AUTH_API_EXTERNAL_URL: `http://127.0.0.1:${port}`,
       AUTH_URI_ALLOW_LIST: 'https://other.example.com/**,http://127.0.0.1:*/**,com.example.app://**',

@@ -57,7 +57,6 @@ export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName
       AUTH_SMTP_ADMIN_EMAIL: 'no-reply@signet.test',
       AUTH_SMTP_SENDER_NAME: 'Signet',
       AUTH_RATE_LIMIT_EMAIL_SENT: PLENTY,
-      AUTH_UI_ENABLED: 'true',
       AUTH_EVENTS_URL: `${input.internalUrl}/internal/v1/account-events`,
       AUTH_EVENTS_SECRET: secrets.eventsSecret,
     },

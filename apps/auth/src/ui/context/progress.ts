@@ -8,13 +8,16 @@ import type { SessionService } from '../../sessions/session-service.js'
 import type { Live, SignedIn } from '../../sessions/session.js'
 import { tokenView } from '../../sessions/token-view.js'
 import type { Factor } from '../../users/user.js'
-import { withFragment, withQuery } from '../../verify/redirect-answer.js'
 import type { Browser, BrowserState, Mark } from './browser-state.js'
 import type { SignInPages } from './sign-in-pages.js'
-import type { SignInContext } from './sign-in-context.js'
+import { clientTarget, errorTarget, isSilentTarget, type ClientError } from './client-answer.js'
+import { proved, type SignInContext } from './sign-in-context.js'
 
 /** Somebody with a session of the pages. */
 export type Person = Live & { readonly mark: Mark }
+
+/** An application that waits for an answer. */
+type Waiting = SignInContext & { readonly target: string }
 
 type Deps = {
   pages: SignInPages
@@ -24,8 +27,9 @@ type Deps = {
   flowExchanges: FlowService
   accessTokens: AccessTokens
   factorRules: Pick<FactorRules, 'verify'>
+  externalUrl: string
   /** How long the pages remember who signed in. */
-  markMs: number
+  sessionMs: number
   now: () => Date
 }
 
@@ -40,12 +44,13 @@ export class Progress {
     context: SignInContext,
     { user, session }: SignedIn,
   ): Promise<Answer> {
-    const { state, markMs, now } = this.deps
-    const mark = { userId: user.id, sessionId: session.id, until: now().getTime() + markMs }
-    const marked = state.remember(res, browser, mark)
+    const { state, sessions, sessionMs, now } = this.deps
+    const until = now().getTime() + sessionMs
+    await sessions.endBy(session, new Date(until))
+    const marked = state.remember(res, browser, { userId: user.id, sessionId: session.id, until })
     const person = await this.personOf(marked)
     if (person === null) throw new Error('a session that was just opened is gone')
-    return this.next(res, person, context)
+    return this.next(person, proved(context))
   }
 
   /** Who is signed in on the pages, according to the database. */
@@ -55,12 +60,31 @@ export class Progress {
     return live && { ...live, mark }
   }
 
-  async next(res: Response, person: Person, context: SignInContext): Promise<Answer> {
+  async next(person: Person, context: SignInContext): Promise<Answer> {
     const { pages } = this.deps
     if (this.openFactors(person).length > 0) return pages.redirect(pages.path('/factor', context))
     if (context.next === 'password') return pages.redirect(pages.path('/password', context))
     if (context.target === null) return pages.redirect(pages.path('', context))
-    return this.handOver(res, person, context.target, context)
+    return this.#handOver(person, { ...context, target: context.target })
+  }
+
+  /** Whether the application wants another sign-in than the one there is. */
+  isStale({ session }: Person, { prompt, maxAgeSeconds }: SignInContext): boolean {
+    if (prompt === 'login') return true
+    if (maxAgeSeconds === null) return false
+    return session.createdAt.getTime() + maxAgeSeconds * 1000 < this.deps.now().getTime()
+  }
+
+  /** The answer to `prompt=none`: a code or an error, and never a page. */
+  async silent(person: Person | null, context: Waiting): Promise<Answer> {
+    const { pages, externalUrl } = this.deps
+    const refuse = (error: ClientError) => pages.redirect(errorTarget(context, error))
+    if (context.challenge === null) return refuse('invalid_request')
+    if (person === null || this.isStale(person, context) || isSomebodyElse(person, context))
+      return refuse('login_required')
+    if (this.openFactors(person).length > 0 || !isSilentTarget(context.target, externalUrl))
+      return refuse('interaction_required')
+    return this.#handOver(person, context)
   }
 
   /** The factors that can still be required, authenticator apps before phones; empty once one was used. */
@@ -73,33 +97,32 @@ export class Progress {
   }
 
   /**
-   * Returns to the application like the flows of the API: with a code for PKCE, otherwise with tokens in the
-   * fragment.
+   * Returns to the application like the flows of the API: with a code for PKCE, otherwise with tokens in the fragment.
+   * The application gets a session of its own. The pages keep theirs, so that nobody shows a second factor twice.
    */
-  async handOver(
-    res: Response,
-    person: Person,
-    target: string,
-    { challenge }: Pick<SignInContext, 'challenge'>,
-  ): Promise<Answer> {
-    const { pages, state, flowExchanges } = this.deps
-    // The session now belongs to the application; two holders would rotate the same refresh token against each other.
-    state.forget(res)
-    if (challenge === null) return pages.redirect(await this.#withTokens(target, person))
-    return pages.redirect(withQuery(target, { code: await flowExchanges.handOver(person, challenge) }))
+  async #handOver(person: Person, context: Waiting): Promise<Answer> {
+    const { pages, flowExchanges } = this.deps
+    const { challenge } = context
+    const parameters =
+      challenge === null
+        ? await this.#tokensFor(person)
+        : { code: await flowExchanges.handOver(person, challenge) }
+    return pages.redirect(clientTarget(context, parameters))
   }
 
-  async #withTokens(target: string, person: Person): Promise<string> {
+  async #tokensFor(person: Person): Promise<Record<string, string>> {
     const { sessions, accessTokens, now } = this.deps
-    const signedIn = await sessions.resumeNow(person)
-    const view = await tokenView(accessTokens, signedIn, now())
-    return withFragment(target, {
+    const view = await tokenView(accessTokens, await sessions.openBesideNow(person), now())
+    return {
       access_token: view.access_token,
       expires_at: String(view.expires_at),
       expires_in: String(view.expires_in),
       refresh_token: view.refresh_token,
       sb: '',
       token_type: view.token_type,
-    })
+    }
   }
 }
+
+const isSomebodyElse = ({ user }: Person, { loginHint }: SignInContext): boolean =>
+  loginHint !== null && loginHint.toLowerCase() !== user.email && loginHint.replace(/^\+/, '') !== user.phone

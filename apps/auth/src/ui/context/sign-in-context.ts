@@ -1,16 +1,30 @@
+import { invalid } from '../../errors/auth-error.js'
 import { challengeOf, type Challenge } from '../../flows/pkce.js'
 import type { Redirects } from '../../redirects/redirects.js'
+
+/** What an application asks of a sign-in (OpenID Connect Core section 3.1.2.1); other values mean nothing here. */
+const PROMPTS = ['none', 'create', 'login', 'select_account'] as const
+export type Prompt = (typeof PROMPTS)[number]
 
 /** What a person came to sign in for; carried in the query of links and in hidden fields of forms. */
 export type SignInContext = {
   /** Where to send the result; null when no application is waiting. */
   readonly target: string | null
   readonly challenge: Challenge | null
+  /** Returned to the application as it was sent. */
+  readonly state: string | null
+  readonly prompt: Prompt | null
+  /** The oldest sign-in that the application accepts. */
+  readonly maxAgeSeconds: number | null
+  /** The address that the person will probably use. */
+  readonly loginHint: string | null
   /** A step to take between signing in and going on. */
   readonly next: 'password' | null
 }
 
 const MAX_TARGET_LENGTH = 2048
+const MAX_STATE_LENGTH = 1024
+const MAX_ADDRESS_LENGTH = 320
 
 /**
  * The context that a query or form describes. It is checked at every step, so it need not be trusted: a target that
@@ -25,20 +39,54 @@ export function signInContextOf(values: (name: string) => string, redirects: Red
       code_challenge: values('code_challenge'),
       code_challenge_method: values('code_challenge_method'),
     }),
+    state: stateOf(values('state')),
+    prompt: promptOf(values('prompt')),
+    maxAgeSeconds: maxAgeOf(values('max_age')),
+    loginHint: values('login_hint').trim().slice(0, MAX_ADDRESS_LENGTH) || null,
     next: values('next') === 'password' ? 'password' : null,
   }
 }
 
+function stateOf(text: string): string | null {
+  if (text.length > MAX_STATE_LENGTH) throw invalid(`state must be at most ${MAX_STATE_LENGTH} characters`)
+  return text === '' ? null : text
+}
+
+function promptOf(text: string): Prompt | null {
+  const named = text.split(' ').filter((value) => value !== '')
+  if (named.includes('none') && named.length > 1) throw invalid('prompt=none excludes every other prompt')
+  return PROMPTS.find((known) => named.includes(known)) ?? null
+}
+
+function maxAgeOf(text: string): number | null {
+  if (text === '') return null
+  if (!/^\d{1,9}$/.test(text)) throw invalid('max_age must be a number of seconds')
+  return Number(text)
+}
+
 /** The context as parameters, to be read by {@link signInContextOf}. */
-export function contextFields({ target, challenge, next }: SignInContext): Record<string, string> {
+export function contextFields(context: SignInContext): Record<string, string> {
+  const { target, challenge, state, prompt, maxAgeSeconds, loginHint, next } = context
   return {
     ...(target === null ? {} : { redirect_to: target }),
     ...(challenge === null
       ? {}
       : { code_challenge: challenge.challenge, code_challenge_method: challenge.method }),
+    ...(state === null ? {} : { state }),
+    ...(prompt === null ? {} : { prompt }),
+    ...(maxAgeSeconds === null ? {} : { max_age: String(maxAgeSeconds) }),
+    ...(loginHint === null ? {} : { login_hint: loginHint }),
     ...(next === null ? {} : { next }),
   }
 }
+
+/** The context once the person has signed in, or is about to by an email or a provider: nothing asks for more. */
+export const proved = (context: SignInContext): SignInContext => ({
+  ...context,
+  prompt: null,
+  maxAgeSeconds: null,
+  loginHint: null,
+})
 
 /** A path with the context in its query. */
 export function withContext(
@@ -51,10 +99,12 @@ export function withContext(
 }
 
 /** The name of the waiting application, as people know it. */
-export function siteOf({ target }: SignInContext): string | null {
+export function siteOf({ target }: Pick<SignInContext, 'target'>): string | null {
   if (target === null) return null
   const { protocol, host, hostname } = new URL(target)
   if (protocol !== 'https:' && protocol !== 'http:') return 'an application on this device'
-  const isLoopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
-  return isLoopback ? 'an application on this computer' : host
+  return isLoopbackHost(hostname) ? 'an application on this computer' : host
 }
+
+export const isLoopbackHost = (hostname: string): boolean =>
+  /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)

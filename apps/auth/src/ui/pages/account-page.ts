@@ -24,7 +24,9 @@ export const accountPage = (view: AccountView): Page => ({
     }
     <form method="post" action="${view.signOut.action}">
       ${view.signOut.fields}
-      <button class="${view.site === null ? '' : 'plain second'}" type="submit">Sign out</button>
+      <button class="${view.site === null ? '' : 'plain second'}" type="submit">
+        ${view.site === null ? 'Sign out' : 'Use another account'}
+      </button>
     </form>
     ${foot(link(view.password, 'Change password'))}`,
 })

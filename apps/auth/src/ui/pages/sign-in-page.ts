@@ -12,7 +12,7 @@ export type SignInView = {
   site: string | null
   form: { action: string; mailAction: string; fields: readonly Html[] }
   provider: { action: string; fields: readonly Html[] }
-  links: { forgot: string; signUp: string; phone: string }
+  links: { cancel: string | null; forgot: string; signUp: string; phone: string }
 }
 
 export const signInPage = (view: SignInView): Page => ({
@@ -32,6 +32,7 @@ export const signInPage = (view: SignInView): Page => ({
       view.ways.email ? link(view.links.forgot, 'Forgot password?') : null,
       view.ways.phone ? link(view.links.phone, 'Sign in with a code by SMS') : null,
       view.ways.signUp ? link(view.links.signUp, 'Create an account') : null,
+      view.links.cancel === null ? null : link(view.links.cancel, 'Cancel'),
     )}`,
 })
 

@@ -28,7 +28,7 @@ export const passwordRoutes = (deps: UiDeps): Route[] => [
     docs: pageDocs('Save a new password'),
     limit: deps.guard.limit(deps.limits.otp('/user')),
     body: pageForm,
-    async handle({ req, res, body, context }) {
+    async handle({ req, body, context }) {
       const sent = deps.pages.sent(req, 'password', body)
       const person = await readyPerson(deps, sent)
       if (person === null) return deps.pages.redirect(deps.pages.path('', sent.context))
@@ -45,7 +45,7 @@ export const passwordRoutes = (deps: UiDeps): Route[] => [
             },
             meta,
           )
-          return deps.progress.next(res, person, { ...sent.context, next: null })
+          return deps.progress.next(person, { ...sent.context, next: null })
         },
         (refusal) =>
           refusal.code === 'reauthentication_needed'

@@ -54,7 +54,7 @@ export const returnRoutes = (deps: UiDeps): Route[] => [
         context.fields['error_code'] = refusal.code
         // Reloading the page must not look like a failure to someone who has already signed in.
         const person = await deps.progress.personOf(caller.browser)
-        if (person !== null) return deps.progress.next(res, person, caller.context)
+        if (person !== null) return deps.progress.next(person, caller.context)
         return showSignIn(deps, caller, { status: statusOf(refusal), notice: refusalText(refusal) })
       }
     },

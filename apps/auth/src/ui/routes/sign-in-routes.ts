@@ -1,14 +1,14 @@
+import { invalid } from '../../errors/auth-error.js'
 import { route, type Answer, type Route } from '@signet/http'
-import type { Response } from 'express'
 import { captchaAnswer } from '../context/captcha-answer.js'
 import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
 import { ownFlow } from '../context/own-flow.js'
 import { signInPage } from '../pages/sign-in-page.js'
-import { accountPage } from '../pages/account-page.js'
-import type { Person } from '../context/progress.js'
+import { showAccount } from './account-routes.js'
 import { orShow, type Refusal } from '../context/refusals.js'
 import type { UiDeps } from '../context/ui-deps.js'
 import { siteOf } from '../context/sign-in-context.js'
+import { errorTarget } from '../context/client-answer.js'
 import { addressOf } from '../context/ways-in.js'
 import { showCode } from './code-routes.js'
 
@@ -20,8 +20,16 @@ export const signInRoutes = (deps: UiDeps): Route[] => [
     docs: pageDocs('Sign in, or see who is signed in'),
     async handle({ req, res }) {
       const caller = deps.pages.open(req, res)
+      const { context } = caller
       const person = await deps.progress.personOf(caller.browser)
-      if (person === null) return showSignIn(deps, caller)
+      if (context.prompt === 'none') {
+        if (context.target === null) throw invalid('prompt=none needs redirect_to')
+        await deps.guard.limit(deps.limits.token)(req)
+        return deps.progress.silent(person, { ...context, target: context.target })
+      }
+      if (context.prompt === 'create' && deps.ways.signUp)
+        return deps.pages.redirect(deps.pages.path('/sign-up', { ...context, prompt: null }))
+      if (person === null || deps.progress.isStale(person, context)) return showSignIn(deps, caller)
       if (deps.progress.openFactors(person).length > 0)
         return deps.pages.redirect(deps.pages.path('/factor', caller.context))
       return showAccount(deps, caller, person)
@@ -49,29 +57,6 @@ export const signInRoutes = (deps: UiDeps): Route[] => [
     },
   }),
   mailRoute(deps),
-  route<undefined, PageForm>({
-    method: 'post',
-    path: '/ui/continue',
-    docs: pageDocs('Go on to the application as the person who is signed in'),
-    body: pageForm,
-    async handle({ req, res, body }) {
-      const sent = deps.pages.sent(req, 'account', body)
-      const person = await deps.progress.personOf(sent.browser)
-      return person === null ? toSignIn(deps, res, sent) : deps.progress.next(res, person, sent.context)
-    },
-  }),
-  route<undefined, PageForm>({
-    method: 'post',
-    path: '/ui/sign-out',
-    docs: pageDocs('Sign out'),
-    body: pageForm,
-    async handle({ req, res, body }) {
-      const sent = deps.pages.sent(req, 'account', body)
-      const person = await deps.progress.personOf(sent.browser)
-      if (person !== null) await deps.sessions.logout(person, 'local', deps.guard.metaOf(req))
-      return toSignIn(deps, res, sent)
-    },
-  }),
 ]
 
 /** A second button of the sign-in form, so it carries that form's token. */
@@ -116,7 +101,10 @@ async function mailLink(
 export function showSignIn(
   { pages, ways }: UiDeps,
   caller: Caller,
-  { identifier = '', ...refusal }: Partial<Refusal> & { identifier?: string } = {},
+  {
+    identifier = caller.context.loginHint ?? '',
+    ...refusal
+  }: Partial<Refusal> & { identifier?: string } = {},
 ): Answer {
   const { context } = caller
   const page = signInPage({
@@ -131,28 +119,12 @@ export function showSignIn(
     },
     provider: { action: pages.action('/provider'), fields: pages.fields(caller, 'provider') },
     links: {
+      cancel:
+        context.target === null ? null : errorTarget({ ...context, target: context.target }, 'access_denied'),
       forgot: pages.path('/forgot', context),
       signUp: pages.path('/sign-up', context),
       phone: pages.path('/phone', context),
     },
   })
   return pages.render(page, refusal)
-}
-
-function showAccount({ pages }: UiDeps, caller: Caller, { user }: Person): Answer {
-  const fields = pages.fields(caller, 'account')
-  const page = accountPage({
-    address: user.email ?? user.phone ?? 'a guest',
-    site: siteOf(caller.context),
-    proceed: { action: pages.action('/continue'), fields },
-    signOut: { action: pages.action('/sign-out'), fields },
-    password: pages.path('/password', caller.context),
-  })
-  return pages.render(page)
-}
-
-/** Signs out on the pages and returns to the first page. */
-function toSignIn({ pages, state }: UiDeps, res: Response, { context }: Pick<Caller, 'context'>): Answer {
-  state.forget(res)
-  return pages.redirect(pages.path('', { ...context, next: null }))
 }

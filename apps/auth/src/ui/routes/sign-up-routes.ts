@@ -52,7 +52,10 @@ export const signUpRoutes = (deps: UiDeps): Route[] => [
 function showSignUp(
   { pages, ways, minPasswordLength }: UiDeps,
   caller: Caller,
-  { identifier = '', ...refusal }: Partial<Refusal> & { identifier?: string } = {},
+  {
+    identifier = caller.context.loginHint ?? '',
+    ...refusal
+  }: Partial<Refusal> & { identifier?: string } = {},
 ): Answer {
   const page = signUpPage({
     ways,

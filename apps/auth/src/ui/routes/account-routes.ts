@@ -1,0 +1,78 @@
+import { route, type Answer, type Route } from '@signet/http'
+import { withQuery } from '../../verify/redirect-answer.js'
+import type { Person } from '../context/progress.js'
+import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-in-pages.js'
+import { siteOf, type SignInContext } from '../context/sign-in-context.js'
+import type { UiDeps } from '../context/ui-deps.js'
+import { accountPage } from '../pages/account-page.js'
+import { signOutPage } from '../pages/sign-out-page.js'
+
+/** For somebody who is signed in on the pages: go on, use another account, sign out. */
+export const accountRoutes = (deps: UiDeps): Route[] => [
+  route<undefined, PageForm>({
+    method: 'post',
+    path: '/ui/continue',
+    docs: pageDocs('Go on to the application as the person who is signed in'),
+    body: pageForm,
+    async handle({ req, body }) {
+      const sent = deps.pages.sent(req, 'account', body)
+      const person = await deps.progress.personOf(sent.browser)
+      return person === null || deps.progress.isStale(person, sent.context)
+        ? toSignIn(deps, sent.context)
+        : deps.progress.next(person, sent.context)
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/ui/sign-out',
+    docs: pageDocs('Ask before signing out'),
+    async handle({ req, res }) {
+      const caller = deps.pages.open(req, res)
+      const person = await deps.progress.personOf(caller.browser)
+      return person === null ? away(deps, caller.context) : showSignOut(deps, caller, person)
+    },
+  }),
+  route<undefined, PageForm>({
+    method: 'post',
+    path: '/ui/sign-out',
+    docs: pageDocs('Sign out'),
+    body: pageForm,
+    async handle({ req, res, body }) {
+      const sent = deps.pages.sent(req, 'account', body)
+      const person = await deps.progress.personOf(sent.browser)
+      if (person !== null) await deps.sessions.logout(person, 'local', deps.guard.metaOf(req))
+      deps.state.forget(res)
+      return sent.text('then') === 'leave' ? away(deps, sent.context) : toSignIn(deps, sent.context)
+    },
+  }),
+]
+
+export function showAccount({ pages }: UiDeps, caller: Caller, { user }: Person): Answer {
+  const fields = pages.fields(caller, 'account')
+  const page = accountPage({
+    address: user.email ?? user.phone ?? 'a guest',
+    site: siteOf(caller.context),
+    proceed: { action: pages.action('/continue'), fields },
+    signOut: { action: pages.action('/sign-out'), fields },
+    password: pages.path('/password', caller.context),
+  })
+  return pages.render(page)
+}
+
+function showSignOut({ pages }: UiDeps, caller: Caller, { user }: Person): Answer {
+  const page = signOutPage({
+    address: user.email ?? user.phone ?? 'a guest',
+    form: { action: pages.action('/sign-out'), fields: pages.fields(caller, 'account', { then: 'leave' }) },
+    stay: pages.path('', { ...caller.context, target: null }),
+  })
+  return pages.render(page)
+}
+
+const toSignIn = ({ pages }: UiDeps, context: SignInContext): Answer =>
+  pages.redirect(pages.path('', { ...context, next: null }))
+
+/** To the page that the application wants people to see after signing out. */
+function away({ pages }: UiDeps, { target, state }: SignInContext): Answer {
+  if (target === null) return pages.redirect(pages.action(''))
+  return pages.redirect(state === null ? target : withQuery(target, { state }))
+}
