@@ -1,21 +1,16 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { startReceiver, type Receiver } from '@signet/local'
 import { waitFor } from '@signet/testkit'
-import { AlertRules, exportedOn, metricsIn } from '@signet/testkit/alert-rules'
+import { AlertRules, exportedOn, metricsDrawn, metricsIn } from '@signet/testkit/alert-rules'
 import request from 'supertest'
 import { createApp } from '../src/app.js'
 import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 
-type Panel = { title: string; targets: { expr: string }[] }
-
 const rules = new AlertRules('dispatcher')
-const { panels } = JSON.parse(readFileSync(`${root}/infra/monitoring/grafana/dispatcher.json`, 'utf8')) as {
-  panels: Panel[]
-}
 
 describe('monitoring', () => {
   let receiver: Receiver
@@ -53,7 +48,7 @@ describe('monitoring', () => {
   )
 
   it('draws nothing that a running dispatcher does not export, and all that was asked for', () => {
-    const drawn = panels.flatMap(({ targets }) => targets.flatMap(({ expr }) => metricsIn(expr)))
+    const drawn = metricsDrawn('dispatcher')
     expect(drawn.filter((name) => !exported.has(name))).toEqual([])
     const wanted = [
       'queue_jobs',

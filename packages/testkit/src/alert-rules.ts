@@ -66,3 +66,10 @@ export function exportedOn(page: string): Set<string> {
     ),
   )
 }
+
+/** Names of the metrics that a dashboard of infra/monitoring draws. */
+export function metricsDrawn(service: string): string[] {
+  const text = readFileSync(`${folder}/../grafana/${service}.json`, 'utf8')
+  const { panels } = JSON.parse(text) as { panels: { targets: { expr: string }[] }[] }
+  return panels.flatMap(({ targets }) => targets.flatMap(({ expr }) => metricsIn(expr)))
+}
