@@ -21,6 +21,7 @@ import type { Context } from './context.js'
 import { listedCors, publicCors } from './http/cors.js'
 import { NO_STORE, oauthErrorRenderer } from './http/oauth-error-renderer.js'
 import { pageErrorRenderer } from './http/page-error-renderer.js'
+import { withPages } from './http/browser-error-renderer.js'
 import { REQUEST_TIMEOUT_MS } from './http/time-limit.js'
 import { translateOutage } from './http/translate.js'
 import { v1ErrorRenderer } from './http/v1-error-renderer.js'
@@ -32,12 +33,12 @@ const OUTAGE = 'temporarily_unavailable'
 
 /** The public listener. The order of middleware is its content. */
 export function createPublicApp(ctx: Context): Express {
-  const { config, observer } = ctx
+  const { config } = ctx
   const routes = publicRoutes(ctx)
   const rest: Family = {
     prefixes: [''],
     routes: [],
-    errorRenderer: oauthErrorRenderer('invalid_request', observer),
+    errorRenderer: browserErrors(ctx),
     outageCode: OUTAGE,
   }
   const app = createApp(ctx)
@@ -58,10 +59,7 @@ function createBaseRouter(ctx: Context, routes: ReturnType<typeof publicRoutes>)
     outageCode: OUTAGE,
   }
   const registration = { ...oauth, errorRenderer: oauthErrorRenderer('invalid_client_metadata', observer) }
-  const pages = {
-    errorRenderer: pageErrorRenderer(observer, config.baseUrl.startsWith('https://')),
-    outageCode: OUTAGE,
-  }
+  const pages = { errorRenderer: pageErrors(ctx), outageCode: OUTAGE }
   const v1 = { errorRenderer: v1ErrorRenderer, headers: NO_CACHE, outageCode: 'unavailable' }
   const families: Family[] = [
     {
@@ -75,15 +73,26 @@ function createBaseRouter(ctx: Context, routes: ReturnType<typeof publicRoutes>)
     { ...oauth, prefixes: ['/oauth/token', '/oauth/revoke'], routes: routes.token, first: publicCors },
     { ...oauth, prefixes: ['/oauth/introspect'], routes: routes.introspection },
     { ...registration, prefixes: ['/oauth/register'], routes: routes.register, first: publicCors },
-    { ...pages, prefixes: ['/oauth/authorize', '/oauth/callback'], routes: routes.pages },
+    { ...pages, prefixes: ['/oauth/authorize', '/sign-in', '/sign-out'], routes: routes.pages },
     { ...v1, prefixes: ['/account'], routes: routes.account },
     { ...oauth, headers: {}, prefixes: ['/.well-known'], routes: routes.discovery, first: publicCors },
-    { ...oauth, headers: {}, prefixes: ['/docs', '/openapi.json'], routes: routes.documentation },
+    {
+      errorRenderer: browserErrors(ctx),
+      outageCode: OUTAGE,
+      prefixes: ['/', '/docs', '/openapi.json'],
+      routes: [...routes.landing, ...routes.documentation],
+    },
   ]
   const router = Router()
   for (const family of families) router.use(serve(family))
   return router
 }
+
+const pageErrors = ({ observer, config }: Context) =>
+  pageErrorRenderer(observer, config.baseUrl.startsWith('https://'))
+
+const browserErrors = (ctx: Context) =>
+  withPages(oauthErrorRenderer('invalid_request', ctx.observer), pageErrors(ctx))
 
 /** The internal listener, for the private network: metrics and ingest. */
 export function createInternalApp(ctx: Context): Express {

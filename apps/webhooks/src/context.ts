@@ -30,9 +30,7 @@ import { ResourcePolicy } from './oauth/resource-policy.js'
 import { SessionCookie } from './sessions/session-cookie.js'
 import { SessionService } from './sessions/session-service.js'
 import { FormGuard } from './forms/form-guard.js'
-import { SecondFactorService } from './sign-in/second-factor-service.js'
-import { OfferedProviders } from './pages/offered-providers.js'
-import type { SignInOptions } from './pages/sign-in-options.js'
+import { PageResponder } from './pages/page-responder.js'
 import { SignInService } from './sign-in/sign-in-service.js'
 import { createWebhookServices } from './webhook-services.js'
 import { component } from './version.js'
@@ -127,7 +125,7 @@ function createOAuth(config: WebhooksConfig, { db, observer, limits, accounts, l
   const allowList = new RedirectAllowList(config.redirectAllowList)
   const resources = new ResourcePolicy(baseUrl, config.oauthResources)
   const cookie = new SessionCookie(baseUrl)
-  const sessions = new SessionService(db, config.secretBox)
+  const sessions = new SessionService(db)
   const clients = new ClientService({ db, allowList, observer })
   const identity = new IdentityClient({
     url: identityUrl,
@@ -143,9 +141,9 @@ function createOAuth(config: WebhooksConfig, { db, observer, limits, accounts, l
     now,
   })
   const bearer = new BearerService({ db, resources, observer })
-  const signIn = { identity, users, sessions, failures: limits.loginFailures, observer }
-  const secondFactor = new SecondFactorService(signIn)
-  const signInOptions = signInOptionsOf(config)
+  const responder = new PageResponder(baseUrl, cookie)
+  const signInUrl = config.signInUrl ?? `${identityPublicUrl.replace(/\/+$/, '')}/ui`
+  const signIn = new SignInService({ baseUrl, signInUrl, identity, users, accounts, sessions, observer })
   return {
     cookie,
     sessions,
@@ -165,18 +163,12 @@ function createOAuth(config: WebhooksConfig, { db, observer, limits, accounts, l
       resources,
       codeTtlSeconds: config.codeTtlSeconds,
       observer,
+      now,
     }),
-    signInOptions,
-    pages: new AuthorizationPages({
-      baseUrl,
-      identityPublicUrl,
-      cookie,
-      signInOptions,
-      offeredProviders: new OfferedProviders({ configured: config.signInProviders, identity, now }),
-    }),
+    responder,
+    signIn,
+    pages: new AuthorizationPages({ responder, signIn }),
     guard: new FormGuard({ origin: new URL(baseUrl).origin, cookie, sessions }),
-    secondFactor,
-    signIn: new SignInService({ ...signIn, accounts, secondFactor }),
     revocations: new RevocationService({
       db,
       issuer: baseUrl,
@@ -195,14 +187,6 @@ function createOAuth(config: WebhooksConfig, { db, observer, limits, accounts, l
     }),
   }
 }
-
-const signInOptionsOf = (config: WebhooksConfig): SignInOptions => ({
-  magicLink: config.signInMagicLink,
-  captcha:
-    config.signInCaptchaProvider === undefined
-      ? null
-      : { provider: config.signInCaptchaProvider, siteKey: config.signInCaptchaSiteKey ?? '' },
-})
 
 /** Where receivers may be; deliveries to ourselves or to the identity server are refused (docs/specification.md#url-policy). */
 function createUrlPolicy(config: WebhooksConfig, resolver: Resolver | undefined): UrlPolicy {

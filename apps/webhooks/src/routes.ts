@@ -7,9 +7,9 @@ import { discoveryRoutes, insertedDiscoveryRoutes } from './discovery/discovery-
 import { introspectionRoutes, tokenRoutes } from './grants/token-routes.js'
 import { translateOutage } from './http/translate.js'
 import { internalApiRoutes } from './internal-routes.js'
+import { landingRoutes } from './landing/landing-routes.js'
 import { personalTokenRoutes } from './personal-tokens/personal-token-routes.js'
-import { secondFactorRoutes } from './sign-in/second-factor-routes.js'
-import { callbackRoutes, signInRoutes } from './sign-in/sign-in-routes.js'
+import { signInRoutes } from './sign-in/sign-in-routes.js'
 import { v1Routes } from './v1-routes.js'
 
 /** Every route of the public listener, by the family that shares an error form (see app.ts). */
@@ -25,12 +25,8 @@ export function publicRoutes(ctx: Context) {
     register: clientRoutes({ clients: ctx.clients, limit: limits.register }),
     token: tokenRoutes(ctx),
     introspection: discovery.introspection ? introspectionRoutes(ctx) : [],
-    pages: [
-      ...authorizationRoutes({ ...ctx, limit: limits.authorize }),
-      ...signInRoutes(ctx),
-      ...secondFactorRoutes(ctx),
-      ...callbackRoutes(ctx),
-    ],
+    pages: [...authorizationRoutes({ ...ctx, limit: limits.authorize }), ...signInRoutes(ctx)],
+    landing: landingRoutes(ctx),
     account: personalTokenRoutes(ctx),
     v1: v1Routes({ bearer: ctx.authenticateBearer, limits, services: ctx.webhooks }),
   } satisfies Record<string, Route[]>

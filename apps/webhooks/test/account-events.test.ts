@@ -78,11 +78,10 @@ async function aPerson() {
         return answer.status
       }),
       jwt: (await create(jwt)).status,
-      browser: (await grant.browser.get(oauth.authorizeUrl(client.client_id))).text.includes(
-        'name="password"',
-      )
-        ? 'signed out'
-        : 'signed in',
+      browser:
+        (await grant.browser.get(oauth.authorizeUrl(client.client_id))).location === null
+          ? 'signed in'
+          : 'signed out',
     }),
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import type { Seen } from './support/browser.js'
 import { REDIRECT } from './support/oauth.js'
 import { useOAuth } from './support/use-oauth.js'
 
@@ -17,6 +18,9 @@ async function ask(parameters: Parameters, suffix = '', metadata = {}) {
   const client = await oauth.client(metadata)
   return oauth.browser().get(oauth.authorizeUrl(client.client_id, parameters) + suffix)
 }
+
+/** What a request that is in order gets. */
+const leadsToSignIn = ({ location }: Seen) => location?.startsWith(`${harness.identity.url}/ui?`)
 
 async function redirected(parameters: Parameters, suffix = '') {
   const { status, location } = await ask(parameters, suffix)
@@ -73,7 +77,7 @@ describe('errors before the redirect URI is trusted', () => {
 
   it('need redirect_uri only when several are registered', async () => {
     const two = { redirect_uris: [REDIRECT, 'http://127.0.0.1/other'] }
-    expect((await ask({ redirect_uri: undefined })).status).toBe(200)
+    expect(leadsToSignIn(await ask({ redirect_uri: undefined }))).toBe(true)
     expect((await ask({ redirect_uri: undefined }, '', two)).status).toBe(400)
   })
 
@@ -109,6 +113,8 @@ describe('errors that go to the client, with state and iss', () => {
       'invalid_target',
     ],
     ['prompt=none without a session', {}, '&prompt=none', 'login_required'],
+    ['prompt=none with another', {}, '&prompt=none+login', 'invalid_request'],
+    ['a max_age that is no number', {}, '&max_age=-1', 'invalid_request'],
   ])('for %s', async (_, parameters, suffix, error) => {
     expect(await redirected(parameters, suffix)).toMatchObject({
       status: 302,
@@ -127,7 +133,7 @@ describe('errors that go to the client, with state and iss', () => {
   })
 
   it('for a state that is too long', async () => {
-    expect((await ask({ state: 'x'.repeat(8192) })).status).toBe(200)
+    expect(leadsToSignIn(await ask({ state: 'x'.repeat(8192) }))).toBe(true)
     expect(await redirected({ state: 'x'.repeat(8193) })).toMatchObject({ error: 'invalid_request' })
   })
 
@@ -142,13 +148,13 @@ describe('errors that go to the client, with state and iss', () => {
 
 describe('resource indicators (RFC 8707)', () => {
   it.each(['', '/', '/v1', '/v1/', '/v1/webhooks?x=1'])('accept the own origin with %s', async (path) => {
-    expect((await ask({ resource: `${harness.base}${path}` })).status).toBe(200)
+    expect(leadsToSignIn(await ask({ resource: `${harness.base}${path}` }))).toBe(true)
   })
 
   it.each(['https://mcp.example/server', 'https://mcp.example/server/'])(
     'accept %s from the list',
     async (resource) => {
-      expect((await ask({ resource })).status).toBe(200)
+      expect(leadsToSignIn(await ask({ resource }))).toBe(true)
     },
   )
 

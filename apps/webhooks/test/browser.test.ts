@@ -1,6 +1,5 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/local/browser'
@@ -29,8 +28,6 @@ describeInBrowser('the pages in Chromium', () => {
     harness = await startHarness({
       env: {
         WEBHOOKS_OAUTH_REDIRECT_ALLOW_LIST: HTTPS_REDIRECT,
-        WEBHOOKS_SIGN_IN_MAGIC_LINK: 'true',
-        WEBHOOKS_SIGN_IN_PROVIDERS: 'github,google',
       },
     })
     oauth = new OAuthTester(harness)
@@ -54,7 +51,8 @@ describeInBrowser('the pages in Chromium', () => {
     page = await context.newPage()
     foreign = []
     page.on('request', (request) => {
-      if (!request.url().startsWith(harness.base)) foreign.push(request.url())
+      if (![harness.base, harness.identity.url].some((known) => request.url().startsWith(known)))
+        foreign.push(request.url())
     })
   })
   afterEach(() => context.close())
@@ -64,9 +62,9 @@ describeInBrowser('the pages in Chromium', () => {
       oauth.authorizeUrl(client.client_id, { redirect_uri: client.redirect_uris[0], ...parameters }),
     )
   }
-  const signIn = async (user: User, password = user.password) => {
+  const signIn = async (user: User) => {
     await page.fill('#identifier', user.email)
-    await page.fill('#password', password)
+    await page.fill('#password', user.password)
     await page.click('button:text-is("Sign in")')
   }
   const connect = async (metadata: Record<string, unknown> = {}) => {
@@ -107,19 +105,6 @@ describeInBrowser('the pages in Chromium', () => {
     expect(await page.textContent('.facts')).toContain(other.email)
   })
 
-  it('says so after a wrong password, keeps the address and empties the password', async () => {
-    const user = harness.identity.addUser()
-    await open(await oauth.client({ redirect_uris: [redirect] }))
-    await signIn(user, 'wrong')
-    expect(await page.textContent('[role=alert]')).toContain('Check the address and password')
-    expect([await page.inputValue('#identifier'), await page.inputValue('#password')]).toEqual([
-      user.email,
-      '',
-    ])
-    await signIn(user)
-    expect(await page.textContent('h1')).toContain('Allow')
-  })
-
   it('shows a page when the transaction has expired', async () => {
     const { user } = await connect()
     await harness.db.query(
@@ -158,70 +143,25 @@ describeInBrowser('the pages in Chromium', () => {
   it('refuses to be framed', async () => {
     const client = await oauth.client({ redirect_uris: [redirect] })
     const url = oauth.authorizeUrl(client.client_id, { redirect_uri: redirect })
+    const user = harness.identity.addUser()
+    await open(client)
+    await signIn(user)
     await page.goto(redirect)
     await page.setContent(`<iframe src="${url.replaceAll('&', '&amp;')}"></iframe>`)
     await page.waitForLoadState('networkidle')
     const frame = page.frames().find((candidate) => candidate !== page.mainFrame())
-    expect(await frame?.$('#password')).toBeNull()
+    expect(await frame?.$('text=Approve')).toBeNull()
   })
 
-  it('asks for the second factor', async () => {
-    const user = harness.identity.addUser({ factors: [{ id: randomUUID(), type: 'totp', code: '123456' }] })
-    await open(await oauth.client({ redirect_uris: [redirect] }))
+  it('opens on the landing page, signs in and out, and offers nothing to a program', async () => {
+    const user = harness.identity.addUser()
+    await page.goto(harness.base)
+    await page.click('text=Sign in')
     await signIn(user)
-    await page.fill('#code', '123456')
-    await page.click('text=Continue')
-    expect(await page.textContent('.facts')).toContain(user.email)
-  })
-
-  it('signs in by the landing page: the token leaves the address bar and the history', async () => {
-    const user = harness.identity.addUser()
-    await open(await oauth.client({ redirect_uris: [redirect] }))
-    const txn = await page.getAttribute('input[name=txn]', 'value')
-    await page.goto(
-      `${harness.base}/oauth/callback?txn=${txn ?? ''}#access_token=${harness.identity.jwtFor(user)}&token_type=bearer`,
-    )
-    await page.waitForURL(/\/oauth\/authorize\/consent/)
-    expect(await page.textContent('.facts')).toContain(user.email)
-    await page.goBack()
-    expect(page.url()).not.toContain('access_token')
-  })
-
-  it('signs in through each provider that is switched on, and offers no other', async () => {
-    const user = harness.identity.addUser()
-    harness.identity.signInAtProviders(user)
-    await open(await oauth.client({ redirect_uris: [redirect] }))
-    expect(await page.getByRole('link', { name: 'Continue with' }).allTextContents()).toEqual([
-      'Continue with GitHub',
-      'Continue with Google',
-    ])
-    await page.click('text=Continue with GitHub')
-    await page.waitForURL(/\/oauth\/authorize\/consent/)
-    expect(await page.textContent('.facts')).toContain(user.email)
-    const asked = harness.identity.asked.findLast(({ path }) => path.startsWith('/authorize'))
-    expect(asked?.path).toContain('provider=github')
-  })
-
-  it('emails a sign-in link, and signs in when it is opened in the same browser', async () => {
-    const user = harness.identity.addUser()
-    await open(await oauth.client({ redirect_uris: [redirect] }))
-    await page.fill('#identifier', user.email)
-    await page.click('text=Email me a sign-in link')
     expect(await page.textContent('main')).toContain(user.email)
-    const asked = harness.identity.asked.findLast(({ path }) => path.startsWith('/otp'))
-    const target = new URL(asked?.path ?? '', harness.base).searchParams.get('redirect_to') ?? ''
-    await page.goto(`${target}#access_token=${harness.identity.jwtFor(user)}&type=magiclink`)
-    await page.waitForURL(/\/oauth\/authorize\/consent/)
-    expect(await page.textContent('.facts')).toContain(user.email)
-  })
-
-  it('says so on the landing page when the identity server refused', async () => {
-    await open(await oauth.client({ redirect_uris: [redirect] }))
-    const txn = await page.getAttribute('input[name=txn]', 'value')
-    await page.goto(
-      `${harness.base}/oauth/callback?txn=${txn ?? ''}#error=access_denied&error_code=otp_expired`,
-    )
-    await page.waitForSelector('text=Something went wrong')
+    await page.click('text=Sign out')
+    expect(await page.textContent('main')).not.toContain(user.email)
+    expect((await oauth.json('/')).status).toBe(404)
   })
 
   describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
@@ -231,20 +171,18 @@ describeInBrowser('the pages in Chromium', () => {
     ])('on %s: accessible, nothing cut off, nothing external', async (_, viewport) => {
       await page.emulateMedia({ colorScheme })
       await page.setViewportSize(viewport)
-      const factors = [
-        { id: randomUUID(), type: 'totp' as const, code: '123456' },
-        { id: randomUUID(), type: 'phone' as const, code: '123456', name: 'my phone' },
-      ]
-      const user = harness.identity.addUser({ factors })
+      const user = harness.identity.addUser()
       const client = await oauth.client({ redirect_uris: [redirect], client_name: 'A'.repeat(200) })
+      await page.goto(harness.base)
+      await expectGood(page)
       await open(client)
-      await expectGood(page)
-      await signIn(user, 'wrong')
-      await expectGood(page)
       await signIn(user)
       await expectGood(page)
-      await page.fill('#code', '123456')
-      await page.click('text=Continue')
+      await page.goto(harness.base)
+      await expectGood(page)
+      await page.goto(`${harness.base}/sign-in/callback`)
+      await expectGood(page)
+      await page.goto(`${harness.base}/nowhere`)
       await expectGood(page)
       await page.goto(oauth.authorizeUrl('svcl_unknown'))
       await expectGood(page)

@@ -181,7 +181,7 @@ describe('CORS', () => {
       expect(headers.get('access-control-expose-headers')).toBe('WWW-Authenticate, Retry-After')
   })
 
-  it.each(['/oauth/authorize', '/oauth/callback', '/oauth/introspect', '/account/tokens', '/v1/webhooks'])(
+  it.each(['/oauth/authorize', '/sign-out', '/oauth/introspect', '/account/tokens', '/v1/webhooks'])(
     'is absent on %s',
     async (path) => {
       for (const method of ['GET', 'OPTIONS']) {

@@ -17,7 +17,7 @@ it.each(['/oauth/token', '/oauth/revoke'])('%s refuses a form that is not UTF-8'
   ])
 })
 
-it.each(['/login', '/decision'])('%s refuses a form that is not UTF-8', async (path) => {
+it.each(['/logout', '/decision'])('%s refuses a form that is not UTF-8', async (path) => {
   const { status, body } = await oauth.json(`/oauth/authorize${path}`, {
     method: 'POST',
     headers: { ...FORM, accept: 'application/json' },

@@ -46,7 +46,7 @@ describe('the log of a client on its way', () => {
     }
     expect(['client registered', 'sign-in', 'consent decided', 'tokens issued'].map(pathOf)).toEqual([
       '/oauth/register',
-      '/oauth/authorize/login',
+      '/sign-in/callback',
       '/oauth/authorize/decision',
       '/oauth/token',
     ])

@@ -100,7 +100,7 @@ describe('an account that was signed out everywhere', () => {
     expect((await oauth.exchange(client, grant)).status).toBe(401)
     expect((await create(oldJwt)).status).toBe(401)
     const page = await grant.browser.get(oauth.authorizeUrl(client.client_id))
-    expect(page.text).toContain('name="password"')
+    expect(page.location).toContain('/ui?')
   })
 
   it('wins against a decision that is made at the same moment', async () => {

@@ -10,7 +10,6 @@ const executable = chromiumPath()
 const describeInBrowser = executable === null ? describe.skip : describe
 
 const IMAGES = fileURLToPath(new URL('../docs/images/', import.meta.url))
-const DESKTOP = { viewport: { width: 1100, height: 760 }, colorScheme: 'light' } as const
 const PHONE = { viewport: { width: 390, height: 844 }, colorScheme: 'dark' } as const
 
 describeInBrowser('the pictures of the README', () => {
@@ -18,9 +17,7 @@ describeInBrowser('the pictures of the README', () => {
   let oauth: OAuthTester
   let browser: Browser
   beforeAll(async () => {
-    harness = await startHarness({
-      env: { WEBHOOKS_SIGN_IN_MAGIC_LINK: 'true', WEBHOOKS_SIGN_IN_PROVIDERS: 'github,google' },
-    })
+    harness = await startHarness()
     oauth = new OAuthTester(harness)
     browser = await launchChromium(executable)
   })
@@ -29,7 +26,7 @@ describeInBrowser('the pictures of the README', () => {
     await harness.close()
   })
 
-  const start = async (options: typeof DESKTOP | typeof PHONE): Promise<Page> => {
+  const start = async (options: typeof PHONE): Promise<Page> => {
     const page = await browser.newPage(options)
     const { client_id } = await oauth.client({ client_name: 'Notes for Teams' })
     await page.goto(oauth.authorizeUrl(client_id))
@@ -46,10 +43,6 @@ describeInBrowser('the pictures of the README', () => {
     expect(picture.length).toBeGreaterThan(0)
     if (process.env['README_PICTURES'] === '1') await writeFile(`${IMAGES}${name}.png`, picture)
   }
-
-  it('show the whole sign-in page on a desktop', async () => {
-    await expectWhole(await start(DESKTOP), 'sign-in')
-  })
 
   it('show the whole consent page on a phone in the dark', async () => {
     const user = harness.identity.addUser({ email: 'ana@example.com' })

@@ -1,18 +1,292 @@
 import { describe, expect, it } from '@jest/globals'
-import { holdsInSomeRun } from '@signet/testkit'
-import { queriesDuring } from './support/queries.js'
+import type { FormBrowser, Seen } from './support/browser.js'
 import { useOAuth } from './support/use-oauth.js'
 
 const { harness, oauth } = useOAuth({ env: { WEBHOOKS_IDENTITY_CLIENT_IP_HEADER: 'X-Client-Address' } })
 
-async function consentPage() {
-  const user = harness.identity.addUser()
-  return { user, ...(await oauth.consentPage(user)) }
-}
+/** The address that the sign-in page leads back to, with a code of the user. */
+const answerTo = ({ location }: Seen, user = harness.identity.addUser(), claims = {}) =>
+  harness.identity.answerTo(location ?? '', user, claims)
+const cookieOf = (browser: FormBrowser) => browser.cookies.get('rws_session')
+const isSignedIn = async (browser: FormBrowser, email: string) =>
+  (await browser.get('/')).text.includes(email)
+const FAILED = 'You are not signed in'
+
+describe('the way to the sign-in page', () => {
+  it('carries a return address, a PKCE challenge and what the application wants', async () => {
+    const { redirect } = await oauth.begun({ max_age: '60', login_hint: 'ana@example.com', prompt: 'login' })
+    const url = new URL(redirect.location ?? '')
+    expect([redirect.status, `${url.origin}${url.pathname}`]).toEqual([302, `${harness.identity.url}/ui`])
+    expect(Object.fromEntries(url.searchParams)).toEqual({
+      redirect_to: expect.stringMatching(
+        new RegExp(`^${harness.base}/sign-in/callback\\?state=[\\w-]+$`),
+      ) as unknown,
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/) as unknown,
+      code_challenge_method: 's256',
+      prompt: 'login',
+      max_age: '0',
+      login_hint: 'ana@example.com',
+    })
+  })
+
+  it('never repeats a challenge', async () => {
+    const { browser } = await oauth.begun()
+    const challenges = [await browser.get('/sign-in'), await browser.get('/sign-in')].map(({ location }) =>
+      new URL(location ?? '').searchParams.get('code_challenge'),
+    )
+    expect(new Set(challenges).size).toBe(2)
+  })
+
+  it.each([
+    ['/docs?a=1', '/docs?a=1'],
+    ['/portal', '/portal'],
+    ['//evil.example', '/'],
+    ['/\\evil.example', '/'],
+    ['/x/..//evil.example', '/'],
+    ['https://evil.example', '/'],
+    ['javascript:alert(1)', '/'],
+    ['/\t/evil.example', '/'],
+    [`/${'a'.repeat(1000)}`, '/'],
+    ['', '/'],
+  ])('goes on at %s by way of %s', async (wanted, path) => {
+    const user = harness.identity.addUser()
+    const browser = oauth.browser()
+    const start = await browser.get(`/sign-in?return_to=${encodeURIComponent(wanted)}`)
+    const back = await browser.get(answerTo(start, user))
+    expect([back.status, back.location]).toEqual([302, path])
+    // And at once where somebody is signed in.
+    const again = await browser.get(`/sign-in?return_to=${encodeURIComponent(wanted)}`)
+    expect(again.location).toBe(path)
+  })
+})
+
+describe('the way back', () => {
+  it('exchanges the code with its verifier and the address of the browser, and no logout ever', async () => {
+    const user = harness.identity.addUser()
+    const { browser, redirect } = await oauth.begun()
+    const consent = await browser.follow(await browser.get(answerTo(redirect, user)))
+    expect(consent.text).toContain(user.email)
+    const asked = harness.identity.asked.findLast(({ path }) => path.startsWith('/token'))
+    expect(asked).toMatchObject({ method: 'POST', path: '/token?grant_type=pkce' })
+    expect(asked?.headers['x-client-address']).toBe('127.0.0.1')
+    await browser.submit(consent, '/logout')
+    expect(harness.identity.asked.filter(({ path }) => path.includes('logout'))).toEqual([])
+  })
+
+  it('refuses an attacker’s code and state in another browser (login CSRF)', async () => {
+    const attacker = harness.identity.addUser()
+    const { redirect } = await oauth.begun()
+    const { browser: victim } = await oauth.begun()
+    const asked = harness.identity.asked.length
+    const answer = await victim.get(answerTo(redirect, attacker))
+    expect([answer.status, answer.location]).toEqual([400, null])
+    expect(answer.text).toContain(FAILED)
+    expect(harness.identity.asked).toHaveLength(asked)
+    expect(await isSignedIn(victim, attacker.email)).toBe(false)
+    const stranger = oauth.browser()
+    expect((await stranger.get(answerTo(redirect, attacker))).status).toBe(400)
+  })
+
+  it('refuses a code of another sign-in together with the browser’s own state (code injection)', async () => {
+    const attacker = harness.identity.addUser()
+    const { redirect: theirs } = await oauth.begun()
+    const stolen = new URL(answerTo(theirs, attacker)).searchParams.get('code') ?? ''
+    const { browser, redirect } = await oauth.begun()
+    const back = new URL(answerTo(redirect))
+    back.searchParams.set('code', stolen)
+    const answer = await browser.get(back.href)
+    expect([answer.status, await isSignedIn(browser, attacker.email)]).toEqual([400, false])
+  })
+
+  it.each(['', 'x', 'A'.repeat(80)])('refuses the state %j', async (state) => {
+    const { browser, redirect } = await oauth.begun()
+    const back = new URL(answerTo(redirect))
+    back.searchParams.set('state', state)
+    expect((await browser.get(back.href)).status).toBe(400)
+  })
+
+  it('refuses a state that was changed to lead elsewhere', async () => {
+    const { browser, redirect } = await oauth.begun()
+    const back = new URL(answerTo(redirect))
+    const bytes = Buffer.from(back.searchParams.get('state') ?? '', 'base64url')
+    const changed = Buffer.concat([bytes.subarray(0, 48), Buffer.from('//evil.example')])
+    back.searchParams.set('state', changed.toString('base64url'))
+    const answer = await browser.get(back.href)
+    expect([answer.status, answer.text.includes('evil.example')]).toEqual([400, false])
+    // Nor once somebody is signed in, when an old answer leads on without a check of its key.
+    await browser.get(answerTo(await browser.get('/sign-in')))
+    expect((await browser.get(back.href)).location).toBeNull()
+  })
+
+  it('gives the session a new id, and a code works once', async () => {
+    const user = harness.identity.addUser()
+    const { browser, redirect } = await oauth.begun()
+    const [before, back] = [cookieOf(browser), answerTo(redirect, user)]
+    const first = await browser.get(back)
+    const after = cookieOf(browser)
+    expect(after).not.toBe(before)
+    const asked = harness.identity.asked.length
+    const replayed = await browser.get(back)
+    expect([replayed.location, cookieOf(browser)]).toEqual([first.location, after])
+    expect(harness.identity.asked).toHaveLength(asked)
+    // Without the session that it made, the answer is worth nothing.
+    browser.cookies.set('rws_session', before ?? '')
+    expect((await browser.get(back)).status).toBe(400)
+  })
+
+  it('of ten simultaneous answers signs in once', async () => {
+    const user = harness.identity.addUser()
+    const { browser, redirect } = await oauth.begun()
+    const back = answerTo(redirect, user)
+    const cookie = `rws_session=${cookieOf(browser) ?? ''}`
+    const answers = await Promise.all(Array.from({ length: 10 }, () => oauth.browser().get(back, { cookie })))
+    expect(answers.filter(({ headers }) => headers.has('set-cookie'))).toHaveLength(1)
+    const { rows } = await harness.db.query('select 1 from login_sessions where account_id = $1', [user.id])
+    expect(rows).toHaveLength(1)
+  })
+
+  it('lets a second tab go on where it was, as who is signed in by then', async () => {
+    const [first, second] = [harness.identity.addUser(), harness.identity.addUser()]
+    const { browser, redirect } = await oauth.begun()
+    const client = await oauth.client()
+    const other = await browser.get(oauth.authorizeUrl(client.client_id))
+    await browser.get(answerTo(redirect, first))
+    const late = await browser.follow(await browser.get(answerTo(other, second)))
+    expect([late.status, late.text.includes(first.email)]).toEqual([200, true])
+  })
+
+  it('shows only words of ours when nobody signed in, and a way to try again', async () => {
+    const { browser, redirect } = await oauth.begun()
+    const back = new URL(answerTo(redirect))
+    back.searchParams.delete('code')
+    back.searchParams.set('error', 'access_denied')
+    back.searchParams.set('error_description', 'Call +1 555 now')
+    const page = await browser.get(back.href)
+    expect(page.status).toBe(400)
+    expect(page.text).not.toContain('555')
+    const [, retry = ''] = /class="button" href="([^"]*)"/.exec(page.text) ?? []
+    const again = await browser.get(retry)
+    expect(again.text).toContain('Sign in to continue')
+    expect((await browser.get(`/oauth/authorize/sign-in?txn=${oauth.txnOf(redirect)}`)).location).toContain(
+      '/ui?',
+    )
+  })
+
+  it('does not take a sign-in without the second factor of the account', async () => {
+    const user = harness.identity.addUser({ secondFactor: true })
+    const { browser, redirect } = await oauth.begun()
+    const refused = await browser.get(answerTo(redirect, user))
+    expect([refused.status, refused.text.includes('second factor')]).toEqual([400, true])
+    expect((await browser.get(answerTo(redirect, user, { aal: 'aal2' }))).status).toBe(302)
+  })
+
+  it.each([
+    ['is an administrator’s', { role: 'service_role' }],
+    ['is anonymous', { is_anonymous: true }],
+    ['is for another audience', { aud: 'other' }],
+  ])('does not take a person whose token %s', async (_, claims) => {
+    const { browser, redirect } = await oauth.begun()
+    const answer = await browser.get(answerTo(redirect, harness.identity.addUser(), claims))
+    expect([answer.status, answer.text.includes(FAILED)]).toEqual([400, true])
+  })
+
+  it('does not take somebody who was banned or signed out everywhere in between', async () => {
+    const [banned, signedOut] = [harness.identity.addUser(), harness.identity.addUser()]
+    for (const [user, end] of [
+      [banned, () => Promise.resolve(Object.assign(banned, { banned: true }))],
+      [
+        signedOut,
+        () =>
+          harness.ctx.accounts.signOut(signedOut.id, new Date(Date.now() + 1000), 'signed_out', {
+            requestId: 'test',
+          }),
+      ],
+    ] as const) {
+      const { browser, redirect } = await oauth.begun()
+      const back = answerTo(redirect, user)
+      await end()
+      expect([(await browser.get(back)).status, await isSignedIn(browser, user.email)]).toEqual([400, false])
+    }
+  })
+
+  it.each([
+    ['busy', 429, 429],
+    ['broken', 500, 503],
+  ])(
+    'when the identity server is %s: a page, and reloading it later signs in',
+    async (_, upstream, status) => {
+      const user = harness.identity.addUser()
+      const { browser, redirect } = await oauth.begun()
+      const back = answerTo(redirect, user)
+      harness.identity.failWith({ status: upstream })
+      const answer = await browser.get(back)
+      harness.identity.failWith(null)
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([
+        status,
+        'text/html; charset=utf-8',
+      ])
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+      expect((await browser.follow(await browser.get(back))).text).toContain(user.email)
+    },
+  )
+
+  it('logs and keeps neither code nor verifier', async () => {
+    const { browser, redirect } = await oauth.begun()
+    const back = answerTo(redirect)
+    await browser.get(back)
+    const { auth_code: code, code_verifier: verifier } = harness.identity.asked.findLast(({ path }) =>
+      path.startsWith('/token'),
+    )?.body as Record<string, string>
+    const { rows } = await harness.db.query<{ text: string }>('select s::text as text from login_sessions s')
+    const kept = [...harness.logLines, ...rows.map(({ text }) => text)].join('\n')
+    for (const secret of [code, verifier]) expect(kept).not.toContain(secret)
+  })
+})
+
+describe('how old a sign-in may be', () => {
+  const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1000) - seconds
+  const provedAgo = (seconds: number) => ({
+    amr: [
+      { method: 'totp', timestamp: secondsAgo(0) },
+      { method: 'password', timestamp: secondsAgo(seconds) },
+    ],
+  })
+
+  async function signedIn(claims: object) {
+    const browser = oauth.browser()
+    await browser.get(answerTo(await browser.get('/sign-in'), harness.identity.addUser(), claims))
+    const { client_id } = await oauth.client()
+    return { browser, ask: (more: string) => browser.get(oauth.authorizeUrl(client_id) + more) }
+  }
+
+  it('is up to max_age, counted from the proof and not from the token', async () => {
+    const { ask } = await signedIn(provedAgo(600))
+    expect((await ask('&max_age=900')).text).toContain('Approve')
+    expect((await ask('&max_age=300')).location).toContain('max_age=300')
+    expect((await ask('&max_age=900&prompt=none')).location).toContain('error=consent_required')
+    expect((await ask('&max_age=300&prompt=none')).location).toContain('error=login_required')
+  })
+
+  it('does not go in circles with a sign-in page that does not ask again', async () => {
+    const { browser, ask } = await signedIn({})
+    const lazy = await browser.follow(
+      await browser.get(answerTo(await ask('&prompt=login'), undefined, provedAgo(600))),
+    )
+    expect([lazy.status, lazy.location, lazy.text.includes('Sign in to continue')]).toEqual([200, null, true])
+    const asked = await browser.get(answerTo(await ask('&prompt=login'), undefined, provedAgo(0)))
+    expect((await browser.follow(asked)).text).toContain('Approve')
+  })
+
+  it('prompt=select_account wants a choice, not a new proof', async () => {
+    const { browser, ask } = await signedIn({})
+    const chosen = await browser.get(answerTo(await ask('&prompt=select_account'), undefined, provedAgo(600)))
+    expect((await browser.follow(chosen)).text).toContain('Approve')
+  })
+})
 
 describe('headers of pages', () => {
   it('refuse framing, load nothing, name no form-action and keep the origin on our own posts', async () => {
-    const { headers, text } = (await oauth.signInPage()).page
+    const { headers, text } = (await oauth.consentPage(harness.identity.addUser())).page
     const policy = headers.get('content-security-policy') ?? ''
     const nonce = /style-src 'nonce-([^']+)'/.exec(policy)?.[1] ?? ''
     expect(policy).toBe(
@@ -39,141 +313,17 @@ describe('headers of pages', () => {
     )
     expect(text).not.toContain('<script')
   })
-})
 
-describe('refused sign-ins', () => {
-  it('look the same for a wrong password, an unknown, an unconfirmed and a banned user', async () => {
-    const good = harness.identity.addUser()
-    const banned = harness.identity.addUser({ banned: true })
-    const unconfirmed = harness.identity.addUser({ confirmed: false })
-    const attempts = [
-      { identifier: good.email, password: 'wrong' },
-      { identifier: 'nobody@example.com', password: 'wrong' },
-      { identifier: banned.email, password: banned.password },
-      { identifier: unconfirmed.email, password: unconfirmed.password },
-    ]
-    const seen = []
-    for (const attempt of attempts) {
-      const { browser, page } = await oauth.signInPage()
-      const { status, text } = await browser.submit(page, '/login', attempt)
-      expect(text).toContain('role="alert"')
-      expect(text).not.toContain(attempt.password)
-      seen.push([status, /role="alert">([^<]*)/.exec(text)?.[1]])
-    }
-    expect(new Set(seen.map((entry) => JSON.stringify(entry))).size).toBe(1)
-    expect(seen[0]?.[0]).toBe(400)
-  })
-
-  it('cost the same work and similar time, whatever is wrong', async () => {
-    const user = harness.identity.addUser()
-    const banned = harness.identity.addUser({ banned: true })
-    const attempts = {
-      wrongPassword: { identifier: user.email, password: 'wrong' },
-      unknown: { identifier: 'nobody@example.com', password: 'wrong' },
-      banned: { identifier: banned.email, password: banned.password },
-    }
-    await holdsInSomeRun(async () => {
-      const { browser, page } = await oauth.signInPage()
-      const work: Record<string, unknown> = {}
-      const times: Record<string, number[]> = {}
-      for (let round = 0; round < 15; round += 1) {
-        for (const [name, attempt] of Object.entries(attempts)) {
-          const asked = harness.identity.asked.length
-          const startedAt = performance.now()
-          const queries = await queriesDuring(harness.db, () => browser.submit(page, '/login', attempt))
-          times[name] = [...(times[name] ?? []), performance.now() - startedAt]
-          work[name] = { queries, calls: harness.identity.asked.slice(asked).map(({ path }) => path) }
-        }
-      }
-      expect(work['unknown']).toMatchObject({ calls: ['/token?grant_type=password'] })
-      expect(work).toEqual({
-        wrongPassword: work['unknown'],
-        unknown: work['unknown'],
-        banned: work['unknown'],
-      })
-      const medians = Object.values(times).map((all) => all.sort((a, b) => a - b)[7] ?? 0)
-      // Rounds alternate, so a busy machine slows all of them; a password hash more would be far beyond this.
-      expect(Math.max(...medians)).toBeLessThan(2 * Math.min(...medians) + 10)
-    })
-  })
-
-  it('leave the transaction usable', async () => {
-    const user = harness.identity.addUser()
-    const { browser, page } = await oauth.signInPage()
-    const refused = await browser.submit(page, '/login', { identifier: user.email, password: 'wrong' })
-    expect(refused.text).toContain(`value="${user.email.replace('@', '@')}"`)
-    expect((await oauth.signIn(browser, refused, user)).text).toContain('Approve')
-  })
-
-  it.each([
-    ['busy', 429, 429],
-    ['broken', 500, 503],
-  ])(
-    'when the identity server is %s: a page, no redirect, and the transaction stays usable',
-    async (_, upstream, status) => {
-      const user = harness.identity.addUser()
-      const { browser, page } = await oauth.signInPage()
-      harness.identity.failWith({ status: upstream })
-      const answer = await browser.submit(page, '/login', { identifier: user.email, password: user.password })
-      harness.identity.failWith(null)
-      expect([answer.status, answer.location]).toEqual([status, null])
-      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
-      expect((await oauth.signIn(browser, page, user)).text).toContain('Approve')
+  it.each(['/nowhere', '/docs/nowhere', '/sign-in/nowhere'])(
+    'are on the page of an address that leads to nothing: %s',
+    async (path) => {
+      const page = await oauth.browser().get(path)
+      expect([page.status, page.headers.get('x-frame-options')]).toEqual([404, 'DENY'])
+      const program = await fetch(harness.base + path, { headers: { accept: 'application/json' } })
+      expect([program.status, program.headers.get('content-type')]).toEqual([
+        404,
+        'application/json; charset=utf-8',
+      ])
     },
   )
-
-  it('when the identity server does not answer within five seconds: 503', async () => {
-    const { browser, page } = await oauth.signInPage()
-    harness.identity.failWith({ status: 500, hang: true })
-    const started = performance.now()
-    const { status } = await browser.submit(page, '/login', { identifier: 'a@example.com', password: 'x' })
-    harness.identity.failWith(null)
-    expect(status).toBe(503)
-    expect(performance.now() - started).toBeLessThan(7000)
-  })
-})
-
-describe('what the identity server is asked', () => {
-  it('an email address or a phone number, with the address of the browser', async () => {
-    const byPhone = harness.identity.addUser({ phone: '+4915112345678' })
-    const { browser, page } = await oauth.signInPage()
-    const answer = await browser.submit(page, '/login', {
-      identifier: ' +4915112345678 ',
-      password: byPhone.password,
-      captcha_token: 'solved',
-    })
-    expect(answer.status).toBe(303)
-    const asked = harness.identity.asked.at(-1)
-    expect(asked).toMatchObject({
-      method: 'POST',
-      path: '/token?grant_type=password',
-      body: { phone: '+4915112345678', password: byPhone.password, captcha_token: 'solved' },
-    })
-    expect(asked?.headers['x-client-address']).toBe('127.0.0.1')
-  })
-
-  it('never a logout: it would end every session of the user', async () => {
-    const { browser, page } = await consentPage()
-    await browser.submit(page, '/logout')
-    expect(harness.identity.asked.filter(({ path }) => path.includes('logout'))).toEqual([])
-  })
-})
-
-describe('answers to posts', () => {
-  it('are 303, and the password appears in no URL, redirect or log line', async () => {
-    const user = harness.identity.addUser({ password: 'unmistakable-passphrase' })
-    const { browser, page } = await oauth.signInPage()
-    const answer = await browser.submit(page, '/login', { identifier: user.email, password: user.password })
-    expect(answer.status).toBe(303)
-    const consent = await browser.follow(answer)
-    const decision = await browser.submit(consent, '/decision', { decision: 'approve' })
-    expect(decision.status).toBe(303)
-    const wrong = await oauth.signInPage()
-    await wrong.browser.submit(wrong.page, '/login', {
-      identifier: user.email,
-      password: `${user.password}x`,
-    })
-    const traces = [answer.location, decision.location, ...harness.logLines].join('\n')
-    expect(traces).not.toContain('unmistakable-passphrase')
-  })
 })

@@ -71,12 +71,8 @@ describe('form of requests and answers', () => {
     const client = await oauth.client()
     const browser = oauth.browser()
     const { verifier, challenge } = pkce()
-    const page = await browser.get(oauth.authorizeUrl(client.client_id, { code_challenge: challenge }))
-    const answer = await browser.submit(page, '/login', {
-      identifier: nameless.phone,
-      password: nameless.password,
-    })
-    const consent = await browser.follow(answer)
+    const start = await browser.get(oauth.authorizeUrl(client.client_id, { code_challenge: challenge }))
+    const consent = await oauth.signIn(browser, start, { ...nameless, email: nameless.phone })
     const { location } = await browser.submit(consent, '/decision', { decision: 'approve' })
     const code = new URL(location ?? '').searchParams.get('code') ?? ''
     expect((await oauth.exchange(client, { code, verifier })).body.email).toBe('')

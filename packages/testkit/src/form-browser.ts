@@ -1,5 +1,5 @@
 /** A page or redirect as a browser without scripts sees it. */
-export type Seen = { status: number; text: string; headers: Headers; location: string | null }
+export type Seen = { url: string; status: number; text: string; headers: Headers; location: string | null }
 
 export type Form = { action: string; fields: Record<string, string> }
 
@@ -20,24 +20,25 @@ export class FormBrowser {
     return this.#send(url, {
       method: 'POST',
       body: new URLSearchParams(fields),
-      headers: { origin: this.origin, 'sec-fetch-site': 'same-origin', ...headers },
+      headers: { origin: new URL(url, this.origin).origin, 'sec-fetch-site': 'same-origin', ...headers },
     })
   }
 
   /** Submits the form whose action ends in `action`, with more or other fields. */
   submit(page: Seen, action: string, fields: Record<string, string> = {}, headers = {}): Promise<Seen> {
     const form = formOf(page, action)
-    return this.post(form.action, { ...form.fields, ...fields }, headers)
+    return this.post(new URL(form.action, page.url).href, { ...form.fields, ...fields }, headers)
   }
 
   async follow(seen: Seen): Promise<Seen> {
     if (seen.location === null) throw new Error(`no redirect but ${seen.status}: ${seen.text}`)
-    return this.get(seen.location)
+    return this.get(new URL(seen.location, seen.url).href)
   }
 
   async #send(url: string, init: RequestInit): Promise<Seen> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-    const response = await fetch(new URL(url, this.origin), {
+    const address = new URL(url, this.origin).href
+    const response = await fetch(address, {
       ...init,
       redirect: 'manual',
       headers: {
@@ -52,6 +53,7 @@ export class FormBrowser {
       this.cookies.set(name, value)
     }
     return {
+      url: address,
       status: response.status,
       text: await response.text(),
       headers: response.headers,
@@ -81,3 +83,15 @@ export function formOf(page: Seen, action: string): Form {
 
 const unescaped = (text: string): string =>
   text.replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)))
+
+/** From a redirect to the sign-in page, through its form, to the page that the person was on the way to. */
+export async function signInOnPage(
+  browser: FormBrowser,
+  redirect: Seen,
+  { email, password }: { email: string; password: string },
+): Promise<Seen> {
+  const page = await browser.follow(redirect)
+  const answer = await browser.submit(page, '/ui/sign-in', { identifier: email, password })
+  // To our callback, and from there on.
+  return browser.follow(await browser.follow(answer))
+}

@@ -3,7 +3,7 @@ export { holdsInSomeRun } from './holds-in-some-run.js'
 export { hs256Token } from './hs256-token.js'
 export { jsonLines } from './json-lines.js'
 export { Person } from './person.js'
-export { type Form, FormBrowser, formOf, type Seen } from './form-browser.js'
+export { type Form, FormBrowser, formOf, type Seen, signInOnPage } from './form-browser.js'
 export {
   type PrivatePostgres,
   type PrivateRedis,

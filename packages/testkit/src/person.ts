@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { TOTP } from 'otpauth'
+import { FormBrowser, signInOnPage } from './form-browser.js'
 
 const STEP_MS = 30_000
 
@@ -51,45 +52,12 @@ export class Person {
     await this.#post(`/factors/${id}/verify`, { challenge_id: challenge, code })
   }
 
-  /** Signs in on the service's pages and approves, as at the given address; ends where the pages send the browser. */
+  /** Signs in on the pages that an authorization request leads to, and approves; ends where they send the browser. */
   async approve(address: string): Promise<number> {
-    const cookies = new Map<string, string>()
-    const visit = async (
-      url: URL,
-      form?: Record<string, string>,
-    ): Promise<{ response: Response; url: URL }> => {
-      const response = await fetch(url, {
-        method: form ? 'POST' : 'GET',
-        headers: {
-          accept: 'text/html',
-          cookie: [...cookies].map((pair) => pair.join('=')).join('; '),
-          ...(form ? { origin: url.origin, 'sec-fetch-site': 'same-origin' } : {}),
-        },
-        ...(form ? { body: new URLSearchParams(form) } : {}),
-        redirect: 'manual',
-      })
-      for (const cookie of response.headers.getSetCookie()) {
-        const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? []
-        cookies.set(name, value)
-      }
-      const location = response.headers.get('location')
-      return location === null ? { response, url } : visit(new URL(location, url))
-    }
-    const submit = async (
-      page: { response: Response; url: URL },
-      action: string,
-      values: Record<string, string>,
-    ) => {
-      const html = await page.response.text()
-      return visit(new URL(`/oauth/authorize/${action}`, page.url), {
-        ...hiddenFields(html, action),
-        ...values,
-      })
-    }
-    const signInPage = await visit(new URL(address))
-    const consentPage = await submit(signInPage, 'login', { identifier: this.email, password: this.password })
-    const { response } = await submit(consentPage, 'decision', { decision: 'approve' })
-    return response.status
+    const browser = new FormBrowser(new URL(address).origin)
+    const consent = await signInOnPage(browser, await browser.get(address), this)
+    const decided = await browser.submit(consent, '/decision', { decision: 'approve' })
+    return (await browser.follow(decided)).status
   }
 
   async #post<T>(path: string, body: unknown): Promise<T> {
@@ -101,12 +69,4 @@ export class Person {
     if (!response.ok) throw new Error(`${path}: HTTP ${response.status} ${await response.text()}`)
     return (await response.json()) as T
   }
-}
-
-/** Hidden fields of the form with this action. */
-function hiddenFields(html: string, action: string): Record<string, string> {
-  const form = html.split('<form').find((one) => one.includes(`/oauth/authorize/${action}"`)) ?? ''
-  const inputs = form.match(/<input[^>]*type="hidden"[^>]*>/g) ?? []
-  const attribute = (input: string, name: string) => new RegExp(`${name}="([^"]*)"`).exec(input)?.[1] ?? ''
-  return Object.fromEntries(inputs.map((input) => [attribute(input, 'name'), attribute(input, 'value')]))
 }

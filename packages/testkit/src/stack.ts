@@ -104,7 +104,7 @@ export async function startStack({
       AUTH_API_HOST: '127.0.0.1',
       PORT: String(authPort),
       AUTH_API_EXTERNAL_URL: authUrl,
-      AUTH_URI_ALLOW_LIST: `${webhooksUrl}/oauth/callback?**`,
+      AUTH_URI_ALLOW_LIST: `${webhooksUrl}/sign-in/callback*`,
       DATABASE_URL: authDatabase.url,
       AUTH_EVENTS_URL: `http://127.0.0.1:${internalPort}/internal/v1/account-events`,
       AUTH_EVENTS_SECRET: eventsSecret,

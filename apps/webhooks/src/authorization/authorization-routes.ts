@@ -5,6 +5,7 @@ import type { Request } from 'express'
 import type { IpLimit } from '../limits/limits.js'
 import { authorizeParameters } from '../oauth/oauth-docs.js'
 import { Parameters } from '../oauth/parameters.js'
+import type { PageResponder } from '../pages/page-responder.js'
 import type { SessionCookie } from '../sessions/session-cookie.js'
 import type { OpenSession, SessionService } from '../sessions/session-service.js'
 import type { FormGuard } from '../forms/form-guard.js'
@@ -15,6 +16,7 @@ import type { AuthorizationService } from './authorization-service.js'
 type Deps = {
   authorizations: AuthorizationService
   pages: AuthorizationPages
+  responder: PageResponder
   sessions: SessionService
   cookie: SessionCookie
   guard: FormGuard
@@ -29,7 +31,7 @@ export const authorizationRoutes = (deps: Deps): Route[] => [
     docs: {
       ...pageDocs('authorize', 'Authorization endpoint'),
       description:
-        'Open it in the browser of the account. It shows a page to sign in and to consent, and then redirects with `code`, `state` and `iss`, or with `error`.',
+        'Open it in the browser of the account. It leads to the sign-in page where needed, shows a page to consent, and then redirects with `code`, `state` and `iss`, or with `error`.',
       tag: 'OAuth 2.1',
       parameters: authorizeParameters,
     },
@@ -41,9 +43,34 @@ export const authorizationRoutes = (deps: Deps): Route[] => [
     path: '/oauth/authorize/consent',
     docs: pageDocs('getConsentPage', 'Consent page of a pending authorization'),
     async handle({ req }) {
-      const session = await deps.sessions.find(deps.cookie.read(req))
-      const txn = Parameters.fromQuery(req.originalUrl).get('txn') ?? ''
-      return deps.pages.next(await findAuthorizationContext(deps, session, txn))
+      const context = await openedContext(deps, req)
+      return context.authorization.needsSignIn ? deps.pages.signInAgain(context) : deps.pages.consent(context)
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/oauth/authorize/sign-in',
+    docs: pageDocs('signInForConsent', 'Sign in for a pending authorization'),
+    limit: deps.limit,
+    async handle({ req }) {
+      const context = await openedContext(deps, req)
+      return deps.pages.toSignIn(context, context.authorization.freshLogin ? { prompt: 'login' } : {})
+    },
+  }),
+  route<undefined, PageForm>({
+    method: 'post',
+    path: '/oauth/authorize/logout',
+    docs: pageDocs('switchAccount', 'End the session to use another account'),
+    body: pageForm,
+    async handle({ req, body }) {
+      const { session, txn } = await deps.guard.check(req, 'logout', Parameters.fromForm(body))
+      const { authorization } = await findContext(deps, session, txn)
+      const signedOut = (await deps.sessions.signOut(session)) ?? session
+      return deps.pages.toSignIn(
+        { txn, session: signedOut, authorization },
+        { prompt: 'select_account' },
+        303,
+      )
     },
   }),
   route<undefined, PageForm>({
@@ -59,23 +86,29 @@ export const authorizationRoutes = (deps: Deps): Route[] => [
         throw new AppError('invalid', 'invalid_request', 'The decision is missing.')
       const location = await deps.authorizations.decide(session, txn, decision === 'approve', context)
       if (location === null) throw requestIsOver()
-      return deps.pages.redirect(303, location)
+      return deps.responder.redirect(303, location)
     },
   }),
 ]
 
 async function authorize(
-  { authorizations, pages, cookie }: Deps,
+  { authorizations, pages, responder, cookie }: Deps,
   req: Request,
   meta: RequestMeta,
 ): Promise<Answer> {
   const parameters = Parameters.fromQuery(req.originalUrl)
   const begun = await authorizations.begin(parameters, cookie.read(req), meta)
-  return begun.kind === 'redirect' ? pages.redirect(302, begun.location) : pages.next(begun)
+  if (begun.kind === 'redirect') return responder.redirect(302, begun.location)
+  return begun.authorization.needsSignIn ? pages.toSignIn(begun, begun.wish) : pages.consent(begun)
+}
+
+async function openedContext(deps: Deps, req: Request): Promise<AuthorizationContext> {
+  const session = await deps.sessions.find(deps.cookie.read(req))
+  return findContext(deps, session, Parameters.fromQuery(req.originalUrl).get('txn') ?? '')
 }
 
 /** The pending request of this session, or an error page. */
-export async function findAuthorizationContext(
+async function findContext(
   { authorizations }: Pick<Deps, 'authorizations'>,
   session: OpenSession | null,
   txn: string,

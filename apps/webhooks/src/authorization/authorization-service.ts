@@ -12,7 +12,8 @@ import type { Parameters } from '../oauth/parameters.js'
 import type { ResourcePolicy } from '../oauth/resource-policy.js'
 import type { OpenSession, SessionService } from '../sessions/session-service.js'
 import type { Session } from '../sessions/session-store.js'
-import { grantedScope, phaseTwoChecks } from './authorize-checks.js'
+import type { SignInWish } from '../sign-in/sign-in-service.js'
+import { grantedScope, maxAgeOf, phaseTwoChecks, promptsOf } from './authorize-checks.js'
 import {
   decideAuthorization,
   findPendingAuthorization,
@@ -25,7 +26,13 @@ type Target = { client: Client; redirectUri: string; redirectUriSent: boolean; s
 
 export type Begun =
   | { kind: 'redirect'; location: string }
-  | { kind: 'page'; txn: string; session: OpenSession; authorization: PendingAuthorization }
+  | {
+      kind: 'page'
+      txn: string
+      session: OpenSession
+      authorization: PendingAuthorization
+      wish: SignInWish
+    }
 
 type Deps = {
   db: Db
@@ -36,7 +43,10 @@ type Deps = {
   resources: ResourcePolicy
   codeTtlSeconds: number
   observer: Observer
+  now: () => Date
 }
+
+const MAX_LOGIN_HINT_LENGTH = 320
 
 /** The rules of the authorization endpoint (docs/specification.md#authorization-request). */
 export class AuthorizationService {
@@ -104,13 +114,14 @@ export class AuthorizationService {
   async #store(parameters: Parameters, target: Target, sessionId: string | undefined): Promise<Begun> {
     const { client, redirectUri, redirectUriSent, state = null } = target
     for (const check of phaseTwoChecks) check({ parameters, client, resources: this.deps.resources })
-    const prompts = (parameters.get('prompt') ?? '').split(' ')
-    if (prompts.includes('none')) throw await this.#promptNone(sessionId)
+    const prompts = promptsOf(parameters)
+    const maxAge = maxAgeOf(parameters)
+    if (prompts.has('none')) throw await this.#promptNone(sessionId, maxAge)
     const session = await this.deps.sessions.findOrCreate(sessionId)
     const scope = grantedScope(parameters, client)
-    const freshLogin = prompts.includes('login') || prompts.includes('select_account')
+    const freshLogin = prompts.has('login') || prompts.has('select_account')
     const txn = newCredential('txn')
-    await insertAuthorization(this.deps.db, {
+    const needsSignIn = await insertAuthorization(this.deps.db, {
       txnHash: sha256(txn),
       sessionHash: session.idHash,
       clientId: client.clientId,
@@ -121,20 +132,27 @@ export class AuthorizationService {
       resources: parameters.all('resource'),
       codeChallenge: parameters.get('code_challenge') ?? '',
       freshLogin,
+      maxAge,
     })
-    const needsSignIn = session.accountId === null || freshLogin
     return {
       kind: 'page',
       txn,
       session,
-      authorization: { clientName: client.clientName, redirectUri, scope, needsSignIn },
+      authorization: { clientName: client.clientName, redirectUri, scope, needsSignIn, freshLogin },
+      wish: {
+        prompt: prompts.has('login') ? 'login' : freshLogin ? 'select_account' : undefined,
+        maxAge: maxAge ?? undefined,
+        loginHint: parameters.get('login_hint')?.slice(0, MAX_LOGIN_HINT_LENGTH),
+      },
     }
   }
 
   /** Nothing can be granted without a page: consent is asked every time. */
-  async #promptNone(sessionId: string | undefined): Promise<OAuthError> {
+  async #promptNone(sessionId: string | undefined, maxAge: number | null): Promise<OAuthError> {
     const session = await this.deps.sessions.find(sessionId)
-    return session?.accountId == null
+    const provedAt = session?.provedAt?.getTime() ?? 0
+    const isTooOld = maxAge !== null && provedAt < this.deps.now().getTime() - maxAge * 1000
+    return session?.accountId == null || isTooOld
       ? new OAuthError('login_required', 'The user has to sign in')
       : new OAuthError('consent_required', 'The user has to consent')
   }

@@ -12,15 +12,19 @@ export type NewAuthorization = {
   scope: string
   resources: readonly string[]
   codeChallenge: string
+  /** Asks for a sign-in after the request, whoever is signed in. */
   freshLogin: boolean
+  /** How many seconds before the request the person may have proved who they are; null for any. */
+  maxAge: number | null
 }
 
 export type PendingAuthorization = {
   clientName: string
   redirectUri: string
   scope: string
-  /** True when the session's sign-in does not count for this request (prompt=login). */
+  /** True when nobody is signed in, or when that does not count for this request (prompt, max_age). */
   needsSignIn: boolean
+  freshLogin: boolean
 }
 
 export type Decision = {
@@ -32,12 +36,26 @@ export type Decision = {
 
 const TXN_LIFE = `interval '10 minutes'`
 
-export async function insertAuthorization(db: Queryable, authorization: NewAuthorization): Promise<void> {
-  await db.query(
-    `insert into oauth_authorizations
-       (txn_hash, session_hash, client_id, redirect_uri, redirect_uri_sent, state, scope, resources, code_challenge,
-        fresh_login, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now() + ${TXN_LIFE})`,
+/** The clocks of the identity server and of this database may differ by as much. */
+const CLOCK_SKEW = `interval '30 seconds'`
+
+/** Whether session `s` does not do for request `a`, in SQL: the one gate before consent and decision. */
+const NEEDS_SIGN_IN = `(s.account_id is null
+  or (a.fresh_login and coalesce(s.signed_in_at < a.created_at, true))
+  or (a.proved_after is not null and coalesce(s.proved_at < a.proved_after, true)))`
+
+/** Stores a request, and says whether its session has to sign in. */
+export async function insertAuthorization(db: Queryable, authorization: NewAuthorization): Promise<boolean> {
+  const { rows } = await db.query<{ needs_sign_in: boolean }>(
+    `with a as (
+       insert into oauth_authorizations
+         (txn_hash, session_hash, client_id, redirect_uri, redirect_uri_sent, state, scope, resources, code_challenge,
+          fresh_login, proved_after, expires_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now() - make_interval(secs => $11) - ${CLOCK_SKEW},
+               now() + ${TXN_LIFE})
+       returning session_hash, fresh_login, proved_after, created_at
+     )
+     select ${NEEDS_SIGN_IN} as needs_sign_in from a join login_sessions s on s.id_hash = a.session_hash`,
     [
       authorization.txnHash,
       authorization.sessionHash,
@@ -49,8 +67,10 @@ export async function insertAuthorization(db: Queryable, authorization: NewAutho
       authorization.resources,
       authorization.codeChallenge,
       authorization.freshLogin,
+      authorization.maxAge,
     ],
   )
+  return rows[0]?.needs_sign_in !== false
 }
 
 /** Finds only requests of this session that are undecided and not expired. */
@@ -63,9 +83,10 @@ export async function findPendingAuthorization(
     redirect_uri: string
     scope: string
     needs_sign_in: boolean
+    fresh_login: boolean
   }>(
     `select c.client_name, a.redirect_uri, a.scope,
-            s.account_id is null or (a.fresh_login and s.signed_in_at < a.created_at) as needs_sign_in
+            ${NEEDS_SIGN_IN} as needs_sign_in, a.fresh_login
        from oauth_authorizations a
        join oauth_clients c on c.client_id = a.client_id
        join login_sessions s on s.id_hash = a.session_hash
@@ -80,6 +101,7 @@ export async function findPendingAuthorization(
         redirectUri: row.redirect_uri,
         scope: row.scope,
         needsSignIn: row.needs_sign_in,
+        freshLogin: row.fresh_login,
       }
     : null
 }
@@ -111,7 +133,7 @@ export async function decideAuthorization(
         where a.txn_hash = $1 and a.session_hash = $2 and s.id_hash = a.session_hash
           and c.client_id = a.client_id and c.disabled_at is null
           and a.decided_at is null and a.expires_at > now()
-          and s.account_id is not null and (not a.fresh_login or s.signed_in_at >= a.created_at)
+          and not ${NEEDS_SIGN_IN}
           and ${accountAdmits('s.account_id', 's.authenticated_at')}
        returning a.client_id, a.redirect_uri, a.redirect_uri_sent, a.state, a.scope, a.resources, a.code_challenge,
                  s.account_id, s.email, s.authenticated_at

@@ -67,6 +67,18 @@ const resource: Check = ({ parameters, resources }) => {
     refuse('invalid_target', 'resource names a server that this one issues no tokens for')
 }
 
+// OpenID Connect Core section 3.1.2.1: none is for itself.
+const prompt: Check = ({ parameters }) => {
+  const prompts = promptsOf(parameters)
+  if (prompts.has('none') && prompts.size > 1)
+    refuse('invalid_request', 'prompt=none goes with no other value')
+}
+
+const maxAge: Check = ({ parameters }) => {
+  if (!/^\d{1,9}$/.test(parameters.get('max_age') ?? '0'))
+    refuse('invalid_request', 'max_age must be a number of seconds')
+}
+
 /** The second phase (docs/specification.md#authorization-request), in the order of its checks: errors here go to the client. */
 export const phaseTwoChecks: readonly Check[] = [
   noRepetition,
@@ -79,7 +91,19 @@ export const phaseTwoChecks: readonly Check[] = [
   codeChallengeMethod,
   scope,
   resource,
+  prompt,
+  maxAge,
 ]
+
+export const promptsOf = (parameters: Parameters): ReadonlySet<string> =>
+  new Set((parameters.get('prompt') ?? '').split(' ').filter((value) => value !== ''))
+
+/** How many seconds ago the person may have proved who they are; null for any. */
+export function maxAgeOf(parameters: Parameters): number | null {
+  if (promptsOf(parameters).has('login')) return 0
+  const wanted = parameters.get('max_age')
+  return wanted === undefined ? null : Number(wanted)
+}
 
 /** Requested scopes that the client is registered for; all of its scopes when it asks for none. */
 export function grantedScope(parameters: Parameters, client: Client): string {

@@ -20,16 +20,16 @@ export const configChecks: readonly Rule[] = [
     'WEBHOOKS_IDENTITY_PUBLIC_URL must use https in production',
   ),
   rule(
+    (config) => isProduction(config) && config.signInUrl?.startsWith('http://') === true,
+    'WEBHOOKS_SIGN_IN_URL must use https in production',
+  ),
+  rule(
     (config) => isProduction(config) && config.allowPrivateTargets,
     'WEBHOOKS_ALLOW_PRIVATE_TARGETS is refused in production',
   ),
   rule(
     (config) => config.redisSentinels.length > 0 && config.redisClusterNodes.length > 0,
     'WEBHOOKS_REDIS_SENTINELS and WEBHOOKS_REDIS_CLUSTER_NODES cannot both be set',
-  ),
-  rule(
-    (config) => (config.signInCaptchaProvider === undefined) !== (config.signInCaptchaSiteKey === undefined),
-    'WEBHOOKS_SIGN_IN_CAPTCHA_PROVIDER and WEBHOOKS_SIGN_IN_CAPTCHA_SITE_KEY must be set together',
   ),
   rule(
     (config) => config.port !== 0 && config.port === config.internalPort,

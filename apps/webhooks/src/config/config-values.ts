@@ -39,11 +39,6 @@ export function hostAndPort(value: string): string {
   return value
 }
 
-export function providerName(value: string): string {
-  if (!/^[a-z]{1,32}$/.test(value)) throw new Error('must be provider names such as github')
-  return value
-}
-
 export function clientId(value: string): string {
   if (!/^svcl_[0-9A-Za-z]+$/.test(value)) throw new Error('must be client ids')
   return value

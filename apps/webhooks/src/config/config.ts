@@ -19,12 +19,10 @@ import {
   hostAndPort,
   origin,
   parsePublicKeys,
-  providerName,
   parseServiceTokens,
   parseSigningKeys,
   resourceIdentifier,
 } from './config-values.js'
-import { captchaProviders } from '@signet/pages'
 import { limitSettings } from './config-limits.js'
 
 /** Every setting of the API (docs/specification.md#settings), in the order of the generated documentation. */
@@ -184,27 +182,11 @@ export const settings = defineSettings({
     parse: parseSigningKeys,
     doc: 'Secrets of the identity server’s account events (AUTH_EVENTS_SECRET), sent to `/internal/v1/account-events`: bans, sign-outs everywhere and deletions. Several for rotation.',
   }),
-  signInMagicLink: boolean({
-    env: 'WEBHOOKS_SIGN_IN_MAGIC_LINK',
-    fallback: false,
-    doc: 'Offer a sign-in link by email. The identity server must allow `{base_url}/oauth/callback?**` as a redirect.',
-  }),
-  signInProviders: list({
-    env: 'WEBHOOKS_SIGN_IN_PROVIDERS',
-    fallback: [],
-    item: providerName,
-    doc: 'External providers of the identity server to offer, e.g. `github,google`; those that it has switched off are not shown. The redirect must be allowed as above.',
-  }),
-  signInCaptchaProvider: choice({
-    env: 'WEBHOOKS_SIGN_IN_CAPTCHA_PROVIDER',
-    choices: captchaProviders,
+  signInUrl: httpUrl({
+    env: 'WEBHOOKS_SIGN_IN_URL',
     optional: true,
-    doc: 'CAPTCHA of the sign-in page, when the identity server requires one; the only thing a page loads from elsewhere.',
-  }),
-  signInCaptchaSiteKey: text({
-    env: 'WEBHOOKS_SIGN_IN_CAPTCHA_SITE_KEY',
-    optional: true,
-    doc: 'Site key of that CAPTCHA.',
+    fallbackDoc: '`/ui` of the identity server as browsers reach it',
+    doc: 'Sign-in page, as browsers reach it. It gets `redirect_to` and a PKCE challenge, and must be allowed to lead to `{base_url}/sign-in/callback*`.',
   }),
   redirectAllowList: list({
     env: 'WEBHOOKS_OAUTH_REDIRECT_ALLOW_LIST',

@@ -12,18 +12,8 @@ export class IdentityUnavailableError extends Error {
   override readonly name = 'IdentityUnavailableError'
 }
 
-/** A verified second factor of a user. */
-export type Factor = { readonly id: string; readonly type: 'totp' | 'phone'; readonly name: string }
-
-/** A session at the identity server: its JWT, and the factors that could raise it to aal2. */
-export type IdentitySession = { readonly accessToken: string; readonly factors: readonly Factor[] }
-
-export type PasswordSignIn = {
-  /** An email address, or a phone number in E.164 form. */
-  identifier: string
-  password: string
-  captchaToken?: string | undefined
-}
+/** What a code was exchanged for: the JWT of the person, and whether the account has a second factor. */
+export type ExchangedCode = { readonly accessToken: string; readonly hasSecondFactor: boolean }
 
 export type UserState = 'active' | 'gone' | 'banned'
 
@@ -38,9 +28,6 @@ export type IdentityClientOptions = {
 
 const TIMEOUT_MS = 5000
 const USER_STATE_TIMEOUT_MS = 2000
-/** Short, because a page waits for the answer. */
-const SETTINGS_TIMEOUT_MS = 1000
-const PHONE = /^\+[1-9][0-9]{6,14}$/
 const MAX_ANSWER_BYTES = 256 * 1024
 
 type Call = {
@@ -50,7 +37,6 @@ type Call = {
   bearer?: string
   clientIp?: string
   timeoutMs?: number
-  headers?: Readonly<Record<string, string>>
 }
 type Reply = { status: number; body: Record<string, unknown> }
 
@@ -62,76 +48,17 @@ type Reply = { status: number; body: Record<string, unknown> }
 export class IdentityClient {
   constructor(private readonly options: IdentityClientOptions) {}
 
-  /** `POST /token?grant_type=password`. */
-  async signInWithPassword(input: PasswordSignIn, clientIp: string): Promise<IdentitySession | null> {
-    const { identifier, password, captchaToken } = input
-    const address = PHONE.test(identifier) ? { phone: identifier } : { email: identifier }
+  /** `POST /token?grant_type=pkce`; null for a code that is unknown, used, expired or of another verifier. */
+  async exchangeCode(
+    { code, verifier }: { code: string; verifier: string },
+    clientIp: string,
+  ): Promise<ExchangedCode | null> {
     const reply = await this.#call({
-      path: '/token?grant_type=password',
-      body: { ...address, password, ...(captchaToken === undefined ? {} : { captcha_token: captchaToken }) },
+      path: '/token?grant_type=pkce',
+      body: { auth_code: code, code_verifier: verifier },
       clientIp,
     })
-    return reply.status === 200 ? readSession(reply) : null
-  }
-
-  /** The session of a JWT from a magic link or an external provider; null if it has ended. */
-  async findSession(accessToken: string, clientIp: string): Promise<IdentitySession | null> {
-    const reply = await this.#call({ path: '/user', method: 'GET', bearer: accessToken, clientIp })
-    return reply.status === 200 ? { accessToken, factors: readFactors(reply.body) } : null
-  }
-
-  /** Emails a sign-in link to a user that exists; for all others nothing happens. */
-  async sendLink(
-    {
-      email,
-      redirectTo,
-      captchaToken,
-    }: { email: string; redirectTo: string; captchaToken?: string | undefined },
-    clientIp: string,
-  ): Promise<void> {
-    await this.#call({
-      path: `/otp?redirect_to=${encodeURIComponent(redirectTo)}`,
-      body: {
-        email,
-        create_user: false,
-        ...(captchaToken === undefined ? {} : { captcha_token: captchaToken }),
-      },
-      clientIp,
-      // Without this API version, apps/auth interprets create_user as it does for older clients.
-      headers: { 'x-supabase-api-version': '2024-01-01' },
-    })
-  }
-
-  /** Starts a challenge of a second factor; a phone factor sends its code. Null when it was refused. */
-  async challengeFactor(accessToken: string, factorId: string, clientIp: string): Promise<string | null> {
-    const path = `/factors/${encodeURIComponent(factorId)}/challenge`
-    const reply = await this.#call({ path, body: {}, bearer: accessToken, clientIp })
-    const { id } = reply.body
-    return reply.status === 200 && typeof id === 'string' ? id : null
-  }
-
-  /** The session after the second factor, or null for a wrong or expired code. */
-  async verifyFactor(
-    accessToken: string,
-    { factorId, challengeId, code }: { factorId: string; challengeId: string; code: string },
-    clientIp: string,
-  ): Promise<IdentitySession | null> {
-    const path = `/factors/${encodeURIComponent(factorId)}/verify`
-    const body = { challenge_id: challengeId, code }
-    const reply = await this.#call({ path, body, bearer: accessToken, clientIp })
-    return reply.status === 200 ? readSession(reply) : null
-  }
-
-  /** `GET /settings`: the providers that the server has switched off. */
-  async findProvidersOff(): Promise<ReadonlySet<string>> {
-    const { status, body } = await this.#call({
-      path: '/settings',
-      method: 'GET',
-      timeoutMs: SETTINGS_TIMEOUT_MS,
-    })
-    if (status !== 200) throw new IdentityUnavailableError(`the identity server answered ${status}`)
-    const states = Object.entries(body['external'] ?? {})
-    return new Set(states.filter(([, isOn]) => isOn === false).map(([name]) => name))
+    return reply.status === 200 ? readExchange(reply) : null
   }
 
   /** Whether this client may ask about users at all. */
@@ -159,7 +86,7 @@ export class IdentityClient {
   async #call(call: Call): Promise<Reply> {
     const { path, method = 'POST', body, bearer, clientIp, timeoutMs = TIMEOUT_MS } = call
     const { url, clientIpHeader } = this.options
-    const headers: Record<string, string> = { accept: 'application/json', ...call.headers }
+    const headers: Record<string, string> = { accept: 'application/json' }
     if (body) headers['content-type'] = 'application/json'
     if (bearer !== undefined) headers['authorization'] = `Bearer ${bearer}`
     if (clientIpHeader !== undefined && clientIp !== undefined) headers[clientIpHeader] = clientIp
@@ -205,20 +132,12 @@ function parseObject(text: string, required: boolean): Record<string, unknown> {
   return {}
 }
 
-function readSession({ body }: Reply): IdentitySession {
-  const accessToken = body['access_token']
-  if (typeof accessToken !== 'string')
-    throw new IdentityUnavailableError('the identity server answered without an access token')
-  const user = body['user']
-  return { accessToken, factors: typeof user === 'object' && user !== null ? readFactors(user) : [] }
-}
-
-function readFactors(user: object): Factor[] {
+function readExchange({ body }: Reply): ExchangedCode {
+  const { access_token: accessToken, user } = body
+  if (typeof accessToken !== 'string' || typeof user !== 'object' || user === null)
+    throw new IdentityUnavailableError('the identity server answered without an access token or its user')
   const { factors } = user as { factors?: unknown }
-  if (!Array.isArray(factors)) return []
-  return (factors as Record<string, unknown>[]).flatMap(({ id, factor_type, status, friendly_name }) => {
-    const usable = status === 'verified' && (factor_type === 'totp' || factor_type === 'phone')
-    if (!usable || typeof id !== 'string') return []
-    return [{ id, type: factor_type, name: typeof friendly_name === 'string' ? friendly_name : '' }]
-  })
+  const hasSecondFactor =
+    Array.isArray(factors) && (factors as { status?: unknown }[]).some(({ status }) => status === 'verified')
+  return { accessToken, hasSecondFactor }
 }

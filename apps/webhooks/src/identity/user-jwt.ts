@@ -5,6 +5,8 @@ export type IdentityUser = {
   readonly accountId: string
   readonly email: string
   readonly issuedAt: Date
+  /** When the person proved who they are; the session may have been taken up again since. */
+  readonly provedAt: Date
   /** True when the session behind the token passed a second factor. */
   readonly secondFactor: boolean
 }
@@ -53,7 +55,15 @@ export class UserJwtVerifier {
       accountId: sub.toLowerCase(),
       email: typeof claims['email'] === 'string' ? claims['email'] : '',
       issuedAt: new Date(iat * 1000),
+      provedAt: new Date(firstProof(claims['amr'], iat) * 1000),
       secondFactor: claims['aal'] === 'aal2',
     }
   }
+}
+
+/** The oldest `timestamp` of the `amr` entries, in Unix seconds: every factor of the sign-in is at least as fresh. */
+function firstProof(amr: unknown, issuedAt: number): number {
+  const entries = Array.isArray(amr) ? (amr as { timestamp?: unknown }[]) : []
+  const times = entries.map((entry) => entry?.timestamp).filter((time) => typeof time === 'number')
+  return times.length === 0 ? issuedAt : Math.min(issuedAt, ...times)
 }

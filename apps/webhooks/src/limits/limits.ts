@@ -39,7 +39,6 @@ export function createLimits(config: WebhooksConfig, redis: Redis | Cluster) {
     login: perAddress('login', config.limitLogin, 15 * MINUTE_MS),
     bearerFailures: perAddress('bearer-failures', config.limitBearerFailures, MINUTE_MS),
     clientFailures: limit('client-failures', config.limitClientFailures, MINUTE_MS),
-    loginFailures: limit('login-failures', config.limitLoginFailures, 15 * MINUTE_MS),
     v1: limit('v1', config.limitV1, MINUTE_MS),
     v1Writes: limit('v1-writes', config.limitV1Writes, MINUTE_MS),
     testEvents: limit('test-events', config.limitTestEvents, MINUTE_MS),

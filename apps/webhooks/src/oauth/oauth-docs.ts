@@ -98,6 +98,8 @@ export const authorizeParameters: readonly ParameterDoc[] = [
   query('code_challenge_method', true, '`S256`'),
   query('resource', false, 'RFC 8707'),
   query('prompt', false, '`login` or `select_account` asks for a sign-in, `none` never shows a page'),
+  query('max_age', false, 'How many seconds ago the person may have signed in'),
+  query('login_hint', false, 'Whom to suggest on the sign-in page'),
 ]
 
 const ERRORS: Readonly<Record<number, string>> = {

@@ -2,7 +2,7 @@ import type { Logger, RequestMeta } from '@signet/telemetry'
 import { Counter, type Registry } from 'prom-client'
 
 type Grant = 'authorization_code' | 'refresh_token'
-type LoginResult = 'ok' | 'refused' | 'second_factor' | 'unavailable' | 'limited'
+type LoginResult = 'ok' | 'refused' | 'unavailable' | 'limited'
 
 /**
  * The business events of OAuth and personal tokens: one function each, log line and counter together. Labels have few

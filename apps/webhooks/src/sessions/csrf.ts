@@ -3,7 +3,7 @@ import { sameDigest } from '../credentials/credential.js'
 import type { Session } from './session-store.js'
 
 /** The forms that change something; each has a token of its own. */
-export type FormName = 'login' | 'factor' | 'challenge' | 'session' | 'decision' | 'logout'
+export type FormName = 'decision' | 'logout' | 'sign-out'
 
 /** The hidden `csrf` field of one form in one authorization of one session (docs/specification.md#page-protection). */
 export const csrfToken = (session: Session, txn: string, form: FormName): string =>

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Db } from '@signet/db'
-import { SecretUnreadableError, type SecretBox } from '@signet/webhook-core'
 import { hasFormOf, newCredential, sha256 } from '../credentials/credential.js'
 import {
   insertSession,
   renewSession,
-  savePendingSignIn,
   touchSession,
   type Session,
   type SignedInAccount,
@@ -16,10 +14,7 @@ export type OpenSession = Session & { readonly newId?: string }
 
 /** Browser sessions (docs/specification.md#page-protection): the id is only in the cookie, its hash in the table. */
 export class SessionService {
-  constructor(
-    private readonly db: Db,
-    private readonly secretBox: SecretBox,
-  ) {}
+  constructor(private readonly db: Db) {}
 
   /** The live session of a cookie value; counts as activity. */
   async find(id: string | undefined): Promise<OpenSession | null> {
@@ -45,23 +40,6 @@ export class SessionService {
     return this.#renew(session, null)
   }
 
-  /** Keeps what a sign-in needs until its second factor; false when the session is gone. */
-  keepPending(session: Session, pending: object): Promise<boolean> {
-    const sealed = this.secretBox.seal(JSON.stringify(pending), pendingContext(session))
-    return savePendingSignIn(this.db, session.idHash, sealed)
-  }
-
-  /** What {@link keepPending} kept; null without it, or when its key is gone: then the sign-in begins again. */
-  readPending(session: Session): unknown {
-    if (!session.pending) return null
-    try {
-      return JSON.parse(this.secretBox.open(session.pending, pendingContext(session)))
-    } catch (error) {
-      if (error instanceof SecretUnreadableError) return null
-      throw error
-    }
-  }
-
   async #renew(session: Session, account: SignedInAccount | null): Promise<OpenSession | null> {
     const newId = newCredential('sessionId')
     const renewed = await renewSession(this.db, {
@@ -73,7 +51,5 @@ export class SessionService {
     return renewed && { ...renewed, newId }
   }
 }
-
-const pendingContext = ({ idHash }: Session) => `pending-sign-in:${idHash.toString('hex')}`
 
 const newKey = () => randomBytes(32)

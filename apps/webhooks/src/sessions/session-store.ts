@@ -1,6 +1,5 @@
 import type { Queryable } from '@signet/db'
 import { accountAdmits } from '../credentials/account-access.js'
-import type { SealedSecret } from '@signet/webhook-core'
 
 /** A browser session; without an account until somebody signs in, so that the sign-in form is protected too. */
 export type Session = {
@@ -11,8 +10,8 @@ export type Session = {
   readonly signedInAt: Date | null
   /** When the identity server vouched for who signed in, by its clock. */
   readonly authenticatedAt: Date | null
-  /** A sign-in that still wants its second factor, sealed. */
-  readonly pending: SealedSecret | null
+  /** When the person proved who they are, by its clock. */
+  readonly provedAt: Date | null
 }
 
 type SessionRow = {
@@ -22,12 +21,10 @@ type SessionRow = {
   csrf_key: Buffer
   signed_in_at: Date | null
   authenticated_at: Date | null
-  pending_ciphertext: Buffer | null
-  pending_key_id: string | null
+  proved_at: Date | null
 }
 
-const COLUMNS =
-  'id_hash, account_id, email, csrf_key, signed_in_at, authenticated_at, pending_ciphertext, pending_key_id'
+const COLUMNS = 'id_hash, account_id, email, csrf_key, signed_in_at, authenticated_at, proved_at'
 const LIVE = `expires_at > now() and last_seen_at > now() - interval '1 hour'
   and ${accountAdmits('login_sessions.account_id', 'login_sessions.authenticated_at')}`
 const ABSOLUTE_LIFE = `interval '12 hours'`
@@ -55,12 +52,12 @@ export async function insertSession(
     csrfKey,
     signedInAt: null,
     authenticatedAt: null,
-    pending: null,
+    provedAt: null,
   }
 }
 
-/** Who signed in. `authenticatedAt` is the time in the user JWT. */
-export type SignedInAccount = { id: string; email: string; authenticatedAt: Date }
+/** Who signed in. `authenticatedAt` is the time of the user JWT, `provedAt` that of the proof behind it. */
+export type SignedInAccount = { id: string; email: string; authenticatedAt: Date; provedAt: Date }
 
 type Renewal = {
   oldHash: Buffer
@@ -81,27 +78,20 @@ export async function renewSession(
     `update login_sessions
         set id_hash = $2, csrf_key = $3, account_id = $4, email = $5, created_at = now(), last_seen_at = now(),
             signed_in_at = case when $4::uuid is null then null else now() end, authenticated_at = $6,
-            expires_at = now() + ${ABSOLUTE_LIFE}, pending_ciphertext = null, pending_key_id = null
+            proved_at = $7, expires_at = now() + ${ABSOLUTE_LIFE}
       where id_hash = $1 and ${LIVE}
   returning ${COLUMNS}`,
-    [oldHash, idHash, csrfKey, account?.id ?? null, account?.email ?? null, account?.authenticatedAt ?? null],
+    [
+      oldHash,
+      idHash,
+      csrfKey,
+      account?.id ?? null,
+      account?.email ?? null,
+      account?.authenticatedAt ?? null,
+      account?.provedAt ?? null,
+    ],
   )
   return rows[0] ? toSession(rows[0]) : null
-}
-
-/** Keeps a half-done sign-in in an anonymous session; false when the session is gone or signed in. */
-export async function savePendingSignIn(
-  db: Queryable,
-  idHash: Buffer,
-  { ciphertext, keyId }: SealedSecret,
-): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `update login_sessions set pending_ciphertext = $2, pending_key_id = $3, account_id = null, email = null,
-            signed_in_at = null, authenticated_at = null
-      where id_hash = $1 and ${LIVE}`,
-    [idHash, ciphertext, keyId],
-  )
-  return rowCount === 1
 }
 
 const toSession = (row: SessionRow): Session => ({
@@ -111,8 +101,5 @@ const toSession = (row: SessionRow): Session => ({
   csrfKey: row.csrf_key,
   signedInAt: row.signed_in_at,
   authenticatedAt: row.authenticated_at,
-  pending:
-    row.pending_ciphertext && row.pending_key_id !== null
-      ? { ciphertext: row.pending_ciphertext, keyId: row.pending_key_id }
-      : null,
+  provedAt: row.proved_at,
 })

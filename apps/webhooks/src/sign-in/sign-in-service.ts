@@ -1,101 +1,111 @@
 import type { RequestMeta } from '@signet/telemetry'
 import type { AccountService } from '../accounts/account-service.js'
-import { sha256 } from '../credentials/credential.js'
-import type { Observer } from '../observers/observer.js'
-import type { IdentityClient, IdentitySession, PasswordSignIn } from '../identity/identity-client.js'
+import type { IdentityClient } from '../identity/identity-client.js'
 import { askIdentity } from '../identity/identity-outage.js'
-import type { UserJwtVerifier } from '../identity/user-jwt.js'
+import type { IdentityUser, UserJwtVerifier } from '../identity/user-jwt.js'
+import type { Observer } from '../observers/observer.js'
 import type { OpenSession, SessionService } from '../sessions/session-service.js'
 import type { Session } from '../sessions/session-store.js'
-import { limitFailures, type FailureLimit } from './failure-limit.js'
-import type { SecondFactorService } from './second-factor-service.js'
+import { challengeOf, openState, sealState, unverifiedReturnPath, verifierOf } from './sign-in-state.js'
 
-/** `refused` says nothing of why: wrong, unknown, unconfirmed and banned look the same. */
+/** What the sign-in page is asked for besides a sign-in (OpenID Connect Core section 3.1.2.1). */
+export type SignInWish = {
+  readonly prompt?: 'login' | 'select_account' | undefined
+  readonly maxAge?: number | undefined
+  readonly loginHint?: string | undefined
+}
+
 export type SignInOutcome =
-  { kind: 'signed_in'; session: OpenSession } | { kind: 'second_factor' } | { kind: 'refused' }
+  | { kind: 'signed_in'; session: OpenSession; returnTo: string }
+  /** This browser was signed in already: the answer came a second time, or from a second tab. */
+  | { kind: 'nothing_to_do'; returnTo: string }
+  | { kind: 'refused'; reason: SignInRefusal; returnTo: string | null }
+
+export type SignInRefusal = 'foreign' | 'not_completed' | 'second_factor_missing'
 
 type Deps = {
+  baseUrl: string
+  /** The sign-in page, as browsers reach it. */
+  signInUrl: string
   identity: IdentityClient
   users: UserJwtVerifier
   accounts: AccountService
   sessions: SessionService
-  secondFactor: SecondFactorService
-  failures: FailureLimit
   observer: Observer
 }
 
-const REFUSED: SignInOutcome = { kind: 'refused' }
-
-/** Signs people in through the identity server (docs/specification.md#sign-in-and-consent). */
+/** Signs people in as a PKCE client of the identity server (docs/specification.md#sign-in-and-consent). */
 export class SignInService {
   constructor(private readonly deps: Deps) {}
 
-  async withPassword(
-    session: Session,
-    input: PasswordSignIn,
-    clientIp: string,
-    meta: RequestMeta,
-  ): Promise<SignInOutcome> {
-    const { identity, failures, observer } = this.deps
-    const key = sha256(input.identifier.trim().toLowerCase()).toString('base64url')
-    return limitFailures(
-      { limit: failures, key },
-      async () =>
-        this.#admit(
-          session,
-          await askIdentity(observer, meta, () => identity.signInWithPassword(input, clientIp)),
-          meta,
-        ),
-      ({ kind }) => kind === 'refused',
-    )
-  }
-
-  /** With a user JWT that the identity server handed to the browser: magic link, external provider. */
-  async withToken(
-    session: Session,
-    accessToken: string,
-    clientIp: string,
-    meta: RequestMeta,
-  ): Promise<SignInOutcome> {
-    const { identity, observer } = this.deps
-    if (!(await this.deps.users.verify(accessToken))) return this.#admit(session, null, meta)
-    return this.#admit(
-      session,
-      await askIdentity(observer, meta, () => identity.findSession(accessToken, clientIp)),
-      meta,
-    )
-  }
-
-  /** Asks for a sign-in link by email. Nobody hears whether there is such an account. */
-  async requestLink(
-    email: string,
-    { redirectTo, captchaToken }: { redirectTo: string; captchaToken?: string | undefined },
-    clientIp: string,
-    meta: RequestMeta,
-  ): Promise<void> {
-    const { identity, observer } = this.deps
-    await askIdentity(observer, meta, () => identity.sendLink({ email, redirectTo, captchaToken }, clientIp))
-  }
-
-  async #admit(
-    session: Session,
-    identitySession: IdentitySession | null,
-    meta: RequestMeta,
-  ): Promise<SignInOutcome> {
-    const { users, accounts, sessions, secondFactor, observer } = this.deps
-    const user = identitySession && (await users.verify(identitySession.accessToken))
-    if (!user || !(await accounts.admits(user))) {
-      observer.login('refused', {}, meta)
-      return REFUSED
+  /** Address of the sign-in page, from where this browser comes back to go on at a path of ours. */
+  begin(session: Session, returnTo: string, { prompt, maxAge, loginHint }: SignInWish = {}): string {
+    const state = sealState(session, returnTo)
+    const url = new URL(this.deps.signInUrl)
+    const parameters = {
+      // In the return address, so that pages which do not know `state` bring it back too.
+      redirect_to: `${this.deps.baseUrl}/sign-in/callback?state=${state}`,
+      code_challenge: challengeOf(verifierOf(session, state)),
+      code_challenge_method: 's256',
+      prompt,
+      max_age: maxAge?.toString(),
+      login_hint: loginHint,
     }
-    const { accountId, email, issuedAt: authenticatedAt } = user
-    if (identitySession.factors.length > 0 && !user.secondFactor) {
-      return (await secondFactor.begin(session, accountId, identitySession, meta))
-        ? { kind: 'second_factor' }
-        : REFUSED
+    for (const [name, value] of Object.entries(parameters))
+      if (value !== undefined) url.searchParams.set(name, value)
+    return url.href
+  }
+
+  /** Takes the answer of the sign-in page; without a code it says that nobody signed in. */
+  async finish(
+    session: Session | null,
+    { state, code }: { state: string; code: string | undefined },
+    clientIp: string,
+    meta: RequestMeta,
+  ): Promise<SignInOutcome> {
+    const returnTo = session && openState(session, state)
+    if (!session || returnTo === null) return this.#unknownState(session, state, meta)
+    const refuse = (reason: SignInRefusal): SignInOutcome => {
+      this.deps.observer.login('refused', { reason }, meta)
+      return { kind: 'refused', reason, returnTo }
     }
-    const renewed = await sessions.signIn(session, { id: accountId, email, authenticatedAt })
-    observer.login('ok', { accountId }, meta)
-    return renewed ? { kind: 'signed_in', session: renewed } : REFUSED
+    if (code === undefined) return refuse('not_completed')
+    const verified = await this.#exchange(code, verifierOf(session, state), clientIp, meta)
+    if (!verified) return refuse('not_completed')
+    const { user, hasSecondFactor } = verified
+    // The sign-in page asks for it. A code of a flow that does not, such as an emailed link, must not pass for one that does.
+    if (hasSecondFactor && !user.secondFactor) return refuse('second_factor_missing')
+    const renewed = (await this.deps.accounts.admits(user)) && (await this.#open(session, user))
+    if (!renewed) return refuse('not_completed')
+    this.deps.observer.login('ok', { accountId: user.accountId }, meta)
+    return { kind: 'signed_in', session: renewed, returnTo }
+  }
+
+  #unknownState(session: Session | null, state: string, meta: RequestMeta): SignInOutcome {
+    const returnTo = unverifiedReturnPath(state, this.deps.baseUrl)
+    if (session?.accountId != null && returnTo !== null) return { kind: 'nothing_to_do', returnTo }
+    this.deps.observer.login('refused', { reason: 'foreign' }, meta)
+    return { kind: 'refused', reason: 'foreign', returnTo: null }
+  }
+
+  async #exchange(
+    code: string,
+    verifier: string,
+    clientIp: string,
+    meta: RequestMeta,
+  ): Promise<{ user: IdentityUser; hasSecondFactor: boolean } | null> {
+    const { identity, users, observer } = this.deps
+    const exchanged = await askIdentity(observer, meta, () =>
+      identity.exchangeCode({ code, verifier }, clientIp),
+    )
+    const user = exchanged && (await users.verify(exchanged.accessToken))
+    return user && { user, hasSecondFactor: exchanged.hasSecondFactor }
+  }
+
+  #open(
+    session: Session,
+    { accountId, email, issuedAt, provedAt }: IdentityUser,
+  ): Promise<OpenSession | null> {
+    return this.deps.sessions.signIn(session, { id: accountId, email, authenticatedAt: issuedAt, provedAt })
   }
 }

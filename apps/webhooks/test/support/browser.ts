@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 
-export { FormBrowser, formOf, type Seen } from '@signet/testkit'
+export { FormBrowser, formOf, signInOnPage, type Seen } from '@signet/testkit'
 
 /** PKCE verifier and challenge. */
 export function pkce(verifier = randomBytes(32).toString('base64url')) {

@@ -1,39 +1,38 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { JwtClaims } from '@signet/jwt'
 import { listen } from '@signet/http'
 import { hs256Token } from '@signet/testkit'
-import express, { type Express, type Request, type Response } from 'express'
+import { html } from '@signet/pages'
+import express, { type Express, type Response } from 'express'
 
 export const JWT_SECRET = 'a test secret that is longer than 32 bytes'
 
-type Factor = { id: string; type: 'totp' | 'phone'; code: string; name?: string; challengeId?: string }
+type Code = { user: User; challenge: string; claims: JwtClaims }
 export type User = {
   id: string
   email: string
   phone: string
   password: string
   banned: boolean
-  confirmed: boolean
   deleted: boolean
-  factors: Factor[]
+  /** Has a second factor, which the sign-in page asks for. */
+  secondFactor: boolean
 }
 
 /** What the double was asked, newest last. */
 export type Asked = { method: string; path: string; headers: IncomingMessage['headers']; body: unknown }
 
 /**
- * The identity server as this service sees it, over a real socket: the password grant, users, factors and the
- * admin API. It can be told to be slow, busy or broken.
+ * The identity server as this service and its browsers see it, over a real socket: a sign-in page, codes for its PKCE
+ * clients, and the admin API. It can be told to be slow, busy or broken.
  */
 export async function startIdentityDouble() {
   const users: User[] = []
   const asked: Asked[] = []
   let failure: { status: number; hang?: boolean } | null = null
   let publicJwks: object[] = []
-  let captchaToken: string | null = null
-  let providerUser: User | null = null
-  let external: Record<string, unknown> = { email: true, phone: false, github: true, google: true }
+  const codes = new Map<string, Code>()
 
   const claimsOf = (user: User, extra: JwtClaims = {}): JwtClaims => {
     const now = Math.floor(Date.now() / 1000)
@@ -58,16 +57,7 @@ export async function startIdentityDouble() {
     role: 'authenticated',
     email: user.email,
     phone: user.phone,
-    ...(user.factors.length > 0
-      ? {
-          factors: user.factors.map(({ id, type, name = '' }) => ({
-            id,
-            factor_type: type,
-            status: 'verified',
-            friendly_name: name,
-          })),
-        }
-      : {}),
+    ...(user.secondFactor ? { factors: [{ id: 'f', factor_type: 'totp', status: 'verified' }] } : {}),
     ...(user.banned ? { banned_until: '2999-01-01T00:00:00Z' } : {}),
     ...(user.deleted ? { deleted_at: '2020-01-01T00:00:00Z' } : {}),
   })
@@ -80,10 +70,17 @@ export async function startIdentityDouble() {
   })
   const error = (res: Response, status: number, code: string) =>
     void res.status(status).json({ code: status, error_code: code, msg: code })
-  const userOf = (req: Request) => {
-    const payload = (req.get('authorization') ?? '').split('.')[1] ?? ''
-    const { sub } = JSON.parse(Buffer.from(payload, 'base64url').toString() || '{}') as { sub?: string }
-    return users.find(({ id }) => id === sub)
+  const codeFor = (user: User, challenge: string, claims: JwtClaims = {}): string => {
+    const code = randomUUID()
+    codes.set(code, { user, challenge, claims })
+    return code
+  }
+  /** Where the sign-in page sends the browser of somebody who signed in. */
+  const answerTo = (signInUrl: string, user: User, claims: JwtClaims = {}): string => {
+    const { searchParams } = new URL(signInUrl)
+    const target = new URL(searchParams.get('redirect_to') ?? '')
+    target.searchParams.set('code', codeFor(user, searchParams.get('code_challenge') ?? '', claims))
+    return target.href
   }
 
   const app: Express = express()
@@ -93,44 +90,26 @@ export async function startIdentityDouble() {
     if (!failure) return next()
     if (!failure.hang) res.status(failure.status).set('Retry-After', '7').send('broken')
   })
+  app.get('/ui', (req, res) => void res.send(signInPage(req.url)))
+  app.post('/ui/sign-in', express.urlencoded({ extended: false }), (req, res) => {
+    const { identifier, password, came_by: cameBy } = req.body as Record<string, string>
+    const user = users.find(({ email, phone }) => identifier === (email || phone))
+    if (user?.password !== password || !user || user.banned)
+      return void res.status(400).send(signInPage(cameBy ?? ''))
+    const claims: JwtClaims = user.secondFactor ? { aal: 'aal2' } : {}
+    res.redirect(303, answerTo(new URL(cameBy ?? '', 'http://localhost').href, user, claims))
+  })
   app.post('/token', (req, res) => {
-    const body = req.body as { email?: string; phone?: string; password?: string; captcha_token?: string }
-    if (captchaToken !== null && body.captcha_token !== captchaToken) return error(res, 400, 'captcha_failed')
-    const user = users.find(({ email, phone }) => (body.email ? email === body.email : phone === body.phone))
-    if (!user || user.password !== body.password) return error(res, 400, 'invalid_credentials')
-    if (!user.confirmed) return error(res, 400, 'email_not_confirmed')
-    if (user.banned) return error(res, 400, 'user_banned')
-    res.json(tokens(user))
-  })
-  app.get('/user', (req, res) => {
-    const user = userOf(req)
-    if (!user) return error(res, 403, 'session_not_found')
-    res.json(view(user))
-  })
-  app.post('/factors/:id/challenge', (req, res) => {
-    const factor = userOf(req)?.factors.find(({ id }) => id === req.params.id)
-    if (!factor) return error(res, 404, 'mfa_factor_not_found')
-    factor.challengeId = randomUUID()
-    res.json({ id: factor.challengeId, type: factor.type, expires_at: Math.floor(Date.now() / 1000) + 300 })
-  })
-  app.post('/factors/:id/verify', (req, res) => {
-    const user = userOf(req)
-    const factor = user?.factors.find(({ id }) => id === req.params.id)
-    const { challenge_id: challengeId, code } = req.body as { challenge_id?: string; code?: string }
-    if (!user || !factor || challengeId !== factor.challengeId || code !== factor.code)
-      return error(res, 422, 'mfa_verification_failed')
-    delete factor.challengeId
-    res.json(tokens(user, { aal: 'aal2' }))
-  })
-  app.post(['/magiclink', '/otp'], (_req, res) => void res.json({}))
-  // The provider is passed over: the browser comes straight back, signed in as the chosen user.
-  app.get('/authorize', (req, res) => {
-    const { redirect_to: target } = req.query
-    if (typeof target !== 'string' || !providerUser) return error(res, 400, 'validation_failed')
-    res.redirect(`${target}#${String(new URLSearchParams({ access_token: jwtFor(providerUser) }))}`)
+    const { auth_code: code = '', code_verifier: verifier = '' } = req.body as Record<string, string>
+    const found = req.query['grant_type'] === 'pkce' ? codes.get(code) : undefined
+    if (!found) return error(res, 404, 'flow_state_not_found')
+    codes.delete(code)
+    if (createHash('sha256').update(verifier).digest('base64url') !== found.challenge)
+      return error(res, 400, 'bad_code_verifier')
+    if (found.user.banned) return error(res, 400, 'user_banned')
+    res.json(tokens(found.user, found.claims))
   })
   app.get('/.well-known/jwks.json', (_req, res) => void res.json({ keys: publicJwks }))
-  app.get('/settings', (_req, res) => void res.json({ external }))
   app.get('/admin/users/:id', (req, res) => {
     if (req.get('authorization') !== 'Bearer admin-jwt') return error(res, 401, 'no_authorization')
     const user = users.find(({ id }) => id === req.params.id)
@@ -151,9 +130,8 @@ export async function startIdentityDouble() {
         phone: '',
         password: 'correct horse battery staple',
         banned: false,
-        confirmed: true,
         deleted: false,
-        factors: [],
+        secondFactor: false,
         ...overrides,
       }
       users.push(user)
@@ -166,21 +144,24 @@ export async function startIdentityDouble() {
     failWith(state: { status: number; hang?: boolean } | null) {
       failure = state
     },
-    /** Who signs in at every external provider. */
-    signInAtProviders(user: User) {
-      providerUser = user
-    },
-    /** What `/settings` says of the providers. */
-    setExternal(states: Record<string, unknown>) {
-      external = states
-    },
+    answerTo,
     /** What the double's JWK Set holds. */
     publishKeys(...jwks: object[]) {
       publicJwks = jwks
     },
-    requireCaptcha(token: string | null) {
-      captchaToken = token
-    },
     close: () => listener.close(0),
   }
 }
+
+const signInPage = (cameBy: string): string =>
+  html`<!doctype html>
+    <html lang="en">
+      <title>Sign in</title>
+      <h1>Sign in</h1>
+      <form method="post" action="/ui/sign-in">
+        <input type="hidden" name="came_by" value="${cameBy}" />
+        <label>Address <input id="identifier" name="identifier" /></label>
+        <label>Password <input id="password" name="password" type="password" /></label>
+        <button>Sign in</button>
+      </form>
+    </html>`.text

@@ -1,4 +1,4 @@
-import { FormBrowser, pkce, type Seen } from './browser.js'
+import { FormBrowser, pkce, signInOnPage, type Seen } from './browser.js'
 import type { Harness } from './harness.js'
 
 /** Somebody who signs in with a password. */
@@ -73,10 +73,17 @@ export class OAuthTester {
     return new FormBrowser(this.harness.origin)
   }
 
-  /** From the sign-in page to the consent page. */
-  async signIn(browser: FormBrowser, page: Seen, user: User): Promise<Seen> {
-    const answer = await browser.submit(page, '/login', { identifier: user.email, password: user.password })
-    return browser.follow(answer)
+  /** From the redirect to the sign-in page to the consent page. */
+  signIn(browser: FormBrowser, redirect: Seen, user: User): Promise<Seen> {
+    return signInOnPage(browser, redirect, user)
+  }
+
+  /** The pending authorization that a redirect to the sign-in page is for. */
+  txnOf({ location }: Seen): string {
+    const state = new URL(new URL(location ?? '').searchParams.get('redirect_to') ?? '').searchParams.get(
+      'state',
+    )
+    return /txn=(\w+)$/.exec(Buffer.from(state ?? '', 'base64url').toString('latin1'))?.[1] ?? ''
   }
 
   /** Authorizes as a user and returns what the redirect URI gets. */
@@ -101,19 +108,19 @@ export class OAuthTester {
     return { code: redirect.searchParams.get('code') ?? '', verifier, redirect, browser }
   }
 
-  /** A browser at the sign-in page that a new client leads to. */
-  async signInPage(
+  /** A browser that a new client has sent to sign in. */
+  async begun(
     parameters: Record<string, string | undefined> = {},
-  ): Promise<{ browser: FormBrowser; page: Seen }> {
+  ): Promise<{ browser: FormBrowser; redirect: Seen }> {
     const client = await this.client()
     const browser = this.browser()
-    return { browser, page: await browser.get(this.authorizeUrl(client.client_id, parameters)) }
+    return { browser, redirect: await browser.get(this.authorizeUrl(client.client_id, parameters)) }
   }
 
   /** The same a step further. */
   async consentPage(user: User): Promise<{ browser: FormBrowser; page: Seen }> {
-    const { browser, page } = await this.signInPage()
-    return { browser, page: await this.signIn(browser, page, user) }
+    const { browser, redirect } = await this.begun()
+    return { browser, page: await this.signIn(browser, redirect, user) }
   }
 
   /** A new client with a code of the user that is still to be exchanged. */

@@ -66,6 +66,7 @@ async function authorize(
   const browser = new Browser('webhooks')
   const signInPage = await browser.open(url)
   expectStatus(signInPage.exchange, 200)
+  check(signInPage.url.href.startsWith(world.authUrl), 'the browser is sent to the sign-in page')
   tell(`The sign-in page is filled in as ${person.email}.`)
   const consentPage = await browser.submit(signInPage, {
     identifier: person.email,

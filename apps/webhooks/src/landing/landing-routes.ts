@@ -1,0 +1,33 @@
+import { AppError } from '@signet/errors'
+import { route, type Route } from '@signet/http'
+import { pageDocs } from '../forms/page-form.js'
+import { prefersHtml } from '../http/browser-error-renderer.js'
+import { landingPage } from '../pages/landing-page.js'
+import type { PageResponder } from '../pages/page-responder.js'
+import { csrfToken } from '../sessions/csrf.js'
+import type { SessionCookie } from '../sessions/session-cookie.js'
+import type { SessionService } from '../sessions/session-service.js'
+
+type Deps = { sessions: SessionService; cookie: SessionCookie; responder: PageResponder }
+
+/** The bare address: a page for people. Programs find nothing there. */
+export const landingRoutes = ({ sessions, cookie, responder }: Deps): Route[] => [
+  route({
+    method: 'get',
+    path: '/',
+    docs: pageDocs('getLandingPage', 'What this service is'),
+    async handle({ req }) {
+      if (!prefersHtml(req)) throw new AppError('not_found', 'not_found', 'There is nothing at this path')
+      const session = await sessions.find(cookie.read(req))
+      const person =
+        session?.accountId == null
+          ? null
+          : {
+              email: session.email,
+              signOut: { action: responder.path('/sign-out'), csrf: csrfToken(session, '', 'sign-out') },
+            }
+      const links = { signIn: responder.path('/sign-in'), docs: responder.path('/docs') }
+      return responder.render(landingPage({ person, links }))
+    },
+  }),
+]

@@ -1,0 +1,42 @@
+import type { Answer } from '@signet/http'
+import { type Page, pageAnswer } from '@signet/pages'
+import type { SessionCookie } from '../sessions/session-cookie.js'
+import type { OpenSession } from '../sessions/session-service.js'
+
+type Options = { status?: number; session?: OpenSession | undefined }
+
+/** Pages and redirects as answers, with the cookie of a session that has a new id. */
+export class PageResponder {
+  readonly #basePath: string
+  readonly #secure: boolean
+
+  constructor(
+    baseUrl: string,
+    private readonly cookie: SessionCookie,
+  ) {
+    this.#basePath = new URL(baseUrl).pathname.replace(/\/$/, '')
+    this.#secure = baseUrl.startsWith('https://')
+  }
+
+  /** A path of this service as browsers reach it. */
+  path(below: string): string {
+    return `${this.#basePath}${below}`
+  }
+
+  render(page: Page, { status = 200, session }: Options = {}): Answer {
+    return pageAnswer(page, { status, headers: this.cookie.headers(session?.newId), secure: this.#secure })
+  }
+
+  redirect(status: 302 | 303, location: string, session?: OpenSession): Answer {
+    return {
+      status,
+      headers: {
+        Location: location,
+        'Cache-Control': 'no-store',
+        Pragma: 'no-cache',
+        'Referrer-Policy': 'no-referrer',
+        ...this.cookie.headers(session?.newId),
+      },
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { sameDigest, sha256 } from '../credentials/credential.js'
+import type { Session } from '../sessions/session-store.js'
+import { returnPath } from './return-path.js'
+
+const MAC_BYTES = 32
+const NONCE_BYTES = 16
+
+/**
+ * `state` of a sign-in (RFC 6749 section 10.12): where the person goes on, authenticated with the key of the browser's session. It
+ * opens in that session only, and never again after the sign-in, which changes the key.
+ */
+export function sealState(session: Session, returnTo: string): string {
+  const payload = Buffer.concat([randomBytes(NONCE_BYTES), Buffer.from(returnTo)])
+  return Buffer.concat([mac(session, 'state', payload), payload]).toString('base64url')
+}
+
+/** What {@link sealState} sealed in this session, or null. */
+export function openState(session: Session, state: string): string | null {
+  const { tag, payload } = partsOf(state)
+  return sameDigest(tag, mac(session, 'state', payload)) ? textOf(payload) : null
+}
+
+/** Where a state leads that does not open any more; checked like any address from outside. */
+export const unverifiedReturnPath = (state: string, baseUrl: string): string | null =>
+  returnPath(textOf(partsOf(state).payload), baseUrl)
+
+/** The PKCE verifier that belongs to a state (RFC 7636 section 4.1); only this service can derive it. */
+export const verifierOf = (session: Session, state: string): string =>
+  mac(session, 'verifier', Buffer.from(state)).toString('base64url')
+
+/** RFC 7636 section 4.2, method S256. */
+export const challengeOf = (verifier: string): string => sha256(verifier).toString('base64url')
+
+function partsOf(state: string): { tag: Buffer; payload: Buffer } {
+  const bytes = Buffer.from(state, 'base64url')
+  return { tag: bytes.subarray(0, MAC_BYTES), payload: bytes.subarray(MAC_BYTES) }
+}
+
+const textOf = (payload: Buffer): string => payload.subarray(NONCE_BYTES).toString()
+
+const mac = ({ csrfKey }: Session, use: 'state' | 'verifier', data: Buffer): Buffer =>
+  createHmac('sha256', csrfKey).update(`sign-in ${use}\n`).update(data).digest()
