@@ -13,7 +13,7 @@ export function bodyReader(
 ): (req: Request, res: Response) => Promise<unknown> {
   const parse = parserOf(spec)
   const isUnparsed = UNPARSED.has(spec.as)
-  const validate = spec.schema && !isUnparsed ? compileSchema(spec.schema) : () => null
+  const check = bodyChecker(spec, errorRenderer)
   const refuse = (problem: BodyProblem) => errorRenderer.bodyError(problem)
 
   return async (req, res) => {
@@ -28,14 +28,24 @@ export function bodyReader(
       })
     }
     if (isUnparsed) return req.body as Buffer
-    const parsed: unknown = req.body === undefined ? {} : req.body
-    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-      throw refuse({ kind: 'malformed', message: 'The body must be an object' })
-    const value = spec.prepare ? spec.prepare(parsed as Record<string, unknown>) : parsed
-    const problem = validate(value)
-    if (problem) throw refuse(problem)
+    const value = check(req.body)
     // The request stays in memory until it is answered, and must not keep what `prepare` dropped.
     if (req.body !== undefined) req.body = value
+    return value
+  }
+}
+
+/** Validates parsed bodies; undefined is an absent one. */
+export function bodyChecker(spec: BodySpec, errorRenderer: ErrorRenderer): (parsed: unknown) => object {
+  const validate = spec.schema && !UNPARSED.has(spec.as) ? compileSchema(spec.schema) : () => null
+  return (parsed) => {
+    if (parsed === undefined && !spec.optional) throw errorRenderer.bodyError(MISSING)
+    const given = parsed === undefined ? {} : parsed
+    if (typeof given !== 'object' || given === null || Array.isArray(given))
+      throw errorRenderer.bodyError({ kind: 'malformed', message: 'The body must be an object' })
+    const value = spec.prepare ? spec.prepare(given as Record<string, unknown>) : given
+    const problem = validate(value)
+    if (problem) throw errorRenderer.bodyError(problem)
     return value
   }
 }

@@ -3,6 +3,7 @@ export {
   route,
   type Answer,
   type BodySpec,
+  type Effect,
   type Method,
   type ParameterDoc,
   type Route,
@@ -10,6 +11,7 @@ export {
   type RouteSpec,
 } from './route.js'
 export { mountRoutes, type MountOptions } from './mount.js'
+export { routeCaller, type RouteCall } from './route-caller.js'
 export { errorHandler, notFoundHandler } from './errors.js'
 export {
   requestContext,

@@ -6,6 +6,7 @@ import type { ErrorRenderer } from './error-renderer.js'
 import { isPercentEncodedUtf8, queryOf } from './percent-encoding.js'
 import { contextOf, type RequestContext } from './request-context.js'
 import type { Answer, Route } from './route.js'
+import { runSteps } from './run-steps.js'
 
 export type MountOptions = {
   errorRenderer: ErrorRenderer
@@ -56,25 +57,15 @@ function exactly(
 
 function pipeline(spec: Route, options: MountOptions): RequestHandler {
   const readBody = spec.body ? bodyReader(spec.body, options.errorRenderer) : () => Promise.resolve(undefined)
-  const run = async (req: Request, res: Response): Promise<Answer | void> => {
+  const readInput = (req: Request, res: Response): Promise<unknown> => {
+    refuseUnreadableQuery(req, options.errorRenderer)
+    return readBody(req, res)
+  }
+  const run = (req: Request, res: Response): Promise<Answer | void> => {
     const context = contextOf(res)
     context.route = spec.path
     context.params = req.params
-    await spec.limit?.(req, context)
-    const caller = await spec.authenticate?.(req, context)
-    await spec.guard?.({ caller, req, res, context })
-    refuseUnreadableQuery(req, options.errorRenderer)
-    const body = await readBody(req, res)
-    return spec.handle({
-      caller,
-      body,
-      req,
-      res,
-      context,
-      get signal() {
-        return context.signal
-      },
-    })
+    return runSteps(spec, { req, res, context }, readInput)
   }
   return async (req, res) => {
     setHeaders(res, options.headers)

@@ -39,6 +39,12 @@ export type ParameterDoc = {
   description?: string
 }
 
+/**
+ * `read` changes nothing. `add` makes something new, each time. `restore` puts something right. `replace` writes over what was there.
+ * `remove` takes something away; once it is gone, another call does nothing. `renew` takes something away each time.
+ */
+export type Effect = 'read' | 'add' | 'restore' | 'replace' | 'remove' | 'renew'
+
 /** Details for the OpenAPI document beyond method, path and body. */
 export type RouteDocs = {
   /** Unique in its document, a camelCase verb and noun: the name of the function in generated clients. */
@@ -49,6 +55,10 @@ export type RouteDocs = {
   /** Names of accepted security schemes; empty for a public route. */
   security?: readonly string[]
   parameters?: readonly ParameterDoc[]
+  /**
+   * What a call does, for hosts of tools that ask a person first. Absent: the route is not offered as a tool.
+   */
+  effect?: Effect
   /** Describes the body where the handler validates it and `body` has no schema. */
   body?: JsonSchema
   /** By status. A schema may be a `$ref` to the document's components. */

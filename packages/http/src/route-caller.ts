@@ -1,0 +1,53 @@
+import type { Request, Response } from 'express'
+import { bodyChecker } from './body.js'
+import type { ErrorRenderer } from './error-renderer.js'
+import { contextOf, type RequestContext } from './request-context.js'
+import type { Answer, Route } from './route.js'
+import { runSteps } from './run-steps.js'
+
+/** What the path, the query and the body of a request would have said. */
+export type RouteCall = {
+  params: Readonly<Record<string, string>>
+  query: Readonly<Record<string, string>>
+  /** undefined: none. */
+  body: Readonly<Record<string, unknown>> | undefined
+}
+
+/**
+ * Runs a route for another interface than its own path, such as a tool of an MCP server: all of its steps, in their order, for the
+ * caller of the request that is being answered, whose credentials and address they see. Throws what they throw.
+ */
+export function routeCaller(
+  spec: Route,
+  errorRenderer: ErrorRenderer,
+): (call: RouteCall, res: Response) => Promise<Answer> {
+  const check = spec.body && bodyChecker(spec.body, errorRenderer)
+  return async ({ params, query, body }, res) => {
+    // Values are handed over as they are: nothing in them can become another path or another parameter.
+    const req = Object.create(res.req, {
+      method: { value: spec.method.toUpperCase() },
+      params: { value: params },
+      query: { value: query },
+      body: { value: body },
+    }) as Request
+    const context = innerContext(contextOf(res), spec.path, params)
+    const readBody = () => Promise.resolve(check?.(body))
+    return (await runSteps(spec, { req, res, context }, readBody)) ?? {}
+  }
+}
+
+/** Of one call: several may run in a request, which has its own fields in the log. */
+const innerContext = (
+  outer: RequestContext,
+  route: string,
+  params: RequestContext['params'],
+): RequestContext => ({
+  requestId: outer.requestId,
+  route,
+  params,
+  fields: {},
+  get signal() {
+    return outer.signal
+  },
+  end: outer.end,
+})
