@@ -18,13 +18,16 @@ import express, {
 } from 'express'
 import type { Authenticate } from './bearer/bearer-authentication.js'
 import type { Context } from './context.js'
-import { listedCors, publicCors } from './http/cors.js'
+import { listedCors, MCP_HEADERS, publicCors } from './http/cors.js'
+import { mcpErrorRenderer } from './http/mcp-error-renderer.js'
+import { originCheck } from './http/origin-check.js'
 import { NO_STORE, oauthErrorRenderer } from './http/oauth-error-renderer.js'
 import { pageErrorRenderer } from './http/page-error-renderer.js'
 import { withPages } from './http/browser-error-renderer.js'
 import { REQUEST_TIMEOUT_MS } from './http/time-limit.js'
 import { translateOutage } from './http/translate.js'
 import { v1ErrorRenderer } from './http/v1-error-renderer.js'
+import { MCP_PATH } from './mcp/mcp-path.js'
 import { internalRoutes, publicRoutes } from './routes.js'
 
 const NO_CACHE = { 'Cache-Control': 'no-store' }
@@ -60,6 +63,7 @@ function createBaseRouter(ctx: Context, routes: ReturnType<typeof publicRoutes>)
   }
   const registration = { ...oauth, errorRenderer: oauthErrorRenderer('invalid_client_metadata', observer) }
   const pages = { errorRenderer: pageErrors(ctx), outageCode: OUTAGE }
+  const mcpOrigins = [new URL(config.baseUrl).origin, ...config.v1CorsOrigins]
   const v1 = { errorRenderer: v1ErrorRenderer, headers: NO_CACHE, outageCode: 'unavailable' }
   const families: Family[] = [
     {
@@ -69,6 +73,14 @@ function createBaseRouter(ctx: Context, routes: ReturnType<typeof publicRoutes>)
       first: listedCors(config.v1CorsOrigins),
       // Unauthenticated callers learn nothing about /v1, not even which paths exist.
       authenticate: authenticateBearer,
+    },
+    {
+      ...v1,
+      prefixes: [MCP_PATH],
+      routes: routes.mcp,
+      errorRenderer: mcpErrorRenderer,
+      first: [originCheck(mcpOrigins), listedCors(config.v1CorsOrigins, MCP_HEADERS)],
+      authenticate: ctx.authenticateMcp,
     },
     { ...oauth, prefixes: ['/oauth/token', '/oauth/revoke'], routes: routes.token, first: publicCors },
     { ...oauth, prefixes: ['/oauth/introspect'], routes: routes.introspection },
@@ -140,7 +152,7 @@ type Family = Omit<MountOptions, 'authenticate'> & {
   /** Error code for when a service that we depend on is unavailable. */
   outageCode: string
   /** Runs before everything else of the family. */
-  first?: RequestHandler
+  first?: RequestHandler | RequestHandler[]
   /** Runs before a 404 or 405, for APIs that answer unauthenticated callers with 401 only. */
   authenticate?: Authenticate
 }

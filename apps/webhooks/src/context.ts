@@ -14,6 +14,8 @@ import { BearerService } from './bearer/bearer-service.js'
 import { ClientService } from './clients/client-service.js'
 import { RedirectAllowList } from './redirects/redirect-allow-list.js'
 import type { WebhooksConfig } from './config/config.js'
+import { MCP_PATH } from './mcp/mcp-path.js'
+import { createMcpObserver } from './observers/mcp-observer.js'
 import { createObserver } from './observers/observer.js'
 import { AccountCheck } from './grants/account-check.js'
 import { RevocationService } from './grants/revocation-service.js'
@@ -91,6 +93,7 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
     db,
     redis,
     observer,
+    mcpObserver: createMcpObserver(log, registry),
     limits,
     accounts,
     cleanUp: new CleanUpService({ db, observer }),
@@ -152,6 +155,7 @@ function createOAuth(config: WebhooksConfig, { db, observer, limits, accounts, l
     bearer,
     /** The `authenticate` step of /v1 routes. */
     authenticateBearer: bearerAuthentication({ baseUrl, bearer, limits }),
+    authenticateMcp: bearerAuthentication({ baseUrl, bearer, limits, resourcePath: MCP_PATH }),
     accountAuthentication: accountAuthentication({ baseUrl, bearer, users, accounts, limits, now }),
     personalTokens: new PersonalTokenService({ db, observer }),
     authorizations: new AuthorizationService({

@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs'
 import { renderMarkdown } from '@signet/config'
 import { createLogger, createRegistry } from '@signet/telemetry'
 import { DEFAULT_RETRY_DELAYS_SECONDS } from '@signet/webhook-core'
-import { internalApiDocument, publicApiDocument } from './api-docs/api-document.js'
+import { internalApiDocument, publicApiDocument, publicComponents } from './api-docs/api-document.js'
 import { errorsPage } from './api-docs/errors-page.js'
 import { settings } from './config/config.js'
 import { MAX_ENDPOINTS_PER_ACCOUNT } from './endpoints/endpoint-service.js'
 import { MAX_BODY_BYTES as MAX_INGEST_BYTES } from './ingest/body-admission.js'
 import { MAX_LINES } from './ingest/json-lines.js'
+import { toolsOf, type Tool } from './mcp/tool.js'
 import { MAX_USABLE_TOKENS } from './personal-tokens/personal-token-service.js'
 import { createContext } from './context.js'
 import { readConfig } from './config/read-config.js'
@@ -15,10 +16,11 @@ import { internalRoutes, publicRoutes } from './routes.js'
 
 /** The documents of this app by file, made from the tables that the service runs. */
 export async function generatedDocs(): Promise<Record<string, string>> {
-  const { publicTable, internalTable } = await routeTables()
+  const { publicTable, internalTable, tools } = await routeTables()
   return {
     'docs/configuration.md': renderMarkdown('Configuration of the webhooks service', settings, FIXED_LIMITS),
     'docs/errors.md': errorsPage(),
+    'docs/mcp.md': withTools(readFileSync(MCP_PAGE, 'utf8'), tools),
     'docs/specification.md': withRetryDelays(readFileSync(SPECIFICATION, 'utf8')),
     'docs/openapi.json': json(publicApiDocument(publicTable)),
     'docs/openapi-internal.json': json(internalApiDocument(internalTable)),
@@ -45,6 +47,24 @@ function withRetryDelays(text: string): string {
   return text.replace(sentence, `${minutes.length} retries, after about ${delays}`)
 }
 
+const MCP_PAGE = new URL('../docs/mcp.md', import.meta.url)
+
+/** The page is written by hand, except for its list of tools. */
+function withTools(text: string, tools: ReadonlyMap<string, Tool>): string {
+  const [begin, end] = ['<!-- tools: written by npm run docs -->\n', '\n<!-- /tools -->']
+  const [before, after] = [text.indexOf(begin), text.indexOf(end)]
+  if (before < 0 || after < before) throw new Error('The page of the MCP server has no place for its tools')
+  const list = [...tools.values()].map(({ definition }) => toolLine(definition)).join('\n')
+  return `${text.slice(0, before)}${begin}\n${list}\n${text.slice(after)}`
+}
+
+function toolLine({ name, title = '', inputSchema, annotations = {} }: Tool['definition']): string {
+  const { properties = {}, required = [] } = inputSchema
+  const given = Object.keys(properties).map((key) => `\`${key}${required.includes(key) ? '' : '?'}\``)
+  const kind = annotations.readOnlyHint ? 'reads' : annotations.destructiveHint ? 'destructive' : 'changes'
+  return `- \`${name}\`${given.length > 0 ? ` ${given.join(', ')}` : ''}: ${title} (${kind})`
+}
+
 /** The routes as the service mounts them, every optional one included; nothing is connected or listened on. */
 async function routeTables() {
   const ctx = createContext(readConfig(EXAMPLE_ENVIRONMENT), {
@@ -52,7 +72,11 @@ async function routeTables() {
     registry: createRegistry({ runtime: false }),
   })
   const { insertedDiscovery: _, ...families } = publicRoutes(ctx)
-  const tables = { publicTable: Object.values(families).flat(), internalTable: internalRoutes(ctx) }
+  const tables = {
+    publicTable: Object.values(families).flat(),
+    internalTable: internalRoutes(ctx),
+    tools: toolsOf(families.v1, publicComponents),
+  }
   await ctx.close()
   return tables
 }

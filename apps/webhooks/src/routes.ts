@@ -1,5 +1,6 @@
 import type { Route } from '@signet/http'
 import { apiDocsRoutes } from './api-docs/api-docs-routes.js'
+import { publicComponents } from './api-docs/api-document.js'
 import { authorizationRoutes } from './authorization/authorization-routes.js'
 import { clientRoutes } from './clients/client-routes.js'
 import type { Context } from './context.js'
@@ -8,6 +9,9 @@ import { introspectionRoutes, tokenRoutes } from './grants/token-routes.js'
 import { translateOutage } from './http/translate.js'
 import { internalApiRoutes } from './internal-routes.js'
 import { landingRoutes } from './landing/landing-routes.js'
+import { MCP_PATH } from './mcp/mcp-path.js'
+import { mcpRoutes } from './mcp/mcp-routes.js'
+import { toolsOf } from './mcp/tool.js'
 import { personalTokenRoutes } from './personal-tokens/personal-token-routes.js'
 import { signInRoutes } from './sign-in/sign-in-routes.js'
 import { v1Routes } from './v1-routes.js'
@@ -20,6 +24,7 @@ export function publicRoutes(ctx: Context) {
     introspection: config.introspectionClients.length > 0,
     serviceDocumentation: config.serviceDocumentation,
   }
+  const v1 = v1Routes({ bearer: ctx.authenticateBearer, limits, services: ctx.webhooks })
   const routes = {
     discovery: discoveryRoutes(discovery),
     register: clientRoutes({ clients: ctx.clients, limit: limits.register }),
@@ -28,7 +33,15 @@ export function publicRoutes(ctx: Context) {
     pages: [...authorizationRoutes({ ...ctx, limit: limits.authorize }), ...signInRoutes(ctx)],
     landing: landingRoutes(ctx),
     account: personalTokenRoutes(ctx),
-    v1: v1Routes({ bearer: ctx.authenticateBearer, limits, services: ctx.webhooks }),
+    v1,
+    mcp: mcpRoutes({
+      url: `${config.baseUrl}${MCP_PATH}`,
+      authenticate: ctx.authenticateMcp,
+      limit: limits.v1,
+      tools: toolsOf(v1, publicComponents),
+      observer: ctx.mcpObserver,
+      translate: translateOutage('unavailable'),
+    }),
   } satisfies Record<string, Route[]>
   return {
     ...routes,

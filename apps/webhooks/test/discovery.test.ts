@@ -43,6 +43,8 @@ describe('metadata', () => {
     })
     const v1 = await oauth.json('/.well-known/oauth-protected-resource/v1')
     expect(v1.body).toEqual({ ...root.body, resource: `${base}/v1` })
+    const mcp = await oauth.json('/.well-known/oauth-protected-resource/mcp')
+    expect(mcp.body).toEqual({ ...root.body, resource: `${base}/mcp` })
   })
 })
 

@@ -2,6 +2,7 @@ import { openApiDocument, type JsonSchema, type Route } from '@signet/http'
 import { deliveryComponents } from '../deliveries/delivery-schemas.js'
 import { endpointComponents } from '../endpoints/endpoint-schemas.js'
 import { ingestComponents } from '../ingest/ingest-schemas.js'
+import { mcpComponents } from '../mcp/mcp-docs.js'
 import { oauthComponents } from '../oauth/oauth-docs.js'
 import { personalTokenComponents } from '../personal-tokens/personal-token-routes.js'
 import { recoveryComponents } from '../recoveries/recovery-routes.js'
@@ -19,6 +20,7 @@ export const publicComponents: Readonly<Record<string, JsonSchema>> = {
   ...sampleComponents,
   ...personalTokenComponents,
   ...oauthComponents,
+  ...mcpComponents,
 }
 
 /** The OpenAPI document of the routes that the public listener runs. */

@@ -9,6 +9,8 @@ type Deps = {
   baseUrl: string
   bearer: BearerService
   limits: Pick<Limits, 'bearerFailures'>
+  /** Path of the resource whose metadata the challenge names; by default that of the service. */
+  resourcePath?: string
 }
 
 export type Authenticate = (req: Request, context: RequestContext) => Promise<Caller>
@@ -16,11 +18,11 @@ export type Authenticate = (req: Request, context: RequestContext) => Promise<Ca
 const MAX_TOKEN_LENGTH = 512
 
 /**
- * Authentication of /v1 (docs/specification.md#bearer-authentication), for a route's `authenticate` step: returns the caller, or throws
+ * Authentication of /v1 and /mcp (docs/specification.md#bearer-authentication), for a route's `authenticate` step: returns the caller, or throws
  * 401 with the challenge, 403 without the scope, 429 after many invalid tokens from one address.
  */
-export function bearerAuthentication({ baseUrl, bearer, limits }: Deps): Authenticate {
-  const challenges = bearerChallenges(baseUrl)
+export function bearerAuthentication({ baseUrl, bearer, limits, resourcePath = '' }: Deps): Authenticate {
+  const challenges = bearerChallenges(baseUrl, { resourcePath })
   return async (req, context) => {
     const token = bearerToken(req)
     if (token === null) throw challenges.missing()
@@ -46,10 +48,10 @@ export const isWellFormed = (token: string): boolean =>
   token.length <= MAX_TOKEN_LENGTH && /^[A-Za-z0-9._~+/=-]+$/.test(token)
 
 /** Refusals with their `WWW-Authenticate` value: one challenge, no quotes inside values (RFC 6750, RFC 9728 section 5.1). */
-export function bearerChallenges(baseUrl: string, scope: string = SCOPE_CONNECT) {
+export function bearerChallenges(baseUrl: string, { scope = SCOPE_CONNECT, resourcePath = '' } = {}) {
   const challenge = (error: string) =>
     `Bearer realm="recording-events", ${error}scope="${scope}", ` +
-    `resource_metadata="${baseUrl}/.well-known/oauth-protected-resource"`
+    `resource_metadata="${baseUrl}/.well-known/oauth-protected-resource${resourcePath}"`
   const invalidToken =
     'error="invalid_token", error_description="The access token is invalid or has expired", '
   const insufficient =

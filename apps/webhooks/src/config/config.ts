@@ -261,7 +261,7 @@ export const settings = defineSettings({
     env: 'WEBHOOKS_V1_CORS_ORIGINS',
     fallback: [],
     item: origin,
-    doc: 'Origins of browser applications that may call /v1.',
+    doc: 'Origins of browser applications that may call /v1 and /mcp.',
   }),
   ...limitSettings,
 })

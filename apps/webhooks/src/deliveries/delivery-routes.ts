@@ -23,6 +23,7 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog, replays }: Deps)
       tag: 'Deliveries',
       security: ['bearer'],
       operationId: 'listDeliveries',
+      effect: 'read',
       summary: 'List deliveries',
       description:
         'Newest first. Entries are kept for 30 days. A page beyond the end is empty. With a filter or for long logs, follow `next_cursor` until it is empty; a page on the way may have fewer entries than asked for, or none.',
@@ -76,6 +77,7 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog, replays }: Deps)
       tag: 'Deliveries',
       security: ['bearer'],
       operationId: 'getDelivery',
+      effect: 'read',
       summary: 'Get a delivery with its attempts',
       description: 'What each attempt met, with the beginning of the response.',
       responses: responses(
@@ -105,6 +107,7 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog, replays }: Deps)
       tag: 'Deliveries',
       security: ['bearer'],
       operationId: 'replayDelivery',
+      effect: 'add',
       summary: 'Send an event again',
       description: 'A new delivery of the same event, with the same event id and bytes. A body is ignored.',
       responses: responses(

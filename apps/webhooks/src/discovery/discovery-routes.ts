@@ -43,6 +43,11 @@ const documents = (deps: Deps): Documents => ({
     summary: 'Protected resource metadata of /v1 (RFC 9728)',
     document: protectedResourceDocument(deps.baseUrl, `${deps.baseUrl}/v1`),
   },
+  'oauth-protected-resource/mcp': {
+    operationId: 'getMcpProtectedResourceMetadata',
+    summary: 'Protected resource metadata of /mcp (RFC 9728)',
+    document: protectedResourceDocument(deps.baseUrl, `${deps.baseUrl}/mcp`),
+  },
 })
 
 const routesFor = (table: Documents): Route[] =>

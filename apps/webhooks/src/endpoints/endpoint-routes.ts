@@ -25,6 +25,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
     docs: {
       ...docs,
       operationId: 'createWebhook',
+      effect: 'add',
       summary: 'Create a subscription',
       description:
         'At most 5 per account; disabled ones count until they are deleted. There is no idempotency key: after a lost answer, list before creating again.',
@@ -55,6 +56,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
     docs: {
       ...docs,
       operationId: 'listWebhooks',
+      effect: 'read',
       summary: 'List subscriptions',
       description: 'All of the account, oldest first, without their secrets.',
       responses: responses(
@@ -75,6 +77,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
     docs: {
       ...docs,
       operationId: 'getWebhook',
+      effect: 'read',
       summary: 'Get a subscription',
       responses: responses({ 200: oneEndpoint('The subscription') }, 401, 403, 404, 429),
     },
@@ -89,6 +92,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
     docs: {
       ...docs,
       operationId: 'updateWebhook',
+      effect: 'replace',
       summary: 'Change a subscription',
       description:
         'Leaving `events` out clears them, so send the current ones again even to change only the url. A changed url re-enables a disabled subscription and resets its failure count. The secret stays.',
@@ -113,6 +117,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
     docs: {
       ...docs,
       operationId: 'enableWebhook',
+      effect: 'restore',
       summary: 'Enable a subscription',
       description:
         'At the same url, with a failure count of 0. Failures of attempts that began before do not count. Deliveries that have ended stay ended. An active one stays active, and its count is reset.',
@@ -129,6 +134,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
     docs: {
       ...docs,
       operationId: 'deleteWebhook',
+      effect: 'remove',
       summary: 'Delete a subscription',
       description: 'Frees its place in the quota at once. Deliveries still pending are cancelled.',
       responses: responses({ 200: { description: 'Deleted', schema: ref('Ok') } }, 401, 403, 404, 429),

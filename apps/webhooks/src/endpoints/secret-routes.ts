@@ -34,6 +34,7 @@ export const secretRoutes = ({ steps, endpoints, secrets }: Deps): Route[] => [
     docs: {
       ...docs,
       operationId: 'rotateWebhookSecret',
+      effect: 'renew',
       summary: 'Make the next secret',
       description:
         'Until it is active, `X-Service-Signature` is made with the current secret, and `webhook-signature` has one signature of each. So let receivers accept both, then activate it or wait. The body may be left out.',
@@ -71,6 +72,7 @@ export const secretRoutes = ({ steps, endpoints, secrets }: Deps): Route[] => [
     docs: {
       ...docs,
       operationId: 'activateWebhookSecret',
+      effect: 'remove',
       summary: 'Activate the next secret',
       description: 'From now on it is the only one.',
       responses: responses({ 200: oneEndpoint('Activated') }, 401, 403, 404, 409, 429),
@@ -86,6 +88,7 @@ export const secretRoutes = ({ steps, endpoints, secrets }: Deps): Route[] => [
     docs: {
       ...docs,
       operationId: 'cancelWebhookSecret',
+      effect: 'remove',
       summary: 'Cancel the next secret',
       description: 'The current one stays the only one. An active secret cannot be cancelled.',
       responses: responses({ 200: oneEndpoint('Cancelled') }, 401, 403, 404, 409, 429),

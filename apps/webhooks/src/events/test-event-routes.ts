@@ -22,6 +22,7 @@ export const testEventRoutes = ({ steps, limits, endpoints, testEvents }: Deps):
       tag: 'Subscriptions',
       security: ['bearer'],
       operationId: 'testWebhook',
+      effect: 'add',
       summary: 'Send a test event',
       description:
         'Queues a signed `webhook.ping`, whatever `events` says. A body is ignored. `queued` is true when the event was accepted, not when it was delivered; it is false for a disabled subscription.',

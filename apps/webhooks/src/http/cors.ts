@@ -19,8 +19,12 @@ export const publicCors: RequestHandler = (req, res, next) => {
   res.status(204).end()
 }
 
-/** CORS for /v1: only the origins the operator listed. */
-export function listedCors(origins: readonly string[]): RequestHandler {
+const V1_HEADERS = 'Authorization, Content-Type'
+/** Those that the transport of MCP defines. */
+export const MCP_HEADERS = `${V1_HEADERS}, MCP-Protocol-Version, Mcp-Method, Mcp-Name`
+
+/** CORS for /v1 and /mcp: only the origins the operator listed. */
+export function listedCors(origins: readonly string[], allowedHeaders = V1_HEADERS): RequestHandler {
   if (origins.length === 0) return (_req, _res, next) => next()
   return (req, res, next) => {
     res.vary('Origin')
@@ -30,7 +34,7 @@ export function listedCors(origins: readonly string[]): RequestHandler {
     res.setHeader('Access-Control-Expose-Headers', 'WWW-Authenticate, Retry-After, X-Request-Id')
     if (req.method !== 'OPTIONS') return next()
     res.setHeader('Access-Control-Allow-Methods', 'GET, POST, PATCH, DELETE, OPTIONS')
-    res.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type')
+    res.setHeader('Access-Control-Allow-Headers', allowedHeaders)
     res.setHeader('Access-Control-Max-Age', '7200')
     res.status(204).end()
   }

@@ -29,7 +29,7 @@ const MAX_JWT_LENGTH = 8192
  * a fresh user JWT; `owner` needs the personal token itself.
  */
 export function accountAuthentication(deps: Deps) {
-  const challenges = bearerChallenges(deps.baseUrl, SCOPE_MANAGE_TOKENS)
+  const challenges = bearerChallenges(deps.baseUrl, { scope: SCOPE_MANAGE_TOKENS })
   const invalid = async (req: Request, context: RequestContext) => {
     await deps.limits.bearerFailures(req, context)
     return challenges.invalid()

@@ -83,6 +83,7 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
     docs: {
       ...docs,
       operationId: 'startRecovery',
+      effect: 'add',
       summary: 'Send again what was missed',
       description:
         'Makes a new delivery of each event that matches, with the same event id, a little at a time and behind live events. One at a time per subscription.',
@@ -108,6 +109,7 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
     docs: {
       ...docs,
       operationId: 'getRecovery',
+      effect: 'read',
       summary: 'Get a recovery',
       responses: responses({ 200: one('The recovery') }, 401, 403, 404, 429),
     },
@@ -122,6 +124,7 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
     docs: {
       ...docs,
       operationId: 'cancelRecovery',
+      effect: 'remove',
       summary: 'Cancel a recovery',
       description: 'It makes no more deliveries. Those that it has queued are still sent.',
       responses: responses({ 200: one('Cancelled') }, 401, 403, 404, 409, 429),

@@ -18,6 +18,7 @@ export const sampleRoutes = ({ steps, samples }: Deps): Route[] => [
       tag: 'Samples',
       security: ['bearer'],
       operationId: 'listEventSamples',
+      effect: 'read',
       summary: 'See what events look like',
       description:
         'Recent events of the account, else its recordings as events, else one invented event. Nothing is delivered. Older samples may hold HTML summaries.',

@@ -1,0 +1,51 @@
+import type { Resource, TextResourceContents } from '@modelcontextprotocol/server'
+import { definitionOf, eventTypes, sampleEvent, type EventType } from '@signet/webhook-core'
+
+const JSON_TYPE = 'application/json'
+
+type EventResource = { listed: Resource; read: () => string }
+
+/** The event catalogue and an invented event of each type: the same for every account, so reading them asks nobody. */
+const resources: ReadonlyMap<string, EventResource> = new Map(
+  [
+    resource(
+      {
+        uri: 'signet://events',
+        name: 'events',
+        title: 'Event catalogue',
+        description: 'Every event type, when it is sent, and the schema of its data',
+      },
+      () => JSON.stringify({ events: eventTypes.map(entryOf) }),
+    ),
+    ...eventTypes.map((type) =>
+      resource(
+        {
+          uri: `signet://events/${type}/sample`,
+          name: `${type} sample`,
+          title: `Sample of ${type}`,
+          description: `An invented event, as sent when ${definitionOf(type).description}`,
+        },
+        () => sampleEvent(type),
+      ),
+    ),
+  ].map((one) => [one.listed.uri, one]),
+)
+
+export const listedResources: Resource[] = [...resources.values()].map(({ listed }) => listed)
+
+/** null when there is none at this URI. */
+export function readResource(uri: string): TextResourceContents | null {
+  const found = resources.get(uri)
+  return found ? { uri, mimeType: JSON_TYPE, text: found.read() } : null
+}
+
+function resource(listed: Omit<Resource, 'mimeType'>, read: () => string): EventResource {
+  return { listed: { ...listed, mimeType: JSON_TYPE }, read }
+}
+
+const entryOf = (type: EventType) => ({
+  type,
+  sent_when: definitionOf(type).description,
+  data: { type: 'object', properties: definitionOf(type).properties },
+  sample: `signet://events/${type}/sample`,
+})

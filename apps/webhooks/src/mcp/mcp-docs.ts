@@ -1,0 +1,66 @@
+import type { JsonSchema, RouteDocs } from '@signet/http'
+import { ref, responses } from '../api/v1-docs.js'
+
+const version = { type: 'string', const: '2.0' }
+const id = { type: ['string', 'integer', 'null'] }
+
+/** Components of the OpenAPI document. What messages hold is in the specification of MCP. */
+export const mcpComponents: Readonly<Record<string, JsonSchema>> = {
+  McpMessage: {
+    type: 'object',
+    description: 'A JSON-RPC 2.0 message',
+    required: ['jsonrpc'],
+    properties: {
+      jsonrpc: version,
+      id,
+      method: { type: 'string' },
+      params: { type: 'object' },
+      result: { type: 'object' },
+      error: { type: 'object' },
+    },
+  },
+  McpError: {
+    type: 'object',
+    required: ['jsonrpc', 'id', 'error'],
+    properties: {
+      jsonrpc: version,
+      id,
+      error: {
+        type: 'object',
+        required: ['code', 'message'],
+        properties: {
+          code: { type: 'integer', description: 'As JSON-RPC 2.0 and MCP define it' },
+          message: { type: 'string', description: 'For people; may change at any time' },
+          data: {
+            type: 'object',
+            properties: { code: { type: 'string', description: 'The code of the same error in /v1' } },
+          },
+        },
+      },
+    },
+  },
+}
+
+const messages = { oneOf: [ref('McpMessage'), { type: 'array', items: ref('McpMessage') }] }
+
+/** Documentation of `POST /mcp`. */
+export const mcpDocs: RouteDocs = {
+  operationId: 'sendMcpMessage',
+  tag: 'MCP',
+  security: ['bearer'],
+  summary: 'Send a message to the MCP server',
+  description:
+    'Model Context Protocol over Streamable HTTP, without sessions: each message is answered by itself, as JSON. The operations of this API are the tools.',
+  body: messages,
+  responses: {
+    200: { description: 'The answer', schema: messages },
+    202: { description: 'A notification was received' },
+    ...Object.fromEntries(
+      Object.entries(responses({}, 400, 401, 403, 413, 429)).map(([status, response]) => [
+        status,
+        { ...response, schema: ref('McpError') },
+      ]),
+    ),
+    406: { description: '`Accept` lacks application/json or text/event-stream', schema: ref('McpError') },
+  },
+}

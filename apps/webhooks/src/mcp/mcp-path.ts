@@ -1,0 +1,2 @@
+/** Where the MCP server is, below the base URL. */
+export const MCP_PATH = '/mcp'

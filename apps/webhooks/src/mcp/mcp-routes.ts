@@ -1,0 +1,111 @@
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  WebStandardStreamableHTTPServerTransport,
+  type Server,
+} from '@modelcontextprotocol/server'
+import { route, type Answer, type RequestContext, type Route } from '@signet/http'
+import type { Request as HttpRequest } from 'express'
+import type { Authenticate } from '../bearer/bearer-authentication.js'
+import type { Caller } from '../bearer/bearer-service.js'
+import { badRequest } from '../errors/api-errors.js'
+import { mcpDocs } from './mcp-docs.js'
+import { MCP_PATH } from './mcp-path.js'
+import { mcpServer, type McpServerDeps } from './mcp-server.js'
+
+type Deps = McpServerDeps & {
+  /** Of the server itself. */
+  url: string
+  authenticate: Authenticate
+}
+
+const MAX_BODY_BYTES = 65_536
+const MAX_BATCH = 20
+/** The only revision with batches, and one that did not have the header yet. */
+const BATCH_REVISION = '2025-03-26'
+
+/** The MCP server (docs/specification.md#mcp-transport). Streams and sessions, for which there is GET and DELETE, are not offered. */
+export const mcpRoutes = (deps: Deps): Route[] => [
+  route<Caller, Buffer>({
+    method: 'post',
+    path: MCP_PATH,
+    docs: mcpDocs,
+    authenticate: deps.authenticate,
+    body: { as: 'json-bytes', maxBytes: MAX_BODY_BYTES },
+    async handle({ caller, body, req, res, context }) {
+      const message = parsed(body)
+      checkBatch(message, req)
+      await countMessages(message, () => deps.limit.consume(caller.accountId))
+      const request = new Request(deps.url, { method: 'POST', headers: headersOf(req), body })
+      return answerOf(
+        await exchange(request, message, () => mcpServer(deps, caller, res), reporter(deps, context)),
+      )
+    },
+  }),
+]
+
+/** undefined when it is no JSON, which the protocol has an answer for. */
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
+  }
+}
+
+function checkBatch(message: unknown, req: HttpRequest): void {
+  if (!Array.isArray(message)) return
+  const revision = req.get('mcp-protocol-version') ?? BATCH_REVISION
+  if (revision !== BATCH_REVISION) throw badRequest(`Protocol version ${revision} has no batches`)
+  if (message.length > MAX_BATCH) throw badRequest(`A batch may have at most ${MAX_BATCH} messages`)
+}
+
+/** Every message is a request to the API. The routes behind the tools count their calls themselves. */
+async function countMessages(message: unknown, count: () => Promise<void>): Promise<void> {
+  for (const { method } of [message ?? {}].flat() as { method?: unknown }[])
+    if (method !== 'tools/call') await count()
+}
+
+const FORWARDED = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
+
+/** Those of the transport. The library sees no credential. */
+const headersOf = (req: HttpRequest): [string, string][] =>
+  FORWARDED.flatMap((name) => {
+    const value = req.get(name)
+    return value === undefined ? [] : [[name, value]]
+  })
+
+const reporter =
+  ({ observer }: Deps, context: RequestContext) =>
+  (error: Error): void =>
+    observer.protocolError(error, context)
+
+/** Both generations of the protocol: since 2026 each message says who sends it, before there was a handshake. */
+async function exchange(
+  request: Request,
+  message: unknown,
+  newServer: () => Server,
+  onerror: (error: Error) => void,
+): Promise<Response> {
+  if (!(await isLegacyRequest(request, message))) {
+    // No subscriptions: nothing that is offered here changes while the process runs.
+    const handler = createMcpHandler(newServer, { legacy: 'reject', maxSubscriptions: 0, onerror })
+    return handler.fetch(request, { parsedBody: message })
+  }
+  const server = newServer()
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
+  server.onerror = onerror
+  await server.connect(transport)
+  try {
+    return await transport.handleRequest(request, { parsedBody: message })
+  } finally {
+    await server.close()
+  }
+}
+
+async function answerOf(response: Response): Promise<Answer> {
+  const { status, headers } = response
+  const body = await response.text()
+  const type = headers.get('content-type')
+  return body === '' || type === null ? { status } : { status, headers: { 'Content-Type': type }, body }
+}

@@ -1,0 +1,279 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, it } from '@jest/globals'
+import { aPersonalToken, aToken, userJwt } from './support/access-token.js'
+import { useApi } from './support/api.js'
+import { SERVICE_TOKEN } from './support/harness.js'
+import { callTool, post, request, rpc, type Message } from './support/mcp.js'
+
+const FRIEND = 'https://app.example'
+const api = useApi({ env: () => ({ WEBHOOKS_V1_CORS_ORIGINS: FRIEND }) })
+
+const CHALLENGE =
+  'Bearer realm="recording-events", scope="mcp:connect", resource_metadata="https://hooks.signet.example/.well-known/oauth-protected-resource/mcp"'
+const INVALID = CHALLENGE.replace(
+  ', scope',
+  ', error="invalid_token", error_description="The access token is invalid or has expired", scope',
+)
+
+const initialize = request('initialize', {
+  protocolVersion: '2025-11-25',
+  capabilities: {},
+  clientInfo: { name: 'test', version: '1' },
+})
+
+const granted = async (resources: string[]) => {
+  const accountId = randomUUID()
+  const token = await aToken(api.db, accountId)
+  await api.db.query('update oauth_grants set resources = $2 where account_id = $1', [accountId, resources])
+  return token
+}
+
+describe('authentication of /mcp (docs/specification.md#mcp-transport)', () => {
+  type Credential = () => Promise<{ token?: string; headers?: Record<string, string> }>
+  it.each<[string, Credential, string]>([
+    ['no credential', () => Promise.resolve({}), CHALLENGE],
+    ['another scheme', () => Promise.resolve({ headers: { authorization: 'Basic abc' } }), CHALLENGE],
+    ['an unknown token', () => Promise.resolve({ token: `sva_${'a'.repeat(43)}` }), INVALID],
+    [
+      'an expired token',
+      async () => ({ token: await aToken(api.db, randomUUID(), { expired: true }) }),
+      INVALID,
+    ],
+    ['a service token', () => Promise.resolve({ token: SERVICE_TOKEN }), INVALID],
+    ['a JWT of the identity server', () => Promise.resolve({ token: userJwt(randomUUID()) }), INVALID],
+    [
+      'a token for another resource server',
+      async () => ({ token: await granted(['https://other.example/mcp']) }),
+      INVALID,
+    ],
+    [
+      'a token for a resource whose name only begins like ours',
+      async () => ({ token: await granted(['https://hooks.signet.example.evil.example/mcp']) }),
+      INVALID,
+    ],
+  ])(
+    'is 401 with %s, whatever the body and method, and says where to go',
+    async (_, credential, challenge) => {
+      const { token = null, headers = {} } = await credential()
+      for (const [method, raw] of [
+        ['POST', '{'],
+        ['POST', JSON.stringify(initialize)],
+        ['GET'],
+        ['DELETE'],
+      ]) {
+        const reply = await api.call(method ?? '', '/mcp', {
+          token,
+          headers,
+          ...(raw === undefined ? {} : { raw }),
+        })
+        expect([reply.status, reply.headers.get('www-authenticate')]).toEqual([401, challenge])
+        expect(reply.body).toMatchObject({
+          jsonrpc: '2.0',
+          id: null,
+          error: { data: { code: 'unauthorized' } },
+        })
+      }
+    },
+  )
+
+  it('is 403 for a token without the scope', async () => {
+    const token = await aToken(api.db, randomUUID(), { scope: 'tokens:manage' })
+    const reply = await post(api, initialize, { token })
+    expect([reply.status, reply.headers.get('www-authenticate')]).toEqual([
+      403,
+      expect.stringContaining('error="insufficient_scope"'),
+    ])
+  })
+
+  it('takes tokens of this service, of /mcp, and personal ones', async () => {
+    const accountId = randomUUID()
+    const personal = await aPersonalToken(api.db, accountId)
+    const ours = await granted(['https://hooks.signet.example/mcp'])
+    const both = await granted(['https://other.example', 'https://hooks.signet.example'])
+    for (const token of [personal, ours, both])
+      expect((await post(api, initialize, { token })).status).toBe(200)
+  })
+
+  it('ends with the account: a token that worked is refused in the next call', async () => {
+    const { accountId, token } = await api.anAccount()
+    expect((await callTool(api, token, 'list_webhooks')).structuredContent).toEqual({ items: [] })
+    await api.internal('POST', `/internal/v1/accounts/${accountId}/revoke`, { body: { reason: 'banned' } })
+    const reply = await post(api, request('tools/call', { name: 'list_webhooks' }), { token })
+    expect([reply.status, reply.headers.get('www-authenticate')]).toEqual([401, INVALID])
+  })
+})
+
+describe('the origin of a browser', () => {
+  it.each(['https://evil.example', 'null', 'https://hooks.signet.example.evil.example', `${FRIEND}:8443`])(
+    'is refused before the token is looked at: %s',
+    async (origin) => {
+      const { token } = await api.anAccount()
+      for (const method of ['POST', 'GET', 'OPTIONS']) {
+        const body = method === 'POST' ? { body: initialize } : {}
+        const reply = await api.call(method, '/mcp', { token, headers: { origin }, ...body })
+        expect([reply.status, reply.headers.get('access-control-allow-origin')]).toEqual([403, null])
+      }
+    },
+  )
+
+  it('may be our own or a listed one, which also gets the headers it needs', async () => {
+    const { token } = await api.anAccount()
+    const own = { origin: 'https://hooks.signet.example' }
+    expect((await post(api, initialize, { token, headers: own })).status).toBe(200)
+    const reply = await post(api, initialize, { token, headers: { origin: FRIEND } })
+    expect([reply.status, reply.headers.get('access-control-allow-origin')]).toEqual([200, FRIEND])
+    const preflight = await fetch(`${api.url}/mcp`, { method: 'OPTIONS', headers: { origin: FRIEND } })
+    expect([preflight.status, preflight.headers.get('access-control-allow-headers')]).toEqual([
+      204,
+      expect.stringContaining('MCP-Protocol-Version'),
+    ])
+  })
+})
+
+describe('the transport', () => {
+  it('answers the handshake as JSON, keeps no session, and says what it offers', async () => {
+    const { token } = await api.anAccount()
+    const reply = await post(api, initialize, { token })
+    expect(reply.headers.get('content-type')).toMatch(/^application\/json/)
+    expect(reply.headers.get('mcp-session-id')).toBeNull()
+    expect(reply.headers.get('cache-control')).toBe('no-store')
+    expect((reply.body as Message).result).toMatchObject({
+      protocolVersion: '2025-11-25',
+      serverInfo: { name: 'signet-webhooks' },
+      capabilities: { tools: {}, resources: {} },
+      instructions: expect.stringContaining('create_webhook') as unknown,
+    })
+    const done = await post(api, { jsonrpc: '2.0', method: 'notifications/initialized' }, { token })
+    expect([done.status, done.text]).toEqual([202, ''])
+  })
+
+  it('has no streams and no sessions to end: GET and DELETE are 405', async () => {
+    const { token } = await api.anAccount()
+    for (const method of ['GET', 'DELETE']) {
+      const reply = await api.call(method, '/mcp', { token, headers: { accept: 'text/event-stream' } })
+      expect([reply.status, reply.headers.get('allow')]).toEqual([405, 'POST'])
+    }
+  })
+
+  it.each<[string, unknown, number, number]>([
+    ['no JSON', '{', 400, -32700],
+    ['no UTF-8', new Uint8Array([0x22, 0xff, 0x22]), 400, -32600],
+    ['no JSON-RPC', { method: 7 }, 400, -32600],
+    ['too large', `"${'a'.repeat(65_536)}"`, 413, -32600],
+    ['nested without end', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, 400, -32600],
+    ['a batch that is too long', Array.from({ length: 21 }, () => request('ping')), 400, -32600],
+  ])('refuses a body that is %s', async (_, body, status, code) => {
+    const { token } = await api.anAccount()
+    const reply = await post(api, body, { token })
+    expect([reply.status, (reply.body as Message).error?.code]).toEqual([status, code])
+    expect(reply.text).not.toContain('aaaa')
+  })
+
+  it('refuses arguments nested without end as any others that do not fit', async () => {
+    const { token } = await api.anAccount()
+    const events = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+    const raw = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_webhook","arguments":{"url":"https://example.com","events":${events}}}}`
+    const reply = await post(api, raw, { token })
+    expect([reply.status, (reply.body as Message).result]).toMatchObject([200, { isError: true }])
+  })
+
+  it('refuses another content type, and a client that does not accept its answers', async () => {
+    const { token } = await api.anAccount()
+    const text = await post(api, initialize, { token, headers: { 'content-type': 'text/plain' } })
+    expect([text.status, (text.body as Message).error?.message]).toEqual([
+      400,
+      'The content type must be application/json',
+    ])
+    expect((await post(api, initialize, { token, headers: { accept: 'text/html' } })).status).toBe(406)
+  })
+
+  it('refuses a protocol version that it does not know, and names those it does', async () => {
+    const { token } = await api.anAccount()
+    const headers = { 'mcp-protocol-version': '1999-01-01' }
+    const reply = await post(api, request('tools/list'), { token, headers })
+    expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('2025-11-25')])
+  })
+
+  it('answers a batch where the protocol has them, and nowhere else', async () => {
+    const { token } = await api.anAccount()
+    const batch = [request('ping', {}, 1), request('tools/call', { name: 'list_webhooks' }, 2)]
+    const reply = await post(api, batch, { token })
+    expect((reply.body as Message[]).map(({ id, result }) => [id, result])).toMatchObject([
+      [1, {}],
+      [2, { structuredContent: { items: [] } }],
+    ])
+    const headers = { 'mcp-protocol-version': '2025-06-18' }
+    expect((await post(api, batch, { token, headers })).status).toBe(400)
+  })
+
+  it('knows no other methods, tools or resources', async () => {
+    const { token } = await api.anAccount()
+    expect((await rpc(api, token, 'prompts/list')).error?.code).toBe(-32601)
+    expect((await rpc(api, token, 'constructor')).error?.code).toBe(-32601)
+    for (const name of ['drop_tables', '__proto__', 'constructor', ''])
+      expect((await rpc(api, token, 'tools/call', { name })).error).toMatchObject({ code: -32602 })
+    for (const uri of [
+      'file:///etc/passwd',
+      'signet://events/../secrets',
+      'signet://events/__proto__/sample',
+    ])
+      expect((await rpc(api, token, 'resources/read', { uri })).error).toMatchObject({ code: -32602 })
+  })
+
+  it('serves the protocol of 2026, where each message says who sends it, and refuses to stream', async () => {
+    const { token } = await api.anAccount()
+    const ask = (method: string, params: object = {}) =>
+      post(
+        api,
+        request(method, {
+          ...params,
+          _meta: {
+            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+            'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+            'io.modelcontextprotocol/clientCapabilities': {},
+          },
+        }),
+        {
+          token,
+          headers: {
+            'mcp-protocol-version': '2026-07-28',
+            'mcp-method': method,
+            ...('name' in params ? { 'mcp-name': String(params.name) } : {}),
+          },
+        },
+      )
+    const called = await ask('tools/call', { name: 'list_webhooks', arguments: {} })
+    expect([called.status, called.text]).toEqual([200, expect.stringContaining('"items":[]')])
+    expect((await ask('server/discover')).text).toContain('2026-07-28')
+    const listening = await ask('subscriptions/listen', { notifications: {} })
+    expect((listening.body as Message).error).toBeDefined()
+  })
+})
+
+describe('the resources', () => {
+  it('are the event catalogue and a sample of each type', async () => {
+    const { token } = await api.anAccount()
+    const { result } = await rpc(api, token, 'resources/list')
+    const { resources } = result as { resources: { uri: string }[] }
+    expect(resources.map(({ uri }) => uri)).toEqual([
+      'signet://events',
+      'signet://events/summary.completed/sample',
+      'signet://events/webhook.ping/sample',
+    ])
+    const read = async (uri: string) => {
+      const { contents } = (await rpc(api, token, 'resources/read', { uri })).result as {
+        contents: { text: string; mimeType: string }[]
+      }
+      expect(contents[0]?.mimeType).toBe('application/json')
+      return JSON.parse(contents[0]?.text ?? '') as Record<string, unknown>
+    }
+    expect(await read('signet://events')).toMatchObject({
+      events: [
+        { type: 'summary.completed', data: { properties: { audio_id: { type: 'string' } } } },
+        { type: 'webhook.ping' },
+      ],
+    })
+    const { type } = await read('signet://events/summary.completed/sample')
+    expect(type).toBe('summary.completed')
+  })
+})

@@ -1,0 +1,300 @@
+import { describe, expect, it } from '@jest/globals'
+import { Ajv } from 'ajv'
+import { publicRoutes } from '../src/routes.js'
+import { disable, listOf, subscribe } from './support/api-data.js'
+import { useApi } from './support/api.js'
+import { callTool, errorOf, rpc, type ToolOutcome } from './support/mcp.js'
+
+const api = useApi()
+
+type Definition = {
+  name: string
+  title: string
+  description: string
+  inputSchema: { properties: object; required: string[] }
+  outputSchema: object
+  annotations: Record<string, boolean>
+}
+
+const toolsOf = async (token: string) =>
+  (await rpc(api, token, 'tools/list')).result?.['tools'] as Definition[]
+
+describe('the list of tools', () => {
+  it('has an operation of /v1 each, and every one of them', async () => {
+    const { token } = await api.anAccount()
+    const tools = await toolsOf(token)
+    const { v1 } = publicRoutes(api.service.ctx)
+    // A new route of /v1 gets an effect; should one ever be no tool, this is where to say so.
+    expect(v1.filter(({ docs }) => docs.effect === undefined)).toEqual([])
+    expect(tools.map(({ name }) => name)).toEqual([
+      'create_webhook',
+      'list_webhooks',
+      'get_webhook',
+      'update_webhook',
+      'enable_webhook',
+      'delete_webhook',
+      'rotate_webhook_secret',
+      'activate_webhook_secret',
+      'cancel_webhook_secret',
+      'test_webhook',
+      'list_deliveries',
+      'get_delivery',
+      'replay_delivery',
+      'start_recovery',
+      'get_recovery',
+      'cancel_recovery',
+      'list_event_samples',
+    ])
+    const readOnly = tools.filter(({ annotations }) => annotations['readOnlyHint'])
+    expect(readOnly.map(({ name }) => name)).toEqual(
+      v1
+        .filter(({ method }) => method === 'get')
+        .map(({ docs }) => docs.operationId.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)),
+    )
+  })
+
+  it('describes each by what /v1 says of it, in schemas that stand alone', async () => {
+    const { token } = await api.anAccount()
+    const tools = await toolsOf(token)
+    const ajv = new Ajv({ strict: false, validateFormats: false })
+    for (const { inputSchema, outputSchema, description } of tools) {
+      expect(ajv.validateSchema(inputSchema)).toBe(true)
+      expect(outputSchema).toMatchObject({ type: 'object' })
+      expect(JSON.stringify([inputSchema, outputSchema])).not.toContain('$ref')
+      expect(description.length).toBeGreaterThan(10)
+    }
+    expect(tools.find(({ name }) => name === 'update_webhook')).toMatchObject({
+      title: 'Change a subscription',
+      inputSchema: { required: ['endpoint_id'], additionalProperties: false },
+      annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
+    })
+    expect(tools.find(({ name }) => name === 'list_deliveries')).toMatchObject({
+      inputSchema: { properties: { status: { enum: [0, 1, 2] }, page_size: { default: 20 } } },
+      annotations: { readOnlyHint: true },
+    })
+  })
+})
+
+describe('a tool', () => {
+  it('does what its route does, and answers the same as text and as structure', async () => {
+    const { token } = await api.anAccount()
+    const call = (name: string, given?: object) => callTool(api, token, name, given)
+    const made = (
+      await call('create_webhook', { url: 'https://example.com/a', events: ['summary.completed'] })
+    ).structuredContent as { endpoint_id: string; secret: string }
+    expect(made.secret).toMatch(/^whsec_/)
+    const { endpoint_id } = made
+    expect(await listOf(api, token)).toMatchObject([{ id: endpoint_id, url: 'https://example.com/a' }])
+    const got = await call('get_webhook', { endpoint_id })
+    expect(JSON.parse(got.content[0]?.text ?? '')).toEqual(got.structuredContent)
+    expect(got.structuredContent).toEqual(
+      (await api.call('GET', `/v1/webhooks/${endpoint_id}`, { token })).body,
+    )
+
+    const changed = await call('update_webhook', { endpoint_id, url: 'https://example.com/b' })
+    expect(changed.structuredContent).toMatchObject({ item: { url: 'https://example.com/b', events: [] } })
+    await disable(api, endpoint_id)
+    expect((await call('enable_webhook', { endpoint_id })).structuredContent).toMatchObject({
+      item: { status: 1 },
+    })
+    const rotated = await call('rotate_webhook_secret', { endpoint_id, activate_after_hours: 1 })
+    expect(rotated.structuredContent).toMatchObject({ secret: expect.stringMatching(/^whsec_/) as unknown })
+    await call('cancel_webhook_secret', { endpoint_id })
+    // Every argument but the id may be left out, as the body may.
+    await call('rotate_webhook_secret', { endpoint_id })
+    expect((await call('activate_webhook_secret', { endpoint_id })).structuredContent).toMatchObject({
+      item: { secret_activates_at: '' },
+    })
+
+    const { event_id } = (await call('test_webhook', { endpoint_id })).structuredContent as {
+      event_id: string
+    }
+    expect(event_id).toMatch(/^evt_/)
+    const log = await call('list_deliveries', { endpoint_id, page_size: 5, status: null })
+    expect(log.structuredContent).toEqual({ items: [], next_cursor: '' })
+    const since = new Date(Date.now() - 60_000).toISOString()
+    const { item } = (await call('start_recovery', { endpoint_id, since })).structuredContent as {
+      item: { id: string }
+    }
+    expect(
+      (await call('get_recovery', { endpoint_id, recovery_id: item.id })).structuredContent,
+    ).toMatchObject({
+      item: { matched: 0 },
+    })
+    const samples = (await call('list_event_samples', { limit: 1 })).structuredContent as { items: unknown[] }
+    expect(samples.items).toMatchObject([{ type: 'summary.completed' }])
+    expect((await call('delete_webhook', { endpoint_id })).structuredContent).toEqual({ ok: true })
+    expect(await listOf(api, token)).toEqual([])
+  })
+
+  it('shows a secret when it is made, and never again', async () => {
+    const { token } = await api.anAccount()
+    const { id, secret } = await subscribe(api, token)
+    const { secret: next } = (await callTool(api, token, 'rotate_webhook_secret', { endpoint_id: id }))
+      .structuredContent as { secret: string }
+    const all = JSON.stringify([
+      await callTool(api, token, 'get_webhook', { endpoint_id: id }),
+      await callTool(api, token, 'list_webhooks'),
+      await callTool(api, token, 'update_webhook', { endpoint_id: id, events: [] }),
+      await callTool(api, token, 'activate_webhook_secret', { endpoint_id: id }),
+    ])
+    expect(all).not.toContain('whsec_')
+    const logged = JSON.stringify(api.lines)
+    for (const hidden of [secret, next, token]) expect(logged).not.toContain(hidden)
+  })
+
+  it.each<[string, string, object, string, string]>([
+    ['a missing id', 'get_webhook', {}, 'bad_request', 'endpoint_id is required'],
+    ['an id that is none', 'get_webhook', { endpoint_id: 'x' }, 'not_found', 'There is no such resource'],
+    ['a missing member', 'create_webhook', {}, 'bad_request', 'url is required'],
+    ['a wrong type', 'create_webhook', { url: 7 }, 'bad_request', 'url must be a text'],
+    [
+      'an unknown event type',
+      'create_webhook',
+      { url: 'https://example.com', events: ['x'] },
+      'bad_request',
+      'Unknown event type: x',
+    ],
+    [
+      'a misspelled argument',
+      'create_webhook',
+      { url: 'https://example.com', event: ['summary.completed'] },
+      'bad_request',
+      'There is no argument event: the arguments are url, events',
+    ],
+    [
+      'an argument of a tool without any',
+      'list_webhooks',
+      { x: 1 },
+      'bad_request',
+      'There is no argument x: this tool takes none',
+    ],
+    [
+      'a list where the query takes one',
+      'list_event_samples',
+      { limit: [1] },
+      'bad_request',
+      'limit must be a text or a number',
+    ],
+    [
+      'a number that is too odd',
+      'list_event_samples',
+      { limit: 1.5 },
+      'bad_request',
+      'limit must be between 1 and 10',
+    ],
+  ])('refuses %s in words for the model', async (_, name, given, code, message) => {
+    const { token } = await api.anAccount()
+    expect(errorOf(await callTool(api, token, name, given))).toMatchObject({
+      code,
+      message: expect.stringContaining(message) as unknown,
+      what_to_do: expect.any(String) as unknown,
+    })
+  })
+
+  it('does not clear the events of a webhook when nothing was given', async () => {
+    const { token } = await api.anAccount()
+    const { id } = await subscribe(api, token)
+    expect(errorOf(await callTool(api, token, 'update_webhook', { endpoint_id: id }))).toMatchObject({
+      code: 'bad_request',
+      message: 'Give at least one of url, events',
+    })
+    expect(await listOf(api, token)).toMatchObject([{ events: ['summary.completed'] }])
+  })
+
+  it('reports a quota and a conflict as /v1 does', async () => {
+    const { token } = await api.anAccount()
+    const { id } = await subscribe(api, token)
+    for (let i = 0; i < 4; i++) await subscribe(api, token)
+    expect(
+      errorOf(await callTool(api, token, 'create_webhook', { url: 'https://example.com' })),
+    ).toMatchObject({
+      code: 'too_many_requests',
+      what_to_do: expect.stringContaining('delete one') as unknown,
+    })
+    expect(errorOf(await callTool(api, token, 'cancel_webhook_secret', { endpoint_id: id }))).toMatchObject({
+      code: 'conflict',
+    })
+  })
+})
+
+describe('an attacker', () => {
+  /** Every tool that takes an id, with this one. */
+  async function everyToolWith(token: string, endpointId: string): Promise<ToolOutcome[]> {
+    const tools = (await toolsOf(token)).filter(({ inputSchema }) => 'endpoint_id' in inputSchema.properties)
+    expect(tools.length).toBeGreaterThan(10)
+    const others = {
+      delivery_id: '1',
+      recovery_id: '1',
+      since: '2026-01-01T00:00:00Z',
+      url: 'https://example.com',
+    }
+    return Promise.all(
+      tools.map(({ name, inputSchema }) => {
+        const names = [...inputSchema.required, ...(name === 'update_webhook' ? ['url'] : [])]
+        const given = names.map((key) => [key, { ...others, endpoint_id: endpointId }[key]])
+        return callTool(api, token, name, Object.fromEntries(given) as object)
+      }),
+    )
+  }
+
+  it('gets nothing of another account: its ids do not exist', async () => {
+    const owner = await api.anAccount()
+    const { id } = await subscribe(api, owner.token)
+    const before = await listOf(api, owner.token)
+    const { token } = await api.anAccount()
+    for (const outcome of await everyToolWith(token, id))
+      expect(errorOf(outcome)).toMatchObject({ code: 'not_found' })
+    expect(await listOf(api, owner.token)).toEqual(before)
+  })
+
+  it.each(['../webhook-events/samples', '1/../2', '1?x=1', '1%2f..', '', ' 1', '1\n', '__proto__', '1e3'])(
+    'cannot lead a path elsewhere by the id %j',
+    async (id) => {
+      const { token } = await api.anAccount()
+      for (const outcome of await everyToolWith(token, id))
+        expect(errorOf(outcome)).toMatchObject({ code: 'not_found' })
+    },
+  )
+
+  // As text, because an object literal would set the prototype.
+  const withMember = (name: string) =>
+    JSON.parse(`{"url":"https://example.com","${name}":{"events":["summary.completed"]}}`) as object
+
+  it.each(['constructor', 'toString', 'hasOwnProperty'])('finds no argument named %s', async (name) => {
+    const { token } = await api.anAccount()
+    const outcome = await callTool(api, token, 'create_webhook', withMember(name))
+    expect(errorOf(outcome)).toMatchObject({ code: 'bad_request' })
+    expect(await listOf(api, token)).toEqual([])
+  })
+
+  it('cannot set a member through a prototype', async () => {
+    const { token } = await api.anAccount()
+    await callTool(api, token, 'create_webhook', withMember('__proto__'))
+    // The protocol library drops the member, as /v1 ignores one it does not know.
+    expect(await listOf(api, token)).toMatchObject([{ events: [] }])
+  })
+
+  it('cannot add a query to a path, or a second value to a parameter', async () => {
+    const { token } = await api.anAccount()
+    const { id } = await subscribe(api, token)
+    const call = (given: object) => callTool(api, token, 'list_deliveries', { endpoint_id: id, ...given })
+    expect(errorOf(await call({ event_type: 'webhook.ping&page=2' }))).toMatchObject({ code: 'bad_request' })
+    expect(errorOf(await call({ 'status[]': 1 }))).toMatchObject({ code: 'bad_request' })
+  })
+})
+
+it('every call is a log line and a count, without its arguments', async () => {
+  const { accountId, token } = await api.anAccount()
+  await callTool(api, token, 'list_webhooks')
+  await callTool(api, token, 'get_webhook', { endpoint_id: '987654321' })
+  const lines = api.lines.filter((line) => line['msg'] === 'tool call' || line['message'] === 'tool call')
+  const ours = lines.filter((line) => line['account_id'] === accountId)
+  expect(ours).toMatchObject([
+    { tool: 'list_webhooks', outcome: 'ok', request_id: expect.any(String) as unknown },
+    { tool: 'get_webhook', outcome: 'not_found' },
+  ])
+  expect(JSON.stringify(ours)).not.toContain('987654321')
+  const metrics = await fetch(`${api.internalUrl}/metrics`)
+  expect(await metrics.text()).toMatch(/mcp_tool_calls_total\{tool="list_webhooks",outcome="ok"\} [1-9]/)
+})
