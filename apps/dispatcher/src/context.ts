@@ -56,8 +56,8 @@ const CONNECTION_LIFE_MS = 60_000
 /** Shorter than the idle timeout of common servers, so that we rarely write to a connection they have just closed. */
 const IDLE_MS = 4_000
 
-/** One for each part of the two batches that may be read at a time. */
-const MIRROR_CONNECTIONS = 6
+/** One for each part of the three batches that may be read at a time. */
+const MIRROR_CONNECTIONS = 9
 
 /**
  * Jobs to take for each attempt in flight: while one is sent, others are read, recorded or completed. With only one each,

@@ -1,19 +1,24 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { startReceiver, type Receiver } from '@signet/local'
 import { waitFor } from '@signet/testkit'
-import { newEventId } from '@signet/webhook-core'
-import type { RecordingReader } from '@signet/webhook-core/stores'
+import { newEventId, type EventId } from '@signet/webhook-core'
+import type { RecordingReader, RecordingRef } from '@signet/webhook-core/stores'
 import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 import type { Subscriber } from './support/subscriber.js'
 import { gate, type Gate } from './support/gate.js'
 
 const MEBIBYTE = 1024 * 1024
 
+type Reading = (refs: readonly RecordingRef[], signal: AbortSignal) => Promise<void>
+const READ_AT_ONCE: Reading = () => Promise.resolve()
+/** What reading transcripts waits for. */
+let reading = READ_AT_ONCE
+
 /** What a recording holds follows from its name: these are read at once, however busy the machine is. */
 const reader: RecordingReader = {
   recording: (refs) => Promise.resolve(refs.map(() => ({ title: 'Weekly sync' }))),
-  transcript: (refs) =>
-    Promise.resolve(refs.map(({ audioId }) => (audioId.startsWith('large') ? LARGE : null))),
+  transcript: (refs, signal) =>
+    reading(refs, signal).then(() => refs.map(({ audioId }) => (audioId.startsWith('large') ? LARGE : null))),
   summaries: (refs) =>
     Promise.resolve(
       refs.map(({ audioId }) =>
@@ -52,6 +57,7 @@ describe('an account that sends the worst it can', () => {
   })
   afterEach(async () => {
     conversion.open()
+    reading = READ_AT_ONCE
     await dispatcher.stop()
     await receiver.close()
   })
@@ -59,14 +65,16 @@ describe('an account that sends the worst it can', () => {
   const arrived = (path: string) => receiver.deliveries({ path }).length
 
   /** Publishes events about recordings of this kind, all at once. */
-  async function publish(subscriber: Subscriber, kind: string, count: number): Promise<void> {
+  async function publish(subscriber: Subscriber, kind: string, count: number): Promise<EventId[]> {
     const ids = Array.from({ length: count }, () => newEventId(new Date()))
     await dispatcher.db.query(
       `insert into webhook_events (id, account_id, type, audio_id, source)
        select id, $2, 'summary.completed', $3 || right(id, 20), 'test' from unnest($1::text[]) as id`,
       [ids, subscriber.accountId, kind],
     )
-    await dispatcher.queues.addEvents(ids.map((id) => ({ id, accountId: subscriber.accountId })))
+    const bytes = kind === 'large' ? MEBIBYTE : undefined
+    await dispatcher.queues.addEvents(ids.map((id) => ({ id, accountId: subscriber.accountId, bytes })))
+    return ids
   }
 
   /** Publishes an event without HTML, a ping and, unless all threads are busy, an event with HTML. */
@@ -134,6 +142,50 @@ describe('an account that sends the worst it can', () => {
     expect(converted.findIndex((content) => content.startsWith('html'))).toBeLessThan(5)
     await waitFor(() => arrived('/documents') === 5)
   })
+
+  it('holds up no other event while its large recordings are read', async () => {
+    const read = gate()
+    const under: AbortSignal[] = []
+    let givenUpBefore: boolean | undefined
+    reading = async (refs, signal) => {
+      if (refs.some(({ audioId }) => audioId.startsWith('plain')))
+        givenUpBefore ??= under.some(({ aborted }) => aborted)
+      if (!refs.some(({ audioId }) => audioId.startsWith('large'))) return
+      under.push(signal)
+      await read.opened
+    }
+    dispatcher.engine.start()
+    const heavy = dispatcher.subscriber()
+    await heavy.endpoint(receiver.url('/large'))
+    await publish(heavy, 'large', 20)
+    await waitFor(() => under.length > 0)
+    await (await anotherAccount()).isServed()
+    expect(givenUpBefore).toBe(false)
+    read.open()
+    await waitFor(() => arrived('/large') === 20)
+  })
+
+  it('holds up no other event while its large bodies are dispatched', async () => {
+    dispatcher.engine.start()
+    const heavy = dispatcher.subscriber()
+    await heavy.endpoint(receiver.url('/large'))
+    await dispatcher.db.transaction(async (tx) => {
+      await dispatcher.queues.events.pause()
+      const ids = await publish(heavy, 'large', 20)
+      await tx.query('select from webhook_events where id = any ($1) order by id for update', [ids])
+      await dispatcher.queues.events.resume()
+      await waitFor(isSomebodyWaitingForALock, { describe: 'the dispatch of a large event' })
+      await (await anotherAccount()).isServed()
+    })
+    await waitFor(() => arrived('/large') === 20)
+  })
+
+  const isSomebodyWaitingForALock = async () => {
+    const { rows } = await dispatcher.db.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    return rows.length > 0
+  }
 
   it('is overtaken when it has a thousand events, large ones and receivers that hang', async () => {
     receiver.hook('/hanging', { otherwise: { kind: 'hang' } })

@@ -2,7 +2,7 @@ import { PAYLOAD_TARGET_BYTES } from '@signet/webhook-core'
 
 const MAX_ITEMS = 64
 /** Target size of a batch: its first item waits until the last one is read or written. */
-const BATCH_BYTES = 4 * 1024 * 1024
+export const BATCH_BYTES = 4 * 1024 * 1024
 
 /** How many items go into a batch when their sizes are known only afterwards: as many as fit if they are like the last ones. */
 export class BatchSize {

@@ -101,6 +101,16 @@ describe('AdmissionWindow', () => {
     expect(await numberOf(more)).toBe(1)
   })
 
+  it('counts large deliveries by their size', async () => {
+    const window = windowOf(40)
+    const large = await window.admit('a', 20 * 1024 * 1024)
+    large.resize(1)
+    const small = admitted(window, 100)
+    expect(await numberOf(small)).toBe(20)
+    large.sent()
+    expect(await numberOf(small)).toBe(40)
+  })
+
   const numberOf = async (admissions: Admission[]) => {
     await turn()
     return admissions.length

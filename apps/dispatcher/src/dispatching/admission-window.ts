@@ -20,6 +20,8 @@ export type WindowLimits = {
 
 /** An admitted delivery should be sent within this time, while the plan it was dispatched with is still fresh. */
 const TARGET_MS = 80
+/** A delivery counts as one for each of these. */
+const MEBIBYTE = 1024 * 1024
 /** Period over which the sending rate is measured. */
 const RATE_PERIOD_MS = 50
 
@@ -28,7 +30,7 @@ const RATE_PERIOD_MS = 50
  * plan is fresh when it is used. The window adapts to the sending rate. Events that are not admitted yet wait here,
  * undispatched; the workers' concurrency bounds how many, and all others stay in the queue for any process to take. A
  * delivery that only waits for its result to be committed does not count. One account has at most three times as much of the
- * window as is free, whatever its receivers do.
+ * window as is free, whatever its receivers do. Large bodies count as several deliveries, because they are kept in memory.
  */
 export class AdmissionWindow {
   readonly #shares: AccountShares
@@ -47,9 +49,10 @@ export class AdmissionWindow {
   }
 
   /** Accounts take turns. Any free space admits the next event, even one larger than the whole window. */
-  admit(accountId: string): Promise<Admission> {
+  admit(accountId: string, bytes = 0): Promise<Admission> {
+    const weight = Math.max(1, bytes / MEBIBYTE)
     return new Promise((resolve) => {
-      this.#queue.push(accountId, () => resolve(this.#reserve(accountId)))
+      this.#queue.push(accountId, () => resolve(this.#reserve(accountId, weight)))
       this.#admitWaiting()
     })
   }
@@ -62,9 +65,9 @@ export class AdmissionWindow {
     }
   }
 
-  #reserve(accountId: string): Admission {
+  #reserve(accountId: string, weight: number): Admission {
     let deliveries = this.#meanDeliveries
-    let counted = deliveries
+    let counted = deliveries * weight
     this.#shares.add(accountId, counted)
     const count = (amount: number) => {
       this.#shares.add(accountId, amount - counted)
@@ -76,13 +79,13 @@ export class AdmissionWindow {
         this.#meanDeliveries = 0.9 * this.#meanDeliveries + 0.1 * actual
         deliveries = actual
         // An event may be several times larger than the window. Counted in full, it would keep all others out.
-        count(Math.min(actual, counted + this.#shares.roomFor(accountId)))
+        count(Math.min(actual * weight, counted + this.#shares.roomFor(accountId)))
       },
       sent: () => {
         this.#adjustSize()
         if (deliveries < 1) return
         deliveries -= 1
-        if (deliveries < counted) count(deliveries)
+        if (deliveries * weight < counted) count(deliveries * weight)
       },
       release: () => {
         deliveries = 0

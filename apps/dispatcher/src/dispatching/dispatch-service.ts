@@ -1,7 +1,7 @@
 import { Batches, type Queryable } from '@signet/db'
 import type { EventId } from '@signet/webhook-core'
 import type { BodyCache } from '../attempts/body-cache.js'
-import { BatchSize } from '../batching/batch-size.js'
+import { BATCH_BYTES, BatchSize } from '../batching/batch-size.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 import type { QueuedEvent } from '../events/event-store.js'
 import type { Observer } from '../observers/observer.js'
@@ -16,7 +16,8 @@ export type DispatchDeps = {
   now: () => Date
 }
 
-export type DispatchItem = { id: EventId; accountId: string; prepared?: PreparedBody }
+/** `bytes`: about how large the event is, if it is large. */
+export type DispatchItem = { id: EventId; accountId: string; bytes?: number; prepared?: PreparedBody }
 
 /** `readAt`: when the statement that read the plans began, by `performance.now()`. */
 export type DispatchResult = Pick<Dispatched, 'created' | 'unfinished'> & { readAt: number }
@@ -27,26 +28,35 @@ const LINGER_MS = 2
 
 /**
  * Turns events with a body into deliveries, one per matching endpoint. Idempotent. Reads nothing but the events and the
- * endpoints, so no account can make it slow for the others.
+ * endpoints, and large events in statements of their own, so no account can make it slow for the others.
  */
 export class DispatchService {
-  readonly #batches: Batches<DispatchItem, DispatchOutcome>
+  readonly #small: Batches<DispatchItem, DispatchOutcome>
+  readonly #large: Batches<DispatchItem, DispatchOutcome>
   readonly #size = new BatchSize()
 
   constructor(private readonly deps: DispatchDeps) {
-    this.#batches = new Batches({
-      send: (items) => this.#dispatch(items),
-      maxItems: () => this.#size.maxItems,
-      shareOf: ({ accountId }) => accountId,
-      lingerMs: LINGER_MS,
+    const oneByAccountInTurn = {
+      send: (items: readonly DispatchItem[]) => this.#dispatch(items),
+      shareOf: ({ accountId }: DispatchItem) => accountId,
       underWay: 1,
       slowMs: Infinity,
+    }
+    this.#small = new Batches({
+      ...oneByAccountInTurn,
+      maxItems: () => this.#size.maxItems,
+      lingerMs: LINGER_MS,
+    })
+    this.#large = new Batches({
+      ...oneByAccountInTurn,
+      bytesOf: ({ bytes = 0 }) => bytes,
+      maxBytes: BATCH_BYTES,
     })
   }
 
   /** Resolves when the event's deliveries are committed. */
   run(item: DispatchItem): Promise<DispatchOutcome> {
-    return this.#batches.add(item)
+    return (item.bytes === undefined ? this.#small : this.#large).add(item)
   }
 
   async #dispatch(items: readonly DispatchItem[]): Promise<DispatchOutcome[]> {

@@ -20,7 +20,7 @@ export class EventService {
     const { preparation } = this.deps
     const { unprepared } = await this.#admitted(event)
     if (!unprepared) return undefined
-    const outcome = await preparation.run(unprepared, wasDeferred, (prepared) =>
+    const outcome = await preparation.run({ ...unprepared, bytes: event.bytes }, wasDeferred, (prepared) =>
       this.#admitted({ ...event, prepared }),
     )
     return 'deferMs' in outcome ? outcome : undefined
@@ -29,12 +29,13 @@ export class EventService {
   async #admitted({
     eventId,
     accountId,
+    bytes,
     prepared,
   }: QueuedEventRef & Pick<Parameters<DispatchService['run']>[0], 'prepared'>): Promise<DispatchOutcome> {
     const { admissionWindow, dispatch, firstAttempts } = this.deps
-    const admission = await admissionWindow.admit(accountId)
+    const admission = await admissionWindow.admit(accountId, bytes)
     try {
-      const dispatched = await dispatch.run({ id: eventId, accountId, prepared })
+      const dispatched = await dispatch.run({ id: eventId, accountId, bytes, prepared })
       if (dispatched.unprepared) return dispatched
       admission.resize(dispatched.created.length)
       await firstAttempts.run(eventId, dispatched, () => admission.sent())

@@ -23,7 +23,7 @@ export async function findBodies(db: Queryable, ids: readonly EventId[]): Promis
 }
 
 /** `createdAt` is PostgreSQL's text, because a Date would lose the microseconds that paging needs. */
-export type ForgottenEvent = { id: EventId; accountId: string; createdAt: string }
+export type ForgottenEvent = { id: EventId; accountId: string; bytes?: number; createdAt: string }
 
 /**
  * For the sweeper: undispatched events created before `before`, oldest first, starting after `after`. Many may only be
@@ -33,11 +33,19 @@ export async function findForgottenEvents(
   db: Queryable,
   { before, after, limit }: { before: Date; after?: ForgottenEvent; limit: number },
 ): Promise<ForgottenEvent[]> {
-  const { rows } = await db.query<{ id: EventId; account_id: string; created_at: string }>(
-    `select id, account_id, created_at::text as created_at from webhook_events
+  const { rows } = await db.query<ForgottenRow>(
+    // octet_length does not read the body.
+    `select id, account_id, octet_length(body) as bytes, created_at::text as created_at from webhook_events
      where state = 'queued' and created_at < $1 and (created_at, id) > ($2, $3)
      order by webhook_events.created_at, id limit $4`,
     [before, after?.createdAt ?? '-infinity', after?.id ?? '', limit],
   )
-  return rows.map(({ id, account_id, created_at }) => ({ id, accountId: account_id, createdAt: created_at }))
+  return rows.map(({ id, account_id, bytes, created_at }) => ({
+    id,
+    accountId: account_id,
+    bytes: bytes ?? undefined,
+    createdAt: created_at,
+  }))
 }
+
+type ForgottenRow = { id: EventId; account_id: string; bytes: number | null; created_at: string }

@@ -8,7 +8,7 @@ import {
   type RecordingReader,
   type RecordingRef,
 } from '@signet/webhook-core/stores'
-import { BatchSize } from '../batching/batch-size.js'
+import { BATCH_BYTES, BatchSize } from '../batching/batch-size.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 
 /** A part missing from a payload. Never contains text of the recording. */
@@ -26,27 +26,43 @@ export type PartsReaderDeps = {
 
 const LINGER_MS = 2
 
-/** Reads the parts of recordings in batches in which accounts take turns. What cannot be read is reported and left out. */
+type Wanted = RecordingRef & { bytes?: number }
+
+/**
+ * Reads the parts of recordings in batches in which accounts take turns, those of large events apart. What cannot be read is
+ * reported and left out.
+ */
 export class PartsReader {
-  readonly #batches: Batches<RecordingRef, RecordingContent>
+  readonly #small: Batches<Wanted, RecordingContent>
+  readonly #large: Batches<Wanted, RecordingContent>
   readonly #reader: RecordingReader
   readonly #size = new BatchSize()
 
   constructor(private readonly deps: PartsReaderDeps) {
     this.#reader = deps.reader ?? recordingReader(deps.db)
-    this.#batches = new Batches({
-      send: (refs) => this.#readAll(refs),
+    const byAccountInTurn = {
+      send: (refs: readonly Wanted[]) => this.#readAll(refs),
+      shareOf: ({ accountId }: Wanted) => accountId,
+      slowMs: Infinity,
+    }
+    this.#small = new Batches({
+      ...byAccountInTurn,
       maxItems: () => this.#size.maxItems,
-      shareOf: ({ accountId }) => accountId,
       lingerMs: LINGER_MS,
       // While one batch waits for its slowest part, which may be until its time limit, another one is read.
       underWay: 2,
-      slowMs: Infinity,
+    })
+    this.#large = new Batches({
+      ...byAccountInTurn,
+      bytesOf: ({ bytes = 0 }) => bytes,
+      maxBytes: BATCH_BYTES,
+      underWay: 1,
     })
   }
 
-  read(ref: RecordingRef): Promise<RecordingContent> {
-    return this.#batches.add(ref)
+  /** `bytes`: about how large the event is, if it is large. */
+  read(ref: RecordingRef, bytes?: number): Promise<RecordingContent> {
+    return (bytes === undefined ? this.#small : this.#large).add({ ...ref, bytes })
   }
 
   /**

@@ -31,7 +31,7 @@ export class Preparation {
    * `wasDeferred`: this event was deferred before. Never rejects because of missing parts: only `audio_id` is guaranteed.
    */
   async run<T>(
-    event: QueuedEvent,
+    event: QueuedEvent & { bytes?: number },
     wasDeferred: boolean,
     use: (prepared: PreparedBody) => Promise<T>,
   ): Promise<T | Deferral> {
@@ -43,7 +43,7 @@ export class Preparation {
     if (wasDeferred && !lane.hasRoomFor(accountId)) return { deferMs: lane.deferMs(accountId) }
     const leave = await this.#places.take(accountId)
     try {
-      const content = await parts.read(ref)
+      const content = await parts.read(ref, event.bytes)
       if (!content.summaries.some(isHtml)) return await use(prepared(event, ref, content, null))
       leave()
       if (!lane.hasRoomFor(accountId)) return { deferMs: lane.deferMs(accountId) }

@@ -3,7 +3,7 @@ import { AppError } from '@signet/errors'
 import type { RequestMeta } from '@signet/telemetry'
 import { newEventId, type EventId } from '@signet/webhook-core'
 import { purgeRecording, type RecordingRef } from '@signet/webhook-core/stores'
-import type { EncodedParts } from './encoded-parts.js'
+import { bytesOf, type EncodedParts } from './encoded-parts.js'
 import { lockRecording } from './recording-store.js'
 import { RecordingWriter } from './recording-writer.js'
 import type { EventPublisher } from '../events/event-publisher.js'
@@ -44,7 +44,7 @@ export class IngestService {
     switch (outcome.kind) {
       case 'created': {
         const { eventId } = outcome
-        publisher.publish({ id: eventId, accountId, bytes: body?.byteLength })
+        publisher.publish({ id: eventId, accountId, bytes: sizeOf(parts, body) })
         webhookObserver.summaryIngested({ eventId, source: name, accountId }, meta)
         return { eventId, duplicate: false }
       }
@@ -91,6 +91,10 @@ export class IngestService {
     )
   }
 }
+
+/** What the dispatcher reads: the body, or the parts that it is made of. */
+const sizeOf = (parts: EncodedParts, body: Uint8Array | null): number =>
+  body?.byteLength ?? bytesOf(parts).reduce((sum, { byteLength }) => sum + byteLength, 0)
 
 const NOTHING_PURGED = { purgedEvents: 0, cancelledDeliveries: 0 }
 

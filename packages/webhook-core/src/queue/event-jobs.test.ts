@@ -39,6 +39,15 @@ describe('divideIntoJobs', () => {
     ])
   })
 
+  it('says how large an event is, if it is large', () => {
+    const [small, large] = eventsOf('a', 2).map((event, i) => ({ ...event, bytes: (i + 1) * 200_000 }))
+    const [job] = divideIntoJobs([small, large] as EventToPublish[], () => 0)
+    expect(job?.events).toEqual([
+      { eventId: small?.id, accountId: 'a' },
+      { eventId: large?.id, accountId: 'a', bytes: 400_000 },
+    ])
+  })
+
   it('takes an event once', () => {
     const [event] = eventsOf('a', 1) as [EventToPublish]
     expect(divideIntoJobs([event, event], () => 0)).toEqual([

@@ -4,8 +4,11 @@ import type { PublishedEvent } from './publish-priority.js'
 /** `bytes`: about how much of it has to be read and sent, if the caller knows. */
 export type EventToPublish = PublishedEvent & { id: EventId }
 
-/** An event as a job names it. */
-export type QueuedEventRef = { eventId: EventId; accountId: string }
+/** From here on a job says how large an event is: whoever takes it must not read many of these at once. */
+export const LARGE_EVENT_BYTES = 256 * 1024
+
+/** An event as a job names it, with its size if it is large. */
+export type QueuedEventRef = { eventId: EventId; accountId: string; bytes?: number }
 
 /**
  * A job of the `events` queue: the events that were published together, usually. `deferred`: the only one has been told before
@@ -32,6 +35,9 @@ export const eventsJobId = ([first, ...others]: readonly QueuedEventRef[]): stri
   return others.length === 0 ? eventJobId(first.eventId) : `${LIST_PREFIX}${first.eventId}`
 }
 
+const refTo = ({ id, accountId, bytes = 0 }: EventToPublish): QueuedEventRef =>
+  bytes < LARGE_EVENT_BYTES ? { eventId: id, accountId } : { eventId: id, accountId, bytes }
+
 export type EventsJobToAdd = { events: QueuedEventRef[]; priority: number }
 
 /**
@@ -53,7 +59,7 @@ export function divideIntoJobs(
       jobs.push(job)
       open.set(sharedBy, job)
     }
-    job.events.push({ eventId: event.id, accountId: event.accountId })
+    job.events.push(refTo(event))
     job.priority = priority
   }
   return jobs
