@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from '@jest/globals'
+import { setImmediate as turn } from 'node:timers/promises'
 import { newEventId } from '@signet/webhook-core'
 import { createIngestParser } from './ingest-parser.js'
 
@@ -30,6 +31,13 @@ describe('createIngestParser', () => {
       ...small.parts,
       transcript: { ...small.parts.transcript, text: new TextEncoder().encode('y'.repeat(100_000)) },
     })
+  })
+
+  it('leaves the event loop to others while it refuses a thousand lines, however short they are', async () => {
+    const refused = parser.batch(Buffer.from('x\n'.repeat(1000)), event.createdAt)
+    const first = await Promise.race([refused.then(() => 'all lines'), turn('other work')])
+    expect(first).toBe('other work')
+    expect(await refused).toHaveLength(1000)
   })
 
   it('refuses from a thread in the same words', async () => {

@@ -5,17 +5,11 @@ import { v1ErrorRenderer } from '../http/v1-error-renderer.js'
 import { accountHint } from './account-hint.js'
 import { SMALL_BODY_BYTES } from './body-admission.js'
 import type { EncodedParts } from './encoded-parts.js'
-import {
-  readBatch,
-  readRecording,
-  readSummaryReady,
-  type IngestJob,
-  type IngestResult,
-} from './ingest-body.js'
+import { readRecording, readSummaryReady, type IngestJob, type IngestResult } from './ingest-body.js'
 import { ofShare, ParserQueue } from './parser-queue.js'
 import type { NewEvent, SummaryReady } from './summary-ready.js'
 
-/** Turns bodies of the internal API into checked values, large ones off the event loop. */
+/** Turns bodies of the internal API into checked values: large ones, and batches of any size, off the event loop. */
 export type IngestParser = {
   summaryReady(bytes: Buffer, event: NewEvent): Promise<SummaryReady>
   /** One result per line, an error where a line is refused. */
@@ -30,8 +24,8 @@ export function createIngestParser(): IngestParser {
   const pool = startPool()
 
   async function inThread<Value>(job: IngestJob, share: string): Promise<IngestResult<Value>> {
-    // Moved and not copied: the handler is done with the bytes.
-    const transferList = [job.bytes.buffer as ArrayBuffer]
+    // A large body is moved and not copied: the handler is done with the bytes. A small one may share its memory with others.
+    const transferList = job.bytes.length <= SMALL_BODY_BYTES ? [] : [job.bytes.buffer as ArrayBuffer]
     return (await pool.run(Object.assign(job, ofShare(share)), { transferList })) as IngestResult<Value>
   }
   const isSmall = (bytes: Buffer) => bytes.length <= SMALL_BODY_BYTES
@@ -43,14 +37,10 @@ export function createIngestParser(): IngestParser {
           ? readSummaryReady(bytes, event)
           : await inThread<SummaryReady>({ kind: 'summary-ready', bytes, event }, accountHint(bytes)),
       ),
+    // Refusing a line costs as much as parsing kilobytes, and two bytes can be a line.
     batch: async (bytes, createdAt) =>
       valueOf(
-        isSmall(bytes)
-          ? readBatch(bytes, createdAt)
-          : await inThread<IngestResult<SummaryReady>[]>(
-              { kind: 'batch', bytes, createdAt },
-              accountHint(bytes),
-            ),
+        await inThread<IngestResult<SummaryReady>[]>({ kind: 'batch', bytes, createdAt }, accountHint(bytes)),
       ).map((line) => ('problem' in line ? v1ErrorRenderer.bodyError(line.problem) : line.value)),
     recording: async (bytes, accountId) =>
       valueOf(
