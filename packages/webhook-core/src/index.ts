@@ -34,6 +34,7 @@ export { DEFAULT_RETRY_DELAYS_SECONDS, RetrySchedule } from './delivery/retry-sc
 export {
   countsAgainstEndpoint,
   FAILURES_TO_DISABLE,
+  FAILURES_TO_WARN,
   type AttemptFailure,
   type CancelReason,
   type FailureReason,

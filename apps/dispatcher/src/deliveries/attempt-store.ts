@@ -2,6 +2,7 @@ import type { Queryable } from '@signet/db'
 import {
   countsAgainstEndpoint,
   FAILURES_TO_DISABLE,
+  FAILURES_TO_WARN,
   type DeliveryId,
   type DeliveryStatus,
   type EndpointId,
@@ -51,7 +52,8 @@ export type RecordedAttempt = {
 // never looks at pending deliveries.
 //
 // strike: this failure counts toward disabling the endpoint. A success starts a new streak. reported: after a lost job lock
-// two workers may report the same attempt; only the first changes the schedule and the count.
+// two workers may report the same attempt; only the first changes the schedule and the count. warns_at: the highest
+// threshold that the failures of this batch reached, so that an endpoint gets one warning from it.
 //
 // Named, so that each connection parses and plans it only once.
 const RECORD = {
@@ -107,7 +109,15 @@ const RECORD = {
         when streak = 0 then coalesce(failing_since, first_failure)
         else first_failure
       end as failing_since,
-      dead and not disabled_before and not deleted as disables
+      dead and not disabled_before and not deleted as disables,
+      case
+        when disabled_before or deleted then null
+        when dead then ${FAILURES_TO_DISABLE}
+        else (
+          select max(threshold) from unnest(array[${FAILURES_TO_WARN.join()}]) as threshold
+          where threshold <= failures and (streak > 0 or threshold > consecutive_failures)
+        )
+      end as warns_at
     from verdict order by endpoint_id, ord desc
   ),
   next as materialized (
@@ -161,6 +171,18 @@ const RECORD = {
         where endpoint_id = any (array(select endpoint_id from tally where disables))
       ))
   ),
+  warnings as (
+    insert into webhook_endpoint_warnings
+      (endpoint_id, threshold, day, failures, last_error, failed_at, failing_since)
+    select t.endpoint_id, t.warns_at, (clock_timestamp() at time zone 'utc')::date,
+      greatest(t.failures, t.warns_at), last.error, last.finished_at, t.failing_since
+    from tally t cross join lateral (
+      select v.error, v.finished_at from verdict v
+      where v.endpoint_id = t.endpoint_id and v.strike order by v.ord desc limit 1
+    ) as last
+    where t.warns_at is not null
+    on conflict (endpoint_id, threshold, day) do nothing
+  ),
   attempt_log as (
     insert into webhook_attempts
       (delivery_id, number, started_at, duration_ms, http_status, error, url_version, exchange, answer)
@@ -204,7 +226,7 @@ type RecordedRow = {
 
 /**
  * Commits the results of many attempts in one statement: deliveries, the failure counts of their endpoints, disabling an
- * endpoint at its 20th consecutive failure and cancelling its other deliveries, and the attempt log. Returns results in no
+ * endpoint at its 20th consecutive failure and cancelling its other deliveries, the warnings to its owner, and the attempt log. Returns results in no
  * particular order, and none for a delivery that is gone. Takes at most one result per delivery.
  */
 export async function recordAttempts(
