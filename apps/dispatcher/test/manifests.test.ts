@@ -119,7 +119,7 @@ describe('the Kubernetes manifests', () => {
 
   it.each([
     ['dispatcher', ['dns', 'data-stores', 'dispatcher-to-receivers']],
-    ['auth', ['dns', 'data-stores', 'auth-to-mail', 'auth-egress', 'auth-to-providers']],
+    ['auth', ['dns', 'data-stores', 'mail', 'auth-egress', 'auth-to-providers']],
   ])(
     'let %s out to names, to its stores and to exactly the addresses that the guard calls public',
     (app, wanted) => {

@@ -1,6 +1,6 @@
 -- Up Migration
 
--- Warnings to the owner of an endpoint that fails (decision 0181). The statement that counts failures writes them; a sender
+-- Warnings to the owner of an endpoint that fails (decision 0185). The statement that counts failures writes them; a sender
 -- claims a row by moving its next attempt ahead, so what a process that died had in hand becomes due again by itself.
 -- A row names neither the account nor an address: both are looked up when it is sent.
 create table webhook_endpoint_warnings (

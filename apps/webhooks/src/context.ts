@@ -34,6 +34,8 @@ import { SessionService } from './sessions/session-service.js'
 import { FormGuard } from './forms/form-guard.js'
 import { PageResponder } from './pages/page-responder.js'
 import { SignInService } from './sign-in/sign-in-service.js'
+import { createWarnings } from './warnings/create-warnings.js'
+import { createWebhookObserver } from './observers/webhook-observer.js'
 import { createWebhookServices } from './webhook-services.js'
 import { component } from './version.js'
 
@@ -66,15 +68,16 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
   const queues = new WebhookQueues({ connection: redis, prefix: config.queuePrefix })
   const accounts = new AccountService({ db, queues, observer, now })
   const oauth = createOAuth(config, { db, observer, limits, accounts, log, now })
+  const webhookObserver = createWebhookObserver(log, registry)
   const webhooks = createWebhookServices({
     db,
+    webhookObserver,
     queues,
     urlPolicy: createUrlPolicy(config, ports.resolver),
     secretBox: config.secretBox,
-    log,
-    registry,
     now,
   })
+  const warnings = createWarnings(config, { db, identity: oauth.identity, webhookObserver })
 
   const drain = new Drain(config.drainSeconds * 1000)
   const health = healthHandlers({
@@ -99,11 +102,14 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
     cleanUp: new CleanUpService({ db, observer }),
     queues,
     webhooks,
+    /** Undefined when no emails are sent. */
+    warnings,
     drain,
     health,
     ...oauth,
     /** Reverse order of creation. */
     async close() {
+      await warnings?.close()
       await webhooks.close()
       await queues.close()
       redis.disconnect()
@@ -148,6 +154,7 @@ function createOAuth(config: WebhooksConfig, { db, observer, limits, accounts, l
   const signInUrl = config.signInUrl ?? `${identityPublicUrl.replace(/\/+$/, '')}/ui`
   const signIn = new SignInService({ baseUrl, signInUrl, identity, users, accounts, sessions, observer })
   return {
+    identity,
     cookie,
     sessions,
     clients,

@@ -16,6 +16,7 @@ export async function serve(config: WebhooksConfig, ports: Partial<Ports> = {}):
   })
   // Only once the ports are bound: a process that fails to start should not clean up either.
   const schedule = startSchedule(ctx)
+  ctx.warnings?.start()
   if (config.identityEventsSecrets.length === 0)
     ctx.log.warn(
       'account events are refused, so people who are banned, deleted or signed out everywhere keep their tokens here: WEBHOOKS_IDENTITY_EVENTS_SECRETS is not set',

@@ -1,17 +1,15 @@
 import type { Db } from '@signet/db'
-import type { Logger } from '@signet/telemetry'
 import type { SecretBox } from '@signet/webhook-core'
 import type { WebhookQueues } from '@signet/webhook-core/queue'
 import { DeliveryLog } from './deliveries/delivery-log.js'
 import { ReplayService } from './deliveries/replay-service.js'
-import type { Registry } from 'prom-client'
 import { AccountRemovalService } from './accounts/account-removal-service.js'
 import { EndpointService } from './endpoints/endpoint-service.js'
 import { SecretService } from './endpoints/secret-service.js'
 import type { UrlPolicy } from './endpoints/url-policy.js'
 import { EventPublisher } from './events/event-publisher.js'
 import { TestEventService } from './events/test-event-service.js'
-import { createWebhookObserver } from './observers/webhook-observer.js'
+import type { WebhookObserver } from './observers/webhook-observer.js'
 import { createIngestParser } from './ingest/ingest-parser.js'
 import { IngestService } from './ingest/ingest-service.js'
 import { RecoveryService } from './recoveries/recovery-service.js'
@@ -22,15 +20,13 @@ type Deps = {
   queues: WebhookQueues
   urlPolicy: UrlPolicy
   secretBox: SecretBox
-  log: Logger
-  registry: Registry
+  webhookObserver: WebhookObserver
   now: () => Date
 }
 
 /** The services behind /v1 and ingest. */
 export function createWebhookServices(deps: Deps) {
-  const { db, queues, urlPolicy, secretBox, log, registry, now } = deps
-  const webhookObserver = createWebhookObserver(log, registry)
+  const { db, queues, urlPolicy, secretBox, webhookObserver, now } = deps
   const publisher = new EventPublisher({
     queues,
     onMissed: (count, error) => webhookObserver.publishMissed(count, error),

@@ -32,6 +32,21 @@ describe('the process refuses to start', () => {
       ['WEBHOOKS_BASE_URL'],
     ],
     [
+      'with a mail server and neither port, sender nor a way to find addresses',
+      { WEBHOOKS_SMTP_HOST: 'mail.example' },
+      ['WEBHOOKS_SMTP_PORT', 'WEBHOOKS_SMTP_ADMIN_EMAIL', 'WEBHOOKS_IDENTITY_SERVICE_TOKEN'],
+    ],
+    [
+      'with half a mail server, although it warns nobody',
+      { WEBHOOKS_SMTP_HOST: 'mail.example', WEBHOOKS_SMTP_PORT: '25', WEBHOOKS_WARNING_EMAILS: 'false' },
+      ['WEBHOOKS_SMTP_ADMIN_EMAIL'],
+    ],
+    [
+      'with a sender and no mail server',
+      { WEBHOOKS_SMTP_PORT: '25', WEBHOOKS_SMTP_ADMIN_EMAIL: 'no-reply@example.com' },
+      ['WEBHOOKS_SMTP_PORT', 'WEBHOOKS_SMTP_ADMIN_EMAIL'],
+    ],
+    [
       'with private targets in production',
       { NODE_ENV: 'production', WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true' },
       ['WEBHOOKS_ALLOW_PRIVATE_TARGETS'],

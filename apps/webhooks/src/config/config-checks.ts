@@ -9,8 +9,23 @@ const rule =
 
 const isProduction = ({ nodeEnv }: WebhooksConfig) => nodeEnv === 'production'
 
+/** Emails need a server, a sender, and somebody who knows the address of an account. */
+const mailIsComplete: Rule = (config) => {
+  const { smtpHost, smtpPort, smtpAdminEmail, warningEmails, identityServiceToken } = config
+  const given = { WEBHOOKS_SMTP_PORT: smtpPort, WEBHOOKS_SMTP_ADMIN_EMAIL: smtpAdminEmail }
+  const names = (isGiven: boolean) =>
+    Object.entries(given).flatMap(([name, value]) => ((value !== undefined) === isGiven ? [name] : []))
+  if (smtpHost === undefined)
+    return names(true).map((name) => `${name} is set, but WEBHOOKS_SMTP_HOST is not: no emails would be sent`)
+  const token = warningEmails && identityServiceToken === undefined ? ['WEBHOOKS_IDENTITY_SERVICE_TOKEN'] : []
+  return [...names(false), ...token].map(
+    (name) => `${name} is required with WEBHOOKS_SMTP_HOST: emails cannot be sent without it`,
+  )
+}
+
 /** Rules across settings. */
 export const configChecks: readonly Rule[] = [
+  mailIsComplete,
   rule(
     (config) => isProduction(config) && !config.baseUrl.startsWith('https://'),
     'WEBHOOKS_BASE_URL must use https in production',

@@ -24,6 +24,7 @@ import {
   resourceIdentifier,
 } from './config-values.js'
 import { limitSettings } from './config-limits.js'
+import { mailSettings } from './config-mail.js'
 
 /** Every setting of the API (docs/specification.md#settings), in the order of the generated documentation. */
 export const settings = defineSettings({
@@ -263,6 +264,7 @@ export const settings = defineSettings({
     item: origin,
     doc: 'Origins of browser applications that may call /v1 and /mcp.',
   }),
+  ...mailSettings,
   ...limitSettings,
 })
 

@@ -66,8 +66,22 @@ export class IdentityClient {
     return this.options.serviceToken !== undefined
   }
 
-  /** `GET /admin/users/{id}` with the service credential. */
   async userState(accountId: string): Promise<UserState> {
+    const user = await this.#findUser(accountId)
+    if (user === null) return 'gone'
+    return this.#isBanned(user) ? 'banned' : 'active'
+  }
+
+  /** The email address at which an account can be reached now; null when it has none that is confirmed. */
+  async findAddress(accountId: string): Promise<string | null> {
+    const user = await this.#findUser(accountId)
+    if (user === null || this.#isBanned(user)) return null
+    const { email, email_confirmed_at: confirmedAt } = user
+    return typeof email === 'string' && email !== '' && typeof confirmedAt === 'string' ? email : null
+  }
+
+  /** `GET /admin/users/{id}` with the service credential; null for a user who is gone. */
+  async #findUser(accountId: string): Promise<Record<string, unknown> | null> {
     const { status, body } = await this.#call({
       path: `/admin/users/${encodeURIComponent(accountId)}`,
       method: 'GET',
@@ -75,12 +89,13 @@ export class IdentityClient {
       timeoutMs: USER_STATE_TIMEOUT_MS,
     })
     // Any other 404 comes from a wrong address or a proxy, and must not sign anybody out.
-    if (status === 404 && body['error_code'] === 'user_not_found') return 'gone'
+    if (status === 404 && body['error_code'] === 'user_not_found') return null
     if (status !== 200) throw new IdentityUnavailableError(`the identity server answered ${status}`)
-    if (typeof body['deleted_at'] === 'string') return 'gone'
-    const bannedUntil = body['banned_until']
-    const banned = typeof bannedUntil === 'string' && new Date(bannedUntil) > this.options.now()
-    return banned ? 'banned' : 'active'
+    return typeof body['deleted_at'] === 'string' ? null : body
+  }
+
+  #isBanned({ banned_until: bannedUntil }: Record<string, unknown>): boolean {
+    return typeof bannedUntil === 'string' && new Date(bannedUntil) > this.options.now()
   }
 
   async #call(call: Call): Promise<Reply> {

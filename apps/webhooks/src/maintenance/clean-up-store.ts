@@ -57,6 +57,7 @@ export const dailySteps: Readonly<Record<string, CleanUpStep>> = {
     'id',
     `revoked_at < now() - interval '30 days' or expires_at < now() - interval '30 days'`,
   ),
+  endpoint_warnings: deleteWhere('webhook_endpoint_warnings', 'id', `created_at < now() - interval '7 days'`),
   // By then, everything that they could refuse has expired. Tombstones stay.
   account_states: deleteWhere(
     'account_states',

@@ -2,6 +2,7 @@ import type { Logger, RequestMeta } from '@signet/telemetry'
 import { Counter, type Registry } from 'prom-client'
 
 type EndpointFields = { endpointId: string; accountId: string }
+type WarningFields = { id: string; endpointId: string; threshold: number; attempts: number }
 type IngestFields = { eventId?: string; source: string; accountId: string }
 
 /**
@@ -22,6 +23,18 @@ export function createWebhookObserver(log: Logger, registry: Registry) {
     'Committed events that did not reach Redis at once; the sweeper finds them',
   )
 
+  const warnings = counter(
+    'webhook_warning_emails_total',
+    'Warnings to owners of failing endpoints, by outcome; failed attempts are repeated',
+    ['outcome'],
+  )
+
+  const aboutWarning = ({ id, endpointId, threshold, attempts }: WarningFields) => ({
+    warning_id: id,
+    endpoint_id: endpointId,
+    failures: threshold,
+    attempts,
+  })
   const endpointChanged =
     (change: string, more: Record<string, string> = {}) =>
     (fields: EndpointFields, { requestId }: RequestMeta) => {
@@ -114,6 +127,21 @@ export function createWebhookObserver(log: Logger, registry: Registry) {
     },
     purgeFailed(error: unknown) {
       log.warn('rows of a deleted account are left for the next run', { error })
+    },
+    warningFailed(warning: WarningFields, error: unknown) {
+      warnings.inc({ outcome: 'failed' })
+      log.warn('a warning could not be sent and is tried again', { ...aboutWarning(warning), error })
+    },
+    warningEnded(warning: WarningFields, outcome: string) {
+      warnings.inc({ outcome })
+      const isGivenUp = outcome === 'refused' || outcome === 'expired'
+      log.log(isGivenUp ? 'error' : 'info', isGivenUp ? 'a warning was given up' : 'warning ended', {
+        ...aboutWarning(warning),
+        outcome,
+      })
+    },
+    warningsUnreachable(error: unknown) {
+      log.warn('warnings wait: the database cannot be asked for them', { error })
     },
     publishMissed(count: number, error: unknown) {
       missed.inc(count)

@@ -15,6 +15,8 @@ export type User = {
   phone: string
   password: string
   banned: boolean
+  /** Whether the email address is. */
+  confirmed: boolean
   deleted: boolean
   /** Has a second factor, which the sign-in page asks for. */
   secondFactor: boolean
@@ -58,6 +60,7 @@ export async function startIdentityDouble() {
     email: user.email,
     phone: user.phone,
     ...(user.secondFactor ? { factors: [{ id: 'f', factor_type: 'totp', status: 'verified' }] } : {}),
+    ...(user.confirmed ? { email_confirmed_at: '2020-01-01T00:00:00Z' } : {}),
     ...(user.banned ? { banned_until: '2999-01-01T00:00:00Z' } : {}),
     ...(user.deleted ? { deleted_at: '2020-01-01T00:00:00Z' } : {}),
   })
@@ -130,6 +133,7 @@ export async function startIdentityDouble() {
         phone: '',
         password: 'correct horse battery staple',
         banned: false,
+        confirmed: true,
         deleted: false,
         secondFactor: false,
         ...overrides,

@@ -1,4 +1,4 @@
-import { type LocalSecrets, sha256Hex } from './secrets.js'
+import { type LocalSecrets, serviceRoleToken, sha256Hex } from './secrets.js'
 
 export interface ServiceAddresses {
   authUrl: string
@@ -69,6 +69,11 @@ export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName
       WEBHOOKS_IDENTITY_URL: input.authUrl,
       WEBHOOKS_IDENTITY_JWT_AUD: 'authenticated',
       WEBHOOKS_IDENTITY_EVENTS_SECRETS: secrets.eventsSecret,
+      WEBHOOKS_IDENTITY_SERVICE_TOKEN: serviceRoleToken(secrets.jwtSecret),
+      WEBHOOKS_SMTP_HOST: HOST,
+      WEBHOOKS_SMTP_PORT: String(input.smtpPort),
+      WEBHOOKS_SMTP_ADMIN_EMAIL: 'no-reply@signet.test',
+      WEBHOOKS_SMTP_SENDER_NAME: 'Signet',
       WEBHOOKS_RATE_LIMIT_REGISTER: PLENTY,
       WEBHOOKS_INTERNAL_TOKENS: `recorder:${sha256Hex(secrets.internalToken)}`,
     },

@@ -1,0 +1,48 @@
+import { boolean, httpUrl, integer, text } from '@signet/config'
+
+/** Emails to people (docs/specification.md#warnings). */
+export const mailSettings = {
+  smtpHost: text({
+    env: 'WEBHOOKS_SMTP_HOST',
+    optional: true,
+    fallbackDoc: 'no emails',
+    doc: 'SMTP server. Emails also need WEBHOOKS_SMTP_PORT, WEBHOOKS_SMTP_ADMIN_EMAIL and WEBHOOKS_IDENTITY_SERVICE_TOKEN, which finds the address of an account.',
+  }),
+  smtpPort: integer({
+    env: 'WEBHOOKS_SMTP_PORT',
+    optional: true,
+    min: 1,
+    max: 65_535,
+    doc: 'SMTP port. 465 means TLS from the start.',
+  }),
+  smtpAdminEmail: text({
+    env: 'WEBHOOKS_SMTP_ADMIN_EMAIL',
+    optional: true,
+    pattern: /^[^\s@<>,;]+@[^\s@<>,;]+$/,
+    expected: 'an email address',
+    doc: 'Sender address of emails.',
+  }),
+  smtpUser: text({
+    env: 'WEBHOOKS_SMTP_USER',
+    optional: true,
+    doc: 'SMTP user; without it no sign-in is tried.',
+  }),
+  smtpPass: text({ env: 'WEBHOOKS_SMTP_PASS', optional: true, secret: true, doc: 'SMTP password.' }),
+  smtpSenderName: text({
+    env: 'WEBHOOKS_SMTP_SENDER_NAME',
+    optional: true,
+    fallbackDoc: 'the sender address',
+    doc: 'Sender name of emails.',
+  }),
+  warningEmails: boolean({
+    env: 'WEBHOOKS_WARNING_EMAILS',
+    fallback: true,
+    doc: 'With an SMTP server, email the owner of a webhook at 10 and 15 failures in a row and when it is disabled.',
+  }),
+  manageUrl: httpUrl({
+    env: 'WEBHOOKS_MANAGE_URL',
+    optional: true,
+    fallbackDoc: '`/docs` of this service',
+    doc: 'Page on which people see to their webhooks; emails link to it.',
+  }),
+}

@@ -1,0 +1,106 @@
+import type { Db } from '@signet/db'
+import { MailRefusedError, type SmtpTransport } from '@signet/mail'
+import pTimeout from 'p-timeout'
+import type { IdentityClient } from '../identity/identity-client.js'
+import type { WebhookObserver } from '../observers/webhook-observer.js'
+import { warningMail } from './warning-mail.js'
+import {
+  claimWarnings,
+  deferWarning,
+  endWarning,
+  type ClaimedWarning,
+  type WarningOutcome,
+} from './warning-store.js'
+
+type Deps = {
+  db: Db
+  identity: Pick<IdentityClient, 'findAddress'>
+  transport: SmtpTransport
+  manageUrl: string
+  webhookObserver: WebhookObserver
+  pollMs?: number
+}
+
+/** Emails under way at once, and connections to the mail server. */
+export const WARNINGS_AT_ONCE = 4
+const POLL_MS = 5000
+const ATTEMPT_MS = 30_000
+/** Longer than an attempt: a row of a process that died is due again after this. */
+const LEASE_SECONDS = 60
+/** A warning that comes later than this says nothing about the present. */
+const LIFE_HOURS = 24
+const FIRST_DELAY_SECONDS = 30
+const MAX_DELAY_SECONDS = 3600
+
+/**
+ * Sends the warnings that the dispatcher recorded (docs/specification.md#warnings), in any number of replicas. At
+ * least once: whoever dies after the mail server took an email sends it again, with the same Message-ID.
+ */
+export class WarningService {
+  #timer: NodeJS.Timeout | undefined
+  #running: Promise<void> | undefined
+  #closed = false
+
+  constructor(private readonly deps: Deps) {}
+
+  start(): void {
+    this.#timer = setInterval(() => void this.run(), this.deps.pollMs ?? POLL_MS).unref()
+    void this.run()
+  }
+
+  /** Sends all that is due; resolves when it has had its attempt. */
+  run(): Promise<void> {
+    this.#running ??= this.#sendDue()
+      .catch((error: unknown) => this.deps.webhookObserver.warningsUnreachable(error))
+      .finally(() => (this.#running = undefined))
+    return this.#running
+  }
+
+  /** Resolves when the emails under way are done; the rest is left to the next process. */
+  async close(): Promise<void> {
+    this.#closed = true
+    clearInterval(this.#timer)
+    await this.#running
+    this.deps.transport.close()
+  }
+
+  async #sendDue(): Promise<void> {
+    const claim = { limit: WARNINGS_AT_ONCE, leaseSeconds: LEASE_SECONDS, lifeHours: LIFE_HOURS }
+    while (!this.#closed) {
+      const warnings = await claimWarnings(this.deps.db, claim)
+      await Promise.all(warnings.map((warning) => this.#attempt(warning)))
+      if (warnings.length < WARNINGS_AT_ONCE) return
+    }
+  }
+
+  async #attempt(warning: ClaimedWarning): Promise<void> {
+    const { db, webhookObserver } = this.deps
+    const outcome = await this.#send(warning).catch((error: unknown) => {
+      webhookObserver.warningFailed(warning, error)
+      return null
+    })
+    if (outcome === null) return deferWarning(db, warning, delayAfter(warning.attempts))
+    if (await endWarning(db, warning, outcome)) webhookObserver.warningEnded(warning, outcome)
+  }
+
+  async #send(warning: ClaimedWarning): Promise<WarningOutcome> {
+    const { identity, transport, manageUrl } = this.deps
+    if (warning.resolved) return 'resolved'
+    if (warning.expired) return 'expired'
+    // Asked now, so that it is the current one, and nothing is kept here that a deletion would have to find.
+    const address = await identity.findAddress(warning.accountId)
+    if (address === null) return 'no_address'
+    try {
+      const mail = { ...warningMail(warning, manageUrl), to: address, id: warning.id }
+      await pTimeout(transport.send(mail), { milliseconds: ATTEMPT_MS })
+    } catch (error) {
+      if (error instanceof MailRefusedError) return 'refused'
+      throw error
+    }
+    return 'sent'
+  }
+}
+
+/** Up to 20% less, so that what failed together is not tried again together. */
+const delayAfter = (attempts: number): number =>
+  Math.min(FIRST_DELAY_SECONDS * 2 ** (attempts - 1), MAX_DELAY_SECONDS) * (1 - Math.random() / 5)
