@@ -10,7 +10,14 @@ import {
   type DeliveryId,
   type EndpointId,
 } from '../src/index.js'
-import { deliveryJobId, eventJobId, queueNames, WebhookQueues, type EventsJob } from '../src/queue/index.js'
+import {
+  deliveryJobId,
+  eventJobId,
+  queueNames,
+  WebhookQueues,
+  type DeliveryJob,
+  type EventsJob,
+} from '../src/queue/index.js'
 
 const deliveryId = (text: string) => parseDeliveryId(text) as DeliveryId
 const endpointId = parseEndpointId('42') as EndpointId
@@ -76,6 +83,17 @@ describe('WebhookQueues', () => {
     const done = () => jobs.flatMap(({ events }) => events)
     await waitFor(() => done().length === 401)
     expect(done().findIndex(({ accountId }) => accountId === 'other')).toBeLessThan(300)
+  })
+
+  it('puts what an account has to send again beyond its allowance behind the deliveries of others', async () => {
+    const { queues } = await connect({ url }, `${prefix}again-fair`)
+    const due = (accountId: string, first: number, count: number) =>
+      Array.from({ length: count }, (_, i) => ({ id: deliveryId(String(first + i)), endpointId, accountId }))
+    await queues.addDeliveries(due('flood', 1, 400))
+    await queues.addDeliveries(due('other', 1000, 1))
+    const done = work({ url }, `${prefix}again-fair`, queueNames.deliveries) as DeliveryJob[]
+    await waitFor(() => done.length === 401)
+    expect(done.findIndex(({ accountId }) => accountId === 'other')).toBeLessThan(300)
   })
 
   it('takes a job again once it is done: nothing finished is kept', async () => {

@@ -45,7 +45,8 @@ export class WebhookQueues {
   readonly deliveries: Queue<DeliveryJob, void, typeof queueNames.deliveries>
 
   readonly #connection: Redis | Cluster
-  readonly #priority = new PublishPriority()
+  readonly #eventPriority = new PublishPriority()
+  readonly #deliveryPriority = new PublishPriority()
 
   constructor({ connection, prefix = DEFAULT_QUEUE_PREFIX }: QueueSettings) {
     const options = { connection, prefix, defaultJobOptions: jobOptions }
@@ -61,7 +62,7 @@ export class WebhookQueues {
   async addEvents(events: readonly EventToPublish[]): Promise<void> {
     if (events.length === 0) return
     this.assertConnected()
-    const jobs = divideIntoJobs(events, (event) => this.#priority.take(event))
+    const jobs = divideIntoJobs(events, (event) => this.#eventPriority.take(event))
     const toAdd = jobs.map(({ events, priority }) => ({
       name: queueNames.events,
       data: { events },
@@ -87,7 +88,10 @@ export class WebhookQueues {
     )
   }
 
-  /** Schedules attempts, at once or after `delayMs`. Rejects if Redis is unavailable. */
+  /**
+   * Schedules attempts, at once or after `delayMs`. When they are due, those of an account beyond its allowance come after those
+   * of others. Rejects if Redis is unavailable.
+   */
   async addDeliveries(due: readonly DueDelivery[]): Promise<void> {
     if (due.length === 0) return
     this.assertConnected()
@@ -95,7 +99,11 @@ export class WebhookQueues {
       due.map(({ id, endpointId, accountId, delayMs = 0 }) => ({
         name: queueNames.deliveries,
         data: { deliveryId: id, endpointId, accountId },
-        opts: { jobId: deliveryJobId(id), delay: delayMs },
+        opts: {
+          jobId: deliveryJobId(id),
+          delay: delayMs,
+          priority: this.#deliveryPriority.take({ accountId }),
+        },
       })),
     )
   }
