@@ -64,6 +64,11 @@ const MIRROR_CONNECTIONS = 9
  * those steps would leave permits unused, and their batches would be small.
  */
 const JOBS_PER_ATTEMPT = 3
+/**
+ * Events are ids until they are admitted. There is room for those of an account whose receivers hang, at 50 a second, until these
+ * attempts have timed out, and events of others are still taken from the queue.
+ */
+const EVENTS_PER_ATTEMPT = 9
 
 export type Context = ReturnType<typeof createContext>
 
@@ -179,7 +184,13 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   const recoverer = new Recoverer({ db, queues, observer, now })
   const engine = new Engine({
     workers: [
-      createDispatchWorker({ queue, concurrency: jobConcurrency, events, queues, observer }),
+      createDispatchWorker({
+        queue,
+        concurrency: EVENTS_PER_ATTEMPT * config.concurrency,
+        events,
+        queues,
+        observer,
+      }),
       createAttemptWorker({ queue, concurrency: jobConcurrency, attempts, observer }),
     ],
     limiter,
