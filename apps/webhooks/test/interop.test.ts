@@ -1,11 +1,11 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { createInterface } from 'node:readline'
+import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from '@jest/globals'
 import { deliveryHeaders, newSigningSecret, type DeliveryId } from '@signet/webhook-core'
 import { AuthorizationCode } from 'simple-oauth2'
 import { pkce } from './support/browser.js'
 import { REDIRECT } from './support/oauth.js'
+import { programEnv, python, PYTHON_FOLDER, succeeds, talkTo, hasModules } from './support/programs.js'
 import { useOAuth } from './support/use-oauth.js'
 
 // Clients of other people and other languages, unchanged, against the running service. `real-clients.test.ts` has those that
@@ -13,15 +13,7 @@ import { useOAuth } from './support/use-oauth.js'
 const { harness, oauth } = useOAuth()
 
 const GO = fileURLToPath(new URL('interop/go', import.meta.url))
-const PYTHON = fileURLToPath(new URL('interop/python', import.meta.url))
-const python = process.env['SIGNET_INTEROP_PYTHON'] ?? 'python3'
-// Only what was fetched before: a test asks nobody on the internet.
-const env = { ...process.env, GOPROXY: 'off', GOTOOLCHAIN: 'local', AUTHLIB_INSECURE_TRANSPORT: '1' }
-
-const succeeds = (command: string, args: string[], cwd?: string) =>
-  spawnSync(command, args, { cwd, env }).status === 0
-const withModules = (...modules: string[]) =>
-  succeeds(python, ['-c', modules.map((name) => `import ${name}`).join('; ')]) ? it : it.skip
+const withModules = (...modules: string[]) => (hasModules(...modules) ? it : it.skip)
 const withGoPackage = (path: string) =>
   succeeds('go', ['build', '-o', '/dev/null', path], GO) ? it : it.skip
 
@@ -35,19 +27,7 @@ async function approve(url: string): Promise<string> {
 
 type Said = { url?: string; access_token?: string; refresh_token?: string; revoked?: boolean }
 
-/** A program that says a line of JSON, and goes on with the line that it is given. */
-function talkTo(command: string, args: string[], cwd: string) {
-  const child = spawn(command, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
-  let failures = ''
-  child.stderr.on('data', (chunk: Buffer) => (failures += chunk.toString()))
-  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
-  return async (line?: string): Promise<Required<Said>> => {
-    if (line !== undefined) child.stdin.write(`${line}\n`)
-    const next: IteratorResult<string, unknown> = await lines.next()
-    if (next.done === true) throw new Error(`it ended: ${failures}`)
-    return JSON.parse(next.value) as Required<Said>
-  }
-}
+const talk = (command: string, args: string[], cwd: string) => talkTo<Required<Said>>(command, args, cwd).ask
 
 const METHODS = ['none', 'client_secret_basic', 'client_secret_post'] as const
 
@@ -59,7 +39,7 @@ async function given(method: (typeof METHODS)[number]): Promise<string> {
 describe('Authlib', () => {
   const test = withModules('authlib', 'requests')
   test.each(METHODS)('authorizes with PKCE, exchanges, refreshes and revokes with %s', async (method) => {
-    const ask = talkTo(python, ['authlib_client.py', await given(method)], PYTHON)
+    const ask = talk(python, ['authlib_client.py', await given(method)], PYTHON_FOLDER)
     const { url } = await ask()
     const first = await ask(await approve(url))
     expect(await oauth.works(first.access_token)).toBe(true)
@@ -74,7 +54,7 @@ describe('Authlib', () => {
 describe('golang.org/x/oauth2', () => {
   const test = withGoPackage('./oauth2')
   test.each(METHODS)('authorizes with PKCE, exchanges and refreshes with %s', async (method) => {
-    const ask = talkTo('go', ['run', './oauth2', await given(method)], GO)
+    const ask = talk('go', ['run', './oauth2', await given(method)], GO)
     const { url } = await ask()
     const first = await ask(await approve(url))
     expect(await oauth.works(first.access_token)).toBe(true)
@@ -152,7 +132,7 @@ function judge(command: string, args: string[], cwd: string) {
   const { cases, verdicts } = deliveries()
   const { stdout, stderr } = spawnSync(command, args, {
     cwd,
-    env,
+    env: programEnv,
     encoding: 'utf8',
     input: JSON.stringify(cases),
   })
@@ -162,7 +142,7 @@ function judge(command: string, args: string[], cwd: string) {
 describe('standardwebhooks for Python', () => {
   const test = withModules('standardwebhooks')
   test('takes deliveries with either secret and refuses forged and old ones', () => {
-    judge(python, ['standardwebhooks_verify.py'], PYTHON)
+    judge(python, ['standardwebhooks_verify.py'], PYTHON_FOLDER)
   })
 })
 

@@ -52,6 +52,12 @@ export class Person {
     await this.#post(`/factors/${id}/verify`, { challenge_id: challenge, code })
   }
 
+  /** Makes a personal token for `/v1`. */
+  async personalToken(webhooksUrl: string): Promise<string> {
+    const { token } = await this.#post<{ token: string }>('/account/tokens', { name: 'script' }, webhooksUrl)
+    return token
+  }
+
   /** Signs in on the pages that an authorization request leads to, and approves; ends where they send the browser. */
   async approve(address: string): Promise<number> {
     const browser = new FormBrowser(new URL(address).origin)
@@ -60,8 +66,8 @@ export class Person {
     return (await browser.follow(decided)).status
   }
 
-  async #post<T>(path: string, body: unknown): Promise<T> {
-    const response = await fetch(this.authUrl + path, {
+  async #post<T>(path: string, body: unknown, service = this.authUrl): Promise<T> {
+    const response = await fetch(service + path, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${this.#jwt}` },
       body: JSON.stringify(body),
