@@ -9,10 +9,14 @@ import { bootstrapOrExit, jestCommand, root, run } from './bootstrap.mjs'
 const CACHE = join(root, '.cache/interop')
 const PAGE = join(root, 'apps/webhooks/docs/interop.md')
 const GO = join(root, 'apps/webhooks/test/interop/go')
-const PYTHON_PACKAGES = ['authlib==1.9.9', 'requests==2.34.2', 'standardwebhooks==1.1.0']
+const PYTHON_PACKAGES = ['authlib==1.9.9', 'mcp==2.3.0', 'requests==2.34.2', 'standardwebhooks==1.1.0']
+// The last line of versions that also runs on Node 20.
+const INSPECTOR_VERSION = '1.0.3'
 const FLOW = 'authorization code with PKCE, exchange, refresh'
+const DELIVERY = 'by the tools of /mcp to a verified delivery'
 
 const CLIENTS = 'apps/webhooks/test/real-clients.test.ts'
+const HOSTS = 'apps/webhooks/test/mcp-clients.test.ts'
 const LANGUAGES = 'apps/webhooks/test/interop.test.ts'
 const SIGNATURE = 'packages/webhook-core/src/signature/signature.test.ts'
 
@@ -22,7 +26,7 @@ const ROWS = [
     client: '@modelcontextprotocol/sdk',
     language: 'TypeScript',
     version: npm('apps/webhooks', '@modelcontextprotocol/sdk'),
-    does: `discovery from the challenge, registration, ${FLOW}`,
+    does: `discovery from the challenge, registration, ${FLOW}, ${DELIVERY}`,
     file: CLIENTS,
     tests: '@modelcontextprotocol/sdk 1.x',
   },
@@ -30,9 +34,25 @@ const ROWS = [
     client: '@modelcontextprotocol/client',
     language: 'TypeScript',
     version: npm('apps/webhooks', '@modelcontextprotocol/client'),
-    does: `discovery, registration, ${FLOW}, check of the issuer`,
+    does: `discovery, registration, ${FLOW}, check of the issuer, ${DELIVERY}`,
     file: CLIENTS,
     tests: '@modelcontextprotocol/client 2.x',
+  },
+  {
+    client: 'mcp',
+    language: 'Python',
+    version: pinned('mcp'),
+    does: `discovery, registration, authorization code with PKCE, exchange, ${DELIVERY}`,
+    file: HOSTS,
+    tests: 'mcp for Python',
+  },
+  {
+    client: '@modelcontextprotocol/inspector --cli',
+    language: 'TypeScript',
+    version: () => INSPECTOR_VERSION,
+    does: `with a personal token ${DELIVERY}`,
+    file: HOSTS,
+    tests: 'MCP Inspector',
   },
   {
     client: 'oauth4webapi',
@@ -131,6 +151,16 @@ function pythonWithPackages() {
   return python
 }
 
+/** The command-line client of MCP Inspector in a folder of its own; where it cannot be had, its row is skipped. */
+function inspector() {
+  const folder = join(CACHE, `inspector-${INSPECTOR_VERSION}`)
+  const command = join(folder, 'node_modules/@modelcontextprotocol/inspector/cli/build/cli.js')
+  const wanted = `@modelcontextprotocol/inspector@${INSPECTOR_VERSION}`
+  const npm = ['install', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', wanted]
+  if (!existsSync(command)) succeeds('npm', [...npm, '--loglevel=error'])
+  return command
+}
+
 /** passed, failed, or skipped for each row, from jest's own report. */
 function resultsOf(report) {
   const assertions = report.testResults.flatMap(({ assertionResults }) => assertionResults)
@@ -161,7 +191,7 @@ const page = (table) => `# Clients of other people
 
 Libraries as they are published, unchanged, against the running service. \`npm run interop\` runs them all, prints this table, and writes
 this page when none is skipped; \`npm test\` runs those that the machine has. The tests are in
-[real-clients.test.ts](../test/real-clients.test.ts), [interop.test.ts](../test/interop.test.ts) and
+[real-clients.test.ts](../test/real-clients.test.ts), [mcp-clients.test.ts](../test/mcp-clients.test.ts), [interop.test.ts](../test/interop.test.ts) and
 [signature.test.ts](../../../packages/webhook-core/src/signature/signature.test.ts). Verifiers of our own for Python, Go, PHP and Ruby
 are in [packages/webhook-verify](../../../packages/webhook-verify/README.md#other-languages).
 
@@ -169,10 +199,11 @@ ${table}
 `
 
 await bootstrapOrExit({
-  projects: ['infra/local/tsconfig.build.json', 'apps/webhooks', 'packages/webhook-core'],
+  projects: ['infra/local/tsconfig.build.json', 'apps/auth', 'apps/webhooks', 'apps/dispatcher'],
 })
 mkdirSync(CACHE, { recursive: true })
 process.env.SIGNET_INTEROP_PYTHON ??= pythonWithPackages()
+process.env.SIGNET_INTEROP_INSPECTOR ??= inspector()
 succeeds('go', ['mod', 'download'], { cwd: GO, env: { ...process.env, GOTOOLCHAIN: 'local' } })
 
 const reportFile = join(CACHE, `report-${process.pid}.json`)
