@@ -26,13 +26,11 @@ export function talkTo<Said>(command: string, args: string[], cwd: string) {
   let failures = ''
   child.stderr.on('data', (chunk: Buffer) => (failures += chunk.toString()))
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
-  return {
-    async ask(line?: string): Promise<Said> {
-      if (line !== undefined) child.stdin.write(`${line}\n`)
-      const next: IteratorResult<string, unknown> = await lines.next()
-      if (next.done === true) throw new Error(`it ended: ${failures}`)
-      return JSON.parse(next.value) as Said
-    },
-    end: () => void child.stdin.end(),
+  const ask = async (line?: string): Promise<Said> => {
+    if (line !== undefined) child.stdin.write(`${line}\n`)
+    const next: IteratorResult<string, unknown> = await lines.next()
+    if (next.done === true) throw new Error(`it ended: ${failures}`)
+    return JSON.parse(next.value) as Said
   }
+  return { ask, end: () => void child.stdin.end() }
 }
