@@ -78,7 +78,7 @@ export function createApp(context: AuthContext): Express {
       audiences.check,
     ),
   )
-  const renderer = withPages(errorRenderer, pageErrorRenderer(config.apiExternalUrl.startsWith('https:')))
+  const renderer = withPages(errorRenderer, pageErrorRenderer(config))
   mountRoutes(app, authRoutes(context), { errorRenderer: renderer, timeoutMs: config.apiMaxRequestDuration })
   app.get('/readyz', readiness(context))
   app.use(notFoundHandler(renderer))

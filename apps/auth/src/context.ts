@@ -42,6 +42,7 @@ import type { FoundCaller, TokenHolder } from './sessions/session-store.js'
 import { smsHandler } from './sms/sms-handler.js'
 import { createSmsSender, type SmsProvider } from './sms/sms-sender.js'
 import { createStores } from './services/stores.js'
+import { linkPage } from './verify/link-page.js'
 import { uiReturnUrl } from './ui/return-url.js'
 import { tablesOf } from './database/tables.js'
 import { tracedHasher, tracedOutbound, tracedStatements } from './telemetry/traced-ports.js'
@@ -205,6 +206,7 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
     limits,
     outboxSender,
     redirects: new Redirects({ ...config, ownPage: config.uiEnabled ? uiReturnUrl(config) : undefined }),
+    linkPage: linkPage(config),
     drain: new Drain(config.apiDrainDuration),
     isRedisReady: redis && (() => redis.ping()),
     cookies,

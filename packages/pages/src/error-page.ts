@@ -1,10 +1,22 @@
 import { html } from './html.js'
 import type { Page } from './page.js'
 
-/** A page that explains what went wrong and what to do. It has no links. */
-export const errorPage = ({ title, message }: { title: string; message: string }): Page => ({
+export type ErrorView = {
+  title: string
+  message: string
+  /** Where a person can start again; without it, only the application knows. */
+  home?: { href: string; label: string } | undefined
+}
+
+/** A page that explains what went wrong and what to do. */
+export const errorPage = ({ title, message, home }: ErrorView): Page => ({
   title,
   body: html`<h1>${title}</h1>
     <p>${message}</p>
-    <p class="soft">You can close this page and start again from the application.</p>`,
+    ${
+      home === undefined
+        ? html`<p class="soft">You can close this page and start again from the application.</p>`
+        : html`<p class="soft">You can start again from the application, or here:</p>
+            <a class="button" href="${home.href}">${home.label}</a>`
+    }`,
 })

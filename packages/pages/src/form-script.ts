@@ -3,25 +3,73 @@ import type { Answer } from '@signet/http'
 
 /** In milliseconds. Longer than any response takes; afterwards a form that got none can be submitted again. */
 const RESUBMIT_AFTER_MS = 10_000
+const POLL_EVERY_MS = 3000
+/** As long as links work by default. */
+const POLL_FOR_MS = 3_600_000
 
 /**
- * Blocks a second submission while one is in progress. A password renews the session, and codes and decisions work only once: a
- * second click would discard the first response and show an error instead. Does not disable buttons, because a disabled
- * button does not submit its name and value.
+ * What pages with forms do in a browser with scripts:
+ *
+ * - A form is sent once. A password renews the session, and codes and decisions work only once: a second click would
+ *   discard the first response and show an error instead. The button shows that it is busy. It is not disabled, because a
+ *   disabled button does not submit its name and value.
+ * - A password can be shown.
+ * - A button that must wait counts down.
+ * - A page that waits for another device asks the service, and goes on.
  */
 const SCRIPT = `{
+  const all = (selector) => document.querySelectorAll(selector)
   let sentAt = -Infinity
+  const rest = () => {
+    sentAt = -Infinity
+    for (const busy of all('[aria-busy]')) busy.removeAttribute('aria-busy')
+  }
   addEventListener('submit', (event) => {
-    if (event.timeStamp - sentAt < ${RESUBMIT_AFTER_MS}) event.preventDefault()
-    else sentAt = event.timeStamp
+    if (event.timeStamp - sentAt < ${RESUBMIT_AFTER_MS}) return event.preventDefault()
+    sentAt = event.timeStamp
+    event.submitter?.setAttribute('aria-busy', 'true')
+    setTimeout(rest, ${RESUBMIT_AFTER_MS})
   })
   // The browser may restore the page from its back/forward cache.
-  addEventListener('pageshow', () => {
-    sentAt = -Infinity
-  })
+  addEventListener('pageshow', rest)
+
+  for (const input of all('input[type=password]')) {
+    const button = document.createElement('button')
+    button.type = 'button'
+    button.className = 'link show'
+    const label = (shown) => {
+      input.type = shown ? 'text' : 'password'
+      button.textContent = shown ? 'Hide password' : 'Show password'
+    }
+    label(false)
+    button.addEventListener('click', () => label(input.type === 'password'))
+    input.form?.addEventListener('submit', () => label(false))
+    input.after(button)
+  }
+
+  for (const button of all('button[data-seconds]')) {
+    const until = Date.now() + button.dataset.seconds * 1000
+    const tick = () => {
+      const left = Math.max(0, Math.ceil((until - Date.now()) / 1000))
+      const time = left > 120 ? Math.ceil(left / 60) + ' minutes' : left + ' s'
+      button.textContent = button.dataset.label + (left === 0 ? '' : ' (in ' + time + ')')
+      if (left > 0) setTimeout(tick, 1000)
+    }
+    tick()
+  }
+
+  for (const element of all('[data-status]')) {
+    const { status, then } = element.dataset
+    const until = Date.now() + ${POLL_FOR_MS}
+    const ask = async () => {
+      const answer = await fetch(status).then((response) => response.json()).catch(() => ({}))
+      if (answer.confirmed) location.assign(then)
+      else if (Date.now() < until) setTimeout(ask, ${POLL_EVERY_MS})
+    }
+    setTimeout(ask, ${POLL_EVERY_MS})
+  }
 }
 `
-
 const VERSION = createHash('sha256').update(SCRIPT).digest('base64url').slice(0, 10)
 
 /** The script of pages with forms, to be served by the service. Forms also work without it. */

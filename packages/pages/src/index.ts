@@ -1,5 +1,7 @@
 export { html, Html } from './html.js'
+export { codeField, field, waitingButton } from './fields.js'
 export { hidden, notice } from './form.js'
+export { favicon } from './favicon.js'
 export { formScript } from './form-script.js'
 export { pageAnswer, type Page } from './page.js'
 export {

@@ -112,6 +112,24 @@ describe('the other headers', () => {
   })
 })
 
+describe('the icon', () => {
+  it('is loaded from this server, where the page names it', () => {
+    const { text, policy } = answer(plain, { icon: '/base/favicon.svg' })
+    expect(text).toContain('<link rel="icon" type="image/svg+xml" href="/base/favicon.svg" />')
+    expect(policy).toContain("; img-src 'self'; base-uri")
+    expect(answer(plain).text).not.toContain('rel="icon"')
+  })
+})
+
+describe('a page that waits', () => {
+  it('may ask this server, and only with its script', () => {
+    const waiting: Page = { ...withForm, polls: true }
+    expect(answer(waiting, { formScript: FORM_SCRIPT }).policy).toContain("connect-src 'self'")
+    expect(answer(waiting).policy).not.toContain('connect-src')
+    expect(answer(withForm, { formScript: FORM_SCRIPT }).policy).not.toContain('connect-src')
+  })
+})
+
 describe('the script of forms', () => {
   it('has an address that changes with its text, so that browsers may keep it', () => {
     expect(formScript.at('/ui/form.js')).toMatch(/^\/ui\/form\.js\?v=[\w-]{10}$/)

@@ -8,6 +8,8 @@ export type Page = {
   body: Html
   /** Inline script. Only the callback page of other sign-in methods has one. */
   script?: string
+  /** The page asks this server whether it is time to go on. */
+  polls?: boolean
   /** Additional sources for the Content-Security-Policy, by directive. */
   allow?: Readonly<Record<string, readonly string[]>>
 }
@@ -19,19 +21,21 @@ export type PageOptions = {
   secure: boolean
   /** URL of the script that pages with forms load. */
   formScript?: string
+  /** URL of the {@link favicon}, to be served by the service. */
+  icon?: string
 }
 
 /** What differs between responses. */
-type Frame = { nonce: string; formScript: string | undefined }
+type Frame = { nonce: string; formScript: string | undefined; icon: string | undefined }
 
 /** A page as a response, with security headers: CSP, no-store, nosniff, no framing, and HSTS over https. */
 export function pageAnswer(
   page: Page,
-  { status = 200, headers = {}, secure, formScript }: PageOptions,
+  { status = 200, headers = {}, secure, formScript, icon }: PageOptions,
 ): Answer {
   const nonce = randomBytes(16).toString('base64')
   // User input is escaped, so this is one of our own forms.
-  const frame = { nonce, formScript: page.body.text.includes('<form') ? formScript : undefined }
+  const frame = { nonce, icon, formScript: page.body.text.includes('<form') ? formScript : undefined }
   return {
     status,
     headers: { ...pageHeaders(page, frame, secure), ...headers },
@@ -54,13 +58,17 @@ function pageHeaders(page: Page, frame: Frame, secure: boolean): Record<string, 
 }
 
 // No form-action: browsers also apply it to redirects after the form, so Approve would silently do nothing.
-function contentSecurityPolicy({ script, allow = {} }: Page, { nonce, formScript }: Frame): string {
+function contentSecurityPolicy(
+  { script, polls, allow = {} }: Page,
+  { nonce, formScript, icon }: Frame,
+): string {
   const hasScript = script !== undefined || formScript !== undefined
   const ours: Record<string, string[]> = {
     'default-src': ["'none'"],
     'style-src': [`'nonce-${nonce}'`],
     ...(hasScript ? { 'script-src': [`'nonce-${nonce}'`] } : {}),
-    ...(script === undefined ? {} : { 'connect-src': ["'self'"] }),
+    ...(script !== undefined || (polls && hasScript) ? { 'connect-src': ["'self'"] } : {}),
+    ...(icon === undefined ? {} : { 'img-src': ["'self'"] }),
   }
   const directives = new Set([...Object.keys(ours), ...Object.keys(allow)])
   return [...directives]
@@ -69,13 +77,14 @@ function contentSecurityPolicy({ script, allow = {} }: Page, { nonce, formScript
     .join('; ')
 }
 
-const document = ({ title, body, script }: Page, { nonce, formScript }: Frame): Html =>
+const document = ({ title, body, script }: Page, { nonce, formScript, icon }: Frame): Html =>
   html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex" />
+        ${icon === undefined ? null : html`<link rel="icon" type="image/svg+xml" href="${icon}" />`}
         <title>${title}</title>
         <style nonce="${nonce}">
           ${new Html(styles)}

@@ -46,6 +46,14 @@ button.second { margin-top: .6rem }
   color: var(--warn); font-size: .8rem; font-weight: 600 }
 .notice { margin: 1rem 0; padding: .75rem .9rem; border-radius: .6rem; background: var(--bad-soft); color: var(--bad);
   font-size: .925rem }
+[aria-invalid=true] { border-color: var(--bad); box-shadow: 0 0 0 1px var(--bad) }
+.good { margin: 1rem 0; padding: .75rem .9rem; border-radius: .6rem; border: 1px solid var(--line); font-size: .925rem }
+.show { margin: .35rem 0 0; padding: .2rem 0; font-size: .875rem }
+[aria-busy=true] { cursor: progress; opacity: .75 }
+[aria-busy=true]::after { content: ''; display: inline-block; width: .8em; height: .8em; margin-left: .5em; border-radius: 50%;
+  border: 2px solid currentColor; border-right-color: transparent; vertical-align: -.1em; animation: turn 1s linear infinite }
+@keyframes turn { to { transform: rotate(1turn) } }
+@media (prefers-reduced-motion: reduce) { [aria-busy=true]::after { animation: none } }
 .or { display: flex; align-items: center; gap: .75rem; margin: 1.5rem 0 1rem; color: var(--soft); font-size: .85rem }
 .or::before, .or::after { content: ''; flex: 1; border-top: 1px solid var(--line) }
 .stack { display: grid; gap: .6rem }

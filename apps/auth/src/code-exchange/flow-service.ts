@@ -65,6 +65,13 @@ export class FlowService {
     return outcome
   }
 
+  /** Whether a code could be exchanged now. */
+  async isWaiting(code: string): Promise<boolean> {
+    const { db, flows } = this.deps
+    const flow = await flows.findByCode(db, sha256(code))
+    return flow !== null && !this.#isExpired(flow)
+  }
+
   /** A code for a session beside one that is already open, for the application that holds the verifier. */
   async handOver({ user, session }: Live, challenge: Challenge): Promise<string> {
     const { db, flows, now } = this.deps
@@ -95,17 +102,21 @@ export class FlowService {
   }
 
   async #redeem(tx: Tx, code: string): Promise<{ user: User; flow: FlowState & { challenge: Challenge } }> {
-    const { flows, users, codeLifeMs, now } = this.deps
+    const { flows, users } = this.deps
     const flow = await flows.findByCode(tx, sha256(code))
-    if (flow === null || flow.challenge === null || flow.authCodeIssuedAt === null) throw flowNotFound()
-    if (flow.authCodeIssuedAt.getTime() + codeLifeMs <= now().getTime())
-      throw authError('unprocessable', 'flow_state_expired', 'The code has expired')
+    if (flow === null || flow.challenge === null) throw flowNotFound()
+    if (this.#isExpired(flow)) throw authError('unprocessable', 'flow_state_expired', 'The code has expired')
     // Locked before the code: the same order as every statement that ends the user's sessions and removes their
     // codes.
     const user = flow.userId === null ? null : await users.lockById(tx, flow.userId)
     // Deleting the row redeems the code: of two concurrent requests, one deletes nothing.
     if (user === null || !(await flows.remove(tx, flow.id))) throw flowNotFound()
     return { user, flow: { ...flow, challenge: flow.challenge } }
+  }
+
+  #isExpired({ authCodeIssuedAt }: FlowState): boolean {
+    const { codeLifeMs, now } = this.deps
+    return authCodeIssuedAt === null || authCodeIssuedAt.getTime() + codeLifeMs <= now().getTime()
   }
 
   #unsealed(flow: FlowState, sealed: string | null): string | undefined {

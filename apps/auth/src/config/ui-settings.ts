@@ -1,4 +1,4 @@
-import { boolean, text } from '@signet/config'
+import { boolean, choice, text } from '@signet/config'
 import { span } from './durations.js'
 
 /** The sign-in page for people, which is no part of the API. */
@@ -13,6 +13,17 @@ export const uiSettings = {
     fallback: 12 * 3_600_000,
     minMs: 60_000,
     doc: 'How long the sign-in pages remember who signed in, at most until the browser is closed.',
+  }),
+  uiLinkConfirmation: choice({
+    env: 'AUTH_UI_LINK_CONFIRMATION',
+    choices: ['pages', 'all', 'off'],
+    fallback: 'pages',
+    doc: 'Which emailed links open a page whose button uses them, so that link scanners do not: those that the sign-in pages request, all, or none.',
+  }),
+  uiOtherDeviceEnabled: boolean({
+    env: 'AUTH_UI_OTHER_DEVICE_ENABLED',
+    fallback: true,
+    doc: 'Offer people who open such a link on another device to let the device that asked go on.',
   }),
   uiCaptchaSiteKey: text({
     env: 'AUTH_UI_CAPTCHA_SITE_KEY',

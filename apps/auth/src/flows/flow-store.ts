@@ -57,13 +57,18 @@ type Row = {
 export class FlowStore {
   constructor(private readonly t: Tables) {}
 
-  /** The challenge comes from the link's own token, so the code belongs to whoever requested this message. */
+  /**
+   * The challenge comes from the link's own token, so the code belongs to whoever requested this message. A code that
+   * is not random belongs to the last link that was confirmed for its challenge.
+   */
   async insertMailCode(tx: Tx, flow: NewMailCode, now: Date): Promise<void> {
     const { challenge, method } = flow.challenge
     await tx.query(
       `insert into ${this.t.flowState} (id, user_id, code_challenge, code_challenge_method, auth_code_hash,
          provider_type, authentication_method, auth_code_issued_at, created_at, updated_at)
-       values ($1, $2, $3, $4, $5, 'email', $6, $7, $7, $7)`,
+       values ($1, $2, $3, $4, $5, 'email', $6, $7, $7, $7)
+       on conflict (auth_code_hash) do update set user_id = excluded.user_id,
+         authentication_method = excluded.authentication_method, auth_code_issued_at = excluded.auth_code_issued_at`,
       [flow.id, flow.userId, challenge, method, flow.codeHash, flow.method, now],
     )
   }

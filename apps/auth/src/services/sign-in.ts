@@ -126,6 +126,7 @@ export function createSignInServices(parts: Parts, foundation: Foundation) {
       now,
     }),
     verifications: new VerifyService({
+      db,
       flows,
       signUps: stores.pendingSignUps,
       matcher: new TokenMatcher({

@@ -4,8 +4,10 @@ import { errorPage, pageAnswer } from '@signet/pages'
 import { authError } from '../errors/auth-error.js'
 import { refusalText } from './context/refusals.js'
 
+type PageErrorConfig = { apiExternalUrl: string; uiEnabled: boolean }
+
 /** Errors of the pages, as pages. */
-export const pageErrorRenderer = (secure: boolean): ErrorRenderer => ({
+export const pageErrorRenderer = ({ apiExternalUrl, uiEnabled }: PageErrorConfig): ErrorRenderer => ({
   bodyError: ({ kind }) =>
     kind === 'too_large'
       ? authError('too_large', 'request_entity_too_large', 'The form is too large.')
@@ -18,8 +20,16 @@ export const pageErrorRenderer = (secure: boolean): ErrorRenderer => ({
       cause,
     }),
   render(error) {
-    const page = errorPage({ title: TITLES[error.kind] ?? 'This did not work', message: messageOf(error) })
-    const { headers = {}, body } = pageAnswer(page, { secure })
+    const base = new URL(apiExternalUrl).pathname.replace(/\/+$/, '')
+    const page = errorPage({
+      title: TITLES[error.kind] ?? 'This did not work',
+      message: messageOf(error),
+      home: uiEnabled ? { href: `${base}/ui`, label: 'Sign in' } : undefined,
+    })
+    const { headers = {}, body } = pageAnswer(page, {
+      secure: apiExternalUrl.startsWith('https:'),
+      ...(uiEnabled ? { icon: `${base}/ui/favicon.svg` } : {}),
+    })
     return { headers, body }
   },
 })

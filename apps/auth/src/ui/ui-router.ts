@@ -1,40 +1,45 @@
 import type { AppError } from '@signet/errors'
-import { errorHandler, mountRoutes, notFoundHandler, route, type Route } from '@signet/http'
-import { formScript } from '@signet/pages'
+import { errorHandler, mountRoutes, notFoundHandler, type Route } from '@signet/http'
 import { Router, type RequestHandler } from 'express'
 import { factorRules, signUpRules } from '../services/part-settings.js'
 import { Redirects } from '../redirects/redirects.js'
 import { BrowserState } from './context/browser-state.js'
-import { SignInPages, pageDocs } from './context/sign-in-pages.js'
+import { SignInPages } from './context/sign-in-pages.js'
+import { prefersHtml } from './browser-errors.js'
 import { pageErrorRenderer } from './page-error-renderer.js'
 import { Progress } from './context/progress.js'
 import { accountRoutes } from './routes/account-routes.js'
 import { forgotRoutes, phoneRoutes } from './routes/address-routes.js'
 import { codeRoutes } from './routes/code-routes.js'
 import { factorRoutes } from './routes/factor-routes.js'
+import { landingRoutes } from './routes/landing-routes.js'
+import { linkRoutes } from './routes/link-routes.js'
+import { messageIntervals } from './context/sent-message.js'
 import { passwordRoutes } from './routes/password-routes.js'
 import { returnRoutes } from './routes/return-routes.js'
 import { signInRoutes } from './routes/sign-in-routes.js'
 import { signUpRoutes } from './routes/sign-up-routes.js'
 import { uiReturnUrl } from './return-url.js'
 import type { UiContext, UiDeps } from './context/ui-deps.js'
+import { siteOf } from './context/sign-in-context.js'
 import { waysIn } from './context/ways-in.js'
 
 const PREFIX = '/ui'
 
-/** The sign-in page for people; handles paths below `/ui` and passes on everything else. */
+/** The pages for people: `/ui` and what is below it, and `/` for browsers. Passes on everything else. */
 export function uiRouter(
   context: UiContext,
   translate: (error: unknown) => AppError | undefined,
 ): RequestHandler {
   const { config } = context
-  const errorRenderer = pageErrorRenderer(config.apiExternalUrl.startsWith('https:'))
+  const errorRenderer = pageErrorRenderer(config)
   const router = Router()
   mountRoutes(router, uiRoutes(uiDeps(context)), { errorRenderer, timeoutMs: config.apiMaxRequestDuration })
   router.use(notFoundHandler(errorRenderer))
   router.use(errorHandler({ errorRenderer, translate }))
   return (req, res, next) => {
-    if (req.path === PREFIX || req.path.startsWith(`${PREFIX}/`)) router(req, res, next)
+    const isPage = req.path === PREFIX || req.path.startsWith(`${PREFIX}/`) || req.path === '/favicon.ico'
+    if (isPage || (req.path === '/' && prefersHtml(req))) router(req, res, next)
     else next()
   }
 }
@@ -43,11 +48,12 @@ export function uiRouter(
 function uiRoutes(deps: UiDeps): Route[] {
   const { ways } = deps
   return [
-    scriptRoute,
+    ...landingRoutes(deps),
     ...signInRoutes(deps),
     ...accountRoutes(deps),
     ...returnRoutes(deps),
     ...codeRoutes(deps),
+    ...linkRoutes(deps),
     ...factorRoutes(deps),
     ...passwordRoutes(deps),
     ...(ways.signUp ? signUpRoutes(deps) : []),
@@ -55,13 +61,6 @@ function uiRoutes(deps: UiDeps): Route[] {
     ...(ways.phone ? phoneRoutes(deps) : []),
   ]
 }
-
-const scriptRoute = route({
-  method: 'get',
-  path: '/ui/form.js',
-  docs: pageDocs('The script of the pages'),
-  handle: () => formScript.answer,
-})
 
 function uiDeps(context: UiContext): UiDeps {
   const { config, now, cookies, gate, sessions, flowExchanges, accessTokens } = context
@@ -84,6 +83,9 @@ function uiDeps(context: UiContext): UiDeps {
   return {
     ...context,
     aud: config.jwtAud,
+    site: { url: config.siteUrl, name: siteOf({ target: config.siteUrl }) ?? config.siteUrl },
+    messageIntervals: messageIntervals(config),
+    linksMayGoOn: config.uiOtherDeviceEnabled && config.uiLinkConfirmation !== 'off',
     ways: waysIn(config, context.providers.withButton),
     minPasswordLength: signUpRules(config).passwords.minLength,
     pages,

@@ -1,4 +1,4 @@
-import type { Tx } from '@signet/db'
+import type { Queryable, Tx } from '@signet/db'
 import type { CodeAttempts } from '../one-time-tokens/code-attempts.js'
 import { isPkceLink, type Slot, type TokenHashes } from '../one-time-tokens/one-time-token.js'
 import type { OneTimeTokenStore, StoredToken } from '../one-time-tokens/one-time-token-store.js'
@@ -35,6 +35,14 @@ export class TokenMatcher {
     return { user, token }
   }
 
+  /** The token of a link that would work, without using it. */
+  async look(db: Queryable, type: VerifyType, text: string): Promise<StoredToken | null> {
+    const token = await this.#findLink(db, text, slotsOf[type], true)
+    if (token === null || this.#isExpired(token)) return null
+    const user = await this.deps.users.findById(db, token.userId)
+    return user !== null && isCurrent(user, token) ? token : null
+  }
+
   /** Consumes the secret. */
   async spend(tx: Tx, { token }: Match): Promise<void> {
     await this.deps.tokens.remove(tx, token.id)
@@ -62,9 +70,9 @@ export class TokenMatcher {
     return search.proof.kind === 'link' ? this.#search(tx, search) : this.deps.tokens.find(tx, id)
   }
 
-  async #findLink(tx: Tx, text: string, slots: readonly Slot[], followed: boolean) {
+  async #findLink(db: Queryable, text: string, slots: readonly Slot[], followed: boolean) {
     const { tokens, hashes } = this.deps
-    const token = await tokens.findByLink(tx, hashes.ofLink(text), slots)
+    const token = await tokens.findByLink(db, hashes.ofLink(text), slots)
     // Removing the prefix of a PKCE link must not turn it into a link that hands out a session.
     if (followed && isPkceLink(text) !== (token !== null && token.challenge !== null)) return null
     return token

@@ -1,8 +1,6 @@
-import { isAppError, type AppError } from '@signet/errors'
-import { route, statusOf, type Answer, type Route } from '@signet/http'
+import { route, type Answer, type Route } from '@signet/http'
 import type { Request } from 'express'
 import { invalid } from '../errors/auth-error.js'
-import { isPkceLink } from '../one-time-tokens/one-time-token.js'
 import type { RateLimits } from '../rate-limits/rate-limits.js'
 import type { Redirects } from '../redirects/redirects.js'
 import { docs, query } from '../requests/docs.js'
@@ -11,9 +9,10 @@ import type { RequestGuard } from '../bearer/request-guard.js'
 import { isVersioned } from '../requests/versioning.js'
 import type { AccessTokens } from '../sessions/access-tokens.js'
 import { tokenView } from '../sessions/token-view.js'
-import { OAUTH_ERRORS, withFragment, withQuery } from './redirect-answer.js'
-import { parseLinkType, parseVerifyBody } from './verify-request.js'
-import type { Verified, VerifyService } from './verify-service.js'
+import { FIRST_HALF, followLink } from './follow-link.js'
+import type { LinkPage } from './link-page.js'
+import { parseVerifyBody } from './verify-request.js'
+import type { VerifyService } from './verify-service.js'
 
 type Deps = {
   verifications: VerifyService
@@ -21,6 +20,8 @@ type Deps = {
   guard: RequestGuard
   limits: RateLimits
   redirects: Redirects
+  /** The page that asks before it uses a link; null for links that work at once. */
+  linkPage: LinkPage
   now: () => Date
 }
 
@@ -34,8 +35,6 @@ const fields = {
   code_verifier: 'string',
   redirect_to: 'string',
 } as const
-
-const FIRST_HALF = 'Confirmation link accepted. Please proceed to confirm link sent to the other email'
 
 export function verifyRoutes(deps: Deps): Route[] {
   const { verifications, guard, limits, redirects } = deps
@@ -61,24 +60,9 @@ export function verifyRoutes(deps: Deps): Route[] {
       async handle({ req }) {
         // Email previews and scanners send HEAD requests for every link; they must not consume the link.
         if (req.method === 'HEAD') return { status: 204, headers: { 'Cache-Control': 'no-store' } }
-        const { type, token } = linkOf(req)
-        const target = redirects.targetOf(req)
-        const answer = isPkceLink(token) ? 'code' : 'session'
-        try {
-          const verified = await verifications.verify(
-            {
-              type: parseLinkType(type),
-              proof: { kind: 'link', token },
-              answer,
-              followed: true,
-            },
-            guard.metaOf(req),
-          )
-          return seeOther(await successTarget(deps, target, verified, answer))
-        } catch (error) {
-          if (!isAppError(error) || statusOf(error) >= 500) throw error
-          return seeOther(errorTarget(target, error, answer))
-        }
+        const link = { ...linkOf(req), target: redirects.targetOf(req) }
+        const page = deps.linkPage(link)
+        return seeOther(page ?? (await followLink(deps, link, guard.metaOf(req))))
       },
     }),
     route<undefined, BodyOf<typeof fields>>({
@@ -128,46 +112,3 @@ const seeOther = (location: string): Answer => ({
   status: 303,
   headers: { Location: location, 'Cache-Control': 'no-store' },
 })
-
-type AnswerKind = 'session' | 'code'
-
-/** docs/specification.md#links; `sb` marks redirects that this server made. */
-async function successTarget(
-  deps: Deps,
-  target: string,
-  verified: Verified,
-  answer: AnswerKind,
-): Promise<string> {
-  switch (verified.kind) {
-    case 'code':
-      return withQuery(target, { code: verified.code })
-    case 'first_half':
-      return withFragment(answer === 'code' ? withQuery(target, { message: FIRST_HALF }) : target, {
-        message: FIRST_HALF,
-        sb: '',
-      })
-    case 'signed_in': {
-      const tokens = await tokenView(deps.accessTokens, verified.signedIn, deps.now())
-      return withFragment(target, {
-        access_token: tokens.access_token,
-        expires_at: String(tokens.expires_at),
-        expires_in: String(tokens.expires_in),
-        refresh_token: tokens.refresh_token,
-        sb: '',
-        token_type: tokens.token_type,
-        type: verified.type,
-      })
-    }
-  }
-}
-
-function errorTarget(target: string, error: AppError, answer: AnswerKind): string {
-  const oauthError = OAUTH_ERRORS[statusOf(error)]
-  const parameters = {
-    ...(oauthError === undefined ? {} : { error: oauthError }),
-    error_code: error.code,
-    error_description: error.message,
-  }
-  const [base = ''] = target.split('#', 1)
-  return withFragment(answer === 'code' ? withQuery(base, parameters) : base, { ...parameters, sb: '' })
-}

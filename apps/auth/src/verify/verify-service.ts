@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import type { Tx } from '@signet/db'
+import type { Db, Tx } from '@signet/db'
 import type { Audit, AuditLog } from '../audit/audit-log.js'
 import { authError, otpExpired, userBanned } from '../errors/auth-error.js'
 import { badVerifier } from '../code-exchange/flow-service.js'
 import type { FlowStore, MailMethod } from '../flows/flow-store.js'
-import { verifierMatches } from '../flows/pkce.js'
+import { verifierMatches, type Challenge } from '../flows/pkce.js'
 import type { StoredToken } from '../one-time-tokens/one-time-token-store.js'
 import type { PasswordHasher } from '../passwords/password-hasher.js'
 import type { PasswordRules } from '../passwords/password-rules.js'
@@ -25,6 +25,10 @@ export type VerifyRequest = {
   proof: Proof
   /** What to answer with: a session, or a code that only the holder of the PKCE verifier can exchange. */
   answer: 'session' | 'code'
+  /** The code to issue for `answer: 'code'`; a random one if left out. */
+  code?: string
+  /** Our own page requested this link and asked the person, who may be in another browser than the verifier. */
+  confirmed?: boolean
   /** From a browser: the link must be exactly as sent, including its prefix. */
   followed?: boolean
   /** Verifier of the challenge that the message was requested with. */
@@ -41,7 +45,12 @@ export type Verified =
 
 export type VerifyRules = { mailTokenMs: number; smsTokenMs: number; passwords: PasswordRules }
 
+/** A link that would work, before it is used. */
+export type LinkPreview = { address: string; challenge: Challenge | null }
+export type LinkProof = { type: VerifyType; token: string }
+
 type Deps = {
+  db: Db
   flows: FlowStore
   signUps: PendingSignUpStore
   matcher: TokenMatcher
@@ -70,6 +79,22 @@ export class VerifyService {
     return outcome
   }
 
+  /** What a page says about a link; null for one that no longer works. */
+  async preview({ type, token }: LinkProof): Promise<LinkPreview | null> {
+    const found = await this.deps.matcher.look(this.deps.db, type, token)
+    return found && { address: found.sentTo.value, challenge: found.challenge }
+  }
+
+  /** The link stops working; the code of the same email does not. */
+  async discardLink({ type, token }: LinkProof, meta: RequestMeta): Promise<void> {
+    const { db, matcher } = this.deps
+    const proof = { kind: 'link', token } as const
+    await db.transaction(async (tx) => {
+      const match = await matcher.find(tx, { type, proof, network: meta.client.key, followed: true })
+      if (match !== null) await matcher.spendLink(tx, match)
+    })
+  }
+
   async #attempt(
     tx: Tx,
     audit: Audit,
@@ -94,7 +119,8 @@ export class VerifyService {
     // Whoever opens the link in another browser gets no session by it, and can still type the code.
     if (request.answer === 'code' && token.slot === 'recovery') await matcher.spendLink(tx, match)
     else await matcher.spendAll(tx, match, network)
-    if (request.answer === 'code') return { kind: 'code', code: await this.#issueCode(tx, user, token, type) }
+    if (request.answer === 'code')
+      return { kind: 'code', code: await this.#issueCode(tx, user, token, type, request.code) }
     // One email opens one session: what its link led to ends with the code that was typed.
     if (token.challenge !== null) await this.deps.flows.removeCodes(tx, user.id)
     const signedIn = await sessions.open(tx, effect.user, 'otp', meta)
@@ -106,8 +132,8 @@ export class VerifyService {
    * exchanged. Codes are typed by the person who reads them, and clients send no verifier with them
    * (infra/decisions/0124-verifiers-for-links.md).
    */
-  #verifierFits({ token }: Match, { proof, answer, verifier = '' }: VerifyRequest): boolean {
-    if (token.challenge === null || answer === 'code') return true
+  #verifierFits({ token }: Match, { proof, answer, confirmed, verifier = '' }: VerifyRequest): boolean {
+    if (token.challenge === null || answer === 'code' || confirmed) return true
     if (verifier !== '') return verifierMatches(token.challenge, verifier)
     if (proof.kind === 'otp') return true
     throw authError(
@@ -154,8 +180,8 @@ export class VerifyService {
     user: User,
     { challenge }: StoredToken,
     type: Exclude<VerifyType, 'email'>,
+    code: string = randomUUID(),
   ): Promise<string> {
-    const code = randomUUID()
     const method = MAIL_METHODS[type]
     if (challenge === null || method === undefined)
       throw authError('invalid', 'flow_state_not_found', 'No sign-in flow is waiting for this link')

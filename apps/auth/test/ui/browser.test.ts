@@ -9,7 +9,7 @@ import { anEmail, aPhone, aUser, get, mailTo, PASSWORD, post } from '../support/
 import { providerEnv, startFakeProvider, type FakeProvider } from '../support/fake-provider.js'
 import type { TestServer } from '../support/server.js'
 import { startSmsServer, type SmsGateway } from '../support/sms-gateway.js'
-import { aUserWithTotp, pkce, startUi, uiPath } from './support.js'
+import { aBrowser, aUserWithTotp, pkce, startUi, submitted, uiPath } from './support.js'
 
 const executable = chromiumPath()
 // Everywhere else these tests run; a machine without a browser says so and counts them as skipped.
@@ -117,6 +117,7 @@ describeInBrowser('the sign-in page in Chromium', () => {
     await press('Create account')
     expect(await heading()).toBe('Check your email')
     await page.goto((await mailTo(server, email)).link ?? '')
+    await press('Continue')
     await page.waitForURL(/\/signed-in#access_token=/)
   })
 
@@ -126,9 +127,14 @@ describeInBrowser('the sign-in page in Chromium', () => {
     await open()
     await page.getByLabel('Email or phone number').fill(user.email)
     await press('Email me a sign-in link')
-    await page.goto((await mailTo(server, user.email, before)).link ?? '')
+    const link = (await mailTo(server, user.email, before)).link ?? ''
+    await page.goto(link)
+    expect(await heading()).toContain(user.email)
+    await press('Continue')
     expect(await heading()).toBe('You are signed in')
     await page.reload()
+    expect(await heading()).toBe('You are signed in')
+    await page.goto(link)
     expect(await heading()).toBe('You are signed in')
   })
 
@@ -140,6 +146,7 @@ describeInBrowser('the sign-in page in Chromium', () => {
     await page.getByLabel('Email').fill(user.email)
     await press('Email me a link')
     await page.goto((await mailTo(server, user.email, before)).link ?? '')
+    await press('Choose a new password')
     expect(await heading()).toBe('Choose a new password')
     await page.getByLabel('New password').fill('another horse battery')
     await press('Save')
@@ -217,6 +224,66 @@ describeInBrowser('the sign-in page in Chromium', () => {
     expect(await again()).toBe(3)
   })
 
+  it('goes on by itself when the link is confirmed on another device, with the number that it shows', async () => {
+    const user = await aUser(server)
+    const before = (await mailTo(server, user.email)).mail
+    await open({ redirect_to: home })
+    await page.getByLabel('Email or phone number').fill(user.email)
+    await press('Email me a sign-in link')
+    const number = (await page.locator('[data-status] strong').textContent()) ?? ''
+    const laptop = await browser.newContext()
+    const other = await laptop.newPage()
+    await other.goto((await mailTo(server, user.email, before)).link ?? '')
+    await other.getByLabel('Number on the other device').fill(number)
+    await other.getByRole('button', { name: 'Let the other device continue' }).click()
+    await page.waitForURL(/\/signed-in#access_token=/)
+    expect(await other.getByRole('heading', { level: 1 }).textContent()).toBe('Confirmed')
+    await laptop.close()
+  })
+
+  it('shows and hides what is typed as the password, and never sends it shown', async () => {
+    await open()
+    const input = page.getByLabel('Password')
+    await input.fill('a secret')
+    await press('Show password')
+    expect(await input.getAttribute('type')).toBe('text')
+    await press('Hide password')
+    expect(await input.getAttribute('type')).toBe('password')
+    // Browsers keep what was sent from a field of text.
+    await press('Show password')
+    await page.route('**/ui/sign-in', (route) => route.fulfill({ status: 204 }))
+    await signIn('somebody@example.com', 'a secret')
+    expect(await input.getAttribute('type')).toBe('password')
+  })
+
+  it('shows that the button is busy, and counts down to the next email', async () => {
+    await page.clock.install()
+    await open()
+    await page.route('**/ui/sign-in', (route) => route.fulfill({ status: 204 }))
+    await signIn('somebody@example.com')
+    const button = page.getByRole('button', { name: 'Sign in', exact: true })
+    expect(await button.getAttribute('aria-busy')).toBe('true')
+    await page.clock.fastForward(10_000)
+    expect(await button.getAttribute('aria-busy')).toBeNull()
+    await press('Email me a sign-in link')
+    const again = page.getByRole('button', { name: 'Send it again' })
+    const secondsOf = async () => Number(/in (\d+) s/.exec((await again.textContent()) ?? '')?.[1])
+    const first = await secondsOf()
+    await page.clock.runFor(5000)
+    expect(await secondsOf()).toBeLessThanOrEqual(first - 4)
+    await page.clock.runFor(120_000)
+    expect((await again.textContent())?.trim()).toBe('Send it again')
+  })
+
+  it('puts the focus where the mistake is, and says so to a screen reader', async () => {
+    await open()
+    await signIn('somebody@example.com', 'wrong')
+    expect(await page.evaluate<string>('document.activeElement.id')).toBe('password')
+    const input = page.getByLabel('Password')
+    expect(await input.getAttribute('aria-describedby')).toBe('notice')
+    expect(await page.locator('#notice').textContent()).toContain('incorrect')
+  })
+
   it('refuses to be framed', async () => {
     await page.goto(home)
     await page.setContent(`<iframe src="${server.url}/ui"></iframe>`)
@@ -228,10 +295,11 @@ describeInBrowser('the sign-in page in Chromium', () => {
   it('is used with the keyboard, and shows where the focus is', async () => {
     const user = await aUser(server)
     await open()
-    await page.keyboard.press('Tab')
     await page.keyboard.type(user.email)
     await page.keyboard.press('Tab')
     await page.keyboard.type(PASSWORD)
+    // Past the button that shows the password.
+    await page.keyboard.press('Tab')
     await page.keyboard.press('Tab')
     const outline = await page.evaluate<string>('getComputedStyle(document.activeElement).outlineStyle')
     expect(outline).toBe('solid')
@@ -271,6 +339,15 @@ describeInBrowser('the sign-in page in Chromium', () => {
       await page.getByLabel('Email').fill(`${'a'.repeat(60)}@${'b'.repeat(60)}.example.com`)
       await press('Email me a link')
       await check('code')
+      const before = (await mailTo(server, user.email)).mail
+      await open({}, '/link?type=magiclink&token=used')
+      await check('dead-link')
+      const asking = aBrowser(server)
+      await submitted(asking, await asking.get('/ui/forgot'), '/ui/forgot', { email: user.email })
+      await page.goto((await mailTo(server, user.email, before)).link ?? '')
+      await check('link-elsewhere')
+      await page.goto(`${server.url}/`)
+      await check('landing')
       await open()
       await signIn(user.email)
       await check('factor')
@@ -279,6 +356,8 @@ describeInBrowser('the sign-in page in Chromium', () => {
       await check('account')
       await open({}, '/password')
       await check('password')
+      await open({}, '/sign-out')
+      await check('sign-out')
       await open({}, '/nothing')
       await check(`error page on ${name}`)
       expect(foreign).toEqual([])

@@ -3,7 +3,7 @@ import { loadAuthConfig } from '../../src/config/config.js'
 import { PASSWORD } from '../support/api.js'
 import { startFakeProvider } from '../support/fake-provider.js'
 import { startSmsGateway } from '../support/sms-gateway.js'
-import { aBrowser, noticeOf, startUi } from './support.js'
+import { aBrowser, noticeOf, startUi, submitted } from './support.js'
 
 describe('the pages with CAPTCHA', () => {
   const env = {
@@ -45,7 +45,7 @@ describe('the pages with CAPTCHA', () => {
       expect(page.text).toContain('data-sitekey="site-key"')
       expect(page.text).toContain('<noscript>')
       expect(page.headers.get('content-security-policy')).toContain(
-        "' https://hcaptcha.com https://*.hcaptcha.com; frame-src",
+        "' https://hcaptcha.com https://*.hcaptcha.com; img-src 'self'; frame-src",
       )
       const action = path === '/ui' ? '/ui/sign-in' : path
       const seen = await browser.submit(page, action, fields)
@@ -53,7 +53,7 @@ describe('the pages with CAPTCHA', () => {
     }
     const page = await browser.get('/ui/sign-up')
     const fields = { identifier: 'x@example.com', password: PASSWORD, 'h-captcha-response': 'solved' }
-    expect((await browser.submit(page, '/ui/sign-up', fields)).text).toContain('Check your email')
+    expect((await submitted(browser, page, '/ui/sign-up', fields)).text).toContain('Check your email')
     await own.inbox.waitForMail({ to: 'x@example.com' })
     expect(own.inbox.messages({ to: 'x@example.com' })).toHaveLength(1)
     expect(gateway.messages).toEqual([])

@@ -2,7 +2,18 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { anEmail, aPhone, aUser, mailTo, PASSWORD } from '../support/api.js'
 import type { TestServer } from '../support/server.js'
 import { startSmsServer, type SmsGateway } from '../support/sms-gateway.js'
-import { aBrowser, APPLICATION, noticeOf, settle, signIn, startUi, uiPath } from './support.js'
+import {
+  aBrowser,
+  APPLICATION,
+  followLink,
+  noticeOf,
+  openLink,
+  settle,
+  signIn,
+  startUi,
+  submitted,
+  uiPath,
+} from './support.js'
 
 let server: TestServer
 let gateway: SmsGateway
@@ -19,7 +30,7 @@ describe('links and codes', () => {
     const before = (await mailTo(server, user.email)).mail
     await browser.submit(page, '/ui/mail', { identifier: user.email })
     const { link = '' } = await mailTo(server, user.email, before)
-    const done = await settle(browser, await browser.get(link))
+    const done = await followLink(browser, link)
     expect(done.location).toContain(`${APPLICATION}#access_token=`)
   })
 
@@ -28,10 +39,9 @@ describe('links and codes', () => {
     const browser = aBrowser(server)
     const page = await browser.get(uiPath({ redirect_to: APPLICATION }))
     const before = (await mailTo(server, user.email)).mail
-    const asked = await browser.submit(page, '/ui/mail', { identifier: user.email })
+    const asked = await submitted(browser, page, '/ui/mail', { identifier: user.email })
     const { link = '', code = '' } = await mailTo(server, user.email, before)
-    const other = aBrowser(server)
-    expect(noticeOf(await settle(other, await other.get(link)))).toContain('another browser')
+    await openLink(aBrowser(server), link)
     const done = await settle(browser, await browser.submit(asked, '/ui/code', { code }))
     expect(done.location).toContain(`${APPLICATION}#access_token=`)
   })
@@ -44,10 +54,10 @@ describe('links and codes', () => {
       identifier: user.email,
     })
     const { link = '' } = await mailTo(server, user.email, before)
-    const back = new URL((await browser.get(link)).location ?? '')
-    back.searchParams.set('redirect_to', 'https://other.example.com/elsewhere')
-    const seen = await browser.get(back.href)
-    expect([seen.status, seen.location]).toEqual([400, null])
+    const page = await browser.get(link)
+    const other = new URL(page.location ?? '')
+    other.searchParams.set('redirect_to', 'https://other.example.com/elsewhere')
+    expect((await browser.get(other.href)).text).toContain('asked for in another browser')
   })
 
   it('look the same for addresses that nobody has, and send nothing there', async () => {
@@ -60,7 +70,9 @@ describe('links and codes', () => {
       const seen = await Promise.all(
         [user.email, nobody].map(async (address) => {
           const browser = aBrowser(server)
-          const { status, text } = await browser.submit(await browser.get(path), action, { [field]: address })
+          const { status, text } = await submitted(browser, await browser.get(path), action, {
+            [field]: address,
+          })
           return { status, text: masked(text, address) }
         }),
       )
@@ -75,7 +87,9 @@ describe('links and codes', () => {
     for (let i = 0; i < 2; i += 1) {
       const browser = aBrowser(server)
       const page = await browser.get('/ui/forgot')
-      texts.push(masked((await browser.submit(page, '/ui/forgot', { email: user.email })).text, user.email))
+      texts.push(
+        masked((await submitted(browser, page, '/ui/forgot', { email: user.email })).text, user.email),
+      )
     }
     expect(texts[0]).toBe(texts[1])
   })
@@ -87,7 +101,7 @@ describe('links and codes', () => {
     const page = await browser.get(uiPath({ redirect_to: APPLICATION }, '/forgot'))
     await browser.submit(page, '/ui/forgot', { email: user.email })
     const { link = '' } = await mailTo(server, user.email, before)
-    const form = await settle(browser, await browser.get(link))
+    const form = await followLink(browser, link)
     expect(form.text).toContain('Choose a new password')
     const same = await browser.submit(form, '/ui/password', { password: PASSWORD })
     expect(noticeOf(same)).toContain('different from the old')
@@ -101,7 +115,7 @@ describe('links and codes', () => {
     const phone = aPhone()
     const registering = aBrowser(server)
     const form = await registering.get('/ui/sign-up')
-    const sent = await registering.submit(form, '/ui/sign-up', {
+    const sent = await submitted(registering, form, '/ui/sign-up', {
       identifier: `+${phone}`,
       password: PASSWORD,
     })
@@ -109,7 +123,9 @@ describe('links and codes', () => {
     server.clock.advance(120_000)
 
     const browser = aBrowser(server)
-    const asked = await browser.submit(await browser.get('/ui/phone'), '/ui/phone', { phone: `+${phone}` })
+    const asked = await submitted(browser, await browser.get('/ui/phone'), '/ui/phone', {
+      phone: `+${phone}`,
+    })
     const done = await settle(
       browser,
       await browser.submit(asked, '/ui/code', { code: gateway.codeFor(phone) }),
@@ -118,7 +134,9 @@ describe('links and codes', () => {
 
     const count = gateway.messages.length
     const nobody = aBrowser(server)
-    const unknown = await nobody.submit(await nobody.get('/ui/phone'), '/ui/phone', { phone: `+${aPhone()}` })
+    const unknown = await submitted(nobody, await nobody.get('/ui/phone'), '/ui/phone', {
+      phone: `+${aPhone()}`,
+    })
     expect(unknown.text).toContain('Enter the code')
     expect(gateway.messages).toHaveLength(count)
   })
@@ -130,3 +148,5 @@ const masked = (text: string, address: string): string =>
     .replaceAll(address, 'ADDRESS')
     .replace(/name="csrf" value="[^"]*"/g, '')
     .replace(/nonce="[^"]*"/g, '')
+    .replace(/sent(=|" value=")v1\.[\w-]*/g, '')
+    .replace(/<strong>\d\d<\/strong>/, '')

@@ -51,6 +51,22 @@ export async function settle(browser: FormBrowser, seen: Seen): Promise<Seen> {
   return shown
 }
 
+/** What an emailed link shows before it is used. */
+export const openLink = async (browser: FormBrowser, link: string): Promise<Seen> =>
+  settle(browser, await browser.get(link))
+
+/** A link opened, and its button pressed. */
+export const followLink = async (browser: FormBrowser, link: string): Promise<Seen> =>
+  settle(browser, await browser.submit(await openLink(browser, link), '/ui/link'))
+
+/** A form sent, and where it leads. */
+export const submitted = async (
+  browser: FormBrowser,
+  page: Seen,
+  action: string,
+  fields: Record<string, string> = {},
+): Promise<Seen> => settle(browser, await browser.submit(page, action, fields))
+
 export function pkce() {
   const verifier = randomBytes(32).toString('base64url')
   return {
@@ -65,7 +81,8 @@ export function pkce() {
 export const fragmentOf = (seen: Seen): Record<string, string> =>
   Object.fromEntries(new URLSearchParams(new URL(seen.location ?? '').hash.slice(1)))
 
-export const noticeOf = (seen: Seen): string | undefined => /role="alert">([^<]*)</.exec(seen.text)?.[1]
+export const noticeOf = (seen: Seen): string | undefined =>
+  /role="alert"[^>]*>\s*([^<]*?)\s*</.exec(seen.text)?.[1]
 
 export type WithFactor = SignedUp & { factorId: string; code(): string }
 

@@ -48,9 +48,9 @@ export class BrowserState {
   }
 
   remember(res: Response, { id }: Browser, mark: Mark): Browser {
-    const { key, cookies } = this.deps
+    const { cookies } = this.deps
     // The id is authenticated too: a mark copied to another browser does not open.
-    cookies.set(res, MARK, seal(key, id, JSON.stringify(mark)))
+    cookies.set(res, MARK, this.seal(id, mark))
     return { id, mark }
   }
 
@@ -79,6 +79,30 @@ export class BrowserState {
     return { challenge: sha256(this.verifier(browser, context)).toString('base64url'), method: 's256' }
   }
 
+  /** The code that a link confirmed elsewhere leaves for the browser that asked for it. */
+  confirmedCode({ challenge }: Challenge): string {
+    return this.#hash('confirmed link', challenge).toString('base64url')
+  }
+
+  /** Two digits that the browser shows which asked for a link, for whoever confirms the link elsewhere. */
+  matchingNumber({ challenge }: Challenge): string {
+    return String(10 + (this.#hash('matching number', challenge).readUInt32BE() % 90))
+  }
+
+  /** A value for a URL or a form. It opens only with the same label. */
+  seal(label: string, value: object): string {
+    return seal(this.deps.key, label, JSON.stringify(value))
+  }
+
+  /** A value of {@link seal}; null if it was made for another label or changed. */
+  open<T>(label: string, sealed: string): T | null {
+    try {
+      return JSON.parse(unseal(this.deps.key, label, sealed)) as T
+    } catch {
+      return null
+    }
+  }
+
   #hash(...parts: readonly string[]): Buffer {
     return keyedHash(this.deps.key, ...parts)
   }
@@ -86,11 +110,7 @@ export class BrowserState {
   #markOf(req: Request, id: string): Mark | null {
     const sealed = this.deps.cookies.read(req, MARK)
     if (sealed === undefined || sealed === '') return null
-    try {
-      const mark = JSON.parse(unseal(this.deps.key, id, sealed)) as Mark
-      return mark.until > this.deps.now().getTime() ? mark : null
-    } catch {
-      return null
-    }
+    const mark = this.open<Mark>(id, sealed)
+    return mark !== null && mark.until > this.deps.now().getTime() ? mark : null
   }
 }

@@ -1,8 +1,15 @@
+import type { RequestMeta } from '../../requests/request-meta.js'
+import { deviceName } from './device-name.js'
 import type { Caller } from './sign-in-pages.js'
 import type { UiDeps } from './ui-deps.js'
 import { proved, withContext, type SignInContext } from './sign-in-context.js'
 
-/** The PKCE challenge and return URL of a flow that leaves the pages, by email or through a provider. */
+/** Who asked for a link, for the person who opens it somewhere else. */
+export type LinkOrigin = { readonly device: string; readonly ip: string; readonly at: number }
+
+const labelOf = (challenge: string): string => `link origin ${challenge}`
+
+/** The PKCE challenge and return URL of a flow that leaves the pages for a provider. */
 export function ownFlow(
   { state, returnUrl }: UiDeps,
   { browser }: Pick<Caller, 'browser'>,
@@ -15,3 +22,26 @@ export function ownFlow(
     redirectTo: withContext(returnUrl, context),
   }
 }
+
+/** As {@link ownFlow}, for an email: its link also says who asked for it. */
+export function emailFlow(
+  deps: UiDeps,
+  caller: Pick<Caller, 'browser'>,
+  from: SignInContext,
+  { userAgent, ip }: RequestMeta,
+) {
+  const { challenge } = ownFlow(deps, caller, from)
+  const origin: LinkOrigin = { device: deviceName(userAgent), ip, at: deps.now().getTime() }
+  const asked = deps.state.seal(labelOf(challenge.code_challenge), origin)
+  return { challenge, redirectTo: withContext(deps.returnUrl, proved(from), { asked }) }
+}
+
+/**
+ * The origin of a link that these pages requested; null for every other link. It is sealed with the challenge of the
+ * link, so that nobody can pass off a link of an application, whose verifier only that application has.
+ */
+export const linkOrigin = (
+  { state }: Pick<UiDeps, 'state'>,
+  challenge: string,
+  asked: string,
+): LinkOrigin | null => state.open<LinkOrigin>(labelOf(challenge), asked)

@@ -23,6 +23,7 @@ const TEXTS: Readonly<Partial<Record<ErrorCode, string>>> = {
     'Confirm your address first: open the link in the email we sent you, then sign in again.',
   email_exists: 'Another account has this address.',
   over_request_rate_limit: 'Too many attempts. Please wait a moment and try again.',
+  over_email_send_rate_limit: 'It is too soon for another email. Please wait, and check your spam folder.',
   over_sms_send_rate_limit: 'We can’t send another message right now. Please wait a minute and try again.',
   reauthentication_not_valid: 'This code is wrong or has expired.',
 }
@@ -35,7 +36,13 @@ export const refusalText = (error: AppError): string => TEXTS[error.code as Erro
 export const textOfCode = (code: string): string =>
   Object.hasOwn(TEXTS, code) ? (TEXTS[code as ErrorCode] ?? OTHER) : OTHER
 
-export type Refusal = { status: number; notice: string; code: string; headers: Record<string, string> }
+export type Refusal = {
+  status: number
+  notice: string
+  code: string
+  headers: Record<string, string>
+  retryAfterSeconds: number | undefined
+}
 
 /** Does the work. A 4xx error is shown on the submitted page; a 5xx error goes to the error page. */
 export async function orShow(
@@ -53,7 +60,38 @@ export async function orShow(
       status: statusOf(error),
       notice: refusalText(error),
       code: error.code,
+      retryAfterSeconds,
       headers: retryAfterSeconds === undefined ? {} : { 'Retry-After': String(Math.ceil(retryAfterSeconds)) },
     })
   }
+}
+
+/** What each refusal is about; those that are about no field are announced by themselves. */
+const SUBJECTS: Readonly<Partial<Record<ErrorCode, 'address' | 'password' | 'current_password' | 'code'>>> = {
+  invalid_credentials: 'password',
+  weak_password: 'password',
+  same_password: 'password',
+  current_password_required: 'current_password',
+  current_password_invalid: 'current_password',
+  email_not_confirmed: 'address',
+  phone_not_confirmed: 'address',
+  user_already_exists: 'address',
+  email_exists: 'address',
+  phone_exists: 'address',
+  email_address_invalid: 'address',
+  email_address_not_authorized: 'address',
+  validation_failed: 'address',
+  otp_expired: 'code',
+  mfa_verification_failed: 'code',
+  mfa_challenge_expired: 'code',
+  reauthentication_not_valid: 'code',
+}
+
+/** The field of a form that a refusal is about; `fields` names those of the form. */
+export function faultOf(
+  code: string | undefined,
+  fields: Readonly<Partial<Record<'address' | 'password' | 'current_password' | 'code', string>>>,
+): string | undefined {
+  const subject = SUBJECTS[code as ErrorCode]
+  return subject && fields[subject]
 }

@@ -10,7 +10,17 @@ import { contextFields, signInContextOf, withContext, type SignInContext } from 
 
 /** Forms that change something; each has its own CSRF token. */
 export type FormName =
-  'sign-in' | 'sign-up' | 'forgot' | 'phone' | 'code' | 'provider' | 'factor' | 'password' | 'account'
+  | 'sign-in'
+  | 'sign-up'
+  | 'forgot'
+  | 'phone'
+  | 'code'
+  | 'provider'
+  | 'factor'
+  | 'password'
+  | 'account'
+  | 'link'
+  | 'link-confirm'
 
 /** Fields of a form; repeated fields are lists. */
 export type PageForm = Readonly<Record<string, unknown>>
@@ -90,7 +100,11 @@ export class SignInPages {
   }
 
   render(page: Page, { status = 200, headers = {} }: AnswerExtras = {}): Answer {
-    const options = { secure: this.#secure, formScript: formScript.at(this.action('/form.js')) }
+    const options = {
+      secure: this.#secure,
+      formScript: formScript.at(this.action('/form.js')),
+      icon: this.action('/favicon.svg'),
+    }
     return pageAnswer(page, { status, headers, ...options })
   }
 

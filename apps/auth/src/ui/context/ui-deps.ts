@@ -4,6 +4,8 @@ import type { FlowCookies } from '../../providers/flow-cookies.js'
 import type { RateLimits } from '../../rate-limits/rate-limits.js'
 import type { Cookies } from '../../requests/cookies.js'
 import type { Services } from '../../services/services.js'
+import type { AccessTokens } from '../../sessions/access-tokens.js'
+import type { MessageIntervals } from './sent-message.js'
 import type { BrowserState } from './browser-state.js'
 import type { Progress } from './progress.js'
 import type { SignInPages } from './sign-in-pages.js'
@@ -19,6 +21,7 @@ type UsedServices = Pick<
   | 'passwords'
   | 'reauthentications'
   | 'recoveries'
+  | 'resends'
   | 'sessions'
   | 'signUps'
   | 'userUpdates'
@@ -36,6 +39,13 @@ export type UiContext = UsedServices &
 /** What the routes of the pages work with: services of the API, and the pages' own parts. */
 export type UiDeps = UsedServices & {
   readonly aud: string
+  /** AUTH_SITE_URL, with a name for people. */
+  readonly site: { readonly url: string; readonly name: string }
+  readonly accessTokens: AccessTokens
+  readonly now: () => Date
+  readonly messageIntervals: MessageIntervals
+  /** Whether the device that asked for a link may go on when the link is confirmed on another one. */
+  readonly linksMayGoOn: boolean
   readonly ways: WaysIn
   readonly minPasswordLength: number
   readonly pages: SignInPages

@@ -8,6 +8,7 @@ export type AccountView = {
   proceed: { action: string; fields: readonly Html[] }
   signOut: { action: string; fields: readonly Html[] }
   password: string
+  home: { url: string; name: string }
 }
 
 export const accountPage = (view: AccountView): Page => ({
@@ -28,5 +29,5 @@ export const accountPage = (view: AccountView): Page => ({
         ${view.site === null ? 'Sign out' : 'Use another account'}
       </button>
     </form>
-    ${foot(link(view.password, 'Change password'))}`,
+    ${foot(link(view.password, 'Change password'), link(view.home.url, `Go to ${view.home.name}`))}`,
 })

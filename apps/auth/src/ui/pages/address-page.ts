@@ -1,11 +1,12 @@
-import { captchaPolicy, html, notice, type Html, type Page } from '@signet/pages'
+import { captchaPolicy, field, type Html, html, notice, type Page } from '@signet/pages'
 import type { WaysIn } from '../context/ways-in.js'
-import { captchaField, field, foot, link } from './parts.js'
+import { captchaField, foot, link } from './parts.js'
 
 export type AddressView = {
   ways: WaysIn
   address?: string
   notice?: string
+  fault?: string | undefined
   form: { action: string; fields: readonly Html[] }
   signIn: string
 }
@@ -18,7 +19,7 @@ const addressPage = (view: AddressView, { title, text, kind, button }: Words): P
   allow: view.ways.captcha ? captchaPolicy(view.ways.captcha) : {},
   body: html`<h1>${title}</h1>
     <p class="soft">${text}</p>
-    ${notice(view.notice)}
+    ${notice(view.notice, view.fault)}
     <form method="post" action="${view.form.action}">
       ${view.form.fields}
       ${
@@ -29,6 +30,8 @@ const addressPage = (view: AddressView, { title, text, kind, button }: Words): P
               type: 'email',
               autocomplete: 'username',
               value: view.address ?? '',
+              fault: view.fault,
+              first: true,
             })
           : field({
               name: 'phone',
@@ -36,6 +39,8 @@ const addressPage = (view: AddressView, { title, text, kind, button }: Words): P
               type: 'tel',
               autocomplete: 'tel',
               value: view.address ?? '',
+              fault: view.fault,
+              first: true,
               hint: 'With the country code, for example +49 151 23456789.',
             })
       }

@@ -1,6 +1,6 @@
-import { html, notice, type Html, type Page } from '@signet/pages'
+import { codeField, type Html, html, notice, type Page } from '@signet/pages'
 import type { Factor } from '../../users/user.js'
-import { codeField, foot, link } from './parts.js'
+import { foot, link } from './parts.js'
 
 export type FactorView = {
   factor: Factor
@@ -8,6 +8,7 @@ export type FactorView = {
   codeExpected: boolean
   others: readonly { factor: Factor; href: string }[]
   notice?: string
+  fault?: string | undefined
   verify: { action: string; fields: readonly Html[] }
   send: { action: string; fields: readonly Html[] }
   signOut: { action: string; fields: readonly Html[] }
@@ -16,7 +17,7 @@ export type FactorView = {
 export const factorPage = (view: FactorView): Page => ({
   title: 'Confirm it’s you',
   body: html`<h1>Confirm it’s you</h1>
-    ${notice(view.notice)} ${view.codeExpected ? codeForm(view) : null}
+    ${notice(view.notice, view.fault)} ${view.codeExpected ? codeForm(view) : null}
     ${view.factor.factorType === 'phone' ? sendForm(view) : null}
     ${
       view.others.length === 0
@@ -29,13 +30,13 @@ export const factorPage = (view: FactorView): Page => ({
     </form>`,
 })
 
-const codeForm = ({ factor, verify }: FactorView): Html =>
+const codeForm = ({ factor, verify, fault }: FactorView): Html =>
   html`<form method="post" action="${verify.action}">
     ${verify.fields}
     <p class="soft">
       Enter the code that ${nameOf(factor)} ${factor.factorType === 'totp' ? 'shows' : 'was sent'}.
     </p>
-    ${codeField}
+    ${codeField({ fault })}
     <button type="submit">Continue</button>
   </form>`
 

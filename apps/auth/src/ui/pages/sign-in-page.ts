@@ -1,13 +1,14 @@
-import { captchaPolicy, html, notice, type Html, type Page } from '@signet/pages'
+import { captchaPolicy, field, type Html, html, notice, type Page } from '@signet/pages'
 import { providerLabel } from '@signet/pages/provider-label'
 import type { WaysIn } from '../context/ways-in.js'
-import { captchaField, field, foot, link } from './parts.js'
+import { captchaField, foot, link } from './parts.js'
 
 export type SignInView = {
   ways: WaysIn
   /** The identifier typed before; never the password. */
   identifier?: string
   notice?: string
+  fault?: string | undefined
   /** Name of the site waiting for the person. */
   site: string | null
   form: { action: string; mailAction: string; fields: readonly Html[] }
@@ -26,7 +27,7 @@ export const signInPage = (view: SignInView): Page => ({
             to continue to <strong><bdi>${view.site}</bdi></strong>
           </p>`
     }
-    ${notice(view.notice)} ${view.ways.email || view.ways.phone ? passwordForm(view) : null}
+    ${notice(view.notice, view.fault)} ${view.ways.email || view.ways.phone ? passwordForm(view) : null}
     ${providerForm(view)}
     ${foot(
       view.ways.email ? link(view.links.forgot, 'Forgot password?') : null,
@@ -36,14 +37,16 @@ export const signInPage = (view: SignInView): Page => ({
     )}`,
 })
 
-const passwordForm = ({ ways, form, identifier = '' }: SignInView): Html =>
+const passwordForm = ({ ways, form, identifier = '', fault }: SignInView): Html =>
   html`<form method="post" action="${form.action}">
-    ${form.fields} ${identifierField(ways, identifier)}
+    ${form.fields} ${identifierField({ ways, identifier, fault })}
     ${field({
       name: 'password',
       label: 'Password',
       type: 'password',
       autocomplete: 'current-password',
+      fault,
+      first: identifier !== '',
     })}
     ${captchaField(ways.captcha)}
     <button type="submit">Sign in</button>
@@ -57,10 +60,22 @@ const passwordForm = ({ ways, form, identifier = '' }: SignInView): Html =>
   </form>`
 
 /** Email, phone number, or either of them. */
-export function identifierField({ email, phone }: WaysIn, value: string): Html {
+export function identifierField({
+  ways: { email, phone },
+  identifier = '',
+  fault,
+}: Pick<SignInView, 'ways' | 'identifier' | 'fault'>): Html {
   const label = email && phone ? 'Email or phone number' : email ? 'Email' : 'Phone number'
   const type = email && phone ? 'text' : email ? 'email' : 'tel'
-  return field({ name: 'identifier', label, type, autocomplete: 'username', value })
+  return field({
+    name: 'identifier',
+    label,
+    type,
+    autocomplete: 'username',
+    value: identifier,
+    fault,
+    first: identifier === '',
+  })
 }
 
 function providerForm({ ways, provider }: SignInView): Html | null {

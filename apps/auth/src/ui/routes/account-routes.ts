@@ -47,7 +47,7 @@ export const accountRoutes = (deps: UiDeps): Route[] => [
   }),
 ]
 
-export function showAccount({ pages }: UiDeps, caller: Caller, { user }: Person): Answer {
+export function showAccount({ pages, site }: UiDeps, caller: Caller, { user }: Person): Answer {
   const fields = pages.fields(caller, 'account')
   const page = accountPage({
     address: user.email ?? user.phone ?? 'a guest',
@@ -55,6 +55,7 @@ export function showAccount({ pages }: UiDeps, caller: Caller, { user }: Person)
     proceed: { action: pages.action('/continue'), fields },
     signOut: { action: pages.action('/sign-out'), fields },
     password: pages.path('/password', caller.context),
+    home: site,
   })
   return pages.render(page)
 }

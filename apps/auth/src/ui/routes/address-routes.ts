@@ -1,14 +1,13 @@
 import { route, type Answer, type Route } from '@signet/http'
 import type { ErrorCode } from '../../errors/error-codes.js'
-import type { RequestMeta } from '../../requests/request-meta.js'
 import { captchaAnswer } from '../context/captcha-answer.js'
 import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
-import { ownFlow } from '../context/own-flow.js'
 import { forgotPage, phonePage, type AddressView } from '../pages/address-page.js'
-import { orShow, type Refusal } from '../context/refusals.js'
+import { faultOf, orShow, type Refusal } from '../context/refusals.js'
 import type { UiDeps } from '../context/ui-deps.js'
 import { phoneOf } from '../context/ways-in.js'
-import { showCode } from './code-routes.js'
+import { toCode } from './code-routes.js'
+import { sendMessage } from './send-message.js'
 
 type Extras = Partial<Refusal> & { address?: string }
 
@@ -22,7 +21,6 @@ type Messenger = {
   /** The error that only an address with an account can cause. */
   tooSoon: ErrorCode
   addressOf(sent: Sent): string
-  send(sent: Sent, address: string, meta: RequestMeta): Promise<unknown>
 }
 
 /** Password reset: emails a link to choose a new password. */
@@ -34,10 +32,6 @@ export const forgotRoutes = (deps: UiDeps): Route[] =>
     expects: 'recovery',
     tooSoon: 'over_email_send_rate_limit',
     addressOf: (sent) => sent.text('email').trim(),
-    send(sent, email, meta) {
-      const { challenge, redirectTo } = ownFlow(deps, sent, { ...sent.context, next: 'password' })
-      return deps.recoveries.recover({ email, ...challenge }, { redirectTo }, meta)
-    },
   })
 
 /** Signing in with a code by SMS. */
@@ -49,8 +43,6 @@ export const phoneRoutes = (deps: UiDeps): Route[] =>
     expects: 'sms',
     tooSoon: 'over_sms_send_rate_limit',
     addressOf: (sent) => phoneOf(sent.text('phone').trim()),
-    send: (_, phone, meta) =>
-      deps.otps.send({ phone }, { aud: deps.aud, redirectTo: deps.returnUrl, unknown: 'ignore' }, meta),
   })
 
 const messengerRoutes = (deps: UiDeps, messenger: Messenger): Route[] => [
@@ -69,18 +61,18 @@ const messengerRoutes = (deps: UiDeps, messenger: Messenger): Route[] => [
     handle({ req, body, context }) {
       const sent = deps.pages.sent(req, messenger.page, body)
       const address = messenger.addressOf(sent)
-      const expectCode = () => showCode(deps, sent, { kind: messenger.expects, address })
+      const message = { kind: messenger.expects, address }
       return orShow(
         context,
         async () => {
           await deps.guard.captcha(req, captchaAnswer(sent))
-          await messenger.send(sent, address, deps.guard.metaOf(req))
-          return expectCode()
+          await sendMessage(deps, sent, message, deps.guard.metaOf(req))
+          return toCode(deps, sent, message)
         },
         // Too soon after the last one looks like success: an error would reveal who has an account.
         (refusal) =>
           refusal.code === messenger.tooSoon
-            ? expectCode()
+            ? toCode(deps, sent, message, refusal)
             : show(deps, messenger.page, sent, { ...refusal, address }),
       )
     },
@@ -104,6 +96,7 @@ function show(
     ways,
     address,
     ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
+    fault: faultOf(refusal.code, { address: which === 'forgot' ? 'email' : 'phone' }),
     form: { action: pages.action(`/${which}`), fields: pages.fields(caller, which) },
     signIn: pages.path('', caller.context),
   })

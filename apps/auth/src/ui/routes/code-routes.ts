@@ -1,62 +1,166 @@
 import { route, type Answer, type Route } from '@signet/http'
+import type { Request, Response } from 'express'
 import { invalid } from '../../errors/auth-error.js'
 import { parseVerifyBody } from '../../verify/verify-request.js'
+import { faultOf, orShow, type Refusal } from '../context/refusals.js'
+import { isEmail, openSent, sealSent, type SentMessage } from '../context/sent-message.js'
+import { proved, type SignInContext } from '../context/sign-in-context.js'
 import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-in-pages.js'
-import { codePage } from '../pages/code-page.js'
-import { orShow, type Refusal } from '../context/refusals.js'
 import type { UiDeps } from '../context/ui-deps.js'
+import { codePage } from '../pages/code-page.js'
+import { sendMessage } from './send-message.js'
 
-/** What a code is for; the names are those of POST /verify. */
-const KINDS = ['email', 'recovery', 'sms'] as const
-type Kind = (typeof KINDS)[number]
-type Expected = { kind: Kind; address: string }
+/** Names of the fields by what a refusal is about. */
+const FIELDS = { code: 'code' }
 
-/** Signs in with a typed code from an email or SMS, for example when email is read on another device. */
+/** The page that waits for a code or a link, from an email or an SMS. */
 export const codeRoutes = (deps: UiDeps): Route[] => [
+  route({
+    method: 'get',
+    path: '/ui/code',
+    docs: pageDocs('Wait for the link or the code of a message'),
+    async handle({ req, res }) {
+      const caller = deps.pages.open(req, res)
+      const sent = openSent(deps.state, caller.browser, textOf(req.query['sent']))
+      if (sent === null) return deps.pages.redirect(deps.pages.path('', caller.context))
+      return (await goOnIfConfirmed(deps, req, res, caller, sent)) ?? showCode(deps, caller, sent)
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/ui/code/status',
+    docs: pageDocs('Whether the link was confirmed on another device'),
+    async handle({ req, res }) {
+      const caller = deps.pages.open(req, res)
+      const sent = openSent(deps.state, caller.browser, textOf(req.query['sent']))
+      const confirmed = sent !== null && (await waitingCode(deps, caller, sent)) !== null
+      return { headers: { 'Cache-Control': 'no-store' }, body: { confirmed } }
+    },
+  }),
   route<undefined, PageForm>({
     method: 'post',
     path: '/ui/code',
     docs: pageDocs('Sign in with the code of an email or an SMS'),
     limit: deps.guard.limit(deps.limits.verify),
     body: pageForm,
-    handle({ req, res, body, context }) {
-      const sent = deps.pages.sent(req, 'code', body)
-      const kind = KINDS.find((known) => known === sent.text('kind'))
-      const address = sent.text('address')
-      if (kind === undefined || address === '') throw invalid('The form is not complete.')
+    async handle({ req, res, body, context }) {
+      const form = deps.pages.sent(req, 'code', body)
+      const sent = sentOf(deps, form, form.text('sent'))
+      const confirmed = await goOnIfConfirmed(deps, req, res, form, sent)
+      if (confirmed !== null) return confirmed
       return orShow(
         context,
         async () => {
-          const code = sent.text('code').replaceAll(' ', '')
+          const code = form.text('code').replaceAll(' ', '')
           if (code === '') throw invalid('Enter the code.')
-          const to = kind === 'sms' ? { phone: address } : { email: address }
-          const { type, proof } = parseVerifyBody({ type: kind, token: code, ...to })
           const verified = await deps.verifications.verify(
-            { type, proof, answer: 'session' },
+            { ...parseVerifyBody(proofOf(sent, code)), answer: 'session' },
             deps.guard.metaOf(req),
           )
           if (verified.kind !== 'signed_in') throw invalid('This code does not sign in.')
-          const next = kind === 'recovery' ? 'password' : sent.context.next
-          return deps.progress.signedIn(res, sent.browser, { ...sent.context, next }, verified.signedIn)
+          return deps.progress.signedIn(res, form.browser, nextOf(sent, form.context), verified.signedIn)
         },
-        (refusal) => showCode(deps, sent, { kind, address }, refusal),
+        (refusal) => showCode(deps, form, sent, refusal),
+      )
+    },
+  }),
+  route<undefined, PageForm>({
+    method: 'post',
+    path: '/ui/code/resend',
+    docs: pageDocs('Send the message again'),
+    limit: deps.guard.limit(deps.limits.otp('/resend')),
+    body: pageForm,
+    handle({ req, body, context }) {
+      const form = deps.pages.sent(req, 'code', body)
+      const sent = sentOf(deps, form, form.text('sent'))
+      return orShow(
+        context,
+        async () => {
+          await sendMessage(deps, form, sent, deps.guard.metaOf(req))
+          return toCode(deps, form, { ...sent, again: true })
+        },
+        (refusal) => showCode(deps, form, sent, refusal),
       )
     },
   }),
 ]
 
-export function showCode(
-  { pages }: Pick<UiDeps, 'pages'>,
-  caller: Caller,
-  expected: Expected,
-  refusal: Partial<Refusal> = {},
+type Message = Omit<SentMessage, 'at'>
+
+/** To the page that waits for this message; the same whether or not one was sent. */
+export function toCode(
+  { pages, state, now, messageIntervals }: UiDeps,
+  { browser, context }: Caller,
+  { kind, address, again }: Message,
+  { retryAfterSeconds }: Partial<Pick<Refusal, 'retryAfterSeconds'>> = {},
 ): Answer {
+  // Too soon after the last message: that one is on its way.
+  const sinceMs = retryAfterSeconds === undefined ? 0 : messageIntervals[kind] - retryAfterSeconds * 1000
+  const at = now().getTime() - Math.max(0, sinceMs)
+  const sent = sealSent(state, browser, { kind, address, at, ...(again ? { again } : {}) })
+  return pages.redirect(pages.path('/code', proved(context), { sent }))
+}
+
+function sentOf({ state }: UiDeps, { browser }: Caller, sealed: string): SentMessage {
+  const sent = openSent(state, browser, sealed)
+  if (sent === null) throw invalid('The form is not complete.')
+  return sent
+}
+
+const proofOf = ({ kind, address }: SentMessage, token: string) => {
+  if (!isEmail(kind)) return { type: 'sms', token, phone: address }
+  return { type: kind === 'recovery' ? 'recovery' : 'email', token, email: address }
+}
+
+const nextOf = ({ kind }: SentMessage, context: SignInContext): SignInContext =>
+  kind === 'recovery' ? { ...context, next: 'password' } : context
+
+/** The code that a confirmed link has left for this browser; null until then. */
+async function waitingCode({ state, flowExchanges }: UiDeps, caller: Caller, sent: SentMessage) {
+  const context = proved(nextOf(sent, caller.context))
+  const code = state.confirmedCode(state.challenge(caller.browser, context))
+  return (await flowExchanges.isWaiting(code)) ? { code, context } : null
+}
+
+/** Signs in if the person confirmed the link on another device in the meantime. */
+async function goOnIfConfirmed(
+  deps: UiDeps,
+  req: Request,
+  res: Response,
+  caller: Caller,
+  sent: SentMessage,
+): Promise<Answer | null> {
+  const waiting = await waitingCode(deps, caller, sent)
+  if (waiting === null) return null
+  const { signedIn } = await deps.flowExchanges.exchange(
+    { auth_code: waiting.code, code_verifier: deps.state.verifier(caller.browser, waiting.context) },
+    deps.guard.metaOf(req),
+  )
+  return deps.progress.signedIn(res, caller.browser, waiting.context, signedIn)
+}
+
+function showCode(deps: UiDeps, caller: Caller, sent: SentMessage, refusal: Partial<Refusal> = {}): Answer {
+  const { pages, state, now, messageIntervals } = deps
+  const sealed = sealSent(state, caller.browser, sent)
+  const fields = pages.fields(caller, 'code', { sent: sealed })
+  const waitMs = sent.at + messageIntervals[sent.kind] - now().getTime()
+  const context = proved(nextOf(sent, caller.context))
   const page = codePage({
-    kind: expected.kind === 'sms' ? 'sms' : 'mail',
-    address: expected.address,
-    ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
-    form: { action: pages.action('/code'), fields: pages.fields(caller, 'code', expected) },
+    sent,
+    notice: refusal.notice,
+    fault: faultOf(refusal.code, FIELDS),
+    number:
+      deps.linksMayGoOn && isEmail(sent.kind)
+        ? state.matchingNumber(state.challenge(caller.browser, context))
+        : null,
+    statusUrl: pages.path('/code/status', caller.context, { sent: sealed }),
+    selfUrl: pages.path('/code', caller.context, { sent: sealed }),
+    waitSeconds: Math.max(0, Math.ceil(waitMs / 1000)),
+    form: { action: pages.action('/code'), fields },
+    resend: { action: pages.action('/code/resend'), fields },
     signIn: pages.path('', caller.context),
   })
   return pages.render(page, refusal)
 }
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')

@@ -5,8 +5,11 @@ import type { Factor } from '../../users/user.js'
 import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
 import { factorPage } from '../pages/factor-page.js'
 import type { Person } from '../context/progress.js'
-import { orShow, type Refusal } from '../context/refusals.js'
+import { faultOf, orShow, type Refusal } from '../context/refusals.js'
 import type { UiDeps } from '../context/ui-deps.js'
+
+/** Names of the fields by what a refusal is about. */
+const FIELDS = { code: 'code' }
 
 /** The second factor, for accounts that have one. */
 export const factorRoutes = (deps: UiDeps): Route[] => [
@@ -114,6 +117,7 @@ function show(
       .filter(({ id }) => id !== factor.id)
       .map((other) => ({ factor: other, href: pages.path('/factor', caller.context, { factor: other.id }) })),
     ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
+    fault: faultOf(refusal.code, FIELDS),
     verify: { action: pages.action('/factor'), fields },
     send: { action: pages.action('/factor/send'), fields },
     signOut: { action: pages.action('/sign-out'), fields: pages.fields(caller, 'account') },

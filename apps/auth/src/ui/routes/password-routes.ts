@@ -3,8 +3,11 @@ import type { RequestMeta } from '../../requests/request-meta.js'
 import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
 import { passwordPage, type PasswordView } from '../pages/password-page.js'
 import type { Person } from '../context/progress.js'
-import { orShow, type Refusal } from '../context/refusals.js'
+import { faultOf, orShow, type Refusal } from '../context/refusals.js'
 import type { UiDeps } from '../context/ui-deps.js'
+
+/** Names of the fields by what a refusal is about. */
+const FIELDS = { password: 'password', current_password: 'current_password', code: 'nonce' }
 
 type Asks = PasswordView['asks']
 
@@ -99,8 +102,10 @@ function show(
   const page = passwordPage({
     address: user.email ?? user.phone ?? '',
     minPasswordLength,
+    back: pages.path('', { ...caller.context, next: null }),
     asks,
     ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
+    fault: faultOf(refusal.code, FIELDS),
     form: {
       action: pages.action('/password'),
       fields: pages.fields(caller, 'password', asks === null ? {} : { asks }),

@@ -1,16 +1,19 @@
 import { invalid } from '../../errors/auth-error.js'
 import { route, type Answer, type Route } from '@signet/http'
 import { captchaAnswer } from '../context/captcha-answer.js'
-import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
-import { ownFlow } from '../context/own-flow.js'
+import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-in-pages.js'
 import { signInPage } from '../pages/sign-in-page.js'
 import { showAccount } from './account-routes.js'
-import { orShow, type Refusal } from '../context/refusals.js'
+import { faultOf, orShow, type Refusal } from '../context/refusals.js'
 import type { UiDeps } from '../context/ui-deps.js'
 import { siteOf } from '../context/sign-in-context.js'
 import { errorTarget } from '../context/client-answer.js'
 import { addressOf } from '../context/ways-in.js'
-import { showCode } from './code-routes.js'
+import { toCode } from './code-routes.js'
+import { sendMessage } from './send-message.js'
+
+/** Names of the fields by what a refusal is about. */
+const FIELDS = { address: 'identifier', password: 'password' }
 
 /** The first page: sign in with a password or an emailed link, or see who is signed in. */
 export const signInRoutes = (deps: UiDeps): Route[] => [
@@ -70,32 +73,22 @@ const mailRoute = (deps: UiDeps): Route =>
     handle({ req, body, context }) {
       const sent = deps.pages.sent(req, 'sign-in', body)
       const identifier = sent.text('identifier').trim()
+      const message = { kind: 'email', address: identifier } as const
       return orShow(
         context,
         async () => {
           await deps.guard.captcha(req, captchaAnswer(sent))
-          await mailLink(deps, sent, identifier, deps.guard.metaOf(req))
-          return showCode(deps, sent, { kind: 'email', address: identifier })
+          await sendMessage(deps, sent, message, deps.guard.metaOf(req))
+          return toCode(deps, sent, message)
         },
         (refusal) =>
           // Too soon after the last one looks like success: only an address with an account can get here.
           refusal.code === 'over_email_send_rate_limit'
-            ? showCode(deps, sent, { kind: 'email', address: identifier })
+            ? toCode(deps, sent, message, refusal)
             : showSignIn(deps, sent, { ...refusal, identifier }),
       )
     },
   })
-
-async function mailLink(
-  deps: UiDeps,
-  sent: Sent,
-  email: string,
-  meta: ReturnType<UiDeps['guard']['metaOf']>,
-): Promise<void> {
-  const { challenge, redirectTo } = ownFlow(deps, sent, sent.context)
-  const where = { aud: deps.aud, redirectTo, unknown: 'ignore' } as const
-  await deps.otps.sendMagicLink({ email, ...challenge }, where, meta)
-}
 
 /** The sign-in page, also after a failed attempt. */
 export function showSignIn(
@@ -111,6 +104,7 @@ export function showSignIn(
     ways,
     identifier,
     ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
+    fault: faultOf(refusal.code, FIELDS),
     site: siteOf(context),
     form: {
       action: pages.action('/sign-in'),

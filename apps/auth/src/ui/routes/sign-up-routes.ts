@@ -1,12 +1,15 @@
 import { route, type Answer, type Route } from '@signet/http'
 import { captchaAnswer } from '../context/captcha-answer.js'
 import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-in-pages.js'
-import { ownFlow } from '../context/own-flow.js'
+import { emailFlow } from '../context/own-flow.js'
 import { signUpPage } from '../pages/sign-up-page.js'
-import { orShow, type Refusal } from '../context/refusals.js'
+import { faultOf, orShow, type Refusal } from '../context/refusals.js'
 import type { UiDeps } from '../context/ui-deps.js'
 import { addressOf } from '../context/ways-in.js'
-import { showCode } from './code-routes.js'
+import { toCode } from './code-routes.js'
+
+/** Names of the fields by what a refusal is about. */
+const FIELDS = { address: 'identifier', password: 'password' }
 
 /** Sign-up, if the settings allow it. */
 export const signUpRoutes = (deps: UiDeps): Route[] => [
@@ -26,23 +29,24 @@ export const signUpRoutes = (deps: UiDeps): Route[] => [
       const sent = deps.pages.sent(req, 'sign-up', body)
       const identifier = sent.text('identifier').trim()
       const address = addressOf(deps.ways, identifier)
-      const kind = 'phone' in address ? 'sms' : 'email'
+      const message = { kind: 'phone' in address ? 'sms_sign_up' : 'sign_up', address: identifier } as const
       return orShow(
         context,
         async () => {
           await deps.guard.captcha(req, captchaAnswer(sent))
-          const { challenge, redirectTo } = ownFlow(deps, sent, sent.context)
+          const meta = deps.guard.metaOf(req)
+          const { challenge, redirectTo } = emailFlow(deps, sent, sent.context, meta)
           const result = await deps.signUps.signUp(
-            { ...address, password: sent.text('password'), ...(kind === 'email' ? challenge : {}) },
+            { ...address, password: sent.text('password'), ...('phone' in address ? {} : challenge) },
             { aud: deps.aud, redirectTo },
-            deps.guard.metaOf(req),
+            meta,
           )
-          if (result.kind === 'pending') return showCode(deps, sent, { kind, address: identifier })
+          if (result.kind === 'pending') return toCode(deps, sent, message)
           return deps.progress.signedIn(res, sent.browser, sent.context, result.signedIn)
         },
         (refusal) =>
           refusal.code === 'over_email_send_rate_limit'
-            ? showCode(deps, sent, { kind, address: identifier })
+            ? toCode(deps, sent, message, refusal)
             : showSignUp(deps, sent, { ...refusal, identifier }),
       )
     },
@@ -62,6 +66,7 @@ function showSignUp(
     identifier,
     minPasswordLength,
     ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
+    fault: faultOf(refusal.code, FIELDS),
     form: { action: pages.action('/sign-up'), fields: pages.fields(caller, 'sign-up') },
     signIn: pages.path('', caller.context),
   })

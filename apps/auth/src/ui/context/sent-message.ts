@@ -1,0 +1,39 @@
+import type { AuthConfig } from '../../config/config.js'
+import { recoveryRules } from '../../services/part-settings.js'
+import type { BrowserState, Browser } from './browser-state.js'
+
+/** What a message is for. */
+export const MESSAGE_KINDS = ['email', 'sign_up', 'recovery', 'sms', 'sms_sign_up'] as const
+export type MessageKind = (typeof MESSAGE_KINDS)[number]
+
+/** A message that was asked for, whether or not one was sent. */
+export type SentMessage = {
+  readonly kind: MessageKind
+  readonly address: string
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  /** Sent again, because the person asked for it. */
+  readonly again?: boolean
+}
+
+export type MessageIntervals = Readonly<Record<MessageKind, number>>
+
+/** How long people wait before the same message can be sent again, in milliseconds. */
+export const messageIntervals = (config: AuthConfig): MessageIntervals => ({
+  email: config.mailerMagicLinkMaxFrequency,
+  sign_up: config.smtpMaxFrequency,
+  recovery: recoveryRules(config).intervalMs,
+  sms: config.smsMaxFrequency,
+  sms_sign_up: config.smsMaxFrequency,
+})
+
+export const isEmail = (kind: MessageKind): boolean => kind !== 'sms' && kind !== 'sms_sign_up'
+
+const labelOf = ({ id }: Browser): string => `sent message ${id}`
+
+/** For the URL of the page that waits: without the address in clear, and of use in this browser only. */
+export const sealSent = (state: BrowserState, browser: Browser, sent: SentMessage): string =>
+  state.seal(labelOf(browser), sent)
+
+export const openSent = (state: BrowserState, browser: Browser, sealed: string): SentMessage | null =>
+  state.open<SentMessage>(labelOf(browser), sealed)

@@ -1,0 +1,51 @@
+import { route, type Route } from '@signet/http'
+import { favicon, formScript } from '@signet/pages'
+import { pageDocs } from '../context/sign-in-pages.js'
+import type { UiDeps } from '../context/ui-deps.js'
+import { landingPage } from '../pages/landing-page.js'
+
+/** The address of the service itself, and what its pages load. */
+export const landingRoutes = ({ pages, ways, site }: UiDeps): Route[] => [
+  route({
+    method: 'get',
+    path: '/',
+    docs: pageDocs('Say what this is'),
+    handle: () =>
+      pages.render(
+        landingPage({
+          site: site.name,
+          siteUrl: site.url,
+          signIn: pages.action(''),
+          signUp: ways.signUp ? pages.action('/sign-up') : null,
+        }),
+      ),
+  }),
+  route({
+    method: 'get',
+    path: '/ui/form.js',
+    docs: pageDocs('The script of the pages'),
+    handle: () => formScript.answer,
+  }),
+  ...['/ui/favicon.svg', '/favicon.ico'].map((path) =>
+    route({ method: 'get', path, docs: pageDocs('The icon of the pages'), handle: () => favicon }),
+  ),
+  ...Object.entries(FORMS).map(([form, page]) =>
+    route({
+      method: 'get',
+      path: `/ui${form}`,
+      docs: pageDocs('A reload after a form, which leads to the page with the form'),
+      handle: ({ req, res }) => pages.redirect(pages.path(page, pages.open(req, res).context)),
+    }),
+  ),
+]
+
+/** Paths that only take forms, and the page of each. */
+const FORMS = {
+  '/sign-in': '',
+  '/mail': '',
+  '/provider': '',
+  '/continue': '',
+  '/factor/send': '/factor',
+  '/code/resend': '',
+  '/link/confirm': '',
+} as const

@@ -1,0 +1,185 @@
+import { route, type Answer, type Route } from '@signet/http'
+import type { Request } from 'express'
+import { invalid, otpExpired } from '../../errors/auth-error.js'
+import { verifierMatches } from '../../flows/pkce.js'
+import { networkOf } from '../../rate-limits/network.js'
+import { followLink } from '../../verify/follow-link.js'
+import { parseLinkType } from '../../verify/verify-request.js'
+import type { LinkPreview, LinkProof } from '../../verify/verify-service.js'
+import { linkOrigin, type LinkOrigin } from '../context/own-flow.js'
+import { orShow, refusalText } from '../context/refusals.js'
+import { proved, type SignInContext } from '../context/sign-in-context.js'
+import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-in-pages.js'
+import type { UiDeps } from '../context/ui-deps.js'
+import { confirmedPage, deadLinkPage, linkPage } from '../pages/link-page.js'
+
+/** An emailed link: opening it uses nothing up, only the buttons of the page do. */
+export const linkRoutes = (deps: UiDeps): Route[] => [
+  route({
+    method: 'get',
+    path: '/ui/link',
+    docs: pageDocs('Ask before using the link of an email'),
+    async handle({ req, res }) {
+      const caller = deps.pages.open(req, res)
+      const opened = await open(deps, caller, (name) => textOf(req.query[name]))
+      if (opened !== null) return show(deps, req, caller, opened)
+      // Who reloads the page of a link that they have used is signed in.
+      const person = await deps.progress.personOf(caller.browser)
+      return person === null
+        ? dead(deps, caller)
+        : deps.pages.redirect(deps.pages.path('', proved(caller.context)))
+    },
+  }),
+  route<undefined, PageForm>({
+    method: 'post',
+    path: '/ui/link',
+    docs: pageDocs('Use the link of an email in this browser'),
+    limit: deps.guard.limit(deps.limits.verify),
+    body: pageForm,
+    async handle({ req, res, body, context }) {
+      const sent = deps.pages.sent(req, 'link', body)
+      const meta = deps.guard.metaOf(req)
+      return orShow(
+        context,
+        async () => {
+          const opened = await open(deps, sent, (name) => sent.text(name))
+          if (opened === null) throw otpExpired()
+          const { link, from } = opened
+          if (from === 'application') {
+            const target = sent.context.target ?? deps.returnUrl
+            return deps.pages.redirect(await followLink(deps, { ...link, target }, meta))
+          }
+          const proof = { kind: 'link', token: link.token } as const
+          const request = {
+            type: link.type,
+            proof,
+            answer: 'session',
+            followed: true,
+            confirmed: true,
+          } as const
+          const verified = await deps.verifications.verify(request, meta)
+          if (verified.kind !== 'signed_in') throw invalid('This link does not sign in.')
+          const goingOn = from === 'here' ? sent.context : withoutVerifier(sent.context)
+          return deps.progress.signedIn(res, sent.browser, goingOn, verified.signedIn)
+        },
+        ({ status, notice }) => dead(deps, sent, status, notice),
+      )
+    },
+  }),
+  ...(deps.linksMayGoOn ? otherDeviceRoutes(deps) : []),
+]
+
+const otherDeviceRoutes = (deps: UiDeps): Route[] => [
+  route<undefined, PageForm>({
+    method: 'post',
+    path: '/ui/link/confirm',
+    docs: pageDocs('Let the device that asked for the link continue'),
+    limit: deps.guard.limit(deps.limits.verify),
+    body: pageForm,
+    async handle({ req, body, context }) {
+      const sent = deps.pages.sent(req, 'link-confirm', body)
+      const meta = deps.guard.metaOf(req)
+      return orShow(
+        context,
+        async () => {
+          const opened = await open(deps, sent, (name) => sent.text(name))
+          if (opened?.from !== 'elsewhere' || opened.preview.challenge === null) throw otpExpired()
+          const { link, preview } = opened
+          const { challenge } = opened.preview
+          // One attempt: a stranger who started this cannot make the owner try numbers.
+          if (sent.text('number').trim() !== deps.state.matchingNumber(challenge)) {
+            await deps.verifications.discardLink(link, meta)
+            return dead(deps, sent, 422, WRONG_NUMBER)
+          }
+          const proof = { kind: 'link', token: link.token } as const
+          const code = deps.state.confirmedCode(challenge)
+          await deps.verifications.verify(
+            { type: link.type, proof, answer: 'code', code, followed: true },
+            meta,
+          )
+          context.fields['confirmed_elsewhere'] = preview.challenge !== null
+          return deps.pages.redirect(deps.pages.action('/link/confirmed'))
+        },
+        ({ status, notice }) => dead(deps, sent, status, notice),
+      )
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/ui/link/confirmed',
+    docs: pageDocs('Say that the other device can continue'),
+    handle: () => deps.pages.render(confirmedPage()),
+  }),
+]
+
+const WRONG_NUMBER =
+  'That is not the number of the device that asked. For your safety the link no longer works. If you did not start this yourself, somebody else did.'
+
+type Opened = {
+  link: LinkProof
+  preview: LinkPreview
+  /** This browser asked for it, or another one did, or an application through the API. */
+  from: 'here' | 'elsewhere' | 'application'
+  origin: LinkOrigin | null
+}
+
+/** A link that would work, and who asked for it. */
+async function open(
+  deps: UiDeps,
+  { browser, context }: Caller,
+  text: (name: string) => string,
+): Promise<Opened | null> {
+  const link = { type: parseLinkType(text('type')), token: text('token') }
+  const preview = link.token === '' ? null : await deps.verifications.preview(link)
+  if (preview === null) return null
+  const { challenge } = preview
+  const origin = challenge && linkOrigin(deps, challenge.challenge, text('asked'))
+  if (challenge === null || origin === null) return { link, preview, from: 'application', origin: null }
+  const isHere = verifierMatches(challenge, deps.state.verifier(browser, context))
+  return { link, preview, from: isHere ? 'here' : 'elsewhere', origin }
+}
+
+/** The application waits in another browser, where its verifier is; here a code would be of no use to it. */
+const withoutVerifier = (context: SignInContext): SignInContext =>
+  context.challenge === null ? context : { ...context, target: null, challenge: null, state: null }
+
+async function show(deps: UiDeps, req: Request, caller: Caller, opened: Opened): Promise<Answer> {
+  const { pages, progress, guard, now, linksMayGoOn } = deps
+  const { link, preview, from, origin } = opened
+  const person = await progress.personOf(caller.browser)
+  const signedInAs = person === null ? null : (person.user.email ?? person.user.phone ?? 'a guest')
+  const more = { type: link.type, token: link.token, asked: textOf(req.query['asked']) }
+  const { ip } = guard.metaOf(req)
+  const page = linkPage({
+    address: preview.address,
+    setsPassword: from !== 'application' && link.type === 'recovery',
+    signedInAs: signedInAs === preview.address ? null : signedInAs,
+    elsewhere:
+      from !== 'elsewhere' || origin === null
+        ? null
+        : {
+            origin,
+            now: now().getTime(),
+            sameNetwork: networkOf(origin.ip) === networkOf(ip),
+            confirm: linksMayGoOn
+              ? { action: pages.action('/link/confirm'), fields: pages.fields(caller, 'link-confirm', more) }
+              : null,
+          },
+    proceed: { action: pages.action('/link'), fields: pages.fields(caller, 'link', more) },
+    signIn: pages.action(''),
+  })
+  return pages.render(page)
+}
+
+function dead(
+  { pages }: UiDeps,
+  { context }: Caller,
+  status = 403,
+  notice = refusalText(otpExpired()),
+): Answer {
+  return pages.render(deadLinkPage({ notice, signIn: pages.path('', { ...context, next: null }) }), {
+    status,
+  })
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')

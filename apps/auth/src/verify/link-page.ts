@@ -1,0 +1,34 @@
+import type { AuthConfig } from '../config/config.js'
+import { uiReturnUrl } from '../ui/return-url.js'
+import type { EmailedLink } from './follow-link.js'
+
+/** The URL of the page that asks before it uses a link; null if the link works at once. */
+export type LinkPage = (link: EmailedLink) => string | null
+
+type LinkPageConfig = Pick<AuthConfig, 'uiEnabled' | 'uiLinkConfirmation' | 'apiExternalUrl'>
+
+/**
+ * Mail gateways and chat previews open links, and what works with one GET is used up before the person sees it.
+ * Applications of the API expect just that one GET, so theirs keep it unless the settings say otherwise.
+ */
+export function linkPage(config: LinkPageConfig): LinkPage {
+  const { uiEnabled, uiLinkConfirmation: which, apiExternalUrl } = config
+  if (!uiEnabled || which === 'off') return () => null
+  const ownPage = uiReturnUrl(config)
+  const page = `${apiExternalUrl.replace(/\/+$/, '')}/ui/link`
+  return ({ type, token, target }) => {
+    const [base = '', query = ''] = target.split('?', 2)
+    // What the pages came for travels in their own return URL.
+    if (base === ownPage) return `${page}?${withLink(query, type, token)}`
+    return which === 'all' ? `${page}?${withLink('', type, token)}&${paramOf('redirect_to', target)}` : null
+  }
+}
+
+const paramOf = (name: string, value: string): string => String(new URLSearchParams({ [name]: value }))
+
+function withLink(query: string, type: string, token: string): string {
+  const parameters = new URLSearchParams(query)
+  parameters.set('type', type)
+  parameters.set('token', token)
+  return String(parameters)
+}

@@ -1,0 +1,82 @@
+import { html, type Html } from './html.js'
+
+type Field = {
+  name: string
+  label: string
+  type?: 'text' | 'email' | 'tel' | 'password'
+  autocomplete: string
+  inputmode?: 'numeric'
+  value?: string
+  hint?: string
+  /** The field that the notice of the page is about. */
+  fault?: string | undefined
+  /** Where typing starts, unless something is wrong elsewhere. */
+  first?: boolean
+}
+
+/** `id` of the notice that {@link notice} renders. */
+export const NOTICE_ID = 'notice'
+
+/** A labelled field, usable by screen readers and password managers. Passwords are never filled in. */
+export function field(options: Field): Html {
+  const { name, label, type = 'text', autocomplete, inputmode, value = '', hint } = options
+  const isPassword = type === 'password'
+  return html`<label for="${name}">${label}</label>
+    <input
+      id="${name}"
+      name="${name}"
+      type="${type}"
+      autocomplete="${autocomplete}"
+      ${inputmode === undefined ? null : html`inputmode="${inputmode}"`}
+      autocapitalize="none"
+      spellcheck="false"
+      maxlength="${isPassword ? 1024 : 320}"
+      required
+      ${stateOf(options)}
+      value="${isPassword ? '' : value}"
+    />
+    ${hint === undefined ? null : html`<p class="hint" id="${name}-hint">${hint}</p>`}`
+}
+
+type CodeField = Pick<Field, 'fault' | 'first'>
+
+/** A one-time code; phones offer the one that just arrived. */
+export const codeField = ({ fault, first = true }: CodeField = {}): Html =>
+  html`<label for="code">Code</label>
+    <input
+      id="code"
+      name="code"
+      class="code"
+      inputmode="numeric"
+      autocomplete="one-time-code"
+      pattern="[0-9 ]{6,12}"
+      maxlength="12"
+      required
+      ${stateOf({ name: 'code', fault, first })}
+    />`
+
+/** What is wrong is announced together with the field, which gets the focus. */
+function stateOf({
+  name,
+  hint,
+  fault,
+  first = false,
+}: Pick<Field, 'name' | 'hint' | 'fault' | 'first'>): Html {
+  const isFault = fault === name
+  const described = [...(isFault ? [NOTICE_ID] : []), ...(hint === undefined ? [] : [`${name}-hint`])]
+  return html`${isFault ? html`aria-invalid="true" ` : null}${
+    described.length === 0 ? null : html`aria-describedby="${described.join(' ')}" `
+  }${isFault || (first && fault === undefined) ? 'autofocus' : null}`
+}
+
+/**
+ * A button for what cannot be done again at once. It says how long that takes, and with a script counts down. The
+ * service refuses whoever presses it too early.
+ */
+export const waitingButton = ({ label, waitSeconds }: { label: string; waitSeconds: number }): Html =>
+  html`<button class="plain second" type="submit" data-label="${label}" data-seconds="${waitSeconds}">
+    ${waitSeconds === 0 ? label : `${label} (in ${durationText(waitSeconds)})`}
+  </button>`
+
+const durationText = (seconds: number): string =>
+  seconds > 120 ? `${Math.ceil(seconds / 60)} minutes` : `${seconds} s`
