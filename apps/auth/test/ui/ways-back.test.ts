@@ -94,7 +94,7 @@ describe('an error', () => {
       expect(input).toMatch(/aria-describedby="notice/)
       expect(seen.text.match(/\sautofocus/g)).toHaveLength(1)
       expect(input).toContain('autofocus')
-      expect(seen.text).toMatch(/id="notice" role="alert"/)
+      expect(seen.text).toMatch(/id="notice"\s+role="alert"/)
       const kept = 'identifier' in typed ? typed.identifier : typed.email
       expect(seen.text).toContain(`value="${kept}"`)
       expect(seen.text).not.toContain(PASSWORD)
