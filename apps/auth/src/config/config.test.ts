@@ -63,6 +63,7 @@ describe('the settings', () => {
       captchaProvider: 'hcaptcha',
       captchaTimeout: 10_000,
       forwardedForEnabled: false,
+      forwardedForHops: 1,
       rateLimitEmailSent: { amount: 30 },
       rateLimitTokenRefresh: 150,
       smtpMaxFrequency: 900_000,

@@ -62,7 +62,14 @@ export const limitSettings = {
   forwardedForHeader: text({
     env: 'AUTH_SECURITY_FORWARDED_FOR_HEADER',
     fallback: 'X-Forwarded-For',
-    doc: 'That header; its first value counts.',
+    doc: 'That header.',
+  }),
+  forwardedForHops: integer({
+    env: 'AUTH_SECURITY_FORWARDED_FOR_HOPS',
+    fallback: 1,
+    min: 0,
+    max: 10,
+    doc: 'Proxies in front, each of which adds the address that it saw to that header: with 1 its last value counts. 0: its first value, which only a platform that replaces the header makes trustworthy.',
   }),
   rateLimitHeader: text({
     env: 'AUTH_RATE_LIMIT_HEADER',

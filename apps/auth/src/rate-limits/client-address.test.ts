@@ -5,6 +5,7 @@ import { clientIp, clientOf, type ClientAddressConfig } from './client-address.j
 const off: ClientAddressConfig = {
   forwardedForEnabled: false,
   forwardedForHeader: 'X-Forwarded-For',
+  forwardedForHops: 1,
   rateLimitHeader: undefined,
 }
 const forwarded = { ...off, forwardedForEnabled: true }
@@ -16,10 +17,15 @@ function aRequest(headers: Record<string, string> = {}, remoteAddress = '192.0.2
 }
 
 describe('clientOf', () => {
-  it('is the first forwarded address where that is switched on', () => {
-    const req = aRequest({ 'x-forwarded-for': ' 198.51.100.7 , 10.0.0.1', 'my-client': 'other' })
-    const config = { ...forwarded, rateLimitHeader: 'My-Client' }
-    expect(clientOf(req, config)).toEqual({ key: '198.51.100.7', shared: false })
+  it.each([
+    ['what our one proxy saw, not what the client claims', '6.6.6.6, 198.51.100.7', 1],
+    ['what the first of two proxies saw', '6.6.6.6, 198.51.100.7, 10.0.0.8', 2],
+    ['the first, when the chain is shorter than it should be', '198.51.100.7', 3],
+    ['the first, where the platform answers for it', '198.51.100.7, 10.0.0.1', 0],
+  ])('is, of the forwarded addresses, %s', (_, header, forwardedForHops) => {
+    const req = aRequest({ 'x-forwarded-for': ` ${header} `, 'my-client': 'other' })
+    const config = { ...forwarded, forwardedForHops, rateLimitHeader: 'My-Client' }
+    expect(clientOf(req, config).key).toBe('198.51.100.7')
   })
 
   it('reads the header of the platform, and counts IPv6 by its network', () => {
@@ -27,7 +33,7 @@ describe('clientOf', () => {
     expect(clientOf(aRequest({ 'cf-connecting-ip': '2001:db8::1' }), config).key).toBe('2001:db8:0:0::/64')
   })
 
-  it.each(['', 'unknown', '300.1.1.1', 'evil, 198.51.100.7'])('passes over a forwarded %j', (value) => {
+  it.each(['', 'unknown', '300.1.1.1', '198.51.100.7, evil'])('passes over a forwarded %j', (value) => {
     const req = aRequest({ 'x-forwarded-for': value, 'my-client': 'fallback' })
     expect(clientOf(req, { ...forwarded, rateLimitHeader: 'My-Client' }).key).toBe('fallback')
     expect(clientOf(req, forwarded).key).toBe('192.0.2.99')

@@ -5,9 +5,10 @@ import { canonicalAddress, isPrivateAddress, networkOf } from './network.js'
 
 /** How the caller's address is known. */
 export type ClientAddressConfig = {
-  /** AUTH_SECURITY_FORWARDED_FOR_ENABLED and _HEADER. */
+  /** AUTH_SECURITY_FORWARDED_FOR_ENABLED, _HEADER and _HOPS. */
   forwardedForEnabled: boolean
   forwardedForHeader: string
+  forwardedForHops: number
   /** AUTH_RATE_LIMIT_HEADER. */
   rateLimitHeader: string | undefined
 }
@@ -35,7 +36,11 @@ function keyOf(named: string): string {
 
 function forwardedAddress(req: Request, config: ClientAddressConfig): string | undefined {
   if (!config.forwardedForEnabled) return undefined
-  return addressIn(firstOf(req.get(config.forwardedForHeader)) ?? '')
+  const chain = (req.get(config.forwardedForHeader) ?? '').split(',')
+  // Each proxy adds the address that it saw at the end. What is before those of our own proxies, anybody can send.
+  const { forwardedForHops: hops } = config
+  const value = hops === 0 ? chain[0] : chain[Math.max(0, chain.length - hops)]
+  return addressIn(value?.trim() ?? '')
 }
 
 /** As proxies write it: alone, or with the port of the connection, for IPv6 in brackets (RFC 3986 section 3.2.2). */

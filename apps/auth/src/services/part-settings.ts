@@ -173,6 +173,7 @@ export const guessRules = (config: AuthConfig): GuessRules => ({
 export const clientAddressConfig = (config: AuthConfig): ClientAddressConfig => ({
   forwardedForEnabled: config.forwardedForEnabled,
   forwardedForHeader: config.forwardedForHeader,
+  forwardedForHops: config.forwardedForHops,
   rateLimitHeader: config.rateLimitHeader,
 })
 
