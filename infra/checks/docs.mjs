@@ -1,10 +1,12 @@
 // Generated documents: apps/<app>/src/docs.ts exports generatedDocs(), a record of file (relative to the app) to
-// content. With --write they are written; without, every file that differs from the disk is named and the check fails.
+// content; to those come the manifests of alert rules. With --write they are written; without, every file that differs from the disk is
+// named and the check fails.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { root } from '../local/bootstrap.mjs'
+import { ruleManifests } from './rule-manifests.mjs'
 
 const { values } = parseArgs({
   options: {
@@ -12,9 +14,9 @@ const { values } = parseArgs({
     apps: { type: 'string', default: join(root, 'apps') },
   },
 })
-const stale = await staleDocs(values.apps)
-for (const { path, content } of stale) {
-  if (values.write) save(join(values.apps, path), content)
+const stale = [...(await staleDocs(values.apps)), ...staleManifests(dirname(values.apps))]
+for (const { path, file, content } of stale) {
+  if (values.write) save(file, content)
   console.log(`${values.write ? 'wrote' : 'stale'}: ${path}`)
 }
 if (stale.length > 0 && !values.write) process.exitCode = 1
@@ -28,14 +30,21 @@ async function staleDocs(appsFolder) {
     const { generatedDocs } = await import(pathToFileURL(built).href)
     for (const [file, content] of Object.entries(await generatedDocs())) {
       const path = join(app, file)
-      if (!isCurrent(join(appsFolder, path), content)) found.push({ path, content })
+      found.push({ path, file: join(appsFolder, path), content })
     }
   }
-  return found
+  return found.filter(isStale)
 }
 
-function isCurrent(file, content) {
-  return existsSync(file) && readFileSync(file, 'utf8') === content
+function staleManifests(folder) {
+  if (!existsSync(join(folder, 'infra/monitoring'))) return []
+  return Object.entries(ruleManifests(folder))
+    .map(([path, content]) => ({ path, file: join(folder, path), content }))
+    .filter(isStale)
+}
+
+function isStale({ file, content }) {
+  return !existsSync(file) || readFileSync(file, 'utf8') !== content
 }
 
 function save(file, content) {

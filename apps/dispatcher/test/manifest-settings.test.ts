@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from '@jest/globals'
 import { parse } from 'yaml'
 import { readConfig } from '../src/config/read-config.js'
@@ -36,7 +36,7 @@ function problemsOf(app: string, given: readonly string[]): string[] {
 
 /** The keys of each secret, from the table that operators fill them by. */
 function documentedSecrets(): Map<string, string[]> {
-  const page = readFileSync(`${kubernetes}/README.md`, 'utf8')
+  const [, page = ''] = readFileSync(`${kubernetes}/README.md`, 'utf8').split('## Secrets\n')
   const rows = [...page.matchAll(/^\| `([a-z]+-secrets)` +\| (.+?) *\|$/gm)]
   return new Map(rows.map(([, name = '', keys = '']) => [name, keys.replaceAll('`', '').split(', ')]))
 }
@@ -112,33 +112,55 @@ describe('the settings in the Kubernetes manifests', () => {
 })
 
 describe('the kustomizations', () => {
-  const folders = ['base', 'overlays/example']
+  // Where neither kubectl nor kustomize is installed there is nothing to build with; the files are read all the same.
+  const build = (folder: string) => built(folder) ?? []
+  const test = built('base') === null ? it.skip : it
+  const nameOf = ({ kind, metadata }: Manifest) => `${kind} ${metadata.name.replace(/-[0-9a-z]{10}$/, '')}`
+  const isNamespaced = ({ kind, metadata }: Manifest) => kind === 'Namespace' || 'namespace' in metadata
 
-  it('have their files', () => {
-    for (const folder of folders) {
-      const { resources } = parse(readFileSync(`${kubernetes}/${folder}/kustomization.yaml`, 'utf8')) as {
-        resources: string[]
-      }
-      expect(resources.filter((path) => !existsSync(`${kubernetes}/${folder}/${path}`))).toEqual([])
-    }
+  test('build the base, every document once and in its namespace', () => {
+    const made = build('base')
+    expect(made.map(nameOf).sort()).toEqual(manifests.map(nameOf).sort())
+    expect(made.filter((manifest) => !isNamespaced(manifest))).toEqual([])
+    const images = made.filter(({ kind }) => kind === 'Deployment' || kind === 'Job').map(containerOf)
+    for (const { image } of images) expect(image).toMatch(/\/(auth|webhooks|dispatcher)(:\d|@sha256:)/)
   })
 
-  // Where neither kubectl nor kustomize is installed there is nothing to build with; the files are read all the same.
-  for (const folder of folders) {
-    const made = built(folder)
-    if (!made) continue
-    it(`build ${folder} with kustomize, every document once and in its namespace`, () => {
-      const names = made.map(({ kind, metadata }) => `${kind} ${metadata.name}`)
-      expect(new Set(names).size).toBe(manifests.length)
-      expect(names).toHaveLength(manifests.length)
-      const outside = made.filter(({ kind, metadata }) => kind !== 'Namespace' && !('namespace' in metadata))
-      expect(outside).toEqual([])
-      const images = made.filter(({ kind }) => kind === 'Deployment' || kind === 'Job').map(containerOf)
-      expect(images.filter(({ image }) => !/^registry\.example(\.com)?\/signet-\w+:\d/.test(image))).toEqual(
-        [],
-      )
+  test('build the example with all components: one scaler each, and settings of its own', () => {
+    const made = build('overlays/example')
+    expect(made.filter((manifest) => !isNamespaced(manifest))).toEqual([])
+    const kinds = (kind: string) => made.filter((manifest) => manifest.kind === kind)
+    expect(kinds('HorizontalPodAutoscaler').map(({ metadata }) => metadata.name)).toEqual([
+      'auth',
+      'webhooks',
+    ])
+    expect(kinds('ScaledObject').map(({ metadata }) => metadata.name)).toEqual(['dispatcher'])
+    expect(kinds('ExternalSecret').map(({ metadata }) => metadata.name)).toEqual([...secrets.keys()].sort())
+    expect(kinds('PrometheusRule')).toHaveLength(3)
+    const auth = kinds('ConfigMap').find(({ metadata }) => metadata.name.startsWith('auth-config-'))
+    expect(auth?.data).toMatchObject({
+      NODE_ENV: 'production',
+      AUTH_SITE_URL: 'https://app.example.org',
+      AUTH_METRICS_ENABLED: 'true',
     })
-  }
+    expect(
+      problemsOf('auth', [...Object.keys(auth?.data ?? {}), ...(secrets.get('auth-secrets') ?? [])]),
+    ).toEqual([])
+  })
+
+  test('give a changed setting a new name, which the pods ask for', () => {
+    const nameIn = (folder: string) =>
+      build(folder).find(
+        ({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.startsWith('webhooks-config-'),
+      )?.metadata.name
+    expect(nameIn('base')).not.toBe(nameIn('overlays/example'))
+    const deployment = build('base').find(
+      ({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'webhooks',
+    )
+    const sources =
+      deployment && containerOf(deployment).envFrom.map(({ configMapRef }) => configMapRef?.name)
+    expect(sources).toContain(nameIn('base'))
+  })
 })
 
 describe('the settings in docker-compose.yml', () => {

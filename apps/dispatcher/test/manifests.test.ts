@@ -3,9 +3,7 @@ import { BlockList, isIPv6 } from 'node:net'
 import { describe, expect, it } from '@jest/globals'
 import { isPublicAddress } from '@signet/address-guard'
 import { parse } from 'yaml'
-import { baseManifests, kubernetes, root } from './support/manifests.js'
-
-const base = `${kubernetes}/base`
+import { baseManifests, kubernetes, kustomizationOf, root } from './support/manifests.js'
 
 type Peer = {
   ipBlock?: { cidr: string; except?: string[] }
@@ -34,12 +32,9 @@ function selects({ matchLabels, matchExpressions }: Selector, app: string): bool
 
 describe('the Kubernetes manifests', () => {
   it('are all part of the kustomization', () => {
-    const { resources } = parse(readFileSync(`${base}/kustomization.yaml`, 'utf8')) as { resources: string[] }
-    expect([...resources].sort()).toEqual(
-      readdirSync(base)
-        .filter((file) => file !== 'kustomization.yaml')
-        .sort(),
-    )
+    const { resources, configMapGenerator } = kustomizationOf('base')
+    const used = [...resources, ...configMapGenerator.flatMap(({ envs }) => envs), 'kustomization.yaml']
+    expect(used.sort()).toEqual(readdirSync(`${kubernetes}/base`).sort())
   })
 
   it('hold three deployments with budgets and autoscaling, and a migration job for each database', () => {

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { parseAllDocuments } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 
 export const root = fileURLToPath(new URL('../../../..', import.meta.url))
 export const kubernetes = `${root}/infra/kubernetes`
@@ -20,11 +20,30 @@ export type Manifest = {
 }
 type PodTemplate = { template: { spec: { containers: Container[] } } }
 
-/** The documents of the base as they stand in its files. */
-export const baseManifests = (): Manifest[] =>
-  readdirSync(`${kubernetes}/base`)
-    .filter((file) => file !== 'kustomization.yaml')
-    .flatMap((file) => documents(readFileSync(`${kubernetes}/base/${file}`, 'utf8')))
+type Kustomization = { resources: string[]; configMapGenerator: { name: string; envs: string[] }[] }
+
+export const kustomizationOf = (folder: string): Kustomization =>
+  parse(readFileSync(`${kubernetes}/${folder}/kustomization.yaml`, 'utf8')) as Kustomization
+
+/** The documents of the base as they stand in its files, and the maps that are made of its settings. */
+export function baseManifests(): Manifest[] {
+  const { resources, configMapGenerator } = kustomizationOf('base')
+  const read = (file: string) => readFileSync(`${kubernetes}/base/${file}`, 'utf8')
+  const maps = configMapGenerator.map(({ name, envs }): Manifest => {
+    const data = Object.assign({}, ...envs.map((file) => settingsIn(read(file)))) as Record<string, string>
+    return { kind: 'ConfigMap', metadata: { name }, data, spec: {} }
+  })
+  return [...resources.flatMap((file) => documents(read(file))), ...maps]
+}
+
+/** As kustomize reads them: what follows the first `=` is the value, quotes and all. */
+const settingsIn = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    text
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  )
 
 const BUILDERS = [
   ['kubectl', ['kustomize']],
