@@ -48,7 +48,14 @@ export function createPublicApp(ctx: Context): Express {
   mountHealth(app, ctx)
   app.use(new URL(config.baseUrl).pathname, createBaseRouter(ctx, routes))
   // With a path in the base URL, the path-inserted well-known documents lie beside it.
-  app.use(serve({ ...rest, prefixes: ['/.well-known'], first: publicCors, routes: routes.insertedDiscovery }))
+  app.use(
+    serve({
+      ...rest,
+      prefixes: ['/.well-known'],
+      first: publicCors,
+      routes: routes.undocumented.insertedDiscovery,
+    }),
+  )
   app.use(serve(rest))
   return app
 }
@@ -86,13 +93,14 @@ function createBaseRouter(ctx: Context, routes: ReturnType<typeof publicRoutes>)
     { ...oauth, prefixes: ['/oauth/introspect'], routes: routes.introspection },
     { ...registration, prefixes: ['/oauth/register'], routes: routes.register, first: publicCors },
     { ...pages, prefixes: ['/oauth/authorize', '/sign-in', '/sign-out'], routes: routes.pages },
+    { ...pages, prefixes: ['/portal'], routes: routes.undocumented.portal },
     { ...v1, prefixes: ['/account'], routes: routes.account },
     { ...oauth, headers: {}, prefixes: ['/.well-known'], routes: routes.discovery, first: publicCors },
     {
       errorRenderer: browserErrors(ctx),
       outageCode: OUTAGE,
       prefixes: ['/', '/docs', '/openapi.json'],
-      routes: [...routes.landing, ...routes.documentation],
+      routes: [...routes.undocumented.landing, ...routes.documentation],
     },
   ]
   const router = Router()

@@ -18,6 +18,7 @@ import { MCP_PATH } from './mcp/mcp-path.js'
 import { createMcpObserver } from './observers/mcp-observer.js'
 import { createObserver } from './observers/observer.js'
 import { AccountCheck } from './grants/account-check.js'
+import { ConnectionService } from './grants/connection-service.js'
 import { RevocationService } from './grants/revocation-service.js'
 import { TokenService } from './grants/token-service.js'
 import { REQUEST_TIMEOUT_MS } from './http/time-limit.js'
@@ -165,6 +166,7 @@ function createOAuth(config: WebhooksConfig, { db, observer, limits, accounts, l
     authenticateMcp: bearerAuthentication({ baseUrl, bearer, limits, resourcePath: MCP_PATH }),
     accountAuthentication: accountAuthentication({ baseUrl, bearer, users, accounts, limits, now }),
     personalTokens: new PersonalTokenService({ db, observer }),
+    connections: new ConnectionService({ db, observer }),
     authorizations: new AuthorizationService({
       db,
       issuer: baseUrl,

@@ -71,7 +71,7 @@ async function routeTables() {
     log: createLogger({ level: 'panic', component: 'docs' }),
     registry: createRegistry({ runtime: false }),
   })
-  const { insertedDiscovery: _, ...families } = publicRoutes(ctx)
+  const { undocumented: _, ...families } = publicRoutes(ctx)
   const tables = {
     publicTable: Object.values(families).flat(),
     internalTable: internalRoutes(ctx),

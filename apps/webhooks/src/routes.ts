@@ -12,6 +12,7 @@ import { landingRoutes } from './landing/landing-routes.js'
 import { MCP_PATH } from './mcp/mcp-path.js'
 import { mcpRoutes } from './mcp/mcp-routes.js'
 import { toolsOf } from './mcp/tool.js'
+import { portalRoutes } from './portal/portal-routes.js'
 import { personalTokenRoutes } from './personal-tokens/personal-token-routes.js'
 import { signInRoutes } from './sign-in/sign-in-routes.js'
 import { v1Routes } from './v1-routes.js'
@@ -31,7 +32,6 @@ export function publicRoutes(ctx: Context) {
     token: tokenRoutes(ctx),
     introspection: discovery.introspection ? introspectionRoutes(ctx) : [],
     pages: [...authorizationRoutes({ ...ctx, limit: limits.authorize }), ...signInRoutes(ctx)],
-    landing: landingRoutes(ctx),
     account: personalTokenRoutes(ctx),
     v1,
     mcp: mcpRoutes({
@@ -45,8 +45,13 @@ export function publicRoutes(ctx: Context) {
   } satisfies Record<string, Route[]>
   return {
     ...routes,
-    /** Relative to the origin, not to the base URL. */
-    insertedDiscovery: insertedDiscoveryRoutes(discovery),
+    undocumented: {
+      /** Relative to the origin, not to the base URL. */
+      insertedDiscovery: insertedDiscoveryRoutes(discovery),
+      /** Pages for people, not an API. */
+      landing: landingRoutes(ctx),
+      portal: portalRoutes({ ...ctx, ...ctx.webhooks }),
+    },
     documentation: apiDocsRoutes({ baseUrl: config.baseUrl, routes: Object.values(routes).flat() }),
   }
 }

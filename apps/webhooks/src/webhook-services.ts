@@ -4,6 +4,7 @@ import type { WebhookQueues } from '@signet/webhook-core/queue'
 import { DeliveryLog } from './deliveries/delivery-log.js'
 import { ReplayService } from './deliveries/replay-service.js'
 import { AccountRemovalService } from './accounts/account-removal-service.js'
+import { EndpointHealthService } from './endpoints/endpoint-health-service.js'
 import { EndpointService } from './endpoints/endpoint-service.js'
 import { SecretService } from './endpoints/secret-service.js'
 import type { UrlPolicy } from './endpoints/url-policy.js'
@@ -37,6 +38,7 @@ export function createWebhookServices(deps: Deps) {
     endpoints: new EndpointService({ db, urlPolicy, secretBox, webhookObserver }),
     recoveries: new RecoveryService({ db, webhookObserver }),
     replays: new ReplayService({ db, queues, webhookObserver }),
+    endpointHealth: new EndpointHealthService(db),
     secrets: new SecretService({ db, secretBox, webhookObserver }),
     testEvents: new TestEventService({ db, publisher, webhookObserver, now }),
     deliveryLog: new DeliveryLog(db, secretBox),

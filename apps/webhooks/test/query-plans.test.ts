@@ -37,6 +37,7 @@ import {
   listPersonalTokens,
   revokePersonalToken,
 } from '../src/personal-tokens/personal-token-store.js'
+import { listConnections, revokeConnection } from '../src/grants/connection-store.js'
 import { renewSession, touchSession } from '../src/sessions/session-store.js'
 import { aCopy } from './support/harness.js'
 import { fillTables } from './support/large-tables.js'
@@ -139,6 +140,21 @@ const hotQueries: Case[] = [
     'removing a personal token',
     (db) => revokePersonalToken(db, { accountId: of.accountId, id: '7' }),
     [`personal_tokens_pkey or ${OF_ACCOUNT}`],
+  ],
+  [
+    'listing the applications of an account',
+    (db) => listConnections(db, of.accountId),
+    [
+      'oauth_grants_account_idx',
+      'oauth_clients_pkey',
+      'oauth_access_tokens_grant_idx',
+      'oauth_refresh_tokens_grant_idx',
+    ],
+  ],
+  [
+    'revoking an application',
+    (db) => revokeConnection(db, { accountId: of.accountId, clientId: of.clientId }),
+    ['oauth_grants_account_idx or oauth_grants_client_idx'],
   ],
   ['a page of a session', (db) => touchSession(db, of.session), ['login_sessions_pkey']],
   [

@@ -21,11 +21,12 @@ import {
   purgeRecording,
   storeNextSecret,
 } from '@signet/webhook-core/stores'
-import { findAttempts, findDelivery } from '../src/deliveries/attempt-log-store.js'
+import { findAttempts, findDelivery, findPayload } from '../src/deliveries/attempt-log-store.js'
 import { DeliveryPager } from '../src/deliveries/delivery-pager.js'
 import type { DeliveryFilter } from '../src/deliveries/delivery-row.js'
 import { findDeliveries } from '../src/deliveries/delivery-store.js'
 import { replayDelivery } from '../src/deliveries/replay-store.js'
+import { findEndpointHealth } from '../src/endpoints/endpoint-health-store.js'
 import { insertPing } from '../src/events/ping-store.js'
 import { findRecovery, insertRecovery, type RecoveryId } from '../src/recoveries/recovery-store.js'
 import { findRecentBodies, findRecentlySummarised } from '../src/samples/sample-store.js'
@@ -201,6 +202,16 @@ describe('hot queries use their index and read no table in full', () => {
       'a delivery',
       (db) => findDelivery(db, { accountId, endpointId }, '1' as DeliveryId),
       ['webhook_deliveries_pkey'],
+    ],
+    [
+      'what it sent',
+      (db) => findPayload(db, { accountId, endpointId }, '1' as DeliveryId),
+      ['webhook_deliveries_pkey', 'webhook_events_pkey'],
+    ],
+    [
+      'the health of endpoints',
+      (db) => findEndpointHealth(db, accountId),
+      ['webhook_endpoints_account_idx', 'webhook_deliveries_log_idx'],
     ],
     ['its attempts', (db) => findAttempts(db, '1' as DeliveryId), ['webhook_attempts_pkey']],
     [

@@ -10,6 +10,8 @@ export type Page = {
   script?: string
   /** The page asks this server whether it is time to go on. */
   polls?: boolean
+  /** Rules that come after the style sheet of all pages. */
+  style?: string
   /** Additional sources for the Content-Security-Policy, by directive. */
   allow?: Readonly<Record<string, readonly string[]>>
 }
@@ -77,7 +79,7 @@ function contentSecurityPolicy(
     .join('; ')
 }
 
-const document = ({ title, body, script }: Page, { nonce, formScript, icon }: Frame): Html =>
+const document = ({ title, body, script, style = '' }: Page, { nonce, formScript, icon }: Frame): Html =>
   html`<!doctype html>
     <html lang="en">
       <head>
@@ -87,7 +89,7 @@ const document = ({ title, body, script }: Page, { nonce, formScript, icon }: Fr
         ${icon === undefined ? null : html`<link rel="icon" type="image/svg+xml" href="${icon}" />`}
         <title>${title}</title>
         <style nonce="${nonce}">
-          ${new Html(styles)}
+          ${new Html(styles + style)}
         </style>
         ${formScript === undefined ? null : html`<script src="${formScript}" nonce="${nonce}" defer></script>`}
       </head>

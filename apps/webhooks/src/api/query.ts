@@ -1,11 +1,14 @@
 import type { Request } from 'express'
 import { badRequest } from '../errors/api-errors.js'
 
+/** A request, or only its query. */
+export type WithQuery = Pick<Request, 'query'>
+
 type NumberRule = { fallback: number; max?: number }
 
 /** A whole number of the query by the rules of docs/specification.md#common-rules: over `max` it is `max`, anything odd is 400. */
 export function numberParameter(
-  req: Request,
+  req: WithQuery,
   name: string,
   { fallback, max = Infinity }: NumberRule,
 ): number {
@@ -17,7 +20,7 @@ export function numberParameter(
 }
 
 /** A parameter that may be given once; undefined when it is absent. */
-export function textParameter(req: Request, name: string): string | undefined {
+export function textParameter(req: WithQuery, name: string): string | undefined {
   const raw = req.query[name]
   if (raw !== undefined && typeof raw !== 'string') throw badRequest(`${name} must be given once`)
   return raw
@@ -27,7 +30,7 @@ export function textParameter(req: Request, name: string): string | undefined {
 const TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.(\d{1,6}))?(?:Z|[+-]\d\d:\d\d)$/
 
 /** A date and time of the query; undefined when it is absent. */
-export function timeParameter(req: Request, name: string): string | undefined {
+export function timeParameter(req: WithQuery, name: string): string | undefined {
   const raw = textParameter(req, name)
   return raw === undefined ? undefined : parseTime(name, raw)
 }
@@ -48,7 +51,7 @@ const hasYear = (time: Date) => time.getUTCFullYear() >= 1 && time.getUTCFullYea
 
 /** One of the allowed values of the query; undefined when it is absent. */
 export function choiceParameter<T extends string>(
-  req: Request,
+  req: WithQuery,
   name: string,
   choices: readonly T[],
 ): T | undefined {

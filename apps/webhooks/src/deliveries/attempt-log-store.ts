@@ -39,6 +39,22 @@ export async function findDelivery(
   return row ? { delivery: toDelivery(row), nextAttemptAt: row.next_attempt_at } : null
 }
 
+/** The frozen body of the event of a delivery; null if there is none. */
+export async function findPayload(
+  db: Queryable,
+  { accountId, endpointId }: LogOwner,
+  id: DeliveryId,
+): Promise<string | null> {
+  const { rows } = await db.query<{ body: string | null }>(
+    `select e.body from webhook_deliveries d join webhook_events e on e.id = d.event_id
+     where d.id = $3 and d.endpoint_id = (
+       select id from webhook_endpoints where id = $1 and account_id = $2 and deleted_at is null
+     )`,
+    [endpointId, accountId, id],
+  )
+  return rows[0]?.body ?? null
+}
+
 /** The attempts of a delivery that the caller has found before, oldest first. */
 export async function findAttempts(db: Queryable, id: DeliveryId): Promise<Attempt[]> {
   const { rows } = await db.query<AttemptRow>(

@@ -1,14 +1,13 @@
 import { route, type Route } from '@signet/http'
-import type { Request } from 'express'
-import { eventTypes, parseEventId } from '@signet/webhook-core'
-import { choiceParameter, numberParameter, textParameter, timeParameter } from '../api/query.js'
+import { numberParameter, textParameter } from '../api/query.js'
 import { ref, responses } from '../api/v1-docs.js'
 import { deliveryIdOf, endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
 import type { Caller } from '../bearer/bearer-service.js'
 import type { EndpointService } from '../endpoints/endpoint-service.js'
 import { badRequest } from '../errors/api-errors.js'
 import type { DeliveryLog } from './delivery-log.js'
-import type { Attempt, Delivery, DeliveryDetail, DeliveryFilter } from './delivery-row.js'
+import { filterOf } from './delivery-filter.js'
+import type { Attempt, Delivery, DeliveryDetail } from './delivery-row.js'
 import { deliveryParameters } from './delivery-schemas.js'
 import type { ReplayService } from './replay-service.js'
 
@@ -132,24 +131,6 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog, replays }: Deps)
     },
   }),
 ]
-
-function filterOf(req: Request): DeliveryFilter {
-  const status = choiceParameter(req, 'status', ['0', '1', '2'])
-  const eventId = textParameter(req, 'event_id')
-  const event = eventId === undefined ? undefined : parseEventId(eventId)
-  if (event === null) throw badRequest('event_id must be the id of an event, evt_ and 32 hex digits')
-  const [since, until] = [timeParameter(req, 'since'), timeParameter(req, 'until')]
-  if (since && until && since >= until) throw badRequest('until must be later than since')
-  return {
-    status: status === undefined ? undefined : STATUSES[status],
-    eventType: choiceParameter(req, 'event_type', eventTypes),
-    eventId: event,
-    since,
-    until,
-  }
-}
-
-const STATUSES = { 0: 0, 1: 1, 2: 2 } as const
 
 const view = (delivery: Delivery) => ({
   id: delivery.id,

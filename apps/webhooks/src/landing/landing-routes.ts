@@ -26,7 +26,11 @@ export const landingRoutes = ({ sessions, cookie, responder }: Deps): Route[] =>
               email: session.email,
               signOut: { action: responder.path('/sign-out'), csrf: csrfToken(session, '', 'sign-out') },
             }
-      const links = { signIn: responder.path('/sign-in'), docs: responder.path('/docs') }
+      const links = {
+        portal: responder.path('/portal'),
+        signIn: responder.path('/sign-in'),
+        docs: responder.path('/docs'),
+      }
       return responder.render(landingPage({ person, links }))
     },
   }),

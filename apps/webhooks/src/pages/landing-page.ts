@@ -3,7 +3,7 @@ import { hidden, html, type Page } from '@signet/pages'
 export type LandingView = {
   /** Who is signed in, and how to sign out; null when nobody is. */
   person: { email: string; signOut: { action: string; csrf: string } } | null
-  links: { signIn: string; docs: string }
+  links: { portal: string; signIn: string; docs: string }
 }
 
 /** What somebody sees who opens the bare address of the service. */
@@ -19,6 +19,7 @@ export const landingPage = ({ person, links }: LandingView): Page => ({
         : html`<p class="soft">
               Signed in${person.email === '' ? null : html` as <strong>${person.email}</strong>`}.
             </p>
+            <p><a class="button" href="${links.portal}">Open the portal</a></p>
             <form method="post" action="${person.signOut.action}">
               ${hidden({ csrf: person.signOut.csrf })}
               <button class="plain" type="submit">Sign out</button>

@@ -54,7 +54,7 @@ export const personalTokenRoutes = ({
     authenticate: manager,
     body: { as: 'json', maxBytes: 64 * 1024, schema: createSchema },
     async handle({ caller, body, context }) {
-      const name = readName(body.name)
+      const name = readTokenName(body.name)
       await limits.personalTokens.consume(caller.accountId)
       const created = await personalTokens.create(caller, { name, days: body.expires_in_days }, context)
       return { status: 201, body: { ...view(created), token: created.token } }
@@ -107,16 +107,17 @@ export const personalTokenRoutes = ({
     authenticate: manager,
     async handle({ caller, req, context }) {
       const id = String(req.params['id'])
-      if (!isId(id) || !(await personalTokens.revoke(caller.accountId, id, context))) throw notFound()
+      if (!isTokenId(id) || !(await personalTokens.revoke(caller.accountId, id, context))) throw notFound()
       return { status: 200, body: { ok: true } }
     },
   }),
 ]
 
 const MAX_BIGINT = 9223372036854775807n
-const isId = (text: string) => /^[1-9][0-9]{0,18}$/.test(text) && BigInt(text) <= MAX_BIGINT
+export const isTokenId = (text: string) => /^[1-9][0-9]{0,18}$/.test(text) && BigInt(text) <= MAX_BIGINT
 
-function readName(name: string): string {
+/** What a name may be; `bad_request` otherwise. */
+export function readTokenName(name: string): string {
   const visible = withoutInvisible(name).trim()
   const length = [...visible].length
   if (length < 1 || length > 100 || /[\p{Cc}\p{Cs}]/u.test(name.trim()))

@@ -138,7 +138,8 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
 
 const ownerOf = ({ accountId }: Caller, req: Request) => ({ accountId, endpointId: endpointIdOf(req) })
 
-function recoveryIdOf(req: Request): Recovery['id'] {
+/** The id in the path; what cannot be one does not exist. */
+export function recoveryIdOf(req: Request): Recovery['id'] {
   const id = String(req.params['recovery_id'])
   // Ids of all kinds are numbers of the same size.
   if (parseDeliveryId(id) === null) throw notFound()

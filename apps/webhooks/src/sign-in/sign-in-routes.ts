@@ -8,7 +8,7 @@ import type { SessionCookie } from '../sessions/session-cookie.js'
 import type { SessionService } from '../sessions/session-service.js'
 import { returnPath } from './return-path.js'
 import { signInFailedPage } from './sign-in-failed-page.js'
-import type { SignInOutcome, SignInService } from './sign-in-service.js'
+import type { SignInOutcome, SignInService, SignInWish } from './sign-in-service.js'
 
 type Deps = {
   config: { baseUrl: string }
@@ -32,7 +32,10 @@ export const signInRoutes = (deps: Deps): Route[] => [
       const wanted = Parameters.fromQuery(req.originalUrl).get('return_to') ?? ''
       const returnTo = returnPath(wanted, config.baseUrl) ?? responder.path('/')
       const session = await sessions.findOrCreate(cookie.read(req))
-      const location = session.accountId === null ? signIn.begin(session, returnTo) : returnTo
+      const isFresh = Parameters.fromQuery(req.originalUrl).get('fresh') === '1'
+      const wish: SignInWish = isFresh ? { prompt: 'login', maxAge: 0 } : {}
+      const isDone = session.accountId !== null && !isFresh
+      const location = isDone ? returnTo : signIn.begin(session, returnTo, wish)
       return responder.redirect(302, location, session)
     },
   }),

@@ -48,7 +48,7 @@ export function useApi({ env, databaseUrl, resolver = publicResolver }: ApiOptio
       resolver,
       ...(databaseUrl ? { databaseUrl: await databaseUrl() } : {}),
     })
-    const { insertedDiscovery: _, ...families } = publicRoutes(harness.ctx)
+    const { undocumented: _, ...families } = publicRoutes(harness.ctx)
     fitsPublicDocument = documentChecker(publicApiDocument(Object.values(families).flat()))
     fitsInternalDocument = documentChecker(internalApiDocument(internalRoutes(harness.ctx)))
   })

@@ -1,0 +1,74 @@
+import type { Queryable } from '@signet/db'
+import type { EndpointId } from '@signet/webhook-core'
+
+/** Deliveries of one hour. */
+export type HourlyCount = { readonly hoursAgo: number; readonly delivered: number; readonly failed: number }
+
+/** The deliveries of an endpoint that were created in the last 24 hours, or the newest of them. */
+export type EndpointHealth = {
+  readonly delivered: number
+  readonly failed: number
+  readonly pending: number
+  /** Milliseconds from the event to its delivery, retries included; null when none arrived. */
+  readonly p50: number | null
+  readonly p95: number | null
+  readonly hours: readonly HourlyCount[]
+  /** True when there were more than are counted. */
+  readonly isPartial: boolean
+}
+
+/** Deliveries of one endpoint that are looked at, so that a busy one costs a page no more than this. */
+const WINDOW = 10_000
+
+type Row = {
+  endpoint_id: EndpointId
+  hours_ago: number | null
+  delivered: number
+  failed: number
+  pending: number
+  p50: number | null
+  p95: number | null
+}
+
+/** The health of all endpoints of an account, in one statement over the index of the delivery log. */
+export async function findEndpointHealth(
+  db: Queryable,
+  accountId: string,
+): Promise<ReadonlyMap<EndpointId, EndpointHealth>> {
+  const { rows } = await db.query<Row>(
+    `with recent as (
+       select e.id as endpoint_id, d.status, extract(epoch from d.delivered_at - d.created_at) * 1000 as took,
+              floor(extract(epoch from now() - d.created_at) / 3600)::integer as hours_ago
+         from webhook_endpoints e
+        cross join lateral (
+          select status, created_at, delivered_at from webhook_deliveries
+           where endpoint_id = e.id and created_at > now() - interval '24 hours'
+           order by created_at desc, id desc limit ${WINDOW}
+        ) d
+        where e.account_id = $1 and e.deleted_at is null
+     )
+     select endpoint_id, hours_ago,
+            (count(*) filter (where status = 1))::integer as delivered,
+            (count(*) filter (where status = 2))::integer as failed,
+            (count(*) filter (where status = 0))::integer as pending,
+            (percentile_cont(0.5) within group (order by took) filter (where status = 1))::float8 as p50,
+            (percentile_cont(0.95) within group (order by took) filter (where status = 1))::float8 as p95
+       from recent
+      group by grouping sets ((endpoint_id), (endpoint_id, hours_ago))`,
+    [accountId],
+  )
+  const totals = rows.filter(({ hours_ago: hour }) => hour === null)
+  return new Map(totals.map((total) => [total.endpoint_id, toHealth(total, rows)]))
+}
+
+function toHealth(
+  { endpoint_id: id, delivered, failed, pending, p50, p95 }: Row,
+  rows: readonly Row[],
+): EndpointHealth {
+  const hours = rows.flatMap((row) =>
+    row.endpoint_id === id && row.hours_ago !== null
+      ? [{ hoursAgo: row.hours_ago, delivered: row.delivered, failed: row.failed }]
+      : [],
+  )
+  return { delivered, failed, pending, p50, p95, hours, isPartial: delivered + failed + pending >= WINDOW }
+}

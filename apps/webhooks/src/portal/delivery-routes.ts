@@ -1,0 +1,69 @@
+import type { Answer, Route } from '@signet/http'
+import { deliveryIdOf, endpointIdOf } from '../api/v1-pipeline.js'
+import type { DeliveryLog } from '../deliveries/delivery-log.js'
+import { filterOf } from '../deliveries/delivery-filter.js'
+import type { ReplayService } from '../deliveries/replay-service.js'
+import type { EndpointService } from '../endpoints/endpoint-service.js'
+import type { Parameters } from '../oauth/parameters.js'
+import { deliveryPage } from './delivery-page.js'
+import { deliveriesPage, RANGES } from './deliveries-page.js'
+import { onEndpoint } from './endpoint-routes.js'
+import { portalGet, type PortalDeps, type Visit } from './portal-kit.js'
+
+type Deps = PortalDeps & {
+  endpoints: EndpointService
+  deliveryLog: DeliveryLog
+  replays: ReplayService
+  now: () => Date
+}
+
+const PAGE_SIZE = 20
+/** Members of a filter in the query of the log, which the way to the next page repeats. */
+const FILTERS = ['status', 'event_type', 'event_id', 'since'] as const
+
+/** The delivery log of an endpoint, each delivery with its attempts, and replay. */
+export const deliveryRoutes = (deps: Deps): Route[] => [
+  portalGet(deps, '/endpoints/:endpoint_id/deliveries', 'Delivery log of an endpoint', (visit, query) =>
+    showLog(deps, visit, query),
+  ),
+  portalGet(deps, '/endpoints/:endpoint_id/deliveries/:delivery_id', 'A delivery', async (visit) => {
+    const endpoint = await deps.endpoints.get(visit.accountId, endpointIdOf(visit.req))
+    const owner = { accountId: visit.accountId, endpointId: endpoint.id }
+    const id = deliveryIdOf(visit.req)
+    const detail = await deps.deliveryLog.detail(owner, id)
+    return deliveryPage(visit, endpoint, detail, await deps.deliveryLog.payload(owner, id))
+  }),
+  onEndpoint(deps, '/deliveries/:delivery_id/replay', 'Send an event again', async (visit) => {
+    const owner = { accountId: visit.accountId, endpointId: endpointIdOf(visit.req) }
+    const { id } = await deps.replays.replay(owner, deliveryIdOf(visit.req), visit.meta)
+    return visit.redirect(`/endpoints/${owner.endpointId}/deliveries/${id}?done=replayed`)
+  }),
+]
+
+async function showLog(
+  { endpoints, deliveryLog, now }: Deps,
+  visit: Visit,
+  query: Parameters,
+): Promise<Answer> {
+  const endpoint = await endpoints.get(visit.accountId, endpointIdOf(visit.req))
+  const chosen = filledIn(query, now())
+  const { items, nextCursor } = await deliveryLog.after(
+    { accountId: visit.accountId, endpointId: endpoint.id },
+    filterOf({ query: chosen }),
+    { cursor: query.get('cursor'), limit: PAGE_SIZE },
+  )
+  const next = nextCursor === '' ? null : String(new URLSearchParams({ ...chosen, cursor: nextCursor }))
+  return deliveriesPage(visit, endpoint, { items, chosen, next })
+}
+
+/** What the form says, without what was left open; a range becomes the time that every further page keeps. */
+function filledIn(query: Parameters, now: Date): Record<string, string> {
+  const hours = RANGES.find(([name]) => name === query.get('range'))?.[1]
+  const since = hours === undefined ? undefined : new Date(now.getTime() - hours * 3_600_000).toISOString()
+  const given = Object.fromEntries(FILTERS.map((name) => [name, query.get(name)]))
+  return Object.fromEntries(
+    Object.entries({ ...given, ...(since === undefined ? {} : { since }) }).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined,
+    ),
+  )
+}

@@ -1,0 +1,29 @@
+import type { Route } from '@signet/http'
+import { html } from '@signet/pages'
+import { definitionOf, eventTypes } from '@signet/webhook-core'
+import type { SampleService } from '../samples/sample-service.js'
+import { portalGet, type PortalDeps } from './portal-kit.js'
+
+/** The catalogue: every event type with a sample, which is one of the account's own where there is one. */
+export const eventRoutes = (deps: PortalDeps & { samples: SampleService }): Route[] => [
+  portalGet(deps, '/events', 'Event catalogue with samples', async (visit) => {
+    const samples = await Promise.all(
+      eventTypes.map(async (type) => ({
+        type,
+        sample: (await deps.samples.list(visit.accountId, type, 1))[0] ?? '',
+      })),
+    )
+    const body = html`${samples.map(
+      ({ type, sample }) =>
+        html`<section class="entry">
+          <h2><code>${type}</code></h2>
+          <p>Sent when ${definitionOf(type).description}.</p>
+          <pre tabindex="0" aria-label="Sample of ${type}">${pretty(sample)}</pre>
+        </section>`,
+    )}`
+    return visit.render({ title: 'Events', section: 'events', body })
+  }),
+]
+
+const MAX_SHOWN = 10_000
+const pretty = (json: string): string => JSON.stringify(JSON.parse(json), null, 2).slice(0, MAX_SHOWN)

@@ -1,0 +1,26 @@
+import type { Route } from '@signet/http'
+import { applicationRoutes } from './application-routes.js'
+import { deliveryRoutes } from './delivery-routes.js'
+import { endpointRoutes } from './endpoint-routes.js'
+import { eventRoutes } from './event-routes.js'
+import { recoveryRoutes } from './recovery-routes.js'
+import { signatureRoutes } from './signature-routes.js'
+import { tokenRoutes } from './token-routes.js'
+
+type Deps = Parameters<typeof endpointRoutes>[0] &
+  Parameters<typeof deliveryRoutes>[0] &
+  Parameters<typeof recoveryRoutes>[0] &
+  Parameters<typeof applicationRoutes>[0] &
+  Parameters<typeof tokenRoutes>[0] &
+  Parameters<typeof eventRoutes>[0]
+
+/** The portal for integrators (docs/specification.md#portal). */
+export const portalRoutes = (deps: Deps): Route[] => [
+  ...endpointRoutes(deps),
+  ...deliveryRoutes(deps),
+  ...recoveryRoutes(deps),
+  ...applicationRoutes(deps),
+  ...tokenRoutes(deps),
+  ...eventRoutes(deps),
+  ...signatureRoutes(deps),
+]

@@ -1,0 +1,276 @@
+import { describe, expect, it } from '@jest/globals'
+import { deliveryHeaders, type DeliveryId } from '@signet/webhook-core'
+import { aDelivery, anEndpoint, aVisitor } from './support/portal.js'
+import { useOAuth } from './support/use-oauth.js'
+
+let skewMs = 0
+const { harness, oauth } = useOAuth({
+  env: { WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true' },
+  now: () => new Date(Date.now() + skewMs),
+})
+const visitor = () => aVisitor({ harness, oauth })
+
+describe('applications', () => {
+  it('lists what is connected, with its scopes, and ends it', async () => {
+    const { user, browser, open } = await visitor()
+    expect((await open('/applications')).text).toContain('No application has access')
+    const { tokens } = await oauth.connect(user, { client_name: 'Notes for Teams' })
+    const page = await open('/applications')
+    expect(page.text).toContain('Notes for Teams')
+    expect(page.text).toContain('Read your recording events')
+    const revoked = await browser.follow(await browser.submit(page, '/revoke'))
+    expect(revoked.text).toContain('Access was revoked')
+    expect(revoked.text).not.toContain('Notes for Teams')
+    expect(await oauth.works(tokens.access_token)).toBe(false)
+  })
+
+  it('shows an application once however often it was approved, and ends all of it', async () => {
+    const { user, browser, open } = await visitor()
+    const client = await oauth.client({ client_name: 'Twice' })
+    const [first, second] = [
+      (await oauth.exchange(client, await oauth.authorize(client, user))).body,
+      (await oauth.exchange(client, await oauth.authorize(client, user))).body,
+    ]
+    const page = await open('/applications')
+    expect(page.text.match(/<bdi>Twice/g)).toHaveLength(1)
+    await browser.submit(page, '/revoke')
+    expect([await oauth.works(first.access_token), await oauth.works(second.access_token)]).toEqual([
+      false,
+      false,
+    ])
+  })
+})
+
+describe('personal tokens', () => {
+  it('are made, shown once, listed and revoked', async () => {
+    const { browser, open } = await visitor()
+    const created = await browser.submit(await open('/tokens'), '/tokens', {
+      name: 'nightly job',
+      days: '30',
+    })
+    const [token = ''] = /svp_\w+/.exec(created.text) ?? []
+    expect(await oauth.works(token)).toBe(true)
+    const list = await open('/tokens')
+    expect([list.text.includes('nightly job'), list.text.includes(token)]).toEqual([true, false])
+    await browser.submit(list, '/revoke')
+    expect(await oauth.works(token)).toBe(false)
+  })
+
+  it('keep the name that was typed when it is refused', async () => {
+    const { browser, open } = await visitor()
+    const name = 'n'.repeat(101)
+    const refused = await browser.submit(await open('/tokens'), '/tokens', { name, days: '30' })
+    expect([refused.status, refused.text.includes('role="alert"'), refused.text.includes(name)]).toEqual([
+      400,
+      true,
+      true,
+    ])
+  })
+
+  it('need a sign-in of the last quarter of an hour', async () => {
+    const { browser, open } = await visitor()
+    const fresh = await open('/tokens')
+    skewMs = 16 * 60_000
+    try {
+      const page = await open('/tokens')
+      const [, again = ''] = /href="([^"]*\/sign-in\?[^"]*)"/.exec(page.text) ?? []
+      expect((await browser.get(again.replaceAll('&#38;', '&'))).location).toContain('prompt=login')
+      const refused = await browser.submit(fresh, '/tokens', { name: 'late', days: '30' })
+      expect([refused.status, refused.text.includes('svp_')]).toEqual([400, false])
+    } finally {
+      skewMs = 0
+    }
+  })
+})
+
+describe('endpoints', () => {
+  it('go from nothing to a test event in four steps, and the helper takes its signature', async () => {
+    const visit = await visitor()
+    const { browser, open } = visit
+    const first = await open()
+    expect(first.text).toContain('signet listen')
+    const made = await browser.submit(first, '/portal/endpoints', {
+      url: 'https://127.0.0.1:9443/hooks',
+      events: 'summary.completed',
+    })
+    const [, secret = ''] = /<pre[^>]*>(whsec_[^<]+)</.exec(made.text) ?? []
+    const log = await browser.follow(await browser.submit(made, '/test'))
+    expect(log.text).toContain('A test event is on its way')
+    const { rows } = await harness.db.query<{ type: string }>(
+      'select type from webhook_events where account_id = $1',
+      [visit.user.id],
+    )
+    expect(rows).toEqual([{ type: 'webhook.ping' }])
+    const body = '{"type":"webhook.ping"}\n{}'
+    const content = { secret, body, timestamp: Math.floor(Date.now() / 1000), eventType: 'webhook.ping' }
+    const headers = deliveryHeaders({
+      ...content,
+      eventId: `evt_${'0'.repeat(32)}`,
+      deliveryId: '1' as DeliveryId,
+    })
+    const text = Object.entries(headers)
+      .map(([name, value]) => `${name}: ${value}`)
+      .join('\r\n')
+    const check = async (changes: Record<string, string> = {}) => {
+      const fields = { secret, headers: text, body: body.replaceAll('\n', '\r\n'), ...changes }
+      const { text: page } = await browser.submit(await open('/signatures'), '/signatures', fields)
+      return [...page.matchAll(/<code>([\w-]+)<\/code>:\s+([^<]*?)\s*</g)].map(([, name, words]) => [
+        name,
+        words,
+      ])
+    }
+    expect(await check()).toEqual([
+      ['x-service-signature', 'right.'],
+      ['webhook-signature', 'right.'],
+    ])
+    const wrong: Record<string, string>[] = [{ body: '{}' }, { secret: `whsec_${'A'.repeat(43)}=` }]
+    for (const changes of wrong)
+      for (const [, words] of await check(changes)) expect(words).toMatch(/^not right/)
+    expect((await check({ secret: 'hello' }))[0]?.[1]).toMatch(/^cannot be checked/)
+  })
+
+  it('keep what was typed when the address is refused', async () => {
+    const { browser, open } = await visitor()
+    const form = await open('/endpoints/new')
+    const refused = await browser.submit(form, '/portal/endpoints', {
+      url: 'ftp://x.example/',
+      events: 'webhook.ping',
+    })
+    expect([refused.status, refused.text.includes('value="ftp://x.example/"')]).toEqual([400, true])
+    expect(refused.text).toMatch(/value="webhook\.ping"\s+checked/)
+  })
+
+  it('have the quota of the API, and say so', async () => {
+    const visit = await visitor()
+    for (let count = 0; count < 5; count += 1) await anEndpoint(visit)
+    const { page } = await anEndpoint(visit)
+    expect([page.status, page.text.includes('5 subscriptions')]).toEqual([429, true])
+  })
+
+  it('are changed, enabled and deleted after a question', async () => {
+    const visit = await visitor()
+    const { browser, open } = visit
+    const { id } = await anEndpoint(visit)
+    await harness.db.query(
+      `update webhook_endpoints set status = 2, disabled_at = now(), disabled_reason = 'http_500', consecutive_failures = 20,
+              failing_since = now() where id = $1`,
+      [id],
+    )
+    const disabled = await open(`/endpoints/${id}`)
+    expect(disabled.text).toContain('it answered 500')
+    const enabled = await browser.follow(await browser.submit(disabled, '/enable'))
+    expect(enabled.text).toContain('active again')
+    const saved = await browser.follow(
+      await browser.submit(enabled, `/endpoints/${id}`, {
+        url: 'https://127.0.0.1/new',
+        events: 'webhook.ping',
+      }),
+    )
+    expect([saved.text.includes('Saved'), saved.text.includes('https://127.0.0.1/new')]).toEqual([true, true])
+    const question = await open(`/endpoints/${id}/delete`)
+    expect(question.text).toContain('cannot be undone')
+    const gone = await browser.follow(await browser.submit(question, '/delete'))
+    expect(gone.text).toContain('was deleted')
+    expect((await open(`/endpoints/${id}`)).status).toBe(404)
+  })
+
+  it('get a next secret, shown once, which is activated or forgotten', async () => {
+    const visit = await visitor()
+    const { browser, open } = visit
+    const { id, secret } = await anEndpoint(visit)
+    const rotate = async () => browser.submit(await open(`/endpoints/${id}`), '/rotate', { hours: '24' })
+    const rotated = await rotate()
+    const [, next = ''] = /<pre[^>]*>(whsec_[^<]+)</.exec(rotated.text) ?? []
+    expect(next).not.toBe(secret)
+    const page = await open(`/endpoints/${id}`)
+    expect([page.text.includes(next), page.text.includes('A new secret waits')]).toEqual([false, true])
+    expect((await browser.follow(await browser.submit(page, '/cancel'))).text).toContain('was forgotten')
+    await rotate()
+    const activated = await browser.submit(await open(`/endpoints/${id}`), '/activate')
+    expect((await browser.follow(activated)).text).toContain('the only one now')
+    // A form that was open meanwhile is refused like the API does, with a way back.
+    const late = await browser.submit(page, '/activate')
+    expect([late.status, late.text.includes('Back')]).toEqual([409, true])
+  })
+
+  it('show the health of each over 24 hours, by one query', async () => {
+    const visit = await visitor()
+    const { id } = await anEndpoint(visit)
+    await anEndpoint(visit)
+    for (const tookMs of [100, 200, 300, 400]) await aDelivery(harness, id, { tookMs, hoursAgo: 2 })
+    await aDelivery(harness, id, { status: 2 })
+    await aDelivery(harness, id, { hoursAgo: 25 })
+    const page = await visit.open()
+    expect(page.text).toMatch(/<strong>4<\/strong> delivered/)
+    expect(page.text).toMatch(/<strong>1<\/strong> failed/)
+    expect(page.text).toMatch(/half within <strong>250 ms/)
+    expect(page.text).toMatch(/95% within <strong>385 ms/)
+    expect(page.text.match(/<rect class="delivered"/g)).toHaveLength(2)
+    expect(page.text).toContain('Nothing was sent in the last 24 hours')
+  })
+})
+
+describe('the delivery log', () => {
+  it('is filtered and paged, and shows each attempt and what was sent', async () => {
+    const visit = await visitor()
+    const { id } = await anEndpoint(visit)
+    for (let count = 0; count < 25; count += 1) await aDelivery(harness, id)
+    const failed = await aDelivery(harness, id, {
+      status: 2,
+      answer: 'please retry',
+      body: '{"title":"Zoë"}',
+    })
+    const log = await visit.open(
+      `/endpoints/${id}/deliveries?status=&event_type=summary.completed&range=day&event_id=`,
+    )
+    expect(log.text.match(/<tr>/g)).toHaveLength(21)
+    const [, older = ''] = /href="([^"]*cursor=[^"]*)"/.exec(log.text) ?? []
+    const next = await visit.browser.get(older.replaceAll('&#38;', '&'))
+    expect([next.status, next.text.match(/<tr>/g)?.length]).toEqual([200, 7])
+    const only = await visit.open(`/endpoints/${id}/deliveries?status=2`)
+    expect(only.text.match(/<tr>/g)).toHaveLength(2)
+    expect(only.text).toContain('it answered 503')
+    const page = await visit.open(`/endpoints/${id}/deliveries/${failed.id}`)
+    for (const text of [
+      'please retry',
+      '{&#34;title&#34;:&#34;Zoë&#34;}',
+      '203.0.113.9',
+      'first byte after 30 ms',
+      failed.eventId,
+    ])
+      expect(page.text).toContain(text)
+    const replayed = await visit.browser.follow(await visit.browser.submit(page, '/replay'))
+    expect(replayed.text).toContain('on its way again')
+    const twice = await visit.browser.submit(page, '/replay')
+    expect(twice.status).toBe(409)
+  })
+
+  it.each(['status=9', 'cursor=x', 'event_id=x'])('refuses %s as a page with a way back', async (query) => {
+    const visit = await visitor()
+    const { id } = await anEndpoint(visit)
+    const page = await visit.open(`/endpoints/${id}/deliveries?${query}`)
+    expect([page.status, page.text.includes('Back')]).toEqual([400, true])
+  })
+})
+
+it('recovers what failed, with progress, one at a time', async () => {
+  const visit = await visitor()
+  const { browser, open } = visit
+  const { id } = await anEndpoint(visit)
+  await aDelivery(harness, id, { status: 2 })
+  await aDelivery(harness, id)
+  const form = await open(`/endpoints/${id}/recover`)
+  const progress = await browser.follow(
+    await browser.submit(form, '/recover', { hours: '24', what: 'failed' }),
+  )
+  expect(progress.text).toMatch(/<strong>1<\/strong> events matched/)
+  const second = await browser.submit(form, '/recover', { hours: '24', what: 'failed' })
+  expect([second.status, second.text.includes('is running')]).toEqual([409, true])
+  expect((await browser.follow(await browser.submit(progress, '/stop'))).text).toContain('Stopped by you')
+})
+
+it('shows every event type with a sample', async () => {
+  const { text } = await (await visitor()).open('/events')
+  for (const type of ['summary.completed', 'webhook.ping']) expect(text).toContain(`<code>${type}</code>`)
+  expect(text).toContain('This is a test event.')
+})
