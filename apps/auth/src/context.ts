@@ -91,9 +91,14 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
     config.rateLimitRedisUrl === undefined
       ? undefined
       : await connectLimitRedis(config.rateLimitRedisUrl, log)
-  const limits = createRateLimits(rateLimitConfig(config), { log, redis, now })
+  const limits = createRateLimits(rateLimitConfig(config), {
+    log,
+    redis,
+    prefix: config.rateLimitRedisPrefix,
+    now,
+  })
   const quotas = createSendQuotas(sendQuotaConfig(config), {
-    limiter: createLimiter({ prefix: 'auth-quota', redis, now }),
+    limiter: createLimiter({ prefix: `${config.rateLimitRedisPrefix}:quota`, redis, now }),
     onMailRefused: (meta) => observer.mailRefused(meta),
   })
   const directOutbound = createOutbound({ allowPrivateUrls: config.allowPrivateProviderUrls })

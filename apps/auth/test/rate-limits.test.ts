@@ -34,18 +34,22 @@ function loggerOf(lines: string[]) {
 function setUp(config: Partial<RateLimitConfig> = {}) {
   const lines: string[] = []
   const clock = new TestClock()
-  const ports = { log: loggerOf(lines), redis: undefined, now: clock.now }
+  const ports = { log: loggerOf(lines), redis: undefined, prefix: 'auth', now: clock.now }
   return { limits: createRateLimits({ ...defaults, ...config }, ports), lines, clock }
 }
 
 /** With counts in Redis, once it is connected. */
-async function setUpShared(url: string) {
+async function setUpShared(url: string, prefix = 'auth') {
   const lines: string[] = []
   const log = loggerOf(lines)
   const redis = await connectLimitRedis(url, log)
   cleanups.push(() => redis.disconnect())
   await waitFor(() => redis.status === 'ready')
-  return { limits: createRateLimits(defaults, { log, redis, now: new TestClock().now }), lines }
+  return {
+    limits: createRateLimits(defaults, { log, redis, prefix, now: new TestClock().now }),
+    lines,
+    redis,
+  }
 }
 
 async function burst(consume: () => Promise<void>): Promise<{ taken: number; refusal: unknown }> {
@@ -126,6 +130,17 @@ describe('rate limits in Redis', () => {
     const { taken: more } = await burst(() => two.limits.verify.consume(key, META.requestId))
     expect(taken + more).toBeLessThanOrEqual(31)
     expect(more).toBeLessThanOrEqual(1)
+  })
+
+  it('are not shared by deployments with another prefix, which all keys have', async () => {
+    const { url } = testRedis()
+    const [ours, theirs] = [`ours-${Math.random()}`, `theirs-${Math.random()}`]
+    const [one, two] = await Promise.all([setUpShared(url, ours), setUpShared(url, theirs)])
+    const key = anyClient()
+    expect((await burst(() => one.limits.verify.consume(key, META.requestId))).taken).toBeGreaterThan(29)
+    expect((await burst(() => two.limits.verify.consume(key, META.requestId))).taken).toBeGreaterThan(29)
+    const keys = await one.redis.keys(`*${key.key}`)
+    expect(keys.sort()).toEqual([`${ours}:limit:verify:${key.key}`, `${theirs}:limit:verify:${key.key}`])
   })
 
   it('continue in memory while Redis is down', async () => {

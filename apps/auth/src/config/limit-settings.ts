@@ -91,6 +91,13 @@ export const limitSettings = {
     expected: 'a URL such as redis://host:6379',
     doc: 'Redis in which replicas share their counts; without it each replica counts on its own.',
   }),
+  rateLimitRedisPrefix: text({
+    env: 'AUTH_RATE_LIMIT_REDIS_PREFIX',
+    fallback: 'auth',
+    pattern: /^[\w{}-]{1,64}$/,
+    expected: 'letters, digits, -, _ and braces',
+    doc: 'Prefix of the keys in that Redis: deployments that share it need different ones, or they share their counts.',
+  }),
   rateLimitTokenRefresh: integer({
     env: 'AUTH_RATE_LIMIT_TOKEN_REFRESH',
     fallback: 150,

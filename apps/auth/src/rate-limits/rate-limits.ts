@@ -44,6 +44,8 @@ type Deps = {
   log: Logger
   /** Shared counts (AUTH_RATE_LIMIT_REDIS_URL, see `connectLimitRedis`); without it each process counts for itself. */
   redis?: Redis | Cluster | undefined
+  /** Of the keys in it (AUTH_RATE_LIMIT_REDIS_PREFIX). */
+  prefix: string
   now?: () => Date
 }
 
@@ -60,7 +62,7 @@ export function createRateLimits(config: RateLimitConfig, deps: Deps): RateLimit
   )
   const byClient = (name: string, requests: number, windowMs: number) => {
     // One for each name, so that a flood of one kind does not evict the counts of another.
-    const limiter = createLimiter({ prefix: `auth-limit:${name}`, ...deps })
+    const limiter = createLimiter({ ...deps, prefix: `${deps.prefix}:limit:${name}` })
     const limitOf = ({ key, shared }: Client) => {
       const factor = shared ? config.sharedAddressFactor : 1
       return {

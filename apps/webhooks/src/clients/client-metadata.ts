@@ -1,3 +1,4 @@
+import { withoutInvisible } from '@signet/pages/visible'
 import { parseUrl } from '@signet/address-guard/parse-url'
 import { OAuthError } from '../oauth/oauth-error.js'
 import { SCOPE_CONNECT } from '../oauth/scope.js'
@@ -10,7 +11,6 @@ import {
   type GrantType,
 } from './client.js'
 import type { RedirectAllowList } from '../redirects/redirect-allow-list.js'
-import { withoutInvisible } from '../text/visible.js'
 import { redirectUriProblem } from '../redirects/redirect-uri.js'
 
 type Input = Readonly<Record<string, unknown>>

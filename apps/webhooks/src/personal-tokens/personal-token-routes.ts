@@ -1,3 +1,4 @@
+import { withoutInvisible } from '@signet/pages/visible'
 import { route, type JsonSchema, type Route } from '@signet/http'
 import type { Caller } from '../bearer/bearer-service.js'
 import { badRequest, notFound } from '../errors/api-errors.js'
@@ -5,7 +6,6 @@ import type { Limits } from '../limits/limits.js'
 import { SCOPE_CONNECT } from '../oauth/scope.js'
 import { ref, responses } from '../api/v1-docs.js'
 import type { accountAuthentication, Manager } from './account-authentication.js'
-import { withoutInvisible } from '../text/visible.js'
 import type { PersonalToken } from '../credentials/personal-token.js'
 import type { PersonalTokenService } from './personal-token-service.js'
 

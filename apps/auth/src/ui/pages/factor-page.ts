@@ -1,4 +1,5 @@
 import { codeField, type Html, html, notice, type Page } from '@signet/pages'
+import { withoutInvisible } from '@signet/pages/visible'
 import type { Factor } from '../../users/user.js'
 import { foot, link } from './parts.js'
 
@@ -50,6 +51,7 @@ const sendForm = ({ factor, codeExpected, send }: FactorView): Html =>
     </form>`
 
 function nameOf({ factorType, friendlyName }: Factor): string {
-  if (friendlyName !== '') return friendlyName
+  const name = withoutInvisible(friendlyName).trim()
+  if (name !== '') return name
   return factorType === 'totp' ? 'your authenticator app' : 'your phone'
 }
