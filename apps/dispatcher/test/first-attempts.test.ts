@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import type { EventId } from '@signet/webhook-core'
+import type { DeliveryId, EventId } from '@signet/webhook-core'
 import { deleteEndpoint, purgeRecording } from '@signet/webhook-core/stores'
+import { listAttempts } from '../src/deliveries/attempt-store.js'
 import { findOpenFirstAttempts } from '../src/dispatching/dispatch-store.js'
 import { reply, startReceiver, type Receiver } from '@signet/local'
 import { waitFor } from '@signet/testkit'
@@ -216,5 +217,40 @@ describe('first attempts, under the job of their event', () => {
     expect((await jobs()).map(({ id }) => id)).toEqual([`dlv_${row.id}`])
     expect(await isOpen(eventId)).toBe(false)
     expect(receiver.deliveries({ path: '/left' })).toHaveLength(0)
+  })
+
+  it('that a lost worker left behind count as interrupted, and the next attempt follows at once', async () => {
+    await subscriber.endpoint(receiver.url('/lost'))
+    const eventId = await subscriber.summary()
+    await dispatchEvent(dispatcher, eventId)
+    const again = await dispatchEvent(dispatcher, eventId)
+    const lost = { wasLost: true }
+    await Promise.all([
+      dispatcher.firstAttempts.run(eventId, again, lost),
+      dispatcher.firstAttempts.run(eventId, again, lost),
+    ])
+    await dispatcher.firstAttempts.concluded()
+    const row = await rowOf(eventId)
+    expect(row).toMatchObject({
+      status: 0,
+      attempts: 1,
+      last_error: 'interrupted',
+      next_attempt_at: dispatcher.clock.now(),
+    })
+    expect(await listAttempts(dispatcher.db, row.id as DeliveryId)).toMatchObject([{ number: 1, error: 'interrupted' }])
+    expect((await jobs()).map(({ id }) => id)).toEqual([`dlv_${row.id}`])
+    expect(await isOpen(eventId)).toBe(false)
+  })
+
+  it('of a worker that was thought lost count once, whoever records them first', async () => {
+    await subscriber.endpoint(receiver.url('/alive'))
+    const eventId = await subscriber.summary()
+    const first = await dispatchEvent(dispatcher, eventId)
+    const again = await dispatchEvent(dispatcher, eventId)
+    await dispatcher.firstAttempts.run(eventId, first)
+    await dispatcher.firstAttempts.run(eventId, again, { wasLost: true })
+    await dispatcher.firstAttempts.concluded()
+    expect(await rowOf(eventId)).toMatchObject({ status: 1, attempts: 1, last_error: '' })
+    expect(await jobs()).toEqual([])
   })
 })

@@ -85,6 +85,18 @@ export class AttemptService {
     return this.#withPermit({ endpointId, accountId }, false, work, onSent)
   }
 
+  /**
+   * A first attempt whose event lost its worker. It may have been made, so it is logged and counts; the next one follows at
+   * once. Nothing is written before an attempt, so one that was not made yet counts as well.
+   */
+  async reportLostFirst(deliveryId: DeliveryId): Promise<JobOutcome> {
+    const plan = await this.deps.findPlan(deliveryId)
+    if (plan?.status !== deliveryStatus.pending) return FINISHED
+    // Its worker lives, and has just recorded it.
+    if (plan.attempts > 0 || plan.nextAttemptAt !== null) return FINISHED
+    return this.#outcomeOf(await this.#reportLost(plan, 1))
+  }
+
   async #withPermit(
     claim: Claim,
     wasDeferred: boolean,
@@ -222,7 +234,7 @@ export class AttemptService {
         delayMs === null
           ? { kind: 'over', error: 'interrupted' }
           : { kind: 'retry', error: 'interrupted', delayMs: losses > 1 ? delayMs : 0 },
-      startedAt: plan.nextAttemptAt ?? at,
+      startedAt: plan.nextAttemptAt ?? plan.createdAt,
       finishedAt: at,
     }
     const recorded = await recorder.record(result)

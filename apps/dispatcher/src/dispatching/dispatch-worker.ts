@@ -27,24 +27,24 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
   async function runAlone(job: Job<EventsJob, void>, event: QueuedEventRef, token: string): Promise<void> {
     // Every earlier start either failed or was deferred, so starts beyond the failures mean that the job was deferred.
     const wasDeferred = job.data.deferred === true || job.attemptsStarted > job.attemptsMade + 1
-    const deferral = await events.run(event, wasDeferred)
+    const deferral = await events.run(event, { wasDeferred, wasLost: wasLost(job) })
     if (!deferral) return
     observer.deferred('conversions_full')
     await job.moveToDelayed(Date.now() + deferral.deferMs, token)
     throw new DelayedError()
   }
 
-  async function runOrSplitOff(event: QueuedEventRef, priority: number): Promise<void> {
-    const [deferral, error] = await events.run(event).then(
+  async function runOrSplitOff(event: QueuedEventRef, job: Job<EventsJob, void>): Promise<void> {
+    const [deferral, error] = await events.run(event, { wasLost: wasLost(job) }).then(
       (result) => [result, undefined] as const,
       (reason: unknown) => [undefined, reason] as const,
     )
     if (error !== undefined) {
       observer.jobFailed(queueNames.events, event.eventId, error)
-      await queues.splitOff(event, { delayMs: internalFailureDelayMs(1), deferred: false, priority })
+      await queues.splitOff(event, { delayMs: internalFailureDelayMs(1), deferred: false, priority: job.priority })
     } else if (deferral) {
       observer.deferred('conversions_full')
-      await queues.splitOff(event, { delayMs: deferral.deferMs, deferred: true, priority })
+      await queues.splitOff(event, { delayMs: deferral.deferMs, deferred: true, priority: job.priority })
     }
   }
 
@@ -56,7 +56,7 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
       const [first, ...others] = job.data.events
       if (first && others.length === 0) return runAlone(job, first, token)
       const settled = await Promise.allSettled(
-        job.data.events.map((event) => runOrSplitOff(event, job.priority).finally(release)),
+        job.data.events.map((event) => runOrSplitOff(event, job).finally(release)),
       )
       // Without its own job an event stays in this one, which runs again. The others find nothing left to do.
       const failed = settled.find(({ status }) => status === 'rejected')
@@ -68,3 +68,6 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
   worker.on('failed', (job, error) => observer.jobFailed(queueNames.events, job?.id, error))
   return worker
 }
+
+/** The deliveries that a lost worker left without a result may have been sent. */
+const wasLost = (job: Job): boolean => job.stalledCounter > 0

@@ -11,14 +11,20 @@ export type EventServiceDeps = {
   firstAttempts: Pick<FirstAttempts, 'run'>
 }
 
+/** What happened to the event's job before: it was put off, or its worker was lost. */
+export type EventHistory = { wasDeferred?: boolean | undefined; wasLost?: boolean | undefined }
+
 /** Processes one event: prepares it if it has no body, dispatches it, and makes the first attempt at each endpoint. */
 export class EventService {
   constructor(private readonly deps: EventServiceDeps) {}
 
   /** Resolves once each delivery has ended or has its own job; with a deferral if the event has to be tried again later. */
-  async run(event: QueuedEventRef, wasDeferred = false): Promise<Deferral | undefined> {
+  async run(
+    event: QueuedEventRef,
+    { wasDeferred = false, wasLost = false }: EventHistory = {},
+  ): Promise<Deferral | undefined> {
     const { preparation } = this.deps
-    const { unprepared } = await this.#admitted(event)
+    const { unprepared } = await this.#admitted({ ...event, wasLost })
     if (!unprepared) return undefined
     const outcome = await preparation.run({ ...unprepared, bytes: event.bytes }, wasDeferred, (prepared) =>
       this.#admitted({ ...event, prepared }),
@@ -31,14 +37,17 @@ export class EventService {
     accountId,
     bytes,
     prepared,
-  }: QueuedEventRef & Pick<Parameters<DispatchService['run']>[0], 'prepared'>): Promise<DispatchOutcome> {
+    wasLost,
+  }: QueuedEventRef &
+    Pick<Parameters<DispatchService['run']>[0], 'prepared'> &
+    Pick<EventHistory, 'wasLost'>): Promise<DispatchOutcome> {
     const { admissionWindow, dispatch, firstAttempts } = this.deps
     const admission = await admissionWindow.admit(accountId, bytes)
     try {
       const dispatched = await dispatch.run({ id: eventId, accountId, bytes, prepared })
       if (dispatched.unprepared) return dispatched
       admission.resize(dispatched.created.length)
-      await firstAttempts.run(eventId, dispatched, () => admission.sent())
+      await firstAttempts.run(eventId, dispatched, { onSent: () => admission.sent(), wasLost })
       return dispatched
     } finally {
       admission.release()

@@ -2,14 +2,14 @@ import { Batches, type Queryable } from '@signet/db'
 import type { EventId } from '@signet/webhook-core'
 import type { DueDelivery, WebhookQueues } from '@signet/webhook-core/queue'
 import type { AttemptPlan } from '../deliveries/delivery-store.js'
-import { concludeFirstAttempts, scheduleDeliveries } from './dispatch-store.js'
+import { concludeFirstAttempts, scheduleDeliveries, type UnfinishedDelivery } from './dispatch-store.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 import type { DispatchResult } from './dispatch-service.js'
 import type { AttemptService } from '../attempts/attempt-service.js'
 
 export type FirstAttemptsDeps = {
   db: Queryable
-  attempts: Pick<AttemptService, 'runFirst'>
+  attempts: Pick<AttemptService, 'runFirst' | 'reportLostFirst'>
   queues: Pick<WebhookQueues, 'addDeliveries'>
   retryWhileUnavailable: RetryWhileUnavailable
   now: () => Date
@@ -58,25 +58,17 @@ export class FirstAttempts {
 
   /**
    * Resolves when each delivery of the event has ended or has a job of its own. `onSent` is called for each new delivery
-   * when its permit is released, or when it could not get one.
+   * when its permit is released, or when it could not get one. `wasLost`: the event's job has lost a worker.
    */
   async run(
     eventId: EventId,
     { created, unfinished, readAt }: DispatchResult,
-    onSent?: () => void,
+    { onSent, wasLost = false }: { onSent?: () => void; wasLost?: boolean | undefined } = {},
   ): Promise<void> {
     if (created.length + unfinished.length === 0) return
     const settled = await Promise.allSettled([
       ...created.map((plan) => this.#attempt(plan, readAt, onSent)),
-      ...unfinished.map(({ id, endpointId, accountId, dueAt }) =>
-        this.#continuations.add({
-          id,
-          endpointId,
-          accountId,
-          delayMs: this.#until(dueAt),
-          isScheduled: dueAt !== null,
-        }),
-      ),
+      ...unfinished.map((delivery) => this.#continue(delivery, wasLost)),
     ])
     const failed = settled.find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
@@ -101,6 +93,21 @@ export class FirstAttempts {
       delayMs: outcome.delayMs,
       isScheduled,
     })
+  }
+
+  async #continue({ id, endpointId, accountId, dueAt }: UnfinishedDelivery, wasLost: boolean): Promise<void> {
+    const delivery = { id, endpointId, accountId }
+    if (!wasLost || dueAt !== null) {
+      await this.#continuations.add({
+        ...delivery,
+        delayMs: this.#until(dueAt),
+        isScheduled: dueAt !== null,
+      })
+      return
+    }
+    const outcome = await this.deps.attempts.reportLostFirst(id)
+    if (outcome.kind === 'finished') return
+    await this.#continuations.add({ ...delivery, delayMs: outcome.delayMs, isScheduled: true })
   }
 
   /** Updates the rows first. A delivery lost between the two steps is then overdue, and the sweeper finds it. */
