@@ -237,7 +237,9 @@ describe('first attempts, under the job of their event', () => {
       last_error: 'interrupted',
       next_attempt_at: dispatcher.clock.now(),
     })
-    expect(await listAttempts(dispatcher.db, row.id as DeliveryId)).toMatchObject([{ number: 1, error: 'interrupted' }])
+    expect(await listAttempts(dispatcher.db, row.id as DeliveryId)).toMatchObject([
+      { number: 1, error: 'interrupted' },
+    ])
     expect((await jobs()).map(({ id }) => id)).toEqual([`dlv_${row.id}`])
     expect(await isOpen(eventId)).toBe(false)
   })

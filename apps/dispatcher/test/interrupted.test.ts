@@ -61,7 +61,10 @@ it('a first attempt in flight when the dispatcher is killed counts, and shows as
     const { items } = (await ask(log, token)) as { items: Record<string, unknown>[] }
     return items.find(({ status }) => status === 1)
   }
-  await waitFor(async () => (await delivered()) !== undefined, { describe: 'the delivery', timeoutMs: 60_000 })
+  await waitFor(async () => (await delivered()) !== undefined, {
+    describe: 'the delivery',
+    timeoutMs: 60_000,
+  })
   const delivery = await delivered()
   expect(delivery).toMatchObject({ attempts: 2 })
   expect(posts()).toHaveLength(2)

@@ -41,7 +41,11 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
     )
     if (error !== undefined) {
       observer.jobFailed(queueNames.events, event.eventId, error)
-      await queues.splitOff(event, { delayMs: internalFailureDelayMs(1), deferred: false, priority: job.priority })
+      await queues.splitOff(event, {
+        delayMs: internalFailureDelayMs(1),
+        deferred: false,
+        priority: job.priority,
+      })
     } else if (deferral) {
       observer.deferred('conversions_full')
       await queues.splitOff(event, { delayMs: deferral.deferMs, deferred: true, priority: job.priority })
