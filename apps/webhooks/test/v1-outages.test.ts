@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { startPrivatePostgres, type PrivatePostgres } from '@signet/testkit'
 import { aNotice, subscribe } from './support/api-data.js'
 import { useApi } from './support/api.js'
+import { post, request } from './support/mcp.js'
 
 let postgres: PrivatePostgres
 beforeAll(async () => {
@@ -19,7 +20,7 @@ const api = useApi({
 afterAll(() => postgres.remove())
 
 describe('without its database', () => {
-  it('every /v1 route and ingest answer 503 `unavailable` with Retry-After, without details, and recover', async () => {
+  it('every /v1 route, /mcp and ingest answer 503 `unavailable` with Retry-After, without details, and recover', async () => {
     const { accountId, token } = await api.anAccount()
     const { id } = await subscribe(api, token)
     await postgres.kill('SIGKILL')
@@ -41,6 +42,12 @@ describe('without its database', () => {
         { error: { code: 'unavailable', message: 'A required service is temporarily unavailable' } },
       ])
     }
+    const mcp = await post(api, request('tools/call', { name: 'list_webhooks' }), { token })
+    expect([mcp.status, mcp.headers.get('retry-after'), mcp.body]).toMatchObject([
+      503,
+      '5',
+      { jsonrpc: '2.0', id: null, error: { code: -32000, data: { code: 'unavailable' } } },
+    ])
     postgres = await postgres.restart()
     expect((await api.call('GET', '/v1/webhooks', { token })).status).toBe(200)
   })
