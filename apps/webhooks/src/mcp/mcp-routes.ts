@@ -62,9 +62,11 @@ function checkBatch(message: unknown, req: HttpRequest): void {
 
 /** Every message is a request to the API. The routes behind the tools count their calls themselves. */
 async function countMessages(message: unknown, count: () => Promise<void>): Promise<void> {
-  for (const { method } of [message ?? {}].flat() as { method?: unknown }[])
-    if (method !== 'tools/call') await count()
+  const messages: unknown[] = Array.isArray(message) ? message : [message]
+  for (const one of messages) if (methodOf(one) !== 'tools/call') await count()
 }
+
+const methodOf = (message: unknown) => (message as { method?: unknown } | null | undefined)?.method
 
 const FORWARDED = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
 
@@ -77,8 +79,10 @@ const headersOf = (req: HttpRequest): [string, string][] =>
 
 const reporter =
   ({ observer }: Deps, context: RequestContext) =>
-  (error: Error): void =>
-    observer.protocolError(error, context)
+  (error: Error): void => {
+    // The parser's message quotes the body, which may hold anything.
+    if (!(error instanceof SyntaxError)) observer.protocolError(error, context)
+  }
 
 /** Both generations of the protocol: since 2026 each message says who sends it, before there was a handshake. */
 async function exchange(

@@ -15,7 +15,7 @@ export type Tool = {
   prepare: (given: Arguments) => (res: Response) => Promise<CallToolResult>
 }
 
-/** Names of the tools by the routes that they run; routes without an effect are none. */
+/** The tools by name. Routes without an effect are none. */
 export const toolsOf = (
   routes: readonly Route[],
   components: Readonly<Record<string, JsonSchema>>,
