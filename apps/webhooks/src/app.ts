@@ -99,7 +99,7 @@ function createBaseRouter(ctx: Context, routes: ReturnType<typeof publicRoutes>)
     {
       errorRenderer: browserErrors(ctx),
       outageCode: OUTAGE,
-      prefixes: ['/', '/docs', '/openapi.json'],
+      prefixes: ['/', '/favicon.svg', '/favicon.ico', '/docs', '/openapi.json'],
       routes: [...routes.undocumented.landing, ...routes.documentation],
     },
   ]
@@ -108,8 +108,7 @@ function createBaseRouter(ctx: Context, routes: ReturnType<typeof publicRoutes>)
   return router
 }
 
-const pageErrors = ({ observer, config }: Context) =>
-  pageErrorRenderer(observer, config.baseUrl.startsWith('https://'))
+const pageErrors = ({ observer, responder }: Context) => pageErrorRenderer(observer, responder)
 
 const browserErrors = (ctx: Context) =>
   withPages(oauthErrorRenderer('invalid_request', ctx.observer), pageErrors(ctx))

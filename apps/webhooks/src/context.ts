@@ -152,8 +152,19 @@ function createOAuth(config: WebhooksConfig, { db, observer, limits, accounts, l
   })
   const bearer = new BearerService({ db, resources, observer })
   const responder = new PageResponder(baseUrl, cookie)
-  const signInUrl = config.signInUrl ?? `${identityPublicUrl.replace(/\/+$/, '')}/ui`
-  const signIn = new SignInService({ baseUrl, signInUrl, identity, users, accounts, sessions, observer })
+  const ui = `${identityPublicUrl.replace(/\/+$/, '')}/ui`
+  const { signInUrl = ui } = config
+  const signOutUrl = config.signInUrl === undefined ? `${ui}/sign-out` : null
+  const signIn = new SignInService({
+    baseUrl,
+    signInUrl,
+    signOutUrl,
+    identity,
+    users,
+    accounts,
+    sessions,
+    observer,
+  })
   return {
     identity,
     cookie,

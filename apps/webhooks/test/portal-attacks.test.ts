@@ -183,7 +183,7 @@ it('every page forbids framing, scripts and caching', async () => {
       'no-store',
     ])
     expect(policy).toMatch(
-      /^default-src 'none'; style-src 'nonce-[^']+'; base-uri 'none'; frame-ancestors 'none'$/,
+      /^default-src 'none'; style-src 'nonce-[^']+'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'$/,
     )
   }
 })

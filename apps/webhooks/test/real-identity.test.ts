@@ -131,7 +131,9 @@ describe('with the real identity server', () => {
     const page = await browser.follow(redirect)
     await browser.submit(page, '/ui/mail', { identifier: person.email, password: '' })
     const { links } = await inbox.waitForMail({ to: person.email })
-    const consent = await settle(browser, await browser.get(links[0] ?? ''))
+    // The link asks first, because mail scanners open links too.
+    const question = await settle(browser, await browser.get(links[0] ?? ''))
+    const consent = await settle(browser, await browser.submit(question, '/ui/link'))
     expect(consent.text).toContain(person.email)
     expect(await approve(browser, consent)).toContain('code=svc_')
   })
@@ -146,6 +148,19 @@ describe('with the real identity server', () => {
     const consent = await settle(browser, await browser.get(`${stack.authUrl}/callback?${String(answer)}`))
     expect(consent.text).toContain('octo@github.example')
     expect(await approve(browser, consent)).toContain('code=svc_')
+  })
+
+  it('signs out here and, after a question, at the sign-in page', async () => {
+    const person = await Person.signUp(stack.authUrl)
+    const { browser, redirect } = await oauth.begun()
+    await settle(browser, await signIn(browser, redirect, person.email, person.password))
+    const question = await settle(browser, await browser.submit(await browser.get('/'), '/sign-out'))
+    expect(new URL(question.url).pathname).toBe('/ui/sign-out')
+    const out = await settle(browser, await browser.submit(question, '/ui/sign-out'))
+    expect([out.url, out.text.includes(person.email)]).toEqual([`${stack.webhooksUrl}/`, false])
+    // Nobody is signed in there either: the page asks for a password, not for a click.
+    const again = await settle(browser, await browser.get('/sign-in'))
+    expect(again.text).toContain('name="password"')
   })
 
   it('lets nobody in who was banned between the sign-in page and the way back', async () => {

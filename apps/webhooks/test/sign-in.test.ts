@@ -243,6 +243,30 @@ describe('the way back', () => {
   })
 })
 
+describe('signing out', () => {
+  it('ends the session here and leads to the sign-in page to end the one there, and back', async () => {
+    const user = harness.identity.addUser()
+    const browser = oauth.browser()
+    await browser.get(answerTo(await browser.get('/sign-in'), user))
+    const before = cookieOf(browser)
+    const answer = await browser.submit(await browser.get('/'), '/sign-out')
+    const url = new URL(answer.location ?? '')
+    expect([answer.status, url.origin + url.pathname]).toEqual([303, `${harness.identity.url}/ui/sign-out`])
+    const back = await browser.get(url.searchParams.get('redirect_to') ?? '')
+    expect([back.status, back.location]).toEqual([302, '/'])
+    expect(await isSignedIn(browser, user.email)).toBe(false)
+    browser.cookies.set('rws_session', before ?? '')
+    expect(await isSignedIn(browser, user.email)).toBe(false)
+  })
+})
+
+it('has an icon, where browsers look for it too', async () => {
+  for (const path of ['/favicon.svg', '/favicon.ico']) {
+    const { status, headers } = await oauth.browser().get(path)
+    expect([path, status, headers.get('content-type')]).toEqual([path, 200, 'image/svg+xml'])
+  }
+})
+
 describe('how old a sign-in may be', () => {
   const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1000) - seconds
   const provedAgo = (seconds: number) => ({
@@ -290,7 +314,7 @@ describe('headers of pages', () => {
     const policy = headers.get('content-security-policy') ?? ''
     const nonce = /style-src 'nonce-([^']+)'/.exec(policy)?.[1] ?? ''
     expect(policy).toBe(
-      `default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; frame-ancestors 'none'`,
+      `default-src 'none'; style-src 'nonce-${nonce}'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'`,
     )
     expect(text).toContain(`<style nonce="${nonce}">`)
     expect(text).not.toContain('<script')
@@ -309,7 +333,7 @@ describe('headers of pages', () => {
     const { headers, text } = await oauth.browser().get(oauth.authorizeUrl('svcl_unknown'))
     expect(headers.get('x-frame-options')).toBe('DENY')
     expect(headers.get('content-security-policy')).toMatch(
-      /^default-src 'none'; style-src [^;]+; base-uri 'none'; f/,
+      /^default-src 'none'; style-src [^;]+; img-src 'self'; base-uri 'none'; f/,
     )
     expect(text).not.toContain('<script')
   })

@@ -1,8 +1,9 @@
 import { AppError } from '@signet/errors'
 import type { ErrorRenderer } from '@signet/http'
-import { errorPage, pageAnswer } from '@signet/pages'
+import { errorPage } from '@signet/pages'
 import type { Observer } from '../observers/observer.js'
 import { printable } from '../oauth/oauth-error.js'
+import type { PageResponder } from '../pages/page-responder.js'
 import { NO_STORE } from './oauth-error-renderer.js'
 
 /**
@@ -11,7 +12,7 @@ import { NO_STORE } from './oauth-error-renderer.js'
  */
 export const pageErrorRenderer = (
   observer: Pick<Observer, 'oauthError'>,
-  secure: boolean,
+  responder: PageResponder,
 ): ErrorRenderer => ({
   bodyError: ({ kind, message }) =>
     new AppError(kind === 'too_large' ? 'too_large' : 'invalid', 'invalid_request', message),
@@ -27,9 +28,12 @@ export const pageErrorRenderer = (
     // The authorization endpoint answers an unknown client with 400, not with a challenge: there is nobody to log in.
     if (req.accepts('html') === false)
       return { headers: NO_STORE, body: { error: error.code, error_description: printable(error.message) } }
-    const { headers = {}, body } = pageAnswer(
-      errorPage({ title: TITLES[error.kind] ?? 'Something went wrong', message: error.message }),
-      { secure },
+    const { headers = {}, body } = responder.render(
+      errorPage({
+        title: TITLES[error.kind] ?? 'Something went wrong',
+        message: error.message,
+        home: { href: responder.path('/'), label: 'Start page' },
+      }),
     )
     return { headers, body }
   },

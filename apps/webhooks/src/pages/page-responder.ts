@@ -24,7 +24,12 @@ export class PageResponder {
   }
 
   render(page: Page, { status = 200, session }: Options = {}): Answer {
-    return pageAnswer(page, { status, headers: this.cookie.headers(session?.newId), secure: this.#secure })
+    return pageAnswer(page, {
+      status,
+      headers: this.cookie.headers(session?.newId),
+      secure: this.#secure,
+      icon: this.path('/favicon.svg'),
+    })
   }
 
   redirect(status: 302 | 303, location: string, session?: OpenSession): Answer {

@@ -46,6 +46,8 @@ export const signInRoutes = (deps: Deps): Route[] => [
     limit: deps.limits.login,
     async handle({ req, context }) {
       const parameters = Parameters.fromQuery(req.originalUrl)
+      if (parameters.get('signed_out') !== undefined)
+        return deps.responder.redirect(302, deps.responder.path('/'))
       const outcome = await deps.signIn.finish(
         await deps.sessions.find(deps.cookie.read(req)),
         { state: parameters.get('state') ?? '', code: parameters.get('code') },
@@ -63,7 +65,8 @@ export const signInRoutes = (deps: Deps): Route[] => [
     async handle({ req, body }) {
       const { session } = await deps.guard.check(req, 'sign-out', Parameters.fromForm(body))
       const signedOut = await deps.sessions.signOut(session)
-      return deps.responder.redirect(303, deps.responder.path('/'), signedOut ?? undefined)
+      const location = deps.signIn.signOutAddress ?? deps.responder.path('/')
+      return deps.responder.redirect(303, location, signedOut ?? undefined)
     },
   }),
 ]

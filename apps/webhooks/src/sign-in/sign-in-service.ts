@@ -27,6 +27,8 @@ type Deps = {
   baseUrl: string
   /** The sign-in page, as browsers reach it. */
   signInUrl: string
+  /** Where its own session is ended; null for a page that has none. */
+  signOutUrl: string | null
   identity: IdentityClient
   users: UserJwtVerifier
   accounts: AccountService
@@ -53,6 +55,15 @@ export class SignInService {
     }
     for (const [name, value] of Object.entries(parameters))
       if (value !== undefined) url.searchParams.set(name, value)
+    return url.href
+  }
+
+  /** Where to end the session of the sign-in page too, from where the browser comes back; null when there is no such place. */
+  get signOutAddress(): string | null {
+    const { baseUrl, signOutUrl } = this.deps
+    if (signOutUrl === null) return null
+    const url = new URL(signOutUrl)
+    url.searchParams.set('redirect_to', `${baseUrl}/sign-in/callback?signed_out=1`)
     return url.href
   }
 

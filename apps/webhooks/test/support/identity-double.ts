@@ -94,6 +94,7 @@ export async function startIdentityDouble() {
     if (!failure.hang) res.status(failure.status).set('Retry-After', '7').send('broken')
   })
   app.get('/ui', (req, res) => void res.send(signInPage(req.url)))
+  app.get('/ui/sign-out', (req, res) => res.redirect(303, req.query['redirect_to'] as string))
   app.post('/ui/sign-in', express.urlencoded({ extended: false }), (req, res) => {
     const { identifier, password, came_by: cameBy } = req.body as Record<string, string>
     const user = users.find(({ email, phone }) => identifier === (email || phone))
