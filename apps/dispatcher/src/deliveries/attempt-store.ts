@@ -44,6 +44,11 @@ export type RecordedAttempt = {
   disabledEndpoint: boolean
 }
 
+// The highest threshold that a row's failures reached and the failures before its batch had not.
+const WARNS_AT = FAILURES_TO_WARN.toReversed()
+  .map((at) => `when failures >= ${at} and (streak > 0 or consecutive_failures < ${at}) then ${at}`)
+  .join('\n        ')
+
 // Locks the endpoints, then the deliveries, each by ascending id (packages/webhook-core/README.md#lock-order). Evaluates the
 // results one after the other in the given order, as if each had arrived alone, and writes. It is one statement because a
 // process that froze between two would keep a busy endpoint locked.
@@ -113,10 +118,7 @@ const RECORD = {
       case
         when disabled_before or deleted then null
         when dead then ${FAILURES_TO_DISABLE}
-        else (
-          select max(threshold) from unnest(array[${FAILURES_TO_WARN.join()}]) as threshold
-          where threshold <= failures and (streak > 0 or threshold > consecutive_failures)
-        )
+        ${WARNS_AT}
       end as warns_at
     from verdict order by endpoint_id, ord desc
   ),
@@ -226,8 +228,8 @@ type RecordedRow = {
 
 /**
  * Commits the results of many attempts in one statement: deliveries, the failure counts of their endpoints, disabling an
- * endpoint at its 20th consecutive failure and cancelling its other deliveries, the warnings to its owner, and the attempt log. Returns results in no
- * particular order, and none for a delivery that is gone. Takes at most one result per delivery.
+ * endpoint at its 20th consecutive failure and cancelling its other deliveries, the warnings to its owner, and the attempt
+ * log. Returns results in no particular order, and none for a delivery that is gone. Takes at most one result per delivery.
  */
 export async function recordAttempts(
   db: Queryable,
