@@ -28,6 +28,8 @@ export function createWebhookObserver(log: Logger, registry: Registry) {
     'Warnings to owners of failing endpoints, by outcome; failed attempts are repeated',
     ['outcome'],
   )
+  // From the start, so that the first of each is an increase.
+  for (const outcome of ['sent', 'failed', 'expired']) warnings.inc({ outcome }, 0)
 
   const aboutWarning = ({ id, endpointId, threshold, attempts }: WarningFields) => ({
     warning_id: id,
