@@ -42,7 +42,7 @@ export const mailSettings = {
   manageUrl: httpUrl({
     env: 'WEBHOOKS_MANAGE_URL',
     optional: true,
-    fallbackDoc: '`/docs` of this service',
+    fallbackDoc: '`/portal` of this service',
     doc: 'Page on which people see to their webhooks; emails link to it.',
   }),
 }

@@ -23,6 +23,6 @@ export function createWarnings(config: WebhooksConfig, deps: Deps): WarningServi
   return new WarningService({
     ...deps,
     transport: openSmtpTransport(smtp, { connections: WARNINGS_AT_ONCE }),
-    manageUrl: config.manageUrl ?? `${config.baseUrl}/docs`,
+    manageUrl: config.manageUrl ?? `${config.baseUrl}/portal`,
   })
 }

@@ -39,7 +39,7 @@ const DISABLED: MailContent = {
     'The last {{ .Failures }} attempts to deliver events to one of your webhooks failed, so it was disabled. It receives no more events until you enable it.',
   facts: [WEBHOOK, { label: 'Failing since', value: '{{ .FailingSince }}' }, LAST_FAILURE],
   advice:
-    '{{ .Advice }} Then enable it with POST /v1/webhooks/{{ .EndpointId }}/enable; POST /v1/webhooks/{{ .EndpointId }}/recover sends again what it missed.',
+    '{{ .Advice }} Then enable it, and have what it missed sent again: on the page below, or with POST /v1/webhooks/{{ .EndpointId }}/enable and POST /v1/webhooks/{{ .EndpointId }}/recover.',
 }
 
 const prepare = (content: MailContent) => ({
