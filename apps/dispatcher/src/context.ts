@@ -166,7 +166,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     }),
     lane,
   })
-  const firstAttempts = new FirstAttempts({ db, attempts, queues, retryWhileUnavailable: retry, now })
+  const firstAttempts = new FirstAttempts({ db, attempts, queues, bodies, retryWhileUnavailable: retry, now })
   const sweeper = new Sweeper({
     db,
     queues,
@@ -217,6 +217,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     registry,
     queues,
     limiter,
+    bodies,
     attempts,
     dispatch,
     lane,

@@ -74,6 +74,17 @@ describe('first attempts, under the job of their event', () => {
     expect(await isOpen(eventId)).toBe(false)
   })
 
+  it('leave the body in memory only if an attempt is left', async () => {
+    await subscriber.endpoint(receiver.url('/well'))
+    const before = dispatcher.bodies.bytes
+    await run()
+    expect(dispatcher.bodies.bytes).toBe(before)
+    await subscriber.endpoint(receiver.url('/ill'))
+    receiver.hook('/ill', { otherwise: reply(500) })
+    await run()
+    expect(dispatcher.bodies.bytes).toBeGreaterThan(before)
+  })
+
   it('that find no place at a slow endpoint go into the queue, and into the schedule', async () => {
     await subscriber.endpoint(receiver.url('/slow'))
     receiver.hook('/slow', { otherwise: reply(200, { delayMs: 1300 }) })

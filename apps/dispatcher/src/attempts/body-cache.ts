@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 
 /**
- * LRU cache of frozen bodies by event id, limited in bytes. All endpoints of an account and all retries send the same bytes,
+ * LRU cache of the frozen bodies of events that are being delivered, by event id, limited in bytes. All endpoints of an account and all retries send the same bytes,
  * and reading 1 MiB from PostgreSQL for each attempt costs more than sending it. Nothing is ever invalidated: a frozen body
  * does not change, and whether it may still be sent is read from the delivery's row each time.
  */
@@ -40,6 +40,11 @@ export class BodyCache {
       .finally(() => this.#loading.delete(eventId))
     this.#loading.set(eventId, read)
     return read
+  }
+
+  /** Nobody will ask for it soon: all its deliveries have ended. */
+  drop(eventId: string): void {
+    this.#bodies.delete(eventId)
   }
 
   /** Adds a body that was just frozen: its first attempt follows in a moment, in this process. */

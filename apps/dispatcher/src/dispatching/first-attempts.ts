@@ -5,12 +5,14 @@ import type { AttemptPlan } from '../deliveries/delivery-store.js'
 import { concludeFirstAttempts, scheduleDeliveries, type UnfinishedDelivery } from './dispatch-store.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 import type { DispatchResult } from './dispatch-service.js'
+import type { BodyCache } from '../attempts/body-cache.js'
 import type { AttemptService } from '../attempts/attempt-service.js'
 
 export type FirstAttemptsDeps = {
   db: Queryable
   attempts: Pick<AttemptService, 'runFirst' | 'reportLostFirst'>
   queues: Pick<WebhookQueues, 'addDeliveries'>
+  bodies: Pick<BodyCache, 'drop'>
   retryWhileUnavailable: RetryWhileUnavailable
   now: () => Date
 }
@@ -72,6 +74,8 @@ export class FirstAttempts {
     ])
     const failed = settled.find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
+    if (settled.every((result) => result.status === 'fulfilled' && result.value === 'ended'))
+      this.deps.bodies.drop(eventId)
     // Not awaited: the job is done, and the next event should not have to wait for this.
     this.#lastConclusion = this.#conclusions.add(eventId).catch(() => undefined)
   }
@@ -81,9 +85,9 @@ export class FirstAttempts {
     await this.#lastConclusion
   }
 
-  async #attempt(plan: AttemptPlan, readAt: number, onSent?: () => void): Promise<void> {
+  async #attempt(plan: AttemptPlan, readAt: number, onSent?: () => void): Promise<'ended' | undefined> {
     const outcome = await this.deps.attempts.runFirst(plan, readAt, onSent)
-    if (outcome.kind === 'finished') return
+    if (outcome.kind === 'finished') return 'ended'
     const { id, endpoint } = plan
     const isScheduled = outcome.kind === 'retry'
     await this.#continuations.add({
@@ -93,6 +97,7 @@ export class FirstAttempts {
       delayMs: outcome.delayMs,
       isScheduled,
     })
+    return undefined
   }
 
   async #continue({ id, endpointId, accountId, dueAt }: UnfinishedDelivery, wasLost: boolean): Promise<void> {
