@@ -2,26 +2,46 @@ import { expect, it } from '@jest/globals'
 import type { RecordingReader, RecordingRef } from '@signet/webhook-core/stores'
 import { PartsReader } from '../src/preparing/parts-reader.js'
 
-it('begins with few recordings at once, as if each of them were large, and takes more when they are not', async () => {
+const MEBIBYTE = 1024 * 1024
+
+/** Recordings are empty, except for those named `large`. `sizes` are those of the batches. */
+function setUp() {
   const sizes: number[] = []
   const reader: RecordingReader = {
     recording: (refs) => {
       sizes.push(refs.length)
       return Promise.resolve(refs.map(() => null))
     },
-    transcript: (refs) => Promise.resolve(refs.map(() => null)),
+    transcript: (refs) =>
+      Promise.resolve(
+        refs.map(({ audioId }) => (audioId === 'large' ? { text: 'x'.repeat(MEBIBYTE) } : null)),
+      ),
     summaries: (refs) => Promise.resolve(refs.map(() => [])),
   }
   const parts = new PartsReader({
-    // The reader below asks no database.
+    // The reader asks no database.
     db: { until: () => ({ query: () => Promise.reject(new Error('no database')) }) },
     retryWhileUnavailable: (work) => work(),
     onProblem: () => undefined,
     reader,
   })
-  const refs = Array.from({ length: 30 }, (_, i): RecordingRef => ({ accountId: 'a', audioId: `rec_${i}` }))
+  return { parts, sizes }
+}
+const refs = Array.from({ length: 30 }, (_, i): RecordingRef => ({ accountId: 'a', audioId: `rec_${i}` }))
+
+it('begins with few recordings at once, as if each of them were large, and takes more when they are not', async () => {
+  const { parts, sizes } = setUp()
   await Promise.all(refs.map((ref) => parts.read(ref)))
   expect(sizes[0]).toBe(4)
   expect(Math.max(...sizes)).toBeGreaterThan(4)
   expect(sizes.reduce((sum, size) => sum + size)).toBe(30)
+})
+
+it('takes as many small ones at once after recordings that are known to be large', async () => {
+  const { parts, sizes } = setUp()
+  await Promise.all(refs.map((ref) => parts.read(ref)))
+  await parts.read({ accountId: 'a', audioId: 'large' }, MEBIBYTE)
+  sizes.length = 0
+  await Promise.all(refs.map((ref) => parts.read(ref)))
+  expect(sizes).toEqual([30])
 })

@@ -13,7 +13,8 @@ export class BatchSize {
     return Math.min(MAX_ITEMS, Math.max(1, Math.floor(BATCH_BYTES / this.#meanBytes)))
   }
 
-  learn(items: number, bytes: number): void {
-    if (items > 0) this.#meanBytes = Math.max(1, bytes / items)
+  learn(sizes: readonly number[]): void {
+    const bytes = sizes.reduce((sum, size) => sum + size, 0)
+    if (sizes.length > 0) this.#meanBytes = Math.max(1, bytes / sizes.length)
   }
 }

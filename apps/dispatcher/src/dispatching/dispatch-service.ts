@@ -86,18 +86,19 @@ export class DispatchService {
     outcomes: ReadonlyMap<EventId, DispatchOutcome>,
   ): void {
     const { bodies, observer, now } = this.deps
-    let bytes = 0
+    /** Of the events whose sizes nobody knew. */
+    const sizes: number[] = []
     for (const { id, type, createdAt, body: stored } of events) {
       const prepared = items.get(id)?.prepared
       const body = stored ?? prepared?.body
       if (!body) continue
-      bytes += body.byteLength
+      if (items.get(id)?.bytes === undefined) sizes.push(body.byteLength)
       const deliveries = outcomes.get(id)?.created.length ?? 0
       if (deliveries > 0) bodies.put(id, body)
       const ageMs = now().getTime() - createdAt.getTime()
       observer.eventDispatched({ eventId: id, eventType: type, deliveries, bytes: body.byteLength, ageMs })
       if (stored === null && prepared?.unconverted) observer.unconverted(id, prepared.unconverted)
     }
-    this.#size.learn(events.length, bytes)
+    this.#size.learn(sizes)
   }
 }

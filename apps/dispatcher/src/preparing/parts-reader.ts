@@ -69,7 +69,7 @@ export class PartsReader {
    * A part that cannot be read is missing for good, so an outage of the whole database must not count as one: reading starts
    * over when the database is back.
    */
-  async #readAll(refs: readonly RecordingRef[]): Promise<RecordingContent[]> {
+  async #readAll(refs: readonly Wanted[]): Promise<RecordingContent[]> {
     const { retryWhileUnavailable, onProblem, timeoutMs = ENRICHMENT_TIMEOUT_MS } = this.deps
     return retryWhileUnavailable(async () => {
       const problems: PartProblem[] = []
@@ -81,10 +81,7 @@ export class PartsReader {
       const outage = problems.find(({ error }) => isUnavailable(error))
       if (outage) throw outage.error
       problems.forEach(onProblem)
-      this.#size.learn(
-        contents.length,
-        contents.reduce((sum, one) => sum + sizeOf(one), 0),
-      )
+      this.#size.learn(contents.filter((_, i) => refs[i]?.bytes === undefined).map(sizeOf))
       return contents
     })
   }
