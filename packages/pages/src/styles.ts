@@ -48,6 +48,7 @@ button.second { margin-top: .6rem }
   font-size: .925rem }
 [aria-invalid=true] { border-color: var(--bad); box-shadow: 0 0 0 1px var(--bad) }
 .good { margin: 1rem 0; padding: .75rem .9rem; border-radius: .6rem; border: 1px solid var(--line); font-size: .925rem }
+.aside { margin: 1.25rem 0 0 }
 .show { margin: .35rem 0 0; padding: .2rem 0; font-size: .875rem }
 [aria-busy=true] { cursor: progress; opacity: .75 }
 [aria-busy=true]::after { content: ''; display: inline-block; width: .8em; height: .8em; margin-left: .5em; border-radius: 50%;

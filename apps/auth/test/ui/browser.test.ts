@@ -241,6 +241,31 @@ describeInBrowser('the sign-in page in Chromium', () => {
     await laptop.close()
   })
 
+  it('resets a password without JavaScript, on a phone whose email is read on a laptop', async () => {
+    await context.close()
+    await newContext({ javaScriptEnabled: false, viewport: { width: 320, height: 640 } })
+    const user = await aUser(server)
+    const before = (await mailTo(server, user.email)).mail
+    await open({ redirect_to: home }, '/forgot')
+    await page.getByLabel('Email').fill(user.email)
+    await press('Email me a link')
+    const number = (await page.locator('[data-status] strong').textContent()) ?? ''
+    expect(await page.getByRole('button', { name: 'Send it again' }).textContent()).toMatch(
+      /in \d+ (s|minutes)/,
+    )
+    const laptop = await browser.newContext({ javaScriptEnabled: false })
+    const other = await laptop.newPage()
+    await other.goto((await mailTo(server, user.email, before)).link ?? '')
+    await other.getByLabel('Number on the other device').fill(number)
+    await other.getByRole('button', { name: 'Let the other device continue' }).click()
+    await page.getByRole('link', { name: 'continue here' }).click()
+    expect(await heading()).toBe('Choose a new password')
+    await page.getByLabel('New password').fill('another horse battery')
+    await press('Save')
+    await page.waitForURL(/\/signed-in#access_token=/)
+    await laptop.close()
+  })
+
   it('shows and hides what is typed as the password, and never sends it shown', async () => {
     await open()
     const input = page.getByLabel('Password')

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { FormBrowser } from '@signet/testkit'
+import type { FormBrowser, Seen } from '@signet/testkit'
 import { anEmail, aUser, mailTo, PASSWORD, post } from '../support/api.js'
 import type { TestServer } from '../support/server.js'
 import {
@@ -25,6 +25,9 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 const numberOn = (text: string) => /type the number <strong>(\d\d)<\/strong>/.exec(text)?.[1] ?? ''
+const urlIn = ({ text }: Seen, name: string) =>
+  new RegExp(`data-${name}="([^"]*)"`).exec(text)?.[1]?.replaceAll('&#38;', '&') ?? ''
+const selfOf = (waiting: Seen) => urlIn(waiting, 'then')
 const isSignedIn = async (browser: FormBrowser, email: string) =>
   (await browser.get('/ui')).text.includes(`as <strong>${email}</strong>`)
 
@@ -105,11 +108,25 @@ describe('a link of the pages', () => {
     const opened = await openLink(laptop, (await mailTo(server, email)).link ?? '')
     const confirmed = await submitted(laptop, opened, '/ui/link/confirm', { number: numberOn(waiting.text) })
     expect(confirmed.text).toContain('Your other device can continue')
-    const status = /data-status="([^"]*)"/.exec(waiting.text)?.[1]?.replaceAll('&#38;', '&') ?? ''
+    const status = urlIn(waiting, 'status')
     expect((await browser.get(status)).text).toBe('{"confirmed":true}')
-    const self = /data-then="([^"]*)"/.exec(waiting.text)?.[1]?.replaceAll('&#38;', '&') ?? ''
+    const self = selfOf(waiting)
     expect((await settle(browser, await browser.get(self))).text).toContain(`as <strong>${email}</strong>`)
     expect(await isSignedIn(laptop, email)).toBe(false)
+  })
+
+  it('goes on once, however often the waiting page is opened at the same time', async () => {
+    const user = await aUser(server)
+    const { browser, waiting, link, number } = await askedFor(user.email, { redirect_to: APPLICATION })
+    const other = aBrowser(server)
+    const confirmed = await other.submit(await openLink(other, link), '/ui/link/confirm', { number })
+    expect(confirmed.status).toBe(303)
+    server.clock.advance(1000)
+    const self = selfOf(waiting)
+    const seen = await Promise.all(Array.from({ length: 5 }, () => browser.get(self)))
+    expect(seen.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 303])
+    // The tabs that were slower go on when they are reloaded.
+    expect((await browser.get(self)).location).toContain(`${APPLICATION}#access_token=`)
   })
 
   it('does not serve a stranger who asked for it: without the number, with one attempt', async () => {
@@ -117,7 +134,7 @@ describe('a link of the pages', () => {
     const { browser: stranger, waiting, link, code, number } = await askedFor(user.email)
     const victim = aBrowser(server)
     const page = await openLink(victim, link)
-    expect(page.text).not.toContain(number)
+    expect(page.text).not.toMatch(new RegExp(`>\\s*${number}\\s*<|value="${number}"`))
     const guess = number === '99' ? '98' : '99'
     const refused = await victim.submit(page, '/ui/link/confirm', { number: guess })
     expect([refused.status, noticeOf(refused)]).toEqual([422, expect.stringContaining('no longer works')])
@@ -142,7 +159,7 @@ describe('a link of the pages', () => {
       ...Array.from({ length: 3 }, () => other.submit(page, '/ui/link/confirm', { number })),
     ])
     expect(answers.filter(({ status }) => status === 303)).toHaveLength(1)
-    const self = /data-then="([^"]*)"/.exec(waiting.text)?.[1]?.replaceAll('&#38;', '&') ?? ''
+    const self = selfOf(waiting)
     await settle(browser, await browser.get(self))
     const signedIn = [await isSignedIn(browser, user.email), await isSignedIn(other, user.email)]
     expect(signedIn.filter(Boolean)).toHaveLength(1)
@@ -163,6 +180,15 @@ describe('a link of the pages', () => {
 })
 
 describe('the page that waits', () => {
+  it('is no way around a new sign-in, not even when a message comes too soon', async () => {
+    const user = await aUser(server)
+    const { browser, link } = await askedFor(user.email)
+    await followLink(browser, link)
+    const page = await browser.get(uiPath({ redirect_to: APPLICATION, prompt: 'login' }))
+    const waiting = await submitted(browser, page, '/ui/mail', { identifier: user.email })
+    expect([waiting.location, waiting.text.includes('Check your email')]).toEqual([null, true])
+  })
+
   it('can be reloaded, and only in its own browser', async () => {
     const user = await aUser(server)
     const browser = aBrowser(server)
@@ -224,7 +250,7 @@ describe('the setting', () => {
     const browser = aBrowser(own)
     const page = await openLink(browser, link)
     expect(page.text).not.toContain('other device')
-    expect((await browser.post('/ui/link/confirm', {})).status).toBe(404)
+    expect((await browser.post('/ui/link/confirm', {})).status).toBe(405)
     expect((await submitted(browser, page, '/ui/link')).text).toContain('You are signed in')
     await own.close()
   })

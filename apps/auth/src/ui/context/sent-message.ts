@@ -10,8 +10,10 @@ export type MessageKind = (typeof MESSAGE_KINDS)[number]
 export type SentMessage = {
   readonly kind: MessageKind
   readonly address: string
-  /** Milliseconds since the epoch. */
+  /** When the person asked, in milliseconds since the epoch. */
   readonly at: number
+  /** When they can ask again. */
+  readonly nextAt: number
   /** Sent again, because the person asked for it. */
   readonly again?: boolean
 }

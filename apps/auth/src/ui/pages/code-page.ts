@@ -41,7 +41,7 @@ export function codePage(view: CodeView): Page {
 }
 
 const otherDevice = ({ statusUrl, selfUrl }: CodeView, number: string): Html =>
-  html`<div class="soft" data-status="${statusUrl}" data-then="${selfUrl}">
+  html`<div class="soft aside" data-status="${statusUrl}" data-then="${selfUrl}">
     <p>
       Opened the link on another device? To go on here, type the number <strong>${number}</strong> there. Then
       <a href="${selfUrl}">continue here</a>.

@@ -1,3 +1,4 @@
+import { isAppError } from '@signet/errors'
 import { route, type Answer, type Route } from '@signet/http'
 import type { Request, Response } from 'express'
 import { invalid } from '../../errors/auth-error.js'
@@ -23,6 +24,10 @@ export const codeRoutes = (deps: UiDeps): Route[] => [
       const caller = deps.pages.open(req, res)
       const sent = openSent(deps.state, caller.browser, textOf(req.query['sent']))
       if (sent === null) return deps.pages.redirect(deps.pages.path('', caller.context))
+      const person = await deps.progress.personOf(caller.browser)
+      // A reload, or another tab, after the message has done its work.
+      if (person !== null && person.session.createdAt.getTime() > sent.at)
+        return deps.progress.next(person, proved(caller.context))
       return (await goOnIfConfirmed(deps, req, res, caller, sent)) ?? showCode(deps, caller, sent)
     },
   }),
@@ -85,7 +90,7 @@ export const codeRoutes = (deps: UiDeps): Route[] => [
   }),
 ]
 
-type Message = Omit<SentMessage, 'at'>
+type Message = Omit<SentMessage, 'at' | 'nextAt'>
 
 /** To the page that waits for this message; the same whether or not one was sent. */
 export function toCode(
@@ -94,10 +99,16 @@ export function toCode(
   { kind, address, again }: Message,
   { retryAfterSeconds }: Partial<Pick<Refusal, 'retryAfterSeconds'>> = {},
 ): Answer {
+  const at = now().getTime()
   // Too soon after the last message: that one is on its way.
-  const sinceMs = retryAfterSeconds === undefined ? 0 : messageIntervals[kind] - retryAfterSeconds * 1000
-  const at = now().getTime() - Math.max(0, sinceMs)
-  const sent = sealSent(state, browser, { kind, address, at, ...(again ? { again } : {}) })
+  const waitMs = retryAfterSeconds === undefined ? messageIntervals[kind] : retryAfterSeconds * 1000
+  const sent = sealSent(state, browser, {
+    kind,
+    address,
+    at,
+    nextAt: at + waitMs,
+    ...(again ? { again } : {}),
+  })
   return pages.redirect(pages.path('/code', proved(context), { sent }))
 }
 
@@ -132,18 +143,25 @@ async function goOnIfConfirmed(
 ): Promise<Answer | null> {
   const waiting = await waitingCode(deps, caller, sent)
   if (waiting === null) return null
-  const { signedIn } = await deps.flowExchanges.exchange(
-    { auth_code: waiting.code, code_verifier: deps.state.verifier(caller.browser, waiting.context) },
-    deps.guard.metaOf(req),
-  )
-  return deps.progress.signedIn(res, caller.browser, waiting.context, signedIn)
+  const flow = {
+    auth_code: waiting.code,
+    code_verifier: deps.state.verifier(caller.browser, waiting.context),
+  }
+  const exchanged = await deps.flowExchanges
+    .exchange(flow, deps.guard.metaOf(req))
+    .catch((error: unknown) => {
+      // The same browser was faster in another tab.
+      if (isAppError(error) && error.code === 'flow_state_not_found') return null
+      throw error
+    })
+  return exchanged && deps.progress.signedIn(res, caller.browser, waiting.context, exchanged.signedIn)
 }
 
 function showCode(deps: UiDeps, caller: Caller, sent: SentMessage, refusal: Partial<Refusal> = {}): Answer {
-  const { pages, state, now, messageIntervals } = deps
+  const { pages, state, now } = deps
   const sealed = sealSent(state, caller.browser, sent)
   const fields = pages.fields(caller, 'code', { sent: sealed })
-  const waitMs = sent.at + messageIntervals[sent.kind] - now().getTime()
+  const waitMs = sent.nextAt - now().getTime()
   const context = proved(nextOf(sent, caller.context))
   const page = codePage({
     sent,

@@ -84,7 +84,7 @@ const otherDeviceRoutes = (deps: UiDeps): Route[] => [
         async () => {
           const opened = await open(deps, sent, (name) => sent.text(name))
           if (opened?.from !== 'elsewhere' || opened.preview.challenge === null) throw otpExpired()
-          const { link, preview } = opened
+          const { link } = opened
           const { challenge } = opened.preview
           // One attempt: a stranger who started this cannot make the owner try numbers.
           if (sent.text('number').trim() !== deps.state.matchingNumber(challenge)) {
@@ -97,7 +97,7 @@ const otherDeviceRoutes = (deps: UiDeps): Route[] => [
             { type: link.type, proof, answer: 'code', code, followed: true },
             meta,
           )
-          context.fields['confirmed_elsewhere'] = preview.challenge !== null
+          context.fields['confirmed_elsewhere'] = true
           return deps.pages.redirect(deps.pages.action('/link/confirmed'))
         },
         ({ status, notice }) => dead(deps, sent, status, notice),
