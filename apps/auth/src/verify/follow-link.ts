@@ -8,7 +8,10 @@ import { OAUTH_ERRORS, withFragment, withQuery } from './redirect-answer.js'
 import { parseLinkType } from './verify-request.js'
 import type { Verified, VerifyService } from './verify-service.js'
 
-export type EmailedLink = { type: string; token: string; target: string }
+type EmailedLink = { type: string; token: string; target: string }
+
+/** The URL of the page that asks before it uses a link; null if the link works at once. */
+export type LinkPage = (link: EmailedLink) => string | null
 
 type Deps = { verifications: VerifyService; accessTokens: AccessTokens; now: () => Date }
 

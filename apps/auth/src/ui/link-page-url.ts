@@ -1,9 +1,6 @@
 import type { AuthConfig } from '../config/config.js'
-import { uiReturnUrl } from '../ui/return-url.js'
-import type { EmailedLink } from './follow-link.js'
-
-/** The URL of the page that asks before it uses a link; null if the link works at once. */
-export type LinkPage = (link: EmailedLink) => string | null
+import type { LinkPage } from '../verify/follow-link.js'
+import { uiReturnUrl } from './return-url.js'
 
 type LinkPageConfig = Pick<AuthConfig, 'uiEnabled' | 'uiLinkConfirmation' | 'apiExternalUrl'>
 
