@@ -202,13 +202,14 @@ describe('refused redirect URIs', () => {
 })
 
 describe('matching at the authorization endpoint', () => {
+  /** 302 leads to the sign-in page: the redirect URI was accepted. */
   const status = async (client: RegisteredClient, redirect_uri: string) =>
     (await oauth.browser().get(oauth.authorizeUrl(client.client_id, { redirect_uri }))).status
 
   it.each(['127.0.0.1', 'localhost', '[::1]'])('lets the port of %s vary', async (host) => {
     const client = await oauth.client({ redirect_uris: [`http://${host}:7777/cb`] })
-    expect(await status(client, `http://${host}:50123/cb`)).toBe(200)
-    expect(await status(client, `http://${host}/cb`)).toBe(200)
+    expect(await status(client, `http://${host}:50123/cb`)).toBe(302)
+    expect(await status(client, `http://${host}/cb`)).toBe(302)
   })
 
   it.each([
@@ -226,7 +227,7 @@ describe('matching at the authorization endpoint', () => {
 
   it('takes https URIs only as the identical string', async () => {
     const client = await oauth.client({ redirect_uris: [ALLOWED] })
-    expect(await status(client, ALLOWED)).toBe(200)
+    expect(await status(client, ALLOWED)).toBe(302)
     expect(await status(client, `${ALLOWED}/`)).toBe(400)
     expect(await status(client, ALLOWED.replace('app.', 'APP.'))).toBe(400)
   })
