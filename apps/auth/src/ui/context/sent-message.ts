@@ -1,5 +1,3 @@
-import type { AuthConfig } from '../../config/config.js'
-import { recoveryRules } from '../../services/part-settings.js'
 import type { BrowserState, Browser } from './browser-state.js'
 
 /** What a message is for. */
@@ -19,15 +17,6 @@ export type SentMessage = {
 }
 
 export type MessageIntervals = Readonly<Record<MessageKind, number>>
-
-/** How long people wait before the same message can be sent again, in milliseconds. */
-export const messageIntervals = (config: AuthConfig): MessageIntervals => ({
-  email: config.mailerMagicLinkMaxFrequency,
-  sign_up: config.smtpMaxFrequency,
-  recovery: recoveryRules(config).intervalMs,
-  sms: config.smsMaxFrequency,
-  sms_sign_up: config.smsMaxFrequency,
-})
 
 export const isEmail = (kind: MessageKind): boolean => kind !== 'sms' && kind !== 'sms_sign_up'
 
