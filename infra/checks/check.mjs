@@ -27,6 +27,7 @@ const checks = [
   { name: 'package entries', script: 'infra/checks/entries.mjs' },
   { name: 'references', script: 'infra/checks/references.mjs' },
   { name: 'generated docs', script: 'infra/checks/docs.mjs', fix: 'npm run docs' },
+  { name: 'OpenAPI', script: 'infra/checks/open-api.mjs' },
 ]
 
 function cruise(config, ...folders) {

@@ -52,7 +52,7 @@ export function authRoutes(context: AuthContext): Route[] {
     ...settingsRoutes(context),
     ...unavailableRoutes(),
   ]
-  return [...routes, ...apiDocsRoutes(routes)]
+  return [...routes, ...apiDocsRoutes(routes, context.config.apiExternalUrl)]
 }
 
 /** The Express application; the order of its middleware is its content. */

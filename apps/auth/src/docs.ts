@@ -24,15 +24,18 @@ async function openApi() {
     log: createLogger({ level: 'panic', component: 'docs' }),
   })
   try {
-    return apiDocument(authRoutes(context))
+    return apiDocument(authRoutes(context), PLACEHOLDER)
   } finally {
     await context.close()
   }
 }
 
+/** Where the generated document says that the service is; the served one has the real address. */
+const PLACEHOLDER = 'https://auth.signet.example'
+
 const EXAMPLE_ENVIRONMENT = {
   AUTH_SITE_URL: 'https://app.example.com',
-  AUTH_API_EXTERNAL_URL: 'https://auth.example.com',
+  AUTH_API_EXTERNAL_URL: PLACEHOLDER,
   AUTH_DB_DRIVER: 'postgres',
   DATABASE_URL: 'postgres://127.0.0.1:1/none',
   AUTH_JWT_SECRET: 'only for rendering the table of routes',

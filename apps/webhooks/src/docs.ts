@@ -22,8 +22,10 @@ export async function generatedDocs(): Promise<Record<string, string>> {
     'docs/errors.md': errorsPage(),
     'docs/mcp.md': withTools(readFileSync(MCP_PAGE, 'utf8'), tools),
     'docs/specification.md': withRetryDelays(readFileSync(SPECIFICATION, 'utf8')),
-    'docs/openapi.json': json(publicApiDocument(publicTable)),
-    'docs/openapi-internal.json': json(internalApiDocument(internalTable)),
+    'docs/openapi.json': json(publicApiDocument(publicTable, PLACEHOLDER)),
+    'docs/openapi-internal.json': json(
+      internalApiDocument(internalTable, 'https://hooks-internal.signet.example'),
+    ),
   }
 }
 
@@ -81,9 +83,12 @@ async function routeTables() {
   return tables
 }
 
+/** Where the generated documents say that the service is; served ones have the real address. */
+const PLACEHOLDER = 'https://hooks.signet.example'
+
 const EXAMPLE_ENVIRONMENT = {
   NODE_ENV: 'test',
-  WEBHOOKS_BASE_URL: 'https://hooks.example.com',
+  WEBHOOKS_BASE_URL: PLACEHOLDER,
   WEBHOOKS_DATABASE_URL: 'postgres://127.0.0.1:1/none',
   WEBHOOKS_REDIS_URL: 'redis://127.0.0.1:1',
   WEBHOOKS_IDENTITY_URL: 'https://identity.example.com',

@@ -2,12 +2,17 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import { publicApiDocument } from '../src/api-docs/api-document.js'
 import { generatedDocs } from '../src/docs.js'
-import { documentChecker } from './support/document-checker.js'
+import { documentChecker, wrongExamples } from '@signet/testkit/open-api'
 import { useApi } from './support/api.js'
 
 const api = useApi({ env: () => ({ WEBHOOKS_OAUTH_INTROSPECTION_CLIENTS: 'svcl_docs' }) })
 
-type Operation = { summary: string; tags: string[]; parameters: { name: string; in: string }[] }
+type Operation = {
+  summary: string
+  tags: string[]
+  parameters: { name: string; in: string }[]
+  responses: Record<string, { content?: Record<string, { example?: unknown }> }>
+}
 type Document = { openapi: string; servers?: unknown; paths: Record<string, Record<string, Operation>> }
 
 const served = async () => {
@@ -23,9 +28,8 @@ describe('/openapi.json', () => {
   it('is the generated document of the repository, with the address of this deployment', async () => {
     const { reply, document } = await served()
     expect(reply.headers.get('content-type')).toMatch(/^application\/json/)
-    const { servers, ...rest } = document
-    expect(servers).toEqual([{ url: 'https://hooks.signet.example' }])
-    expect(rest).toEqual(JSON.parse((await generatedDocs())['docs/openapi.json'] ?? ''))
+    expect(document.servers).toEqual([{ url: 'https://hooks.signet.example' }])
+    expect(document).toEqual(JSON.parse((await generatedDocs())['docs/openapi.json'] ?? ''))
   })
 
   it('names only paths and methods that are there', async () => {
@@ -58,6 +62,11 @@ describe('/openapi.json', () => {
     }
   })
 
+  it('has examples that fit their schemas, and so has the one of the internal API', async () => {
+    const internal = JSON.parse((await generatedDocs())['docs/openapi-internal.json'] ?? '') as object
+    expect([...wrongExamples((await served()).document), ...wrongExamples(internal)]).toEqual([])
+  })
+
   it('does not mention the internal API', async () => {
     expect((await served()).reply.text).not.toContain('/internal/')
   })
@@ -74,14 +83,20 @@ describe('/docs', () => {
     }
   })
 
-  it('loads nothing and runs nothing: its own style is all that its policy allows', async () => {
+  it('loads and runs only what is its own, and sends requests to its own service only', async () => {
     const { text, headers } = await api.call('GET', '/docs')
     const style = /<style>([^]*?)<\/style>/.exec(text)?.[1] ?? ''
     const hash = createHash('sha256').update(style).digest('base64')
     expect(headers.get('content-security-policy')).toBe(
-      `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+      `default-src 'none'; style-src 'sha256-${hash}'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
     )
-    expect(text).not.toMatch(/<script|<img|<link|<iframe|\ssrc=|\sstyle=|@import|url\(/i)
+    const scripts = [...text.matchAll(/<script[^>]*>/g)].map(([tag]) => tag)
+    expect(scripts).toEqual([expect.stringMatching(/^<script src="\/docs\.js\?v=[\w-]{10}" defer>$/)])
+    expect(text.replace(scripts[0] ?? '', '')).not.toMatch(
+      /<script|<img|<link|<iframe|\ssrc=|\sstyle=|\son\w+=|@import|url\(/i,
+    )
+    const script = await api.call('GET', '/docs.js')
+    expect(script.headers.get('content-type')).toBe('text/javascript; charset=utf-8')
   })
 
   it('links only within the page and this service, and every anchor is there once', async () => {
@@ -94,18 +109,33 @@ describe('/docs', () => {
 })
 
 describe('the check that every answer in these tests goes through', () => {
-  const fits = documentChecker(publicApiDocument([]))
+  const fits = documentChecker(publicApiDocument([], 'https://hooks.signet.example'))
 
   it('refuses an answer that is in no document', () => {
-    expect(() => fits('GET', '/v1/webhooks', 200, {})).toThrow('in no document')
-    expect(() => fits('GET', '/v1/webhooks', 404, {})).not.toThrow()
+    expect(() => fits('GET', '/v1/webhooks', { status: 200, body: {} })).toThrow('in no document')
+    expect(() => fits('GET', '/v1/webhooks', { status: 404, body: {} })).not.toThrow()
   })
 
-  it('refuses an undocumented status and a body of another shape', async () => {
+  it('refuses an undocumented status, member, format or missing header', async () => {
     const check = documentChecker((await served()).document)
-    expect(() => check('GET', '/v1/webhooks?x=1', 418, {})).toThrow('not documented')
-    expect(() => check('GET', '/v1/webhooks', 200, { items: [{ id: 1 }] })).toThrow('must be string')
-    expect(() => check('GET', '/v1/webhooks', 200, { items: [] })).not.toThrow()
-    expect(() => check('GET', '/v1/webhooks', 401, { error: 'x' })).toThrow('must be object')
+    const list = (status: number, body: unknown, more: Record<string, string> = {}) => {
+      const headers = new Headers({ 'content-type': 'application/json', ...more })
+      check('GET', '/v1/webhooks?x=1', { status, body, headers })
+    }
+    expect(() => list(418, {})).toThrow('not documented')
+    expect(() => list(200, { items: [{ id: 1 }] })).toThrow('must be string')
+    expect(() => list(200, { items: [] })).not.toThrow()
+    expect(() => list(200, { items: [], extra: 1 })).toThrow('must NOT have additional properties')
+    expect(() => list(401, { error: 'x' })).toThrow('must be object')
+    expect(() => list(200, {}, { 'content-type': 'text/html' })).toThrow('no content of type text/html')
+    const unavailable = { error: { code: 'unavailable', message: 'x' } }
+    expect(() => list(503, unavailable)).toThrow('no header Retry-After')
+    expect(() => list(503, unavailable, { 'retry-after': '5' })).not.toThrow()
+    const { example } = (await served()).document.paths['/v1/webhooks']?.['get']?.responses['200']?.content?.[
+      'application/json'
+    ] as { example: { items: { created_at: string }[] } }
+    expect(() => list(200, example)).not.toThrow()
+    const [item] = example.items
+    expect(() => list(200, { items: [{ ...item, created_at: 'today' }] })).toThrow('must match format')
   })
 })

@@ -6,6 +6,7 @@ export {
   type Effect,
   type Method,
   type ParameterDoc,
+  type ResponseDoc,
   type Route,
   type RouteDocs,
   type RouteSpec,
@@ -22,7 +23,8 @@ export {
 } from './request-context.js'
 export { inOrder } from './in-order.js'
 export { compileSchema, type JsonSchema } from './schema.js'
-export { openApiDocument } from './open-api.js'
+export { bodySchemaOf, openApiDocument } from './open-api.js'
+export { componentOf, exampleOf } from './example.js'
 export { healthHandlers, metricsHandler } from './health.js'
 export { Drain } from './drain.js'
 export { listen, type Listener } from './listen.js'

@@ -10,25 +10,48 @@ const echo = (extra: Partial<RouteSpec<undefined, Record<string, unknown>>> = {}
     body: {
       as: 'json',
       maxBytes: 100,
-      schema: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } },
+      schema: {
+        type: 'object',
+        required: ['name'],
+        properties: { name: { type: 'string', examples: ['Ada'] } },
+      },
     },
     handle: ({ body, req }) => ({ status: 201, body: { ...body, id: req.params['id'] } }),
     ...extra,
   })
 
+const options = {
+  title: 'T',
+  version: '1',
+  description: 'd',
+  server: 'https://api.example.com',
+  tags: { x: 'X', unused: 'Nothing' },
+}
+
 describe('openApiDocument', () => {
   it('lists every route with its path parameters and body', () => {
-    const document = openApiDocument({ title: 'T', version: '1', description: 'd', routes: [echo()] })
+    const document = openApiDocument({ ...options, routes: [echo()] })
     expect(document).toMatchObject({
       openapi: '3.1.0',
       paths: {
-        '/echo/{id}': { post: { parameters: [{ name: 'id', in: 'path' }], requestBody: { required: true } } },
+        '/echo/{id}': {
+          post: {
+            operationId: 'x',
+            parameters: [{ name: 'id', in: 'path' }],
+            requestBody: {
+              required: true,
+              content: { 'application/json': { example: { name: 'Ada' } } },
+            },
+          },
+        },
       },
+      servers: [{ url: 'https://api.example.com' }],
+      tags: [{ name: 'x', description: 'X' }],
     })
   })
   it('names the two routes that share an operation id', () => {
     const routes = [echo(), echo({ method: 'put' })]
-    expect(() => openApiDocument({ title: 'T', version: '1', description: 'd', routes })).toThrow(
+    expect(() => openApiDocument({ ...options, routes })).toThrow(
       'Operation id x of put /echo/:id belongs to post /echo/:id already',
     )
   })

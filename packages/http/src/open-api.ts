@@ -1,15 +1,24 @@
 import { CONTENT_TYPE } from './body.js'
-import type { Route } from './route.js'
+import { exampleOf } from './example.js'
+import type { ParameterDoc, ResponseDoc, Route } from './route.js'
 import type { JsonSchema } from './schema.js'
 
 export type OpenApiOptions = {
   title: string
   version: string
   description: string
+  /** Public URL of the deployment. */
+  server: string
   routes: readonly Route[]
+  /** What each tag is about, in the order of the document. */
+  tags: Readonly<Record<string, string>>
+  /** Parameters of paths by name; others are plain texts. */
+  pathParameters?: Readonly<Record<string, Pick<ParameterDoc, 'schema' | 'description'>>>
   securitySchemes?: Readonly<Record<string, JsonSchema>>
   /** Shared schemas, referenced as `#/components/schemas/<name>`. */
   schemas?: Readonly<Record<string, JsonSchema>>
+  /** Requests that this service makes to its users, by name. */
+  webhooks?: Readonly<Record<string, JsonSchema>>
 }
 
 /** Builds an OpenAPI 3.1 document from the route table that the server runs. Throws if two routes share an operationId. */
@@ -18,13 +27,23 @@ export function openApiDocument(options: OpenApiOptions): JsonSchema {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of options.routes) {
     const path = route.path.replace(/:(\w+)/g, '{$1}')
-    paths[path] = { ...paths[path], [route.method]: operation(route) }
+    paths[path] = { ...paths[path], [route.method]: operation(route, options) }
   }
+  const { title, version, description, server, webhooks, schemas = {}, securitySchemes = {} } = options
   return {
     openapi: '3.1.0',
-    info: { title: options.title, version: options.version, description: options.description },
+    info: {
+      title,
+      version,
+      description,
+      contact: { name: 'Operator of this deployment', url: server },
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: server }],
+    tags: tagsOf(options),
     paths,
-    components: { schemas: options.schemas ?? {}, securitySchemes: options.securitySchemes ?? {} },
+    ...(webhooks ? { webhooks } : {}),
+    components: { schemas, securitySchemes },
   }
 }
 
@@ -41,35 +60,73 @@ function requireUniqueIds(routes: readonly Route[]): void {
   }
 }
 
-function operation({ docs, path, body }: Route) {
-  const pathParameters = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+/** Those in use; a tag without a description is a mistake that linters report. */
+function tagsOf({ routes, tags }: OpenApiOptions): object[] {
+  const used = new Set(routes.map(({ docs }) => docs.tag))
+  return Object.entries(tags)
+    .filter(([name]) => used.has(name))
+    .map(([name, description]) => ({ name, description }))
+}
+
+function operation(route: Route, { pathParameters = {}, schemas = {} }: OpenApiOptions) {
+  const { docs, path, body } = route
+  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,
-    schema: { type: 'string' },
+    ...(pathParameters[name] ?? { schema: { type: 'string' } }),
   }))
   return {
     operationId: docs.operationId,
     summary: docs.summary,
-    ...(docs.description === undefined ? {} : { description: docs.description }),
+    description: docs.description ?? `${docs.summary}.`,
     tags: [docs.tag],
-    ...(docs.security ? { security: docs.security.map((scheme) => ({ [scheme]: [] })) } : {}),
-    parameters: [...pathParameters, ...(docs.parameters ?? [])],
+    security: (docs.security ?? []).map((scheme) => ({ [scheme]: [] })),
+    parameters: [...inPath, ...(docs.parameters ?? [])],
     ...(body
       ? {
           requestBody: {
             required: body.optional !== true,
-            content: { [CONTENT_TYPE[body.as]]: { schema: body.schema ?? docs.body ?? {} } },
+            content: contentOf(CONTENT_TYPE[body.as], bodySchemaOf(route) ?? {}, docs.bodyExample, schemas),
           },
         }
       : {}),
     responses: Object.fromEntries(
-      Object.entries(docs.responses).map(
-        ([status, { description, schema, mediaType = CONTENT_TYPE.json }]) => [
-          status,
-          { description, ...(schema ? { content: { [mediaType]: { schema } } } : {}) },
-        ],
-      ),
+      Object.entries(docs.responses).map(([status, response]) => [status, responseOf(response, schemas)]),
     ),
+  }
+}
+
+/** The schema that documents the body of a route; undefined if it has none. */
+export const bodySchemaOf = ({ docs, body }: Route): JsonSchema | undefined => docs.body ?? body?.schema
+
+function responseOf(
+  { description, schema, mediaType = CONTENT_TYPE.json, example, headers, orPage = false }: ResponseDoc,
+  schemas: Readonly<Record<string, JsonSchema>>,
+) {
+  return {
+    description,
+    ...(headers ? { headers } : {}),
+    ...(schema
+      ? {
+          content: {
+            ...contentOf(mediaType, schema, example, schemas),
+            ...(orPage ? { 'text/html': { schema: { type: 'string' } } } : {}),
+          },
+        }
+      : {}),
+  }
+}
+
+/** Only JSON has an example: of NDJSON the schema is that of a line, and pages have none. */
+function contentOf(
+  mediaType: string,
+  schema: JsonSchema,
+  example: unknown,
+  schemas: Readonly<Record<string, JsonSchema>>,
+) {
+  const hasExample = mediaType === CONTENT_TYPE.json || mediaType === CONTENT_TYPE.form
+  return {
+    [mediaType]: { schema, ...(hasExample ? { example: example ?? exampleOf(schema, schemas) } : {}) },
   }
 }

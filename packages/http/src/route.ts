@@ -33,7 +33,7 @@ export type Answer = { status?: number; headers?: Record<string, string>; body?:
 
 export type ParameterDoc = {
   name: string
-  in: 'query' | 'header'
+  in: 'query' | 'header' | 'path'
   required?: boolean
   schema: JsonSchema
   description?: string
@@ -45,6 +45,18 @@ export type ParameterDoc = {
  */
 export type Effect = 'read' | 'add' | 'restore' | 'replace' | 'remove' | 'renew'
 
+/** Without a schema the response has no body, or none with a shape. */
+export type ResponseDoc = {
+  description: string
+  schema?: JsonSchema
+  mediaType?: string
+  /** Browsers get it as an HTML page. */
+  orPage?: boolean
+  /** In place of the example that the schema's own examples make. */
+  example?: unknown
+  headers?: Readonly<Record<string, { description: string; required?: boolean; schema: JsonSchema }>>
+}
+
 /** Details for the OpenAPI document beyond method, path and body. */
 export type RouteDocs = {
   /** Unique in its document, a camelCase verb and noun: the name of the function in generated clients. */
@@ -52,17 +64,19 @@ export type RouteDocs = {
   summary: string
   description?: string
   tag: string
-  /** Names of accepted security schemes; empty for a public route. */
+  /** Names of the security schemes, any one of which is enough; empty for a public route. */
   security?: readonly string[]
   parameters?: readonly ParameterDoc[]
   /**
    * What a call does, for hosts of tools that ask a person first. Absent: the route is not offered as a tool.
    */
   effect?: Effect
-  /** Describes the body where the handler validates it and `body` has no schema. */
+  /** Describes the body, where the handler checks more than the `schema` of `body` says. */
   body?: JsonSchema
+  /** In place of the example that the schema's own examples make. */
+  bodyExample?: unknown
   /** By status. A schema may be a `$ref` to the document's components. */
-  responses: Readonly<Record<number, { description: string; schema?: JsonSchema; mediaType?: string }>>
+  responses: Readonly<Record<number, ResponseDoc>>
 }
 
 export type RouteSpec<Caller, Body> = {

@@ -3,13 +3,15 @@ import type { BodyProblem } from './error-renderer.js'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-// `strict` catches typos in our own schemas at start. Coercion is off: a wrong type is the caller's error.
+// `strict` catches typos in our own schemas at start. Coercion is off: a wrong type is the caller's error. Formats are
+// for readers of the document: handlers check what they stand for, and say better what is wrong.
 const ajv = new Ajv({
   verbose: true,
   strict: true,
   allErrors: false,
   strictRequired: false,
   allowUnionTypes: true,
+  validateFormats: false,
 })
 
 /** Compiles a validator that returns null for a valid value, and otherwise which member is wrong and why. */

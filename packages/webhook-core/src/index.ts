@@ -11,8 +11,8 @@ export {
 } from './ids.js'
 
 export {
-  dataSchema,
   definitionOf,
+  eventSchema,
   eventTypes,
   isEventType,
   sampleEvent,
@@ -22,7 +22,7 @@ export type { EventDefinition, EventHeader } from './events/event-definition.js'
 export { isHtml } from './events/html.js'
 export { PAYLOAD_TARGET_BYTES, SAMPLES_TARGET_BYTES } from './events/target-size.js'
 
-export { deliveryHeaders, newSigningSecret } from './signature/signature.js'
+export { deliveryHeaders, newSigningSecret, type DeliveryHeaders } from './signature/signature.js'
 export {
   endpointSecretContext,
   SecretBox,

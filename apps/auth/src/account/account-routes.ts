@@ -6,6 +6,7 @@ import type { RateLimits } from '../rate-limits/rate-limits.js'
 import type { Redirects } from '../redirects/redirects.js'
 import { isMeantFor } from '../requests/audiences.js'
 import type { Bearer, Caller, Reader } from '../bearer/bearer.js'
+import { bodyDoc, challenge, oneOf } from '../requests/body-docs.js'
 import { docs, query } from '../requests/docs.js'
 import { jsonBody, type BodyOf } from '../requests/json-body.js'
 import type { RequestGuard } from '../bearer/request-guard.js'
@@ -64,6 +65,20 @@ export function accountRoutes(deps: Deps): Route[] {
         tag: 'Account',
         security: 'user',
         parameters: [query('redirect_to', 'Where the confirmation link leads.')],
+        body: bodyDoc(
+          [],
+          [
+            'email',
+            'phone',
+            'password',
+            'current_password',
+            'nonce',
+            'data',
+            'app_metadata',
+            'channel',
+            ...challenge,
+          ],
+        ),
         answer: { description: 'The user; a new address is pending until it is confirmed', schema: 'User' },
         errors: [400, 401, 403, 422, 429],
       }),
@@ -82,7 +97,8 @@ export function accountRoutes(deps: Deps): Route[] {
       docs: docs('reauthenticate', 'Send a nonce for a password change', {
         tag: 'Account',
         security: 'user',
-        answer: { description: 'Sent' },
+        description: 'To the email address, else the phone number. `PUT /user` takes it as `nonce`.',
+        answer: { description: 'Sent', schema: 'MaybeMessageId' },
         errors: [400, 401, 403, 422, 429],
       }),
       authenticate: bearer.change,
@@ -99,7 +115,10 @@ export function accountRoutes(deps: Deps): Route[] {
         security: 'user',
         description:
           'Sessions can no longer be refreshed; issued access tokens stay valid until they expire.',
-        parameters: [query('scope', `One of ${logoutScopes.join(', ')}.`)],
+        parameters: [
+          query('scope', 'Which sessions; all if left out.', false, oneOf(logoutScopes, 'The scope')),
+        ],
+        body: bodyDoc([]),
         answer: { status: 204, description: 'Done' },
         errors: [400, 401, 403],
       }),

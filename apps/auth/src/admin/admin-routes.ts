@@ -3,6 +3,7 @@ import type { Request } from 'express'
 import { authError, invalid } from '../errors/auth-error.js'
 import type { Redirects } from '../redirects/redirects.js'
 import type { AdminCaller, Bearer } from '../bearer/bearer.js'
+import { bodyDoc, oneOf } from '../requests/body-docs.js'
 import { docs, query } from '../requests/docs.js'
 import { jsonBody, type BodyOf } from '../requests/json-body.js'
 import type { RequestGuard } from '../bearer/request-guard.js'
@@ -11,7 +12,7 @@ import { factorView, userView } from '../users/user-view.js'
 import { isUuid } from '../users/uuid.js'
 import type { AdminUserService } from './admin-user-service.js'
 import type { AuditListService } from './audit-list-service.js'
-import type { LinkService } from './link-service.js'
+import { LINK_TYPES, type LinkService } from './link-service.js'
 import { pageOf, pagingHeaders, textOf } from './paging.js'
 import type { UserRemovalService } from './user-removal-service.js'
 
@@ -50,7 +51,28 @@ const linkFields = {
   redirect_to: 'string',
 } as const
 
-const paging = [query('page', 'From 1.'), query('per_page', 'Default 50, maximum 1000.')]
+const userDoc = bodyDoc(
+  [],
+  [
+    'email',
+    'phone',
+    'password',
+    'password_hash',
+    'email_confirm',
+    'phone_confirm',
+    'user_metadata',
+    'app_metadata',
+    'role',
+    'aud',
+    'ban_duration',
+    'id',
+  ],
+)
+
+const paging = [
+  query('page', 'From 1.', false, { type: 'integer', minimum: 1, default: 1 }),
+  query('per_page', 'At most 1000.', false, { type: 'integer', minimum: 1, default: 50 }),
+]
 
 /** The `user_id` of the path; anything but a UUID is an unknown user (docs/specification.md#administration). */
 export function userIdOf(req: Request): string {
@@ -75,7 +97,12 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
         ...admin,
         parameters: [
           ...paging,
-          query('sort', '`created_at asc` or `created_at desc`.'),
+          query(
+            'sort',
+            'Which come first.',
+            false,
+            oneOf(['created_at asc', 'created_at desc'], 'The order'),
+          ),
           query('filter', 'Part of an email address or full name.'),
         ],
         answer: { description: 'A page of users', schema: 'UserList' },
@@ -100,8 +127,9 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
       path: '/admin/users',
       docs: docs('createUser', 'Create a user', {
         ...admin,
+        body: userDoc,
         answer: { description: 'The user', schema: 'User' },
-        errors: [400, 401, 403, 422],
+        errors: [401, 403, 422],
       }),
       authenticate,
       body: jsonBody(userFields),
@@ -114,8 +142,9 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
       path: '/admin/users/:user_id',
       docs: docs('createUserWithId', 'Create a user with this id', {
         ...admin,
+        body: userDoc,
         answer: { description: 'The user', schema: 'User' },
-        errors: [400, 401, 403, 404, 422],
+        errors: [401, 403, 404, 422],
       }),
       authenticate,
       body: jsonBody(userFields),
@@ -143,8 +172,9 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
       docs: docs('updateUserById', 'Change a user', {
         ...admin,
         description: 'The password only changes in requests with API version 2024-01-01.',
+        body: userDoc,
         answer: { description: 'The user', schema: 'User' },
-        errors: [400, 401, 403, 404, 422],
+        errors: [401, 403, 404, 422],
       }),
       authenticate,
       body: jsonBody(userFields, { optional: true }),
@@ -159,8 +189,9 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
       path: '/admin/users/:user_id',
       docs: docs('deleteUser', 'Delete a user', {
         ...admin,
-        answer: { description: 'Done' },
-        errors: [400, 401, 403, 404],
+        body: bodyDoc([], ['should_soft_delete']),
+        answer: { description: 'Done', schema: 'Empty' },
+        errors: [401, 403, 404],
       }),
       authenticate,
       body: jsonBody({ should_soft_delete: 'boolean' }, { optional: true }),
@@ -208,8 +239,11 @@ function otherRoutes({ bearer, guard, auditLists, links, redirects }: Deps): Rou
       path: '/admin/generate_link',
       docs: docs('generateLink', 'Generate the link of an email without sending it', {
         ...admin,
+        body: bodyDoc(['email'], ['new_email', 'password', 'data', 'redirect_to'], {
+          type: oneOf(LINK_TYPES, 'What the link is for'),
+        }),
         answer: { description: 'The user, and the link and its parts', schema: 'GeneratedLink' },
-        errors: [400, 401, 403, 404, 422],
+        errors: [401, 403, 404, 422],
       }),
       authenticate,
       body: jsonBody(linkFields),

@@ -16,7 +16,7 @@ import type { UserStore } from '../users/user-store.js'
 import type { JsonObject, User } from '../users/user.js'
 import { traitsOf, userNotFound, type Admin } from './admin-user-service.js'
 
-const TYPES = [
+export const LINK_TYPES = [
   'signup',
   'magiclink',
   'recovery',
@@ -24,7 +24,7 @@ const TYPES = [
   'email_change_current',
   'email_change_new',
 ] as const
-export type GeneratedType = (typeof TYPES)[number]
+export type GeneratedType = (typeof LINK_TYPES)[number]
 
 export type LinkRequest = {
   type?: string
@@ -75,8 +75,8 @@ export class LinkService {
     meta: RequestMeta,
   ): Promise<GeneratedLink> {
     const { db, users, audit, messages, rules } = this.deps
-    const requested = TYPES.find((name) => name === request.type)
-    if (requested === undefined) throw invalid(`Unsupported type, use one of ${TYPES.join(', ')}`)
+    const requested = LINK_TYPES.find((name) => name === request.type)
+    if (requested === undefined) throw invalid(`Unsupported type, use one of ${LINK_TYPES.join(', ')}`)
     if (requested === 'email_change_current' && !rules.secureEmailChange)
       throw invalid('Enable secure email change to generate link for current email')
     const email = normaliseEmail(request.email ?? '')

@@ -1,23 +1,54 @@
 import { route, type Route } from '@signet/http'
+import { docsAnswer, SCRIPT_PATH, tryScript } from '@signet/pages/api-docs'
+import { service } from '../config/version.js'
 import { docs } from '../requests/docs.js'
-import { apiDocument } from './api-document.js'
+import { apiDocument, documentedRoutes, tags } from './api-document.js'
+import { introduction } from './introduction.js'
+import { schemas } from './schemas.js'
 
-/** `GET /openapi.json`, made once from the table of all other routes. */
-export function apiDocsRoutes(routes: readonly Route[]): Route[] {
+/** `/openapi.json` and `/docs`, both made once from the table of all other routes. */
+export function apiDocsRoutes(routes: readonly Route[], baseUrl: string): Route[] {
   const own: Route[] = [
     route({
       method: 'get',
       path: '/openapi.json',
       docs: docs('getOpenApiDocument', 'This API as an OpenAPI document', {
         tag: 'Service',
-        answer: { description: 'OpenAPI 3.1' },
+        answer: { description: 'OpenAPI 3.1', schema: 'OpenApi' },
       }),
       handle: () => ({
         headers: { 'Cache-Control': 'public, max-age=300', 'Content-Type': 'application/json' },
         body: document,
       }),
     }),
+    route({
+      method: 'get',
+      path: '/docs',
+      docs: docs('getDocsPage', 'This API as a page', {
+        tag: 'Service',
+        answer: { description: 'HTML', schema: 'Page', mediaType: 'text/html' },
+      }),
+      handle: () => page,
+    }),
+    route({
+      method: 'get',
+      path: SCRIPT_PATH,
+      docs: docs('getDocsScript', 'The script of the page', {
+        tag: 'Service',
+        answer: { description: 'JavaScript', schema: 'Page', mediaType: 'text/javascript' },
+      }),
+      handle: () => tryScript.answer,
+    }),
   ]
-  const document: string = JSON.stringify(apiDocument([...routes, ...own]))
+  const all = [...routes, ...own]
+  const document: string = JSON.stringify(apiDocument(all, baseUrl))
+  const page = docsAnswer({
+    title: service.description,
+    baseUrl,
+    introduction: introduction(baseUrl),
+    routes: documentedRoutes(all),
+    tags: Object.keys(tags),
+    schemas,
+  })
   return own
 }

@@ -1,5 +1,7 @@
-import { openApiDocument, type JsonSchema, type Route } from '@signet/http'
+import { openApiDocument, type JsonSchema, type ResponseDoc, type Route, type RouteDocs } from '@signet/http'
 import { service } from '../config/version.js'
+import { errorDoc, type Tag } from '../requests/docs.js'
+import { errorPagesOf } from '../ui/browser-errors.js'
 import { schemas } from './schemas.js'
 
 const bearer = (description: string): JsonSchema => ({
@@ -9,14 +11,56 @@ const bearer = (description: string): JsonSchema => ({
   description,
 })
 
-/** The OpenAPI document of a route table, without the routes that only report a missing feature. */
-export const apiDocument = (routes: readonly Route[]): JsonSchema =>
+const uuid = (description: string) => ({ schema: { type: 'string', format: 'uuid' }, description })
+
+/** What the tags are about, those first that most readers look for. */
+export const tags: Readonly<Record<Exclude<Tag, 'Not available'>, string>> = {
+  'Sign-in': 'Signing up, and the ways to a session.',
+  Verification: 'Links and codes that were sent.',
+  Account: 'The signed-in user.',
+  Factors: 'Second factors of the signed-in user.',
+  Administration: 'Users, links and the audit log, for services.',
+  Service: 'The service itself.',
+}
+
+/** The routes that the documents show: those that only report a missing feature are left out. */
+export const documentedRoutes = (routes: readonly Route[]): Route[] =>
+  routes
+    .filter(({ docs }) => docs.tag !== 'Not available')
+    .map((route) => ({ ...route, docs: { ...route.docs, responses: withCommonErrors(route) } }))
+
+/** Errors that follow from what a route is: limited, with a body, on a database, opened by people. */
+function withCommonErrors({ method, path, body, limit, docs }: Route): RouteDocs['responses'] {
+  const statuses = [...(body ? [400, 413] : []), ...(limit ? [429] : []), 500, 503, 504]
+  const common = statuses.map((status) => [status, errorDoc(status)] as const)
+  const readers = errorPagesOf(method.toUpperCase(), path)
+  const responses: RouteDocs['responses'] = { ...Object.fromEntries(common), ...docs.responses }
+  const all = Object.entries(responses).map(([status, response]) => [
+    status,
+    Number(status) < 400 || readers === 'nobody' ? response : asPage(response, readers === 'everyone'),
+  ])
+  return Object.fromEntries(all) as RouteDocs['responses']
+}
+
+const asPage = (response: ResponseDoc, only: boolean): ResponseDoc =>
+  only ? { description: response.description, ...HTML } : { ...response, orPage: true }
+const HTML = { schema: { type: 'string' }, mediaType: 'text/html' }
+
+/** The OpenAPI document of a route table. */
+export const apiDocument = (routes: readonly Route[], server: string): JsonSchema =>
   openApiDocument({
     title: service.description,
     version: service.version,
     description:
-      'Accounts, sessions and tokens. Bodies are JSON; requests with `X-Supabase-Api-Version: 2024-01-01` get the newer responses.',
-    routes: routes.filter(({ docs }) => docs.tag !== 'Not available'),
+      'Accounts, sessions and tokens. Bodies are JSON; members that are null count as absent. Requests with `X-Supabase-Api-Version: 2024-01-01` get the newer responses.',
+    server,
+    routes: documentedRoutes(routes),
+    tags,
+    pathParameters: {
+      user_id: uuid('The user.'),
+      factor_id: uuid('The factor.'),
+      identity_id: uuid('The identity.'),
+    },
     securitySchemes: {
       user: bearer('An access token of a user.'),
       admin: bearer('A token whose role is one of AUTH_JWT_ADMIN_ROLES.'),

@@ -1,6 +1,17 @@
 import type { JsonSchema } from '@signet/http'
+import { errorCodes } from '../errors/error-codes.js'
 
 const text: JsonSchema = { type: 'string' }
+const example = (value: string, more: JsonSchema = {}): JsonSchema => ({
+  type: 'string',
+  examples: [value],
+  ...more,
+})
+const types = { enum: ['totp', 'phone'] }
+const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJyb2xlIjoiYXV0aGVudGljYXRlZCJ9.c2lnbmF0dXJl'
+const email = example('ada@example.com', { description: 'Empty without one' })
+const phone = example('', { description: 'Digits only; empty without one' })
+const message = example('For security purposes, you can only request this after 60 seconds.')
 const uuid: JsonSchema = { type: 'string', format: 'uuid' }
 const time: JsonSchema = { type: 'string', format: 'date-time' }
 const flag: JsonSchema = { type: 'boolean' }
@@ -20,12 +31,14 @@ function object(members: Readonly<Record<string, JsonSchema>>): JsonSchema {
   }
 }
 
+const weakness: JsonSchema = { type: 'string', enum: ['length', 'characters'] }
+
 const userMembers = {
   id: uuid,
-  aud: text,
-  role: text,
-  email: text,
-  phone: text,
+  aud: example('authenticated'),
+  role: example('authenticated'),
+  email,
+  phone,
   'email_confirmed_at?': time,
   'phone_confirmed_at?': time,
   'confirmed_at?': time,
@@ -50,26 +63,28 @@ const userMembers = {
 }
 
 const sessionMembers = {
-  access_token: text,
-  token_type: { const: 'bearer' },
-  expires_in: count,
-  expires_at: count,
-  refresh_token: text,
+  access_token: example(JWT),
+  token_type: { type: 'string', const: 'bearer' },
+  expires_in: { ...count, description: 'Seconds', examples: [3600] },
+  expires_at: { ...count, description: 'Unix seconds', examples: [1769853600] },
+  refresh_token: example('r1.Zq2mT8vLr0Xk4nBy7JcWd1HsPf5Ge9'),
   user: ref('User'),
 }
+
+const errorCode: JsonSchema = { type: 'string', enum: Object.keys(errorCodes) }
 
 const error: JsonSchema = {
   description:
     'The first form without `X-Supabase-Api-Version: 2024-01-01` in the request, the second one with it.',
   anyOf: [
     object({
-      code: count,
-      error_code: text,
-      msg: text,
+      code: { ...count, description: 'The status', examples: [400] },
+      error_code: errorCode,
+      msg: message,
       'error_id?': text,
       'weak_password?': ref('WeakPasswordReasons'),
     }),
-    object({ code: text, message: text, 'weak_password?': ref('WeakPasswordReasons') }),
+    object({ code: errorCode, message, 'weak_password?': ref('WeakPasswordReasons') }),
   ],
 }
 
@@ -78,7 +93,11 @@ const error: JsonSchema = {
  * against them.
  */
 export const schemas: Readonly<Record<string, JsonSchema>> = {
-  Health: object({ version: text, name: text, description: text }),
+  Health: object({
+    version: example('0.1.0'),
+    name: example('auth'),
+    description: example('Signet identity server'),
+  }),
   KeySet: object({ keys: listOf(anyObject) }),
   Settings: object({
     external: { type: 'object', additionalProperties: flag },
@@ -86,16 +105,16 @@ export const schemas: Readonly<Record<string, JsonSchema>> = {
     autoconfirm: flag,
     mailer_autoconfirm: flag,
     phone_autoconfirm: flag,
-    sms_provider: text,
+    sms_provider: example(''),
     saml_enabled: flag,
   }),
   User: object(userMembers),
   Identity: object({
     identity_id: uuid,
-    id: text,
+    id: example('7b1e9c52-3f0a-4a8e-9d1f-2c6b5e4a1d30', { description: 'Id of the user at the provider' }),
     user_id: uuid,
     identity_data: anyObject,
-    provider: text,
+    provider: example('email'),
     'last_sign_in_at?': time,
     created_at: time,
     updated_at: time,
@@ -104,9 +123,9 @@ export const schemas: Readonly<Record<string, JsonSchema>> = {
   Factor: object({
     id: uuid,
     'friendly_name?': text,
-    factor_type: { enum: ['totp', 'phone'] },
-    status: { enum: ['verified', 'unverified'] },
-    phone: text,
+    factor_type: { type: 'string', ...types },
+    status: { type: 'string', enum: ['verified', 'unverified'] },
+    phone,
     last_challenged_at: { type: ['string', 'null'], format: 'date-time' },
     created_at: time,
     updated_at: time,
@@ -114,20 +133,24 @@ export const schemas: Readonly<Record<string, JsonSchema>> = {
   FactorList: listOf(ref('Factor')),
   EnrolledFactor: object({
     id: uuid,
-    type: { enum: ['totp', 'phone'] },
+    type: { type: 'string', ...types },
     'friendly_name?': text,
-    'totp?': object({ qr_code: text, secret: text, uri: text }),
+    'totp?': object({
+      qr_code: example('<svg xmlns="http://www.w3.org/2000/svg"></svg>', { description: 'SVG' }),
+      secret: example('JBSWY3DPEHPK3PXP'),
+      uri: example('otpauth://totp/Signet:ada@example.com?secret=JBSWY3DPEHPK3PXP'),
+    }),
     'phone?': text,
   }),
-  FactorChallenge: object({ id: uuid, type: { enum: ['totp', 'phone'] }, expires_at: count }),
+  FactorChallenge: object({ id: uuid, type: { type: 'string', ...types }, expires_at: count }),
   FactorId: object({ id: uuid }),
-  ProviderUrl: object({ url: text }),
+  ProviderUrl: object({ url: { type: 'string', format: 'uri' } }),
   Session: object({
     ...sessionMembers,
     'type?': text,
     'provider_token?': text,
     'provider_refresh_token?': text,
-    'weak_password?': object({ reasons: listOf(text), message: text }),
+    'weak_password?': object({ reasons: listOf(weakness), message: example('The password is too short') }),
   }),
   SignUp: {
     description:
@@ -137,24 +160,41 @@ export const schemas: Readonly<Record<string, JsonSchema>> = {
       object({
         ...sessionMembers,
         id: uuid,
-        email: text,
-        phone: text,
+        email,
+        phone,
         'confirmation_sent_at?': time,
         created_at: time,
         updated_at: time,
       }),
     ],
   },
-  UserList: object({ users: listOf(ref('User')), aud: text }),
+  UserList: object({ users: listOf(ref('User')), aud: example('authenticated') }),
   GeneratedLink: object({
     ...userMembers,
-    action_link: text,
-    email_otp: text,
-    hashed_token: text,
-    verification_type: text,
-    redirect_to: text,
+    action_link: { type: 'string', format: 'uri' },
+    email_otp: example('123456'),
+    hashed_token: example('Zq2mT8vLr0Xk4nBy7JcWd1HsPf5Ge9aK3tYb6u'),
+    verification_type: example('magiclink'),
+    redirect_to: { type: 'string', format: 'uri' },
   }),
-  AuditEntryList: listOf(object({ id: uuid, payload: anyObject, created_at: time, ip_address: text })),
-  WeakPasswordReasons: object({ reasons: listOf({ enum: ['length', 'characters'] }) }),
+  AuditEntryList: listOf(
+    object({ id: uuid, payload: anyObject, created_at: time, ip_address: example('203.0.113.7') }),
+  ),
+  WeakPasswordReasons: object({ reasons: listOf(weakness) }),
+  Empty: object({}),
+  MessageId: object({ message_id: uuid }),
+  MaybeMessageId: {
+    ...object({ 'message_id?': uuid }),
+    description: 'An id where a phone was sent a message',
+  },
+  FirstHalf: object({
+    msg: example('Confirmation link accepted. Please proceed to confirm link sent to the other email'),
+    code: { type: 'string', const: '200' },
+  }),
+  Verified: { anyOf: [ref('Session'), ref('FirstHalf')] },
+  OAuthError: object({ error: example('invalid_grant'), error_description: example('Bad ID token') }),
+  OAuthOrOwnError: { anyOf: [ref('Error'), ref('OAuthError')] },
+  Page: { type: 'string' },
+  OpenApi: { type: 'object', additionalProperties: true },
   Error: error,
 }

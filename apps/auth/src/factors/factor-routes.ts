@@ -5,6 +5,7 @@ import { textOf } from '../admin/paging.js'
 import { authError } from '../errors/auth-error.js'
 import type { RateLimits } from '../rate-limits/rate-limits.js'
 import type { AdminCaller, Bearer } from '../bearer/bearer.js'
+import { bodyDoc } from '../requests/body-docs.js'
 import { docs } from '../requests/docs.js'
 import { narrowed } from '../bearer/gates.js'
 import { jsonBody, type BodyOf } from '../requests/json-body.js'
@@ -50,6 +51,12 @@ function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessToken
       path: '/factors',
       docs: docs('enrollFactor', 'Start enrolling a second factor', {
         ...own,
+        body: bodyDoc(['factor_type'], ['friendly_name', 'phone'], {
+          'issuer?': {
+            type: 'string',
+            description: 'Whom the authenticator shows; the host of the site if left out',
+          },
+        }),
         answer: { description: 'The factor; it counts once it is verified', schema: 'EnrolledFactor' },
         errors: [400, 401, 403, 422],
       }),
@@ -65,6 +72,7 @@ function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessToken
       path: '/factors/:factor_id/challenge',
       docs: docs('challengeFactor', 'Start a challenge for a factor', {
         ...own,
+        body: bodyDoc([], ['channel']),
         answer: { description: 'The challenge; a phone factor is sent its code', schema: 'FactorChallenge' },
         errors: [400, 401, 403, 404, 422, 429],
       }),
@@ -82,6 +90,7 @@ function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessToken
       path: '/factors/:factor_id/verify',
       docs: docs('verifyFactor', 'Verify a challenge with a code', {
         ...own,
+        body: bodyDoc(['challenge_id', 'code']),
         answer: { description: 'The session, now at aal2, with a new refresh token', schema: 'Session' },
         errors: [400, 401, 403, 404, 422, 429],
       }),
@@ -124,6 +133,7 @@ function adminRoutes({ bearer, guard, adminFactors }: Deps): Route[] {
       path,
       docs: docs('updateUserFactor', 'Change a factor of a user', {
         ...admin,
+        body: bodyDoc([], ['friendly_name', 'phone']),
         answer: { description: 'The factor', schema: 'Factor' },
         errors: [400, 401, 403, 404, 422],
       }),

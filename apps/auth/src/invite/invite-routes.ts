@@ -1,6 +1,7 @@
 import { route, type Route } from '@signet/http'
 import type { Redirects } from '../redirects/redirects.js'
 import type { AdminCaller, Bearer } from '../bearer/bearer.js'
+import { bodyDoc } from '../requests/body-docs.js'
 import { docs, query } from '../requests/docs.js'
 import { jsonBody, type BodyOf } from '../requests/json-body.js'
 import type { RequestGuard } from '../bearer/request-guard.js'
@@ -31,6 +32,7 @@ export function inviteRoutes({ bearer, guard, invites, redirects, config }: Deps
         tag: 'Administration',
         security: 'admin',
         parameters: [query('redirect_to', 'Where the link leads.')],
+        body: bodyDoc(['email'], ['data']),
         answer: { description: 'The invited user', schema: 'User' },
         errors: [400, 401, 403, 422, 429],
       }),

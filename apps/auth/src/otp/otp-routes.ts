@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { route, type Route } from '@signet/http'
+import { route, type Route, type RouteDocs } from '@signet/http'
 import type { Request } from 'express'
+import { RESEND_TYPES } from '../account-requests/account-work.js'
 import type { OtpEndpoint, RateLimits } from '../rate-limits/rate-limits.js'
 import type { Redirects } from '../redirects/redirects.js'
 import type { Bearer } from '../bearer/bearer.js'
+import { bodyDoc, captcha, challenge, oneOf } from '../requests/body-docs.js'
 import { docs, query } from '../requests/docs.js'
 import { captchaFields, jsonBody, type BodyOf } from '../requests/json-body.js'
 import type { RequestGuard } from '../bearer/request-guard.js'
@@ -22,25 +24,61 @@ type Deps = {
   redirects: Redirects
 }
 
-const fields = {
-  type: 'string',
+const flow = { code_challenge: 'string', code_challenge_method: 'string', ...captchaFields } as const
+const otpFields = {
   email: 'string',
   phone: 'string',
   create_user: 'boolean',
   data: 'object',
   channel: 'string',
-  code_challenge: 'string',
-  code_challenge_method: 'string',
-  ...captchaFields,
+  ...flow,
 } as const
-type Body = BodyOf<typeof fields>
+const magicLinkFields = { email: 'string', data: 'object', ...flow } as const
+const recoverFields = { email: 'string', ...flow } as const
+const resendFields = { type: 'string', email: 'string', phone: 'string', ...flow } as const
+type OtpBody = BodyOf<typeof otpFields>
+type AnyFields = Parameters<typeof jsonBody>[0]
 
 const CREATE_USER =
   'What happens to an unknown address depends on `create_user`. With the header `X-Supabase-Api-Version`, `false` answers ' +
   '422 `otp_disabled` and everything else signs up. Without it, `true` means that the account must exist: the answer is ' +
   '200, and nothing is sent; everything else signs up.'
 
-const redirectTo = [query('redirect_to', 'Where the link leads.')]
+const common = {
+  tag: 'Sign-in',
+  parameters: [query('redirect_to', 'Where the link leads.')],
+  errors: [422],
+} as const
+
+const otpDocs = docs('sendOtp', 'Sign in with a code', {
+  ...common,
+  description: `With an email or a phone number. ${CREATE_USER}`,
+  body: bodyDoc([], ['email', 'phone', 'create_user', 'data', 'channel', ...challenge, ...captcha]),
+  answer: { description: 'Sent, or nothing to send', schema: 'MaybeMessageId' },
+})
+
+const magicLinkDocs = docs('sendMagicLink', 'Sign in with a link', {
+  ...common,
+  description: 'An unknown address is signed up, unless sign-ups are off.',
+  body: bodyDoc(['email'], ['data', ...challenge, ...captcha]),
+  answer: { description: 'Sent', schema: 'Empty' },
+})
+
+const recoverDocs = docs('sendRecovery', 'Recover an account', {
+  ...common,
+  description: 'The link opens a session, in which the password can be changed.',
+  body: bodyDoc(['email'], [...challenge, ...captcha]),
+  answer: { description: 'Sent, or nobody has the address', schema: 'Empty' },
+})
+
+const resendDocs = docs('resendConfirmation', 'Send a confirmation again', {
+  ...common,
+  description: 'With the address that is to be confirmed.',
+  body: bodyDoc([], ['email', 'phone', ...challenge, ...captcha], {
+    type: oneOf(RESEND_TYPES, 'What to confirm'),
+  }),
+  answer: { description: 'Sent, or nothing to send', schema: 'MessageId' },
+})
 
 /** Endpoints that send a secret to an address (docs/specification.md#one-time-passwords and docs/specification.md#resend). */
 export function otpRoutes(deps: Deps): Route[] {
@@ -49,24 +87,16 @@ export function otpRoutes(deps: Deps): Route[] {
     aud: await bearer.audience(req),
     redirectTo: deps.redirects.targetOf(req),
   })
-  const sending = (
+  const sending = <F extends AnyFields>(
     path: Exclude<OtpEndpoint, '/signup' | '/user'>,
-    operationId: string,
-    summary: string,
-    answer: string,
-    handle: (req: Request, body: Body) => Promise<object>,
-    description?: string,
+    fields: F,
+    routeDocs: RouteDocs,
+    handle: (req: Request, body: BodyOf<F>) => Promise<object>,
   ) =>
-    route<undefined, Body>({
+    route<undefined, BodyOf<F>>({
       method: 'post',
       path,
-      docs: docs(operationId, summary, {
-        tag: 'Sign-in',
-        parameters: redirectTo,
-        answer: { description: answer },
-        errors: [400, 422, 429],
-        ...(description === undefined ? {} : { description }),
-      }),
+      docs: routeDocs,
       limit: guard.limit(deps.limits.otp(path)),
       body: jsonBody(fields),
       async handle({ body, req }) {
@@ -76,48 +106,29 @@ export function otpRoutes(deps: Deps): Route[] {
     })
 
   return [
-    sending(
-      '/otp',
-      'sendOtp',
-      'Sign in with a code',
-      'Sent, or nothing to send',
-      async (req, body) => {
-        const unknown = unknownOf(req, body)
-        await otps.send(body, { ...(await where(req)), unknown }, guard.metaOf(req))
-        // Every answer has an id of our own: the gateway's would reveal that something was sent.
-        return (body.phone ?? '') !== '' && isVersioned(req) ? { message_id: randomUUID() } : {}
-      },
-      CREATE_USER,
-    ),
-    sending('/magiclink', 'sendMagicLink', 'Sign in with a link', 'Sent', async (req, body) => {
+    sending('/otp', otpFields, otpDocs, async (req, body) => {
+      const unknown = unknownOf(req, body)
+      await otps.send(body, { ...(await where(req)), unknown }, guard.metaOf(req))
+      // Every answer has an id of our own: the gateway's would reveal that something was sent.
+      return (body.phone ?? '') !== '' && isVersioned(req) ? { message_id: randomUUID() } : {}
+    }),
+    sending('/magiclink', magicLinkFields, magicLinkDocs, async (req, body) => {
       await otps.sendMagicLink(body, { ...(await where(req)), unknown: 'sign_up' }, guard.metaOf(req))
       return {}
     }),
-    sending(
-      '/recover',
-      'sendRecovery',
-      'Recover an account',
-      'Sent, or nobody has the address',
-      async (req, body) => {
-        await recoveries.recover(body, await where(req), guard.metaOf(req))
-        return {}
-      },
-    ),
-    sending(
-      '/resend',
-      'resendConfirmation',
-      'Send a confirmation again',
-      'Sent, or nothing to send',
-      async (req, body) => {
-        await resends.resend(body, await where(req), guard.metaOf(req))
-        return { message_id: randomUUID() }
-      },
-    ),
+    sending('/recover', recoverFields, recoverDocs, async (req, body) => {
+      await recoveries.recover(body, await where(req), guard.metaOf(req))
+      return {}
+    }),
+    sending('/resend', resendFields, resendDocs, async (req, body) => {
+      await resends.resend(body, await where(req), guard.metaOf(req))
+      return { message_id: randomUUID() }
+    }),
   ]
 }
 
 /** `create_user` means opposite things to the specification and to the client (docs/specification.md#versions). */
-function unknownOf(req: Request, body: Body): Unknown {
+function unknownOf(req: Request, body: OtpBody): Unknown {
   if (isVersioned(req)) return body.create_user === false ? 'refuse' : 'sign_up'
   return body.create_user === true ? 'ignore' : 'sign_up'
 }

@@ -49,6 +49,7 @@ export function identityRoutes({
           query('skip_http_redirect', '`true` returns the URL instead of a redirect.'),
         ],
         answer: { description: 'Where to go', schema: 'ProviderUrl' },
+        alternatives: { 302: { description: 'To the confirmation page' } },
         errors: [400, 401, 403, 404],
       }),
       authenticate,
@@ -72,7 +73,7 @@ export function identityRoutes({
       path: '/user/identities/:identity_id',
       docs: docs('unlinkIdentity', 'Remove a sign-in method', {
         ...own,
-        answer: { description: 'Done' },
+        answer: { description: 'Done', schema: 'Empty' },
         errors: [401, 403, 404, 422],
       }),
       authenticate,

@@ -34,7 +34,7 @@ export function linkRoutes({ linkConfirmation, flowCookies, cookies, config }: D
       docs: docs('getLinkConfirmation', 'Ask for confirmation before adding a sign-in method', {
         tag: 'Account',
         parameters: [query('link', 'From `GET /user/identities/authorize`.', true)],
-        answer: { description: 'An HTML page' },
+        answer: { description: 'An HTML page', schema: 'Page', mediaType: 'text/html' },
         errors: [400],
       }),
       handle({ req, res }) {
@@ -51,6 +51,15 @@ export function linkRoutes({ linkConfirmation, flowCookies, cookies, config }: D
       path: CONFIRM_PATH,
       docs: docs('confirmLink', 'Continue to the provider', {
         tag: 'Account',
+        body: {
+          type: 'object',
+          description: 'The fields of the page',
+          required: ['link', 'csrf'],
+          properties: {
+            link: { type: 'string', examples: ['eyJzIjoiMSJ9.c2lnbmF0dXJl'] },
+            csrf: { type: 'string', examples: ['c2lnbmF0dXJl'] },
+          },
+        },
         answer: { status: 303, description: 'To the provider' },
         errors: [400, 403],
       }),

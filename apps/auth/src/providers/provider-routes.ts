@@ -45,8 +45,11 @@ export const authorizeParameters = [
 export function providerRoutes(deps: Deps): Route[] {
   const { authorizations, redirects, flowCookies } = deps
   const back = {
-    status: 302,
-    description: 'To the site: with a session in the fragment, a code, or an error',
+    answer: {
+      status: 302,
+      description: 'To the site: with a session in the fragment, a code, or an error',
+    },
+    alternatives: { 303: { description: 'To the site with an error: the state is not acceptable' } },
   }
   return [
     route({
@@ -78,7 +81,7 @@ export function providerRoutes(deps: Deps): Route[] {
           query('state', 'As the provider was given it.', true),
           query('code', 'From the provider.'),
         ],
-        answer: back,
+        ...back,
       }),
       handle: ({ req, res, context }) => comeBack(deps, textsOf(req.query), { req, res, context }),
     }),
@@ -87,7 +90,16 @@ export function providerRoutes(deps: Deps): Route[] {
       path: '/callback',
       docs: docs('receiveProviderFormPost', 'Return from a provider by form post', {
         tag: 'Sign-in',
-        answer: back,
+        body: {
+          type: 'object',
+          description: 'What the provider posts',
+          required: ['state'],
+          properties: {
+            state: { type: 'string', examples: ['7b1e9c52-3f0a-4a8e-9d1f-2c6b5e4a1d30'] },
+            code: { type: 'string', examples: ['SplxlOBeZQQYbYS6WxSbIA'] },
+          },
+        },
+        ...back,
       }),
       body: { as: 'form', maxBytes: MAX_FORM_BYTES, optional: true },
       handle: ({ req, res, body, context }) => comeBack(deps, textsOf(body), { req, res, context }),

@@ -1,10 +1,11 @@
-import { route, type Answer, type Route } from '@signet/http'
+import { route, type Answer, type JsonSchema, type Route } from '@signet/http'
 import type { Request } from 'express'
 import { authError } from '../errors/auth-error.js'
 import type { FlowService } from '../code-exchange/flow-service.js'
 import type { RateLimits } from '../rate-limits/rate-limits.js'
 import type { Bearer } from '../bearer/bearer.js'
-import { docs, query } from '../requests/docs.js'
+import { bodyDoc, captcha, oneOf } from '../requests/body-docs.js'
+import { docs, errorDoc, query, ref } from '../requests/docs.js'
 import { captchaFields, jsonBody, type BodyOf } from '../requests/json-body.js'
 import type { RequestGuard } from '../bearer/request-guard.js'
 import { requireManualLinking } from '../providers/identity-routes.js'
@@ -48,6 +49,21 @@ const fields = {
 type Body = BodyOf<typeof fields>
 type Grant = (req: Request, body: Body) => Promise<Answer>
 
+const GRANT_TYPES = ['password', 'refresh_token', 'pkce', 'id_token', 'web3']
+
+const grantDoc: JsonSchema = {
+  description: 'By grant: password, refresh_token, pkce, id_token.',
+  anyOf: [
+    bodyDoc(['password'], ['email', 'phone', ...captcha]),
+    bodyDoc(['refresh_token']),
+    bodyDoc(['auth_code'], ['code_verifier']),
+    bodyDoc(
+      ['id_token', 'provider'],
+      ['client_id', 'issuer', 'nonce', 'access_token', 'link_identity', ...captcha],
+    ),
+  ],
+}
+
 /** POST /token (docs/specification.md#tokens): one path, one handler for each grant. */
 export function tokenRoutes(deps: Deps): Route[] {
   const grants = grantsOf(deps)
@@ -58,9 +74,13 @@ export function tokenRoutes(deps: Deps): Route[] {
       docs: docs('createSession', 'Get a session', {
         tag: 'Sign-in',
         description: 'The required members of the body depend on the grant.',
-        parameters: [query('grant_type', `One of ${[...grants.keys()].join(', ')}.`)],
+        parameters: [
+          query('grant_type', 'May be in the body instead.', false, oneOf(GRANT_TYPES, 'The grant')),
+        ],
+        body: grantDoc,
         answer: { description: 'A session', schema: 'Session' },
-        errors: [400, 404, 409, 422, 429],
+        alternatives: { 400: { ...errorDoc(400), schema: ref('OAuthOrOwnError') } },
+        errors: [401, 403, 404, 409, 422],
       }),
       limit: deps.guard.limit(deps.limits.token),
       body: jsonBody(fields, { optional: true, form: true }),

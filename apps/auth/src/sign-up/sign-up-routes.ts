@@ -2,6 +2,7 @@ import { route, type Route } from '@signet/http'
 import type { RateLimits } from '../rate-limits/rate-limits.js'
 import type { Redirects } from '../redirects/redirects.js'
 import type { Bearer } from '../bearer/bearer.js'
+import { bodyDoc, captcha, challenge } from '../requests/body-docs.js'
 import { docs, query } from '../requests/docs.js'
 import { captchaFields, jsonBody, type BodyOf } from '../requests/json-body.js'
 import type { RequestGuard } from '../bearer/request-guard.js'
@@ -47,6 +48,8 @@ export function signUpRoutes(deps: Deps): Route[] {
       docs: docs('signUp', 'Sign up with email, phone or anonymously', {
         tag: 'Sign-in',
         parameters: [query('redirect_to', 'Where the confirmation link leads.')],
+        description: 'With an email or a phone number and a password; with neither, anonymously.',
+        body: bodyDoc([], ['email', 'phone', 'password', 'data', 'channel', ...challenge, ...captcha]),
         answer: { description: 'A user to be confirmed, or a session', schema: 'SignUp' },
         errors: [400, 422, 429],
       }),

@@ -8,12 +8,15 @@ export const withPages = (api: ErrorRenderer, pages: ErrorRenderer): ErrorRender
   render: (error, req) => (isOpenedByPerson(req) ? pages : api).render(error, req),
 })
 
+/** Who gets the errors of a route as pages. Some providers post their answer. */
+export function errorPagesOf(method: string, path: string): 'everyone' | 'browsers' | 'nobody' {
+  if (path === CONFIRM_PATH) return 'everyone'
+  return method === 'GET' || (method === 'POST' && path === '/callback') ? 'browsers' : 'nobody'
+}
+
 function isOpenedByPerson(req: Request): boolean {
-  const path = req.path.replace(/\/+$/, '')
-  if (path === CONFIRM_PATH) return true
-  // Some providers post their answer.
-  const isNavigation = req.method === 'GET' || (req.method === 'POST' && path === '/callback')
-  return isNavigation && prefersHtml(req)
+  const readers = errorPagesOf(req.method, req.path.replace(/\/+$/, ''))
+  return readers === 'everyone' || (readers === 'browsers' && prefersHtml(req))
 }
 
 export const prefersHtml = (req: Request): boolean => req.accepts(['json', 'html']) === 'html'

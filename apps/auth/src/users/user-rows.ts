@@ -148,8 +148,8 @@ function toFactor(json: FactorJson): Factor {
   }
 }
 
-// An operator may ban a user until `infinity`, which JavaScript cannot represent; this is its latest date.
-const END_OF_TIME = 8.64e15
+// An operator may ban a user until `infinity`, which JavaScript cannot represent; this is the latest time of RFC 3339.
+const END_OF_TIME = '9999-12-31T23:59:59.999Z'
 
 function toDate(text: string | null): Date | null {
   if (text === null) return null

@@ -4,8 +4,8 @@ import { normaliseEmail } from '../addresses/email.js'
 import { authError, invalid } from '../errors/auth-error.js'
 import type { Slot } from '../one-time-tokens/one-time-token.js'
 
-const EMAIL_TYPES = ['signup', 'invite', 'recovery', 'magiclink', 'email_change', 'email'] as const
-const PHONE_TYPES = ['sms', 'phone_change'] as const
+export const EMAIL_TYPES = ['signup', 'invite', 'recovery', 'magiclink', 'email_change', 'email'] as const
+export const PHONE_TYPES = ['sms', 'phone_change'] as const
 export type VerifyType = (typeof EMAIL_TYPES)[number] | (typeof PHONE_TYPES)[number]
 
 /** Which slots a type looks at. */

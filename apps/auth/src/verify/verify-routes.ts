@@ -3,6 +3,7 @@ import type { Request } from 'express'
 import { invalid } from '../errors/auth-error.js'
 import type { RateLimits } from '../rate-limits/rate-limits.js'
 import type { Redirects } from '../redirects/redirects.js'
+import { bodyDoc, oneOf } from '../requests/body-docs.js'
 import { docs, query } from '../requests/docs.js'
 import { jsonBody, type BodyOf } from '../requests/json-body.js'
 import type { RequestGuard } from '../bearer/request-guard.js'
@@ -10,7 +11,7 @@ import { isVersioned } from '../requests/versioning.js'
 import type { AccessTokens } from '../sessions/access-tokens.js'
 import { tokenView } from '../sessions/token-view.js'
 import { FIRST_HALF, followLink, type LinkPage } from './follow-link.js'
-import { parseVerifyBody } from './verify-request.js'
+import { EMAIL_TYPES, parseVerifyBody, PHONE_TYPES } from './verify-request.js'
 import type { VerifyService } from './verify-service.js'
 
 type Deps = {
@@ -45,7 +46,7 @@ export function verifyRoutes(deps: Deps): Route[] {
       docs: docs('followLink', 'Follow an emailed link', {
         tag: 'Verification',
         parameters: [
-          query('type', 'What the link is for.', true),
+          query('type', 'What the link is for.', true, oneOf(EMAIL_TYPES, 'The type')),
           query('token', 'The secret of the link.', true),
           query('redirect_to', 'Where to redirect afterwards.'),
         ],
@@ -71,11 +72,18 @@ export function verifyRoutes(deps: Deps): Route[] {
         tag: 'Verification',
         description:
           'The token of a link requested with a code_challenge needs the code_verifier; a wrong one consumes it.',
+        body: bodyDoc(
+          [],
+          ['token', 'token_hash', 'email', 'phone', 'password', 'code_verifier', 'redirect_to'],
+          {
+            type: oneOf([...EMAIL_TYPES, ...PHONE_TYPES], 'What the token is for'),
+          },
+        ),
         answer: {
           description: 'A session, or a message after the first half of an email change',
-          schema: 'Session',
+          schema: 'Verified',
         },
-        errors: [400, 403, 422, 429],
+        errors: [403, 422],
       }),
       limit,
       body: jsonBody(fields),

@@ -2,7 +2,7 @@ import { compileSchema, type JsonSchema } from '@signet/http'
 import type { AccountEvent } from './account-event.js'
 
 const ISO_TIME = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,6})?Z$'
-const time = { type: 'string', pattern: ISO_TIME }
+const time = { type: 'string', format: 'date-time', pattern: ISO_TIME }
 
 export const accountEventSchema: JsonSchema = {
   type: 'object',
@@ -12,13 +12,18 @@ export const accountEventSchema: JsonSchema = {
       type: 'string',
       description:
         '`user.banned`, `user.unbanned`, `user.signed_out` or `user.deleted`; others are taken and ignored',
+      examples: ['user.signed_out'],
     },
     timestamp: { ...time, description: 'When it was decided' },
     data: {
       type: 'object',
       required: ['user_id'],
       properties: {
-        user_id: { type: 'string', pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' },
+        user_id: {
+          type: 'string',
+          format: 'uuid',
+          pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
+        },
         banned_until: { ...time, description: 'Of `user.banned`' },
       },
     },

@@ -1,7 +1,8 @@
 import { route, type Route } from '@signet/http'
 import { storable } from '../text/storable.js'
 import type { Request } from 'express'
-import { ref, responses } from '../api/v1-docs.js'
+import { ref } from '../api/schema-parts.js'
+import { responses } from '../api/v1-docs.js'
 import { accountIdOf } from '../api/account-id.js'
 import type { AccountRemovalService } from './account-removal-service.js'
 import { revokeAccountSchema } from '../ingest/ingest-schemas.js'
@@ -28,7 +29,7 @@ export const accountRoutes = ({ authenticate, accounts, accountRemoval, now }: D
       operationId: 'revokeAccountAccess',
       summary: 'Revoke all access of an account',
       description: 'Grants, personal tokens and sessions, at once.',
-      responses: responses({ 200: { description: 'Revoked', schema: ref('Ok') } }, 400, 401),
+      responses: responses({ 200: { description: 'Revoked', schema: ref('Ok') } }, 400, 401, 404, 413),
     },
     authenticate,
     guard: ({ req }) => void accountIdOf(req),
@@ -47,7 +48,7 @@ export const accountRoutes = ({ authenticate, accounts, accountRemoval, now }: D
       summary: 'Delete everything of an account',
       description:
         'Ends all access, then deletes subscriptions, events, deliveries and recordings. Final: nothing can be stored for the account any more.',
-      responses: responses({ 200: { description: 'Deleted', schema: ref('Ok') } }, 401),
+      responses: responses({ 200: { description: 'Deleted', schema: ref('Ok') } }, 401, 404),
     },
     authenticate,
     async handle({ caller, req, context }) {

@@ -1,6 +1,7 @@
 import { route, type Route } from '@signet/http'
-import { publicApiDocument } from './api-document.js'
-import { DOCS_CSP, docsPage } from './docs-page.js'
+import { docsAnswer, SCRIPT_PATH, tryScript } from '@signet/pages/api-docs'
+import { PAGES_TAG, publicApiDocument, publicComponents, publicTags } from './api-document.js'
+import { introduction } from './introduction.js'
 
 type Deps = {
   baseUrl: string
@@ -8,6 +9,7 @@ type Deps = {
   routes: readonly Route[]
 }
 
+const ANY_OBJECT = { type: 'object', additionalProperties: true }
 const CACHE = { 'Cache-Control': 'public, max-age=300' }
 
 /** `/openapi.json` and `/docs`, both made once from the table of the routes that are mounted. */
@@ -20,7 +22,7 @@ export function apiDocsRoutes({ baseUrl, routes }: Deps): Route[] {
         tag: 'Documentation',
         operationId: 'getOpenApiDocument',
         summary: 'This API as an OpenAPI document',
-        responses: { 200: { description: 'OpenAPI 3.1' } },
+        responses: { 200: { description: 'OpenAPI 3.1', schema: ANY_OBJECT } },
       },
       handle: () => ({ headers: { ...CACHE, 'Content-Type': 'application/json' }, body: document }),
     }),
@@ -31,23 +33,33 @@ export function apiDocsRoutes({ baseUrl, routes }: Deps): Route[] {
         tag: 'Documentation',
         operationId: 'getDocsPage',
         summary: 'This API as a page',
-        responses: { 200: { description: 'HTML' } },
+        responses: { 200: { description: 'HTML', schema: { type: 'string' }, mediaType: 'text/html' } },
       },
-      handle: () => ({
-        headers: {
-          ...CACHE,
-          'Content-Type': 'text/html; charset=utf-8',
-          'Content-Security-Policy': DOCS_CSP,
-          'X-Content-Type-Options': 'nosniff',
-          'X-Frame-Options': 'DENY',
-          'Referrer-Policy': 'no-referrer',
+      handle: () => page,
+    }),
+    route({
+      method: 'get',
+      path: SCRIPT_PATH,
+      docs: {
+        tag: 'Documentation',
+        operationId: 'getDocsScript',
+        summary: 'The script of the page',
+        responses: {
+          200: { description: 'JavaScript', schema: { type: 'string' }, mediaType: 'text/javascript' },
         },
-        body: page,
-      }),
+      },
+      handle: () => tryScript.answer,
     }),
   ]
   const all = [...routes, ...own]
-  const document = JSON.stringify({ ...publicApiDocument(all), servers: [{ url: baseUrl }] })
-  const page = docsPage(all, baseUrl)
+  const document = JSON.stringify(publicApiDocument(all, baseUrl))
+  const page = docsAnswer({
+    title: 'Recording events API',
+    baseUrl,
+    introduction: introduction(baseUrl),
+    routes: all,
+    tags: Object.keys(publicTags).filter((tag) => tag !== PAGES_TAG),
+    schemas: publicComponents,
+  })
   return own
 }

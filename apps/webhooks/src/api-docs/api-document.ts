@@ -6,8 +6,9 @@ import { mcpComponents } from '../mcp/mcp-docs.js'
 import { oauthComponents } from '../oauth/oauth-docs.js'
 import { personalTokenComponents } from '../personal-tokens/personal-token-routes.js'
 import { recoveryComponents } from '../recoveries/recovery-routes.js'
-import { sampleComponents } from '../samples/sample-schemas.js'
-import { commonComponents } from '../api/v1-docs.js'
+import { eventComponents } from '../samples/sample-schemas.js'
+import { commonComponents, pathParameters } from '../api/v1-docs.js'
+import { deliveredEvents, EVENTS_TAG } from './delivered-events.js'
 
 const VERSION = '1.0.0'
 
@@ -17,47 +18,66 @@ export const publicComponents: Readonly<Record<string, JsonSchema>> = {
   ...endpointComponents,
   ...deliveryComponents,
   ...recoveryComponents,
-  ...sampleComponents,
+  ...eventComponents,
   ...personalTokenComponents,
   ...oauthComponents,
   ...mcpComponents,
 }
 
+/** The page for people leaves these out: browsers reach them through the authorization endpoint. */
+export const PAGES_TAG = 'Sign-in pages'
+
+/** What the tags are about, those first that most readers look for. */
+export const publicTags = {
+  Subscriptions: 'Where events are sent, and which.',
+  Deliveries: 'What was sent, and every attempt.',
+  Recovery: 'Sending again what was missed.',
+  'Signing secrets': 'Replacing the secret of a subscription without losing an event.',
+  Samples: 'What events look like.',
+  [EVENTS_TAG]: 'The requests that subscriptions receive.',
+  'Personal tokens': 'Tokens for scripts, made by the command-line tool.',
+  'OAuth 2.1': 'Connecting an application.',
+  Discovery: 'Where OAuth clients find everything.',
+  MCP: 'The same operations as tools of the Model Context Protocol.',
+  [PAGES_TAG]: 'Pages that browsers reach through the authorization endpoint.',
+  Documentation: 'This API, for machines and for people.',
+}
+
+const bearer = (description: string): JsonSchema => ({ type: 'http', scheme: 'bearer', description })
+
 /** The OpenAPI document of the routes that the public listener runs. */
-export const publicApiDocument = (routes: readonly Route[]): JsonSchema =>
+export const publicApiDocument = (routes: readonly Route[], server: string): JsonSchema =>
   openApiDocument({
     title: 'Recording events API',
     version: VERSION,
     description:
       'Connect an application with OAuth 2.1 or a personal token, create subscriptions, and receive signed HTTPS POSTs when summaries of recordings are ready.',
+    server,
     routes,
+    tags: publicTags,
+    pathParameters,
     schemas: publicComponents,
+    webhooks: deliveredEvents(),
     securitySchemes: {
-      bearer: {
-        type: 'http',
-        scheme: 'bearer',
-        description: 'An OAuth access token with scope `mcp:connect`, or a personal token',
-      },
-      tokens: {
-        type: 'http',
-        scheme: 'bearer',
-        description: 'An OAuth access token with scope `tokens:manage`, which the command-line tool gets',
-      },
-      user: {
-        type: 'http',
-        scheme: 'bearer',
-        description: 'A JWT of the identity server, at most 15 minutes old',
-      },
+      bearer: bearer('An OAuth access token with scope `mcp:connect`, or a personal token'),
+      tokens: bearer('An OAuth access token with scope `tokens:manage`, which the command-line tool gets'),
+      user: bearer('A JWT of the identity server, at most 15 minutes old'),
     },
   })
 
 /** The same of the internal listener. It is never served: its readers have the repository. */
-export const internalApiDocument = (routes: readonly Route[]): JsonSchema =>
+export const internalApiDocument = (routes: readonly Route[], server: string): JsonSchema =>
   openApiDocument({
     title: 'Recording events API, internal',
     version: VERSION,
     description: 'For our own services on the private network. Never reachable through the public listener.',
+    server,
     routes,
+    tags: {
+      Internal: 'Recordings and their events, from the pipeline.',
+      Accounts: 'What happens to accounts, from the identity server.',
+    },
+    pathParameters,
     schemas: { ...commonComponents, ...ingestComponents },
-    securitySchemes: { service: { type: 'http', scheme: 'bearer', description: 'A service token' } },
+    securitySchemes: { service: bearer('A service token') },
   })

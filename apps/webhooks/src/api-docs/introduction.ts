@@ -7,7 +7,7 @@ const retryMinutes = () =>
 
 /** What a reader needs before the first call. */
 export const introduction = (baseUrl: string): Html =>
-  html`<section id="start">
+  html`<section id="start" aria-label="Start here">
     <h2>Start here</h2>
     <p>
       Connect an application, create a subscription, and receive a signed HTTPS POST whenever the summary of a
@@ -22,7 +22,7 @@ export const introduction = (baseUrl: string): Html =>
       <a href="${baseUrl}/.well-known/oauth-authorization-server">the discovery document</a>.
     </p>
     <h3>A first subscription</h3>
-    <pre>
+    <pre tabindex="0" role="group" aria-label="Example">
 curl -X POST ${baseUrl}/v1/webhooks \\
   -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
   -d '{"url":"https://example.com/hook","events":["summary.completed"]}'</pre>
@@ -30,10 +30,11 @@ curl -X POST ${baseUrl}/v1/webhooks \\
       The answer contains the signing <code>secret</code>, which is never shown again. Then send yourself an
       event:
     </p>
-    <pre>curl -X POST ${baseUrl}/v1/webhooks/$ENDPOINT_ID/test -H "Authorization: Bearer $TOKEN"</pre>
+    <pre tabindex="0" role="group" aria-label="Example">
+curl -X POST ${baseUrl}/v1/webhooks/$ENDPOINT_ID/test -H "Authorization: Bearer $TOKEN"</pre>
     <h3>What arrives</h3>
     <p>An event as JSON, <code>{id, type, created_at, data}</code>, with these headers:</p>
-    <div class="scroll">
+    <div class="scroll" tabindex="0" role="group" aria-label="Headers">
       <table>
         <tbody>
           <tr>

@@ -1,70 +1,127 @@
-import type { JsonSchema, RouteDocs } from '@signet/http'
+import type { JsonSchema, ParameterDoc, ResponseDoc, RouteDocs } from '@signet/http'
+import { id, object, ref, text } from './schema-parts.js'
 
 type Responses = RouteDocs['responses']
+type Reason = { status: number; code: string; when: string; message: string }
 
-export const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
-
-/** The errors of /v1, /account and the internal API (docs/specification.md#common-rules). */
-export const errorReasons: readonly { status: number; code: string; when: string }[] = [
-  { status: 400, code: 'bad_request', when: 'a parameter is missing or invalid' },
-  { status: 401, code: 'unauthorized', when: 'the Bearer token is missing or invalid' },
-  { status: 403, code: 'forbidden', when: 'the token lacks the scope for this' },
-  { status: 404, code: 'not_found', when: 'there is no such resource, or it is not yours' },
-  { status: 405, code: 'bad_request', when: 'another method; `Allow` names the right ones' },
-  { status: 409, code: 'conflict', when: 'the resource is in another state: the message says which' },
-  { status: 410, code: 'account_deleted', when: 'the account was deleted, for good' },
-  { status: 413, code: 'bad_request', when: 'the body is too large' },
+/** The errors of /v1, /account and the internal API (docs/specification.md#common-rules), each with a message as an example. */
+export const errorReasons: readonly Reason[] = [
+  {
+    status: 400,
+    code: 'bad_request',
+    when: 'a parameter is missing or invalid',
+    message: 'url must be an https URL',
+  },
+  {
+    status: 401,
+    code: 'unauthorized',
+    when: 'the Bearer token is missing or invalid',
+    message: 'The access token is invalid',
+  },
+  {
+    status: 403,
+    code: 'forbidden',
+    when: 'the token lacks the scope for this',
+    message: 'The access token lacks the scope',
+  },
+  {
+    status: 404,
+    code: 'not_found',
+    when: 'there is no such resource, or it is not yours',
+    message: 'There is no such resource',
+  },
+  {
+    status: 405,
+    code: 'bad_request',
+    when: 'another method; `Allow` names the right ones',
+    message: 'Method not allowed here',
+  },
+  {
+    status: 409,
+    code: 'conflict',
+    when: 'the resource is in another state: the message says which',
+    message: 'A next secret waits already',
+  },
+  {
+    status: 410,
+    code: 'account_deleted',
+    when: 'the account was deleted, for good',
+    message: 'The account was deleted',
+  },
+  { status: 413, code: 'bad_request', when: 'the body is too large', message: 'The body is too large' },
   {
     status: 429,
     code: 'too_many_requests',
     when: 'too fast, with `Retry-After`; or a quota is full, without it',
+    message: 'Too many requests, slow down',
   },
-  { status: 500, code: 'internal', when: 'our fault; check the current state before retrying' },
+  {
+    status: 500,
+    code: 'internal',
+    when: 'our fault; check the current state before retrying',
+    message: 'Something went wrong',
+  },
   {
     status: 503,
     code: 'unavailable',
     when: 'a required service is down for a moment; `Retry-After` says when to try again',
+    message: 'The service is unavailable, try again later',
   },
   {
     status: 504,
     code: 'internal',
     when: 'it took longer than 30 seconds; check the current state before retrying',
+    message: 'The request took too long',
   },
 ]
 
+const codes = [...new Set(errorReasons.map(({ code }) => code))]
+
 /** Components that every API of this service shares; errors have one form (docs/specification.md#common-rules). */
 export const commonComponents: Readonly<Record<string, JsonSchema>> = {
-  Ok: { type: 'object', required: ['ok'], properties: { ok: { type: 'boolean', const: true } } },
-  Error: {
-    type: 'object',
-    required: ['error'],
-    properties: {
-      error: {
-        type: 'object',
-        required: ['code', 'message'],
-        properties: {
-          code: {
-            type: 'string',
-            description: [...new Set(errorReasons.map(({ code }) => `\`${code}\``))].join(', '),
-          },
-          message: { type: 'string', description: 'For people; may change at any time' },
-        },
-      },
-    },
-  },
+  Ok: object({ ok: { type: 'boolean', const: true } }),
+  Error: object({
+    error: object({
+      code: { type: 'string', enum: codes, description: 'Go by this and by the status.' },
+      message: text('For people; may change at any time', 'There is no such resource'),
+    }),
+  }),
 }
 
-const reasonsOf = (status: number): string =>
-  errorReasons
-    .filter((reason) => reason.status === status)
-    .map(({ code, when }) => `\`${code}\`: ${when}`)
-    .join('; ')
+/** The ids in paths. */
+export const pathParameters: Readonly<Record<string, Pick<ParameterDoc, 'schema' | 'description'>>> = {
+  endpoint_id: { schema: id('The subscription'), description: 'The subscription.' },
+  delivery_id: { schema: id('The delivery', '81501'), description: 'The delivery.' },
+  recovery_id: { schema: id('The recovery', '12'), description: 'The recovery.' },
+  id: { schema: id('The personal token', '31'), description: 'The personal token.' },
+  account_id: { schema: { type: 'string', format: 'uuid' }, description: 'The account.' },
+  audio_id: { schema: { type: 'string', minLength: 1, maxLength: 128 }, description: 'The recording.' },
+}
+
+const retryAfter = (required: boolean): ResponseDoc['headers'] => ({
+  'Retry-After': { description: 'Seconds to wait.', required, schema: { type: 'integer', minimum: 0 } },
+})
+
+/** Headers of errors, by status. */
+export const errorHeaders: Readonly<Record<number, ResponseDoc['headers']>> = {
+  429: retryAfter(false),
+  503: retryAfter(true),
+}
+
+function failure(status: number): ResponseDoc {
+  const reasons = errorReasons.filter((reason) => reason.status === status)
+  const [first] = reasons
+  const headers = errorHeaders[status]
+  return {
+    description: reasons.map(({ code, when }) => `\`${code}\`: ${when}`).join('; '),
+    schema: ref('Error'),
+    example: { error: { code: first?.code, message: first?.message } },
+    ...(headers ? { headers } : {}),
+  }
+}
 
 /** Documentation of the answers of a route: its success and the errors it can give. */
 export function responses(success: Responses, ...errors: number[]): Responses {
-  const failures = [...errors, 500, 503, 504].map((status) => [
-    status,
-    { description: reasonsOf(status), schema: ref('Error') },
-  ])
+  const failures = [...errors, 500, 503, 504].map((status) => [status, failure(status)])
   return { ...success, ...(Object.fromEntries(failures) as Responses) }
 }

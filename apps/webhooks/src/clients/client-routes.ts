@@ -1,5 +1,6 @@
 import { route, type Route } from '@signet/http'
 import type { ClientService, RegisteredClient } from './client-service.js'
+import { ref } from '../api/schema-parts.js'
 import type { IpLimit } from '../limits/limits.js'
 import { oauthResponses, registerBody } from '../oauth/oauth-docs.js'
 
@@ -18,7 +19,7 @@ export const clientRoutes = ({ clients, limit }: Deps): Route[] => [
       description: 'RFC 7591, open to everyone. Members that are not listed are ignored.',
       tag: 'OAuth 2.1',
       body: registerBody,
-      responses: oauthResponses(201, 'RegisteredClient', 400),
+      responses: oauthResponses(201, ref('RegisteredClient'), 400),
     },
     limit,
     body: { as: 'json', maxBytes: MAX_BODY_BYTES },

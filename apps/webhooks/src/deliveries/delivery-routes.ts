@@ -1,6 +1,7 @@
 import { route, type Route } from '@signet/http'
 import { numberParameter, textParameter } from '../api/query.js'
-import { ref, responses } from '../api/v1-docs.js'
+import { oneItem, ref } from '../api/schema-parts.js'
+import { responses } from '../api/v1-docs.js'
 import { deliveryIdOf, endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
 import type { Caller } from '../bearer/bearer-service.js'
 import type { EndpointService } from '../endpoints/endpoint-service.js'
@@ -28,22 +29,7 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog, replays }: Deps)
         'Newest first. Entries are kept for 30 days. A page beyond the end is empty. With a filter or for long logs, follow `next_cursor` until it is empty; a page on the way may have fewer entries than asked for, or none.',
       parameters: deliveryParameters,
       responses: responses(
-        {
-          200: {
-            description: 'One page',
-            schema: {
-              type: 'object',
-              required: ['items', 'next_cursor'],
-              properties: {
-                items: { type: 'array', items: ref('Delivery') },
-                next_cursor: {
-                  type: 'string',
-                  description: 'Pass it as `cursor` with the same filters for what follows; empty at the end',
-                },
-              },
-            },
-          },
-        },
+        { 200: { description: 'One page', schema: ref('DeliveryPage') } },
         400,
         401,
         403,
@@ -79,18 +65,7 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog, replays }: Deps)
       effect: 'read',
       summary: 'Get a delivery with its attempts',
       description: 'What each attempt met, with the beginning of the response.',
-      responses: responses(
-        {
-          200: {
-            description: 'The delivery',
-            schema: { type: 'object', required: ['item'], properties: { item: ref('DeliveryDetail') } },
-          },
-        },
-        401,
-        403,
-        404,
-        429,
-      ),
+      responses: responses({ 200: oneItem('The delivery', ref('DeliveryDetail')) }, 401, 403, 404, 429),
     },
     authenticate: steps.read,
     guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
@@ -109,19 +84,7 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog, replays }: Deps)
       effect: 'add',
       summary: 'Send an event again',
       description: 'A new delivery of the same event, with the same event id and bytes. A body is ignored.',
-      responses: responses(
-        {
-          200: {
-            description: 'The new delivery',
-            schema: { type: 'object', required: ['item'], properties: { item: ref('Delivery') } },
-          },
-        },
-        401,
-        403,
-        404,
-        409,
-        429,
-      ),
+      responses: responses({ 200: oneItem('The new delivery', ref('Delivery')) }, 401, 403, 404, 409, 429),
     },
     authenticate: steps.write,
     guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),

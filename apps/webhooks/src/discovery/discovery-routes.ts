@@ -1,4 +1,4 @@
-import { route, type Route } from '@signet/http'
+import { route, type Route, type RouteDocs } from '@signet/http'
 import { authorizationServerDocument, protectedResourceDocument } from './documents.js'
 
 type Deps = { baseUrl: string; introspection: boolean; serviceDocumentation: string | undefined }
@@ -26,6 +26,23 @@ export function insertedDiscoveryRoutes(deps: Deps): Route[] {
     ),
   )
 }
+
+const typeOf = (value: unknown) =>
+  Array.isArray(value) ? { type: 'array', items: { type: 'string' } } : { type: typeof value }
+
+/** A service answers the same document to everyone, so the document is its own example. */
+const documented = (document: object): RouteDocs['responses'] => ({
+  200: {
+    description: 'The document',
+    schema: {
+      type: 'object',
+      additionalProperties: true,
+      required: Object.keys(document),
+      properties: Object.fromEntries(Object.entries(document).map(([name, value]) => [name, typeOf(value)])),
+    },
+    example: document,
+  },
+})
 
 const documents = (deps: Deps): Documents => ({
   'oauth-authorization-server': {
@@ -55,7 +72,7 @@ const routesFor = (table: Documents): Route[] =>
     route({
       method: 'get',
       path: `/.well-known/${suffix}`,
-      docs: { operationId, summary, tag: 'Discovery', responses: { 200: { description: 'The document' } } },
+      docs: { operationId, summary, tag: 'Discovery', responses: documented(document) },
       handle: () => ({ status: 200, headers: HEADERS, body: document }),
     }),
   )

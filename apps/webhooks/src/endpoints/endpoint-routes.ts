@@ -1,9 +1,12 @@
 import { route, type Route } from '@signet/http'
 import type { Caller } from '../bearer/bearer-service.js'
-import { ref, responses } from '../api/v1-docs.js'
+import { listOf, object, ref } from '../api/schema-parts.js'
+import { responses } from '../api/v1-docs.js'
 import { endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
 import {
+  createEndpointDoc,
   createEndpointSchema,
+  updateEndpointDoc,
   updateEndpointSchema,
   type CreateEndpointBody,
   type UpdateEndpointBody,
@@ -29,6 +32,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
       summary: 'Create a subscription',
       description:
         'At most 5 per account; disabled ones count until they are deleted. There is no idempotency key: after a lost answer, list before creating again.',
+      body: createEndpointDoc,
       responses: responses(
         { 200: { description: 'Created', schema: ref('CreatedSubscription') } },
         400,
@@ -60,7 +64,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
       summary: 'List subscriptions',
       description: 'All of the account, oldest first, without their secrets.',
       responses: responses(
-        { 200: { description: 'The subscriptions', schema: itemsOf('Subscription') } },
+        { 200: { description: 'The subscriptions', schema: object({ items: listOf(ref('Subscription')) }) } },
         401,
         403,
         429,
@@ -96,6 +100,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
       summary: 'Change a subscription',
       description:
         'Leaving `events` out clears them, so send the current ones again even to change only the url. A changed url re-enables a disabled subscription and resets its failure count. The secret stays.',
+      body: updateEndpointDoc,
       responses: responses({ 200: oneEndpoint('Changed') }, 400, 401, 403, 404, 413, 429),
     },
     authenticate: steps.write,
@@ -146,9 +151,3 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
     },
   }),
 ]
-
-const itemsOf = (name: string) => ({
-  type: 'object',
-  required: ['items'],
-  properties: { items: { type: 'array', items: ref(name) } },
-})

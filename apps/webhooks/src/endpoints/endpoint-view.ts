@@ -1,6 +1,5 @@
-import type { JsonSchema } from '@signet/http'
 import type { Endpoint } from '@signet/webhook-core/stores'
-import { ref } from '../api/v1-docs.js'
+import { oneItem, ref } from '../api/schema-parts.js'
 
 /** What leaves the server is listed here, so a new column cannot leak by itself. */
 export const endpointView = (endpoint: Endpoint) => ({
@@ -18,7 +17,4 @@ export const endpointView = (endpoint: Endpoint) => ({
 })
 
 /** An answer with one subscription, for the document. */
-export const oneEndpoint = (description: string): { description: string; schema: JsonSchema } => ({
-  description,
-  schema: { type: 'object', required: ['item'], properties: { item: ref('Subscription') } },
-})
+export const oneEndpoint = (description: string) => oneItem(description, ref('Subscription'))

@@ -2,6 +2,7 @@ import { route, type Route } from '@signet/http'
 import type { Caller } from '../bearer/bearer-service.js'
 import type { EndpointService } from '../endpoints/endpoint-service.js'
 import type { Limits } from '../limits/limits.js'
+import { eventId, object } from '../api/schema-parts.js'
 import { responses } from '../api/v1-docs.js'
 import { endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
 import type { TestEventService } from './test-event-service.js'
@@ -30,11 +31,7 @@ export const testEventRoutes = ({ steps, limits, endpoints, testEvents }: Deps):
         {
           200: {
             description: 'Accepted',
-            schema: {
-              type: 'object',
-              required: ['event_id', 'queued'],
-              properties: { event_id: { type: 'string' }, queued: { type: 'boolean' } },
-            },
+            schema: object({ event_id: eventId('The event'), queued: { type: 'boolean' } }),
           },
         },
         401,

@@ -4,6 +4,7 @@ import type { Request } from 'express'
 import { clientCredentials } from '../clients/client-credentials.js'
 import type { AuthenticatedClient, ClientService } from '../clients/client-service.js'
 import { sha256 } from '../credentials/credential.js'
+import { ref } from '../api/schema-parts.js'
 import type { Limits } from '../limits/limits.js'
 import { oauthResponses, singleTokenBody, tokenBody } from '../oauth/oauth-docs.js'
 import { OAuthError } from '../oauth/oauth-error.js'
@@ -32,7 +33,7 @@ export const tokenRoutes = (deps: Deps): Route[] => [
       summary: 'Exchange an authorization code or a refresh token',
       tag: 'OAuth 2.1',
       body: tokenBody,
-      responses: oauthResponses(200, 'Tokens', 400, 401),
+      responses: oauthResponses(200, ref('Tokens'), 400, 401),
     },
     limit: deps.limits.token,
     body: form,
@@ -52,7 +53,7 @@ export const tokenRoutes = (deps: Deps): Route[] => [
       description: 'Also fine when the token is unknown or belongs to another client: then nothing happens.',
       tag: 'OAuth 2.1',
       body: singleTokenBody,
-      responses: oauthResponses(200, undefined, 400, 401),
+      responses: oauthResponses(200, { type: 'object', maxProperties: 0 }, 400, 401),
     },
     limit: deps.limits.revoke,
     body: form,
@@ -78,7 +79,7 @@ export const introspectionRoutes = (deps: Deps): Route[] => [
       description: 'Only for clients that the operator listed.',
       tag: 'OAuth 2.1',
       body: singleTokenBody,
-      responses: oauthResponses(200, 'Introspection', 400, 401),
+      responses: oauthResponses(200, ref('Introspection'), 400, 401),
     },
     limit: deps.limits.revoke,
     body: form,

@@ -3,7 +3,8 @@ import { storable } from '../text/storable.js'
 import type { Request } from 'express'
 import { accountIdOf } from '../api/account-id.js'
 import { notFound } from '../errors/api-errors.js'
-import { ref, responses } from '../api/v1-docs.js'
+import { ref } from '../api/schema-parts.js'
+import { responses } from '../api/v1-docs.js'
 import { MAX_BODY_BYTES, type BodyAdmission } from './body-admission.js'
 import type { IngestParser } from './ingest-parser.js'
 import { recordingSchema, summaryReadySchema } from './ingest-schemas.js'
@@ -58,7 +59,7 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
       ...docs,
       operationId: 'putRecording',
       summary: 'Store a recording without an event',
-      responses: responses({ 200: { description: 'Stored', schema: ref('Ok') } }, 400, 401, 410, 413),
+      responses: responses({ 200: { description: 'Stored', schema: ref('Ok') } }, 400, 401, 404, 410, 413),
     },
     authenticate,
     guard({ req, res }) {
@@ -81,7 +82,7 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
       summary: 'Delete a recording',
       description:
         'With the bodies of its events; pending deliveries end with `recording_deleted`. Deleting what is not there is fine.',
-      responses: responses({ 200: { description: 'Deleted', schema: ref('Ok') } }, 401),
+      responses: responses({ 200: { description: 'Deleted', schema: ref('Ok') } }, 401, 404),
     },
     authenticate,
     async handle({ caller, req, context }) {

@@ -1,4 +1,5 @@
 import type { JsonSchema } from '@signet/http'
+import { eventId, object } from '../api/schema-parts.js'
 
 const optionalText = { type: ['string', 'null'] }
 const optionalInteger = (maximum: number, minimum: number) => ({
@@ -12,7 +13,7 @@ const RECORDING_FIELDS = {
   status: optionalInteger(2_147_483_647, -2_147_483_648),
   title: optionalText,
   duration_ms: optionalInteger(Number.MAX_SAFE_INTEGER, 0),
-  recorded_at: { type: ['string', 'null'], description: 'RFC 3339 date and time' },
+  recorded_at: { type: ['string', 'null'], format: 'date-time', description: 'RFC 3339' },
 }
 
 const RECORDING = { type: ['object', 'null'], properties: RECORDING_FIELDS }
@@ -22,17 +23,17 @@ const TRANSCRIPT = {
   required: ['text'],
   properties: {
     language: optionalText,
-    text: { type: 'string' },
+    text: { type: 'string', examples: ['Good morning, everyone.'] },
     segments: {
       type: ['array', 'null'],
       items: {
         type: 'object',
         required: ['speaker', 'start', 'end', 'text'],
         properties: {
-          speaker: { type: 'string' },
+          speaker: { type: 'string', examples: ['Speaker 1'] },
           start: { type: 'number', description: 'Seconds' },
           end: { type: 'number', description: 'Seconds' },
-          text: { type: 'string' },
+          text: { type: 'string', examples: ['Good morning, everyone.'] },
         },
       },
     },
@@ -45,9 +46,9 @@ const SUMMARIES = {
     type: 'object',
     required: ['label', 'content', 'format'],
     properties: {
-      label: { type: 'string' },
-      content: { type: 'string' },
-      format: { type: 'string', description: '`markdown`, `html` or another word' },
+      label: { type: 'string', examples: ['Summary'] },
+      content: { type: 'string', examples: ['## Weekly sync'] },
+      format: { type: 'string', description: '`markdown`, `html` or another word', examples: ['markdown'] },
       template_name: optionalText,
     },
   },
@@ -58,9 +59,13 @@ export const summaryReadySchema: JsonSchema = {
   type: 'object',
   required: ['source_event_key', 'account_id', 'audio_id'],
   properties: {
-    source_event_key: { type: 'string', minLength: 1, maxLength: 200 },
-    account_id: { type: 'string', pattern: '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$' },
-    audio_id: { type: 'string', minLength: 1, maxLength: 128 },
+    source_event_key: { type: 'string', minLength: 1, maxLength: 200, examples: ['summary:rec_1001:1'] },
+    account_id: {
+      type: 'string',
+      format: 'uuid',
+      pattern: '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$',
+    },
+    audio_id: { type: 'string', minLength: 1, maxLength: 128, examples: ['rec_1001'] },
     recording: RECORDING,
     transcript: TRANSCRIPT,
     summaries: SUMMARIES,
@@ -75,24 +80,30 @@ export const recordingSchema: JsonSchema = {
 
 export const revokeAccountSchema: JsonSchema = {
   type: 'object',
-  properties: { reason: { type: 'string', minLength: 1, maxLength: 200 } },
+  properties: { reason: { type: 'string', minLength: 1, maxLength: 200, examples: ['account_revoked'] } },
+}
+
+const INGEST_RESULT = {
+  event_id: eventId('The event, of the first notice when this one is a duplicate'),
+  duplicate: { type: 'boolean' },
 }
 
 /** Components of the internal OpenAPI document. */
 export const ingestComponents: Readonly<Record<string, JsonSchema>> = {
-  IngestResult: {
-    type: 'object',
-    required: ['event_id', 'duplicate'],
-    properties: {
-      event_id: { type: 'string', description: '`evt_…`; of the first notice when this one is a duplicate' },
-      duplicate: { type: 'boolean' },
-    },
-  },
+  IngestResult: object(INGEST_RESULT),
   BatchLine: {
-    type: 'object',
     description: 'The response that the line would have got on its own, and its status',
-    required: ['status'],
-    properties: { status: { type: 'integer', description: '202, 200, 400, 409, 410, 500 or 503' } },
-    oneOf: [{ $ref: '#/components/schemas/IngestResult' }, { $ref: '#/components/schemas/Error' }],
+    oneOf: [
+      object({ status: { type: 'integer', enum: [200, 202] }, ...INGEST_RESULT }),
+      {
+        description: 'An error, in the form of the Error component',
+        type: 'object',
+        required: ['status', 'error'],
+        properties: {
+          status: { type: 'integer', enum: [400, 409, 410, 500, 503] },
+          error: { $ref: '#/components/schemas/Error/properties/error' },
+        },
+      },
+    ],
   },
 }

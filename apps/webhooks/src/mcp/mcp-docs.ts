@@ -1,5 +1,6 @@
 import type { JsonSchema, RouteDocs } from '@signet/http'
-import { ref, responses } from '../api/v1-docs.js'
+import { ref } from '../api/schema-parts.js'
+import { responses } from '../api/v1-docs.js'
 
 const version = { type: 'string', const: '2.0' }
 const id = { type: ['string', 'integer', 'null'] }
@@ -18,6 +19,7 @@ export const mcpComponents: Readonly<Record<string, JsonSchema>> = {
       result: { type: 'object' },
       error: { type: 'object' },
     },
+    examples: [{ jsonrpc: '2.0', id: 1, method: 'tools/list' }],
   },
   McpError: {
     type: 'object',
@@ -38,6 +40,7 @@ export const mcpComponents: Readonly<Record<string, JsonSchema>> = {
         },
       },
     },
+    examples: [{ jsonrpc: '2.0', id: 1, error: { code: -32600, message: 'The message is not valid' } }],
   },
 }
 
@@ -58,7 +61,7 @@ export const mcpDocs: RouteDocs = {
     ...Object.fromEntries(
       Object.entries(responses({}, 400, 401, 403, 413, 429)).map(([status, response]) => [
         status,
-        { ...response, schema: ref('McpError') },
+        { ...response, schema: ref('McpError'), example: undefined },
       ]),
     ),
     406: { description: '`Accept` lacks application/json or text/event-stream', schema: ref('McpError') },

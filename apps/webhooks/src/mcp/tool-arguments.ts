@@ -1,4 +1,4 @@
-import type { JsonSchema, Route, RouteCall } from '@signet/http'
+import { bodySchemaOf, type JsonSchema, type Route, type RouteCall } from '@signet/http'
 import { badRequest } from '../errors/api-errors.js'
 
 /** Where the route reads an argument. */
@@ -18,7 +18,8 @@ export function toolArguments(route: Route): {
   return { inputSchema: schemaOf(known), callOf: (given) => callOf(route, known, given) }
 }
 
-function argumentsOf({ path, docs, body }: Route): ReadonlyMap<string, Argument> {
+function argumentsOf(route: Route): ReadonlyMap<string, Argument> {
+  const { path, docs } = route
   const known = new Map<string, Argument>()
   const add = (name: string, argument: Argument) => {
     if (known.has(name)) throw new Error(`${path} has two parameters named ${name}`)
@@ -28,7 +29,7 @@ function argumentsOf({ path, docs, body }: Route): ReadonlyMap<string, Argument>
     add(name, { source: 'params', schema: ID, required: true })
   for (const { name, in: place, schema, description, required = false } of docs.parameters ?? [])
     if (place === 'query') add(name, { source: 'query', schema: described(schema, description), required })
-  const { properties = {}, required = [] } = (body?.schema ?? {}) as ObjectSchema
+  const { properties = {}, required = [] } = (bodySchemaOf(route) ?? {}) as ObjectSchema
   for (const [name, schema] of Object.entries(properties))
     add(name, { source: 'body', schema, required: required.includes(name) })
   return known

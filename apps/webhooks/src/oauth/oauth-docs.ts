@@ -1,82 +1,110 @@
 import type { JsonSchema, ParameterDoc, RouteDocs } from '@signet/http'
+import { errorHeaders } from '../api/v1-docs.js'
+import { count, object, ref, text } from '../api/schema-parts.js'
 import type { OAuthErrorCode } from './oauth-error.js'
 import { SCOPE_CONNECT } from './scope.js'
 
-const text = (description: string): JsonSchema => ({ type: 'string', description })
-const texts = (description: string): JsonSchema => ({ type: 'array', items: { type: 'string' }, description })
-const object = (required: string[], properties: Record<string, JsonSchema>): JsonSchema => ({
-  type: 'object',
-  required,
-  properties,
+const texts = (description: string, example: readonly string[], more: JsonSchema = {}): JsonSchema => ({
+  type: 'array',
+  items: { type: 'string' },
+  description,
+  examples: [example],
+  ...more,
 })
+const seconds = (description: string, example: number): JsonSchema => count(description, example)
 
-const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
+const CALLBACK = 'https://app.example.com/oauth/callback'
 
 const METADATA = {
-  redirect_uris: texts('1 to 10: allow-listed https URIs, or loopback http ones, whose port may vary'),
-  client_name: text('At most 200 characters'),
+  redirect_uris: texts('Allow-listed https URIs, or loopback http ones, whose port may vary', [CALLBACK], {
+    minItems: 1,
+    maxItems: 10,
+  }),
+  client_name: text('Shown to people as unverified', 'Example app', { maxLength: 200 }),
   token_endpoint_auth_method: {
     type: 'string',
-    enum: ['none', 'client_secret_basic', 'client_secret_post'],
-    description: 'Default `client_secret_basic`; `none` for public clients',
+    enum: ['client_secret_basic', 'client_secret_post', 'none'],
+    default: 'client_secret_basic',
+    description: '`none` for public clients',
   },
-  grant_types: texts('Default `authorization_code` and `refresh_token`'),
-  response_types: texts('`code`'),
-  scope: text(`\`${SCOPE_CONNECT}\``),
+  grant_types: texts('What the client may use at the token endpoint', [
+    'authorization_code',
+    'refresh_token',
+  ]),
+  response_types: texts('`code`', ['code']),
+  scope: text('Separated by spaces', SCOPE_CONNECT),
 }
 
+const CLIENT_ID = 'svcl_2b7Qm9xTfL0aKcVw'
 const CREDENTIALS = {
-  client_id: text('Unless the client authenticates with HTTP Basic'),
-  client_secret: text('With `client_secret_post`'),
+  'client_id?': text('Unless the client authenticates with HTTP Basic', CLIENT_ID),
+  'client_secret?': { type: 'string', description: 'With `client_secret_post`' },
 }
 
 /** Components of the OpenAPI document. */
 export const oauthComponents: Readonly<Record<string, JsonSchema>> = {
-  OAuthError: object(['error'], { error: text('The code'), error_description: text('For developers') }),
-  RegisteredClient: object(['client_id', 'client_id_issued_at', ...Object.keys(METADATA)], {
-    client_id: text('`svcl_…`'),
-    client_id_issued_at: { type: 'integer', description: 'Unix seconds' },
-    client_secret: text('Of confidential clients, shown only this once'),
-    client_secret_expires_at: { type: 'integer', description: '0: never' },
-    ...METADATA,
+  OAuthError: object({
+    error: text('The code', 'invalid_request'),
+    'error_description?': text('For developers', 'grant_type is missing'),
   }),
-  Tokens: object(['access_token', 'token_type', 'expires_in', 'scope', 'email'], {
-    access_token: text('`sva_…`'),
-    token_type: text('`Bearer`'),
-    expires_in: { type: 'integer', description: 'Seconds' },
-    refresh_token: text('`svr_…`; each may be used once and brings the next'),
-    scope: text('Granted scopes, separated by spaces'),
-    email: text('Of the account, may be empty; not for authorization decisions'),
+  RegisteredClient: {
+    ...object({
+      client_id: text('The id', CLIENT_ID),
+      client_id_issued_at: seconds('Unix seconds', 1_769_850_000),
+      'client_secret?': text('Of confidential clients, shown only this once', 'svcs_9fKq3ZtW1xYb7LmD'),
+      'client_secret_expires_at?': seconds('0: never', 0),
+      ...METADATA,
+    }),
+    // RFC 7591 section 3.2.1: what was registered comes back, also members without an effect.
+    additionalProperties: true,
+  },
+  Tokens: object({
+    access_token: text('The access token', 'sva_Zq2mT8vLr0Xk4nBy7JcWd1HsPf5Ge9'),
+    token_type: { type: 'string', const: 'Bearer' },
+    expires_in: seconds('Lifetime in seconds', 3600),
+    'refresh_token?': text('May be used once and brings the next', 'svr_Hn5Rk2Wq8Zt4Yb1Xc7Vm0Lp3'),
+    scope: text('Granted scopes, separated by spaces', SCOPE_CONNECT),
+    email: text('Of the account, may be empty; not for authorization decisions', 'ada@example.com'),
   }),
-  Introspection: object(['active'], {
+  Introspection: object({
     active: { type: 'boolean' },
-    scope: text(''),
-    client_id: text(''),
-    sub: text('Account'),
-    iss: text(''),
-    aud: texts('Resources'),
-    exp: { type: 'integer' },
-    iat: { type: 'integer' },
-    token_type: text(''),
+    'scope?': text('Separated by spaces', SCOPE_CONNECT),
+    'client_id?': text('The client', CLIENT_ID),
+    'sub?': { type: 'string', format: 'uuid', description: 'The account' },
+    'iss?': { type: 'string', format: 'uri', description: 'This service' },
+    'aud?': texts('Resources', ['https://hooks.example.com']),
+    'exp?': seconds('Unix seconds', 1_769_853_600),
+    'iat?': seconds('Unix seconds', 1_769_850_000),
+    'token_type?': { type: 'string', const: 'Bearer' },
   }),
 }
 
-export const registerBody = object(['redirect_uris'], METADATA)
+export const registerBody: JsonSchema = object({
+  redirect_uris: METADATA.redirect_uris,
+  'client_name?': METADATA.client_name,
+  'token_endpoint_auth_method?': METADATA.token_endpoint_auth_method,
+  'grant_types?': METADATA.grant_types,
+  'response_types?': METADATA.response_types,
+  'scope?': METADATA.scope,
+})
 
-export const tokenBody = object(['grant_type'], {
+export const tokenBody = object({
   grant_type: { type: 'string', enum: ['authorization_code', 'refresh_token'] },
-  code: text('Of the authorization response'),
-  redirect_uri: text('As in the authorization request'),
-  code_verifier: text('PKCE, 43 to 128 characters'),
-  refresh_token: text('With grant type `refresh_token`'),
-  scope: text('Narrows the scope of the new access token'),
-  resource: text('RFC 8707'),
+  'code?': text('Of the authorization response', 'svc_4Kq9Wz2Xb7Lm'),
+  'redirect_uri?': text('As in the authorization request', CALLBACK),
+  'code_verifier?': text('PKCE', 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk', {
+    minLength: 43,
+    maxLength: 128,
+  }),
+  'refresh_token?': { type: 'string', description: 'With grant type `refresh_token`' },
+  'scope?': { type: 'string', description: 'Narrows the scope of the new access token' },
+  'resource?': { type: 'string', description: 'RFC 8707' },
   ...CREDENTIALS,
 })
 
-export const singleTokenBody = object(['token'], {
-  token: text('The token in question'),
-  token_type_hint: text('Only a hint'),
+export const singleTokenBody = object({
+  token: text('The token in question', 'svr_Hn5Rk2Wq8Zt4Yb1Xc7Vm0Lp3'),
+  'token_type_hint?': text('Only a hint', 'refresh_token'),
   ...CREDENTIALS,
 })
 
@@ -102,26 +130,33 @@ export const authorizeParameters: readonly ParameterDoc[] = [
   query('login_hint', false, 'Whom to suggest on the sign-in page'),
 ]
 
-const ERRORS: Readonly<Record<number, string>> = {
-  400: 'An OAuth error',
-  401: '`invalid_client`',
-  413: 'The body is too large',
-  429: '`too_many_requests`, with `Retry-After`',
-  503: '`temporarily_unavailable`',
+const ERRORS: Readonly<Record<number, { description: string; code: OAuthErrorCode | OtherCode }>> = {
+  400: { description: 'An OAuth error', code: 'invalid_request' },
+  401: { description: '`invalid_client`', code: 'invalid_client' },
+  413: { description: 'The body is too large', code: 'invalid_request' },
+  429: { description: '`too_many_requests`, with `Retry-After`', code: 'too_many_requests' },
+  500: { description: '`server_error`', code: 'server_error' },
+  503: { description: '`temporarily_unavailable`', code: 'temporarily_unavailable' },
+  504: { description: '`request_timeout`', code: 'request_timeout' },
 }
 
 /** The answers of an OAuth endpoint: its success, by the name of its component, and the errors it can give. */
 export function oauthResponses(
   success: number,
-  component: string | undefined,
+  schema: JsonSchema,
   ...errors: number[]
 ): RouteDocs['responses'] {
-  const failures = [...errors, 413, 429, 503].map((status) => [
+  const failures = [...errors, 413, 429, 500, 503, 504].map((status) => [
     status,
-    { description: ERRORS[status] ?? '', schema: ref('OAuthError') },
+    {
+      description: ERRORS[status]?.description ?? '',
+      schema: ref('OAuthError'),
+      example: { error: ERRORS[status]?.code, error_description: 'What went wrong' },
+      headers: errorHeaders[status],
+    },
   ])
   return {
-    [success]: { description: 'Done', ...(component === undefined ? {} : { schema: ref(component) }) },
+    [success]: { description: 'Done', schema },
     ...(Object.fromEntries(failures) as RouteDocs['responses']),
   }
 }

@@ -4,7 +4,8 @@ import type { Caller } from '../bearer/bearer-service.js'
 import { badRequest, notFound } from '../errors/api-errors.js'
 import type { Limits } from '../limits/limits.js'
 import { SCOPE_CONNECT } from '../oauth/scope.js'
-import { ref, responses } from '../api/v1-docs.js'
+import { id, listOf, object, ref, text, time, timeOrEmpty } from '../api/schema-parts.js'
+import { responses } from '../api/v1-docs.js'
 import type { accountAuthentication, Manager } from './account-authentication.js'
 import type { PersonalToken } from '../credentials/personal-token.js'
 import type { PersonalTokenService } from './personal-token-service.js'
@@ -17,14 +18,20 @@ type Deps = {
 
 type CreateBody = { name: string; expires_in_days?: number }
 
-const createSchema: JsonSchema = {
+const createSchema = {
   type: 'object',
   required: ['name'],
   properties: {
-    name: { type: 'string', description: '1 to 100 characters' },
-    expires_in_days: { type: 'integer', minimum: 1, maximum: 365, description: 'Default 90' },
+    name: { type: 'string' },
+    expires_in_days: { type: 'integer', minimum: 1, maximum: 365, default: 90 },
   },
 }
+
+// Characters that nobody sees do not count, so the service checks the length itself.
+const createDoc = object({
+  name: text('What it is for', 'Laptop', { minLength: 1, maxLength: 100 }),
+  'expires_in_days?': createSchema.properties.expires_in_days,
+})
 
 const docs = { tag: 'Personal tokens', security: ['tokens', 'user'] }
 
@@ -42,6 +49,7 @@ export const personalTokenRoutes = ({
       operationId: 'createPersonalToken',
       summary: 'Create a personal token',
       description: 'The token is shown only this once.',
+      body: createDoc,
       responses: responses(
         { 201: { description: 'Created', schema: ref('CreatedPersonalToken') } },
         400,
@@ -68,7 +76,11 @@ export const personalTokenRoutes = ({
       operationId: 'listPersonalTokens',
       summary: 'List personal tokens',
       description: 'Newest first, without the tokens themselves.',
-      responses: responses({ 200: { description: 'The tokens', schema: listSchema() } }, 401, 403),
+      responses: responses(
+        { 200: { description: 'The tokens', schema: object({ items: listOf(ref('PersonalToken')) }) } },
+        401,
+        403,
+      ),
     },
     authenticate: manager,
     async handle({ caller }) {
@@ -135,35 +147,21 @@ const view = ({ id, name, hint, createdAt, expiresAt, lastUsedAt }: PersonalToke
   last_used_at: lastUsedAt?.toISOString() ?? '',
 })
 
-const time = { type: 'string', format: 'date-time' }
 const FIELDS = {
-  id: { type: 'string', description: 'Decimal digits' },
-  name: { type: 'string' },
-  hint: { type: 'string', description: 'Prefix and last four characters' },
-  scope: { type: 'string' },
+  id: id('The personal token', '31'),
+  name: text('As its owner called it', 'Laptop', { minLength: 1, maxLength: 100 }),
+  hint: text('Prefix and last four characters', 'svp_…x7Qd'),
+  scope: text('Space-separated scopes', SCOPE_CONNECT),
   created_at: time,
   expires_at: time,
-  last_used_at: { type: 'string', description: 'Empty before the first use' },
-}
-
-function listSchema(): JsonSchema {
-  return {
-    type: 'object',
-    required: ['items'],
-    properties: { items: { type: 'array', items: ref('PersonalToken') } },
-  }
+  last_used_at: timeOrEmpty('Empty before the first use'),
 }
 
 /** Components of the OpenAPI document. */
 export const personalTokenComponents: Readonly<Record<string, JsonSchema>> = {
-  PersonalToken: {
-    type: 'object',
-    required: [...Object.keys(FIELDS), 'status'],
-    properties: { ...FIELDS, status: { type: 'string', enum: ['active', 'expired', 'inactive'] } },
-  },
-  CreatedPersonalToken: {
-    type: 'object',
-    required: [...Object.keys(FIELDS), 'token'],
-    properties: { ...FIELDS, token: { type: 'string', description: 'Shown only this once' } },
-  },
+  PersonalToken: object({ ...FIELDS, status: { type: 'string', enum: ['active', 'expired', 'inactive'] } }),
+  CreatedPersonalToken: object({
+    ...FIELDS,
+    token: text('Shown only this once', 'svp_Zq2mT8vLr0Xk4nBy7JcWd1HsPf5Ge91a2B3c', { pattern: '^svp_' }),
+  }),
 }

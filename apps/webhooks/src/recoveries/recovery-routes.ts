@@ -2,7 +2,8 @@ import { route, type JsonSchema, type Route } from '@signet/http'
 import type { Request } from 'express'
 import { parseDeliveryId } from '@signet/webhook-core'
 import { parseTime } from '../api/query.js'
-import { ref, responses } from '../api/v1-docs.js'
+import { count, id, object, oneItem, ref, time } from '../api/schema-parts.js'
+import { responses } from '../api/v1-docs.js'
 import { endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
 import type { Caller } from '../bearer/bearer-service.js'
 import type { EndpointService } from '../endpoints/endpoint-service.js'
@@ -13,67 +14,55 @@ type Deps = { steps: V1Steps; endpoints: EndpointService; recoveries: RecoverySe
 type RecoverBody = { since: string; until?: string; what?: 'failed' | 'all' }
 type Recovery = Awaited<ReturnType<RecoveryService['get']>>
 
-const time = { type: 'string', format: 'date-time' }
-const count = (description: string) => ({ type: 'integer', minimum: 0, description })
-
 // The formats are checked by the handler, with better words.
 const recoverSchema: JsonSchema = {
   type: 'object',
   required: ['since'],
   properties: {
-    since: { type: 'string', description: 'Deliveries created at this time or later, RFC 3339' },
-    until: { type: 'string', description: 'And before this time; now, if left out' },
-    what: {
-      type: 'string',
-      enum: ['failed', 'all'],
-      default: 'failed',
-      description: '`failed`: events that never arrived. `all`: those that did, too.',
-    },
+    since: { type: 'string' },
+    until: { type: 'string' },
+    what: { type: 'string', enum: ['failed', 'all'] },
   },
 }
+
+const what = { type: 'string', enum: ['failed', 'all'] }
+const recoverDoc = object({
+  since: { ...time, description: 'Deliveries created at this time or later' },
+  'until?': {
+    ...time,
+    description: 'And before this time; now, if left out',
+    examples: ['2026-02-01T00:00:00Z'],
+  },
+  'what?': {
+    ...what,
+    default: 'failed',
+    description: '`failed`: events that never arrived. `all`: those that did, too.',
+  },
+})
 
 /** Components of the OpenAPI document. */
 export const recoveryComponents: Readonly<Record<string, JsonSchema>> = {
-  Recovery: {
-    type: 'object',
-    required: [
-      'id',
-      'endpoint_id',
-      'what',
-      'state',
-      'since',
-      'until',
-      'matched',
-      'queued',
-      'delivered',
-      'failed',
-      'created_at',
-    ],
-    properties: {
-      id: { type: 'string', description: 'Decimal digits' },
-      endpoint_id: { type: 'string' },
-      what: { type: 'string', enum: ['failed', 'all'] },
-      state: {
-        type: 'string',
-        enum: ['running', 'done', 'cancelled', 'stopped'],
-        description: '`done`: all are queued. `stopped`: the subscription was disabled or deleted.',
-      },
-      since: time,
-      until: time,
-      matched: count('Events to send again, as counted at the start'),
-      queued: count('New deliveries so far'),
-      delivered: count('Of these, delivered'),
-      failed: count('Of these, failed for good'),
-      created_at: time,
+  Recovery: object({
+    id: id('The recovery', '12'),
+    endpoint_id: id('The subscription'),
+    what,
+    state: {
+      type: 'string',
+      enum: ['running', 'done', 'cancelled', 'stopped'],
+      description: '`done`: all are queued. `stopped`: the subscription was disabled or deleted.',
     },
-  },
+    since: time,
+    until: time,
+    matched: count('Events to send again, as counted at the start', 3),
+    queued: count('New deliveries so far'),
+    delivered: count('Of these, delivered'),
+    failed: count('Of these, failed for good'),
+    created_at: time,
+  }),
 }
 
 const docs = { tag: 'Recovery', security: ['bearer'] }
-const one = (description: string) => ({
-  description,
-  schema: { type: 'object', required: ['item'], properties: { item: ref('Recovery') } },
-})
+const one = (description: string) => oneItem(description, ref('Recovery'))
 
 /** `/v1/webhooks/{endpoint_id}/recover` (docs/specification.md#recovering). */
 export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] => [
@@ -87,6 +76,7 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
       summary: 'Send again what was missed',
       description:
         'Makes a new delivery of each event that matches, with the same event id, a little at a time and behind live events. One at a time per subscription.',
+      body: recoverDoc,
       responses: responses({ 200: one('Started') }, 400, 401, 403, 404, 409, 413, 429),
     },
     authenticate: steps.write,

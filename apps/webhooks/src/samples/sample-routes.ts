@@ -1,9 +1,10 @@
 import { route, type Route } from '@signet/http'
-import { isEventType } from '@signet/webhook-core'
+import { eventTypes, isEventType } from '@signet/webhook-core'
 import type { Caller } from '../bearer/bearer-service.js'
 import { badRequest } from '../errors/api-errors.js'
 import { numberParameter, textParameter } from '../api/query.js'
-import { ref, responses } from '../api/v1-docs.js'
+import { listOf, ref } from '../api/schema-parts.js'
+import { responses } from '../api/v1-docs.js'
 import type { V1Steps } from '../api/v1-pipeline.js'
 import type { SampleService } from './sample-service.js'
 
@@ -26,18 +27,18 @@ export const sampleRoutes = ({ steps, samples }: Deps): Route[] => [
         {
           name: 'event',
           in: 'query',
-          schema: { type: 'string', default: 'summary.completed' },
+          schema: { type: 'string', enum: eventTypes, default: 'summary.completed' },
           description: 'An event type.',
         },
         {
           name: 'limit',
           in: 'query',
-          schema: { type: 'integer', minimum: 1, default: 3 },
+          schema: { type: 'integer', minimum: 1, maximum: 999_999, default: 3 },
           description: 'At most 10; more counts as 10. Of events that are huge there may be fewer.',
         },
       ],
       responses: responses(
-        { 200: { description: 'At least one event', schema: { type: 'array', items: ref('Event') } } },
+        { 200: { description: 'At least one event', schema: listOf(ref('Event')) } },
         400,
         401,
         403,

@@ -1,19 +1,19 @@
 import type { JsonSchema } from '@signet/http'
-import { dataSchema, eventTypes } from '@signet/webhook-core'
+import { eventSchema, eventTypes } from '@signet/webhook-core'
+import { ref } from '../api/schema-parts.js'
 
-/** Components of the OpenAPI document. */
-export const sampleComponents: Readonly<Record<string, JsonSchema>> = {
+/** Name of the component of an event type: `SummaryCompletedEvent`. */
+export const eventComponent = (type: string): string =>
+  `${type.replace(/(?:^|\W|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())}Event`
+
+/** Components of the OpenAPI document, one for each event type of the catalogue. */
+export const eventComponents: Readonly<Record<string, JsonSchema>> = {
+  ...Object.fromEntries(eventTypes.map((type) => [eventComponent(type), eventSchema(type) as JsonSchema])),
   Event: {
-    type: 'object',
-    required: ['id', 'type', 'created_at', 'data'],
-    properties: {
-      id: {
-        type: 'string',
-        description: 'Unique. Drop events you have already seen. Ids of samples start with `evt_sample_`.',
-      },
-      type: { type: 'string', enum: eventTypes },
-      created_at: { type: 'string', format: 'date-time' },
-      data: dataSchema(),
+    oneOf: eventTypes.map((type) => ref(eventComponent(type))),
+    discriminator: {
+      propertyName: 'type',
+      mapping: Object.fromEntries(eventTypes.map((type) => [type, ref(eventComponent(type))['$ref']])),
     },
   },
 }

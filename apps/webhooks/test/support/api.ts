@@ -3,11 +3,11 @@ import { afterAll, beforeAll } from '@jest/globals'
 import type { Db } from '@signet/db'
 import type { Resolver } from '@signet/address-guard'
 import { jsonLines } from '@signet/testkit'
+import { documentChecker } from '@signet/testkit/open-api'
 import { internalApiDocument, publicApiDocument } from '../../src/api-docs/api-document.js'
 import { internalRoutes, publicRoutes } from '../../src/routes.js'
 import type { WebhooksService } from '../../src/serve.js'
 import { aToken } from './access-token.js'
-import { documentChecker } from './document-checker.js'
 import { SERVICE_TOKEN, startHarness, type Harness } from './harness.js'
 
 type Line = Record<string, unknown>
@@ -49,8 +49,8 @@ export function useApi({ env, databaseUrl, resolver = publicResolver }: ApiOptio
       ...(databaseUrl ? { databaseUrl: await databaseUrl() } : {}),
     })
     const { undocumented: _, ...families } = publicRoutes(harness.ctx)
-    fitsPublicDocument = documentChecker(publicApiDocument(Object.values(families).flat()))
-    fitsInternalDocument = documentChecker(internalApiDocument(internalRoutes(harness.ctx)))
+    fitsPublicDocument = documentChecker(publicApiDocument(Object.values(families).flat(), harness.origin))
+    fitsInternalDocument = documentChecker(internalApiDocument(internalRoutes(harness.ctx), harness.internal))
   })
   const running = () => {
     if (harness === undefined) throw new Error('the service is there from beforeAll on')
@@ -85,13 +85,13 @@ export function useApi({ env, databaseUrl, resolver = publicResolver }: ApiOptio
     /** A call of the public API. Its answer must be one that the document promises. */
     async call(method: string, path: string, call: Call = {}) {
       const reply = await send(`${running().origin}${path}`, method, call)
-      fitsPublicDocument?.(method, path, reply.status, reply.body)
+      fitsPublicDocument?.(method, path, reply)
       return reply
     },
     /** A call of the internal API, with a service token unless `token` says otherwise. */
     async internal(method: string, path: string, call: Call = {}) {
       const reply = await send(`${running().internal}${path}`, method, { token: SERVICE_TOKEN, ...call })
-      fitsInternalDocument?.(method, path, reply.status, reply.body)
+      fitsInternalDocument?.(method, path, reply)
       return reply
     },
     /** A fresh account with an access token of scope `mcp:connect`. */

@@ -1,12 +1,13 @@
 import { describe, expect, it } from '@jest/globals'
 import { newEventId } from '../ids.js'
-import { catalogue, dataSchema, definitionOf, eventTypes, isEventType, sampleEvent } from './catalogue.js'
+import { catalogue, definitionOf, eventSchema, eventTypes, isEventType, sampleEvent } from './catalogue.js'
 import { envelopeOf, type EventDefinition } from './event-definition.js'
 
 /** All that a new event type takes: one definition, and one line in the list. */
 const exampleHappened: EventDefinition = {
   description: 'an example happens',
   properties: { audio_id: { type: 'string' } },
+  required: ['audio_id'],
   sample: { audio_id: 'rec_sample' },
   subject: 'recording',
   build: (header, { audioId }) =>
@@ -31,8 +32,9 @@ describe('the event catalogue', () => {
   })
 
   it.each(eventTypes)('documents every member of the sample of %s', (type) => {
-    const { properties, sample } = catalogue[type]
+    const { properties, required, sample } = catalogue[type]
     expect(Object.keys(sample)).toEqual(Object.keys(properties))
+    expect(Object.keys(properties)).toEqual(expect.arrayContaining([...required]))
   })
 
   it('takes everything about an added type from its definition: body, sample and documentation', () => {
@@ -53,8 +55,12 @@ describe('the event catalogue', () => {
       type: 'example.happened',
       data: { audio_id: 'rec_sample' },
     })
-    expect(dataSchema(extended)).toMatchObject({
-      description: expect.stringContaining('`example.happened`, sent when an example happens: `audio_id`.'),
+    expect(eventSchema('example.happened', extended)).toMatchObject({
+      description: 'Sent when an example happens.',
+      properties: {
+        type: { const: 'example.happened' },
+        data: { required: ['audio_id'], properties: { audio_id: { type: 'string' } } },
+      },
     })
   })
 })

@@ -32,20 +32,23 @@ export function sampleEvent(type: string, definitions: EventCatalogue = catalogu
   return JSON.stringify(envelopeOf(type, header, definitionOf(type, definitions).sample))
 }
 
-/** JSON Schema of `data`: the members of all types. */
-export function dataSchema(definitions: EventCatalogue = catalogue): object {
-  const sentences = Object.entries(definitions).map(
-    ([type, { description, properties }]) =>
-      `\`${type}\`, sent when ${description}: ${Object.keys(properties)
-        .map((name) => `\`${name}\``)
-        .join(', ')}.`,
-  )
+/** JSON Schema of the events of a type, as they are delivered and as samples show them. */
+export function eventSchema(type: string, definitions: EventCatalogue = catalogue): object {
+  const { description, properties, required } = definitionOf(type, definitions)
   return {
     type: 'object',
-    description: ['Depends on the type.', ...sentences].join(' '),
-    properties: Object.assign(
-      {},
-      ...Object.values(definitions).map(({ properties }) => properties),
-    ) as object,
+    description: `Sent when ${description}.`,
+    required: ['id', 'type', 'created_at', 'data'],
+    properties: {
+      id: {
+        type: 'string',
+        pattern: '^evt_',
+        description: 'Unique. Drop events you have already seen. Ids of samples start with `evt_sample_`.',
+      },
+      type: { type: 'string', const: type },
+      created_at: { type: 'string', format: 'date-time' },
+      data: { type: 'object', required, properties },
+    },
+    examples: [JSON.parse(sampleEvent(type, definitions))],
   }
 }

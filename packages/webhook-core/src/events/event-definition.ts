@@ -12,6 +12,8 @@ type Documentation = {
   description: string
   /** JSON Schema of the members of `data`, by name, in the order in which the body has them. */
   properties: Readonly<Record<string, object>>
+  /** Those that are always there. */
+  required: readonly string[]
   /** Invented `data` with every member, for accounts that have no event of this type. */
   sample: object
 }

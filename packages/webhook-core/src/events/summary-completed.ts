@@ -35,6 +35,7 @@ const properties = {
         type: 'array',
         items: {
           type: 'object',
+          required: ['speaker', 'start', 'end', 'text'],
           properties: {
             speaker: { type: 'string' },
             start: { type: 'number', description: 'Seconds' },
@@ -94,6 +95,7 @@ const sample: SummaryCompletedData = {
 export const summaryCompleted: EventDefinition = {
   description: 'the summaries of a recording are ready',
   properties,
+  required: ['audio_id'],
   sample,
   subject: 'recording',
   build: (header, recording) => withinTargetSize(envelopeOf('summary.completed', header, dataOf(recording))),

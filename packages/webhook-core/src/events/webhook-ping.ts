@@ -6,6 +6,7 @@ const MESSAGE = 'This is a test event.'
 export const webhookPing: EventDefinition = {
   description: 'you send a test event to a webhook',
   properties: { endpoint_id: { type: 'string' }, message: { type: 'string' } },
+  required: ['endpoint_id', 'message'],
   sample: { endpoint_id: '42', message: MESSAGE },
   subject: 'endpoint',
   build: (header, { endpointId }) =>

@@ -1,0 +1,90 @@
+import type { JsonSchema } from '@signet/http'
+
+const text = (description: string, example: string, more: JsonSchema = {}): JsonSchema => ({
+  type: 'string',
+  description,
+  examples: [example],
+  ...more,
+})
+const unset = (description: string): JsonSchema => ({ type: 'string', description })
+const anyObject = (description: string): JsonSchema => ({ type: 'object', description })
+
+/**
+ * What the members of request bodies mean: the same name means the same everywhere. The services check the values, with
+ * better words than a schema has.
+ */
+const members = {
+  email: text('An email address', 'ada@example.com', { maxLength: 255 }),
+  new_email: text('The address to change to', 'ada@example.org', { maxLength: 255 }),
+  phone: unset('A phone number in E.164 format, with or without the `+`'),
+  password: text('At most 72 bytes', 'correct horse battery staple', { minLength: 1, maxLength: 72 }),
+  current_password: unset('The password so far'),
+  password_hash: unset('bcrypt, argon2i, argon2id or Firebase scrypt, instead of a password'),
+  nonce: unset('The code that `GET /reauthenticate` sent'),
+  data: anyObject('Metadata of the user'),
+  user_metadata: anyObject('Metadata that the user may change'),
+  app_metadata: anyObject('Metadata that only administrators may change'),
+  channel: { type: 'string', enum: ['sms', 'whatsapp'], description: 'With a phone number only' },
+  create_user: { type: 'boolean', description: 'What happens to an unknown address' },
+  code_challenge: unset('PKCE: the link leads back with a code, which needs the verifier'),
+  code_challenge_method: { type: 'string', enum: ['s256', 'plain'], description: 'With a `code_challenge`' },
+  code_verifier: unset('PKCE: what the challenge was made of'),
+  captcha_token: unset('The answer to the CAPTCHA, where one is required'),
+  gotrue_meta_security: anyObject('`captcha_token` in its other place'),
+  refresh_token: text('A refresh token', 'r1.Zq2mT8vLr0Xk4nBy7JcWd1HsPf5Ge9'),
+  auth_code: text('The `code` of the redirect', '7b1e9c52-3f0a-4a8e-9d1f-2c6b5e4a1d30'),
+  id_token: text('An OpenID Connect ID token', 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl'),
+  provider: text('Name of the provider', 'google'),
+  client_id: unset('Of the application that got the ID token'),
+  issuer: unset('Of the ID token'),
+  access_token: unset('Of the provider, where `at_hash` binds it'),
+  link_identity: { type: 'boolean', description: 'Adds the identity to the bearer of the request' },
+  token: unset('The code, with the address it was sent to; or the token of a link, alone'),
+  token_hash: text('The token of a link', 'Zq2mT8vLr0Xk4nBy7JcWd1HsPf5Ge9aK3tYb6u'),
+  redirect_to: { type: 'string', format: 'uri', description: 'Where the link leads' },
+  role: text('The `role` claim of the user', 'authenticated'),
+  aud: unset('The audience of the user'),
+  id: { type: 'string', format: 'uuid', description: 'Id of the user, made here if left out' },
+  email_confirm: { type: 'boolean', description: 'Counts the address as confirmed' },
+  phone_confirm: { type: 'boolean', description: 'Counts the number as confirmed' },
+  ban_duration: text('Such as `24h`, or `none` to end a ban', '24h'),
+  should_soft_delete: { type: 'boolean', default: false, description: 'Keeps a row without personal data' },
+  factor_type: { type: 'string', enum: ['totp', 'phone'] },
+  friendly_name: text('How the user calls the factor', 'Phone'),
+  challenge_id: { type: 'string', format: 'uuid', description: 'The challenge' },
+  code: text('The digits of the authenticator or the SMS', '123456'),
+} satisfies Record<string, JsonSchema>
+
+type Member = keyof typeof members
+
+/**
+ * A body of these members. Required ones first; `narrowed` says what is particular to this body. Members that are not listed
+ * are ignored, and null is as good as absent (docs/specification.md#requests).
+ */
+export function bodyDoc(
+  required: readonly Member[],
+  optional: readonly Member[] = [],
+  narrowed: Readonly<Record<string, JsonSchema>> = {},
+): JsonSchema {
+  const names = [...required, ...optional]
+  return {
+    type: 'object',
+    required: [...Object.keys(narrowed).filter((name) => !name.endsWith('?')), ...required],
+    properties: {
+      ...Object.fromEntries(
+        Object.entries(narrowed).map(([name, schema]) => [name.replace('?', ''), schema]),
+      ),
+      ...Object.fromEntries(names.map((name) => [name, members[name]])),
+    },
+  }
+}
+
+/** A value out of a list. */
+export const oneOf = (values: readonly string[], description: string): JsonSchema => ({
+  type: 'string',
+  enum: values,
+  description,
+})
+
+export const captcha = ['captcha_token', 'gotrue_meta_security'] as const
+export const challenge = ['code_challenge', 'code_challenge_method'] as const

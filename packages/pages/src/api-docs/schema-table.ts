@@ -1,0 +1,115 @@
+import { componentOf, type JsonSchema } from '@signet/http'
+import { html, type Html } from '../html.js'
+
+type Schemas = Readonly<Record<string, JsonSchema>>
+type Shape = {
+  $ref?: string
+  type?: string | string[]
+  format?: string
+  const?: unknown
+  enum?: unknown[]
+  default?: unknown
+  minimum?: number
+  maximum?: number
+  minLength?: number
+  maxLength?: number
+  maxItems?: number
+  anyOf?: JsonSchema[]
+  oneOf?: JsonSchema[]
+  items?: JsonSchema
+  properties?: Schemas
+  required?: string[]
+  description?: string
+}
+
+/** Tables of members and parameters; references are looked up in the components of the document. */
+export class SchemaTables {
+  constructor(private readonly schemas: Schemas) {}
+
+  /** Rows as a table; false if there are none. */
+  table(rows: readonly Html[]): Html | false {
+    if (rows.length === 0) return false
+    return html`<div class="scroll" tabindex="0" role="group" aria-label="Members">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Type</th>
+            <th scope="col">Meaning</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${rows}
+        </tbody>
+      </table>
+    </div>`
+  }
+
+  /** The members of a schema as a table, or one table for each of its alternatives. */
+  tables(schema: JsonSchema): Html[] {
+    const shape = this.#resolve(schema)
+    const alternatives = shape.oneOf ?? shape.anyOf
+    if (alternatives === undefined)
+      return [this.table(this.#members(shape))].filter((table) => table !== false)
+    return alternatives.flatMap((alternative, index) => {
+      const tables = this.tables(alternative)
+      return index === 0 || tables.length === 0 ? tables : [html`<p>or</p>`, ...tables]
+    })
+  }
+
+  row(name: string, schema: JsonSchema, required: boolean, description?: string): Html {
+    const shape = this.#resolve(schema)
+    const fallback = shape.default === undefined ? '' : ` Default ${String(shape.default)}.`
+    return html`<tr>
+      <td><code>${name}</code></td>
+      <td>${this.#typeOf(shape)}${required && ', required'}</td>
+      <td>${prose(description ?? shape.description ?? '')}${limitsOf(shape)}${fallback}</td>
+    </tr>`
+  }
+
+  /** One row for each member, those of objects and of items inside it by their dotted path. */
+  #members(schema: JsonSchema, path = '', seen: readonly JsonSchema[] = []): Html[] {
+    const shape = this.#resolve(schema)
+    if (seen.includes(shape)) return []
+    const within = [...seen, shape]
+    if (shape.items) return this.#members(shape.items, `${path}[]`, within)
+    return Object.entries(shape.properties ?? {}).flatMap(([name, member]) => {
+      const full = path === '' ? name : `${path}.${name}`
+      return [
+        this.row(full, member, shape.required?.includes(name) ?? false),
+        ...this.#members(member, full, within),
+      ]
+    })
+  }
+
+  #resolve(schema: JsonSchema): Shape {
+    const { $ref }: Shape = schema
+    return $ref === undefined ? schema : this.#resolve(componentOf($ref, this.schemas))
+  }
+
+  #typeOf(shape: Shape): string {
+    const alternatives = shape.oneOf ?? shape.anyOf
+    if (alternatives) return alternatives.map((one) => this.#typeOf(this.#resolve(one))).join(' or ')
+    if (shape.const !== undefined) return JSON.stringify(shape.const)
+    if (shape.items) return `array of ${this.#typeOf(this.#resolve(shape.items))}`
+    return shape.format ?? [shape.type ?? 'any'].flat().join(' or ')
+  }
+}
+
+function limitsOf({ enum: values, minimum, maximum, minLength, maxLength, maxItems }: Shape): Html[] {
+  const limits = [
+    values && `one of ${values.map((value) => `\`${String(value)}\``).join(', ')}`,
+    minimum !== undefined && minimum !== 0 && `at least ${minimum}`,
+    maximum !== undefined && `at most ${maximum}`,
+    minLength !== undefined && `at least ${minLength} characters`,
+    maxLength !== undefined && `at most ${maxLength} characters`,
+    maxItems !== undefined && `at most ${maxItems} entries`,
+  ].filter((limit) => typeof limit === 'string')
+  if (limits.length === 0) return []
+  const text = limits.join(', ')
+  return [html``, prose(`${text.charAt(0).toUpperCase()}${text.slice(1)}.`)]
+}
+
+/** Text with \`code\` between backticks. */
+export const prose = (text: string): Html =>
+  html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))}`

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto'
+import type { Answer } from '@signet/http'
+
+/**
+ * Sends the requests that readers put together on the page, to the service that served it. Without the script the forms stay
+ * hidden. The token stays in the memory of the page: it is in no storage and in no address.
+ */
+const SCRIPT = `{
+  const base = document.body.dataset.base
+  const token = document.getElementById('token')
+  const field = (form, name) => form.elements.namedItem(name)?.value.trim() ?? ''
+
+  const addressOf = (form) => {
+    const path = form.dataset.path.replace(/\\{(\\w+)\\}/g, (_, name) => encodeURIComponent(field(form, 'path:' + name)))
+    const query = new URLSearchParams()
+    for (const { name, value } of form.elements)
+      if (name.startsWith('query:') && value.trim() !== '') query.set(name.slice(6), value.trim())
+    return base + path + (query.size > 0 ? '?' + query : '')
+  }
+
+  const bodyOf = (form) => {
+    const text = field(form, 'body')
+    if (text === '' || form.dataset.type !== 'application/x-www-form-urlencoded') return text === '' ? undefined : text
+    return new URLSearchParams(Object.entries(JSON.parse(text))).toString()
+  }
+
+  const send = async (form) => {
+    const headers = {}
+    const body = bodyOf(form)
+    if (body !== undefined) headers['Content-Type'] = form.dataset.type
+    if (form.dataset.secured !== undefined && token.value.trim() !== '')
+      headers.Authorization = 'Bearer ' + token.value.trim()
+    const response = await fetch(addressOf(form), {
+      method: form.dataset.method, headers, body, credentials: 'omit', redirect: 'manual', cache: 'no-store',
+    })
+    if (response.type === 'opaqueredirect') return 'A redirect, which this page does not follow.'
+    const text = await response.text()
+    let shown = text
+    try { shown = JSON.stringify(JSON.parse(text), null, 2) } catch {}
+    return response.status + ' ' + response.statusText + '\\n\\n' + shown.slice(0, 100000)
+  }
+
+  for (const hidden of document.querySelectorAll('.try, .token')) hidden.hidden = false
+  document.addEventListener('submit', async (event) => {
+    const form = event.target
+    event.preventDefault()
+    const output = form.querySelector('output')
+    const button = form.querySelector('button')
+    output.textContent = 'Sending…'
+    button.disabled = true
+    try {
+      output.textContent = await send(form)
+    } catch (error) {
+      output.textContent = 'The request could not be sent: ' + error.message
+    }
+    button.disabled = false
+  })
+}
+`
+
+const VERSION = createHash('sha256').update(SCRIPT).digest('base64url').slice(0, 10)
+
+/** The script of the page, to be served by the service at `path`. Its URL changes with its content. */
+export const tryScript = {
+  at: (path: string): string => `${path}?v=${VERSION}`,
+  answer: {
+    headers: {
+      'Content-Type': 'text/javascript; charset=utf-8',
+      'X-Content-Type-Options': 'nosniff',
+      'Cross-Origin-Resource-Policy': 'same-origin',
+      'Cache-Control': 'public, max-age=31536000, immutable',
+    },
+    body: SCRIPT,
+  } satisfies Answer,
+}

@@ -1,0 +1,74 @@
+import { problemsOf, schemasOf } from './schemas.js'
+
+type Content = Record<string, { schema?: object; example?: unknown }>
+type Response = { content?: Content; headers?: Record<string, { required?: boolean }> }
+type Operation = { requestBody?: { content: Content }; responses: Record<string, Response> }
+type Document = { paths: Record<string, Record<string, Operation>> }
+
+/** An answer as a test got it; the body of NDJSON is a list. */
+export type CheckedAnswer = { status: number; body?: unknown; headers?: Headers }
+
+const JSON_TYPE = 'application/json'
+const LINES_TYPE = 'application/x-ndjson'
+
+/** Those of paths and methods that no document has. */
+const NO_OPERATION = [400, 401, 404, 405]
+
+/**
+ * Compares answers with an OpenAPI document: the status must be a documented one of the operation, the body must fit its
+ * schema, formats included, and its headers must be there. Paths and methods that the document does not know must be refused.
+ */
+export function documentChecker(
+  document: object,
+): (method: string, url: string, answer: CheckedAnswer) => void {
+  const schemaAt = schemasOf(document)
+  const { paths } = document as Document
+  const templates = Object.keys(paths).map((path) => ({
+    path,
+    pattern: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
+  }))
+
+  return (method, url, { status, body, headers }) => {
+    const name = `${method} ${url} → ${status}`
+    // Express takes a path with and without a slash at its end for the same.
+    const pathname = new URL(url, 'http://localhost').pathname.replace(/(?<=.)\/$/, '')
+    const path = paths[pathname] ? pathname : templates.find(({ pattern }) => pattern.test(pathname))?.path
+    const operation = path === undefined ? undefined : paths[path]?.[method.toLowerCase()]
+    if (!operation) {
+      if (!NO_OPERATION.includes(status)) throw new Error(`${name}: answered, and in no document`)
+      return
+    }
+    const response = operation.responses[String(status)]
+    if (!response) throw new Error(`${name}: this status is not documented`)
+    for (const [header, { required = false }] of Object.entries(response.headers ?? {}))
+      if (required && headers?.has(header) === false) throw new Error(`${name}: no header ${header}`)
+    const [type = ''] = ((headers ? headers.get('content-type') : JSON_TYPE) ?? '').split(';')
+    if (type === '' && response.content === undefined) return
+    if (response.content?.[type] === undefined) throw new Error(`${name}: no content of type ${type}`)
+    if (type !== JSON_TYPE && type !== LINES_TYPE) return
+    const at = ['paths', path, method.toLowerCase(), 'responses', status, 'content', type, 'schema']
+    const validate = schemaAt(...at)
+    // Of NDJSON, the schema is that of a line.
+    for (const value of type === JSON_TYPE ? [body] : (body as unknown[]))
+      if (!validate(value)) throw new Error(`${name}: ${problemsOf(validate)}`)
+  }
+}
+
+/** Every example of a document that does not fit its schema. */
+export function wrongExamples(document: object): string[] {
+  const schemaAt = schemasOf(document)
+  const { paths } = document as Document
+  const problems = (content: Content = {}, at: readonly string[]) =>
+    Object.entries(content).flatMap(([type, { example }]) => {
+      const validate = schemaAt(...at, 'content', type, 'schema')
+      return example === undefined || validate(example) ? [] : [`${at.join(' ')}: ${problemsOf(validate)}`]
+    })
+  return Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).flatMap(([method, { requestBody, responses }]) => [
+      ...problems(requestBody?.content, ['paths', path, method, 'requestBody']),
+      ...Object.entries(responses).flatMap(([status, { content }]) =>
+        problems(content, ['paths', path, method, 'responses', status]),
+      ),
+    ]),
+  )
+}

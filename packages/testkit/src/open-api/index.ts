@@ -1,0 +1,1 @@
+export { documentChecker, wrongExamples, type CheckedAnswer } from './document-checker.js'
