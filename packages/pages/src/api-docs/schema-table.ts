@@ -8,7 +8,7 @@ type Shape = {
   format?: string
   const?: unknown
   enum?: unknown[]
-  default?: unknown
+  default?: string | number | boolean
   minimum?: number
   maximum?: number
   minLength?: number
