@@ -23,8 +23,6 @@ export {
 } from './request-context.js'
 export { inOrder } from './in-order.js'
 export { compileSchema, type JsonSchema } from './schema.js'
-export { bodySchemaOf, openApiDocument } from './open-api.js'
-export { componentOf, exampleOf } from './example.js'
 export { healthHandlers, metricsHandler } from './health.js'
 export { Drain } from './drain.js'
 export { listen, type Listener } from './listen.js'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { openApiDocument, route, type RouteSpec } from './index.js'
+import { route, type RouteSpec } from './index.js'
+import { openApiDocument } from './open-api.js'
 
 const docs = { operationId: 'x', summary: 'x', tag: 'x', responses: { 200: { description: 'ok' } } }
 const echo = (extra: Partial<RouteSpec<undefined, Record<string, unknown>>> = {}) =>

@@ -3,6 +3,8 @@ import { exampleOf } from './example.js'
 import type { ParameterDoc, ResponseDoc, Route } from './route.js'
 import type { JsonSchema } from './schema.js'
 
+export { componentOf, exampleOf } from './example.js'
+
 export type OpenApiOptions = {
   title: string
   version: string

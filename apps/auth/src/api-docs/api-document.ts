@@ -1,4 +1,5 @@
-import { openApiDocument, type JsonSchema, type ResponseDoc, type Route, type RouteDocs } from '@signet/http'
+import type { JsonSchema, ResponseDoc, Route, RouteDocs } from '@signet/http'
+import { openApiDocument } from '@signet/http/open-api'
 import { service } from '../config/version.js'
 import { errorDoc, type Tag } from '../requests/docs.js'
 import { errorPagesOf } from '../ui/browser-errors.js'

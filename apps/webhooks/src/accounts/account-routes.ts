@@ -1,7 +1,7 @@
 import { route, type Route } from '@signet/http'
 import { storable } from '../text/storable.js'
 import type { Request } from 'express'
-import { ref } from '../api/schema-parts.js'
+import { ref } from '../schemas/schema-parts.js'
 import { responses } from '../api/v1-docs.js'
 import { accountIdOf } from '../api/account-id.js'
 import type { AccountRemovalService } from './account-removal-service.js'

@@ -1,4 +1,5 @@
-import { openApiDocument, type JsonSchema, type Route } from '@signet/http'
+import type { JsonSchema, Route } from '@signet/http'
+import { openApiDocument } from '@signet/http/open-api'
 import { deliveryComponents } from '../deliveries/delivery-schemas.js'
 import { endpointComponents } from '../endpoints/endpoint-schemas.js'
 import { ingestComponents } from '../ingest/ingest-schemas.js'

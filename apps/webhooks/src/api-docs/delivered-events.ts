@@ -1,6 +1,6 @@
 import type { JsonSchema } from '@signet/http'
 import { eventTypes, type DeliveryHeaders } from '@signet/webhook-core'
-import { id, ref, text } from '../api/schema-parts.js'
+import { id, ref, text } from '../schemas/schema-parts.js'
 import { eventComponent } from '../samples/sample-schemas.js'
 
 type Header = Exclude<keyof DeliveryHeaders, 'content-type'>

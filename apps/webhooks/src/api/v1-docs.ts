@@ -1,5 +1,5 @@
 import type { JsonSchema, ParameterDoc, ResponseDoc, RouteDocs } from '@signet/http'
-import { id, object, ref, text } from './schema-parts.js'
+import { errorHeaders, id, object, ref, text } from '../schemas/schema-parts.js'
 
 type Responses = RouteDocs['responses']
 type Reason = { status: number; code: string; when: string; message: string }
@@ -96,16 +96,6 @@ export const pathParameters: Readonly<Record<string, Pick<ParameterDoc, 'schema'
   id: { schema: id('The personal token', '31'), description: 'The personal token.' },
   account_id: { schema: { type: 'string', format: 'uuid' }, description: 'The account.' },
   audio_id: { schema: { type: 'string', minLength: 1, maxLength: 128 }, description: 'The recording.' },
-}
-
-const retryAfter = (required: boolean): ResponseDoc['headers'] => ({
-  'Retry-After': { description: 'Seconds to wait.', required, schema: { type: 'integer', minimum: 0 } },
-})
-
-/** Headers of errors, by status. */
-export const errorHeaders: Readonly<Record<number, ResponseDoc['headers']>> = {
-  429: retryAfter(false),
-  503: retryAfter(true),
 }
 
 function failure(status: number): ResponseDoc {

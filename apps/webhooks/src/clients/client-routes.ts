@@ -1,6 +1,6 @@
 import { route, type Route } from '@signet/http'
 import type { ClientService, RegisteredClient } from './client-service.js'
-import { ref } from '../api/schema-parts.js'
+import { ref } from '../schemas/schema-parts.js'
 import type { IpLimit } from '../limits/limits.js'
 import { oauthResponses, registerBody } from '../oauth/oauth-docs.js'
 

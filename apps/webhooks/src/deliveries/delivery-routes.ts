@@ -1,6 +1,6 @@
 import { route, type Route } from '@signet/http'
 import { numberParameter, textParameter } from '../api/query.js'
-import { oneItem, ref } from '../api/schema-parts.js'
+import { oneItem, ref } from '../schemas/schema-parts.js'
 import { responses } from '../api/v1-docs.js'
 import { deliveryIdOf, endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
 import type { Caller } from '../bearer/bearer-service.js'

@@ -1,6 +1,6 @@
 import type { JsonSchema, ParameterDoc } from '@signet/http'
 import { eventTypes } from '@signet/webhook-core'
-import { count, eventId, id, listOf, object, ref, text, time, timeOrEmpty } from '../api/schema-parts.js'
+import { count, eventId, id, listOf, object, ref, text, time, timeOrEmpty } from '../schemas/schema-parts.js'
 
 const DELIVERY = {
   id: id('The value of `X-Service-Delivery`', '81501'),

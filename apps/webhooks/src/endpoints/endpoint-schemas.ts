@@ -1,6 +1,6 @@
 import type { JsonSchema } from '@signet/http'
 import { eventTypes } from '@signet/webhook-core'
-import { count, id, listOf, object, text, time, timeOrEmpty } from '../api/schema-parts.js'
+import { count, id, listOf, object, text, time, timeOrEmpty } from '../schemas/schema-parts.js'
 
 /** Bodies as they arrive. Event types are plain strings, so that an unknown one gets a clearer error than the schema's. */
 export type CreateEndpointBody = { url: string; events?: string[] | null }

@@ -1,5 +1,5 @@
 import type { Endpoint } from '@signet/webhook-core/stores'
-import { oneItem, ref } from '../api/schema-parts.js'
+import { oneItem, ref } from '../schemas/schema-parts.js'
 
 /** What leaves the server is listed here, so a new column cannot leak by itself. */
 export const endpointView = (endpoint: Endpoint) => ({

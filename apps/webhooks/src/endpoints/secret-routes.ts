@@ -1,6 +1,6 @@
 import { route, type JsonSchema, type Route } from '@signet/http'
 import type { Caller } from '../bearer/bearer-service.js'
-import { ref } from '../api/schema-parts.js'
+import { ref } from '../schemas/schema-parts.js'
 import { responses } from '../api/v1-docs.js'
 import { endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
 import type { EndpointService } from './endpoint-service.js'

@@ -1,5 +1,5 @@
 import type { BodySpec, ResponseDoc, RouteDocs } from '@signet/http'
-import { ref } from '../api/schema-parts.js'
+import { ref } from '../schemas/schema-parts.js'
 
 /** The fields of a page's form; repeated ones are lists. */
 export type PageForm = Readonly<Record<string, unknown>>

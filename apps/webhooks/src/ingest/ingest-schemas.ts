@@ -1,5 +1,5 @@
 import type { JsonSchema } from '@signet/http'
-import { eventId, object } from '../api/schema-parts.js'
+import { eventId, object } from '../schemas/schema-parts.js'
 
 const optionalText = { type: ['string', 'null'] }
 const optionalInteger = (maximum: number, minimum: number) => ({

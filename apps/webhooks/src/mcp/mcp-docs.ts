@@ -1,5 +1,5 @@
 import type { JsonSchema, RouteDocs } from '@signet/http'
-import { ref } from '../api/schema-parts.js'
+import { ref } from '../schemas/schema-parts.js'
 import { responses } from '../api/v1-docs.js'
 
 const version = { type: 'string', const: '2.0' }

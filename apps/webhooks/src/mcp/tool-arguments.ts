@@ -1,4 +1,5 @@
-import { bodySchemaOf, type JsonSchema, type Route, type RouteCall } from '@signet/http'
+import type { JsonSchema, Route, RouteCall } from '@signet/http'
+import { bodySchemaOf } from '@signet/http/open-api'
 import { badRequest } from '../errors/api-errors.js'
 
 /** Where the route reads an argument. */

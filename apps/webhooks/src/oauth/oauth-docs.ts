@@ -1,6 +1,5 @@
 import type { JsonSchema, ParameterDoc, RouteDocs } from '@signet/http'
-import { errorHeaders } from '../api/v1-docs.js'
-import { count, object, ref, text } from '../api/schema-parts.js'
+import { count, errorHeaders, object, ref, text } from '../schemas/schema-parts.js'
 import type { OAuthErrorCode } from './oauth-error.js'
 import { SCOPE_CONNECT } from './scope.js'
 

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '@signet/http'
 import { eventSchema, eventTypes } from '@signet/webhook-core'
-import { ref } from '../api/schema-parts.js'
+import { ref } from '../schemas/schema-parts.js'
 
 /** Name of the component of an event type: `SummaryCompletedEvent`. */
 export const eventComponent = (type: string): string =>

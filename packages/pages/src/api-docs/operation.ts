@@ -1,4 +1,5 @@
-import { bodySchemaOf, exampleOf, type JsonSchema, type ParameterDoc, type Route } from '@signet/http'
+import type { JsonSchema, ParameterDoc, Route } from '@signet/http'
+import { bodySchemaOf, exampleOf } from '@signet/http/open-api'
 import { html, type Html } from '../html.js'
 import { prose, type SchemaTables } from './schema-table.js'
 

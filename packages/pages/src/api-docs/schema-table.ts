@@ -1,4 +1,5 @@
-import { componentOf, type JsonSchema } from '@signet/http'
+import type { JsonSchema } from '@signet/http'
+import { componentOf } from '@signet/http/open-api'
 import { html, type Html } from '../html.js'
 
 type Schemas = Readonly<Record<string, JsonSchema>>

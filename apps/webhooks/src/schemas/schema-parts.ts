@@ -1,4 +1,4 @@
-import type { JsonSchema } from '@signet/http'
+import type { JsonSchema, ResponseDoc } from '@signet/http'
 
 /** Parts that the schemas of several concepts share. Each has an example, from which those of whole bodies are made. */
 
@@ -62,3 +62,13 @@ export const listOf = (items: JsonSchema, description?: string): JsonSchema => (
 export const oneItem = (description: string, item: JsonSchema) => ({ description, schema: object({ item }) })
 
 export const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
+
+const retryAfter = (required: boolean): ResponseDoc['headers'] => ({
+  'Retry-After': { description: 'Seconds to wait.', required, schema: { type: 'integer', minimum: 0 } },
+})
+
+/** Headers of errors, by status. */
+export const errorHeaders: Readonly<Record<number, ResponseDoc['headers']>> = {
+  429: retryAfter(false),
+  503: retryAfter(true),
+}

@@ -1,0 +1,92 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { useApi } from './support/api.js'
+
+const api = useApi()
+const DOCUMENT = fileURLToPath(new URL('../docs/openapi.json', import.meta.url))
+const { resolve } = createRequire(import.meta.url)
+
+/** What an application would write with the generated types: it compiles only if they are as exact as this. */
+const APPLICATION = `
+import createClient from 'openapi-fetch'
+import type { components, paths, webhooks } from './api.js'
+
+type Subscription = components['schemas']['Subscription']
+type Completed = webhooks['summary.completed']['post']['requestBody']['content']['application/json']
+
+export function titleOf(event: Completed): string {
+  const type: 'summary.completed' = event.type
+  return type + event.data.audio_id + (event.data.title ?? '')
+}
+
+const [baseUrl, token] = process.argv.slice(2)
+const client = createClient<paths>({ baseUrl, headers: { Authorization: 'Bearer ' + token } })
+const url = 'https://app.example.com/hooks'
+
+const created = await client.POST('/v1/webhooks', { body: { url, events: ['summary.completed'] } })
+if (!created.data) throw new Error(created.error.error.message)
+const { endpoint_id, status }: { endpoint_id: string; status: 1 | 2 } = created.data
+const listed = await client.GET('/v1/webhooks')
+const items: Subscription[] = listed.data?.items ?? []
+// @ts-expect-error -- no such event type
+const refused = await client.POST('/v1/webhooks', { body: { url, events: ['nothing.happened'] } })
+const deleted = await client.DELETE('/v1/webhooks/{endpoint_id}', { params: { path: { endpoint_id } } })
+const left = await client.GET('/v1/webhooks')
+console.log(
+  JSON.stringify({
+    status,
+    listed: items.map((item) => item.id === endpoint_id && item.url),
+    refused: refused.error?.error.code,
+    deleted: deleted.data?.ok,
+    left: left.data?.items,
+  }),
+)
+`
+
+describe('a client that openapi-typescript generates', () => {
+  let folder: string
+  beforeAll(() => {
+    // Inside the app, so that its dependencies are found as those of an application are.
+    folder = mkdtempSync(fileURLToPath(new URL('.generated-', import.meta.url)))
+    writeFileSync(join(folder, 'package.json'), '{"type": "module"}')
+    writeFileSync(join(folder, 'application.ts'), APPLICATION)
+  })
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  const node = async (...args: string[]): Promise<string> => {
+    try {
+      return (await promisify(execFile)(process.execPath, args, { cwd: folder })).stdout
+    } catch (error) {
+      // The compiler reports on standard output.
+      throw new Error(String((error as { stdout?: string }).stdout), { cause: error })
+    }
+  }
+
+  it('compiles, and creates, lists and deletes a subscription', async () => {
+    const generator = join(dirname(resolve('openapi-typescript/package.json')), 'bin/cli.js')
+    await node(generator, DOCUMENT, '--output', 'api.ts')
+    const options = [
+      '--strict',
+      '--ignoreConfig',
+      '--skipLibCheck',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2023',
+    ]
+    await node(resolve('typescript/bin/tsc'), ...options, '--types', 'node', 'application.ts')
+    const { token } = await api.anAccount()
+    expect(JSON.parse(await node('application.js', api.url, token))).toEqual({
+      status: 1,
+      listed: ['https://app.example.com/hooks'],
+      refused: 'bad_request',
+      deleted: true,
+      left: [],
+    })
+  })
+})
