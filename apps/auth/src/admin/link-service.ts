@@ -15,16 +15,7 @@ import { refusePassword } from '../users/new-password.js'
 import type { UserStore } from '../users/user-store.js'
 import type { JsonObject, User } from '../users/user.js'
 import { traitsOf, userNotFound, type Admin } from './admin-user-service.js'
-
-export const LINK_TYPES = [
-  'signup',
-  'magiclink',
-  'recovery',
-  'invite',
-  'email_change_current',
-  'email_change_new',
-] as const
-export type GeneratedType = (typeof LINK_TYPES)[number]
+import { LINK_TYPES, type GeneratedType } from './link-types.js'
 
 export type LinkRequest = {
   type?: string
