@@ -118,8 +118,8 @@ const demoFile = (folder: string): string => join(folder, 'demo.json')
 
 function overview({ addresses, secrets }: Stack, folder: string, demoJustRan: boolean): string {
   const rows: [string, string][] = [
-    ['Identity (auth)', addresses.authUrl],
-    ['Webhooks and OAuth', addresses.webhooksUrl],
+    ['Identity (auth)', `${addresses.authUrl}   sign-in pages /ui, API page /docs`],
+    ['Webhooks and OAuth', `${addresses.webhooksUrl}   portal /portal, API page /docs, MCP /mcp`],
     ['  internal API', `${addresses.internalUrl}   token ${secrets.internalToken}`],
     ['Dispatcher', `${addresses.dispatcherUrl}   /readyz, /metrics`],
     ['  queue dashboard', `${addresses.dispatcherUrl}/queues   any name, password ${secrets.adminToken}`],
