@@ -11,6 +11,7 @@ footer { margin-top: 2.5rem; padding-top: .9rem; border-top: 1px solid var(--lin
 .card form.inline, .actions form { display: inline }
 .card form.inline > button, .actions button, .actions .button, .narrow { display: inline-block; width: auto; margin: 0; padding: .5rem .9rem }
 .actions { display: flex; flex-wrap: wrap; gap: .6rem; margin: 1rem 0 }
+form:not(.inline) > .narrow { margin-top: 1rem }
 .danger { border-color: var(--bad); background: var(--card); color: var(--bad) }
 .good { padding: .6rem .9rem; border-radius: .6rem; border: 1px solid var(--line) }
 .scroll { overflow-x: auto }
@@ -27,7 +28,8 @@ fieldset { margin: 1rem 0 0; padding: 0; border: 0 }
 legend { padding: 0; font-weight: 600; font-size: .925rem }
 label.check { display: flex; gap: .6rem; align-items: baseline; margin: .4rem 0; font-weight: 400 }
 label.check input { width: auto }
-.filters { display: grid; grid-template-columns: repeat(auto-fit, minmax(10rem, 1fr)); gap: 0 .9rem; align-items: end }
+.filters { display: grid; grid-template-columns: repeat(auto-fit, minmax(10rem, 1fr)); gap: 0 .9rem; align-items: end; margin-bottom: 1.5rem }
+.filters input, .filters select, .filters button { height: 2.8rem; padding-block: 0 }
 .filters button { margin: 1rem 0 0 }
 .plot { width: 100%; height: 4rem; display: block }
 .plot .delivered { fill: var(--accent) }
