@@ -5,11 +5,13 @@ import type { Browser, Page } from 'playwright-core'
 import { chromiumPath, launchChromium } from '@signet/local/browser'
 import { OAuthTester } from './support/oauth.js'
 import { startHarness, type Harness } from './support/harness.js'
+import { aDelivery } from './support/portal.js'
 
 const executable = chromiumPath()
 const describeInBrowser = executable === null ? describe.skip : describe
 
 const IMAGES = fileURLToPath(new URL('../docs/images/', import.meta.url))
+const LAPTOP = { viewport: { width: 1100, height: 560 } }
 const PHONE = { viewport: { width: 390, height: 844 }, colorScheme: 'dark' } as const
 
 describeInBrowser('the pictures of the README', () => {
@@ -17,7 +19,7 @@ describeInBrowser('the pictures of the README', () => {
   let oauth: OAuthTester
   let browser: Browser
   beforeAll(async () => {
-    harness = await startHarness()
+    harness = await startHarness({ env: { WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true' } })
     oauth = new OAuthTester(harness)
     browser = await launchChromium(executable)
   })
@@ -39,18 +41,44 @@ describeInBrowser('the pictures of the README', () => {
       '[document.documentElement.clientHeight, document.documentElement.scrollHeight]',
     )
     expect(needed).toBe(shown)
+    await take(page, name)
+  }
+  const take = async (page: Page, name: string) => {
     const picture = await page.screenshot()
     expect(picture.length).toBeGreaterThan(0)
     if (process.env['README_PICTURES'] === '1') await writeFile(`${IMAGES}${name}.png`, picture)
+  }
+  const signIn = async (page: Page, { email, password }: { email: string; password: string }) => {
+    await page.fill('#identifier', email)
+    await page.fill('#password', password)
+    await page.click('button:text-is("Sign in")')
   }
 
   it('show the whole consent page on a phone in the dark', async () => {
     const user = harness.identity.addUser({ email: 'ana@example.com' })
     const page = await start(PHONE)
-    await page.fill('#identifier', user.email)
-    await page.fill('#password', user.password)
-    await page.click('button:text-is("Sign in")')
+    await signIn(page, user)
     await page.waitForSelector('text=Approve')
     await expectWhole(page, 'consent')
+  })
+
+  it('show how an endpoint does in the portal', async () => {
+    const user = harness.identity.addUser({ email: 'ben@example.com' })
+    const page = await browser.newPage(LAPTOP)
+    await page.goto(`${harness.base}/portal`)
+    await signIn(page, user)
+    await page.fill('#url', 'https://127.0.0.1/hooks/notes')
+    await page.click('button:text-is("Add endpoint")')
+    const { rows } = await harness.db.query<{ id: string }>(
+      'select id from webhook_endpoints where account_id = $1',
+      [user.id],
+    )
+    const id = rows[0]?.id ?? ''
+    for (let hoursAgo = 0; hoursAgo < 24; hoursAgo += 1)
+      for (let count = 0; count <= (hoursAgo * 7) % 5; count += 1)
+        await aDelivery(harness, id, { hoursAgo, tookMs: 60 + 9 * hoursAgo, status: hoursAgo === 9 ? 2 : 1 })
+    await page.goto(`${harness.base}/portal/endpoints/${id}`)
+    expect(await page.textContent('.numbers')).toMatch(/[1-9]\d+ delivered/)
+    await take(page, 'portal')
   })
 })
