@@ -110,8 +110,8 @@ function failure(status: number): ResponseDoc {
   }
 }
 
-/** Documentation of the answers of a route: its success and the errors it can give. */
+/** Documentation of the answers of a route: its success, the errors it can give, and those that any address and any outage can cause. */
 export function responses(success: Responses, ...errors: number[]): Responses {
-  const failures = [...errors, 500, 503, 504].map((status) => [status, failure(status)])
+  const failures = [400, ...errors, 500, 503, 504].map((status) => [status, failure(status)])
   return { ...success, ...(Object.fromEntries(failures) as Responses) }
 }
