@@ -7,7 +7,7 @@ import { startServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
 /** What may be kept: the same for everybody, and public. */
-const KEPT = new Set(['/.well-known/jwks.json', '/openapi.json'])
+const KEPT = new Set(['/.well-known/jwks.json', '/openapi.json', '/docs', '/docs.js'])
 
 let site: ProviderSite
 beforeAll(async () => {

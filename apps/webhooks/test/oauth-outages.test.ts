@@ -65,7 +65,7 @@ describe('B.11: without its database', () => {
     expect((await oauth.json('/.well-known/oauth-authorization-server')).status).toBe(200)
     postgres = await postgres.restart()
     await waitFor(
-      async () => (await oauth.browser().get(oauth.authorizeUrl(client.client_id))).status === 200,
+      async () => (await oauth.browser().get(oauth.authorizeUrl(client.client_id))).status === 302,
     )
   })
 })

@@ -228,6 +228,7 @@ const cleanUp: Record<string, string[]> = {
   unused_clients: ['oauth_clients_unused_idx'],
   idle_personal_tokens: ['personal_tokens_idle_idx'],
   account_states: ['account_states_idle_idx'],
+  endpoint_warnings: ['webhook_endpoint_warnings_created_at_idx'],
 }
 /**
  * These two look through their table. An index on the last use of a session would have to be changed with every page, and

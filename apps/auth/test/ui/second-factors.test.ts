@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { waitFor } from '@signet/testkit'
 import { decodeJwt } from 'jose'
 import { aPhone, aUser, mailTo, post } from '../support/api.js'
 import type { TestServer } from '../support/server.js'
@@ -86,7 +87,9 @@ describe('second factors', () => {
 
     const browser = aBrowser(server)
     const page = await settle(browser, await signIn(browser, user))
+    const before = gateway.messages.length
     const sent = await settle(browser, await browser.submit(page, '/ui/factor/send'))
+    await waitFor(() => gateway.messages.length > before)
     const done = await settle(
       browser,
       await browser.submit(sent, '/ui/factor', { code: gateway.codeFor(phone) }),

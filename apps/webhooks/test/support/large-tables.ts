@@ -47,6 +47,12 @@ const FILL = [
    select md5('state' || n)::uuid, now() - case when n % 1000 = 0 then interval '40 days' else interval '1 hour' end,
      case when n % 1000 = 1 then now() end
    from generate_series(1, 20000) n`,
+  `insert into webhook_endpoints (account_id, url, url_href, secret_ciphertext, secret_key_id)
+   select md5('account' || n)::uuid, 'https://example.com', 'https://example.com/', '\\x00', 'key' from generate_series(1, 20) n`,
+  `insert into webhook_endpoint_warnings (endpoint_id, threshold, day, failures, last_error, failed_at, created_at, next_attempt_at, outcome)
+   select e.id, 10, date '2020-01-01' + n, 10, 'http_500', now(),
+     now() - case when n = 1 then interval '8 days' else interval '1 day' end, null, 'sent'
+   from webhook_endpoints e, generate_series(1, 1000) n`,
   'vacuum analyze',
 ]
 

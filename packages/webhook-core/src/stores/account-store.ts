@@ -60,6 +60,8 @@ const DERIVED: Readonly<Record<string, string>> = {
   webhook_attempts: `select count(*) from webhook_attempts a join webhook_deliveries d on d.id = a.delivery_id
     where d.endpoint_id in (select id from webhook_endpoints where account_id = $1)
        or d.event_id in (select id from webhook_events where account_id = $1)`,
+  webhook_endpoint_warnings: `select count(*) from webhook_endpoint_warnings w join webhook_endpoints e on e.id = w.endpoint_id
+    where e.account_id = $1`,
   webhook_first_attempts: `select count(*) from webhook_first_attempts f join webhook_events e on e.id = f.event_id
     where e.account_id = $1`,
 }
