@@ -9,7 +9,14 @@ import { bootstrapOrExit, jestCommand, root, run } from './bootstrap.mjs'
 const CACHE = join(root, '.cache/interop')
 const PAGE = join(root, 'apps/webhooks/docs/interop.md')
 const GO = join(root, 'apps/webhooks/test/interop/go')
-const PYTHON_PACKAGES = ['authlib==1.9.9', 'mcp==2.3.0', 'requests==2.34.2', 'standardwebhooks==1.1.0']
+const PYTHON_PACKAGES = [
+  'authlib==1.9.9',
+  'mcp==2.3.0',
+  'openapi-python-client==0.29.1',
+  'requests==2.34.2',
+  'schemathesis==4.32.5',
+  'standardwebhooks==1.1.0',
+]
 // The last line of versions that also runs on Node 20.
 const INSPECTOR_VERSION = '1.0.3'
 const FLOW = 'authorization code with PKCE, exchange, refresh'
@@ -18,6 +25,8 @@ const DELIVERY = 'by the tools of /mcp to a verified delivery'
 const CLIENTS = 'apps/webhooks/test/real-clients.test.ts'
 const HOSTS = 'apps/webhooks/test/mcp-clients.test.ts'
 const LANGUAGES = 'apps/webhooks/test/interop.test.ts'
+const DOCUMENT = 'apps/webhooks/test/document-clients.test.ts'
+const GENERATED = 'apps/webhooks/test/generated-client.test.ts'
 const SIGNATURE = 'packages/webhook-core/src/signature/signature.test.ts'
 
 /** A row: whose client, where its version stands, what it does, and the tests that have it do that. */
@@ -118,6 +127,30 @@ const ROWS = [
     file: LANGUAGES,
     tests: 'standardwebhooks for Go',
   },
+  {
+    client: 'openapi-typescript',
+    language: 'TypeScript',
+    version: npm('apps/webhooks', 'openapi-typescript'),
+    does: 'generates a client from the OpenAPI document, which creates, lists and deletes a subscription',
+    file: GENERATED,
+    tests: 'a client that openapi-typescript generates',
+  },
+  {
+    client: 'openapi-python-client',
+    language: 'Python',
+    version: pinned('openapi-python-client'),
+    does: 'generates a client from the OpenAPI document, which creates, lists and deletes a subscription',
+    file: DOCUMENT,
+    tests: 'openapi-python-client',
+  },
+  {
+    client: 'schemathesis',
+    language: 'Python',
+    version: pinned('schemathesis'),
+    does: 'finds no answer of /v1 that deviates from the OpenAPI document',
+    file: DOCUMENT,
+    tests: 'schemathesis',
+  },
 ]
 
 function npm(folder, name) {
@@ -191,7 +224,8 @@ const page = (table) => `# Clients of other people
 
 Libraries as they are published, unchanged, against the running service. \`npm run interop\` runs them all, prints this table, and writes
 this page when none is skipped; \`npm test\` runs those that the machine has. The tests are in
-[real-clients.test.ts](../test/real-clients.test.ts), [mcp-clients.test.ts](../test/mcp-clients.test.ts), [interop.test.ts](../test/interop.test.ts) and
+[real-clients.test.ts](../test/real-clients.test.ts), [mcp-clients.test.ts](../test/mcp-clients.test.ts), [interop.test.ts](../test/interop.test.ts),
+[document-clients.test.ts](../test/document-clients.test.ts), [generated-client.test.ts](../test/generated-client.test.ts) and
 [signature.test.ts](../../../packages/webhook-core/src/signature/signature.test.ts). Verifiers of our own for Python, Go, PHP and Ruby
 are in [packages/webhook-verify](../../../packages/webhook-verify/README.md#other-languages).
 

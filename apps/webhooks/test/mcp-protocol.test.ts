@@ -160,6 +160,7 @@ describe('the transport', () => {
     ['no UTF-8', new Uint8Array([0x22, 0xff, 0x22]), 400, -32600],
     ['no JSON-RPC', { method: 7 }, 400, -32600],
     ['a list of nothing that is a message', [null, 7, 'x', [null]], 400, -32600],
+    ['a message with a fraction for an id', { jsonrpc: '2.0', id: 0.5, method: 'ping' }, 400, -32600],
     ['null', 'null', 400, -32600],
     ['too large', `"${'a'.repeat(65_536)}"`, 413, -32600],
     ['nested without end', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, 400, -32600],

@@ -4,6 +4,8 @@ import { responses } from '../api/v1-docs.js'
 
 const version = { type: 'string', const: '2.0' }
 const id = { type: ['string', 'integer', 'null'] }
+/** JSON-RPC allows fractions, MCP does not; the refusal of a message repeats what it had. */
+const repeatedId = { type: ['string', 'number', 'null'] }
 
 /** Components of the OpenAPI document. What messages hold is in the specification of MCP. */
 export const mcpComponents: Readonly<Record<string, JsonSchema>> = {
@@ -26,7 +28,7 @@ export const mcpComponents: Readonly<Record<string, JsonSchema>> = {
     required: ['jsonrpc', 'id', 'error'],
     properties: {
       jsonrpc: version,
-      id,
+      id: repeatedId,
       error: {
         type: 'object',
         required: ['code', 'message'],
