@@ -85,6 +85,11 @@ describe('/docs', () => {
     }
   })
 
+  it('ends what a member means with a full stop before its limits', async () => {
+    const { text } = await api.call('GET', '/docs')
+    expect(text).toContain('<td>https, with a publicly resolvable host. At most 2048 characters.</td>')
+  })
+
   it('loads and runs only what is its own, and sends requests to its own service only', async () => {
     const { text, headers } = await api.call('GET', '/docs')
     const style = /<style>([^]*?)<\/style>/.exec(text)?.[1] ?? ''

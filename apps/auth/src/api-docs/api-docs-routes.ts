@@ -2,7 +2,7 @@ import { route, type Route } from '@signet/http'
 import { docsAnswer, SCRIPT_PATH, tryScript } from '@signet/pages/api-docs'
 import { service } from '../config/version.js'
 import { docs } from '../requests/docs.js'
-import { apiDocument, documentedRoutes, tags } from './api-document.js'
+import { apiDocument, documentedRoutes, pathParameters, securitySchemes, tags } from './api-document.js'
 import { introduction } from './introduction.js'
 import { schemas } from './schemas.js'
 
@@ -49,6 +49,8 @@ export function apiDocsRoutes(routes: readonly Route[], baseUrl: string): Route[
     routes: documentedRoutes(all),
     tags: Object.keys(tags),
     schemas,
+    pathParameters,
+    securitySchemes,
   })
   return own
 }

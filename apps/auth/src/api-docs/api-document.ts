@@ -5,7 +5,7 @@ import { errorDoc, type Tag } from '../requests/docs.js'
 import { errorPagesOf } from '../ui/browser-errors.js'
 import { schemas } from './schemas.js'
 
-const bearer = (description: string): JsonSchema => ({
+const bearer = (description: string) => ({
   type: 'http',
   scheme: 'bearer',
   bearerFormat: 'JWT',
@@ -13,6 +13,17 @@ const bearer = (description: string): JsonSchema => ({
 })
 
 const uuid = (description: string) => ({ schema: { type: 'string', format: 'uuid' }, description })
+
+export const pathParameters = {
+  user_id: uuid('The user.'),
+  factor_id: uuid('The factor.'),
+  identity_id: uuid('The identity.'),
+}
+
+export const securitySchemes = {
+  user: bearer('An access token of a user.'),
+  admin: bearer('A token whose role is one of AUTH_JWT_ADMIN_ROLES.'),
+}
 
 /** What the tags are about, those first that most readers look for. */
 export const tags: Readonly<Record<Exclude<Tag, 'Not available'>, string>> = {
@@ -57,14 +68,7 @@ export const apiDocument = (routes: readonly Route[], server: string): JsonSchem
     server,
     routes: documentedRoutes(routes),
     tags,
-    pathParameters: {
-      user_id: uuid('The user.'),
-      factor_id: uuid('The factor.'),
-      identity_id: uuid('The identity.'),
-    },
-    securitySchemes: {
-      user: bearer('An access token of a user.'),
-      admin: bearer('A token whose role is one of AUTH_JWT_ADMIN_ROLES.'),
-    },
+    pathParameters,
+    securitySchemes,
     schemas,
   })

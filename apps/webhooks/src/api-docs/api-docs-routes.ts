@@ -1,6 +1,13 @@
 import { route, type Route } from '@signet/http'
 import { docsAnswer, SCRIPT_PATH, tryScript } from '@signet/pages/api-docs'
-import { PAGES_TAG, publicApiDocument, publicComponents, publicTags } from './api-document.js'
+import { pathParameters } from '../api/v1-docs.js'
+import {
+  PAGES_TAG,
+  publicApiDocument,
+  publicComponents,
+  publicSecuritySchemes,
+  publicTags,
+} from './api-document.js'
 import { introduction } from './introduction.js'
 
 type Deps = {
@@ -60,6 +67,8 @@ export function apiDocsRoutes({ baseUrl, routes }: Deps): Route[] {
     routes: all,
     tags: Object.keys(publicTags).filter((tag) => tag !== PAGES_TAG),
     schemas: publicComponents,
+    pathParameters,
+    securitySchemes: publicSecuritySchemes,
   })
   return own
 }

@@ -44,7 +44,13 @@ export const publicTags = {
   Documentation: 'This API, for machines and for people.',
 }
 
-const bearer = (description: string): JsonSchema => ({ type: 'http', scheme: 'bearer', description })
+const bearer = (description: string) => ({ type: 'http', scheme: 'bearer', description })
+
+export const publicSecuritySchemes = {
+  bearer: bearer('An OAuth access token with scope `mcp:connect`, or a personal token'),
+  tokens: bearer('An OAuth access token with scope `tokens:manage`, which the command-line tool gets'),
+  user: bearer('A JWT of the identity server, at most 15 minutes old'),
+}
 
 /** The OpenAPI document of the routes that the public listener runs. */
 export const publicApiDocument = (routes: readonly Route[], server: string): JsonSchema =>
@@ -59,11 +65,7 @@ export const publicApiDocument = (routes: readonly Route[], server: string): Jso
     pathParameters,
     schemas: publicComponents,
     webhooks: deliveredEvents(),
-    securitySchemes: {
-      bearer: bearer('An OAuth access token with scope `mcp:connect`, or a personal token'),
-      tokens: bearer('An OAuth access token with scope `tokens:manage`, which the command-line tool gets'),
-      user: bearer('A JWT of the identity server, at most 15 minutes old'),
-    },
+    securitySchemes: publicSecuritySchemes,
   })
 
 /** The same of the internal listener. It is never served: its readers have the repository. */

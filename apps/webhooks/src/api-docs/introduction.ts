@@ -34,38 +34,38 @@ curl -X POST ${baseUrl}/v1/webhooks \\
 curl -X POST ${baseUrl}/v1/webhooks/$ENDPOINT_ID/test -H "Authorization: Bearer $TOKEN"</pre>
     <h3>What arrives</h3>
     <p>An event as JSON, <code>{id, type, created_at, data}</code>, with these headers:</p>
-    <div class="scroll" tabindex="0" role="group" aria-label="Headers">
-      <table>
-        <tbody>
-          <tr>
-            <td><code>X-Service-Event</code></td>
-            <td>the type of the event</td>
-          </tr>
-          <tr>
-            <td><code>X-Service-Delivery</code></td>
-            <td>the id of the delivery, the same for every attempt</td>
-          </tr>
-          <tr>
-            <td><code>X-Service-Timestamp</code></td>
-            <td>when this attempt was signed, in Unix seconds</td>
-          </tr>
-          <tr>
-            <td><code>X-Service-Signature</code></td>
-            <td>
-              <code>sha256=</code> and the hex HMAC-SHA256 of timestamp, a dot and the raw body, keyed with
-              the whole secret, <code>whsec_</code> included
-            </td>
-          </tr>
-          <tr>
-            <td><code>webhook-id</code>, <code>webhook-timestamp</code>, <code>webhook-signature</code></td>
-            <td>
-              the id of the event, the same time, and the signatures of Standard Webhooks, which its libraries
-              verify
-            </td>
-          </tr>
-        </tbody>
-      </table>
-    </div>
+    <table>
+      <tbody>
+        <tr>
+          <th scope="row"><code>X-Service-Event</code></th>
+          <td>the type of the event</td>
+        </tr>
+        <tr>
+          <th scope="row"><code>X-Service-Delivery</code></th>
+          <td>the id of the delivery, the same for every attempt</td>
+        </tr>
+        <tr>
+          <th scope="row"><code>X-Service-Timestamp</code></th>
+          <td>when this attempt was signed, in Unix seconds</td>
+        </tr>
+        <tr>
+          <th scope="row"><code>X-Service-Signature</code></th>
+          <td>
+            <code>sha256=</code> and the hex HMAC-SHA256 of timestamp, a dot and the raw body, keyed with the
+            whole secret, <code>whsec_</code> included
+          </td>
+        </tr>
+        <tr>
+          <th scope="row">
+            <code>webhook-id</code>, <code>webhook-timestamp</code>, <code>webhook-signature</code>
+          </th>
+          <td>
+            the id of the event, the same time, and the signatures of Standard Webhooks, which its libraries
+            verify
+          </td>
+        </tr>
+      </tbody>
+    </table>
     <p>
       Verify the signature over the bytes as they came, before parsing them, in constant time, and refuse old
       timestamps. Respond with 2xx within 5 seconds. Anything else is retried after about ${retryMinutes()}

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
-import type { Answer, JsonSchema, Route } from '@signet/http'
+import type { Answer, Route } from '@signet/http'
 import { Html, html } from '../html.js'
-import { anchorOf, operation } from './operation.js'
+import { anchorOf, operation, type Components } from './operation.js'
 import { SchemaTables } from './schema-table.js'
 import { STYLE } from './style.js'
 import { tryScript } from './try-script.js'
 
 export { tryScript } from './try-script.js'
 
-export type ApiDocs = {
+export type ApiDocs = Components & {
   title: string
   /** Public URL of the service. The page is at `/docs` and its script at `/docs.js` below it. */
   baseUrl: string
@@ -17,7 +17,6 @@ export type ApiDocs = {
   routes: readonly Route[]
   /** Names of tags in the order of the page. Routes with others are left out. */
   tags: readonly string[]
-  schemas: Readonly<Record<string, JsonSchema>>
 }
 
 export const SCRIPT_PATH = '/docs.js'
@@ -49,10 +48,10 @@ export const docsAnswer = (docs: ApiDocs): Answer => ({
 // One piece of text: white space around the style would change its hash.
 const STYLE_ELEMENT = new Html(`<style>${STYLE}</style>`)
 
-function docsPage({ title, baseUrl, introduction, routes, tags, schemas }: ApiDocs): string {
+function docsPage({ title, baseUrl, introduction, routes, tags, ...parts }: ApiDocs): string {
   const { pathname } = new URL(baseUrl)
   const base = pathname.replace(/\/+$/, '')
-  const reference = { tables: new SchemaTables(schemas), schemas }
+  const reference = { ...parts, tables: new SchemaTables(parts.schemas) }
   const sections = tags
     .map((tag) => ({ tag, routes: routes.filter(({ docs }) => docs.tag === tag) }))
     .filter((section) => section.routes.length > 0)
@@ -66,26 +65,39 @@ function docsPage({ title, baseUrl, introduction, routes, tags, schemas }: ApiDo
         <script src="${tryScript.at(`${base}${SCRIPT_PATH}`)}" defer></script>
       </head>
       <body data-base="${base}">
-        <nav aria-label="Contents">
-          <a href="#start">Start here</a>
-          ${sections.map(
-            (section) =>
-              html`<strong>${section.tag}</strong>
-                <ul>
-                  ${section.routes.map((route) => html`<li><a href="#${anchorOf(route)}">${route.docs.summary}</a></li>`)}
-                </ul>`,
-          )}
-        </nav>
+        <header>
+          <nav aria-label="Contents">
+            <details>
+              <summary>Contents</summary>
+              <a href="#start">Start here</a>
+              ${sections.map(
+                (section) =>
+                  html`<strong>${section.tag}</strong>
+                    <ul>
+                      ${section.routes.map(
+                        (route) => html`<li><a href="#${anchorOf(route)}">${route.docs.summary}</a></li>`,
+                      )}
+                    </ul>`,
+              )}
+            </details>
+          </nav>
+          <section class="token" hidden aria-label="Token">
+            <label
+              >Token for trying requests
+              <input
+                id="token"
+                type="password"
+                autocomplete="off"
+                spellcheck="false"
+                aria-describedby="token-hint"
+              />
+            </label>
+            <p id="token-hint">It stays in this page until you close it, and goes to ${baseUrl} only.</p>
+          </section>
+        </header>
         <main>
           <h1>${title}</h1>
           ${introduction}
-          <section class="token" hidden aria-label="Token">
-            <label
-              >Token for the requests that you try on this page
-              <input id="token" type="password" autocomplete="off" spellcheck="false" />
-            </label>
-            <p>It stays in this page until you close it, and is sent to ${baseUrl} only.</p>
-          </section>
           ${sections.map(
             (section) =>
               html`<h2>${section.tag}</h2>

@@ -30,20 +30,18 @@ export class SchemaTables {
   /** Rows as a table; false if there are none. */
   table(rows: readonly Html[]): Html | false {
     if (rows.length === 0) return false
-    return html`<div class="scroll" tabindex="0" role="group" aria-label="Members">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Type</th>
-            <th scope="col">Meaning</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${rows}
-        </tbody>
-      </table>
-    </div>`
+    return html`<table>
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Type</th>
+          <th scope="col">Meaning</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${rows}
+      </tbody>
+    </table>`
   }
 
   /** The members of a schema as a table, or one table for each of its alternatives. */
@@ -60,11 +58,11 @@ export class SchemaTables {
 
   row(name: string, schema: JsonSchema, required: boolean, description?: string): Html {
     const shape = this.#resolve(schema)
-    const fallback = shape.default === undefined ? '' : ` Default ${String(shape.default)}.`
+    const sentences = [description ?? shape.description ?? '', limitsOf(shape), defaultOf(shape)]
     return html`<tr>
-      <td><code>${name}</code></td>
+      <th scope="row"><code>${name}</code></th>
       <td>${this.#typeOf(shape)}${required && ', required'}</td>
-      <td>${prose(description ?? shape.description ?? '')}${limitsOf(shape)}${fallback}</td>
+      <td>${prose(sentences.filter(Boolean).map(asSentence).join(' '))}</td>
     </tr>`
   }
 
@@ -97,19 +95,23 @@ export class SchemaTables {
   }
 }
 
-function limitsOf({ enum: values, minimum, maximum, minLength, maxLength, maxItems }: Shape): Html[] {
+function limitsOf({ enum: values, minimum, maximum, minLength, maxLength, maxItems }: Shape): string {
   const limits = [
     values && `one of ${values.map((value) => `\`${String(value)}\``).join(', ')}`,
     minimum !== undefined && minimum !== 0 && `at least ${minimum}`,
     maximum !== undefined && `at most ${maximum}`,
-    minLength !== undefined && `at least ${minLength} characters`,
+    minLength !== undefined && `at least ${minLength} ${minLength === 1 ? 'character' : 'characters'}`,
     maxLength !== undefined && `at most ${maxLength} characters`,
     maxItems !== undefined && `at most ${maxItems} entries`,
-  ].filter((limit) => typeof limit === 'string')
-  if (limits.length === 0) return []
-  const text = limits.join(', ')
-  return [html``, prose(`${text.charAt(0).toUpperCase()}${text.slice(1)}.`)]
+  ]
+  const text = limits.filter((limit) => typeof limit === 'string').join(', ')
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }
+
+const defaultOf = ({ default: value }: Shape): string =>
+  value === undefined ? '' : `Default \`${String(value)}\``
+
+export const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
 
 /** Text with \`code\` between backticks. */
 export const prose = (text: string): Html =>

@@ -3,7 +3,7 @@ import type { Answer } from '@signet/http'
 
 /**
  * Sends the requests that readers put together on the page, to the service that served it. Without the script the forms stay
- * hidden. The token stays in the memory of the page: it is in no storage and in no address.
+ * hidden, and a sentence says why. The token stays in the memory of the page: it is in no storage and in no address.
  */
 const SCRIPT = `{
   const base = document.body.dataset.base
@@ -21,39 +21,58 @@ const SCRIPT = `{
   const bodyOf = (form) => {
     const text = field(form, 'body')
     if (text === '' || form.dataset.type !== 'application/x-www-form-urlencoded') return text === '' ? undefined : text
-    return new URLSearchParams(Object.entries(JSON.parse(text))).toString()
+    try {
+      return new URLSearchParams(Object.entries(JSON.parse(text))).toString()
+    } catch (error) {
+      throw new Error('the body is not JSON. ' + error.message)
+    }
+  }
+
+  const textOf = async (response) => {
+    const text = await response.text()
+    let shown = text
+    try { shown = JSON.stringify(JSON.parse(text), null, 2) } catch {}
+    return shown.length > 100000 ? shown.slice(0, 100000) + '… (cut off here)' : shown
   }
 
   const send = async (form) => {
     const headers = {}
     const body = bodyOf(form)
     if (body !== undefined) headers['Content-Type'] = form.dataset.type
-    if (form.dataset.secured !== undefined && token.value.trim() !== '')
-      headers.Authorization = 'Bearer ' + token.value.trim()
+    const secured = form.dataset.secured !== undefined
+    const typed = token.value.trim()
+    if (secured && typed !== '') headers.Authorization = 'Bearer ' + typed
     const response = await fetch(addressOf(form), {
       method: form.dataset.method, headers, body, credentials: 'omit', redirect: 'manual', cache: 'no-store',
     })
-    if (response.type === 'opaqueredirect') return 'A redirect, which this page does not follow.'
-    const text = await response.text()
-    let shown = text
-    try { shown = JSON.stringify(JSON.parse(text), null, 2) } catch {}
-    return response.status + ' ' + response.statusText + '\\n\\n' + shown.slice(0, 100000)
+    if (response.type === 'opaqueredirect') return ['A redirect, which this page does not follow.', '']
+    const withoutToken = secured && typed === '' ? ' (sent without a token)' : ''
+    return [(response.status + ' ' + response.statusText).trim() + withoutToken, await textOf(response)]
   }
 
-  for (const hidden of document.querySelectorAll('.try, .token')) hidden.hidden = false
+  // What was received is text, whatever its type.
+  const show = (form, status, answer) => {
+    const pre = form.querySelector('pre')
+    form.querySelector('[role=status]').textContent = status
+    pre.textContent = answer
+    pre.hidden = answer === ''
+  }
+
+  for (const part of document.querySelectorAll('.try, .token')) part.hidden = false
+  for (const part of document.querySelectorAll('.without-script')) part.hidden = true
   document.addEventListener('submit', async (event) => {
     const form = event.target
     event.preventDefault()
-    const output = form.querySelector('output')
-    const button = form.querySelector('button')
-    output.textContent = 'Sending…'
-    button.disabled = true
+    // Not the attribute: a disabled button would lose the focus.
+    if (form.ariaBusy === 'true') return
+    form.ariaBusy = 'true'
+    show(form, 'Sending…', '')
     try {
-      output.textContent = await send(form)
+      show(form, ...(await send(form)))
     } catch (error) {
-      output.textContent = 'The request could not be sent: ' + error.message
+      show(form, 'The request could not be sent: ' + error.message, '')
     }
-    button.disabled = false
+    form.ariaBusy = null
   })
 }
 `
