@@ -76,6 +76,16 @@ const eventsOf = async (recovery: string) => {
 }
 
 describe('a recovery', () => {
+  it('never queues more than it says to have matched, also when deliveries end while it runs', async () => {
+    const { endpoint, deliveries } = await failures(4)
+    const id = await start(endpoint)
+    await recoverer().tick()
+    const { rows } = await database.db.query('select matched, queued from webhook_recoveries where id = $1', [
+      id,
+    ])
+    expect(rows).toEqual([{ matched: deliveries.length, queued: deliveries.length }])
+  })
+
   it('sends each event that failed once, never more than a few ahead of the sender, and then ends', async () => {
     const { endpoint, deliveries } = await failures(23)
     const id = await start(endpoint)

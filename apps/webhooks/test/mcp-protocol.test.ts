@@ -209,6 +209,27 @@ describe('the transport', () => {
     expect((await post(api, batch, { token, headers })).status).toBe(400)
   })
 
+  it('answers a batch of one in a list', async () => {
+    const { token } = await api.anAccount()
+    const reply = await post(api, [request('ping', {}, 5)], { token })
+    expect(reply.body).toEqual([{ jsonrpc: '2.0', id: 5, result: {} }])
+  })
+
+  it('runs nothing of a batch in which two messages have one id', async () => {
+    const { token } = await api.anAccount()
+    const create = (path: string) =>
+      request('tools/call', { name: 'create_webhook', arguments: { url: `https://example.com/${path}` } }, 7)
+    expect((await post(api, [create('a'), create('b')], { token })).status).toBe(400)
+    const { result } = await rpc(api, token, 'tools/call', { name: 'list_webhooks' })
+    expect(result).toMatchObject({ structuredContent: { items: [] } })
+  })
+
+  it('serves a client that accepts anything', async () => {
+    const { token } = await api.anAccount()
+    const reply = await post(api, request('ping'), { token, headers: { accept: '*/*' } })
+    expect(reply.status).toBe(200)
+  })
+
   it('knows no other methods, tools or resources', async () => {
     const { token } = await api.anAccount()
     expect((await rpc(api, token, 'prompts/list')).error?.code).toBe(-32601)

@@ -109,6 +109,21 @@ describe('a warning', () => {
     expect(await stateOf(id)).toMatchObject({ outcome: 'sent', attempts: 1 })
   })
 
+  it('gives way to a later one that is due as well', async () => {
+    const user = harness.identity.addUser()
+    const { endpoint, id } = await aWarning(user.id, { failures: 20, status: 2 })
+    await harness.db.query(
+      `insert into webhook_endpoint_warnings (endpoint_id, threshold, day, failures, last_error, failed_at)
+       values ($1, 20, current_date, 20, 'http_500', '2026-01-02T03:04:06Z')`,
+      [endpoint.id],
+    )
+    await send()
+    expect(inbox.messages({ to: user.email }).map(({ subject }) => subject)).toEqual([
+      'Your webhook was disabled after 20 failures in a row',
+    ])
+    expect(await stateOf(id)).toMatchObject({ outcome: 'resolved' })
+  })
+
   it('of an endpoint that was disabled says how to enable it and get what it missed', async () => {
     const user = harness.identity.addUser()
     const { endpoint } = await aWarning(user.id, { threshold: 20, status: 2, error: 'http_404' })

@@ -88,6 +88,8 @@ export async function stepRecovery(
          at_time = coalesce((select created_at from reached), at_time),
          at_id = coalesce((select id from reached), at_id),
          queued = queued + (select count(*) from created)::integer,
+         -- What was pending when the recovery began, and has ended since, was not counted then.
+         matched = greatest(matched, queued + (select count(*) from created)::integer),
          stepped_at = $5,
          state = case
            when (select count(*) from fitting) < (select free from room) and (select count(*) from seen) < $4 then 'done'

@@ -37,9 +37,13 @@ export const mcpRoutes = (deps: Deps): Route[] => [
       checkBatch(message, req)
       await countMessages(message, () => deps.limit.consume(caller.accountId))
       const request = new Request(deps.url, { method: 'POST', headers: headersOf(req), body })
-      return answerOf(
-        await exchange(request, message, () => mcpServer(deps, caller, res), reporter(deps, context)),
+      const response = await exchange(
+        request,
+        message,
+        () => mcpServer(deps, caller, res),
+        reporter(deps, context),
       )
+      return answerOf(response, Array.isArray(message))
     },
   }),
 ]
@@ -58,7 +62,13 @@ function checkBatch(message: unknown, req: HttpRequest): void {
   const revision = req.get('mcp-protocol-version') ?? BATCH_REVISION
   if (revision !== BATCH_REVISION) throw badRequest(`Protocol version ${revision} has no batches`)
   if (message.length > MAX_BATCH) throw badRequest(`A batch may have at most ${MAX_BATCH} messages`)
+  // Each would run, and only one would be answered.
+  const ids = message.flatMap(idOf)
+  if (new Set(ids).size < ids.length) throw badRequest('Two messages of a batch have the same id')
 }
+
+const idOf = (message: unknown): unknown[] =>
+  typeof message === 'object' && message !== null && 'id' in message ? [message.id] : []
 
 /** Every message is a request to the API. The routes behind the tools count their calls themselves. */
 async function countMessages(message: unknown, count: () => Promise<void>): Promise<void> {
@@ -74,8 +84,10 @@ const FORWARDED = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method
 const headersOf = (req: HttpRequest): [string, string][] =>
   FORWARDED.flatMap((name) => {
     const value = req.get(name)
-    return value === undefined ? [] : [[name, value]]
+    // The library looks for both types by name; a client that takes anything takes both.
+    return value === undefined ? [] : [[name, value === '*/*' ? ACCEPTED : value]]
   })
+const ACCEPTED = 'application/json, text/event-stream'
 
 const reporter =
   ({ observer }: Deps, context: RequestContext) =>
@@ -107,9 +119,12 @@ async function exchange(
   }
 }
 
-async function answerOf(response: Response): Promise<Answer> {
-  const { status, headers } = response
+/** The library answers a batch of one like a message, which JSON-RPC 2.0 (section 6) wants in an array. */
+async function answerOf(response: Response, isBatch: boolean): Promise<Answer> {
+  const { ok, status, headers } = response
   const body = await response.text()
   const type = headers.get('content-type')
-  return body === '' || type === null ? { status } : { status, headers: { 'Content-Type': type }, body }
+  if (body === '' || type === null) return { status }
+  const isBare = isBatch && ok && !body.startsWith('[')
+  return { status, headers: { 'Content-Type': type }, body: isBare ? `[${body}]` : body }
 }

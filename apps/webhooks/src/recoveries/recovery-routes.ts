@@ -53,7 +53,7 @@ export const recoveryComponents: Readonly<Record<string, JsonSchema>> = {
     },
     since: time,
     until: time,
-    matched: count('Events to send again, as counted at the start', 3),
+    matched: count('Events to send again, counted at the start; more when pending ones end while it runs', 3),
     queued: count('New deliveries so far'),
     delivered: count('Of these, delivered'),
     failed: count('Of these, failed for good'),

@@ -19,7 +19,7 @@ export type ClaimedWarning = {
   attempts: number
   /** Too old to be of use. */
   expired: boolean
-  /** The endpoint was deleted, or enabled or successful since. */
+  /** The endpoint was deleted, or enabled or successful since, or a later warning says more. */
   resolved: boolean
 }
 
@@ -57,7 +57,10 @@ export async function claimWarnings(
      select w.id, w.endpoint_id, e.account_id, e.url, w.threshold, w.failures, w.last_error, w.failed_at,
             w.failing_since, w.attempts,
             w.created_at < clock_timestamp() - make_interval(hours => $3) as expired,
-            e.deleted_at is not null or (e.status = 1 and e.consecutive_failures < w.threshold) as resolved
+            e.deleted_at is not null or (e.status = 1 and e.consecutive_failures < w.threshold)
+              or exists (select from webhook_endpoint_warnings later
+                          where later.endpoint_id = w.endpoint_id and later.threshold > w.threshold
+                            and later.failed_at >= w.failed_at) as resolved
        from claimed w join webhook_endpoints e on e.id = w.endpoint_id`,
     [limit, leaseSeconds, lifeHours],
   )
