@@ -10,6 +10,18 @@ const { harness, oauth } = useOAuth({
 })
 const visitor = () => aVisitor({ harness, oauth })
 
+describe('the address of a form that showed its answer', () => {
+  it('leads to the page above it when it is opened later', async () => {
+    const { open, browser } = await visitor()
+    const { id } = await anEndpoint({ browser, open })
+    const leadsTo = async (below: string) => (await open(below)).location
+    expect(await leadsTo('/endpoints')).toBe('/portal')
+    expect(await leadsTo(`/endpoints/${id}/secret/rotate`)).toBe(`/portal/endpoints/${id}`)
+    expect(await leadsTo(`/endpoints/${id}/deliveries/7/replay`)).toBe(`/portal/endpoints/${id}/deliveries/7`)
+    expect(await leadsTo('/applications/x/revoke')).toBe('/portal/applications')
+  })
+})
+
 describe('applications', () => {
   it('lists what is connected, with its scopes, and ends it', async () => {
     const { user, browser, open } = await visitor()
