@@ -1,7 +1,7 @@
 /** What the portal adds to the style of all pages. Colours come from there, so light and dark do too. */
 export const portalStyle = `
 main { max-width: 62rem }
-body { place-items: start center }
+body { place-items: start center; grid-template-columns: minmax(0, 1fr) }
 nav { display: flex; flex-wrap: wrap; gap: .35rem 1.1rem; margin: 0 0 1.25rem; padding-bottom: .9rem; border-bottom: 1px solid var(--line) }
 nav a { text-decoration: none }
 nav a[aria-current=page] { color: var(--text); font-weight: 650; text-decoration: underline }
@@ -14,7 +14,7 @@ footer { margin-top: 2.5rem; padding-top: .9rem; border-top: 1px solid var(--lin
 form:not(.inline) > .narrow { margin-top: 1rem }
 .danger { border-color: var(--bad); background: var(--card); color: var(--bad) }
 .good { padding: .6rem .9rem; border-radius: .6rem; border: 1px solid var(--line) }
-.scroll { overflow-x: auto }
+.scroll { overflow-x: auto; overflow-wrap: normal }
 table { width: 100%; border-collapse: collapse; font-size: .925rem }
 th, td { padding: .5rem .75rem .5rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line) }
 th { color: var(--soft); font-weight: 600 }
