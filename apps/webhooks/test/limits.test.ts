@@ -85,15 +85,28 @@ describe('B.13: limits of the OAuth endpoints', () => {
   })
 })
 
-it('B.13: limits returns from the sign-in page per address, before the identity server is asked', async () => {
-  const ip = address()
-  const asked = harness.identity.asked.length
-  const request = () =>
-    fetch(`${harness.base}/sign-in/callback?code=x&state=y`, {
-      headers: { ...from(ip), accept: 'text/html' },
-    })
-  expect(await statuses(9, request)).toEqual([...Array.from({ length: 8 }, () => 400), 429])
-  expect(harness.identity.asked).toHaveLength(asked)
+describe('B.13: returns from the sign-in page', () => {
+  it('are limited per address', async () => {
+    const ip = address()
+    const { browser, redirect } = await oauth.begun()
+    const back = new URL(new URL(redirect.location ?? '').searchParams.get('redirect_to') ?? '')
+    back.searchParams.set('code', 'wrong')
+    const request = () => browser.get(back.href, from(ip))
+    const asked = harness.identity.asked.length
+    expect(await statuses(9, request)).toEqual([...Array.from({ length: 8 }, () => 400), 429])
+    expect(harness.identity.asked).toHaveLength(asked + 8)
+  })
+
+  it('that this browser did not begin count for nobody: another site cannot use the limit up', async () => {
+    const ip = address()
+    const asked = harness.identity.asked.length
+    const request = () =>
+      fetch(`${harness.base}/sign-in/callback?code=x&state=y`, {
+        headers: { ...from(ip), accept: 'text/html' },
+      })
+    expect(await statuses(9, request)).toEqual(Array.from({ length: 9 }, () => 400))
+    expect(harness.identity.asked).toHaveLength(asked)
+  })
 })
 
 describe('B.13: limits of Bearer tokens', () => {

@@ -19,7 +19,7 @@ export const limitSettings = {
     10,
     'Failed client authentications per client, IP and minute.',
   ),
-  limitLogin: limit('LOGIN', 20, 'Returns from the sign-in page per IP and 15 minutes.'),
+  limitLogin: limit('LOGIN', 100, 'Sign-ins that come back from the sign-in page per IP and 15 minutes.'),
   limitV1: limit('V1', 600, '/v1 requests per account and minute.'),
   limitV1Writes: limit('V1_WRITES', 60, '/v1 writes per account and minute.'),
   limitTestEvents: limit('TEST_EVENTS', 10, 'Test events per endpoint and minute.'),

@@ -43,7 +43,6 @@ export const signInRoutes = (deps: Deps): Route[] => [
     method: 'get',
     path: '/sign-in/callback',
     docs: pageDocs('finishSignIn', 'Where the sign-in page sends the browser back to'),
-    limit: deps.limits.login,
     async handle({ req, context }) {
       const parameters = Parameters.fromQuery(req.originalUrl)
       if (parameters.get('signed_out') !== undefined)
@@ -51,7 +50,7 @@ export const signInRoutes = (deps: Deps): Route[] => [
       const outcome = await deps.signIn.finish(
         await deps.sessions.find(deps.cookie.read(req)),
         { state: parameters.get('state') ?? '', code: parameters.get('code') },
-        deps.limits.address(req),
+        { clientIp: deps.limits.address(req), limit: async () => deps.limits.login(req, context) },
         context,
       )
       return answer(deps.responder, outcome)

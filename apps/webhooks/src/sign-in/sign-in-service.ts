@@ -71,7 +71,7 @@ export class SignInService {
   async finish(
     session: Session | null,
     { state, code }: { state: string; code: string | undefined },
-    clientIp: string,
+    { clientIp, limit }: { clientIp: string; limit: () => Promise<void> },
     meta: RequestMeta,
   ): Promise<SignInOutcome> {
     const returnTo = session && openState(session, state)
@@ -81,6 +81,8 @@ export class SignInService {
       return { kind: 'refused', reason, returnTo }
     }
     if (code === undefined) return refuse('not_completed')
+    // Only now: any site can send browsers here with a state of its own, and would use up the limit for everybody behind an address.
+    await limit()
     const verified = await this.#exchange(code, verifierOf(session, state), clientIp, meta)
     if (!verified) return refuse('not_completed')
     const { user, hasSecondFactor } = verified
