@@ -87,6 +87,15 @@ export class PendingSignUpStore {
     return rows.length === 1 && rows[0]?.contested === false ? rows[0].id : null
   }
 
+  /** Whether somebody else signed up with the address since. */
+  async isContested(db: Queryable, id: string): Promise<boolean> {
+    const { rows } = await db.query<{ contested: boolean }>(
+      `select contested from ${this.t.pendingSignUps} where id = $1`,
+      [id],
+    )
+    return rows[0]?.contested === true
+  }
+
   /** Marks pending sign-ups as contested: someone else signed up with the same address. */
   async contest(tx: Tx, userId: string): Promise<void> {
     await tx.query(

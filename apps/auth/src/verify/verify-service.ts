@@ -29,6 +29,8 @@ export type VerifyRequest = {
   code?: string
   /** Our own page requested this link and asked the person, who may be in another browser than the verifier. */
   confirmed?: boolean
+  /** Proves the address only: what the sign-up of the link brought does not apply. */
+  withoutSignUp?: boolean
   /** From a browser: the link must be exactly as sent, including its prefix. */
   followed?: boolean
   /** Verifier of the challenge that the message was requested with. */
@@ -46,7 +48,12 @@ export type Verified =
 export type VerifyRules = { mailTokenMs: number; smsTokenMs: number; passwords: PasswordRules }
 
 /** A link that would work, before it is used. */
-export type LinkPreview = { address: string; challenge: Challenge | null }
+export type LinkPreview = {
+  address: string
+  challenge: Challenge | null
+  /** Of a sign-up, and somebody else has signed up with the address since. */
+  contested: boolean
+}
 export type LinkProof = { type: VerifyType; token: string }
 
 type Deps = {
@@ -82,7 +89,10 @@ export class VerifyService {
   /** What a page says about a link; null for one that no longer works. */
   async preview({ type, token }: LinkProof): Promise<LinkPreview | null> {
     const found = await this.deps.matcher.look(this.deps.db, type, token)
-    return found && { address: found.sentTo.value, challenge: found.challenge }
+    if (found === null) return null
+    const { signUpId, sentTo, challenge } = found
+    const contested = signUpId !== null && (await this.deps.signUps.isContested(this.deps.db, signUpId))
+    return { address: sentTo.value, challenge, contested }
   }
 
   /** The link stops working; the code of the same email does not. */
@@ -151,7 +161,8 @@ export class VerifyService {
     passwordHash: string | null,
   ): Promise<Claim | null> {
     const { signUps } = this.deps
-    const claim = token.signUpId === null ? null : await signUps.find(tx, token.signUpId)
+    const { signUpId } = token
+    const claim = signUpId === null || request.withoutSignUp ? null : await signUps.find(tx, signUpId)
     if (!request.requirePassword || isProven(user)) return claim
     const stored =
       claim?.passwordHash ?? (await signUps.findAdministrators(tx, user.id))?.passwordHash ?? null

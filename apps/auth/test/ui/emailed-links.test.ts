@@ -61,6 +61,24 @@ describe('a link of the pages', () => {
     expect(winner.text).toContain('You are signed in')
   })
 
+  it('of a stranger’s sign-up lets the owner, who signed up too, choose a password instead of applying the stranger’s', async () => {
+    const email = anEmail()
+    const signUp = async (browser: FormBrowser, password: string) =>
+      submitted(browser, await browser.get('/ui/sign-up'), '/ui/sign-up', { identifier: email, password })
+    await signUp(aBrowser(server, FIREFOX), `${PASSWORD} of a stranger`)
+    const { link = '' } = await mailTo(server, email)
+    const owner = aBrowser(server)
+    await signUp(owner, `${PASSWORD} of the owner`)
+    const page = await openLink(owner, link)
+    expect(page.text).toContain('Choose a new password here')
+    expect((await submitted(owner, page, '/ui/link')).text).toContain('Choose a new password')
+    const signIn = await post(server, '/token?grant_type=password', {
+      email,
+      password: `${PASSWORD} of a stranger`,
+    })
+    expect(signIn.status).toBe(400)
+  })
+
   it('says who asked for it, where it is opened in another browser, and signs in there', async () => {
     const user = await aUser(server)
     const { browser, link } = await askedFor(user.email, { redirect_to: APPLICATION, ...pkce().query })

@@ -45,6 +45,7 @@ export const linkRoutes = (deps: UiDeps): Route[] => [
           const opened = await open(deps, sent, (name) => sent.text(name))
           if (opened === null) throw otpExpired()
           const { link, from } = opened
+          const setsOwn = isOfAnother(opened)
           if (from === 'application') {
             const target = sent.context.target ?? deps.returnUrl
             return deps.pages.redirect(await followLink(deps, { ...link, target }, meta))
@@ -56,11 +57,13 @@ export const linkRoutes = (deps: UiDeps): Route[] => [
             answer: 'session',
             followed: true,
             confirmed: true,
+            withoutSignUp: setsOwn,
           } as const
           const verified = await deps.verifications.verify(request, meta)
           if (verified.kind !== 'signed_in') throw invalid('This link does not sign in.')
           const goingOn = from === 'here' ? sent.context : withoutVerifier(sent.context)
-          return deps.progress.signedIn(res, sent.browser, goingOn, verified.signedIn)
+          const next = setsOwn ? 'password' : goingOn.next
+          return deps.progress.signedIn(res, sent.browser, { ...goingOn, next }, verified.signedIn)
         },
         ({ status, notice }) => dead(deps, sent, status, notice),
       )
@@ -123,6 +126,12 @@ type Opened = {
   origin: LinkOrigin | null
 }
 
+/**
+ * Two people signed up with one address, and this browser did not begin the sign-up of the link. Its password may be a stranger's,
+ * so the reader chooses one instead.
+ */
+const isOfAnother = ({ from, preview }: Opened): boolean => from === 'elsewhere' && preview.contested
+
 /** A link that would work, and who asked for it. */
 async function open(
   deps: UiDeps,
@@ -152,7 +161,7 @@ async function show(deps: UiDeps, req: Request, caller: Caller, opened: Opened):
   const { ip } = guard.metaOf(req)
   const page = linkPage({
     address: preview.address,
-    setsPassword: from !== 'application' && link.type === 'recovery',
+    setsPassword: from !== 'application' && (link.type === 'recovery' || isOfAnother(opened)),
     signedInAs: signedInAs === preview.address ? null : signedInAs,
     elsewhere:
       from !== 'elsewhere' || origin === null
