@@ -12,7 +12,7 @@ it('the schema of errors names every code, in the order of the table', () => {
 
 it('an answer that fails names the codes of its status', () => {
   const documented = responses({}, 409) as Record<string, { description: string }>
-  expect(Object.keys(documented)).toEqual(['409', '500', '503', '504'])
+  expect(Object.keys(documented)).toEqual(['400', '409', '500', '503', '504'])
   for (const { status, code, when } of errorReasons)
     if (String(status) in documented)
       expect(documented[status]?.description).toContain(`\`${code}\`: ${when}`)
