@@ -12,6 +12,7 @@ import {
   deleteEndpoint,
   enableEndpoint,
   findEndpoint,
+  findEndpointHealth,
   findRecordings,
   findSummaries,
   findTranscripts,
@@ -26,7 +27,6 @@ import { DeliveryPager } from '../src/deliveries/delivery-pager.js'
 import type { DeliveryFilter } from '../src/deliveries/delivery-row.js'
 import { findDeliveries } from '../src/deliveries/delivery-store.js'
 import { replayDelivery } from '../src/deliveries/replay-store.js'
-import { findEndpointHealth } from '../src/endpoints/endpoint-health-store.js'
 import { insertPing } from '../src/events/ping-store.js'
 import { findRecovery, insertRecovery, type RecoveryId } from '../src/recoveries/recovery-store.js'
 import { findRecentBodies, findRecentlySummarised } from '../src/samples/sample-store.js'
@@ -210,7 +210,7 @@ describe('hot queries use their index and read no table in full', () => {
     ],
     [
       'the health of endpoints',
-      (db) => findEndpointHealth(db, accountId),
+      (db) => findEndpointHealth(db, { accountId }),
       ['webhook_endpoints_account_idx', 'webhook_deliveries_log_idx'],
     ],
     ['its attempts', (db) => findAttempts(db, '1' as DeliveryId), ['webhook_attempts_pkey']],

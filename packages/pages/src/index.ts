@@ -3,6 +3,7 @@ export { codeField, field, waitingButton } from './fields.js'
 export { hidden, notice } from './form.js'
 export { favicon } from './favicon.js'
 export { formScript } from './form-script.js'
+export { hourlyPlot } from './hourly-plot.js'
 export { pageAnswer, type Page } from './page.js'
 export {
   captchaFields,
@@ -13,3 +14,4 @@ export {
   type CaptchaProvider,
 } from './captcha.js'
 export { errorPage } from './error-page.js'
+export { wideStyle } from './wide-style.js'

@@ -1,5 +1,4 @@
-import { hidden, html, type Html, type Page } from '@signet/pages'
-import { portalStyle } from './portal-style.js'
+import { hidden, html, wideStyle, type Html, type Page } from '@signet/pages'
 
 export type Section = 'endpoints' | 'applications' | 'tokens' | 'events' | 'signatures' | null
 
@@ -51,7 +50,7 @@ export const portalPage = ({
   path,
 }: Shell): Page => ({
   title,
-  style: portalStyle,
+  style: wideStyle,
   body: html`<nav aria-label="Portal">
       ${SECTIONS.map(
         ([name, below, label]) =>

@@ -4,6 +4,7 @@
  * queue is a schedule that may be lost.
  */
 export { writeTombstone, countAccountRows, isOfDeletedAccount, moveHeldDeliveries } from './account-store.js'
+export { findEndpointHealth, type EndpointHealth, type HealthScope } from './endpoint-health-store.js'
 export {
   deleteEndpoint,
   enableEndpoint,

@@ -1,5 +1,5 @@
 import type { Queryable } from '@signet/db'
-import type { EndpointId } from '@signet/webhook-core'
+import type { EndpointId } from '../ids.js'
 
 /** Deliveries of one hour. */
 export type HourlyCount = { readonly hoursAgo: number; readonly delivered: number; readonly failed: number }
@@ -30,10 +30,13 @@ type Row = {
   p95: number | null
 }
 
-/** The health of all endpoints of an account, in one statement over the index of the delivery log. */
+/** All endpoints of an account that are not deleted, or one of any account, for operators. */
+export type HealthScope = { accountId: string } | { endpointId: EndpointId }
+
+/** The health of endpoints, in one statement over the index of the delivery log. */
 export async function findEndpointHealth(
   db: Queryable,
-  accountId: string,
+  scope: HealthScope,
 ): Promise<ReadonlyMap<EndpointId, EndpointHealth>> {
   const { rows } = await db.query<Row>(
     `with recent as (
@@ -45,7 +48,7 @@ export async function findEndpointHealth(
            where endpoint_id = e.id and created_at > now() - interval '24 hours'
            order by created_at desc, id desc limit ${WINDOW}
         ) d
-        where e.account_id = $1 and e.deleted_at is null
+        where ${'accountId' in scope ? 'e.account_id = $1 and e.deleted_at is null' : 'e.id = $1'}
      )
      select endpoint_id, hours_ago,
             (count(*) filter (where status = 1))::integer as delivered,
@@ -55,7 +58,7 @@ export async function findEndpointHealth(
             (percentile_cont(0.95) within group (order by took) filter (where status = 1))::float8 as p95
        from recent
       group by grouping sets ((endpoint_id), (endpoint_id, hours_ago))`,
-    [accountId],
+    ['accountId' in scope ? scope.accountId : scope.endpointId],
   )
   const totals = rows.filter(({ hours_ago: hour }) => hour === null)
   return new Map(totals.map((total) => [total.endpoint_id, toHealth(total, rows)]))

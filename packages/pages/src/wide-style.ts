@@ -1,5 +1,5 @@
-/** What the portal adds to the style of all pages. Colours come from there, so light and dark do too. */
-export const portalStyle = `
+/** For pages with tables, plots and navigation, after the style of all pages. Colours come from there, so light and dark do too. */
+export const wideStyle = `
 main { max-width: 62rem }
 body { place-items: start center; grid-template-columns: minmax(0, 1fr) }
 nav { display: flex; flex-wrap: wrap; gap: .35rem 1.1rem; margin: 0 0 1.25rem; padding-bottom: .9rem; border-bottom: 1px solid var(--line) }
