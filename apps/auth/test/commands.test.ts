@@ -55,7 +55,6 @@ const environment = (port = 0): Record<string, string> => ({
 
 const untilHealthy = (port: number) =>
   waitFor(async () => (await fetch(`http://127.0.0.1:${port}/health`)).ok, {
-    timeoutMs: 30_000,
     describe: 'a healthy server',
   })
 

@@ -36,7 +36,7 @@ async function startProcess(env: Record<string, string>) {
   cleanups.push(() => child.kill('SIGKILL'))
   const exit = once(child, 'exit') as Promise<[number | null]>
   const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status
-  await waitFor(async () => (await ready()) === 200, { timeoutMs: 60_000 })
+  await waitFor(async () => (await ready()) === 200)
   return { port, child, exit, ready }
 }
 

@@ -59,7 +59,7 @@ async function startProcess(overrides: Record<string, string> = {}): Promise<Ser
   children.push(child)
   let log = ''
   child.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()))
-  const port = await waitFor(() => /"msg":"listening".*"port":(\d+)/.exec(log)?.[1], { timeoutMs: 60_000 })
+  const port = await waitFor(() => /"msg":"listening".*"port":(\d+)/.exec(log)?.[1])
   return { url: `http://127.0.0.1:${port}` }
 }
 
@@ -115,7 +115,7 @@ describe('auth keys', () => {
     }
     const loops = [loop(one, two), loop(two, one)]
     const untilVerified = (kid: string | undefined, times: number) =>
-      waitFor(() => (verifiedPerKey.get(kid) ?? 0) >= times || failures.length > 0, { timeoutMs: 120_000 })
+      waitFor(() => (verifiedPerKey.get(kid) ?? 0) >= times || failures.length > 0)
     try {
       const [first] = await listed()
       expect(first).toMatchObject({ alg: 'RS256', state: 'signing' })
@@ -126,7 +126,7 @@ describe('auth keys', () => {
       const { kid: next } = JSON.parse(rotated.stdout) as { kid: string }
       await untilVerified(next, 5)
 
-      await waitFor(async () => (await listed())[0]?.state === 'expired', { timeoutMs: 120_000 })
+      await waitFor(async () => (await listed())[0]?.state === 'expired')
       expect(await keys('retire', first?.kid ?? '')).toMatchObject({ code: 0, stderr: '' })
       const before = verifiedPerKey.get(next) ?? 0
       await untilVerified(next, before + 10)
@@ -179,7 +179,7 @@ describe('auth keys', () => {
     const clients = sessions.map((session, index) => client(servers[index % 2 === 0 ? 0 : 1], session))
     const untilAccepted = (kid: string, more: number) => {
       const wanted = (accepted.get(kid) ?? 0) + more
-      return waitFor(() => (accepted.get(kid) ?? 0) >= wanted || failures.length > 0, { timeoutMs: 120_000 })
+      return waitFor(() => (accepted.get(kid) ?? 0) >= wanted || failures.length > 0)
     }
     const acceptedBy = (token: string) =>
       Promise.all(servers.map(async (server) => (await get(server, '/user', { token })).status))

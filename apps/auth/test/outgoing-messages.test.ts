@@ -148,7 +148,7 @@ describe('a process that is killed', () => {
       })
       cleanups.push(() => child.kill('SIGKILL'))
       const url = `http://127.0.0.1:${port}`
-      await waitFor(async () => (await fetch(`${url}/health`)).ok, { timeoutMs: 60_000 })
+      await waitFor(async () => (await fetch(`${url}/health`)).ok)
       const kill = async () => {
         child.kill('SIGKILL')
         await once(child, 'exit')

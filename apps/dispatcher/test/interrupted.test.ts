@@ -63,7 +63,6 @@ it('a first attempt in flight when the dispatcher is killed counts, and shows as
   }
   await waitFor(async () => (await delivered()) !== undefined, {
     describe: 'the delivery',
-    timeoutMs: 60_000,
   })
   const delivery = await delivered()
   expect(delivery).toMatchObject({ attempts: 2 })

@@ -62,15 +62,12 @@ const admin = (method: string, id: string, body?: unknown) =>
   ask(method, `${stack.authUrl}/admin/users/${id}`, { token: stack.adminToken, body })
 const ban = (id: string, duration: string) => admin('PUT', id, { ban_duration: duration })
 const until = (status: number, { answer }: { answer: () => Promise<number> }) =>
-  waitFor(async () => (await answer()) === status, { timeoutMs: 60_000, describe: `answer ${status}` })
+  waitFor(async () => (await answer()) === status, { describe: `answer ${status}` })
 const isKnown = (id: string) =>
-  waitFor(
-    async () => {
-      const { rows } = await db.query('select from account_states where account_id = $1', [id])
-      return rows.length === 1
-    },
-    { timeoutMs: 60_000 },
-  )
+  waitFor(async () => {
+    const { rows } = await db.query('select from account_states where account_id = $1', [id])
+    return rows.length === 1
+  })
 const notice = (accountId: string) =>
   ask('POST', `${stack.internalUrl}/internal/v1/summary-ready`, {
     token: stack.internalToken,

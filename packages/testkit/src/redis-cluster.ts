@@ -56,6 +56,6 @@ async function formCluster(clients: Redis[], ports: number[]): Promise<void> {
         (info) => String(info).includes('cluster_state:ok') && String(info).includes('known_nodes:3'),
       )
     },
-    { timeoutMs: 30_000, describe: 'the cluster to agree on its slots' },
+    { describe: 'the cluster to agree on its slots' },
   )
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface WaitForOptions {
-  /** Default 60 seconds: not an expectation, only an end to waiting for something that never happens. */
+  /** Default 150 seconds: not an expectation, only an end to waiting for something that never happens, before jest's own. */
   timeoutMs?: number
   /** Default 20 milliseconds. */
   intervalMs?: number
@@ -17,7 +17,7 @@ type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>
  */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
-  { timeoutMs = 60_000, intervalMs = 20, describe = 'the condition' }: WaitForOptions = {},
+  { timeoutMs = 150_000, intervalMs = 20, describe = 'the condition' }: WaitForOptions = {},
 ): Promise<Truthy<T>> {
   const deadline = performance.now() + timeoutMs
   let lastError: unknown
