@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { aNotice, subscribe } from './support/api-data.js'
 import { useApi } from './support/api.js'
-import { callTool, errorOf } from './support/mcp.js'
+import { callTool, errorOf, post, request, rpc, type Message } from './support/mcp.js'
 
 const api = useApi()
 
@@ -44,3 +44,90 @@ describe('a tool', () => {
     )
   })
 })
+
+describe('params that are not as the protocol has them', () => {
+  it.each<[string, object, string]>([
+    ['tools/call', {}, 'name is required'],
+    ['tools/call', { name: 7 }, 'name must be a text'],
+    ['tools/call', { name: 'list_webhooks', arguments: [] }, 'arguments must be an object'],
+    ['tools/call', { name: 'list_webhooks', arguments: null }, 'arguments must be an object'],
+    ['tools/call', { name: 'list_webhooks', task: { ttl: 'x' } }, 'task.ttl must be a number'],
+    ['tools/call', { name: 'drop_tables' }, 'There is no tool drop_tables'],
+    ['tools/list', { cursor: 7 }, 'cursor must be a text'],
+    ['resources/list', { cursor: {} }, 'cursor must be a text'],
+    ['resources/templates/list', { cursor: [] }, 'cursor must be a text'],
+    ['resources/read', {}, 'uri is required'],
+    ['resources/read', { uri: null }, 'uri must be a text'],
+    ['resources/read', { uri: 'signet://nothing' }, 'There is no resource signet://nothing'],
+    ['initialize', {}, 'protocolVersion is required'],
+    [
+      'initialize',
+      { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test' } },
+      'clientInfo.version is required',
+    ],
+  ])('are refused in words for people: %s %j', async (method, params, message) => {
+    const { token } = await api.anAccount()
+    expect((await rpc(api, token, method, params)).error).toEqual({ code: -32602, message })
+    const now = await ask(token, method, params)
+    if (method !== 'initialize') expect(now.error).toEqual({ code: -32602, message })
+  })
+
+  it('are refused in a batch, whose other messages run', async () => {
+    const { token } = await api.anAccount()
+    const reply = await post(api, [request('resources/read', {}, 1), request('ping', {}, 2)], { token })
+    expect(reply.body).toMatchObject([
+      { id: 1, error: { code: -32602, message: 'uri is required' } },
+      { id: 2, result: {} },
+    ])
+  })
+
+  it.each<[string, object]>([
+    ['is missing', { 'io.modelcontextprotocol/clientCapabilities': undefined }],
+    ['is no object', { 'io.modelcontextprotocol/clientInfo': 7 }],
+  ])('are refused when a member that says who sends the message %s', async (_, envelope) => {
+    const { token } = await api.anAccount()
+    expect(await ask(token, 'tools/list', {}, envelope)).toMatchObject({
+      id: 1,
+      error: {
+        code: -32602,
+        message: expect.stringMatching(
+          /^io\.modelcontextprotocol\/client\w+ in _meta is missing, or not/,
+        ) as unknown,
+      },
+    })
+  })
+
+  it('say that there are no subscriptions, which is no failure of ours', async () => {
+    const { token } = await api.anAccount()
+    for (const params of [{}, { notifications: 7 }, { notifications: { toolsListChanged: true } }])
+      expect((await ask(token, 'subscriptions/listen', params)).error).toEqual({
+        code: -32601,
+        message: 'There are no subscriptions here: what is offered does not change',
+      })
+    expect(api.lines.filter(({ level }) => level === 'error')).toEqual(earlierErrors())
+  })
+})
+
+/** Those of the tests that break something on purpose. */
+const earlierErrors = () => api.lines.filter(({ level, msg }) => level === 'error' && msg === 'tool call')
+
+/** A request in the protocol of 2026, where each message says who sends it. */
+async function ask(token: string, method: string, params: object, envelope: object = {}): Promise<Message> {
+  const { name, uri } = params as { name?: unknown; uri?: unknown }
+  const named = name ?? uri
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+    ...envelope,
+  }
+  const reply = await post(api, request(method, { ...params, _meta }), {
+    token,
+    headers: {
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+      ...(typeof named === 'string' ? { 'mcp-name': named } : {}),
+    },
+  })
+  return reply.body
+}

@@ -37,6 +37,8 @@ export const mcpComponents: Readonly<Record<string, JsonSchema>> = {
           message: { type: 'string', description: 'For people; may change at any time' },
           data: {
             type: 'object',
+            description: 'What MCP defines for the error, or:',
+            additionalProperties: true,
             properties: { code: { type: 'string', description: 'The code of the same error in /v1' } },
           },
         },
@@ -66,6 +68,7 @@ export const mcpDocs: RouteDocs = {
         { ...response, schema: ref('McpError'), example: undefined },
       ]),
     ),
+    404: { description: 'Since revision 2026-07-28: there is no such method', schema: ref('McpError') },
     406: { description: '`Accept` lacks application/json or text/event-stream', schema: ref('McpError') },
   },
 }

@@ -12,6 +12,7 @@ import { badRequest } from '../errors/api-errors.js'
 import { mcpDocs } from './mcp-docs.js'
 import { MCP_PATH } from './mcp-path.js'
 import { mcpServer, type McpServerDeps } from './mcp-server.js'
+import { inWordsForPeople, refusalOf } from './params-check.js'
 
 type Deps = McpServerDeps & {
   /** Of the server itself. */
@@ -104,9 +105,8 @@ async function exchange(
   onerror: (error: Error) => void,
 ): Promise<Response> {
   if (!(await isLegacyRequest(request, message))) {
-    // No subscriptions: nothing that is offered here changes while the process runs.
     const handler = createMcpHandler(newServer, { legacy: 'reject', maxSubscriptions: 0, onerror })
-    return handler.fetch(request, { parsedBody: message })
+    return refusalOf(message) ?? inWordsForPeople(await handler.fetch(request, { parsedBody: message }))
   }
   const server = newServer()
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })

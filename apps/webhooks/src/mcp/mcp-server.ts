@@ -1,4 +1,12 @@
-import { ProtocolError, ProtocolErrorCode, Server, type CallToolResult } from '@modelcontextprotocol/server'
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type CallToolResult,
+  type JSONRPCRequest,
+  type Result,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
 import { isAppError, type AppError } from '@signet/errors'
 import { contextOf, statusOf } from '@signet/http'
 import type { Response } from 'express'
@@ -8,6 +16,7 @@ import type { RateLimit } from '../limits/limits.js'
 import type { McpObserver } from '../observers/mcp-observer.js'
 import { service } from '../version.js'
 import { listedResources, readResource } from './event-resources.js'
+import { checkParams } from './params-check.js'
 import type { Tool } from './tool.js'
 import { toolError } from './tool-result.js'
 
@@ -25,9 +34,21 @@ const INSTRUCTIONS = `Signet sends events of recordings, such as summary.complet
 From nothing to a verified delivery: create_webhook with an https url and the event types, and give its secret to the receiver, for it is shown only once; test_webhook; then list_deliveries and get_delivery until status is 1.
 The resource signet://events describes the event types.`
 
+type Handler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>
+
+class CheckedServer extends Server {
+  protected override _wrapHandler(method: string, handler: Handler): Handler {
+    const wrapped = super._wrapHandler(method, handler)
+    return async (request, context) => {
+      checkParams(method, request)
+      return wrapped(request, context)
+    }
+  }
+}
+
 /** The server of one request, for its caller: nothing is kept between requests, so any replica can answer each. */
 export function mcpServer(deps: McpServerDeps, caller: Caller, res: Response): Server {
-  const server = new Server(
+  const server = new CheckedServer(
     { name: service.name, title: 'Signet webhooks', version: service.version },
     { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
   )

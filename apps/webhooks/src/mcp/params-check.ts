@@ -1,0 +1,82 @@
+import {
+  isJSONRPCRequest,
+  ProtocolError,
+  ProtocolErrorCode,
+  specTypeSchemas,
+  type JSONRPCRequest,
+} from '@modelcontextprotocol/server'
+
+/** The requests that are answered here and have params. */
+const REQUESTS = {
+  initialize: specTypeSchemas.InitializeRequest,
+  'server/discover': specTypeSchemas.DiscoverRequest,
+  'tools/list': specTypeSchemas.ListToolsRequest,
+  'tools/call': specTypeSchemas.CallToolRequest,
+  'resources/list': specTypeSchemas.ListResourcesRequest,
+  'resources/templates/list': specTypeSchemas.ListResourceTemplatesRequest,
+  'resources/read': specTypeSchemas.ReadResourceRequest,
+} as const
+
+/**
+ * Refuses params that are not as the protocol has them, in words for people. Left to the library, they would be an internal error
+ * that quotes its validator.
+ */
+export function checkParams(method: string, { params = {} }: JSONRPCRequest): void {
+  if (!isChecked(method)) return
+  const { issues } = REQUESTS[method]['~standard'].validate({ method, params })
+  const [issue] = issues ?? []
+  if (issue) throw new ProtocolError(ProtocolErrorCode.InvalidParams, reasonOf(issue, params))
+}
+
+const NO_SUBSCRIPTIONS = 'There are no subscriptions here: what is offered does not change'
+
+/** Of a revision since 2026-07-28: there are no subscriptions, which the library would call an internal error. */
+export const refusalOf = (message: unknown): Response | undefined =>
+  isJSONRPCRequest(message) && message.method === 'subscriptions/listen'
+    ? errorResponse(404, message.id, { code: ProtocolErrorCode.MethodNotFound, message: NO_SUBSCRIPTIONS })
+    : undefined
+
+type LibraryError = { id: unknown; error?: { code: number; data?: { envelope?: { key?: string } } } }
+
+/** The library finds members of `_meta` that are wrong before there is a server to ask, and quotes its validator. */
+export async function inWordsForPeople(response: Response): Promise<Response> {
+  if (response.status !== 400) return response
+  const { id, error } = (await response.clone().json()) as LibraryError
+  const key = error?.data?.envelope?.key
+  if (error === undefined || key === undefined) return response
+  return errorResponse(400, id, {
+    code: error.code,
+    message: `${key} in _meta is missing, or not as the protocol has it`,
+  })
+}
+
+const errorResponse = (status: number, id: unknown, error: { code: number; message: string }): Response =>
+  Response.json({ jsonrpc: '2.0', id, error }, { status })
+
+const isChecked = (method: string): method is keyof typeof REQUESTS => Object.hasOwn(REQUESTS, method)
+
+type Issue = { path?: readonly unknown[] | undefined; expected?: unknown }
+
+function reasonOf({ path = [], expected }: Issue, params: object): string {
+  const members = path.slice(1).map(String)
+  const name = members.length === 0 ? 'params' : members.join('.').slice(0, 64)
+  if (valueAt(params, members) === undefined) return `${name} is required`
+  const type = TYPES[String(expected)]
+  return type === undefined ? `${name} is not as the protocol has it` : `${name} must be ${type}`
+}
+
+const valueAt = (value: unknown, members: readonly string[]): unknown =>
+  members.reduce<unknown>(
+    (found, member) =>
+      typeof found === 'object' && found !== null ? (found as Record<string, unknown>)[member] : undefined,
+    value,
+  )
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'an object',
+  record: 'an object',
+  array: 'a list',
+}
