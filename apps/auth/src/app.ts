@@ -19,6 +19,7 @@ import { withPages } from './ui/browser-errors.js'
 import { errorRenderer } from './requests/error-renderer.js'
 import { pageErrorRenderer } from './ui/page-error-renderer.js'
 import { factorRoutes } from './factors/factor-routes.js'
+import { recoveryCodeRoutes } from './factors/recovery-code-routes.js'
 import { identityRoutes } from './providers/identity-routes.js'
 import { linkRoutes } from './providers/link-routes.js'
 import { providerRoutes } from './providers/provider-routes.js'
@@ -45,6 +46,7 @@ export function authRoutes(context: AuthContext): Route[] {
     ...accountRoutes(context),
     ...identityRoutes(context),
     ...factorRoutes(context),
+    ...recoveryCodeRoutes(context),
     ...providerRoutes(context),
     ...linkRoutes(context),
     ...inviteRoutes(context),

@@ -28,6 +28,8 @@ const SUBJECTS: Record<MailKind | NoticeKind, string> = {
   identity_unlinked_notification: 'A sign-in method was removed from your account.',
   mfa_factor_enrolled_notification: 'A new verification method was added to your account.',
   mfa_factor_unenrolled_notification: 'A verification method was removed from your account.',
+  mfa_recovery_codes_created_notification: 'New recovery codes were made for your account.',
+  mfa_recovery_code_used_notification: 'A recovery code was used to sign in to your account.',
 }
 
 const SAYS: Record<NoticeKind, string[]> = {
@@ -39,9 +41,11 @@ const SAYS: Record<NoticeKind, string[]> = {
   identity_unlinked_notification: ['Signing in with GitHub was removed'],
   mfa_factor_enrolled_notification: ['(authenticator app) was added'],
   mfa_factor_unenrolled_notification: ['(authenticator app) was removed'],
+  mfa_recovery_codes_created_notification: ['ann@example.com'],
+  mfa_recovery_code_used_notification: ['Codes left: 7.'],
 }
 
-describe('the fourteen emails', () => {
+describe('the emails', () => {
   it.each(mailKinds)('%s has its subject, the secret and both parts', async (kind) => {
     await rig.aTransport().send(kind, 'to@example.com', variables, MESSAGE)
     const mail = await rig.inbox.waitForMail({ to: 'to@example.com' })

@@ -15,6 +15,7 @@ const VARIABLES = [
     'ProviderName',
     'FactorType',
     'FactorName',
+    'RecoveryCodesLeft',
     'Token',
     'TokenHash',
     'RedirectTo',
@@ -112,6 +113,18 @@ const triggers: Record<Kind, (site: ProviderSite) => Promise<string>> = {
     expect((await call(site.server, 'DELETE', `/factors/${id}`, { token })).status).toBe(200)
     return email
   },
+  async mfa_recovery_codes_created_notification(site) {
+    const { email, token } = await aFactor(site)
+    expect((await post(site.server, '/recovery-codes', {}, { token })).status).toBe(200)
+    return email
+  },
+  async mfa_recovery_code_used_notification(site) {
+    const { email, token } = await aFactor(site)
+    const { body } = await post(site.server, '/recovery-codes', {}, { token })
+    const [code] = body['codes'] as string[]
+    expect((await post(site.server, '/recovery-codes/verify', { code }, { token })).status).toBe(200)
+    return email
+  },
 }
 
 type Person = SignedUp & { token: string }
@@ -161,7 +174,7 @@ const common = {
   AUTH_SMS_MAX_FREQUENCY: '0',
 }
 
-describe('the fourteen emails, from the request to the mailbox (docs/specification.md#emails)', () => {
+describe('the emails, from the request to the mailbox (docs/specification.md#emails)', () => {
   let templates: FakeProvider
   let site: ProviderSite
   beforeAll(async () => {
@@ -219,6 +232,8 @@ describe('the fourteen emails, from the request to the mailbox (docs/specificati
     identity_unlinked_notification: { Provider: 'figma', ProviderName: 'Figma', 'Data.name': 'Fig' },
     mfa_factor_enrolled_notification: { FactorType: 'totp', FactorName: 'authenticator app' },
     mfa_factor_unenrolled_notification: { FactorType: 'totp', FactorName: 'authenticator app' },
+    mfa_recovery_codes_created_notification: { RecoveryCodesLeft: '10' },
+    mfa_recovery_code_used_notification: { RecoveryCodesLeft: '9' },
   }
 
   it.each(kinds)('%s: own template, own subject, its variables and no others', async (kind) => {

@@ -144,6 +144,8 @@ export const schemas: Readonly<Record<string, JsonSchema>> = {
   }),
   FactorChallenge: object({ id: uuid, type: { type: 'string', ...types }, expires_at: count }),
   FactorId: object({ id: uuid }),
+  RecoveryCodeCount: object({ codes_left: count, created_at: { ...time, type: ['string', 'null'] } }),
+  RecoveryCodes: object({ codes: listOf(example('4f7kq-9wm2x', { description: 'One code' })) }),
   ProviderUrl: object({ url: { type: 'string', format: 'uri' } }),
   Session: object({
     ...sessionMembers,

@@ -27,6 +27,8 @@ const ACTIONS = {
   verification_attempted: 'factor',
   factor_deleted: 'factor',
   factor_updated: 'factor',
+  recovery_codes_created: 'factor',
+  recovery_code_attempted: 'factor',
   message_given_up: 'message',
 } as const
 

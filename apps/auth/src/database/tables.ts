@@ -11,6 +11,7 @@ const NAMES = {
   flowState: 'flow_state',
   mfaFactors: 'mfa_factors',
   mfaChallenges: 'mfa_challenges',
+  mfaRecoveryCodes: 'mfa_recovery_codes',
   signInAttempts: 'sign_in_attempts',
   knownNetworks: 'known_networks',
   signingKeys: 'signing_keys',

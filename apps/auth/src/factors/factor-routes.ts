@@ -164,7 +164,7 @@ function adminRoutes({ bearer, guard, adminFactors }: Deps): Route[] {
 }
 
 /** A user who may have factors: known by an address. */
-const factorCaller = (bearer: Bearer) =>
+export const factorCaller = (bearer: Bearer) =>
   narrowed(bearer.change, (caller) => {
     if (caller.user.isAnonymous)
       throw authError('forbidden', 'no_authorization', 'Anonymous user not allowed to perform these actions')

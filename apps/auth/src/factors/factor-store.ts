@@ -71,8 +71,15 @@ export class FactorStore {
     )
   }
 
+  /** Recovery codes stand in for a verified factor, so they go with the last one. */
   async remove(tx: Tx, id: string): Promise<void> {
-    await tx.query(`delete from ${this.t.mfaFactors} where id = $1`, [id])
+    await tx.query(
+      `with removed as (delete from ${this.t.mfaFactors} where id = $1 returning user_id)
+       delete from ${this.t.mfaRecoveryCodes} c using removed r
+       where c.user_id = r.user_id and not exists (
+         select from ${this.t.mfaFactors} o where o.user_id = r.user_id and o.status = 'verified' and o.id <> $1)`,
+      [id],
+    )
   }
 
   async update(

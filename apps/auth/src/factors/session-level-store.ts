@@ -5,10 +5,12 @@ import type { Tables } from '../database/tables.js'
 /** `amr` entries that make a session aal2 (docs/specification.md#claims). */
 export const FACTOR_METHODS = { totp: 'totp', phone: 'mfa/phone' } as const
 
-export type Upgrade = {
-  factorId: string
-  method: (typeof FACTOR_METHODS)[keyof typeof FACTOR_METHODS]
-}
+/** The `amr` entry of a recovery code, which belongs to no factor. */
+export const RECOVERY_CODE = 'mfa/recovery_code'
+
+export type Upgrade =
+  | { factorId: string; method: (typeof FACTOR_METHODS)[keyof typeof FACTOR_METHODS] }
+  | { factorId: null; method: typeof RECOVERY_CODE }
 
 /** How factors raise and lower the level of sessions. */
 export class SessionLevelStore {
@@ -25,12 +27,22 @@ export class SessionLevelStore {
     )
   }
 
-  /** Sessions that the factor raised fall back to aal1 before the factor is removed. */
+  /**
+   * Sessions that the factor raised fall back to aal1 before the factor is removed; with the last verified one, also
+   * those that a recovery code raised.
+   */
   async downgrade(tx: Tx, factorId: string, now: Date): Promise<void> {
     await tx.query(
-      `update ${this.t.sessions} set aal = 'aal1', factor_id = null, updated_at = $2, amr = ${amrWithout('$3::text[]')}
-       where factor_id = $1`,
-      [factorId, now, Object.values(FACTOR_METHODS)],
+      `update ${this.t.sessions} s set aal = 'aal1', factor_id = null, updated_at = $2, amr = ${amrWithout('$3::text[]')}
+       from ${this.t.mfaFactors} f
+       where f.id = $1 and s.user_id = f.user_id and (s.factor_id = f.id or s.amr @> $4::jsonb and not exists (
+         select from ${this.t.mfaFactors} o where o.user_id = f.user_id and o.status = 'verified' and o.id <> f.id))`,
+      [
+        factorId,
+        now,
+        [...Object.values(FACTOR_METHODS), RECOVERY_CODE],
+        JSON.stringify([{ method: RECOVERY_CODE }]),
+      ],
     )
   }
 }

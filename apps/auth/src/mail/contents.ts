@@ -107,4 +107,18 @@ export const contents: Readonly<Record<MailKind | NoticeKind, MailContent>> = {
     sentence: 'A verification method ({{ .FactorName }}) was removed from your account {{ .Email }}.',
     closing: ALARM,
   },
+  mfa_recovery_codes_created_notification: {
+    subject: 'New recovery codes were made for your account.',
+    heading: 'New recovery codes were made',
+    sentence:
+      'Recovery codes that replace a second factor were made for your account {{ .Email }}. Earlier ones no longer work.',
+    closing: ALARM,
+  },
+  mfa_recovery_code_used_notification: {
+    subject: 'A recovery code was used to sign in to your account.',
+    heading: 'A recovery code was used',
+    sentence:
+      'A recovery code was used in place of a second factor of your account {{ .Email }}. Codes left: {{ .RecoveryCodesLeft }}.',
+    closing: ALARM,
+  },
 }

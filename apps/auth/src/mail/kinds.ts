@@ -19,6 +19,8 @@ export const noticeKinds = [
   'identity_unlinked_notification',
   'mfa_factor_enrolled_notification',
   'mfa_factor_unenrolled_notification',
+  'mfa_recovery_codes_created_notification',
+  'mfa_recovery_code_used_notification',
 ] as const
 export type NoticeKind = (typeof noticeKinds)[number]
 
@@ -41,6 +43,7 @@ export type MailVariables = {
   oldPhone?: string | undefined
   provider?: string | undefined
   factorType?: string | undefined
+  recoveryCodesLeft?: string | undefined
   /** user_metadata, printed as `{{ .Data.key }}`. */
   data?: Readonly<Record<string, unknown>> | undefined
 }

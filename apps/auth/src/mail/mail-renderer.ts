@@ -90,6 +90,7 @@ function templateValues(siteUrl: string, variables: MailVariables): Record<strin
     ProviderName: variables.provider === undefined ? undefined : providerLabel(variables.provider),
     FactorType: variables.factorType,
     FactorName: FACTOR_NAMES[variables.factorType ?? ''],
+    RecoveryCodesLeft: variables.recoveryCodesLeft,
     Data: variables.data,
   }
 }

@@ -4,6 +4,7 @@ import { UserUpdateService } from '../account/user-update-service.js'
 import { factorRules, reauthenticationRules, passwordChangeRules } from './part-settings.js'
 import { ChallengeService } from '../factors/challenge-service.js'
 import { EnrollmentService } from '../factors/enrollment-service.js'
+import { RecoveryCodeService } from '../factors/recovery-code-service.js'
 import type { Foundation } from './foundation.js'
 import type { Parts } from './parts.js'
 
@@ -73,6 +74,19 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
       mailer,
       encryption: derived.encryption,
       rules: factorRules(config),
+      now,
+    }),
+    recoveryCodes: new RecoveryCodeService({
+      db,
+      store: stores.recoveryCodes,
+      sessions,
+      gate,
+      ends,
+      levels,
+      guesses,
+      audit,
+      mailer,
+      key: derived.oneTimeTokens,
       now,
     }),
     challenges: new ChallengeService({

@@ -5,6 +5,7 @@ import { AuditStore } from '../audit/audit-store.js'
 import { CleanupStore } from '../cleanup/cleanup-store.js'
 import { ChallengeStore } from '../factors/challenge-store.js'
 import { FactorStore } from '../factors/factor-store.js'
+import { RecoveryCodeStore } from '../factors/recovery-code-store.js'
 import { SessionLevelStore } from '../factors/session-level-store.js'
 import { SigningKeyStore } from '../keys/signing-key-store.js'
 import { FlowStore } from '../flows/flow-store.js'
@@ -42,6 +43,7 @@ export function createStores(tables: Tables) {
     audit: new AuditStore(tables),
     factors: new FactorStore(tables),
     challenges: new ChallengeStore(tables),
+    recoveryCodes: new RecoveryCodeStore(tables),
     levels: new SessionLevelStore(tables),
     guesses: new GuessStore(tables),
     userLists: new UserListStore(tables),

@@ -193,8 +193,13 @@ export class UserStore {
     )
   }
 
+  /** Second factors, and the recovery codes that stand in for them. */
   async removeFactors(tx: Tx, id: string): Promise<void> {
-    await tx.query(`delete from ${this.t.mfaFactors} where user_id = $1`, [id])
+    await tx.query(
+      `with codes as (delete from ${this.t.mfaRecoveryCodes} where user_id = $1)
+       delete from ${this.t.mfaFactors} where user_id = $1`,
+      [id],
+    )
   }
 
   async #find(db: Queryable, name: string, where: string, values: unknown[]): Promise<User | null> {

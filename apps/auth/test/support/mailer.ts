@@ -22,6 +22,7 @@ export const variables: MailVariables = {
   oldPhone: '15550100002',
   provider: 'github',
   factorType: 'totp',
+  recoveryCodesLeft: '7',
   data: { name: 'Ann <script>' },
 }
 

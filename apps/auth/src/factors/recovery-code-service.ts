@@ -1,0 +1,119 @@
+import type { KeyObject } from 'node:crypto'
+import type { Db, Tx } from '@signet/db'
+import { isAppError } from '@signet/errors'
+import type { AuditLog } from '../audit/audit-log.js'
+import { authError, invalid } from '../errors/auth-error.js'
+import type { Mailer } from '../mail/mailer.js'
+import type { NoticeKind } from '../mail/kinds.js'
+import type { RequestMeta } from '../requests/request-meta.js'
+import { keyedHash } from '../secrets/derived-keys.js'
+import type { SessionEnds } from '../sessions/session-ends.js'
+import type { SessionGate } from '../sessions/session-gate.js'
+import type { SessionService } from '../sessions/session-service.js'
+import type { Held, Live, SignedIn } from '../sessions/session.js'
+import type { Guesses } from '../sign-in/guesses.js'
+import { hasVerifiedFactor, type User } from '../users/user.js'
+import { newRecoveryCode, plainRecoveryCode, RECOVERY_CODES } from './recovery-codes.js'
+import type { RecoveryCodeCount, RecoveryCodeStore } from './recovery-code-store.js'
+import { RECOVERY_CODE, type SessionLevelStore } from './session-level-store.js'
+
+type Deps = {
+  db: Db
+  store: RecoveryCodeStore
+  sessions: SessionService
+  gate: SessionGate
+  ends: SessionEnds
+  levels: SessionLevelStore
+  guesses: Guesses
+  audit: AuditLog
+  mailer: Mailer
+  key: KeyObject
+  now: () => Date
+}
+
+/** Codes on paper for people who lost their second factor (docs/specification.md#recovery-codes). */
+export class RecoveryCodeService {
+  constructor(private readonly deps: Deps) {}
+
+  count(userId: string): Promise<RecoveryCodeCount | null> {
+    return this.deps.store.count(this.deps.db, userId)
+  }
+
+  /** A new set, the only time that it is shown; it replaces the one before. */
+  async replace(caller: Live, meta: RequestMeta): Promise<string[]> {
+    const { gate, store, audit, now } = this.deps
+    const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode)
+    await audit.transaction(meta, async (tx, record) => {
+      const { user, session } = await gate.hold(tx, idsOf(caller))
+      requireFactor(user)
+      if (session.aal !== 'aal2')
+        throw authError('forbidden', 'insufficient_aal', 'AAL2 required to make recovery codes')
+      await store.replace(
+        tx,
+        user.id,
+        codes.map((code) => this.#hashOf(user.id, code)),
+        now(),
+      )
+      record('recovery_codes_created', user)
+      await this.#notify(tx, 'mfa_recovery_codes_created_notification', user, codes.length, meta)
+    })
+    return codes
+  }
+
+  /** Raises the session as a factor does. */
+  async verify(caller: Live, typed: string, meta: RequestMeta): Promise<SignedIn> {
+    const code = plainRecoveryCode(typed)
+    if (code === '') throw invalid('Code needs to be non-empty')
+    const { gate, store, guesses, audit, now } = this.deps
+    // A wrong code must stay counted, so the transaction returns the error instead of throwing it.
+    const outcome = await audit.transaction(meta, async (tx, record) => {
+      const held = await gate.hold(tx, idsOf(caller))
+      const { user } = held
+      requireFactor(user)
+      const attempt = await guesses.beginFactor(tx, `recovery codes of ${user.id}`)
+      const left = await store.spend(tx, user.id, this.#hashOf(user.id, code), now())
+      record('recovery_code_attempted', user, { accepted: left !== null })
+      if (left === null)
+        return authError(
+          'unprocessable',
+          'mfa_verification_failed',
+          'This recovery code is wrong or was used',
+        )
+      await attempt.takeBack()
+      await this.#notify(tx, 'mfa_recovery_code_used_notification', user, left, meta)
+      return this.#raise(tx, held)
+    })
+    if (isAppError(outcome)) throw outcome
+    return outcome
+  }
+
+  async #raise(tx: Tx, held: Held): Promise<SignedIn> {
+    const { levels, ends, gate, sessions, now } = this.deps
+    const { user, session } = held
+    await levels.upgrade(tx, held, { factorId: null, method: RECOVERY_CODE }, now())
+    await ends.weaker(tx, user.id, session.id, 'factor_verified')
+    // Read again: the session has changed.
+    return sessions.resume(tx, await gate.hold(tx, { userId: user.id, sessionId: session.id }))
+  }
+
+  #notify(tx: Tx, kind: NoticeKind, user: User, left: number, meta: RequestMeta): Promise<void> {
+    const email = user.email ?? ''
+    const variables = { email, recoveryCodesLeft: String(left), data: user.userMetadata }
+    return this.deps.mailer.notify(tx, kind, email, variables, meta)
+  }
+
+  #hashOf(userId: string, code: string): Buffer {
+    return keyedHash(this.deps.key, 'recovery code', userId, plainRecoveryCode(code))
+  }
+}
+
+const idsOf = ({ user, session }: Live) => ({ userId: user.id, sessionId: session.id })
+
+function requireFactor(user: User): void {
+  if (!hasVerifiedFactor(user))
+    throw authError(
+      'unprocessable',
+      'mfa_factor_not_found',
+      'Recovery codes are for accounts with a verified factor',
+    )
+}
