@@ -30,6 +30,7 @@ import { CleanUpService } from './maintenance/clean-up-service.js'
 import { accountAuthentication } from './personal-tokens/account-authentication.js'
 import { PersonalTokenService } from './personal-tokens/personal-token-service.js'
 import { ResourcePolicy } from './oauth/resource-policy.js'
+import { HandoverService } from './handovers/handover-service.js'
 import { SessionCookie } from './sessions/session-cookie.js'
 import { SessionService } from './sessions/session-service.js'
 import { FormGuard } from './forms/form-guard.js'
@@ -169,6 +170,7 @@ function createOAuth(config: WebhooksConfig, { db, observer, limits, accounts, l
     identity,
     cookie,
     sessions,
+    handovers: new HandoverService({ db, secretBox: config.secretBox }),
     clients,
     users,
     bearer,

@@ -67,6 +67,7 @@ describe('B.13: limits of the OAuth endpoints', () => {
     const refused = await request()
     expect([refused.status, refused.headers.get('content-type')]).toEqual([429, 'text/html; charset=utf-8'])
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(await refused.text()).toMatch(/You can try again in \d+ minutes\./)
   })
 
   it('failed client authentications, per client and address; a right one still passes', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { deliveryHeaders, type DeliveryId } from '@signet/webhook-core'
-import { aDelivery, anEndpoint, aVisitor } from './support/portal.js'
+import { aDelivery, anEndpoint, aVisitor, sent } from './support/portal.js'
 import { useOAuth } from './support/use-oauth.js'
 
 let skewMs = 0
@@ -30,7 +30,7 @@ describe('applications', () => {
     const page = await open('/applications')
     expect(page.text).toContain('Notes for Teams')
     expect(page.text).toContain('Read your recording events')
-    const revoked = await browser.follow(await browser.submit(page, '/revoke'))
+    const revoked = await sent(browser, page, '/revoke')
     expect(revoked.text).toContain('Access was revoked')
     expect(revoked.text).not.toContain('Notes for Teams')
     expect(await oauth.works(tokens.access_token)).toBe(false)
@@ -56,10 +56,8 @@ describe('applications', () => {
 describe('personal tokens', () => {
   it('are made, shown once, listed and revoked', async () => {
     const { browser, open } = await visitor()
-    const created = await browser.submit(await open('/tokens'), '/tokens', {
-      name: 'nightly job',
-      days: '30',
-    })
+    const fields = { name: 'nightly job', days: '30' }
+    const created = await sent(browser, await open('/tokens'), '/tokens', fields)
     const [token = ''] = /svp_\w+/.exec(created.text) ?? []
     expect(await oauth.works(token)).toBe(true)
     const list = await open('/tokens')
@@ -71,7 +69,7 @@ describe('personal tokens', () => {
   it('keep the name that was typed when it is refused', async () => {
     const { browser, open } = await visitor()
     const name = 'n'.repeat(101)
-    const refused = await browser.submit(await open('/tokens'), '/tokens', { name, days: '30' })
+    const refused = await sent(browser, await open('/tokens'), '/tokens', { name, days: '30' })
     expect([refused.status, refused.text.includes('role="alert"'), refused.text.includes(name)]).toEqual([
       400,
       true,
@@ -87,7 +85,7 @@ describe('personal tokens', () => {
       const page = await open('/tokens')
       const [, again = ''] = /href="([^"]*\/sign-in\?[^"]*)"/.exec(page.text) ?? []
       expect((await browser.get(again.replaceAll('&#38;', '&'))).location).toContain('prompt=login')
-      const refused = await browser.submit(fresh, '/tokens', { name: 'late', days: '30' })
+      const refused = await sent(browser, fresh, '/tokens', { name: 'late', days: '30' })
       expect([refused.status, refused.text.includes('svp_')]).toEqual([400, false])
     } finally {
       skewMs = 0
@@ -101,12 +99,12 @@ describe('endpoints', () => {
     const { browser, open } = visit
     const first = await open()
     expect(first.text).toContain('signet listen')
-    const made = await browser.submit(first, '/portal/endpoints', {
+    const made = await sent(browser, first, '/portal/endpoints', {
       url: 'https://127.0.0.1:9443/hooks',
       events: 'summary.completed',
     })
     const [, secret = ''] = /<pre[^>]*>(whsec_[^<]+)</.exec(made.text) ?? []
-    const log = await browser.follow(await browser.submit(made, '/test'))
+    const log = await sent(browser, made, '/test')
     expect(log.text).toContain('A test event is on its way')
     const { rows } = await harness.db.query<{ type: string }>(
       'select type from webhook_events where account_id = $1',
@@ -125,7 +123,7 @@ describe('endpoints', () => {
       .join('\r\n')
     const check = async (changes: Record<string, string> = {}) => {
       const fields = { secret, headers: text, body: body.replaceAll('\n', '\r\n'), ...changes }
-      const { text: page } = await browser.submit(await open('/signatures'), '/signatures', fields)
+      const { text: page } = await sent(browser, await open('/signatures'), '/signatures', fields)
       return [...page.matchAll(/<code>([\w-]+)<\/code>:\s+([^<]*?)\s*</g)].map(([, name, words]) => [
         name,
         words,
@@ -144,7 +142,7 @@ describe('endpoints', () => {
   it('keep what was typed when the address is refused', async () => {
     const { browser, open } = await visitor()
     const form = await open('/endpoints/new')
-    const refused = await browser.submit(form, '/portal/endpoints', {
+    const refused = await sent(browser, form, '/portal/endpoints', {
       url: 'ftp://x.example/',
       events: 'webhook.ping',
     })
@@ -170,18 +168,16 @@ describe('endpoints', () => {
     )
     const disabled = await open(`/endpoints/${id}`)
     expect(disabled.text).toContain('it answered 500')
-    const enabled = await browser.follow(await browser.submit(disabled, '/enable'))
+    const enabled = await sent(browser, disabled, '/enable')
     expect(enabled.text).toContain('active again')
-    const saved = await browser.follow(
-      await browser.submit(enabled, `/endpoints/${id}`, {
-        url: 'https://127.0.0.1/new',
-        events: 'webhook.ping',
-      }),
-    )
+    const saved = await sent(browser, enabled, `/endpoints/${id}`, {
+      url: 'https://127.0.0.1/new',
+      events: 'webhook.ping',
+    })
     expect([saved.text.includes('Saved'), saved.text.includes('https://127.0.0.1/new')]).toEqual([true, true])
     const question = await open(`/endpoints/${id}/delete`)
     expect(question.text).toContain('cannot be undone')
-    const gone = await browser.follow(await browser.submit(question, '/delete'))
+    const gone = await sent(browser, question, '/delete')
     expect(gone.text).toContain('was deleted')
     expect((await open(`/endpoints/${id}`)).status).toBe(404)
   })
@@ -190,19 +186,19 @@ describe('endpoints', () => {
     const visit = await visitor()
     const { browser, open } = visit
     const { id, secret } = await anEndpoint(visit)
-    const rotate = async () => browser.submit(await open(`/endpoints/${id}`), '/rotate', { hours: '24' })
+    const rotate = async () => sent(browser, await open(`/endpoints/${id}`), '/rotate', { hours: '24' })
     const rotated = await rotate()
     const [, next = ''] = /<pre[^>]*>(whsec_[^<]+)</.exec(rotated.text) ?? []
     expect(next).not.toBe(secret)
     const page = await open(`/endpoints/${id}`)
     expect([page.text.includes(next), page.text.includes('A new secret waits')]).toEqual([false, true])
-    expect((await browser.follow(await browser.submit(page, '/cancel'))).text).toContain('was forgotten')
+    expect((await sent(browser, page, '/cancel')).text).toContain('was forgotten')
     await rotate()
     const activated = await browser.submit(await open(`/endpoints/${id}`), '/activate')
     expect((await browser.follow(activated)).text).toContain('the only one now')
     // A form that was open meanwhile is refused like the API does, with a way back.
-    const late = await browser.submit(page, '/activate')
-    expect([late.status, late.text.includes('Back')]).toEqual([409, true])
+    const late = await sent(browser, page, '/activate')
+    expect([late.status, late.text.includes('role="alert"')]).toEqual([409, true])
   })
 
   it('show the health of each over 24 hours, by one query', async () => {
@@ -253,7 +249,7 @@ describe('the delivery log', () => {
       expect(page.text).toContain(text)
     const replayed = await visit.browser.follow(await visit.browser.submit(page, '/replay'))
     expect(replayed.text).toContain('on its way again')
-    const twice = await visit.browser.submit(page, '/replay')
+    const twice = await sent(visit.browser, page, '/replay')
     expect(twice.status).toBe(409)
   })
 
@@ -272,13 +268,11 @@ it('recovers what failed, with progress, one at a time', async () => {
   await aDelivery(harness, id, { status: 2 })
   await aDelivery(harness, id)
   const form = await open(`/endpoints/${id}/recover`)
-  const progress = await browser.follow(
-    await browser.submit(form, '/recover', { hours: '24', what: 'failed' }),
-  )
+  const progress = await sent(browser, form, '/recover', { hours: '24', what: 'failed' })
   expect(progress.text).toMatch(/<strong>1<\/strong> events matched/)
-  const second = await browser.submit(form, '/recover', { hours: '24', what: 'failed' })
+  const second = await sent(browser, form, '/recover', { hours: '24', what: 'failed' })
   expect([second.status, second.text.includes('is running')]).toEqual([409, true])
-  expect((await browser.follow(await browser.submit(progress, '/stop'))).text).toContain('Stopped by you')
+  expect((await sent(browser, progress, '/stop')).text).toContain('Stopped by you')
 })
 
 it('shows every event type with a sample', async () => {

@@ -38,6 +38,7 @@ import {
   revokePersonalToken,
 } from '../src/personal-tokens/personal-token-store.js'
 import { listConnections, revokeConnection } from '../src/grants/connection-store.js'
+import { insertHandover, takeHandover } from '../src/handovers/handover-store.js'
 import { renewSession, touchSession } from '../src/sessions/session-store.js'
 import { aCopy } from './support/harness.js'
 import { fillTables } from './support/large-tables.js'
@@ -68,6 +69,7 @@ const newTokens = () => ({
 
 /** Indexes that are equally right: each leads to a handful of rows. */
 const OF_ACCOUNT = 'personal_tokens_account_idx or personal_tokens_listed_idx'
+const HANDOVER = 'page_handovers_pkey or page_handovers_session_idx'
 const OF_SESSION = 'oauth_authorizations_pkey or oauth_authorizations_session_idx'
 
 type Case = [name: string, run: (db: Queryable) => Promise<unknown>, indexes: string[]]
@@ -158,6 +160,21 @@ const hotQueries: Case[] = [
   ],
   ['a page of a session', (db) => touchSession(db, of.session), ['login_sessions_pkey']],
   [
+    'handing something to the next page',
+    (db) =>
+      insertHandover(db, {
+        id: '00000000-0000-4000-8000-000000000000',
+        sessionHash: of.session,
+        sealed: { keyId: 'key', ciphertext: Buffer.alloc(1) },
+      }),
+    ['page_handovers_session_idx'],
+  ],
+  [
+    'opening it there',
+    (db) => takeHandover(db, { id: '00000000-0000-4000-8000-000000000000', sessionHash: of.session }),
+    [HANDOVER],
+  ],
+  [
     'signing in',
     (db) =>
       renewSession(db, {
@@ -223,6 +240,7 @@ const cleanUp: Record<string, string[]> = {
   codes: ['oauth_codes_unused_expires_at_idx'],
   authorizations: ['oauth_authorizations_expires_at_idx'],
   access_tokens: ['oauth_access_tokens_expires_at_idx'],
+  handovers: ['page_handovers_expires_at_idx'],
   refresh_tokens: ['oauth_refresh_tokens_expires_at_idx'],
   grants: ['oauth_grants_created_at_idx', 'oauth_grants_revoked_at_idx'],
   unused_clients: ['oauth_clients_unused_idx'],

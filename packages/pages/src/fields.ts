@@ -32,7 +32,7 @@ export function field(options: Field): Html {
       spellcheck="false"
       maxlength="${isPassword ? 1024 : 320}"
       required
-      ${stateOf(options)}
+      ${fieldState(options)}
       value="${isPassword ? '' : value}"
     />
     ${hint === undefined ? null : html`<p class="hint" id="${name}-hint">${hint}</p>`}`
@@ -52,11 +52,11 @@ export const codeField = ({ fault, first = true }: CodeField = {}): Html =>
       pattern="[0-9 ]{6,12}"
       maxlength="12"
       required
-      ${stateOf({ name: 'code', fault, first })}
+      ${fieldState({ name: 'code', fault, first })}
     />`
 
-/** What is wrong is announced together with the field, which gets the focus. */
-function stateOf({
+/** Attributes of a field: what is wrong is announced together with it, and it gets the focus. */
+export function fieldState({
   name,
   hint,
   fault,

@@ -1,5 +1,5 @@
 export { html, Html } from './html.js'
-export { codeField, field, waitingButton } from './fields.js'
+export { codeField, field, fieldState, waitingButton } from './fields.js'
 export { hidden, notice } from './form.js'
 export { favicon } from './favicon.js'
 export { formScript } from './form-script.js'

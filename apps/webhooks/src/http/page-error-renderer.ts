@@ -31,7 +31,7 @@ export const pageErrorRenderer = (
     const { headers = {}, body } = responder.render(
       errorPage({
         title: TITLES[error.kind] ?? 'Something went wrong',
-        message: error.message,
+        message: withWait(error),
         home: { href: responder.path('/'), label: 'Start page' },
       }),
     )
@@ -45,4 +45,13 @@ const TITLES: Partial<Record<AppError['kind'], string>> = {
   limited: 'Too many attempts',
   unavailable: 'Not available right now',
   internal: 'Something went wrong',
+}
+
+/** A person does not see the header `Retry-After`. */
+function withWait({ message, retryAfterSeconds }: AppError): string {
+  if (retryAfterSeconds === undefined) return message
+  const text = message.replace(/\.?$/, '.')
+  return retryAfterSeconds > 120
+    ? `${text} You can try again in ${Math.ceil(retryAfterSeconds / 60)} minutes.`
+    : `${text} You can try again in ${Math.ceil(retryAfterSeconds)} seconds.`
 }

@@ -25,6 +25,7 @@ export const hourlySteps: Readonly<Record<string, CleanUpStep>> = {
     'id_hash',
     `expires_at < now() or last_seen_at < now() - interval '1 hour'`,
   ),
+  handovers: deleteWhere('page_handovers', 'id', 'expires_at < now()'),
   access_tokens: deleteWhere('oauth_access_tokens', 'token_hash', 'expires_at < now()'),
 }
 

@@ -42,10 +42,10 @@ export const applicationRoutes = (deps: Deps): Route[] => [
     deps,
     '/applications/:client_id/revoke',
     'Revoke the access of an application',
+    () => '/applications',
     async (visit) => {
       await deps.connections.revoke(visit.accountId, String(visit.req.params['client_id']), visit.meta)
-      return visit.redirect('/applications?done=revoked')
+      return { to: '/applications?done=revoked' }
     },
-    { back: () => '/applications' },
   ),
 ]

@@ -3,7 +3,7 @@ import { html, type Html } from '@signet/pages'
 import { deliveryStatus, eventTypes } from '@signet/webhook-core'
 import type { Endpoint } from '@signet/webhook-core/stores'
 import type { Delivery } from '../deliveries/delivery-row.js'
-import type { Visit } from './portal-kit.js'
+import type { Visit } from './visit.js'
 import { reasonInWords, statusInWords, timeOf } from './show.js'
 
 /** Times that the filter offers, in hours. */

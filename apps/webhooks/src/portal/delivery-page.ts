@@ -3,7 +3,7 @@ import { html, type Html } from '@signet/pages'
 import { deliveryStatus } from '@signet/webhook-core'
 import type { Endpoint } from '@signet/webhook-core/stores'
 import type { Attempt, DeliveryDetail } from '../deliveries/delivery-row.js'
-import type { Visit } from './portal-kit.js'
+import type { Visit } from './visit.js'
 import { milliseconds, reasonInWords, statusInWords, timeOf } from './show.js'
 
 /** Characters of a payload that the page shows. */

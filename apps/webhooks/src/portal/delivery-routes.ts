@@ -7,8 +7,8 @@ import type { EndpointService } from '../endpoints/endpoint-service.js'
 import type { Parameters } from '../oauth/parameters.js'
 import { deliveryPage } from './delivery-page.js'
 import { deliveriesPage, RANGES } from './deliveries-page.js'
-import { onEndpoint } from './endpoint-routes.js'
-import { portalGet, type PortalDeps, type Visit } from './portal-kit.js'
+import { portalGet, portalPost, type PortalDeps } from './portal-kit.js'
+import type { Visit } from './visit.js'
 
 type Deps = PortalDeps & {
   endpoints: EndpointService
@@ -33,11 +33,17 @@ export const deliveryRoutes = (deps: Deps): Route[] => [
     const detail = await deps.deliveryLog.detail(owner, id)
     return deliveryPage(visit, endpoint, detail, await deps.deliveryLog.payload(owner, id))
   }),
-  onEndpoint(deps, '/deliveries/:delivery_id/replay', 'Send an event again', async (visit) => {
-    const owner = { accountId: visit.accountId, endpointId: endpointIdOf(visit.req) }
-    const { id } = await deps.replays.replay(owner, deliveryIdOf(visit.req), visit.meta)
-    return visit.redirect(`/endpoints/${owner.endpointId}/deliveries/${id}?done=replayed`)
-  }),
+  portalPost(
+    deps,
+    '/endpoints/:endpoint_id/deliveries/:delivery_id/replay',
+    'Send an event again',
+    (req) => `/endpoints/${endpointIdOf(req)}/deliveries/${deliveryIdOf(req)}`,
+    async (visit) => {
+      const owner = { accountId: visit.accountId, endpointId: endpointIdOf(visit.req) }
+      const { id } = await deps.replays.replay(owner, deliveryIdOf(visit.req), visit.meta)
+      return { to: `/endpoints/${owner.endpointId}/deliveries/${id}?done=replayed` }
+    },
+  ),
 ]
 
 async function showLog(

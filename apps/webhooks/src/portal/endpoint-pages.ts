@@ -3,12 +3,17 @@ import { html, type Html } from '@signet/pages'
 import { endpointStatus, eventTypes } from '@signet/webhook-core'
 import type { Endpoint, EndpointHealth } from '@signet/webhook-core/stores'
 import { healthView } from './health-view.js'
-import type { Visit } from './portal-kit.js'
-import { reasonInWords, timeOf } from './show.js'
+import type { Visit } from './visit.js'
+import { faultAt, reasonInWords, timeOf } from './show.js'
 
-/** What was typed into the form of an endpoint. */
-export type Typed = { url: string; events: readonly string[] }
-type Refused = { notice?: string; status?: number }
+/** What is in the form of an endpoint. */
+type Entered = { url: string; events: readonly string[] }
+
+/** What was typed when the form was refused, or else what it starts with. */
+const enteredOf = ({ typed }: Visit, otherwise: Entered): Entered => {
+  const url = typed.get('url')
+  return url === undefined ? otherwise : { url, events: typed.all('events') }
+}
 
 /** The first page of the portal: all endpoints and how they are, or the first steps. */
 export function endpointsPage(
@@ -46,17 +51,23 @@ const firstSteps = (visit: Visit): Html =>
     </p>
     ${endpointForm(visit, '/endpoints', 'Add endpoint', { url: '', events: eventTypes })}`
 
-export function newEndpointPage(visit: Visit, typed: Typed, refused: Refused = {}): Answer {
-  const body = endpointForm(visit, '/endpoints', 'Add endpoint', typed)
-  return visit.render({ title: 'Add an endpoint', section: 'endpoints', body, ...refused })
+export function newEndpointPage(visit: Visit): Answer {
+  const body = endpointForm(visit, '/endpoints', 'Add endpoint', { url: '', events: [] })
+  return visit.render({ title: 'Add an endpoint', section: 'endpoints', body })
 }
 
-/** The secret, which is shown on the answer itself and never again. */
-export function secretPage(
-  visit: Visit,
-  { id, secret, explanation }: { id: string; secret: string; explanation: string },
-): Answer {
-  const body = html`<p>${explanation} This is the only time it is shown.</p>
+/** The secret that a form just made. Whoever comes later learns how to get another. */
+export function secretPage(visit: Visit, { id }: Endpoint): Answer {
+  const secret = visit.shown('secret')
+  if (secret === undefined) {
+    const body = html`<p>
+        The secret was shown already, or was not opened within five minutes. If you did not copy it, make a
+        new one.
+      </p>
+      <p><a class="button narrow" href="${visit.path(`/endpoints/${id}`)}">To the endpoint</a></p>`
+    return visit.render({ title: 'Your signing secret', section: 'endpoints', body })
+  }
+  const body = html`<p>${explanationOf(visit.shown('hours'))} This is the only time it is shown.</p>
     <pre tabindex="0" aria-label="The signing secret">${secret}</pre>
     <div class="actions">
       ${visit.form(`/endpoints/${id}/test`, html`<button type="submit">Send a test event</button>`)}
@@ -65,12 +76,15 @@ export function secretPage(
   return visit.render({ title: 'Your signing secret', section: 'endpoints', body })
 }
 
-export function endpointPage(
-  visit: Visit,
-  endpoint: Endpoint,
-  health: EndpointHealth | undefined,
-  { typed = endpoint, ...refused }: Refused & { typed?: Typed } = {},
-): Answer {
+/** Of a first secret, or of one that replaces another after so many hours. */
+function explanationOf(hours: string | undefined): string {
+  if (hours === undefined) return 'With this secret your endpoint checks that events come from here.'
+  return hours === '0'
+    ? 'This secret signs all events from now on.'
+    : `This secret replaces the current one in ${hours} hours. Let your endpoint accept both until then.`
+}
+
+export function endpointPage(visit: Visit, endpoint: Endpoint, health: EndpointHealth | undefined): Answer {
   const own = `/endpoints/${endpoint.id}`
   const button = (below: string, label: string, style = 'plain') =>
     visit.form(own + below, html`<button class="${style}" type="submit">${label}</button>`)
@@ -82,14 +96,14 @@ export function endpointPage(
       <a class="button plain" href="${visit.path(`${own}/recover`)}">Recover missed events</a>
     </div>
     <h2>Address and events</h2>
-    ${endpointForm(visit, own, 'Save', typed)}
+    ${endpointForm(visit, own, 'Save', endpoint)}
     <h2>Signing secret</h2>
     ${secretForms(visit, endpoint)}
     <h2>Delete</h2>
     <p>
       <a class="button danger narrow" href="${visit.path(`${own}/delete`)}">Delete this endpoint</a>
     </p>`
-  return visit.render({ title: endpoint.url, section: 'endpoints', body, ...refused })
+  return visit.render({ title: endpoint.url, section: 'endpoints', body })
 }
 
 export function deletePage(visit: Visit, { id, url }: Endpoint): Answer {
@@ -119,8 +133,9 @@ function stateOf({ status, consecutiveFailures, failingSince, disabledAt, disabl
   return html`<p class="soft">Active</p>`
 }
 
-const endpointForm = (visit: Visit, action: string, label: string, { url, events }: Typed): Html =>
-  visit.form(
+function endpointForm(visit: Visit, action: string, label: string, start: Entered): Html {
+  const { url, events } = enteredOf(visit, start)
+  return visit.form(
     action,
     html`<label for="url">Address</label>
       <input
@@ -133,6 +148,7 @@ const endpointForm = (visit: Visit, action: string, label: string, { url, events
         required
         maxlength="2048"
         placeholder="https://example.com/webhooks"
+        ${faultAt(visit, 'url')}
         value="${url}"
       />
       <fieldset>
@@ -152,6 +168,7 @@ const endpointForm = (visit: Visit, action: string, label: string, { url, events
       </fieldset>
       <button class="narrow" type="submit">${label}</button>`,
   )
+}
 
 function secretForms(visit: Visit, { id, secretActivatesAt }: Endpoint): Html {
   const own = `/endpoints/${id}/secret`
@@ -168,7 +185,7 @@ function secretForms(visit: Visit, { id, secretActivatesAt }: Endpoint): Html {
   return visit.form(
     `${own}/rotate`,
     html`<label for="hours">Replace the secret</label>
-      <select id="hours" name="hours">
+      <select id="hours" name="hours" ${faultAt(visit, 'hours')}>
         <option value="24">in 24 hours, so that receivers can be changed first</option>
         <option value="168">in 7 days</option>
         <option value="0">at once, because it leaked</option>

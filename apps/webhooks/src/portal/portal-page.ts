@@ -1,4 +1,5 @@
-import { hidden, html, wideStyle, type Html, type Page } from '@signet/pages'
+import { hidden, html, notice, wideStyle, type Html, type Page } from '@signet/pages'
+import type { Refusal } from '../handovers/handover-service.js'
 
 export type Section = 'endpoints' | 'applications' | 'tokens' | 'events' | 'signatures' | null
 
@@ -6,8 +7,7 @@ type Shell = {
   title: string
   section: Section
   body: Html
-  /** Why a form was refused. */
-  notice: string | undefined
+  refusal: Refusal | undefined
   /** What the form did that led here; only known words are shown. */
   done: string | undefined
   email: string
@@ -42,7 +42,7 @@ export const portalPage = ({
   title,
   section,
   body,
-  notice,
+  refusal,
   done,
   email,
   signOut,
@@ -60,7 +60,7 @@ export const portalPage = ({
     </nav>
     <h1>${title}</h1>
     ${done !== undefined && Object.hasOwn(DONE, done) && html`<p class="good" role="status">${DONE[done]}</p>`}
-    ${notice !== undefined && html`<p class="notice" role="alert">${notice}</p>`} ${body}
+    ${notice(refusal?.message, refusal?.fault)} ${body}
     <footer>
       <form method="post" action="${signOut.action}">
         ${hidden({ csrf: signOut.csrf })}

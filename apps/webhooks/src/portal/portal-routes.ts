@@ -29,7 +29,7 @@ export function portalRoutes(deps: Deps): Route[] {
   return [...routes, ...waysBack(deps, routes)]
 }
 
-/** The address of a form stays in the address bar when it shows its answer. Whoever opens it later gets to the page above. */
+/** The address of a form stays in the address bar when it was stopped at the door. Whoever opens it later gets to the page above. */
 function waysBack({ responder }: Deps, routes: readonly Route[]): Route[] {
   const pages = new Set(routes.filter(({ method }) => method === 'get').map(({ path }) => path))
   const forms = routes.filter(({ method, path }) => method === 'post' && !pages.has(path))

@@ -3,12 +3,11 @@ import { html } from '@signet/pages'
 import { endpointIdOf } from '../api/v1-pipeline.js'
 import { parseTime } from '../api/query.js'
 import type { EndpointService } from '../endpoints/endpoint-service.js'
-import { badRequest } from '../errors/api-errors.js'
 import { recoveryIdOf } from '../recoveries/recovery-routes.js'
 import type { RecoveryService } from '../recoveries/recovery-service.js'
-import { onEndpoint } from './endpoint-routes.js'
-import { orAgain, portalGet, type PortalDeps, type Visit } from './portal-kit.js'
-import { timeOf } from './show.js'
+import { chosenOf, portalGet, portalPost, type PortalDeps } from './portal-kit.js'
+import type { Visit } from './visit.js'
+import { faultAt, timeOf } from './show.js'
 
 type Deps = PortalDeps & { endpoints: EndpointService; recoveries: RecoveryService; now: () => Date }
 
@@ -25,35 +24,44 @@ export const recoveryRoutes = (deps: Deps): Route[] => [
   portalGet(deps, '/endpoints/:endpoint_id/recover', 'Recover missed events', (visit) =>
     showForm(deps, visit),
   ),
-  onEndpoint(deps, '/recover', 'Start a recovery', (visit, fields) =>
-    orAgain(
-      async () => {
-        const hours = RANGES.find(([hours]) => String(hours) === fields.get('hours'))?.[0]
-        if (hours === undefined) throw badRequest('Choose a time.')
-        const what = fields.get('what') === 'all' ? 'all' : 'failed'
-        const since = parseTime('since', new Date(deps.now().getTime() - hours * HOUR_MS).toISOString())
-        const owner = { accountId: visit.accountId, endpointId: endpointIdOf(visit.req) }
-        const { id } = await deps.recoveries.start(owner, { what, since, until: undefined }, visit.meta)
-        return visit.redirect(`/endpoints/${owner.endpointId}/recover/${id}`)
-      },
-      (notice, status) => showForm(deps, visit, { notice, status }),
-    ),
+  portalPost(
+    deps,
+    '/endpoints/:endpoint_id/recover',
+    'Start a recovery',
+    (req) => `/endpoints/${endpointIdOf(req)}/recover`,
+    async (visit, fields) => {
+      const hours = chosenOf(
+        fields,
+        'hours',
+        RANGES.map(([hours]) => hours),
+        'Choose a time.',
+      )
+      const what = fields.get('what') === 'all' ? 'all' : 'failed'
+      const since = parseTime('since', new Date(deps.now().getTime() - hours * HOUR_MS).toISOString())
+      const owner = ownerOf(visit)
+      const { id } = await deps.recoveries.start(owner, { what, since, until: undefined }, visit.meta)
+      return { to: `/endpoints/${owner.endpointId}/recover/${id}` }
+    },
   ),
   portalGet(deps, '/endpoints/:endpoint_id/recover/:recovery_id', 'A recovery', (visit) =>
     showProgress(deps, visit),
   ),
-  onEndpoint(deps, '/recover/:recovery_id/stop', 'Stop a recovery', async (visit) => {
-    const owner = { accountId: visit.accountId, endpointId: endpointIdOf(visit.req) }
-    const { id } = await deps.recoveries.cancel(owner, recoveryIdOf(visit.req), visit.meta)
-    return visit.redirect(`/endpoints/${owner.endpointId}/recover/${id}?done=stopped`)
-  }),
+  portalPost(
+    deps,
+    '/endpoints/:endpoint_id/recover/:recovery_id/stop',
+    'Stop a recovery',
+    (req) => `/endpoints/${endpointIdOf(req)}/recover/${recoveryIdOf(req)}`,
+    async (visit) => {
+      const owner = ownerOf(visit)
+      const { id } = await deps.recoveries.cancel(owner, recoveryIdOf(visit.req), visit.meta)
+      return { to: `/endpoints/${owner.endpointId}/recover/${id}?done=stopped` }
+    },
+  ),
 ]
 
-async function showForm(
-  { endpoints }: Deps,
-  visit: Visit,
-  refused: { notice?: string; status?: number } = {},
-): Promise<Answer> {
+const ownerOf = ({ accountId, req }: Visit) => ({ accountId, endpointId: endpointIdOf(req) })
+
+async function showForm({ endpoints }: Deps, visit: Visit): Promise<Answer> {
   const { id, url } = await endpoints.get(visit.accountId, endpointIdOf(visit.req))
   const body = html`<p>
       Sends events to <a href="${visit.path(`/endpoints/${id}`)}">${url}</a> again, with the same event ids
@@ -62,7 +70,7 @@ async function showForm(
     ${visit.form(
       `/endpoints/${id}/recover`,
       html`<label for="hours">Events of</label>
-        <select id="hours" name="hours">
+        <select id="hours" name="hours" ${faultAt(visit, 'hours')}>
           ${RANGES.map(([hours, label]) => html`<option value="${hours}">${label}</option>`)}
         </select>
         <fieldset>
@@ -76,7 +84,7 @@ async function showForm(
         </fieldset>
         <button class="narrow" type="submit">Start</button>`,
     )}`
-  return visit.render({ title: 'Recover missed events', section: 'endpoints', body, ...refused })
+  return visit.render({ title: 'Recover missed events', section: 'endpoints', body })
 }
 
 const STATES = {
@@ -87,7 +95,7 @@ const STATES = {
 } as const
 
 async function showProgress({ recoveries }: Deps, visit: Visit): Promise<Answer> {
-  const owner = { accountId: visit.accountId, endpointId: endpointIdOf(visit.req) }
+  const owner = ownerOf(visit)
   const recovery = await recoveries.get(owner, recoveryIdOf(visit.req))
   const own = `/endpoints/${owner.endpointId}/recover/${recovery.id}`
   const over = recovery.delivered + recovery.failed

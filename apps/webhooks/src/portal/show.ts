@@ -1,5 +1,6 @@
-import { html, type Html } from '@signet/pages'
+import { fieldState, html, type Html } from '@signet/pages'
 import { deliveryStatus, type DeliveryStatus } from '@signet/webhook-core'
+import type { Visit } from './visit.js'
 
 export const timeOf = (at: Date): Html =>
   html`<time datetime="${at.toISOString()}">${at.toISOString().slice(0, 19).replace('T', ' ')} UTC</time>`
@@ -40,3 +41,6 @@ export function reasonInWords(reason: string): string {
   if (status !== undefined) return `it answered ${status}`
   return Object.hasOwn(REASONS, reason) ? (REASONS[reason] ?? reason) : reason
 }
+
+/** Ties the refusal of a form to its field. */
+export const faultAt = ({ refusal }: Visit, name: string): Html => fieldState({ name, fault: refusal?.fault })

@@ -1,33 +1,41 @@
 import type { Answer, Route } from '@signet/http'
 import { html } from '@signet/pages'
-import { explainSignature, type SignatureVerdict } from '../signatures/signature-check.js'
-import { portalGet, portalPost, type PortalDeps, type Visit } from './portal-kit.js'
+import { explainSignature } from '../signatures/signature-check.js'
+import { keptOf, portalGet, portalPost, type PortalDeps } from './portal-kit.js'
+import type { Visit } from './visit.js'
 
-type Typed = { secret: string; headers: string; body: string }
-
-/** The helper "is this signature right". Nothing that is pasted here is kept. */
+/** The helper "is this signature right". What is pasted here is kept for the next page only, the secret not at all. */
 export const signatureRoutes = (deps: PortalDeps & { now: () => Date }): Route[] => [
-  portalGet(deps, '/signatures', 'Check a signature', (visit) =>
-    Promise.resolve(show(visit, { secret: '', headers: '', body: '' })),
+  portalGet(deps, '/signatures', 'Check a signature', (visit) => Promise.resolve(show(visit))),
+  portalPost(
+    deps,
+    '/signatures',
+    'Check a signature',
+    () => '/signatures',
+    (_visit, fields) => {
+      const received = {
+        secret: (fields.get('secret') ?? '').trim(),
+        headers: fields.get('headers') ?? '',
+        body: fields.get('body') ?? '',
+      }
+      const verdicts = explainSignature(received, deps.now())
+      return Promise.resolve({ to: '/signatures', verdicts, typed: keptOf(received) })
+    },
   ),
-  portalPost(deps, '/signatures', 'Check a signature', (visit, fields) => {
-    const typed = {
-      secret: (fields.get('secret') ?? '').trim(),
-      headers: fields.get('headers') ?? '',
-      body: fields.get('body') ?? '',
-    }
-    return Promise.resolve(show(visit, typed, explainSignature(typed, deps.now())))
-  }),
 ]
 
-function show(visit: Visit, { headers, body }: Typed, verdicts: readonly SignatureVerdict[] = []): Answer {
+function show(visit: Visit): Answer {
+  const { verdicts, typed } = visit
   const result = verdicts.map(
     ({ header, isRight, explanation }) =>
       html`<p class="${isRight ? 'good' : 'notice'}" role="${isRight ? 'status' : 'alert'}">
         <code>${header}</code>: ${explanation}
       </p>`,
   )
-  const content = html`<p>Paste a request as your endpoint received it. Nothing of it is stored.</p>
+  const content = html`<p>
+      Paste a request as your endpoint received it. It is kept, sealed and without the secret, only until you
+      see the result.
+    </p>
     ${result}
     ${visit.form(
       '/signatures',
@@ -41,9 +49,9 @@ function show(visit: Visit, { headers, body }: Typed, verdicts: readonly Signatu
           placeholder="whsec_…"
         />
         <label for="headers">Headers</label>
-        <textarea id="headers" name="headers" required spellcheck="false">${headers}</textarea>
+        <textarea id="headers" name="headers" required spellcheck="false">${typed.get('headers')}</textarea>
         <label for="body">Body</label>
-        <textarea id="body" name="body" required spellcheck="false">${body}</textarea>
+        <textarea id="body" name="body" required spellcheck="false">${typed.get('body')}</textarea>
         <button class="narrow" type="submit">Check</button>`,
     )}
     <p class="soft">

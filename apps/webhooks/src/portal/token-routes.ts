@@ -4,8 +4,9 @@ import { badRequest, notFound } from '../errors/api-errors.js'
 import type { Limits } from '../limits/limits.js'
 import { isTokenId, readTokenName } from '../personal-tokens/personal-token-routes.js'
 import type { PersonalTokenService } from '../personal-tokens/personal-token-service.js'
-import { orAgain, portalGet, portalPost, type PortalDeps, type Visit } from './portal-kit.js'
-import { timeOf, timeOr } from './show.js'
+import { chosenOf, inField, portalGet, portalPost, type PortalDeps } from './portal-kit.js'
+import type { Visit } from './visit.js'
+import { faultAt, timeOf, timeOr } from './show.js'
 
 type Deps = PortalDeps & {
   personalTokens: PersonalTokenService
@@ -20,54 +21,74 @@ const LIFETIMES = [30, 90, 180, 365] as const
 /** Personal API tokens: create, shown once; list; revoke. */
 export const tokenRoutes = (deps: Deps): Route[] => [
   portalGet(deps, '/tokens', 'Personal API tokens', (visit) => showTokens(deps, visit)),
-  portalPost(deps, '/tokens', 'Create a personal API token', (visit, fields) => {
-    const typed = fields.get('name') ?? ''
-    return orAgain(
-      async () => {
-        if (!isRecent(deps, visit)) throw badRequest('Please sign in again to create a token.')
-        const days = LIFETIMES.find((one) => String(one) === fields.get('days'))
-        if (days === undefined) throw badRequest('Choose how long the token works.')
-        const name = readTokenName(typed)
-        await deps.limits.personalTokens.consume(visit.accountId)
-        const { token } = await deps.personalTokens.create(visit, { name, days }, visit.meta)
-        const body = html`<p>This is the only time that <strong>${name}</strong> is shown. Copy it now.</p>
-          <pre tabindex="0" aria-label="The token">${token}</pre>
-          <p><a class="button narrow" href="${visit.path('/tokens')}">Done</a></p>`
-        return visit.render({ title: 'Your new token', section: 'tokens', body })
-      },
-      (notice, status) => showTokens(deps, visit, { notice, status, typed }),
-    )
-  }),
+  portalPost(
+    deps,
+    '/tokens',
+    'Create a personal API token',
+    () => '/tokens',
+    async (visit, fields) => {
+      if (!isRecent(deps, visit)) throw badRequest('Please sign in again to create a token.')
+      const days = chosenOf(fields, 'days', LIFETIMES, 'Choose how long the token works.')
+      const name = await inField('name', () => readTokenName(fields.get('name') ?? ''))
+      await deps.limits.personalTokens.consume(visit.accountId)
+      const { token } = await deps.personalTokens.create(visit, { name, days }, visit.meta)
+      return { to: '/tokens/created', shown: { token, name } }
+    },
+  ),
+  portalGet(deps, '/tokens/created', 'A new personal API token, once', (visit) =>
+    Promise.resolve(showCreated(visit)),
+  ),
   portalPost(
     deps,
     '/tokens/:id/revoke',
     'Revoke a personal API token',
+    () => '/tokens',
     async (visit) => {
       const id = String(visit.req.params['id'])
       if (!isTokenId(id) || !(await deps.personalTokens.revoke(visit.accountId, id, visit.meta)))
         throw notFound()
-      return visit.redirect('/tokens?done=revoked')
+      return { to: '/tokens?done=revoked' }
     },
-    { back: () => '/tokens' },
   ),
 ]
+
+function showCreated(visit: Visit): Answer {
+  const token = visit.shown('token')
+  const body =
+    token === undefined
+      ? html`<p>
+          The token was shown already, or was not opened within five minutes. If you did not copy it, revoke
+          it and create another.
+        </p>`
+      : html`<p>This is the only time that <strong>${visit.shown('name')}</strong> is shown. Copy it now.</p>
+          <pre tabindex="0" aria-label="The token">${token}</pre>`
+  return visit.render({
+    title: 'Your new token',
+    section: 'tokens',
+    body: html`${body}
+      <p><a class="button narrow" href="${visit.path('/tokens')}">Done</a></p>`,
+  })
+}
 
 const isRecent = ({ now }: Deps, { authenticatedAt }: Visit): boolean =>
   now().getTime() - authenticatedAt.getTime() <= MAX_SIGN_IN_AGE_MS
 
-async function showTokens(
-  deps: Deps,
-  visit: Visit,
-  { notice, status = 200, typed = '' }: { notice?: string; status?: number; typed?: string } = {},
-): Promise<Answer> {
+async function showTokens(deps: Deps, visit: Visit): Promise<Answer> {
   const tokens = await deps.personalTokens.list(visit.accountId)
   const create = isRecent(deps, visit)
     ? visit.form(
         '/tokens',
         html`<label for="name">Name</label>
-          <input id="name" name="name" maxlength="100" required value="${typed}" />
+          <input
+            id="name"
+            name="name"
+            maxlength="100"
+            required
+            ${faultAt(visit, 'name')}
+            value="${visit.typed.get('name') ?? ''}"
+          />
           <label for="days">Works for</label>
-          <select id="days" name="days">
+          <select id="days" name="days" ${faultAt(visit, 'days')}>
             ${LIFETIMES.map(
               (days) => html`<option value="${days}" ${days === 90 && html`selected`}>${days} days</option>`,
             )}
@@ -104,5 +125,5 @@ async function showTokens(
       <h2>Create a token</h2>
       ${create}
     </section>`
-  return visit.render({ title: 'API tokens', section: 'tokens', body, notice, status })
+  return visit.render({ title: 'API tokens', section: 'tokens', body })
 }

@@ -25,6 +25,9 @@ const FILL = [
    select ${hash('txn')}, ${hash('session')}, ${client}, 'http://127.0.0.1/', true, 'mcp:connect', repeat('x', 43),
      now() - interval '1 day', ${expiry('1 day')}
    from generate_series(1, 20000) n`,
+  `insert into page_handovers (id, session_hash, key_id, ciphertext, expires_at)
+   select md5('handover' || n)::uuid, ${hash('session')}, 'key', '\\x00', ${expiry('5 minutes')}
+   from generate_series(1, 20000) n`,
   `insert into oauth_grants (id, account_id, client_id, scope, created_at, authenticated_at, revoked_at, revoke_reason)
    select ${grant}, ${account}, ${client}, 'mcp:connect', now() - interval '1 day', now(),
      case when n % 1000 = 0 then now() - interval '40 days' end, case when n % 1000 = 0 then 'x' end

@@ -14,15 +14,21 @@ export async function aVisitor(
   return { user, browser, open: (below = '') => browser.get(`/portal${below}`) }
 }
 
+/** Sends a form, and opens the page that it leads to. */
+export const sent = async (
+  browser: FormBrowser,
+  page: Seen,
+  action: string,
+  fields: Record<string, string> = {},
+): Promise<Seen> => browser.follow(await browser.submit(page, action, fields))
+
 /** An endpoint made on the pages, and its secret. */
 export async function anEndpoint(
   { browser, open }: Pick<Awaited<ReturnType<typeof aVisitor>>, 'browser' | 'open'>,
   url = 'https://127.0.0.1:9443/hooks',
 ): Promise<{ id: string; secret: string; page: Seen }> {
-  const page = await browser.submit(await open('/endpoints/new'), '/portal/endpoints', {
-    url,
-    events: 'summary.completed',
-  })
+  const fields = { url, events: 'summary.completed' }
+  const page = await sent(browser, await open('/endpoints/new'), '/portal/endpoints', fields)
   const [, id = ''] = /portal\/endpoints\/(\d+)\/test/.exec(page.text) ?? []
   const [, secret = ''] = /(whsec_[A-Za-z0-9+/=]+)/.exec(page.text.replaceAll('&#43;', '+')) ?? []
   return { id, secret, page }

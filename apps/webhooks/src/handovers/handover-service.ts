@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto'
+import type { Db } from '@signet/db'
+import { SecretUnreadableError, type SecretBox } from '@signet/webhook-core'
+import type { Session } from '../sessions/session-store.js'
+import type { SignatureVerdict } from '../signatures/signature-check.js'
+import { insertHandover, takeHandover } from './handover-store.js'
+
+/** Why a form was refused. */
+export type Refusal = {
+  readonly message: string
+  readonly status: number
+  /** Name of the field that it is about. */
+  readonly fault?: string | undefined
+  readonly retryAfterSeconds?: number | undefined
+}
+
+/** What a form hands to the page that it leads to (docs/specification.md#portal). */
+export type Handover = {
+  /** Secrets to be shown now and never again, by name. */
+  readonly shown?: Readonly<Record<string, string>>
+  readonly verdicts?: readonly SignatureVerdict[]
+  readonly refusal?: Refusal
+  /** Fields as they were sent, for a form to keep. */
+  readonly typed?: Readonly<Record<string, unknown>>
+}
+
+type Deps = { db: Db; secretBox: Pick<SecretBox, 'seal' | 'open'> }
+
+/** Carries content over the redirect after a form: sealed, for the same person in the same session, once, for five minutes. */
+export class HandoverService {
+  constructor(private readonly deps: Deps) {}
+
+  async give(session: Session, handover: Handover): Promise<string> {
+    const id = randomUUID()
+    const sealed = this.deps.secretBox.seal(JSON.stringify(handover), contextOf(session, id))
+    await insertHandover(this.deps.db, { id, sessionHash: session.idHash, sealed })
+    return id
+  }
+
+  /** Null when it was opened before, took too long, or belongs to somebody else. */
+  async take(session: Session, id: string): Promise<Handover | null> {
+    if (!UUID.test(id)) return null
+    const sealed = await takeHandover(this.deps.db, { id, sessionHash: session.idHash })
+    if (sealed === null) return null
+    try {
+      return JSON.parse(this.deps.secretBox.open(sealed, contextOf(session, id))) as Handover
+    } catch (error) {
+      // A session follows its person to another account; what was handed over does not.
+      if (error instanceof SecretUnreadableError) return null
+      throw error
+    }
+  }
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+const contextOf = ({ accountId }: Session, id: string): string => `page-handover:${accountId ?? ''}:${id}`

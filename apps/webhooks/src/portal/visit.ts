@@ -1,0 +1,114 @@
+import type { AppError } from '@signet/errors'
+import { statusOf, type Answer, type RequestContext } from '@signet/http'
+import { hidden, html, type Html } from '@signet/pages'
+import type { Request } from 'express'
+import type { Handover, Refusal } from '../handovers/handover-service.js'
+import { Parameters } from '../oauth/parameters.js'
+import type { PageResponder } from '../pages/page-responder.js'
+import { csrfToken } from '../sessions/csrf.js'
+import type { OpenSession } from '../sessions/session-service.js'
+import { portalPage, type Section } from './portal-page.js'
+
+type Content = { title: string; section: Section; body: Html; status?: number }
+type Opened = { session: OpenSession; req: Request; meta: RequestContext; handover?: Handover | null }
+
+/** Somebody who is signed in, and what they opened or sent. */
+export class Visit {
+  readonly accountId: string
+  readonly authenticatedAt: Date
+  readonly req: Request
+  readonly meta: RequestContext
+  readonly #session: OpenSession
+  readonly #handover: Handover
+
+  constructor(
+    private readonly responder: PageResponder,
+    { session, req, meta, handover }: Opened,
+  ) {
+    if (session.accountId === null || session.authenticatedAt === null)
+      throw new Error('a visit needs somebody who is signed in')
+    this.accountId = session.accountId
+    this.authenticatedAt = session.authenticatedAt
+    this.req = req
+    this.meta = meta
+    this.#session = session
+    this.#handover = handover ?? {}
+  }
+
+  /** A secret that the form before made; undefined on every later visit. */
+  shown(name: string): string | undefined {
+    return this.#handover.shown?.[name]
+  }
+
+  get verdicts() {
+    return this.#handover.verdicts ?? []
+  }
+
+  /** Why the form before was refused. */
+  get refusal(): Refusal | undefined {
+    return this.#handover.refusal
+  }
+
+  /** What was typed into the form before. */
+  get typed(): Parameters {
+    return Parameters.fromForm(this.#handover.typed ?? {})
+  }
+
+  /** A path of the portal as browsers reach it. */
+  path(below: string): string {
+    return this.responder.path(`/portal${below}`)
+  }
+
+  /** The only way to make a form, so that none lacks its token. The token fits this address alone. */
+  form(below: string, content: Html, className = ''): Html {
+    return html`<form method="post" action="${this.path(below)}" class="${className}">
+      ${hidden({ csrf: csrfToken(this.#session, '', `/portal${below}`) })}${content}
+    </form>`
+  }
+
+  /** A page, with what the form before had to say. */
+  render({ title, section, body, status }: Content): Answer {
+    const { responder, refusal } = this
+    const page = portalPage({
+      title,
+      section,
+      body,
+      refusal,
+      done: Parameters.fromQuery(this.req.originalUrl).get('done'),
+      email: this.#session.email,
+      signOut: { action: responder.path('/sign-out'), csrf: csrfToken(this.#session, '', 'sign-out') },
+      docs: responder.path('/docs'),
+      path: (to) => this.path(to),
+    })
+    return withRetryAfter(
+      responder.render(page, { status: status ?? refusal?.status ?? 200 }),
+      refusal?.retryAfterSeconds,
+    )
+  }
+
+  /** Where a new proof of who they are brings the person back to a page of the portal. */
+  proofPath(below: string): string {
+    return this.responder.path(`/sign-in?fresh=1&return_to=${encodeURIComponent(this.path(below))}`)
+  }
+
+  /** A page that cannot be shown, with a way back. */
+  refused(error: AppError): Answer {
+    const isMissing = error.kind === 'not_found'
+    const body = html`<p role="alert" class="notice">${messageOf(error)}</p>
+      <p><a class="button" href="${this.path('')}">Back</a></p>`
+    const title = isMissing ? 'Nothing here' : 'This did not work'
+    return withRetryAfter(
+      this.render({ title, section: null, body, status: statusOf(error) }),
+      error.retryAfterSeconds,
+    )
+  }
+}
+
+/** A refusal in words for people. */
+export const messageOf = ({ kind, message }: AppError): string =>
+  kind === 'not_found' ? 'It was deleted, or is not yours.' : message
+
+const withRetryAfter = (answer: Answer, seconds: number | undefined): Answer =>
+  seconds === undefined
+    ? answer
+    : { ...answer, headers: { ...answer.headers, 'Retry-After': String(Math.ceil(seconds)) } }
