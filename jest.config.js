@@ -13,7 +13,11 @@ export default {
     '^.+\\.ts$': [
       '@swc/jest',
       {
-        jsc: { parser: { syntax: 'typescript' }, target: 'es2023' },
+        jsc: {
+          parser: { syntax: 'typescript' },
+          target: 'es2023',
+          experimental: { keepImportAttributes: true },
+        },
         module: { type: 'es6' },
         sourceMaps: 'inline',
       },

@@ -1,5 +1,6 @@
 import { html } from './html.js'
 import type { Page } from './page.js'
+import type { PageTexts } from './page-texts.js'
 
 export type ErrorView = {
   title: string
@@ -9,14 +10,14 @@ export type ErrorView = {
 }
 
 /** A page that explains what went wrong and what to do. */
-export const errorPage = ({ title, message, home }: ErrorView): Page => ({
+export const errorPage = (t: PageTexts, { title, message, home }: ErrorView): Page => ({
   title,
   body: html`<h1>${title}</h1>
     <p>${message}</p>
     ${
       home === undefined
-        ? html`<p class="soft">You can close this page and start again from the application.</p>`
-        : html`<p class="soft">You can start again from the application, or here:</p>
+        ? html`<p class="soft">${t('kit.error.back')}</p>`
+        : html`<p class="soft">${t('kit.error.or-here')}</p>
             <a class="button" href="${home.href}">${home.label}</a>`
     }`,
 })

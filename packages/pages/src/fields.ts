@@ -1,4 +1,6 @@
+import { unitText, type Language } from '@signet/language'
 import { html, type Html } from './html.js'
+import type { PageTexts } from './page-texts.js'
 
 type Field = {
   name: string
@@ -18,7 +20,7 @@ type Field = {
 export const NOTICE_ID = 'notice'
 
 /** A labelled field, usable by screen readers and password managers. Passwords are never filled in. */
-export function field(options: Field): Html {
+export function field(t: PageTexts, options: Field): Html {
   const { name, label, type = 'text', autocomplete, inputmode, value = '', hint } = options
   const isPassword = type === 'password'
   return html`<label for="${name}">${label}</label>
@@ -33,16 +35,21 @@ export function field(options: Field): Html {
       maxlength="${isPassword ? 1024 : 320}"
       required
       ${fieldState(options)}
+      ${isPassword ? showable(t) : null}
       value="${isPassword ? '' : value}"
     />
     ${hint === undefined ? null : html`<p class="hint" id="${name}-hint">${hint}</p>`}`
 }
 
+/** What the script of forms calls its button. */
+const showable = (t: PageTexts): Html =>
+  html`data-show="${t('kit.password.show')}" data-hide="${t('kit.password.hide')}"`
+
 type CodeField = Pick<Field, 'fault' | 'first'>
 
 /** A one-time code; phones offer the one that just arrived. */
-export const codeField = ({ fault, first = true }: CodeField = {}): Html =>
-  html`<label for="code">Code</label>
+export const codeField = (t: PageTexts, { fault, first = true }: CodeField = {}): Html =>
+  html`<label for="code">${t('kit.code')}</label>
     <input
       id="code"
       name="code"
@@ -73,10 +80,23 @@ export function fieldState({
  * A button for what cannot be done again at once. It says how long that takes, and with a script counts down. The
  * service refuses whoever presses it too early.
  */
-export const waitingButton = ({ label, waitSeconds }: { label: string; waitSeconds: number }): Html =>
-  html`<button class="plain second" type="submit" data-label="${label}" data-seconds="${waitSeconds}">
-    ${waitSeconds === 0 ? label : `${label} (in ${durationText(waitSeconds)})`}
+export const waitingButton = (
+  t: PageTexts,
+  { label, waitSeconds }: { label: string; waitSeconds: number },
+): Html => {
+  const waiting = (time: string) => t('kit.wait', { label, time })
+  return html`<button
+    class="plain second"
+    type="submit"
+    data-label="${label}"
+    data-waiting="${waiting('%')}"
+    data-seconds="${waitSeconds}"
+  >
+    ${waitSeconds === 0 ? label : waiting(timeLeft(t.language, waitSeconds))}
   </button>`
+}
 
-const durationText = (seconds: number): string =>
-  seconds > 120 ? `${Math.ceil(seconds / 60)} minutes` : `${seconds} s`
+const timeLeft = (language: Language, seconds: number): string =>
+  seconds > 120
+    ? unitText(language, Math.ceil(seconds / 60), 'minute')
+    : unitText(language, seconds, 'second')

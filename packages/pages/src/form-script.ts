@@ -33,13 +33,13 @@ const SCRIPT = `{
   // The browser may restore the page from its back/forward cache.
   addEventListener('pageshow', rest)
 
-  for (const input of all('input[type=password]')) {
+  for (const input of all('input[data-show]')) {
     const button = document.createElement('button')
     button.type = 'button'
     button.className = 'link show'
     const label = (shown) => {
       input.type = shown ? 'text' : 'password'
-      button.textContent = shown ? 'Hide password' : 'Show password'
+      button.textContent = shown ? input.dataset.hide : input.dataset.show
     }
     label(false)
     button.addEventListener('click', () => label(input.type === 'password'))
@@ -47,12 +47,15 @@ const SCRIPT = `{
     input.after(button)
   }
 
+  const inUnits = (unit, count) =>
+    new Intl.NumberFormat(document.documentElement.lang, { style: 'unit', unit, unitDisplay: 'long' }).format(count)
   for (const button of all('button[data-seconds]')) {
     const until = Date.now() + button.dataset.seconds * 1000
     const tick = () => {
       const left = Math.max(0, Math.ceil((until - Date.now()) / 1000))
-      const time = left > 120 ? Math.ceil(left / 60) + ' minutes' : left + ' s'
-      button.textContent = button.dataset.label + (left === 0 ? '' : ' (in ' + time + ')')
+      const { label, waiting } = button.dataset
+      const time = left > 120 ? inUnits('minute', Math.ceil(left / 60)) : inUnits('second', left)
+      button.textContent = left === 0 ? label : waiting.replace('%', () => time)
       if (left > 0) setTimeout(tick, 1000)
     }
     tick()

@@ -4,6 +4,7 @@ export { hidden, notice } from './form.js'
 export { favicon } from './favicon.js'
 export { formScript } from './form-script.js'
 export { hourlyPlot } from './hourly-plot.js'
+export { kitCatalogues, kitTexts, pageTextsOf, type PageTexts } from './page-texts.js'
 export { pageAnswer, type Page } from './page.js'
 export {
   captchaFields,

@@ -1,5 +1,14 @@
 import { describe, expect, it } from '@jest/globals'
-import { captchaPolicy, captchaWidget, errorPage, formScript, html, pageAnswer, type Page } from './index.js'
+import {
+  captchaPolicy,
+  captchaWidget,
+  errorPage,
+  formScript,
+  html,
+  kitTexts,
+  pageAnswer,
+  type Page,
+} from './index.js'
 import { providerLabel } from './provider-label.js'
 
 const FORM_SCRIPT = '/base/form.js?v=1'
@@ -31,7 +40,7 @@ describe('the document', () => {
 
   it('prints titles and messages as text', () => {
     const evil = '</title><script>alert(1)</script>'
-    const { text } = answer(errorPage({ title: evil, message: evil }))
+    const { text } = answer(errorPage(kitTexts('en'), { title: evil, message: evil }))
     expect(text).not.toContain('<script')
     expect(text.match(/<\/title>/g)).toHaveLength(1)
   })

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Answer } from '@signet/http'
+import { DEFAULT_LANGUAGE, type Language } from '@signet/language'
 import { html, Html } from './html.js'
 import { styles } from './styles.js'
 
@@ -19,6 +20,8 @@ export type Page = {
 export type PageOptions = {
   status?: number
   headers?: Record<string, string>
+  /** The language of the texts of the page. */
+  language?: Language
   /** Whether the public URL of the service uses https. */
   secure: boolean
   /** URL of the script that pages with forms load. */
@@ -28,16 +31,26 @@ export type PageOptions = {
 }
 
 /** What differs between responses. */
-type Frame = { nonce: string; formScript: string | undefined; icon: string | undefined }
+type Frame = {
+  nonce: string
+  language: Language
+  formScript: string | undefined
+  icon: string | undefined
+}
 
 /** A page as a response, with security headers: CSP, no-store, nosniff, no framing, and HSTS over https. */
 export function pageAnswer(
   page: Page,
-  { status = 200, headers = {}, secure, formScript, icon }: PageOptions,
+  { status = 200, headers = {}, language = DEFAULT_LANGUAGE, secure, formScript, icon }: PageOptions,
 ): Answer {
   const nonce = randomBytes(16).toString('base64')
   // User input is escaped, so this is one of our own forms.
-  const frame = { nonce, icon, formScript: page.body.text.includes('<form') ? formScript : undefined }
+  const frame = {
+    nonce,
+    language,
+    icon,
+    formScript: page.body.text.includes('<form') ? formScript : undefined,
+  }
   return {
     status,
     headers: { ...pageHeaders(page, frame, secure), ...headers },
@@ -48,6 +61,8 @@ export function pageAnswer(
 function pageHeaders(page: Page, frame: Frame, secure: boolean): Record<string, string> {
   return {
     'Content-Type': 'text/html; charset=utf-8',
+    'Content-Language': frame.language,
+    Vary: 'Accept-Language',
     'Content-Security-Policy': contentSecurityPolicy(page, frame),
     'X-Frame-Options': 'DENY',
     'X-Content-Type-Options': 'nosniff',
@@ -79,9 +94,12 @@ function contentSecurityPolicy(
     .join('; ')
 }
 
-const document = ({ title, body, script, style = '' }: Page, { nonce, formScript, icon }: Frame): Html =>
+const document = (
+  { title, body, script, style = '' }: Page,
+  { nonce, language, formScript, icon }: Frame,
+): Html =>
   html`<!doctype html>
-    <html lang="en">
+    <html lang="${language}">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />

@@ -1,8 +1,9 @@
 import type { AppError } from '@signet/errors'
 import type { ErrorRenderer } from '@signet/http'
 import { errorPage, pageAnswer } from '@signet/pages'
-import { authError } from '../errors/auth-error.js'
-import { refusalText } from './context/refusals.js'
+import { PageRefusal, refusalText } from './context/refusals.js'
+import { textsFor } from './context/texts-for.js'
+import { isUiKey, type UiTexts } from './texts.js'
 
 type PageErrorConfig = { apiExternalUrl: string; uiEnabled: boolean }
 
@@ -10,23 +11,21 @@ type PageErrorConfig = { apiExternalUrl: string; uiEnabled: boolean }
 export const pageErrorRenderer = ({ apiExternalUrl, uiEnabled }: PageErrorConfig): ErrorRenderer => ({
   bodyError: ({ kind }) =>
     kind === 'too_large'
-      ? authError('too_large', 'request_entity_too_large', 'The form is too large.')
-      : authError('invalid', 'validation_failed', 'The form could not be read.'),
-  notFound: () => authError('not_found', 'not_found', 'There is nothing at this address.'),
-  methodNotAllowed: () =>
-    authError('method_not_allowed', 'method_not_allowed', 'This address is not opened like that.'),
-  unexpected: (cause) =>
-    authError('internal', 'unexpected_failure', 'Something went wrong on our side. Please try again.', {
-      cause,
-    }),
-  render(error) {
+      ? new PageRefusal('too_large', 'error.large-form', 'request_entity_too_large')
+      : new PageRefusal('invalid', 'error.body'),
+  notFound: () => new PageRefusal('not_found', 'error.nothing', 'not_found'),
+  methodNotAllowed: () => new PageRefusal('method_not_allowed', 'error.method', 'method_not_allowed'),
+  unexpected: (cause) => new PageRefusal('internal', 'error.unexpected', 'unexpected_failure', { cause }),
+  render(error, req) {
+    const t = textsFor(req)
     const base = new URL(apiExternalUrl).pathname.replace(/\/+$/, '')
-    const page = errorPage({
-      title: TITLES[error.kind] ?? 'This did not work',
-      message: messageOf(error),
-      home: uiEnabled ? { href: `${base}/ui`, label: 'Sign in' } : undefined,
+    const page = errorPage(t, {
+      title: titleOf(t, error),
+      message: messageOf(t, error),
+      home: uiEnabled ? { href: `${base}/ui`, label: t('sign-in') } : undefined,
     })
     const { headers = {}, body } = pageAnswer(page, {
+      language: t.language,
       secure: apiExternalUrl.startsWith('https:'),
       ...(uiEnabled ? { icon: `${base}/ui/favicon.svg` } : {}),
     })
@@ -34,14 +33,11 @@ export const pageErrorRenderer = ({ apiExternalUrl, uiEnabled }: PageErrorConfig
   },
 })
 
-const TITLES: Partial<Record<AppError['kind'], string>> = {
-  forbidden: 'This request was refused',
-  not_found: 'Nothing here',
-  limited: 'Too many attempts',
-  unavailable: 'Not available right now',
-  internal: 'Something went wrong',
+function titleOf(t: UiTexts, { kind }: AppError): string {
+  const key = `error.title.${kind}`
+  return t(isUiKey(key) ? key : 'error.title')
 }
 
 // Details of server errors are only for the log.
-const messageOf = (error: AppError): string =>
-  error.kind === 'internal' ? 'Something went wrong on our side. Please try again.' : refusalText(error)
+const messageOf = (t: UiTexts, error: AppError): string =>
+  error.kind === 'internal' ? t('error.unexpected') : refusalText(t, error)

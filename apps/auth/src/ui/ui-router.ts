@@ -21,7 +21,6 @@ import { signInRoutes } from './routes/sign-in-routes.js'
 import { signUpRoutes } from './routes/sign-up-routes.js'
 import { uiReturnUrl } from './return-url.js'
 import type { UiContext, UiDeps } from './context/ui-deps.js'
-import { siteOf } from './context/sign-in-context.js'
 import { waysIn } from './context/ways-in.js'
 
 const PREFIX = '/ui'
@@ -83,7 +82,7 @@ function uiDeps(context: UiContext): UiDeps {
   return {
     ...context,
     aud: config.jwtAud,
-    site: { url: config.siteUrl, name: siteOf({ target: config.siteUrl }) ?? config.siteUrl },
+    siteUrl: config.siteUrl,
     messageIntervals: messageIntervals(config),
     linksMayGoOn: config.uiOtherDeviceEnabled && config.uiLinkConfirmation !== 'off',
     ways: waysIn(config, context.providers.withButton),

@@ -219,7 +219,7 @@ describe('the page that waits', () => {
   it('says how long to wait, and sends again afterwards', async () => {
     const email = (await aUser(server)).email
     const { browser, waiting } = await askedFor(email)
-    expect(waiting.text).toContain('Send it again (in 60 s)')
+    expect(waiting.text).toContain('Send it again (in 60 seconds)')
     const early = await browser.submit(waiting, '/ui/code/resend')
     expect([early.status, noticeOf(early)]).toEqual([429, expect.stringContaining('too soon')])
     server.clock.advance(60_000)

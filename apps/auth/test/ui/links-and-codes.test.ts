@@ -104,7 +104,7 @@ describe('links and codes', () => {
     const form = await followLink(browser, link)
     expect(form.text).toContain('Choose a new password')
     const same = await browser.submit(form, '/ui/password', { password: PASSWORD })
-    expect(noticeOf(same)).toContain('different from the old')
+    expect(noticeOf(same)).toContain('must differ from the current')
     const done = await browser.submit(same, '/ui/password', { password: 'another horse battery' })
     expect(done.location).toContain(`${APPLICATION}#access_token=`)
     const again = await signIn(aBrowser(server), user)

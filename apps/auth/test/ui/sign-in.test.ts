@@ -169,7 +169,8 @@ describe('new accounts', () => {
     const browser = aBrowser(server)
     const page = await browser.get(uiPath({}, '/sign-up'))
     const seen = await browser.submit(page, '/ui/sign-up', { identifier: anEmail(), password: 'abc' })
-    expect([seen.status, noticeOf(seen)]).toEqual([422, expect.stringContaining('at least 6 characters')])
+    expect([seen.status, noticeOf(seen)]).toEqual([422, 'This password is too short.'])
+    expect(seen.text).toContain('At least 6 characters.')
   })
 
   it('have no page while they are switched off', async () => {

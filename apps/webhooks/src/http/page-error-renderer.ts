@@ -1,6 +1,6 @@
 import { AppError } from '@signet/errors'
 import type { ErrorRenderer } from '@signet/http'
-import { errorPage } from '@signet/pages'
+import { errorPage, kitTexts } from '@signet/pages'
 import type { Observer } from '../observers/observer.js'
 import { printable } from '../oauth/oauth-error.js'
 import type { PageResponder } from '../pages/page-responder.js'
@@ -29,7 +29,7 @@ export const pageErrorRenderer = (
     if (req.accepts('html') === false)
       return { headers: NO_STORE, body: { error: error.code, error_description: printable(error.message) } }
     const { headers = {}, body } = responder.render(
-      errorPage({
+      errorPage(kitTexts('en'), {
         title: TITLES[error.kind] ?? 'Something went wrong',
         message: withWait(error),
         home: { href: responder.path('/'), label: 'Start page' },

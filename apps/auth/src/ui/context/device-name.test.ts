@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { deviceName } from './device-name.js'
+import { uiTextsIn } from '../texts.js'
+import { deviceOf, deviceText } from './device-name.js'
 
 describe('the name of a device', () => {
   it.each([
@@ -23,6 +24,6 @@ describe('the name of a device', () => {
     ['', 'An unknown browser'],
     ['<script>alert(1)</script> Your bank, Windows', 'An unknown browser on Windows'],
   ])('of %s is %s', (userAgent, name) => {
-    expect(deviceName(userAgent)).toBe(name)
+    expect(deviceText(uiTextsIn('en'), deviceOf(userAgent))).toBe(name)
   })
 })

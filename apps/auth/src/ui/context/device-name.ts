@@ -1,3 +1,5 @@
+import type { UiTexts } from '../texts.js'
+
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdgA?\/|\bEdgiOS\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -17,10 +19,17 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
-/** Browser and system for a person to recognise. What the header claims is no proof of anything. */
-export function deviceName(userAgent: string): string {
-  const nameIn = (known: typeof BROWSERS) => known.find(([pattern]) => pattern.test(userAgent))?.[1]
-  const browser = nameIn(BROWSERS) ?? 'An unknown browser'
-  const system = nameIn(SYSTEMS)
-  return system === undefined ? browser : `${browser} on ${system}`
+/** Browser and system as a request names them; null when they are unknown. */
+export type Device = { readonly browser: string | null; readonly system: string | null }
+
+/** What the header claims is no proof of anything. */
+export function deviceOf(userAgent: string): Device {
+  const nameIn = (known: typeof BROWSERS) => known.find(([pattern]) => pattern.test(userAgent))?.[1] ?? null
+  return { browser: nameIn(BROWSERS), system: nameIn(SYSTEMS) }
+}
+
+/** Browser and system for a person to recognise. */
+export function deviceText(t: UiTexts, { browser, system }: Device): string {
+  const shown = browser ?? t('device.unknown')
+  return system === null ? shown : t('device.on', { browser: shown, system })
 }

@@ -1,11 +1,11 @@
 import type { RequestMeta } from '../../requests/request-meta.js'
-import { deviceName } from './device-name.js'
+import { deviceOf, type Device } from './device-name.js'
 import type { Caller } from './sign-in-pages.js'
 import type { UiDeps } from './ui-deps.js'
 import { proved, withContext, type SignInContext } from './sign-in-context.js'
 
 /** Who asked for a link, for the person who opens it somewhere else. */
-export type LinkOrigin = { readonly device: string; readonly ip: string; readonly at: number }
+export type LinkOrigin = { readonly device: Device; readonly ip: string; readonly at: number }
 
 const labelOf = (challenge: string): string => `link origin ${challenge}`
 
@@ -31,7 +31,7 @@ export function emailFlow(
   { userAgent, ip }: RequestMeta,
 ) {
   const { challenge } = ownFlow(deps, caller, from)
-  const origin: LinkOrigin = { device: deviceName(userAgent), ip, at: deps.now().getTime() }
+  const origin: LinkOrigin = { device: deviceOf(userAgent), ip, at: deps.now().getTime() }
   const asked = deps.state.seal(labelOf(challenge.code_challenge), origin)
   return { challenge, redirectTo: withContext(deps.returnUrl, proved(from), { asked }) }
 }

@@ -1,40 +1,44 @@
-import { isAppError, type AppError } from '@signet/errors'
+import { AppError, isAppError, type AppErrorOptions, type ErrorKind } from '@signet/errors'
 import { statusOf, type Answer, type RequestContext } from '@signet/http'
 import type { ErrorCode } from '../../errors/error-codes.js'
+import { isUiKey, uiTextsIn, type UiKey, type UiTexts } from '../texts.js'
 
-/** Texts for people; the messages of other codes are readable as they are. */
-const TEXTS: Readonly<Partial<Record<ErrorCode, string>>> = {
-  invalid_credentials: 'The address or password is incorrect.',
-  email_not_confirmed:
-    'This address is not confirmed yet. Open the link in the email we sent you, or ask for a new one.',
-  phone_not_confirmed: 'This phone number is not confirmed yet. Ask for a code.',
-  user_banned: 'This account is blocked.',
-  user_already_exists: 'An account with this address already exists. Sign in, or reset its password.',
-  signup_disabled: 'Sign-up is disabled here.',
-  captcha_failed: 'The CAPTCHA check failed. Please try again.',
-  otp_expired: 'This code or link is wrong, was already used, or has expired.',
-  mfa_verification_failed: 'This code is wrong or has expired.',
-  mfa_challenge_expired: 'This code has expired. Ask for a new one.',
-  flow_state_not_found: 'This link was already used, or was requested in another browser. Please sign in.',
-  bad_code_verifier:
-    'This link was requested in another browser. Type the code from the same email there, or sign in here.',
-  flow_state_expired: 'This took too long. Please try again.',
-  provider_email_needs_verification:
-    'Confirm your address first: open the link in the email we sent you, then sign in again.',
-  email_exists: 'Another account has this address.',
-  over_request_rate_limit: 'Too many attempts. Please wait a moment and try again.',
-  over_email_send_rate_limit: 'It is too soon for another email. Please wait, and check your spam folder.',
-  over_sms_send_rate_limit: 'We can’t send another message right now. Please wait a minute and try again.',
-  reauthentication_not_valid: 'This code is wrong or has expired.',
+/** A refusal by the pages themselves, which the reader gets in their language and the log in English. */
+export class PageRefusal extends AppError {
+  constructor(
+    kind: ErrorKind,
+    readonly key: UiKey,
+    code: ErrorCode = 'validation_failed',
+    options?: AppErrorOptions,
+  ) {
+    super(kind, code, uiTextsIn('en')(key), options)
+  }
 }
 
-const OTHER = 'Something went wrong. Please try again.'
-
-export const refusalText = (error: AppError): string => TEXTS[error.code as ErrorCode] ?? error.message
+export function refusalText(t: UiTexts, error: AppError): string {
+  if (error instanceof PageRefusal) return t(error.key)
+  const key = keyOf(error)
+  if (key !== null) return t(key)
+  // Messages of the API are in English, and readable where there is no text for their code.
+  return t.language === 'en' ? error.message : t('refusal.other')
+}
 
 /** The text of a code from a query string, which anyone can forge: a known text or a generic one. */
-export const textOfCode = (code: string): string =>
-  Object.hasOwn(TEXTS, code) ? (TEXTS[code as ErrorCode] ?? OTHER) : OTHER
+export const textOfCode = (t: UiTexts, code: string): string => t(keyOf({ code }) ?? 'refusal.other')
+
+function keyOf({
+  code,
+  details,
+}: Pick<AppError, 'code' | 'details'> | { code: string; details?: undefined }) {
+  const key = `refusal.${code === 'weak_password' ? `${code}.${weaknessOf(details)}` : code}`
+  return isUiKey(key) ? key : null
+}
+
+/** The first reason why a password is weak. */
+const weaknessOf = (details: AppError['details']): string => {
+  const { reasons } = (details?.['weak_password'] ?? { reasons: [] }) as { reasons: readonly string[] }
+  return reasons[0] ?? ''
+}
 
 export type Refusal = {
   status: number
@@ -46,6 +50,7 @@ export type Refusal = {
 
 /** Does the work. A 4xx error is shown on the submitted page; a 5xx error goes to the error page. */
 export async function orShow(
+  t: UiTexts,
   context: RequestContext,
   work: () => Promise<Answer>,
   show: (refusal: Refusal) => Answer | Promise<Answer>,
@@ -58,7 +63,7 @@ export async function orShow(
     const { retryAfterSeconds } = error
     return show({
       status: statusOf(error),
-      notice: refusalText(error),
+      notice: refusalText(t, error),
       code: error.code,
       retryAfterSeconds,
       headers: retryAfterSeconds === undefined ? {} : { 'Retry-After': String(Math.ceil(retryAfterSeconds)) },

@@ -1,6 +1,8 @@
 import { invalid } from '../../errors/auth-error.js'
+import { askedLanguage, type Language } from '@signet/language'
 import { challengeOf, type Challenge } from '../../flows/pkce.js'
 import type { Redirects } from '../../redirects/redirects.js'
+import type { UiTexts } from '../texts.js'
 
 /** What an application asks of a sign-in (OpenID Connect Core section 3.1.2.1); other values mean nothing here. */
 const PROMPTS = ['none', 'create', 'login', 'select_account'] as const
@@ -18,6 +20,8 @@ export type SignInContext = {
   readonly maxAgeSeconds: number | null
   /** The address that the person will probably use. */
   readonly loginHint: string | null
+  /** What the application wants the pages to speak. */
+  readonly language: Language | null
   /** A step to take between signing in and going on. */
   readonly next: 'password' | null
 }
@@ -43,6 +47,7 @@ export function signInContextOf(values: (name: string) => string, redirects: Red
     prompt: promptOf(values('prompt')),
     maxAgeSeconds: maxAgeOf(values('max_age')),
     loginHint: values('login_hint').trim().slice(0, MAX_ADDRESS_LENGTH) || null,
+    language: askedLanguage(values('ui_locales')),
     next: values('next') === 'password' ? 'password' : null,
   }
 }
@@ -66,7 +71,7 @@ function maxAgeOf(text: string): number | null {
 
 /** The context as parameters, to be read by {@link signInContextOf}. */
 export function contextFields(context: SignInContext): Record<string, string> {
-  const { target, challenge, state, prompt, maxAgeSeconds, loginHint, next } = context
+  const { target, challenge, state, prompt, maxAgeSeconds, loginHint, language, next } = context
   return {
     ...(target === null ? {} : { redirect_to: target }),
     ...(challenge === null
@@ -76,6 +81,7 @@ export function contextFields(context: SignInContext): Record<string, string> {
     ...(prompt === null ? {} : { prompt }),
     ...(maxAgeSeconds === null ? {} : { max_age: String(maxAgeSeconds) }),
     ...(loginHint === null ? {} : { login_hint: loginHint }),
+    ...(language === null ? {} : { ui_locales: language }),
     ...(next === null ? {} : { next }),
   }
 }
@@ -99,12 +105,15 @@ export function withContext(
 }
 
 /** The name of the waiting application, as people know it. */
-export function siteOf({ target }: Pick<SignInContext, 'target'>): string | null {
+export function siteOf(t: UiTexts, { target }: Pick<SignInContext, 'target'>): string | null {
   if (target === null) return null
   const { protocol, host, hostname } = new URL(target)
-  if (protocol !== 'https:' && protocol !== 'http:') return 'an application on this device'
-  return isLoopbackHost(hostname) ? 'an application on this computer' : host
+  if (protocol !== 'https:' && protocol !== 'http:') return t('site.device')
+  return isLoopbackHost(hostname) ? t('site.computer') : host
 }
+
+/** The name of AUTH_SITE_URL. */
+export const siteName = (t: UiTexts, siteUrl: string): string => siteOf(t, { target: siteUrl }) ?? siteUrl
 
 export const isLoopbackHost = (hostname: string): boolean =>
   /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)

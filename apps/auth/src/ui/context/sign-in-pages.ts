@@ -1,10 +1,12 @@
 import type { Answer, BodySpec, RouteDocs } from '@signet/http'
 import { formScript, hidden, pageAnswer, type Html, type Page } from '@signet/pages'
 import type { Request, Response } from 'express'
-import { authError } from '../../errors/auth-error.js'
 import type { Redirects } from '../../redirects/redirects.js'
 import { refuseUnstorable } from '../../users/storable-text.js'
 import { isSameOrigin } from '../../requests/same-origin.js'
+import type { UiTexts } from '../texts.js'
+import { textsFor } from './texts-for.js'
+import { PageRefusal } from './refusals.js'
 import type { Browser, BrowserState } from './browser-state.js'
 import { contextFields, signInContextOf, withContext, type SignInContext } from './sign-in-context.js'
 
@@ -26,7 +28,7 @@ export type FormName =
 export type PageForm = Readonly<Record<string, unknown>>
 
 /** A person on one of the pages. */
-export type Caller = { readonly browser: Browser; readonly context: SignInContext }
+export type Caller = { readonly browser: Browser; readonly context: SignInContext; readonly t: UiTexts }
 export type Sent = Caller & { text(name: string): string }
 
 export type AnswerExtras = { status?: number; headers?: Record<string, string> }
@@ -66,21 +68,24 @@ export class SignInPages {
 
   /** Someone who opens a page. */
   open(req: Request, res: Response): Caller {
-    return { browser: this.deps.state.read(req, res), context: this.#context(req.query) }
+    const context = this.#context(req.query)
+    return { browser: this.deps.state.read(req, res), context, t: textsFor(req) }
   }
 
   /** Someone who submits a form; it must come from a page of ours in the same browser. */
   sent(req: Request, form: FormName, fields: PageForm): Sent {
     const browser = this.deps.state.find(req)
     const text = (name: string) => textOf(fields, name)
+    const context = this.#context(fields)
+    const t = textsFor(req)
     const isOurs = browser !== null && this.deps.state.isFormToken(browser, form, text('csrf'))
-    if (!isOurs || !isSameOrigin(req, this.#origin))
-      throw authError(
-        'forbidden',
-        'validation_failed',
-        'This form did not come from a page open in this browser. Go back, reload the page and try again.',
-      )
-    return { browser, context: this.#context(fields), text }
+    if (!isOurs || !isSameOrigin(req, this.#origin)) throw new PageRefusal('forbidden', 'error.foreign-form')
+    return { browser, context, text, t }
+  }
+
+  /** The texts for whoever opens a page that needs nothing else of them. */
+  texts(req: Request): UiTexts {
+    return textsFor(req)
   }
 
   /** The fields that every form has. */
@@ -99,13 +104,13 @@ export class SignInPages {
     return `${this.#base}/ui${below}`
   }
 
-  render(page: Page, { status = 200, headers = {} }: AnswerExtras = {}): Answer {
+  render({ language }: UiTexts, page: Page, { status = 200, headers = {} }: AnswerExtras = {}): Answer {
     const options = {
       secure: this.#secure,
       formScript: formScript.at(this.action('/form.js')),
       icon: this.action('/favicon.svg'),
     }
-    return pageAnswer(page, { status, headers, ...options })
+    return pageAnswer(page, { status, headers, language, ...options })
   }
 
   redirect(location: string): Answer {

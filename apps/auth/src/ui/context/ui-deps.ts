@@ -39,8 +39,8 @@ export type UiContext = UsedServices &
 /** What the routes of the pages work with: services of the API, and the pages' own parts. */
 export type UiDeps = UsedServices & {
   readonly aud: string
-  /** AUTH_SITE_URL, with a name for people. */
-  readonly site: { readonly url: string; readonly name: string }
+  /** AUTH_SITE_URL. */
+  readonly siteUrl: string
   readonly accessTokens: AccessTokens
   readonly now: () => Date
   readonly messageIntervals: MessageIntervals

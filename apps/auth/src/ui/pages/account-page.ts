@@ -1,4 +1,5 @@
 import { html, type Html, type Page } from '@signet/pages'
+import type { UiTexts } from '../texts.js'
 import { foot, link } from './parts.js'
 
 export type AccountView = {
@@ -11,23 +12,23 @@ export type AccountView = {
   home: { url: string; name: string }
 }
 
-export const accountPage = (view: AccountView): Page => ({
-  title: 'Signed in',
-  body: html`<h1>You are signed in</h1>
-    <p>as <strong>${view.address}</strong></p>
+export const accountPage = (t: UiTexts, view: AccountView): Page => ({
+  title: t('account.title'),
+  body: html`<h1>${t('account.heading')}</h1>
+    <p>${t.html('account.as', { address: view.address })}</p>
     ${
       view.site === null
         ? null
         : html`<form method="post" action="${view.proceed.action}">
             ${view.proceed.fields}
-            <button type="submit">Continue to <bdi>${view.site}</bdi></button>
+            <button type="submit">${t.html('account.proceed', { site: view.site })}</button>
           </form>`
     }
     <form method="post" action="${view.signOut.action}">
       ${view.signOut.fields}
       <button class="${view.site === null ? '' : 'plain second'}" type="submit">
-        ${view.site === null ? 'Sign out' : 'Use another account'}
+        ${view.site === null ? t('sign-out') : t('account.other')}
       </button>
     </form>
-    ${foot(link(view.password, 'Change password'), link(view.home.url, `Go to ${view.home.name}`))}`,
+    ${foot(link(view.password, t('account.change-password')), link(view.home.url, t('account.go-to', { site: view.home.name })))}`,
 })

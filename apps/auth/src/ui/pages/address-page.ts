@@ -1,5 +1,6 @@
 import { captchaPolicy, field, type Html, html, notice, type Page } from '@signet/pages'
 import type { WaysIn } from '../context/ways-in.js'
+import type { UiTexts } from '../texts.js'
 import { captchaField, foot, link } from './parts.js'
 
 export type AddressView = {
@@ -14,7 +15,7 @@ export type AddressView = {
 type Words = { title: string; text: string; kind: 'email' | 'phone'; button: string }
 
 /** A page that takes one address and sends one message. */
-const addressPage = (view: AddressView, { title, text, kind, button }: Words): Page => ({
+const addressPage = (t: UiTexts, view: AddressView, { title, text, kind, button }: Words): Page => ({
   title,
   allow: view.ways.captcha ? captchaPolicy(view.ways.captcha) : {},
   body: html`<h1>${title}</h1>
@@ -24,44 +25,44 @@ const addressPage = (view: AddressView, { title, text, kind, button }: Words): P
       ${view.form.fields}
       ${
         kind === 'email'
-          ? field({
+          ? field(t, {
               name: 'email',
-              label: 'Email',
+              label: t('address.email'),
               type: 'email',
               autocomplete: 'username',
               value: view.address ?? '',
               fault: view.fault,
               first: true,
             })
-          : field({
+          : field(t, {
               name: 'phone',
-              label: 'Phone number',
+              label: t('address.phone'),
               type: 'tel',
               autocomplete: 'tel',
               value: view.address ?? '',
               fault: view.fault,
               first: true,
-              hint: 'With the country code, for example +49 151 23456789.',
+              hint: t('address.phone-hint'),
             })
       }
-      ${captchaField(view.ways.captcha)}
+      ${captchaField(t, view.ways.captcha)}
       <button type="submit">${button}</button>
     </form>
-    ${foot(link(view.signIn, 'Back to sign-in'))}`,
+    ${foot(link(view.signIn, t('back-to-sign-in')))}`,
 })
 
-export const forgotPage = (view: AddressView): Page =>
-  addressPage(view, {
-    title: 'Forgot password',
-    text: 'We will email you a link to choose a new password.',
+export const forgotPage = (t: UiTexts, view: AddressView): Page =>
+  addressPage(t, view, {
+    title: t('forgot.title'),
+    text: t('forgot.text'),
     kind: 'email',
-    button: 'Email me a link',
+    button: t('forgot.button'),
   })
 
-export const phonePage = (view: AddressView): Page =>
-  addressPage(view, {
-    title: 'Sign in by phone',
-    text: 'We will text you a code.',
+export const phonePage = (t: UiTexts, view: AddressView): Page =>
+  addressPage(t, view, {
+    title: t('phone.title'),
+    text: t('phone.text'),
     kind: 'phone',
-    button: 'Send a code',
+    button: t('phone.button'),
   })

@@ -1,5 +1,6 @@
 import { codeField, type Html, html, notice, type Page, waitingButton } from '@signet/pages'
 import { isEmail, type SentMessage } from '../context/sent-message.js'
+import type { UiTexts } from '../texts.js'
 import { foot, link } from './parts.js'
 
 export type CodeView = {
@@ -18,39 +19,29 @@ export type CodeView = {
 }
 
 /** The same whether or not a message was sent, so it does not reveal who has an account. */
-export function codePage(view: CodeView): Page {
+export function codePage(t: UiTexts, view: CodeView): Page {
   const byEmail = isEmail(view.sent.kind)
-  const title = byEmail ? 'Check your email' : 'Enter the code'
+  const title = t(byEmail ? 'code.title.email' : 'code.title.sms')
   return {
     title,
     ...(view.number === null ? {} : { polls: true }),
     body: html`<h1>${title}</h1>
-      ${view.sent.again ? html`<p class="good" role="status">We have sent it again.</p>` : null}
-      <p>${byEmail ? mailText(view.sent.address) : smsText(view.sent.address)}</p>
+      ${view.sent.again ? html`<p class="good" role="status">${t('code.again.done')}</p>` : null}
+      <p>${t.html(byEmail ? 'code.by-email' : 'code.by-sms', { address: view.sent.address })}</p>
       ${notice(view.notice, view.fault)}
       <form method="post" action="${view.form.action}">
-        ${view.form.fields} ${codeField({ fault: view.fault })}
-        <button type="submit">Continue</button>
+        ${view.form.fields} ${codeField(t, { fault: view.fault })}
+        <button type="submit">${t('continue')}</button>
       </form>
-      ${view.number === null ? null : otherDevice(view, view.number)}
+      ${view.number === null ? null : otherDevice(t, view, view.number)}
       <form method="post" action="${view.resend.action}">
-        ${view.resend.fields} ${waitingButton({ label: 'Send it again', waitSeconds: view.waitSeconds })}
+        ${view.resend.fields} ${waitingButton(t, { label: t('code.again'), waitSeconds: view.waitSeconds })}
       </form>
-      ${foot(link(view.signIn, 'Start again'))}`,
+      ${foot(link(view.signIn, t('code.start-again')))}`,
   }
 }
 
-const otherDevice = ({ statusUrl, selfUrl }: CodeView, number: string): Html =>
+const otherDevice = (t: UiTexts, { statusUrl, selfUrl }: CodeView, number: string): Html =>
   html`<div class="soft aside" data-status="${statusUrl}" data-then="${selfUrl}">
-    <p>
-      Opened the link on another device? To go on here, type the number <strong>${number}</strong> there. Then
-      <a href="${selfUrl}">continue here</a>.
-    </p>
+    <p>${t.html('code.other-device', { number, a: (text) => html`<a href="${selfUrl}">${text}</a>` })}</p>
   </div>`
-
-const mailText = (address: string) =>
-  html`If there is an account for <strong>${address}</strong>, we have sent it an email. Open its link, or
-    enter its code here. Nothing after a few minutes? Check your spam folder.`
-
-const smsText = (address: string) =>
-  html`If there is an account for <strong>${address}</strong>, we have sent it a code.`

@@ -1,6 +1,7 @@
 import { codeField, type Html, html, notice, type Page } from '@signet/pages'
 import { withoutInvisible } from '@signet/pages/visible'
 import type { Factor } from '../../users/user.js'
+import type { UiTexts } from '../texts.js'
 import { foot, link } from './parts.js'
 
 export type FactorView = {
@@ -15,43 +16,47 @@ export type FactorView = {
   signOut: { action: string; fields: readonly Html[] }
 }
 
-export const factorPage = (view: FactorView): Page => ({
-  title: 'Confirm it’s you',
-  body: html`<h1>Confirm it’s you</h1>
-    ${notice(view.notice, view.fault)} ${view.codeExpected ? codeForm(view) : null}
-    ${view.factor.factorType === 'phone' ? sendForm(view) : null}
+export const factorPage = (t: UiTexts, view: FactorView): Page => ({
+  title: t('factor.title'),
+  body: html`<h1>${t('factor.title')}</h1>
+    ${notice(view.notice, view.fault)} ${view.codeExpected ? codeForm(t, view) : null}
+    ${view.factor.factorType === 'phone' ? sendForm(t, view) : null}
     ${
       view.others.length === 0
         ? null
-        : foot(...view.others.map(({ factor, href }) => link(href, `Use ${nameOf(factor)}`)))
+        : foot(
+            ...view.others.map(({ factor, href }) =>
+              link(href, t('factor.use', { factor: nameOf(t, factor) })),
+            ),
+          )
     }
     <form class="foot" method="post" action="${view.signOut.action}">
       ${view.signOut.fields}
-      <button class="link" type="submit">Use another account</button>
+      <button class="link" type="submit">${t('account.other')}</button>
     </form>`,
 })
 
-const codeForm = ({ factor, verify, fault }: FactorView): Html =>
+const codeForm = (t: UiTexts, { factor, verify, fault }: FactorView): Html =>
   html`<form method="post" action="${verify.action}">
     ${verify.fields}
     <p class="soft">
-      Enter the code that ${nameOf(factor)} ${factor.factorType === 'totp' ? 'shows' : 'was sent'}.
+      ${t(factor.factorType === 'totp' ? 'factor.shown' : 'factor.sent', { factor: nameOf(t, factor) })}
     </p>
-    ${codeField({ fault })}
-    <button type="submit">Continue</button>
+    ${codeField(t, { fault })}
+    <button type="submit">${t('continue')}</button>
   </form>`
 
-const sendForm = ({ factor, codeExpected, send }: FactorView): Html =>
-  html`${codeExpected ? null : html`<p class="soft">We will send a code to ${nameOf(factor)}.</p>`}
+const sendForm = (t: UiTexts, { factor, codeExpected, send }: FactorView): Html =>
+  html`${codeExpected ? null : html`<p class="soft">${t('factor.will-send', { factor: nameOf(t, factor) })}</p>`}
     <form method="post" action="${send.action}">
       ${send.fields}
       <button class="${codeExpected ? 'plain second' : ''}" type="submit">
-        ${codeExpected ? 'Send another code' : 'Send a code'}
+        ${t(codeExpected ? 'factor.send-another' : 'factor.send')}
       </button>
     </form>`
 
-function nameOf({ factorType, friendlyName }: Factor): string {
+function nameOf(t: UiTexts, { factorType, friendlyName }: Factor): string {
   const name = withoutInvisible(friendlyName).trim()
   if (name !== '') return name
-  return factorType === 'totp' ? 'your authenticator app' : 'your phone'
+  return t(factorType === 'totp' ? 'factor.name.totp' : 'factor.name.phone')
 }

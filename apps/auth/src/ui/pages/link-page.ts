@@ -1,5 +1,8 @@
 import { field, type Html, html, notice, type Page } from '@signet/pages'
+import { dateTimeText } from '@signet/language'
 import type { LinkOrigin } from '../context/own-flow.js'
+import type { UiTexts } from '../texts.js'
+import { deviceText } from '../context/device-name.js'
 import { foot, link } from './parts.js'
 
 type Form = { action: string; fields: readonly Html[] }
@@ -17,75 +20,61 @@ export type LinkView = {
 }
 
 /** Asks before a link is used: programs that only look at links use nothing up. */
-export const linkPage = (view: LinkView): Page => ({
-  title: 'Continue',
-  body: html`<h1>Continue as <bdi>${view.address}</bdi>?</h1>
+export const linkPage = (t: UiTexts, view: LinkView): Page => ({
+  title: t('link.title'),
+  body: html`<h1>${t.html('link.heading', { address: view.address })}</h1>
     ${
       view.signedInAs === null
         ? null
-        : html`<p>
-            You are signed in here as <strong>${view.signedInAs}</strong>. If you continue, you will be signed
-            in as <strong>${view.address}</strong> instead.
-          </p>`
+        : html`<p>${t.html('link.switches', { current: view.signedInAs, address: view.address })}</p>`
     }
-    ${view.elsewhere === null ? null : originOf(view.elsewhere)}
+    ${view.elsewhere === null ? null : originOf(t, view.elsewhere)}
     <form method="post" action="${view.proceed.action}">
       ${view.proceed.fields}
-      <button type="submit">${labelOf(view)}</button>
+      <button type="submit">${labelOf(t, view)}</button>
     </form>
-    ${view.elsewhere?.confirm ? confirmForm(view.elsewhere.confirm) : null}
-    ${foot(link(view.signIn, 'This is not me'))}`,
+    ${view.elsewhere?.confirm ? confirmForm(t, view.elsewhere.confirm) : null}
+    ${foot(link(view.signIn, t('link.not-me')))}`,
 })
 
-const labelOf = ({ setsPassword, elsewhere }: LinkView): string => {
-  if (elsewhere === null) return setsPassword ? 'Choose a new password' : 'Continue'
-  return setsPassword ? 'Choose a new password here' : 'Sign in here'
+const labelOf = (t: UiTexts, { setsPassword, elsewhere }: LinkView): string => {
+  if (elsewhere === null) return t(setsPassword ? 'link.password' : 'continue')
+  return t(setsPassword ? 'link.password-here' : 'link.sign-in-here')
 }
 
-const originOf = ({ origin, now, sameNetwork }: NonNullable<LinkView['elsewhere']>): Html =>
-  html`<p>This link was asked for in another browser:</p>
+const originOf = (t: UiTexts, { origin, now, sameNetwork }: NonNullable<LinkView['elsewhere']>): Html =>
+  html`<p>${t('link.elsewhere')}</p>
     <ul class="facts">
-      <li><strong>${origin.device}</strong></li>
+      <li><strong>${deviceText(t, origin.device)}</strong></li>
       <li>
         <strong>${origin.ip}</strong>
-        <span>${sameNetwork ? 'The network of this device' : 'Not the network of this device'}</span>
+        <span>${t(sameNetwork ? 'link.network.same' : 'link.network.other')}</span>
       </li>
       <li>
-        <strong>${ago(now - origin.at)}</strong>
-        <span>${new Date(origin.at).toISOString().slice(0, 16).replace('T', ' ')} UTC</span>
+        <strong>${t('link.ago', { minutes: Math.max(0, Math.floor((now - origin.at) / 60_000)) })}</strong>
+        <span>${dateTimeText(t.language, new Date(origin.at))}</span>
       </li>
     </ul>`
 
-const confirmForm = ({ action, fields }: Form): Html =>
-  html`<p class="or">or</p>
+const confirmForm = (t: UiTexts, { action, fields }: Form): Html =>
+  html`<p class="or">${t('or')}</p>
     <form method="post" action="${action}">
       ${fields}
-      <p class="soft">
-        <strong>Go on on the other device</strong>, only if it is yours and in front of you. Whoever uses it
-        gets into your account. Type the number that it shows; there is one attempt.
-      </p>
-      ${field({ name: 'number', label: 'Number on the other device', autocomplete: 'off', inputmode: 'numeric' })}
-      <button class="plain" type="submit">Let the other device continue</button>
+      <p class="soft">${t.html('link.other-device')}</p>
+      ${field(t, { name: 'number', label: t('link.number'), autocomplete: 'off', inputmode: 'numeric' })}
+      <button class="plain" type="submit">${t('link.other-device.button')}</button>
     </form>`
 
-function ago(ms: number): string {
-  const minutes = Math.max(0, Math.floor(ms / 60_000))
-  if (minutes === 0) return 'Less than a minute ago'
-  return minutes === 1 ? 'One minute ago' : `${minutes} minutes ago`
-}
-
-export const deadLinkPage = (view: { notice: string; signIn: string }): Page => ({
-  title: 'This link does not work',
-  body: html`<h1>This link does not work</h1>
+export const deadLinkPage = (t: UiTexts, view: { notice: string; signIn: string }): Page => ({
+  title: t('link.dead.title'),
+  body: html`<h1>${t('link.dead.title')}</h1>
     ${notice(view.notice)}
-    <p>
-      A link works once, and not for long. The code of the same email may still work where you asked for it.
-    </p>
-    <a class="button" href="${view.signIn}">Sign in</a>`,
+    <p>${t('link.dead.text')}</p>
+    <a class="button" href="${view.signIn}">${t('sign-in')}</a>`,
 })
 
-export const confirmedPage = (): Page => ({
-  title: 'Confirmed',
-  body: html`<h1>Confirmed</h1>
-    <p>Your other device can continue now. You can close this page.</p>`,
+export const confirmedPage = (t: UiTexts): Page => ({
+  title: t('link.confirmed.title'),
+  body: html`<h1>${t('link.confirmed.title')}</h1>
+    <p>${t('link.confirmed.text')}</p>`,
 })

@@ -1,9 +1,9 @@
 import { captchaWidget, html, type Captcha, type Html } from '@signet/pages'
+import type { UiTexts } from '../texts.js'
 
-export const captchaField = (captcha: Captcha | null): Html | null =>
+export const captchaField = (t: UiTexts, captcha: Captcha | null): Html | null =>
   captcha &&
-  html`${captchaWidget(captcha)}
-    <noscript><p class="notice">Proving that you are a person needs JavaScript here.</p></noscript>`
+  html`${captchaWidget(captcha)} <noscript><p class="notice">${t('captcha.no-script')}</p></noscript>`
 
 export const link = (href: string, text: string): Html => html`<a href="${href}">${text}</a>`
 

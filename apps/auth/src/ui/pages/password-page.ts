@@ -1,5 +1,5 @@
 import { field, type Html, html, notice, type Page } from '@signet/pages'
-
+import type { UiTexts } from '../texts.js'
 import { foot, link } from './parts.js'
 
 export type PasswordView = {
@@ -13,19 +13,19 @@ export type PasswordView = {
   form: { action: string; fields: readonly Html[] }
 }
 
-export const passwordPage = (view: PasswordView): Page => ({
-  title: 'Choose a new password',
-  body: html`<h1>Choose a new password</h1>
-    <p class="soft">for ${view.address}</p>
+export const passwordPage = (t: UiTexts, view: PasswordView): Page => ({
+  title: t('password.title'),
+  body: html`<h1>${t('password.title')}</h1>
+    <p class="soft">${t('password.for', { address: view.address })}</p>
     ${notice(view.notice, view.fault)}
     <form method="post" action="${view.form.action}">
       ${view.form.fields}
       <input type="text" autocomplete="username" value="${view.address}" readonly hidden />
       ${
         view.asks === 'current_password'
-          ? field({
+          ? field(t, {
               name: 'current_password',
-              label: 'Current password',
+              label: t('password.current'),
               type: 'password',
               autocomplete: 'current-password',
               fault: view.fault,
@@ -35,25 +35,25 @@ export const passwordPage = (view: PasswordView): Page => ({
       }
       ${
         view.asks === 'nonce'
-          ? field({
+          ? field(t, {
               name: 'nonce',
-              label: 'The code we sent you',
+              label: t('password.code'),
               autocomplete: 'one-time-code',
               fault: view.fault,
               first: true,
             })
           : null
       }
-      ${field({
+      ${field(t, {
         name: 'password',
-        label: 'New password',
+        label: t('password.new'),
         type: 'password',
         autocomplete: 'new-password',
         fault: view.fault,
         first: view.asks === null,
-        hint: `At least ${view.minPasswordLength} characters.`,
+        hint: t('password.hint', { count: view.minPasswordLength }),
       })}
-      <button type="submit">Save</button>
+      <button type="submit">${t('password.save')}</button>
     </form>
-    ${foot(link(view.back, 'Not now'))}`,
+    ${foot(link(view.back, t('password.not-now')))}`,
 })

@@ -1,6 +1,7 @@
 import { captchaPolicy, field, type Html, html, notice, type Page } from '@signet/pages'
 import { providerLabel } from '@signet/pages/provider-label'
 import type { WaysIn } from '../context/ways-in.js'
+import type { UiTexts } from '../texts.js'
 import { captchaField, foot, link } from './parts.js'
 
 export type SignInView = {
@@ -16,58 +17,51 @@ export type SignInView = {
   links: { cancel: string | null; forgot: string; signUp: string; phone: string }
 }
 
-export const signInPage = (view: SignInView): Page => ({
-  title: 'Sign in',
+export const signInPage = (t: UiTexts, view: SignInView): Page => ({
+  title: t('sign-in'),
   allow: view.ways.captcha ? captchaPolicy(view.ways.captcha) : {},
-  body: html`<h1>Sign in</h1>
-    ${
-      view.site === null
-        ? null
-        : html`<p class="soft">
-            to continue to <strong><bdi>${view.site}</bdi></strong>
-          </p>`
-    }
-    ${notice(view.notice, view.fault)} ${view.ways.email || view.ways.phone ? passwordForm(view) : null}
-    ${providerForm(view)}
+  body: html`<h1>${t('sign-in')}</h1>
+    ${view.site === null ? null : html`<p class="soft">${t.html('sign-in.site', { site: view.site })}</p>`}
+    ${notice(view.notice, view.fault)} ${view.ways.email || view.ways.phone ? passwordForm(t, view) : null}
+    ${providerForm(t, view)}
     ${foot(
-      view.ways.email ? link(view.links.forgot, 'Forgot password?') : null,
-      view.ways.phone ? link(view.links.phone, 'Sign in with a code by SMS') : null,
-      view.ways.signUp ? link(view.links.signUp, 'Create an account') : null,
-      view.links.cancel === null ? null : link(view.links.cancel, 'Cancel'),
+      view.ways.email ? link(view.links.forgot, t('sign-in.forgot')) : null,
+      view.ways.phone ? link(view.links.phone, t('sign-in.phone')) : null,
+      view.ways.signUp ? link(view.links.signUp, t('sign-up')) : null,
+      view.links.cancel === null ? null : link(view.links.cancel, t('sign-in.cancel')),
     )}`,
 })
 
-const passwordForm = ({ ways, form, identifier = '', fault }: SignInView): Html =>
+const passwordForm = (t: UiTexts, { ways, form, identifier = '', fault }: SignInView): Html =>
   html`<form method="post" action="${form.action}">
-    ${form.fields} ${identifierField({ ways, identifier, fault })}
-    ${field({
+    ${form.fields} ${identifierField(t, { ways, identifier, fault })}
+    ${field(t, {
       name: 'password',
-      label: 'Password',
+      label: t('password'),
       type: 'password',
       autocomplete: 'current-password',
       fault,
       first: identifier !== '',
     })}
-    ${captchaField(ways.captcha)}
-    <button type="submit">Sign in</button>
+    ${captchaField(t, ways.captcha)}
+    <button type="submit">${t('sign-in')}</button>
     ${
       ways.magicLink
         ? html`<button class="plain second" type="submit" formaction="${form.mailAction}" formnovalidate>
-            Email me a sign-in link
+            ${t('sign-in.email-link')}
           </button>`
         : null
     }
   </form>`
 
 /** Email, phone number, or either of them. */
-export function identifierField({
-  ways: { email, phone },
-  identifier = '',
-  fault,
-}: Pick<SignInView, 'ways' | 'identifier' | 'fault'>): Html {
-  const label = email && phone ? 'Email or phone number' : email ? 'Email' : 'Phone number'
+export function identifierField(
+  t: UiTexts,
+  { ways: { email, phone }, identifier = '', fault }: Pick<SignInView, 'ways' | 'identifier' | 'fault'>,
+): Html {
+  const label = t(email && phone ? 'address.email-or-phone' : email ? 'address.email' : 'address.phone')
   const type = email && phone ? 'text' : email ? 'email' : 'tel'
-  return field({
+  return field(t, {
     name: 'identifier',
     label,
     type,
@@ -78,16 +72,16 @@ export function identifierField({
   })
 }
 
-function providerForm({ ways, provider }: SignInView): Html | null {
+function providerForm(t: UiTexts, { ways, provider }: SignInView): Html | null {
   if (ways.providers.length === 0) return null
-  return html`${ways.email || ways.phone ? html`<p class="or">or</p>` : null}
+  return html`${ways.email || ways.phone ? html`<p class="or">${t('or')}</p>` : null}
     <form method="post" action="${provider.action}">
       ${provider.fields}
       <div class="stack">
         ${ways.providers.map(
           (name) =>
             html`<button class="plain" type="submit" name="provider" value="${name}">
-              Continue with ${providerLabel(name)}
+              ${t('sign-in.provider', { provider: providerLabel(name) })}
             </button> `,
         )}
       </div>

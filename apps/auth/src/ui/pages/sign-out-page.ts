@@ -1,4 +1,5 @@
 import { html, type Html, type Page } from '@signet/pages'
+import type { UiTexts } from '../texts.js'
 import { foot, link } from './parts.js'
 
 export type SignOutView = {
@@ -7,13 +8,13 @@ export type SignOutView = {
   stay: string
 }
 
-export const signOutPage = (view: SignOutView): Page => ({
-  title: 'Sign out',
-  body: html`<h1>Sign out?</h1>
-    <p>You are signed in as <strong>${view.address}</strong> in this browser.</p>
+export const signOutPage = (t: UiTexts, view: SignOutView): Page => ({
+  title: t('sign-out'),
+  body: html`<h1>${t('sign-out.heading')}</h1>
+    <p>${t.html('sign-out.who', { address: view.address })}</p>
     <form method="post" action="${view.form.action}">
       ${view.form.fields}
-      <button type="submit">Sign out</button>
+      <button type="submit">${t('sign-out')}</button>
     </form>
-    ${foot(link(view.stay, 'Stay signed in'))}`,
+    ${foot(link(view.stay, t('sign-out.stay')))}`,
 })

@@ -1,5 +1,6 @@
 import { captchaPolicy, field, type Html, html, notice, type Page } from '@signet/pages'
 import type { WaysIn } from '../context/ways-in.js'
+import type { UiTexts } from '../texts.js'
 import { captchaField, foot, link } from './parts.js'
 import { identifierField } from './sign-in-page.js'
 
@@ -13,24 +14,24 @@ export type SignUpView = {
   signIn: string
 }
 
-export const signUpPage = (view: SignUpView): Page => ({
-  title: 'Create an account',
+export const signUpPage = (t: UiTexts, view: SignUpView): Page => ({
+  title: t('sign-up'),
   allow: view.ways.captcha ? captchaPolicy(view.ways.captcha) : {},
-  body: html`<h1>Create an account</h1>
+  body: html`<h1>${t('sign-up')}</h1>
     ${notice(view.notice, view.fault)}
     <form method="post" action="${view.form.action}">
-      ${view.form.fields} ${identifierField(view)}
-      ${field({
+      ${view.form.fields} ${identifierField(t, view)}
+      ${field(t, {
         name: 'password',
-        label: 'Password',
+        label: t('password'),
         type: 'password',
         autocomplete: 'new-password',
         fault: view.fault,
         first: (view.identifier ?? '') !== '',
-        hint: `At least ${view.minPasswordLength} characters.`,
+        hint: t('password.hint', { count: view.minPasswordLength }),
       })}
-      ${captchaField(view.ways.captcha)}
-      <button type="submit">Create account</button>
+      ${captchaField(t, view.ways.captcha)}
+      <button type="submit">${t('sign-up.button')}</button>
     </form>
-    ${foot(link(view.signIn, 'Already have an account? Sign in'))}`,
+    ${foot(link(view.signIn, t('sign-up.known')))}`,
 })

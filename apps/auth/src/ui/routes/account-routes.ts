@@ -2,7 +2,8 @@ import { route, type Answer, type Route } from '@signet/http'
 import { withQuery } from '../../verify/redirect-answer.js'
 import type { Person } from '../context/progress.js'
 import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-in-pages.js'
-import { siteOf, type SignInContext } from '../context/sign-in-context.js'
+import { siteName, siteOf, type SignInContext } from '../context/sign-in-context.js'
+import { nameOf } from '../context/name-of.js'
 import type { UiDeps } from '../context/ui-deps.js'
 import { accountPage } from '../pages/account-page.js'
 import { signOutPage } from '../pages/sign-out-page.js'
@@ -47,26 +48,26 @@ export const accountRoutes = (deps: UiDeps): Route[] => [
   }),
 ]
 
-export function showAccount({ pages, site }: UiDeps, caller: Caller, { user }: Person): Answer {
+export function showAccount({ pages, siteUrl }: UiDeps, caller: Caller, { user }: Person): Answer {
   const fields = pages.fields(caller, 'account')
-  const page = accountPage({
-    address: user.email ?? user.phone ?? 'a guest',
-    site: siteOf(caller.context),
+  const page = accountPage(caller.t, {
+    address: nameOf(caller.t, user),
+    site: siteOf(caller.t, caller.context),
     proceed: { action: pages.action('/continue'), fields },
     signOut: { action: pages.action('/sign-out'), fields },
     password: pages.path('/password', caller.context),
-    home: site,
+    home: { url: siteUrl, name: siteName(caller.t, siteUrl) },
   })
-  return pages.render(page)
+  return pages.render(caller.t, page)
 }
 
 function showSignOut({ pages }: UiDeps, caller: Caller, { user }: Person): Answer {
-  const page = signOutPage({
-    address: user.email ?? user.phone ?? 'a guest',
+  const page = signOutPage(caller.t, {
+    address: nameOf(caller.t, user),
     form: { action: pages.action('/sign-out'), fields: pages.fields(caller, 'account', { then: 'leave' }) },
     stay: pages.path('', { ...caller.context, target: null }),
   })
-  return pages.render(page)
+  return pages.render(caller.t, page)
 }
 
 const toSignIn = ({ pages }: UiDeps, context: SignInContext): Answer =>

@@ -2,7 +2,7 @@ import { route, type Answer, type Route } from '@signet/http'
 import type { ErrorCode } from '../../errors/error-codes.js'
 import { captchaAnswer } from '../context/captcha-answer.js'
 import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
-import { forgotPage, phonePage, type AddressView } from '../pages/address-page.js'
+import { forgotPage, phonePage } from '../pages/address-page.js'
 import { faultOf, orShow, type Refusal } from '../context/refusals.js'
 import type { UiDeps } from '../context/ui-deps.js'
 import { phoneOf } from '../context/ways-in.js'
@@ -63,6 +63,7 @@ const messengerRoutes = (deps: UiDeps, messenger: Messenger): Route[] => [
       const address = messenger.addressOf(sent)
       const message = { kind: messenger.expects, address }
       return orShow(
+        sent.t,
         context,
         async () => {
           await deps.guard.captcha(req, captchaAnswer(sent))
@@ -80,7 +81,7 @@ const messengerRoutes = (deps: UiDeps, messenger: Messenger): Route[] => [
 ]
 
 const addressPages: Readonly<
-  Record<'forgot' | 'phone', (view: AddressView) => ReturnType<typeof forgotPage>>
+  Record<'forgot' | 'phone', (...page: Parameters<typeof forgotPage>) => ReturnType<typeof forgotPage>>
 > = {
   forgot: forgotPage,
   phone: phonePage,
@@ -92,7 +93,7 @@ function show(
   caller: Caller,
   { address = '', ...refusal }: Extras = {},
 ): Answer {
-  const page = addressPages[which]({
+  const page = addressPages[which](caller.t, {
     ways,
     address,
     ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
@@ -100,5 +101,5 @@ function show(
     form: { action: pages.action(`/${which}`), fields: pages.fields(caller, which) },
     signIn: pages.path('', caller.context),
   })
-  return pages.render(page, refusal)
+  return pages.render(caller.t, page, refusal)
 }

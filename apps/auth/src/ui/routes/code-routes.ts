@@ -1,9 +1,8 @@
 import { isAppError } from '@signet/errors'
 import { route, type Answer, type Route } from '@signet/http'
 import type { Request, Response } from 'express'
-import { invalid } from '../../errors/auth-error.js'
 import { parseVerifyBody } from '../../verify/verify-request.js'
-import { faultOf, orShow, type Refusal } from '../context/refusals.js'
+import { faultOf, orShow, PageRefusal, type Refusal } from '../context/refusals.js'
 import { isEmail, openSent, sealSent, type SentMessage } from '../context/sent-message.js'
 import { proved, type SignInContext } from '../context/sign-in-context.js'
 import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-in-pages.js'
@@ -54,15 +53,16 @@ export const codeRoutes = (deps: UiDeps): Route[] => [
       const confirmed = await goOnIfConfirmed(deps, req, res, form, sent)
       if (confirmed !== null) return confirmed
       return orShow(
+        form.t,
         context,
         async () => {
           const code = form.text('code').replaceAll(' ', '')
-          if (code === '') throw invalid('Enter the code.')
+          if (code === '') throw new PageRefusal('invalid', 'code.missing')
           const verified = await deps.verifications.verify(
             { ...parseVerifyBody(proofOf(sent, code)), answer: 'session' },
             deps.guard.metaOf(req),
           )
-          if (verified.kind !== 'signed_in') throw invalid('This code does not sign in.')
+          if (verified.kind !== 'signed_in') throw new PageRefusal('invalid', 'code.useless')
           return deps.progress.signedIn(res, form.browser, nextOf(sent, form.context), verified.signedIn)
         },
         (refusal) => showCode(deps, form, sent, refusal),
@@ -79,6 +79,7 @@ export const codeRoutes = (deps: UiDeps): Route[] => [
       const form = deps.pages.sent(req, 'code', body)
       const sent = sentOf(deps, form, form.text('sent'))
       return orShow(
+        form.t,
         context,
         async () => {
           await sendMessage(deps, form, sent, deps.guard.metaOf(req))
@@ -114,7 +115,7 @@ export function toCode(
 
 function sentOf({ state }: UiDeps, { browser }: Caller, sealed: string): SentMessage {
   const sent = openSent(state, browser, sealed)
-  if (sent === null) throw invalid('The form is not complete.')
+  if (sent === null) throw new PageRefusal('invalid', 'error.incomplete-form')
   return sent
 }
 
@@ -163,7 +164,7 @@ function showCode(deps: UiDeps, caller: Caller, sent: SentMessage, refusal: Part
   const fields = pages.fields(caller, 'code', { sent: sealed })
   const waitMs = sent.nextAt - now().getTime()
   const context = proved(nextOf(sent, caller.context))
-  const page = codePage({
+  const page = codePage(caller.t, {
     sent,
     notice: refusal.notice,
     fault: faultOf(refusal.code, FIELDS),
@@ -178,7 +179,7 @@ function showCode(deps: UiDeps, caller: Caller, sent: SentMessage, refusal: Part
     resend: { action: pages.action('/code/resend'), fields },
     signIn: pages.path('', caller.context),
   })
-  return pages.render(page, refusal)
+  return pages.render(caller.t, page, refusal)
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')

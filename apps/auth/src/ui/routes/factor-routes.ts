@@ -73,6 +73,7 @@ const factorForm = (deps: UiDeps, { path, summary, limit, work }: FactorForm): R
       const found = await findOpen(deps, sent, sent.text('factor'))
       if (found === null) return deps.pages.redirect(deps.pages.path('', sent.context))
       return orShow(
+        sent.t,
         context,
         () => work({ req, res, sent, found }),
         (refusal) => show(deps, sent, found, refusal),
@@ -110,7 +111,7 @@ function show(
   refusal: Partial<Refusal> = {},
 ): Answer {
   const fields = pages.fields(caller, 'factor', { factor: factor.id })
-  const page = factorPage({
+  const page = factorPage(caller.t, {
     factor,
     codeExpected: factor.factorType === 'totp' || person.mark.challenge?.factorId === factor.id,
     others: all
@@ -122,5 +123,5 @@ function show(
     send: { action: pages.action('/factor/send'), fields },
     signOut: { action: pages.action('/sign-out'), fields: pages.fields(caller, 'account') },
   })
-  return pages.render(page, refusal)
+  return pages.render(caller.t, page, refusal)
 }

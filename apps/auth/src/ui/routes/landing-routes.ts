@@ -1,24 +1,22 @@
 import { route, type Route } from '@signet/http'
 import { favicon, formScript } from '@signet/pages'
 import { pageDocs } from '../context/sign-in-pages.js'
+import { siteName } from '../context/sign-in-context.js'
 import type { UiDeps } from '../context/ui-deps.js'
 import { landingPage } from '../pages/landing-page.js'
 
 /** The address of the service itself, and what its pages load. */
-export const landingRoutes = ({ pages, ways, site }: UiDeps): Route[] => [
+export const landingRoutes = ({ pages, ways, siteUrl }: UiDeps): Route[] => [
   route({
     method: 'get',
     path: '/',
     docs: pageDocs('Say what this is'),
-    handle: () =>
-      pages.render(
-        landingPage({
-          site: site.name,
-          siteUrl: site.url,
-          signIn: pages.action(''),
-          signUp: ways.signUp ? pages.action('/sign-up') : null,
-        }),
-      ),
+    handle({ req }) {
+      const t = pages.texts(req)
+      const site = siteName(t, siteUrl)
+      const signUp = ways.signUp ? pages.action('/sign-up') : null
+      return pages.render(t, landingPage(t, { site, siteUrl, signIn: pages.action(''), signUp }))
+    },
   }),
   route({
     method: 'get',

@@ -1,15 +1,16 @@
 import { route, type Answer, type Route } from '@signet/http'
 import type { Request } from 'express'
-import { invalid, otpExpired } from '../../errors/auth-error.js'
+import { otpExpired } from '../../errors/auth-error.js'
 import { verifierMatches } from '../../flows/pkce.js'
 import { networkOf } from '../../rate-limits/network.js'
 import { followLink } from '../../verify/follow-link.js'
 import { parseLinkType } from '../../verify/verify-request.js'
 import type { LinkPreview, LinkProof } from '../../verify/verify-service.js'
 import { linkOrigin, type LinkOrigin } from '../context/own-flow.js'
-import { orShow, refusalText } from '../context/refusals.js'
+import { orShow, PageRefusal, refusalText } from '../context/refusals.js'
 import { proved, type SignInContext } from '../context/sign-in-context.js'
 import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-in-pages.js'
+import { nameOf } from '../context/name-of.js'
 import type { UiDeps } from '../context/ui-deps.js'
 import { confirmedPage, deadLinkPage, linkPage } from '../pages/link-page.js'
 
@@ -40,6 +41,7 @@ export const linkRoutes = (deps: UiDeps): Route[] => [
       const sent = deps.pages.sent(req, 'link', body)
       const meta = deps.guard.metaOf(req)
       return orShow(
+        sent.t,
         context,
         async () => {
           const opened = await open(deps, sent, (name) => sent.text(name))
@@ -60,7 +62,7 @@ export const linkRoutes = (deps: UiDeps): Route[] => [
             withoutSignUp: setsOwn,
           } as const
           const verified = await deps.verifications.verify(request, meta)
-          if (verified.kind !== 'signed_in') throw invalid('This link does not sign in.')
+          if (verified.kind !== 'signed_in') throw new PageRefusal('invalid', 'link.useless')
           const goingOn = from === 'here' ? sent.context : withoutVerifier(sent.context)
           const next = setsOwn ? 'password' : goingOn.next
           return deps.progress.signedIn(res, sent.browser, { ...goingOn, next }, verified.signedIn)
@@ -83,6 +85,7 @@ const otherDeviceRoutes = (deps: UiDeps): Route[] => [
       const sent = deps.pages.sent(req, 'link-confirm', body)
       const meta = deps.guard.metaOf(req)
       return orShow(
+        sent.t,
         context,
         async () => {
           const opened = await open(deps, sent, (name) => sent.text(name))
@@ -92,7 +95,7 @@ const otherDeviceRoutes = (deps: UiDeps): Route[] => [
           // One attempt: a stranger who started this cannot make the owner try numbers.
           if (sent.text('number').trim() !== deps.state.matchingNumber(challenge)) {
             await deps.verifications.discardLink(link, meta)
-            return dead(deps, sent, 422, WRONG_NUMBER)
+            return dead(deps, sent, 422, sent.t('link.wrong-number'))
           }
           const proof = { kind: 'link', token: link.token } as const
           const code = deps.state.confirmedCode(challenge)
@@ -111,12 +114,12 @@ const otherDeviceRoutes = (deps: UiDeps): Route[] => [
     method: 'get',
     path: '/ui/link/confirmed',
     docs: pageDocs('Say that the other device can continue'),
-    handle: () => deps.pages.render(confirmedPage()),
+    handle({ req }) {
+      const t = deps.pages.texts(req)
+      return deps.pages.render(t, confirmedPage(t))
+    },
   }),
 ]
-
-const WRONG_NUMBER =
-  'That is not the number of the device that asked. For your safety the link no longer works. If you did not start this yourself, somebody else did.'
 
 type Opened = {
   link: LinkProof
@@ -156,10 +159,10 @@ async function show(deps: UiDeps, req: Request, caller: Caller, opened: Opened):
   const { pages, progress, guard, now, linksMayGoOn } = deps
   const { link, preview, from, origin } = opened
   const person = await progress.personOf(caller.browser)
-  const signedInAs = person === null ? null : (person.user.email ?? person.user.phone ?? 'a guest')
+  const signedInAs = person === null ? null : nameOf(caller.t, person.user)
   const more = { type: link.type, token: link.token, asked: textOf(req.query['asked']) }
   const { ip } = guard.metaOf(req)
-  const page = linkPage({
+  const page = linkPage(caller.t, {
     address: preview.address,
     setsPassword: from !== 'application' && (link.type === 'recovery' || isOfAnother(opened)),
     signedInAs: signedInAs === preview.address ? null : signedInAs,
@@ -177,16 +180,16 @@ async function show(deps: UiDeps, req: Request, caller: Caller, opened: Opened):
     proceed: { action: pages.action('/link'), fields: pages.fields(caller, 'link', more) },
     signIn: pages.action(''),
   })
-  return pages.render(page)
+  return pages.render(caller.t, page)
 }
 
 function dead(
   { pages }: UiDeps,
-  { context }: Caller,
+  { context, t }: Caller,
   status = 403,
-  notice = refusalText(otpExpired()),
+  notice = refusalText(t, otpExpired()),
 ): Answer {
-  return pages.render(deadLinkPage({ notice, signIn: pages.path('', { ...context, next: null }) }), {
+  return pages.render(t, deadLinkPage(t, { notice, signIn: pages.path('', { ...context, next: null }) }), {
     status,
   })
 }

@@ -37,6 +37,7 @@ export const passwordRoutes = (deps: UiDeps): Route[] => [
       if (person === null) return deps.pages.redirect(deps.pages.path('', sent.context))
       const meta = deps.guard.metaOf(req)
       return orShow(
+        sent.t,
         context,
         async () => {
           await deps.userUpdates.update(
@@ -59,10 +60,6 @@ export const passwordRoutes = (deps: UiDeps): Route[] => [
   }),
 ]
 
-const SENT = 'This is an old sign-in, so we sent you a code. Enter it together with the new password.'
-const NOT_SENT =
-  'No further code can be sent right now. If you have one already, enter it together with the new password.'
-
 type Refused = { sent: Sent; person: Person; meta: RequestMeta; refusal: Refusal }
 
 /** Sends a code and asks for it. If it is too soon for another code, the previous one is still valid. */
@@ -72,12 +69,13 @@ const askForNonce = (
   { sent, person, meta, refusal }: Refused,
 ): Promise<Answer> =>
   orShow(
+    sent.t,
     context,
     async () => {
       await deps.reauthentications.sendNonce(person.user, meta)
-      return show(deps, sent, person, { ...refusal, notice: SENT }, 'nonce')
+      return show(deps, sent, person, { ...refusal, notice: sent.t('password.code-sent') }, 'nonce')
     },
-    (unsent) => show(deps, sent, person, { ...unsent, notice: NOT_SENT }, 'nonce'),
+    (unsent) => show(deps, sent, person, { ...unsent, notice: sent.t('password.code-not-sent') }, 'nonce'),
   )
 
 /** A signed-in person with no factor left to show. */
@@ -99,7 +97,7 @@ function show(
   refusal: Partial<Refusal> = {},
   asks: Asks = null,
 ): Answer {
-  const page = passwordPage({
+  const page = passwordPage(caller.t, {
     address: user.email ?? user.phone ?? '',
     minPasswordLength,
     back: pages.path('', { ...caller.context, next: null }),
@@ -111,5 +109,5 @@ function show(
       fields: pages.fields(caller, 'password', asks === null ? {} : { asks }),
     },
   })
-  return pages.render(page, refusal)
+  return pages.render(caller.t, page, refusal)
 }

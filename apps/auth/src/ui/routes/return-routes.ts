@@ -16,6 +16,7 @@ export const returnRoutes = (deps: UiDeps): Route[] => [
     handle({ req, res, body, context }) {
       const sent = deps.pages.sent(req, 'provider', body)
       return orShow(
+        sent.t,
         context,
         async () => {
           const { challenge, redirectTo } = ownFlow(deps, sent, sent.context)
@@ -38,7 +39,7 @@ export const returnRoutes = (deps: UiDeps): Route[] => [
       const { code, error, error_code: errorCode } = req.query
       if (typeof error === 'string' || typeof errorCode === 'string') {
         // Never the description: anyone can forge a link with one.
-        const notice = textOfCode(typeof errorCode === 'string' ? errorCode : '')
+        const notice = textOfCode(caller.t, typeof errorCode === 'string' ? errorCode : '')
         return showSignIn(deps, caller, { status: 400, notice })
       }
       if (typeof code !== 'string') return deps.pages.redirect(deps.pages.path('', caller.context))
@@ -55,7 +56,7 @@ export const returnRoutes = (deps: UiDeps): Route[] => [
         // Reloading the page must not look like a failure to someone who has already signed in.
         const person = await deps.progress.personOf(caller.browser)
         if (person !== null) return deps.progress.next(person, caller.context)
-        return showSignIn(deps, caller, { status: statusOf(refusal), notice: refusalText(refusal) })
+        return showSignIn(deps, caller, { status: statusOf(refusal), notice: refusalText(caller.t, refusal) })
       }
     },
   }),

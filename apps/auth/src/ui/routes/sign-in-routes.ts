@@ -48,6 +48,7 @@ export const signInRoutes = (deps: UiDeps): Route[] => [
       const sent = deps.pages.sent(req, 'sign-in', body)
       const identifier = sent.text('identifier').trim()
       return orShow(
+        sent.t,
         context,
         async () => {
           await deps.guard.captcha(req, captchaAnswer(sent))
@@ -75,6 +76,7 @@ const mailRoute = (deps: UiDeps): Route =>
       const identifier = sent.text('identifier').trim()
       const message = { kind: 'email', address: identifier } as const
       return orShow(
+        sent.t,
         context,
         async () => {
           await deps.guard.captcha(req, captchaAnswer(sent))
@@ -100,12 +102,12 @@ export function showSignIn(
   }: Partial<Refusal> & { identifier?: string } = {},
 ): Answer {
   const { context } = caller
-  const page = signInPage({
+  const page = signInPage(caller.t, {
     ways,
     identifier,
     ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
     fault: faultOf(refusal.code, FIELDS),
-    site: siteOf(context),
+    site: siteOf(caller.t, context),
     form: {
       action: pages.action('/sign-in'),
       mailAction: pages.action('/mail'),
@@ -120,5 +122,5 @@ export function showSignIn(
       phone: pages.path('/phone', context),
     },
   })
-  return pages.render(page, refusal)
+  return pages.render(caller.t, page, refusal)
 }

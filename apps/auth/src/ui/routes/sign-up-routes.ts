@@ -31,6 +31,7 @@ export const signUpRoutes = (deps: UiDeps): Route[] => [
       const address = addressOf(deps.ways, identifier)
       const message = { kind: 'phone' in address ? 'sms_sign_up' : 'sign_up', address: identifier } as const
       return orShow(
+        sent.t,
         context,
         async () => {
           await deps.guard.captcha(req, captchaAnswer(sent))
@@ -61,7 +62,7 @@ function showSignUp(
     ...refusal
   }: Partial<Refusal> & { identifier?: string } = {},
 ): Answer {
-  const page = signUpPage({
+  const page = signUpPage(caller.t, {
     ways,
     identifier,
     minPasswordLength,
@@ -70,5 +71,5 @@ function showSignUp(
     form: { action: pages.action('/sign-up'), fields: pages.fields(caller, 'sign-up') },
     signIn: pages.path('', caller.context),
   })
-  return pages.render(page, refusal)
+  return pages.render(caller.t, page, refusal)
 }

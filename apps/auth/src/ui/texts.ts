@@ -1,0 +1,18 @@
+import type { Catalogues } from '@signet/language'
+import { pageTextsOf, type PageTexts } from '@signet/pages'
+import signInDe from './texts/sign-in.de.json' with { type: 'json' }
+import signInEn from './texts/sign-in.en.json' with { type: 'json' }
+
+// One pair of files per part of the pages.
+const en = { ...signInEn }
+const de = { ...signInDe }
+
+export type UiKey = keyof typeof en
+
+export const uiCatalogues: Catalogues<UiKey> = { en, de }
+
+/** The texts of the pages in the language of one reader. */
+export type UiTexts = PageTexts<UiKey>
+export const uiTextsIn = pageTextsOf(uiCatalogues)
+
+export const isUiKey = (key: string): key is UiKey => Object.hasOwn(en, key)

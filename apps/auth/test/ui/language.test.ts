@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { catalogueFaults, unusedKeys } from '@signet/language/checks'
+import { uiCatalogues } from '../../src/ui/texts.js'
+import { anEmail, aUser } from '../support/api.js'
+import { type TestServer } from '../support/server.js'
+import { aBrowser, APPLICATION, noticeOf, settle, startUi, submitted, uiPath } from './support.js'
+
+const GERMAN = { 'accept-language': 'de-AT, de;q=0.9, en;q=0.5' }
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startUi()
+})
+afterAll(() => server.close())
+
+describe('the texts of the pages', () => {
+  it('are complete, with the same arguments in every language', () => {
+    expect(catalogueFaults(uiCatalogues)).toEqual([])
+  })
+
+  it('are all used', () => {
+    const source = new URL('../../src/ui/', import.meta.url)
+    expect(unusedKeys(Object.keys(uiCatalogues.en), source, ['refusal.', 'error.title.'])).toEqual([])
+  })
+})
+
+describe('the language of a page', () => {
+  it('is what the browser prefers, and caches are told', async () => {
+    const response = await fetch(`${server.url}/ui`, { headers: { ...GERMAN, accept: 'text/html' } })
+    expect(response.headers.get('content-language')).toBe('de')
+    expect(response.headers.get('vary')).toContain('Accept-Language')
+    const page = await response.text()
+    expect(page).toContain('<html lang="de">')
+    expect(page).toContain('<h1>Anmelden</h1>')
+    expect(page).toContain('data-show="Passwort anzeigen"')
+  })
+
+  it('is what the application asks for with ui_locales, on every page that follows', async () => {
+    const browser = aBrowser(server)
+    const { email } = await aUser(server)
+    const page = await browser.get(uiPath({ redirect_to: APPLICATION, ui_locales: 'fr de-DE' }))
+    expect(page.text).toContain('Anmelden')
+    const refused = await browser.submit(page, '/ui/sign-in', { identifier: email, password: 'wrong' })
+    expect(noticeOf(refused)).toContain('Die Adresse oder das Passwort ist falsch.')
+    const forgot = await browser.get(
+      /href="([^"]*\/forgot[^"]*)"/.exec(refused.text)?.[1]?.replaceAll('&#38;', '&') ?? '',
+    )
+    const waiting = await submitted(browser, forgot, '/ui/forgot', { email })
+    expect(waiting.text).toContain('Sehen Sie in Ihr Postfach')
+    expect(waiting.text).toContain('Erneut senden (in 15 Minuten)')
+  })
+
+  it('is also that of errors', async () => {
+    const browser = aBrowser(server, GERMAN)
+    expect((await browser.get('/ui/nowhere')).text).toContain('Unter dieser Adresse gibt es nichts.')
+    const foreign = await browser.post('/ui/sign-in', { ui_locales: 'en' })
+    expect(foreign.text).toContain('This form did not come from a page open in this browser.')
+    expect((await browser.post('/ui/sign-in', {})).text).toContain(
+      'Dieses Formular kam nicht von einer Seite',
+    )
+  })
+
+  it('reaches refusals that the API words in English', async () => {
+    const browser = aBrowser(server, GERMAN)
+    const sent = await browser.submit(await browser.get('/ui/sign-up'), '/ui/sign-up', {
+      identifier: anEmail(),
+      password: 'short',
+    })
+    const page = await settle(browser, sent)
+    expect(noticeOf(page)).toBe('Dieses Passwort ist zu kurz.')
+  })
+})

@@ -1,0 +1,10 @@
+export {
+  askedLanguage,
+  DEFAULT_LANGUAGE,
+  isLanguage,
+  languages,
+  preferredLanguage,
+  type Language,
+} from './languages.js'
+export { textsOf, type Catalogues, type MessageValue, type MessageValues, type Texts } from './texts.js'
+export { dateTimeText, durationText, unitText } from './times.js'

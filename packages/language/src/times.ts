@@ -1,0 +1,31 @@
+import type { Language } from './languages.js'
+
+const MINUTE = 60
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+type Unit = 'second' | 'minute' | 'hour' | 'day'
+
+export const unitText = (language: Language, count: number, unit: Unit): string =>
+  new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long' }).format(count)
+
+/** A length of time in words, in the largest unit that fits it: `90` is `90 seconds`, `3600` is `1 hour`. */
+export function durationText(language: Language, seconds: number): string {
+  const [unit, length] = unitOf(seconds)
+  return unitText(language, Math.ceil(seconds / length), unit)
+}
+
+function unitOf(seconds: number): [unit: Unit, length: number] {
+  if (seconds >= 2 * DAY || seconds === DAY) return ['day', DAY]
+  if (seconds >= HOUR && seconds % HOUR === 0) return ['hour', HOUR]
+  if (seconds > 2 * HOUR) return ['hour', HOUR]
+  return seconds > 2 * MINUTE || (seconds > 0 && seconds % MINUTE === 0) ? ['minute', MINUTE] : ['second', 1]
+}
+
+/** Date and time as people write them, in UTC, and saying so: the service does not know where the reader is. */
+export const dateTimeText = (language: Language, at: Date): string =>
+  `${new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, {
+    dateStyle: 'long',
+    timeStyle: 'short',
+    timeZone: 'UTC',
+  }).format(at)} UTC`
