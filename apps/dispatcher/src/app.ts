@@ -1,11 +1,14 @@
 import { healthHandlers, metricsHandler } from '@signet/http'
 import express, { type Express } from 'express'
+import { adminRoutes } from './admin/admin-routes.js'
 import { readersWithToken } from './admin/admin-token.js'
-import { DASHBOARD_PATH, queueDashboard } from './admin/queue-dashboard.js'
+import { ADMIN_PATH, QUEUES_PATH } from './admin/pages/admin-page.js'
+import { queueDashboard } from './admin/queue-dashboard.js'
 import type { Context } from './context.js'
 
-/** Health, metrics and the queue dashboard, on a private port. The dispatcher has no public routes. */
-export function createApp({ config, db, registry, queues, isRedisReady, drain, log }: Context): Express {
+/** Health, metrics and the pages for operators, on a private port. The dispatcher has no public routes. */
+export function createApp(context: Context): Express {
+  const { config, db, registry, queues, isRedisReady, drain, log, admin, observer, now } = context
   const app = express()
   app.disable('x-powered-by')
   const { live, ready } = healthHandlers({
@@ -16,8 +19,12 @@ export function createApp({ config, db, registry, queues, isRedisReady, drain, l
   app.get('/healthz', live)
   app.get('/readyz', ready)
   app.get('/metrics', metricsHandler(registry))
-  if (config.adminToken !== undefined)
-    app.use(DASHBOARD_PATH, readersWithToken(config.adminToken), queueDashboard(queues))
+  if (config.adminToken !== undefined) {
+    const readers = readersWithToken(config.adminToken)
+    app.get('/', (_req, res) => res.redirect(303, ADMIN_PATH))
+    app.use(ADMIN_PATH, readers, adminRoutes({ admin, observer, now }))
+    app.use(QUEUES_PATH, readers, queueDashboard(queues))
+  }
   app.use((_req, res) => void res.status(404).json({ error: { code: 'not_found', message: 'No such page' } }))
   return app
 }

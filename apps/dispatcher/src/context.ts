@@ -6,6 +6,8 @@ import { RetrySchedule, type EventId } from '@signet/webhook-core'
 import { connectRedis } from '@signet/redis'
 import { WebhookQueues } from '@signet/webhook-core/queue'
 import { ENRICHMENT_TIMEOUT_MS, type RecordingReader } from '@signet/webhook-core/stores'
+import { AdminService } from './admin/admin-service.js'
+import { BacklogHistory } from './admin/backlog-history.js'
 import { findBodies } from './events/event-store.js'
 import { ProxyAgent, type Dispatcher } from 'undici'
 import { AttemptService } from './attempts/attempt-service.js'
@@ -29,6 +31,7 @@ import { AdmissionWindow } from './dispatching/admission-window.js'
 import { Engine } from './engine.js'
 import { createObserver } from './observers/observer.js'
 import { EndpointLimiter } from './fairness/endpoint-limiter.js'
+import { Operations } from './operations/operations.js'
 import { PauseSwitch } from './operations/pause-switch.js'
 import { JobPresence } from './queues/job-presence.js'
 import { post } from './sending/http-sender.js'
@@ -167,10 +170,11 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     lane,
   })
   const firstAttempts = new FirstAttempts({ db, attempts, queues, bodies, retryWhileUnavailable: retry, now })
+  const presence = new JobPresence(producerRedis, queues)
   const sweeper = new Sweeper({
     db,
     queues,
-    presence: new JobPresence(producerRedis, queues),
+    presence,
     pauseSwitch: new PauseSwitch(db, queues),
     observer,
     now,
@@ -201,6 +205,30 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     stopRetries,
     onError: (error) => log.error('engine', { error }),
   })
+  // Pages may be slow and must never change anything: connections of their own, which open with the first page.
+  const adminDb = new Db({
+    connectionString: config.databaseUrl,
+    applicationName: 'signet-dispatcher-admin',
+    max: 2,
+    preferIndexes: true,
+    readOnly: true,
+    statementTimeoutMs: 5_000,
+    onIdleError: (error) => observer.databaseUnavailable(error, 1),
+  })
+  const history = new BacklogHistory({ db: adminDb, registry, now })
+  const admin = new AdminService({
+    db: adminDb,
+    history,
+    now,
+    operations: new Operations({
+      db: adminDb,
+      queues,
+      presence,
+      redisReady: Promise.resolve(),
+      secretBox: config.secretBox,
+      now,
+    }),
+  })
   // Recovers jobs that Redis may have lost without waiting for the next sweep.
   let wasDisconnected = false
   producerRedis.on('close', () => (wasDisconnected = true))
@@ -227,16 +255,22 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     sweeper,
     recoverer,
     engine,
+    admin,
+    history,
+    observer,
+    now,
     isRedisReady: () => producerRedis.ping(),
     /** Only operators send requests here, so there is no load balancer to wait for. */
     drain: new Drain(0),
     async close() {
+      await history.stop()
       await agent.destroy()
       await queues.close()
       await markdown.close()
       workerRedis.disconnect()
       producerRedis.disconnect()
       await recordingsDb.close()
+      await adminDb.close()
       await db.close()
       await log.close()
     },

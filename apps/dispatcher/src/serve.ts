@@ -14,6 +14,7 @@ export async function serve(config: DispatcherConfig): Promise<Service> {
     drain: context.drain,
   })
   context.engine.start()
+  if (config.adminToken !== undefined) context.history.start()
   context.log.info('ready', { version: service.version, port: listener.port })
   return {
     drain: context.drain,

@@ -15,7 +15,7 @@ describe('the queue dashboard', () => {
   it('shows both queues to holders of the operator token, as Basic password or as Bearer token', async () => {
     const app = createApp(dispatcher)
     const page = await request(app).get('/queues').auth('operator', TOKEN).expect(200)
-    expect(page.text).toContain('Dispatcher')
+    expect(page.text).toContain('Signet queues')
     const list = await request(app)
       .get('/queues/api/queues')
       .set('authorization', `Bearer ${TOKEN}`)
@@ -49,6 +49,20 @@ describe('the queue dashboard', () => {
     const list = await request(app).get('/queues/api/queues').auth('operator', TOKEN).expect(200)
     const { queues } = list.body as { queues: { readOnlyMode: boolean }[] }
     expect(queues.map(({ readOnlyMode }) => readOnlyMode)).toEqual([true, true])
+  })
+
+  it('says nothing of what it is made of, and lets nothing in from elsewhere', async () => {
+    const app = createApp(dispatcher)
+    for (const path of ['/queues', '/queues/queue/events', '/queues/api/queues', '/queues/nowhere.js']) {
+      const { headers, text } = await request(app).get(path).auth('operator', TOKEN)
+      expect(headers).not.toHaveProperty('x-powered-by')
+      expect(headers).toMatchObject({
+        'content-security-policy': expect.stringMatching(/default-src 'none'.*script-src 'self';/) as unknown,
+        'x-frame-options': 'DENY',
+        'x-content-type-options': 'nosniff',
+      })
+      expect(text).not.toContain('googleapis')
+    }
   })
 
   it('is not there without a configured token', async () => {

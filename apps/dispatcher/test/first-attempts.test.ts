@@ -248,7 +248,7 @@ describe('first attempts, under the job of their event', () => {
       last_error: 'interrupted',
       next_attempt_at: dispatcher.clock.now(),
     })
-    expect(await listAttempts(dispatcher.db, row.id as DeliveryId)).toMatchObject([
+    expect(await listAttempts(dispatcher.db, [row.id as DeliveryId])).toMatchObject([
       { number: 1, error: 'interrupted' },
     ])
     expect((await jobs()).map(({ id }) => id)).toEqual([`dlv_${row.id}`])

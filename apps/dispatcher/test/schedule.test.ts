@@ -144,7 +144,7 @@ describe('the schedule of attempts', () => {
     const { row } = await oneDelivery('/lost')
     await dispatcher.attempts.run(jobOf(row), { losses: 1, wasDeferred: false })
     expect(await dispatcher.row(row.id)).toMatchObject({ status: 1, attempts: 2, last_error: 'interrupted' })
-    const log = await listAttempts(dispatcher.db, row.id as DeliveryId)
+    const log = await listAttempts(dispatcher.db, [row.id as DeliveryId])
     expect(log.map(({ number, error }) => [number, error])).toEqual([
       [1, 'interrupted'],
       [2, ''],

@@ -122,7 +122,7 @@ function overview({ addresses, secrets }: Stack, folder: string, demoJustRan: bo
     ['Webhooks and OAuth', `${addresses.webhooksUrl}   portal /portal, API page /docs, MCP /mcp`],
     ['  internal API', `${addresses.internalUrl}   token ${secrets.internalToken}`],
     ['Dispatcher', `${addresses.dispatcherUrl}   /readyz, /metrics`],
-    ['  queue dashboard', `${addresses.dispatcherUrl}/queues   any name, password ${secrets.adminToken}`],
+    ['  for operators', `${addresses.dispatcherUrl}/admin   any name, password ${secrets.adminToken}`],
     ['Mail inbox', `${addresses.sandboxUrl}   SMTP on port ${addresses.smtpPort}`],
     ['Webhook receiver', `${addresses.receiverUrl}   page ${addresses.sandboxUrl}/receiver`],
     ['PostgreSQL', addresses.postgresUrl],

@@ -31,6 +31,12 @@ it('keeps no plan that reads a whole table because the table was small once', as
   expect(JSON.stringify(rows)).toContain('grows_pkey')
 })
 
+it('refuses every change where it is only to read', async () => {
+  const reader = new Db({ connectionString: url, max: 1, readOnly: true })
+  await expect(reader.query('create table written (id int)')).rejects.toMatchObject({ code: '25006' })
+  await reader.close()
+})
+
 it('plans a statement once for all parameters when told to', async () => {
   const one = new Db({ connectionString: url, max: 1, planOnce: true })
   for (let run = 0; run < 3; run += 1) await one.query({ name: 'planned', text: 'select $1::int' }, [run])

@@ -55,6 +55,8 @@ export type DbOptions = {
    * PostgreSQL may plan them for every execution.
    */
   planOnce?: boolean
+  /** Every transaction is read-only, for pages that only show: PostgreSQL refuses what would change something. */
+  readOnly?: boolean
   /** Called when an idle connection breaks. Without a listener, that would crash the process. */
   onIdleError?: (error: Error) => void
   /** For traces. Never receives parameters. */
@@ -93,7 +95,7 @@ export class Db implements Queryable {
       // Otherwise only TCP detects a server that stopped responding, after 15 minutes to two hours.
       query_timeout: statementTimeoutMs > 0 ? statementTimeoutMs + ANSWER_GRACE_MS : 0,
       lock_timeout: options.lockTimeoutMs ?? 0,
-      options: plannerOptions(options),
+      options: sessionOptions(options),
       keepAlive: true,
     })
     this.pool.on('error', options.onIdleError ?? (() => undefined))
@@ -209,10 +211,11 @@ export class Db implements Queryable {
 }
 
 /** A startup parameter. An `options` parameter in the connection string replaces it. */
-function plannerOptions({ preferIndexes, planOnce }: DbOptions): string | undefined {
+function sessionOptions({ preferIndexes, planOnce, readOnly }: DbOptions): string | undefined {
   const settings = [
     ...(preferIndexes ? ['-c enable_seqscan=off'] : []),
     ...(planOnce ? ['-c plan_cache_mode=force_generic_plan'] : []),
+    ...(readOnly ? ['-c default_transaction_read_only=on'] : []),
   ]
   return settings.join(' ') || undefined
 }

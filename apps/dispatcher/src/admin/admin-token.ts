@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { RequestHandler } from 'express'
+import type { Request, RequestHandler } from 'express'
 
 /**
  * Requires the operator token, as a Bearer token or as the password of Basic credentials, which browsers prompt for. Allows
@@ -26,9 +26,20 @@ export function readersWithToken(token: string): RequestHandler {
 function tokenOf(header: string): string | undefined {
   const [scheme = '', value = ''] = header.split(' ', 2)
   if (scheme.toLowerCase() === 'bearer') return value
-  if (scheme.toLowerCase() !== 'basic') return undefined
-  const credentials = Buffer.from(value, 'base64').toString('utf8')
-  return credentials.slice(credentials.indexOf(':') + 1)
+  const credentials = basicCredentials(header)
+  return credentials?.slice(credentials.indexOf(':') + 1)
+}
+
+/** The name that an operator gave with the token. Nobody checks it: a help for readers of the log, not a proof. */
+export function operatorName(req: Request): string {
+  const credentials = basicCredentials(req.get('authorization') ?? '') ?? ''
+  const name = credentials.slice(0, Math.max(0, credentials.indexOf(':')))
+  return name.replace(/[^\p{L}\p{N} ._@+-]/gu, '').slice(0, 100)
+}
+
+function basicCredentials(header: string): string | undefined {
+  const [scheme = '', value = ''] = header.split(' ', 2)
+  return scheme.toLowerCase() === 'basic' ? Buffer.from(value, 'base64').toString('utf8') : undefined
 }
 
 /** The constant-time comparison needs inputs of equal length. */

@@ -2,16 +2,17 @@ import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { ExpressAdapter } from '@bull-board/express'
 import type { WebhookQueues } from '@signet/webhook-core/queue'
-import type { RequestHandler } from 'express'
-
-export const DASHBOARD_PATH = '/queues'
+import type { Express, RequestHandler } from 'express'
+import { ICON_PATH } from './admin-routes.js'
+import { ADMIN_PATH, QUEUES_PATH } from './pages/admin-page.js'
+import { queueTheme } from './queue-theme.js'
 
 /**
  * Read-only Bull Board over both queues (decision 0065). Changes go through the `ops` command, which records who made them.
  * Jobs contain only ids, so there is nothing to redact.
  */
 export function queueDashboard({ events, deliveries }: WebhookQueues): RequestHandler {
-  const serverAdapter = new ExpressAdapter().setBasePath(DASHBOARD_PATH)
+  const serverAdapter = new ExpressAdapter().setBasePath(QUEUES_PATH)
   createBullBoard({
     queues: [
       new BullMQAdapter(events, {
@@ -24,7 +25,52 @@ export function queueDashboard({ events, deliveries }: WebhookQueues): RequestHa
       }),
     ],
     serverAdapter,
-    options: { uiConfig: { boardTitle: 'Dispatcher' } },
+    options: {
+      uiConfig: {
+        boardTitle: 'Signet queues',
+        boardLogo: { path: ICON_PATH, width: 24, height: 24 },
+        favIcon: { default: ICON_PATH, alternative: ICON_PATH },
+        miscLinks: [{ text: 'Deliveries', url: ADMIN_PATH }],
+        hideDocsLink: true,
+        hideRedisDetails: true,
+        theme: queueTheme,
+      },
+    },
   })
-  return serverAdapter.getRouter() as RequestHandler
+  const board = serverAdapter.getRouter() as Express
+  board.disable('x-powered-by')
+  return (req, res, next) => {
+    res.set(HEADERS)
+    // The one page. Express lets its caller have the text instead of sending it.
+    res.render = (view: string, options?: object | ((error: Error, text: string) => void)) =>
+      board.render(view, options as object, (error, text) => {
+        if (error) next(error)
+        else res.send(withoutForeignFonts(text))
+      })
+    board(req, res, next)
+  }
+}
+
+/** Google would learn who looks after the service; without its fonts, those of the system are used. */
+const withoutForeignFonts = (page: string): string =>
+  page.replace(/<link[^>]*fonts\.googleapis\.com[^>]*>/g, '')
+
+/**
+ * Its script and style come from here, and it talks to nobody else. It builds style elements and attributes while it runs, so
+ * styles cannot be limited to files; scripts can.
+ */
+const HEADERS = {
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'self'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'X-Frame-Options': 'DENY',
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'same-origin',
 }

@@ -72,7 +72,7 @@ export const settings = defineSettings({
     env: ['DISPATCHER_PORT', 'PORT'],
     fallback: 8084,
     max: 65535,
-    doc: 'Port for health checks, metrics and the queue dashboard. Keep it private. 0 picks a free port.',
+    doc: 'Port for health checks, metrics and the pages for operators. Keep it private. 0 picks a free port.',
   }),
   host: text({
     env: 'DISPATCHER_HOST',
@@ -124,7 +124,7 @@ export const settings = defineSettings({
     optional: true,
     secret: true,
     minBytes: 32,
-    doc: 'Password of the queue dashboard at `/queues`, with any user name. Required outside development. Without it the dashboard is off.',
+    doc: 'Password of the pages for operators at `/admin` and `/queues`, with any user name. Required outside development. Without it they are off.',
   }),
 })
 

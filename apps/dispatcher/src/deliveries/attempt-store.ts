@@ -268,36 +268,46 @@ export async function recordAttempts(
 }
 
 export type Attempt = {
+  deliveryId: DeliveryId
   number: number
   startedAt: Date
   durationMs: number
   httpStatus: number | null
   error: FailureReason | ''
   urlVersion: number
+  facts: ExchangeFacts
+  /** The beginning of the response, which may repeat what was sent. */
+  answer: string
 }
 
 type AttemptRow = {
+  delivery_id: DeliveryId
   number: number
   started_at: Date
   duration_ms: number
   http_status: number | null
   error: FailureReason | ''
   url_version: number
+  exchange: ExchangeFacts | null
+  answer: string | null
 }
 
-/** The attempts of one delivery, oldest first. */
-export async function listAttempts(db: Queryable, deliveryId: DeliveryId): Promise<Attempt[]> {
+/** The attempts of deliveries, those of one together, oldest first. */
+export async function listAttempts(db: Queryable, deliveryIds: readonly DeliveryId[]): Promise<Attempt[]> {
   const { rows } = await db.query<AttemptRow>(
-    `select number, started_at, duration_ms, http_status, error, url_version
-     from webhook_attempts where delivery_id = $1 order by number`,
-    [deliveryId],
+    `select delivery_id, number, started_at, duration_ms, http_status, error, url_version, exchange, answer
+     from webhook_attempts where delivery_id = any ($1) order by delivery_id, number`,
+    [deliveryIds],
   )
   return rows.map((row) => ({
+    deliveryId: row.delivery_id,
     number: row.number,
     startedAt: row.started_at,
     durationMs: row.duration_ms,
     httpStatus: row.http_status,
     error: row.error,
     urlVersion: row.url_version,
+    facts: row.exchange ?? {},
+    answer: row.answer ?? '',
   }))
 }

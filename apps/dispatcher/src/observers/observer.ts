@@ -115,6 +115,15 @@ export function createObserver(log: Logger, registry: Registry) {
       log.warn('deleting old rows failed; the next run will catch up', { error })
     },
 
+    /** What people wrote and said was looked at. */
+    payloadShown(facts: { eventId: EventId; operator: string }): void {
+      log.info('payload shown', { event_id: facts.eventId, operator: facts.operator })
+    },
+
+    adminPageFailed(path: string, error: unknown): void {
+      log.error('admin page', { path, error })
+    },
+
     recoveryFailed(error: unknown): void {
       log.warn('a step of a recovery failed; the next one will catch up', { error })
     },

@@ -146,7 +146,7 @@ export class Operations {
     const { db } = this.deps
     const delivery = await findDeliveryReport(db, id)
     if (!delivery) return null
-    return { delivery, attempts: await listAttempts(db, id), job: await this.#jobState(delivery) }
+    return { delivery, attempts: await listAttempts(db, [id]), job: await this.#jobState(delivery) }
   }
 
   async account(accountId: string): Promise<AccountReport> {
@@ -185,14 +185,24 @@ export class Operations {
     return resealed
   }
 
+  /** State of the job that dispatches an event and makes its first attempts. */
+  eventJob(id: EventId): Promise<string> {
+    return this.#inWords(() => this.#eventJobState(id))
+  }
+
   /** State of the job that runs the delivery: its own, or its event's during the first attempt. */
-  async #jobState(delivery: DeliveryReport): Promise<string> {
-    const { queues } = this.deps
-    if (!queues.isConnected) return 'unknown, Redis does not respond'
+  #jobState(delivery: DeliveryReport): Promise<string> {
+    return this.#inWords(() =>
+      isInFirstAttempt(delivery)
+        ? this.#eventJobState(delivery.event.id)
+        : this.deps.queues.deliveries.getJobState(deliveryJobId(delivery.id)),
+    )
+  }
+
+  async #inWords(read: () => Promise<string>): Promise<string> {
+    if (!this.deps.queues.isConnected) return 'unknown, Redis does not respond'
     try {
-      const state = isInFirstAttempt(delivery)
-        ? await this.#eventJobState(delivery.event.id)
-        : await queues.deliveries.getJobState(deliveryJobId(delivery.id))
+      const state = await read()
       return state === 'unknown' ? 'none' : state
     } catch {
       return 'unknown, Redis does not respond'

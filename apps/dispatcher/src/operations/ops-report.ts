@@ -100,7 +100,7 @@ export function deliveryReport({ delivery, attempts, job }: Inspected): Report {
   ]
   return {
     text: lines.join('\n'),
-    json: { ...delivery, endpoint: { ...endpoint, url }, job, attempt_log: attempts },
+    json: { ...delivery, endpoint: { ...endpoint, url }, job, attempt_log: attempts.map(withoutAnswer) },
   }
 }
 
@@ -117,8 +117,11 @@ export function endpointState({ endpoint }: DeliveryReport): string {
   return endpoint.status === endpointStatus.active ? 'active' : `disabled since ${iso(endpoint.disabledAt)}`
 }
 
+/** Output of commands ends up in tickets, and an answer may repeat what was sent. */
+const withoutAnswer = ({ answer: _, ...attempt }: Inspected['attempts'][number]) => attempt
+
 /** Customers put tokens in query strings. */
-const withoutQuery = (url: string) => url.replace(/\?.*$/s, '?…')
+export const withoutQuery = (url: string) => url.replace(/\?.*$/s, '?…')
 
 const oldest = (at: Date | null) => (at ? `, the oldest since ${iso(at)}` : '')
 const iso = (at: Date | null) => at?.toISOString() ?? ''

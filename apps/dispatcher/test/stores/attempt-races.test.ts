@@ -24,7 +24,7 @@ describe('recordAttempts among others', () => {
     )
     expect(await deliveryState(database.db, delivery.id)).toMatchObject({ status: 0, attempts: 1 })
     expect((await endpointState(database.db, endpoint.id)).consecutive_failures).toBe(1)
-    expect(await listAttempts(database.db, delivery.id)).toHaveLength(1)
+    expect(await listAttempts(database.db, [delivery.id])).toHaveLength(1)
     // A late one learns how it stands, and changes nothing even if it would have been the last.
     const [again] = await record(aResult(delivery, { kind: 'over', error: 'timeout' }))
     expect(again).toMatchObject({

@@ -39,9 +39,10 @@ describe('recordAttempts', () => {
       last_error: 'http_503',
       delivered_at: later(60_350),
     })
-    expect(await listAttempts(database.db, delivery.id)).toEqual([
-      { number: 1, startedAt: NOW, durationMs: 40, httpStatus: 503, error: 'http_503', urlVersion: 1 },
-      { number: 2, startedAt: later(60_100), durationMs: 250, httpStatus: 204, error: '', urlVersion: 1 },
+    const unknown = { deliveryId: delivery.id, urlVersion: 1, facts: {}, answer: '' }
+    expect(await listAttempts(database.db, [delivery.id])).toEqual([
+      { ...unknown, number: 1, startedAt: NOW, durationMs: 40, httpStatus: 503, error: 'http_503' },
+      { ...unknown, number: 2, startedAt: later(60_100), durationMs: 250, httpStatus: 204, error: '' },
     ])
     expect((await endpointState(database.db, endpoint.id)).consecutive_failures).toBe(0)
   })
@@ -50,7 +51,7 @@ describe('recordAttempts', () => {
     const { deliveries } = await withDeliveries(1)
     const delivery = first(deliveries)
     await record(aResult(delivery, retry('interrupted'), { startedAt: new Date(0), finishedAt: later(1000) }))
-    expect(await listAttempts(database.db, delivery.id)).toMatchObject([{ durationMs: 2 ** 31 - 1 }])
+    expect(await listAttempts(database.db, [delivery.id])).toMatchObject([{ durationMs: 2 ** 31 - 1 }])
   })
 
   it('ends a delivery when no attempt is left', async () => {

@@ -4,6 +4,13 @@ import { plansOf } from '@signet/testkit'
 import { itReadsByIndexes, useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { fillTables, isLarge, NOW, type HotQuery } from '@signet/webhook-testkit'
 import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
+import {
+  findEvent,
+  listDeliveriesOfEndpoint,
+  listDeliveriesOfEvent,
+  listEventsOfAccount,
+  listFailingEndpoints,
+} from '../../src/admin/admin-store.js'
 import { countDisabledEndpoints, readBacklog, readUndispatched } from '../../src/backlog/backlog-store.js'
 import { listAttempts, recordAttempts } from '../../src/deliveries/attempt-store.js'
 import { findAttemptPlans, findOverdueDeliveries } from '../../src/deliveries/delivery-store.js'
@@ -20,11 +27,12 @@ import { deleteOldEndpoints, deleteOldEvents } from '../../src/retention/retenti
 import { aResult, retry } from '../support/deliveries.js'
 
 const database = useWebhooksDatabase()
+let accountId: string
 let endpointId: EndpointId
 let eventIds: EventId[]
 let deliveryIds: DeliveryId[]
 beforeAll(async () => {
-  ;({ endpointId, eventIds, deliveryIds } = await fillTables(database.db))
+  ;({ accountId, endpointId, eventIds, deliveryIds } = await fillTables(database.db))
 })
 
 describe('hot queries use their index and read no table in full', () => {
@@ -65,7 +73,7 @@ describe('hot queries use their index and read no table in full', () => {
         ),
       ['webhook_deliveries_pending_idx', 'webhook_deliveries_pkey', 'webhook_endpoints_pkey'],
     ],
-    ['listing attempts', (db) => listAttempts(db, deliveryIds[0] as DeliveryId), ['webhook_attempts_pkey']],
+    ['listing attempts', (db) => listAttempts(db, deliveryIds), ['webhook_attempts_pkey']],
     [
       'scheduling deliveries',
       (db) =>
@@ -117,6 +125,27 @@ describe('hot queries use their index and read no table in full', () => {
         'webhook_endpoints_pkey',
         'webhook_events_pkey',
       ],
+    ],
+    ['showing an event', (db) => findEvent(db, eventIds[0] as EventId), ['webhook_events_pkey']],
+    [
+      'showing the deliveries of an event',
+      (db) => listDeliveriesOfEvent(db, eventIds[0] as EventId, 50),
+      ['webhook_deliveries_event_endpoint_idx'],
+    ],
+    [
+      'showing the deliveries of an endpoint',
+      (db) => listDeliveriesOfEndpoint(db, endpointId, 50),
+      ['webhook_deliveries_log_idx'],
+    ],
+    [
+      'showing the events of an account',
+      (db) => listEventsOfAccount(db, accountId, 50),
+      ['webhook_events_samples_idx'],
+    ],
+    [
+      'listing failing endpoints',
+      (db) => listFailingEndpoints(db, 50),
+      ['webhook_deliveries_failed_idx', 'webhook_deliveries_pending_idx', 'webhook_endpoints_pkey'],
     ],
     [
       'listing disabled endpoints',

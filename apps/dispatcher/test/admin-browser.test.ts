@@ -1,0 +1,116 @@
+import { writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { listen, type Listener } from '@signet/http'
+import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/local/browser'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { OPERATOR_TOKEN, startObserved, type Incident, type Observed } from './support/operator-pages.js'
+
+const executable = chromiumPath()
+const describeInBrowser = executable === null ? describe.skip : describe
+
+const IMAGES = fileURLToPath(new URL('../docs/images/', import.meta.url))
+const LAPTOP = { width: 1100, height: 760 }
+
+describeInBrowser('the pages for operators in Chromium', () => {
+  let observed: Observed
+  let incident: Incident
+  let listener: Listener
+  let base: string
+  let browser: Browser
+  let context: BrowserContext
+  beforeAll(async () => {
+    observed = await startObserved()
+    incident = await observed.incident('/browser', `{"error":"${'the disk is full '.repeat(12)}"}`)
+    await observed.incident(`/${'long'.repeat(60)}`)
+    await observed.dispatcher.db.query(
+      'update webhook_endpoints set status = 2, disabled_at = now() where id <> $1',
+      [incident.endpoint.id],
+    )
+    for (let minute = 0; minute < 3; minute += 1) await observed.dispatcher.history.sample()
+    listener = await listen(observed.app, { port: 0, host: '127.0.0.1', setting: 'PORT' })
+    base = `http://127.0.0.1:${listener.port}`
+    browser = await launchChromium(executable)
+  })
+  afterEach(() => context.close())
+  afterAll(async () => {
+    await browser.close()
+    await listener.close(0)
+    await observed.stop()
+  })
+
+  async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
+    context = await browser.newContext({
+      viewport: LAPTOP,
+      httpCredentials: { username: 'ada', password: OPERATOR_TOKEN },
+      ...options,
+    })
+    const page = await context.newPage()
+    await page.goto(`${base}${path}`)
+    return page
+  }
+
+  /** README_PICTURES=1 replaces the picture in docs/images. */
+  async function take(page: Page, name: string): Promise<void> {
+    const picture = await page.screenshot()
+    expect(picture.length).toBeGreaterThan(0)
+    if (process.env['README_PICTURES'] === '1') await writeFile(`${IMAGES}${name}.png`, picture)
+  }
+
+  it('lead from an event id to what the receiver answered, by the keyboard alone and without script', async () => {
+    const page = await open('/admin', { javaScriptEnabled: false })
+    await page.focus('[name=q]')
+    await page.keyboard.type(incident.eventId)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${base}/admin/events/${incident.eventId}`)
+    expect(await page.textContent('main')).toContain('the disk is full')
+    await take(page, 'event-page')
+    await page.click(`.scroll >> text="${incident.delivery.id}"`)
+    expect(await page.textContent('h1')).toBe(`Delivery ${incident.delivery.id}`)
+  })
+
+  it('show the overview', async () => {
+    const page = await open('/admin')
+    expect(await page.textContent('main')).toContain('Failing endpoints')
+    await take(page, 'overview-page')
+  })
+
+  it('keep the queue dashboard to this server: no font, no script and no word from or to another', async () => {
+    const page = await open('/admin')
+    const elsewhere: string[] = []
+    const complaints: string[] = []
+    page.on('request', (request) => {
+      if (!request.url().startsWith(base) && !request.url().startsWith('data:')) elsewhere.push(request.url())
+    })
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text())
+    })
+    await page.goto(`${base}/queues`)
+    await page.waitForSelector('a[href$="/queue/deliveries"]')
+    await page.waitForLoadState('networkidle')
+    await take(page, 'queues')
+    expect([elsewhere, complaints]).toEqual([[], []])
+  })
+
+  describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+    it.each([
+      ['a phone', { width: 360, height: 740 }],
+      ['a desktop', LAPTOP],
+    ])('on %s are accessible, and nothing is cut off', async (_, viewport) => {
+      const page = await open('/admin', { viewport, colorScheme })
+      for (const path of [
+        '/admin',
+        `/admin/events/${incident.eventId}`,
+        `/admin/events/${incident.eventId}/payload`,
+        `/admin/deliveries/${incident.delivery.id}`,
+        `/admin/endpoints/${incident.endpoint.id}`,
+        `/admin/accounts/${incident.subscriber.accountId}`,
+        '/admin/search?q=1',
+        '/admin/nowhere',
+      ]) {
+        await page.goto(`${base}${path}`)
+        expect([path, await accessibilityFindings(page), await sidewaysScroll(page)]).toEqual([path, [], 0])
+      }
+    })
+  })
+})
