@@ -45,7 +45,7 @@ export default tseslint.config(
     // The processes themselves, the local stack and tests may read the environment; command lines print.
     files: [
       '**/main.ts',
-      'infra/local/**/*.ts',
+      'infra/{local,load}/**/*.ts',
       'packages/{testkit,webhook-testkit,cli}/**/*.ts',
       '**/*.test.ts',
       '**/{test,bench,chaos}/**/*.ts',

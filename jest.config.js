@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os'
 export default {
   testEnvironment: 'node',
   testEnvironmentOptions: { customExportConditions: ['@signet/source', 'node', 'node-addons'] },
-  roots: ['<rootDir>/apps', '<rootDir>/packages', '<rootDir>/infra/local'],
+  roots: ['<rootDir>/apps', '<rootDir>/packages', '<rootDir>/infra/local', '<rootDir>/infra/load'],
   testMatch: ['**/*.test.ts'],
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],

@@ -118,7 +118,7 @@ function installStamp() {
 /** Folders of the workspace's packages, relative to the root. */
 export function workspaceFolders() {
   const inside = (folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`)
-  return [...inside('apps'), ...inside('packages'), 'infra/local'].filter((folder) =>
+  return [...inside('apps'), ...inside('packages'), 'infra/local', 'infra/load'].filter((folder) =>
     existsSync(join(root, folder, 'package.json')),
   )
 }

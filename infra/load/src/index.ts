@@ -1,0 +1,1 @@
+export { runLoad } from './run-load.js'

@@ -1,0 +1,58 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { webhookHandler } from '@signet/webhook-verify/node'
+
+type ReceiverOptions = { host: string; port: number; secrets: readonly string[]; patienceMs: number }
+
+export type Receiver = {
+  port: number
+  /** When each event came first, in ms since the epoch, by its id. */
+  arrived: ReadonlyMap<string, number>
+  /** Deliveries with a signature or a body that is wrong, and of events that had come before. */
+  counts: { refused: number; repeated: number }
+  /** Resolves when these events have come, or when none came for the time that it has patience. */
+  untilArrived: (ids: Iterable<string>) => Promise<void>
+  close: () => Promise<void>
+}
+
+/** Answers 204 to every delivery whose signature is right, and notes when its event came. */
+export async function startReceiver({ host, port, secrets, patienceMs }: ReceiverOptions): Promise<Receiver> {
+  const arrived = new Map<string, number>()
+  const counts = { refused: 0, repeated: 0 }
+  let lastAt = performance.now()
+  const handle = webhookHandler(
+    {
+      secret: secrets,
+      onRefusal: () => (counts.refused += 1),
+    },
+    ({ id }) => {
+      lastAt = performance.now()
+      if (arrived.has(id)) counts.repeated += 1
+      else arrived.set(id, performance.timeOrigin + lastAt)
+    },
+  )
+  const server = createServer((req, res) => void handle(req, res))
+  server.listen(port, host)
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    arrived,
+    counts,
+    async untilArrived(ids) {
+      lastAt = performance.now()
+      const missing = new Set(ids)
+      while (performance.now() - lastAt < patienceMs) {
+        for (const id of missing) if (arrived.has(id)) missing.delete(id)
+        if (missing.size === 0) return
+        await sleep(20)
+      }
+    },
+    async close() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
