@@ -99,7 +99,7 @@ function createBaseRouter(ctx: Context, routes: ReturnType<typeof publicRoutes>)
     {
       errorRenderer: browserErrors(ctx),
       outageCode: OUTAGE,
-      prefixes: ['/', '/favicon.svg', '/favicon.ico', '/docs', '/docs.js', '/openapi.json'],
+      prefixes: ['/', '/form.js', '/favicon.svg', '/favicon.ico', '/docs', '/docs.js', '/openapi.json'],
       routes: [...routes.undocumented.landing, ...routes.documentation],
     },
   ]

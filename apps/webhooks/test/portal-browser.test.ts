@@ -71,6 +71,27 @@ describeInBrowser('the portal in Chromium', () => {
     await page.waitForSelector('text=Your signing secret')
   })
 
+  it('keeps what is under way up to date without a click, until it is over', async () => {
+    await context.close()
+    context = await browser.newContext({ viewport: { width: 1100, height: 760 } })
+    page = await context.newPage()
+    const user = await signIn()
+    await addEndpoint()
+    const id = await idOf(user)
+    const { id: delivery } = await aDelivery(harness, id, { status: 0 })
+    await page.goto(`${harness.base}/portal/endpoints/${id}/deliveries/${delivery}`)
+    expect(await page.textContent('[role=status]')).toContain('Pending')
+    const asOf = await page.getAttribute('[data-live] > .soft time', 'datetime')
+    await page.waitForSelector(`[data-live] > .soft time:not([datetime="${asOf ?? ''}"])`)
+    await harness.db.query(
+      'update webhook_deliveries set status = 1, delivered_at = now(), next_attempt_at = null where id = $1',
+      [delivery],
+    )
+    await page.waitForSelector('button:text-is("Send it again")')
+    expect(await page.textContent('[role=status]')).toContain('Delivered')
+    expect(await page.$('[data-live], script')).toBeNull()
+  })
+
   it('signs out', async () => {
     await signIn()
     await page.click('text=Sign out')

@@ -270,6 +270,7 @@ it('recovers what failed, with progress, one at a time', async () => {
   const form = await open(`/endpoints/${id}/recover`)
   const progress = await sent(browser, form, '/recover', { hours: '24', what: 'failed' })
   expect(progress.text).toMatch(/<strong>1<\/strong> events matched/)
+  expect(progress.text).toMatch(/<div data-live>[^]*As of\s+<time[^]*>Refresh</)
   const second = await sent(browser, form, '/recover', { hours: '24', what: 'failed' })
   expect([second.status, second.text.includes('is running')]).toEqual([409, true])
   expect((await sent(browser, progress, '/stop')).text).toContain('Stopped by you')

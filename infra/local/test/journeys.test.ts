@@ -1,113 +1,126 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { chromiumPath, launchChromium } from '../src/browser.js'
+import { chromiumPath } from '../src/browser.js'
 import { waitUntil } from '../src/wait-until.js'
-import { runningStack, type RunningStack } from './support/running-stack.js'
+import { announce, readRecording } from '../src/walkthrough/recording.js'
+import { Journey, LAPTOP, PASSWORD, PHONE } from './support/journey.js'
+import { McpHost } from './support/mcp-host.js'
 
 const executable = chromiumPath()
 const describeInBrowser = executable === null ? describe.skip : describe
 
-const PASSWORD = 'correct horse battery'
 const NEW_PASSWORD = 'staple battery horse'
-const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }
-const LAPTOP = { viewport: { width: 1280, height: 800 } }
+/** So many failures in a row disable an endpoint. */
+const LOST = 20
 
 /** Whole ways of a person through the services that `npm start` runs, across pages, devices, email and deliveries. */
 describeInBrowser('a person', () => {
-  let stack: RunningStack
-  let browser: Browser
-  const devices: BrowserContext[] = []
+  let journey: Journey
   beforeAll(async () => {
-    stack = await runningStack()
-    browser = await launchChromium(executable)
+    journey = await Journey.begin(executable)
   })
-  afterAll(async () => {
-    for (const device of devices) await device.close()
-    await browser.close()
-    await stack.stop()
-  })
-
-  /** A browser of its own, with no cookies. */
-  async function device(kind: object): Promise<Page> {
-    const context = await browser.newContext(kind)
-    devices.push(context)
-    return context.newPage()
-  }
-
-  type Message = { text: string }
-  /** The link of the newest email once there are so many. */
-  const linkTo = (email: string, count: number): Promise<string> =>
-    waitUntil(
-      async () => {
-        const answer = await fetch(`${stack.world.sandboxUrl}/api/messages?to=${email}`)
-        const { items } = (await answer.json()) as { items: Message[] }
-        return items.length < count ? undefined : /http\S+verify\S+/.exec(items[0]?.text ?? '')?.[0]
-      },
-      { timeoutMs: 60_000, describe: `email ${count} to ${email}` },
-    )
-
-  async function signUp(page: Page, email: string): Promise<void> {
-    await page.goto(`${stack.world.webhooksUrl}/portal`)
-    await page.click('text=Create an account')
-    await page.fill('[name=identifier]', email)
-    await page.fill('[name=password]', PASSWORD)
-    await page.click('button:text-is("Create account")')
-    await page.waitForSelector('text=Check your email')
-    await page.goto(await linkTo(email, 1))
-    await page.click('button:text-is("Continue")')
-  }
+  afterAll(() => journey.end())
 
   it('who is new gets from the portal over an account to a verified delivery', async () => {
-    const email = 'new@journeys.test'
-    const page = await device(LAPTOP)
-    await signUp(page, email)
-    await page.waitForURL(`${stack.world.webhooksUrl}/portal`)
-    const hook = await (
-      await fetch(`${stack.world.sandboxUrl}/api/hooks`, {
-        method: 'PUT',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ path: '/hooks/journey' }),
-      })
-    ).json()
-    const { url } = hook as { url: string }
-    await page.fill('#url', url)
-    await page.click('button:text-is("Add endpoint")')
-    const secret = (await page.textContent('pre'))?.trim()
-    await fetch(`${stack.world.sandboxUrl}/api/hooks`, {
-      method: 'PUT',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ path: '/hooks/journey', secret }),
-    })
+    const page = await journey.device(LAPTOP)
+    await journey.signUp(page, 'new@journeys.test')
+    const secret = await journey.addEndpoint(page, await journey.hook('/hooks/journey'))
+    await journey.hook('/hooks/journey', { secret })
     await page.click('text=Send a test event')
-    await waitUntil(
-      async () => {
-        await page.click('text=Refresh')
-        return (await page.textContent('main'))?.includes('Delivered') || undefined
-      },
-      { timeoutMs: 60_000, describe: 'the delivery in the log' },
-    )
-    const answer = await fetch(`${stack.world.sandboxUrl}/api/deliveries?path=/hooks/journey`)
-    expect(await answer.json()).toMatchObject({ items: [{ eventType: 'webhook.ping', verified: true }] })
+    // The log follows what is under way by itself.
+    await page.waitForSelector('td:has-text("Delivered")')
+    expect(await journey.received('/hooks/journey')).toMatchObject([
+      { eventType: 'webhook.ping', verified: true },
+    ])
   })
 
   it('who forgot the password on a phone chooses a new one on the laptop that opens the link', async () => {
     const email = 'forgetful@journeys.test'
-    await signUp(await device(LAPTOP), email)
-    const [phone, laptop] = [await device(PHONE), await device(LAPTOP)]
-    await phone.goto(`${stack.world.webhooksUrl}/portal`)
+    await journey.signUp(await journey.device(LAPTOP), email)
+    const [phone, laptop] = [await journey.device(PHONE), await journey.device(LAPTOP)]
+    await phone.goto(journey.portal)
     await phone.click('text=Forgot password?')
     await phone.fill('[name=email]', email)
     await phone.click('button:text-is("Email me a link")')
     await phone.waitForSelector('text=Check your email')
-    await laptop.goto(await linkTo(email, 2))
+    await laptop.goto(await journey.linkTo(email, 2))
     await laptop.click('button:text-is("Choose a new password here")')
     await laptop.fill('[name=password]', NEW_PASSWORD)
     await laptop.click('button[type=submit]')
     await laptop.waitForSelector(`text=${email}`)
-    await phone.goto(`${stack.world.webhooksUrl}/portal`)
+    await phone.goto(journey.portal)
     await phone.fill('[name=identifier]', email)
     await phone.fill('[name=password]', NEW_PASSWORD)
     await phone.click('button:text-is("Sign in")')
-    await phone.waitForURL(`${stack.world.webhooksUrl}/portal`)
+    await phone.waitForURL(journey.portal)
+  })
+
+  it('who connected an MCP client looks it up in the portal and ends its access at once', async () => {
+    const page = await journey.device(LAPTOP)
+    await journey.signUp(page, 'host@journeys.test')
+    const host = await McpHost.start(journey.stack.world.webhooksUrl, 'Notes for Teams')
+    try {
+      await page.goto(await host.authorizationUrl())
+      await page.click('button:text-is("Approve")')
+      await page.waitForSelector('text=You may close this window.')
+      const client = await host.connect()
+      expect((await client.callTool({ name: 'list_webhooks', arguments: {} })).structuredContent).toEqual({
+        items: [],
+      })
+      expect(await host.answers()).toEqual({ mcp: true, refresh: true })
+      await page.goto(journey.portal)
+      await page.click('nav >> text=Applications')
+      await page.waitForSelector('h2:has-text("Notes for Teams")')
+      await journey.picture(page, 'connected-application')
+      await page.click('button[aria-label="Revoke the access of Notes for Teams"]')
+      await page.waitForSelector('[role=status]:has-text("Access was revoked")')
+      expect(await page.$('h2:has-text("Notes for Teams")')).toBeNull()
+      await expect(client.callTool({ name: 'list_webhooks', arguments: {} })).rejects.toThrow()
+      expect(await host.answers()).toEqual({ mcp: false, refresh: false })
+    } finally {
+      await host.stop()
+    }
+  })
+
+  it('whose endpoint fails learns of it by email, mends it, and gets every event that was lost', async () => {
+    const [email, path] = ['owner@journeys.test', '/hooks/broken']
+    const { world } = journey.stack
+    const page = await journey.device(LAPTOP)
+    await journey.signUp(page, email)
+    const url = await journey.hook(path, { otherwise: { kind: 'reply', status: 500 } })
+    const secret = await journey.addEndpoint(page, url)
+    const signedIn = await fetch(`${world.authUrl}/token?grant_type=password`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ email, password: PASSWORD }),
+    })
+    const { user } = (await signedIn.json()) as { user: { id: string } }
+    const recording = readRecording(world, 'product-review')
+    const person = { email, password: PASSWORD, accountId: user.id }
+    const lost: string[] = []
+    for (let count = 0; count < LOST; count += 1)
+      lost.push(await announce(world, person, recording, `lost-${count}`))
+
+    await page.goto(await journey.linkTo(email, 2, /http\S+\/portal\S*/))
+    await waitUntil(
+      async () => {
+        await page.goto(journey.portal)
+        return (await page.textContent('main'))?.includes('Disabled') || undefined
+      },
+      { timeoutMs: 60_000, describe: 'the endpoint is disabled' },
+    )
+    await page.click(`h2 >> text=${url}`)
+    await page.waitForSelector('text=it answered 500')
+    await journey.picture(page, 'disabled-endpoint')
+    const failed = (await journey.received(path)).length
+    await journey.hook(path, { secret })
+    await page.click('button:text-is("Enable")')
+    await page.click('text=Recover missed events')
+    await page.click('button:text-is("Start")')
+    await page.waitForSelector(`li:has-text("${LOST} delivered")`)
+    await page.waitForSelector('text=All are queued')
+    await journey.picture(page, 'recovery')
+    const arrived = (await journey.received(path)).slice(failed)
+    expect(arrived.map(({ eventId }) => eventId).sort()).toEqual(lost.sort())
+    expect(arrived.every(({ verified }) => verified)).toBe(true)
   })
 })

@@ -16,6 +16,7 @@ const POLL_FOR_MS = 3_600_000
  * - A password can be shown.
  * - A button that must wait counts down.
  * - A page that waits for another device asks the service, and goes on.
+ * - A page about what is under way keeps its part `data-live` up to date, and is loaded again when that is over.
  */
 const SCRIPT = `{
   const all = (selector) => document.querySelectorAll(selector)
@@ -71,6 +72,29 @@ const SCRIPT = `{
     }
     setTimeout(ask, ${POLL_EVERY_MS})
   }
+
+  const renew = (live, fresh) => {
+    const news = [...fresh.children]
+    if (news.length !== live.children.length) return live.replaceChildren(...news)
+    for (const [index, part] of [...live.children].entries()) {
+      if (part.isEqualNode(news[index])) continue
+      // The element that screen readers watch stays.
+      if (part.matches('[role=status]')) part.replaceChildren(...news[index].childNodes)
+      else part.replaceWith(news[index])
+    }
+  }
+  const live = document.querySelector('[data-live]')
+  const until = Date.now() + ${POLL_FOR_MS}
+  const follow = async () => {
+    const answer = document.hidden ? null : await fetch(location.href).catch(() => null)
+    if (answer?.ok) {
+      const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html').querySelector('[data-live]')
+      if (!fresh) return location.reload()
+      renew(live, fresh)
+    }
+    if (Date.now() < until) setTimeout(follow, ${POLL_EVERY_MS})
+  }
+  if (live) setTimeout(follow, ${POLL_EVERY_MS})
 }
 `
 const VERSION = createHash('sha256').update(SCRIPT).digest('base64url').slice(0, 10)

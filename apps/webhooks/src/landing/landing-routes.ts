@@ -1,6 +1,6 @@
 import { AppError } from '@signet/errors'
 import { route, type Route } from '@signet/http'
-import { favicon } from '@signet/pages'
+import { favicon, formScript } from '@signet/pages'
 import { pageDocs } from '../forms/page-form.js'
 import { prefersHtml } from '../http/browser-error-renderer.js'
 import { landingPage } from '../pages/landing-page.js'
@@ -34,6 +34,12 @@ export const landingRoutes = ({ sessions, cookie, responder }: Deps): Route[] =>
       }
       return responder.render(landingPage({ person, links }))
     },
+  }),
+  route({
+    method: 'get',
+    path: '/form.js',
+    docs: pageDocs('/form.js', 'The script of pages about what is under way'),
+    handle: () => formScript.answer,
   }),
   ...['/favicon.svg', '/favicon.ico'].map((path) =>
     route({ method: 'get', path, docs: pageDocs(path, 'The icon of the pages'), handle: () => favicon }),

@@ -1,5 +1,5 @@
 import type { Answer } from '@signet/http'
-import { type Page, pageAnswer } from '@signet/pages'
+import { formScript, type Page, pageAnswer } from '@signet/pages'
 import type { SessionCookie } from '../sessions/session-cookie.js'
 import type { OpenSession } from '../sessions/session-service.js'
 
@@ -29,6 +29,8 @@ export class PageResponder {
       headers: this.cookie.headers(session?.newId),
       secure: this.#secure,
       icon: this.path('/favicon.svg'),
+      // The only pages with a script: others have nothing to gain that is worth a looser policy.
+      ...(page.polls ? { formScript: formScript.at(this.path('/form.js')) } : {}),
     })
   }
 

@@ -4,7 +4,7 @@ import { deliveryStatus, eventTypes } from '@signet/webhook-core'
 import type { Endpoint } from '@signet/webhook-core/stores'
 import type { Delivery } from '../deliveries/delivery-row.js'
 import type { Visit } from './visit.js'
-import { reasonInWords, statusInWords, timeOf } from './show.js'
+import { live, reasonInWords, statusInWords, timeOf } from './show.js'
 
 /** Times that the filter offers, in hours. */
 export const RANGES = [
@@ -23,23 +23,23 @@ type Log = {
 
 export function deliveriesPage(visit: Visit, { id, url }: Endpoint, { items, chosen, next }: Log): Answer {
   const own = `/endpoints/${id}/deliveries`
+  // The delivery of an event that was just sent is made after the answer.
+  const isUnderWay =
+    items.some(({ status }) => status === deliveryStatus.pending) ||
+    (items.length === 0 && chosen['event_id'] !== undefined)
+  const list =
+    items.length > 0
+      ? table(visit, own, items)
+      : html`<p role="status">
+          ${next === null ? 'Nothing here.' : 'Nothing on this page that passes the filter; there may be more.'}
+          An event that was just sent can take a moment.
+        </p>`
   const body = html`<p>
       Of <a href="${visit.path(`/endpoints/${id}`)}">${url}</a>, newest first, kept for 30 days.
     </p>
-    ${filterForm(visit.path(own), chosen)}
-    ${
-      items.length === 0
-        ? html`<p>
-            ${next === null ? 'Nothing here.' : 'Nothing on this page that passes the filter; there may be more.'}
-            An event that was just sent can take a moment.
-          </p>`
-        : table(visit, own, items)
-    }
-    <p class="links">
-      <a href="${visit.req.originalUrl}">Refresh</a>
-      ${next !== null && html`<a href="${visit.path(own)}?${next}">Older</a>`}
-    </p>`
-  return visit.render({ title: 'Delivery log', section: 'endpoints', body })
+    ${filterForm(visit.path(own), chosen)} ${live(visit, isUnderWay, list)}
+    ${next !== null && html`<p class="links"><a href="${visit.path(own)}?${next}">Older</a></p>`}`
+  return visit.render({ title: 'Delivery log', section: 'endpoints', body, isLive: isUnderWay })
 }
 
 const option = (value: string, label: string, chosen: string | undefined): Html =>

@@ -4,7 +4,7 @@ import { deliveryStatus } from '@signet/webhook-core'
 import type { Endpoint } from '@signet/webhook-core/stores'
 import type { Attempt, DeliveryDetail } from '../deliveries/delivery-row.js'
 import type { Visit } from './visit.js'
-import { milliseconds, reasonInWords, statusInWords, timeOf } from './show.js'
+import { live, milliseconds, reasonInWords, statusInWords, timeOf } from './show.js'
 
 /** Characters of a payload that the page shows. */
 const MAX_SHOWN = 50_000
@@ -17,8 +17,9 @@ export function deliveryPage(
   payload: string | null,
 ): Answer {
   const log = `/endpoints/${endpointId}/deliveries`
-  const body = html`<ul class="numbers">
-      <li><strong>${statusInWords(delivery.status)}</strong></li>
+  const isUnderWay = delivery.status === deliveryStatus.pending
+  const state = html`<p role="status"><strong>${statusInWords(delivery.status)}</strong></p>
+    <ul class="numbers">
       <li><code>${delivery.eventType}</code></li>
       <li>
         Event
@@ -27,20 +28,20 @@ export function deliveryPage(
       <li>Created ${timeOf(delivery.createdAt)}</li>
       ${nextAttemptAt !== null && html`<li>Next attempt ${timeOf(nextAttemptAt)}</li>`}
     </ul>
-    <p>To <a href="${visit.path(`/endpoints/${endpointId}`)}">${url}</a></p>
+    <h2>Attempts</h2>
+    ${attempts.length === 0 ? html`<p class="soft">None yet.</p>` : attempts.map(attemptView)}`
+  const body = html`<p>To <a href="${visit.path(`/endpoints/${endpointId}`)}">${url}</a></p>
     <div class="actions">
       ${
-        delivery.status !== deliveryStatus.pending &&
+        !isUnderWay &&
         visit.form(`${log}/${delivery.id}/replay`, html`<button type="submit">Send it again</button>`)
       }
-      <a class="button plain" href="${visit.path(`${log}/${delivery.id}`)}">Refresh</a>
       <a class="button plain" href="${visit.path(log)}">Delivery log</a>
     </div>
-    <h2>Attempts</h2>
-    ${attempts.length === 0 ? html`<p class="soft">None yet.</p>` : attempts.map(attemptView)}
+    ${live(visit, isUnderWay, state)}
     <h2>What was sent</h2>
     ${payloadView(payload)} ${signatureView(visit, delivery)}`
-  return visit.render({ title: `Delivery ${delivery.id}`, section: 'endpoints', body })
+  return visit.render({ title: `Delivery ${delivery.id}`, section: 'endpoints', body, isLive: isUnderWay })
 }
 
 const PHASES = [

@@ -18,6 +18,7 @@ export type PortalDeps = {
   guard: FormGuard
   handovers: HandoverService
   limits: Pick<Limits, 'v1' | 'v1Writes'>
+  now: () => Date
 }
 
 /** Where a form leads, and what the page there gets from it. */
@@ -41,7 +42,7 @@ export const portalGet = (
       const query = Parameters.fromQuery(req.originalUrl)
       const id = query.get('handover')
       const handover = id === undefined ? null : await deps.handovers.take(session, id)
-      const visit = new Visit(deps.responder, { session, req, meta, handover })
+      const visit = new Visit(deps.responder, { session, req, meta, now: deps.now(), handover })
       try {
         return await handle(visit, query)
       } catch (error) {
@@ -72,7 +73,7 @@ export const portalPost = (
       if (opened?.accountId == null) return toSignIn(deps, deps.responder.path('/portal'))
       const fields = Parameters.fromForm(body)
       const { session } = await deps.guard.check(req, req.path as `/portal${string}`, fields)
-      const visit = new Visit(deps.responder, { session, req, meta })
+      const visit = new Visit(deps.responder, { session, req, meta, now: deps.now() })
       await deps.limits.v1.consume(visit.accountId)
       await deps.limits.v1Writes.consume(visit.accountId)
       const { to, ...handover } = await orBack(

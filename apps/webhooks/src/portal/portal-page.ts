@@ -7,6 +7,7 @@ type Shell = {
   title: string
   section: Section
   body: Html
+  isLive: boolean
   refusal: Refusal | undefined
   /** What the form did that led here; only known words are shown. */
   done: string | undefined
@@ -42,6 +43,7 @@ export const portalPage = ({
   title,
   section,
   body,
+  isLive,
   refusal,
   done,
   email,
@@ -50,6 +52,7 @@ export const portalPage = ({
   path,
 }: Shell): Page => ({
   title,
+  polls: isLive,
   style: wideStyle,
   body: html`<nav aria-label="Portal">
       ${SECTIONS.map(

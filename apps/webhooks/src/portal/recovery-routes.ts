@@ -7,7 +7,7 @@ import { recoveryIdOf } from '../recoveries/recovery-routes.js'
 import type { RecoveryService } from '../recoveries/recovery-service.js'
 import { chosenOf, portalGet, portalPost, type PortalDeps } from './portal-kit.js'
 import type { Visit } from './visit.js'
-import { faultAt, timeOf } from './show.js'
+import { faultAt, live, timeOf } from './show.js'
 
 type Deps = PortalDeps & { endpoints: EndpointService; recoveries: RecoveryService; now: () => Date }
 
@@ -99,7 +99,8 @@ async function showProgress({ recoveries }: Deps, visit: Visit): Promise<Answer>
   const recovery = await recoveries.get(owner, recoveryIdOf(visit.req))
   const own = `/endpoints/${owner.endpointId}/recover/${recovery.id}`
   const over = recovery.delivered + recovery.failed
-  const body = html`<p><strong>${STATES[recovery.state]}</strong></p>
+  const isUnderWay = recovery.state === 'running' || over < recovery.queued
+  const progress = html`<p role="status"><strong>${STATES[recovery.state]}</strong></p>
     <progress
       max="${Math.max(1, recovery.matched)}"
       value="${over}"
@@ -110,12 +111,12 @@ async function showProgress({ recoveries }: Deps, visit: Visit): Promise<Answer>
       <li><strong>${recovery.queued}</strong> queued</li>
       <li><strong>${recovery.delivered}</strong> delivered</li>
       <li><strong>${recovery.failed}</strong> failed</li>
-    </ul>
+    </ul>`
+  const body = html`${live(visit, isUnderWay, progress)}
     <p class="soft">Created from ${timeOf(recovery.since)} to ${timeOf(recovery.until)}.</p>
     <div class="actions">
-      <a class="button plain" href="${visit.path(own)}">Refresh</a>
       <a class="button plain" href="${visit.path(`/endpoints/${owner.endpointId}`)}">To the endpoint</a>
       ${recovery.state === 'running' && visit.form(`${own}/stop`, html`<button class="danger" type="submit">Stop</button>`)}
     </div>`
-  return visit.render({ title: 'Recovery', section: 'endpoints', body })
+  return visit.render({ title: 'Recovery', section: 'endpoints', body, isLive: isUnderWay })
 }

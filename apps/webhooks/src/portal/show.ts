@@ -42,5 +42,15 @@ export function reasonInWords(reason: string): string {
   return Object.hasOwn(REASONS, reason) ? (REASONS[reason] ?? reason) : reason
 }
 
+/**
+ * A part of a page about what is under way. A script keeps it up to date; without one, the link does. It says as of when
+ * it is.
+ */
+export const live = (visit: Visit, isUnderWay: boolean, content: Html): Html =>
+  html`<div ${isUnderWay && html`data-live`}>
+    ${content}
+    <p class="soft">As of ${timeOf(visit.now)}. <a href="${visit.req.originalUrl}">Refresh</a></p>
+  </div>`
+
 /** Ties the refusal of a form to its field. */
 export const faultAt = ({ refusal }: Visit, name: string): Html => fieldState({ name, fault: refusal?.fault })

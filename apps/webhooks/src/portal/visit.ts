@@ -9,8 +9,21 @@ import { csrfToken } from '../sessions/csrf.js'
 import type { OpenSession } from '../sessions/session-service.js'
 import { portalPage, type Section } from './portal-page.js'
 
-type Content = { title: string; section: Section; body: Html; status?: number }
-type Opened = { session: OpenSession; req: Request; meta: RequestContext; handover?: Handover | null }
+type Content = {
+  title: string
+  section: Section
+  body: Html
+  status?: number
+  /** The body has a part that {@link live} made. */
+  isLive?: boolean
+}
+type Opened = {
+  session: OpenSession
+  req: Request
+  meta: RequestContext
+  now: Date
+  handover?: Handover | null
+}
 
 /** Somebody who is signed in, and what they opened or sent. */
 export class Visit {
@@ -18,12 +31,13 @@ export class Visit {
   readonly authenticatedAt: Date
   readonly req: Request
   readonly meta: RequestContext
+  readonly now: Date
   readonly #session: OpenSession
   readonly #handover: Handover
 
   constructor(
     private readonly responder: PageResponder,
-    { session, req, meta, handover }: Opened,
+    { session, req, meta, now, handover }: Opened,
   ) {
     if (session.accountId === null || session.authenticatedAt === null)
       throw new Error('a visit needs somebody who is signed in')
@@ -31,6 +45,7 @@ export class Visit {
     this.authenticatedAt = session.authenticatedAt
     this.req = req
     this.meta = meta
+    this.now = now
     this.#session = session
     this.#handover = handover ?? {}
   }
@@ -67,12 +82,13 @@ export class Visit {
   }
 
   /** A page, with what the form before had to say. */
-  render({ title, section, body, status }: Content): Answer {
+  render({ title, section, body, status, isLive = false }: Content): Answer {
     const { responder, refusal } = this
     const page = portalPage({
       title,
       section,
       body,
+      isLive,
       refusal,
       done: Parameters.fromQuery(this.req.originalUrl).get('done'),
       email: this.#session.email,

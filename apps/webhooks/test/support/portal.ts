@@ -49,10 +49,11 @@ export async function aDelivery(
          from webhook_endpoints where id = $1::bigint returning id
      ), delivery as (
        insert into webhook_deliveries
-         (endpoint_id, event_id, event_type, status, attempts, last_error, created_at, delivered_at)
+         (endpoint_id, event_id, event_type, status, attempts, last_error, created_at, delivered_at, next_attempt_at)
        select $1::bigint, id, 'summary.completed', $2::smallint, 1, case when $2::smallint = 2 then 'http_503' else '' end,
               now() - make_interval(hours => $3),
-              case when $2::smallint = 1 then now() - make_interval(hours => $3) + make_interval(secs => $4 / 1000.0) end
+              case when $2::smallint = 1 then now() - make_interval(hours => $3) + make_interval(secs => $4 / 1000.0) end,
+              case when $2::smallint = 0 then now() + interval '1 hour' end
          from event returning id, event_id
      ), attempt as (
        insert into webhook_attempts (delivery_id, number, started_at, duration_ms, http_status, error, url_version, exchange, answer)
