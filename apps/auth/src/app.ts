@@ -22,6 +22,7 @@ import { factorRoutes } from './factors/factor-routes.js'
 import { recoveryCodeRoutes } from './factors/recovery-code-routes.js'
 import { identityRoutes } from './providers/identity-routes.js'
 import { linkRoutes } from './providers/link-routes.js'
+import { passkeyRoutes } from './passkeys/passkey-routes.js'
 import { providerRoutes } from './providers/provider-routes.js'
 import { inviteRoutes } from './invite/invite-routes.js'
 import { otpRoutes } from './otp/otp-routes.js'
@@ -47,6 +48,7 @@ export function authRoutes(context: AuthContext): Route[] {
     ...identityRoutes(context),
     ...factorRoutes(context),
     ...recoveryCodeRoutes(context),
+    ...passkeyRoutes(context),
     ...providerRoutes(context),
     ...linkRoutes(context),
     ...inviteRoutes(context),

@@ -17,6 +17,7 @@ describe('the documents', () => {
   beforeAll(async () => {
     server = await startServer({
       AUTH_MAILER_AUTOCONFIRM: 'true',
+      AUTH_PASSKEY_ENABLED: 'true',
       AUTH_EXTERNAL_ANONYMOUS_USERS_ENABLED: 'true',
     })
   })
@@ -55,7 +56,7 @@ describe('the documents', () => {
     for (const { method, path, docs } of authRoutes(server.context)) {
       if (docs.tag === 'Not available' || open.has(path)) continue
       const concrete = path.replace(/:\w+/g, '00000000-0000-4000-8000-000000000000')
-      const body = method === 'post' || method === 'put' ? {} : undefined
+      const body = method === 'post' || method === 'put' || method === 'patch' ? {} : undefined
       const answer = await call(server, method.toUpperCase(), concrete, { body })
       expect([path, answer.status === 401]).toEqual([path, docs.security !== undefined])
     }

@@ -41,6 +41,9 @@ describe('the routes that require a bearer token', () => {
     expect(named('change_strongly')).toEqual([
       'get /user/identities/authorize',
       'delete /user/identities/:identity_id',
+      'post /passkeys/registration/options',
+      'post /passkeys/registration/verify',
+      'delete /passkeys/:passkey_id',
     ])
     expect(all.filter(({ authenticates, gate }) => authenticates && gate === undefined)).toEqual([])
     expect(all.filter(({ security, gate }) => (security === undefined) !== (gate === undefined))).toEqual([])

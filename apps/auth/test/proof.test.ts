@@ -10,6 +10,7 @@ import {
   startProofSite,
   type ProofSite,
 } from './support/proof-site.js'
+import { anAuthenticator, passkeySteps } from './support/passkeys.js'
 import { anId, identitiesOf } from './support/provider-site.js'
 
 let site: ProofSite
@@ -17,6 +18,7 @@ beforeAll(async () => {
   site = await startProofSite()
 })
 afterAll(() => site.close())
+const passkeys = passkeySteps(() => site.server)
 
 /** What sign-ups left that wait for their own proof. */
 const pendingOf = async ({ id }: Json) =>
@@ -112,16 +114,19 @@ describe('an account from a provider that does not vouch for the address', () =>
     const factor = await post(site.server, '/factors', { factor_type: 'totp' }, { token })
     expect(factor.status).toBe(200)
     await put(site.server, '/user', { data: { from: 'stranger' } }, { token })
-    return { email, token, refreshToken: fragment['refresh_token'] }
+    const passkey = anAuthenticator()
+    await passkeys.register({ access_token: token }, passkey)
+    return { email, token, passkey, refreshToken: fragment['refresh_token'] }
   }
 
   it.each(EMAIL_PROOFS.filter((name) => !name.includes('provider')))(
-    '%s ends its sessions and removes its factors, identities and data',
+    '%s ends its sessions and removes its factors, passkeys, identities and data',
     async (proof) => {
-      const { email, refreshToken } = await aStrangersAccount()
+      const { email, passkey, refreshToken } = await aStrangersAccount()
       const user = await site.prove(proof, email)
       expect(identitiesOf(user)).toEqual(['email'])
       expect(user).not.toHaveProperty('factors')
+      expectError(await passkeys.trySignIn(passkey), 400, 'webauthn_verification_failed')
       expect(user['user_metadata']).not.toHaveProperty('from')
       const refresh = await post(site.server, '/token?grant_type=refresh_token', {
         refresh_token: refreshToken,
@@ -132,6 +137,11 @@ describe('an account from a provider that does not vouch for the address', () =>
       expect(back.body['id']).not.toBe(user['id'])
     },
   )
+
+  it('signs nobody in with a passkey until the address is proved', async () => {
+    const { passkey } = await aStrangersAccount()
+    expectError(await passkeys.trySignIn(passkey), 403, 'email_not_confirmed')
+  })
 
   it('cannot get a password until the address is proved', async () => {
     const { token } = await aStrangersAccount()

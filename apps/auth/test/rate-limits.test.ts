@@ -22,6 +22,7 @@ const defaults: RateLimitConfig = {
   verify: 30,
   otp: 30,
   anonymousUsers: 30,
+  passkey: 30,
   mfaChallengeAndVerify: 15,
 }
 

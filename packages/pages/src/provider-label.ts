@@ -4,6 +4,7 @@ const LABELS: Readonly<Record<string, string>> = {
   github: 'GitHub',
   gitlab: 'GitLab',
   linkedin: 'LinkedIn',
+  passkey: 'a passkey',
   phone: 'phone',
   twitter: 'X',
   workos: 'WorkOS',

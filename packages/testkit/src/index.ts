@@ -1,3 +1,4 @@
+export { SoftwareAuthenticator } from './authenticator.js'
 export { createTestDatabase, migrationsKey, type TestDatabase, type TestDatabaseOptions } from './database.js'
 export { holdsInSomeRun } from './holds-in-some-run.js'
 export { hs256Token } from './hs256-token.js'

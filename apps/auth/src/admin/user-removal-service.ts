@@ -58,7 +58,7 @@ export class UserRemovalService {
       await identities.anonymise(tx, identity.id, hashOf(user.id, identity.providerId), now())
     await tokens.removeAll(tx, user.id)
     await signUps.removeAll(tx, user.id)
-    await users.removeFactors(tx, user.id)
+    await users.removeAuthenticators(tx, user.id)
     await ends.all(tx, user.id, 'deletion')
   }
 }

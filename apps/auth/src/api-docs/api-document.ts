@@ -30,6 +30,7 @@ export const tags: Readonly<Record<Exclude<Tag, 'Not available'>, string>> = {
   'Sign-in': 'Signing up, and the ways to a session.',
   Verification: 'Links and codes that were sent.',
   Account: 'The signed-in user.',
+  Passkeys: 'Signing in with a passkey, and the passkeys of the signed-in user',
   Factors: 'Second factors of the signed-in user.',
   Administration: 'Users, links and the audit log, for services.',
   Service: 'The service itself.',

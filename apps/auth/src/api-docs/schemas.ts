@@ -7,7 +7,7 @@ const example = (value: string, more: JsonSchema = {}): JsonSchema => ({
   examples: [value],
   ...more,
 })
-const types = { enum: ['totp', 'phone'] }
+const types = { enum: ['totp', 'phone', 'webauthn'] }
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJyb2xlIjoiYXV0aGVudGljYXRlZCJ9.c2lnbmF0dXJl'
 const email = example('ada@example.com', { description: 'Empty without one' })
 const phone = example('', { description: 'Digits only; empty without one' })
@@ -88,6 +88,24 @@ const error: JsonSchema = {
   ],
 }
 
+const CHALLENGE = example('c2VjcmV0IG9mIHRoZSBzZXJ2ZXI')
+/** Options of WebAuthn as JSON, whose further members depend on the version of that specification. */
+const webauthnOptions = (reader: string, members: Readonly<Record<string, JsonSchema>>): JsonSchema => ({
+  ...object(members),
+  additionalProperties: true,
+  description: `As \`PublicKeyCredential.${reader}\` of browsers takes them`,
+})
+const creationOptions = webauthnOptions('parseCreationOptionsFromJSON', {
+  rp: anyObject,
+  user: anyObject,
+  challenge: CHALLENGE,
+  pubKeyCredParams: listOf(anyObject),
+})
+const requestOptions = webauthnOptions('parseRequestOptionsFromJSON', {
+  rpId: example('example.com'),
+  challenge: CHALLENGE,
+})
+
 /**
  * Response schemas (docs/specification.md#shapes and docs/specification.md#errors); a test validates real answers
  * against them.
@@ -107,6 +125,7 @@ export const schemas: Readonly<Record<string, JsonSchema>> = {
     phone_autoconfirm: flag,
     sms_provider: example(''),
     saml_enabled: flag,
+    passkeys_enabled: flag,
   }),
   User: object(userMembers),
   Identity: object({
@@ -142,10 +161,30 @@ export const schemas: Readonly<Record<string, JsonSchema>> = {
     }),
     'phone?': text,
   }),
-  FactorChallenge: object({ id: uuid, type: { type: 'string', ...types }, expires_at: count }),
+  FactorChallenge: object({
+    id: uuid,
+    type: { type: 'string', ...types },
+    expires_at: count,
+    'webauthn?': {
+      anyOf: [
+        object({
+          type: { type: 'string', const: 'create' },
+          credential_options: object({ publicKey: creationOptions }),
+        }),
+        object({
+          type: { type: 'string', const: 'request' },
+          credential_options: object({ publicKey: requestOptions }),
+        }),
+      ],
+    },
+  }),
   FactorId: object({ id: uuid }),
   RecoveryCodeCount: object({ codes_left: count, created_at: { ...time, type: ['string', 'null'] } }),
   RecoveryCodes: object({ codes: listOf(example('4f7kq-9wm2x', { description: 'One code' })) }),
+  Passkey: object({ id: uuid, friendly_name: example('Passkey'), created_at: time, 'last_used_at?': time }),
+  PasskeyList: listOf(ref('Passkey')),
+  PasskeyCreation: object({ challenge_id: uuid, options: creationOptions, expires_at: count }),
+  PasskeyRequest: object({ challenge_id: uuid, options: requestOptions, expires_at: count }),
   ProviderUrl: object({ url: { type: 'string', format: 'uri' } }),
   Session: object({
     ...sessionMembers,

@@ -71,6 +71,8 @@ export class CleanupService {
       { table: 'signInAttempts', condition: 'last_at < $1', olderThan: ago(rules.guessesMs) },
       { table: 'knownNetworks', condition: 'last_seen_at < $1', olderThan: ago(rules.knownNetworkMs) },
       { table: 'codeAttempts', condition: 'window_ends_at < $1', olderThan: ago(0) },
+      // A day longer than they count, for clocks that differ.
+      { table: 'webauthnSpentChallenges', condition: 'expires_at < $1', olderThan: ago(DAY_MS) },
       { table: 'flowState', condition: 'created_at < $1', olderThan: ago(DAY_MS) },
       { table: 'mfaChallenges', condition: 'created_at < $1', olderThan: ago(DAY_MS) },
       {

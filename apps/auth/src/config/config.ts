@@ -8,6 +8,7 @@ import { passwordRules } from './password-rules.js'
 import { serverSettings } from './server-settings.js'
 import { telemetrySettings } from './telemetry-settings.js'
 import { uiSettings } from './ui-settings.js'
+import { webauthnProblems, webauthnSettings } from './webauthn-settings.js'
 import { KeyRing, KeySettingsError, type KeyProblem } from '../keys/key-ring.js'
 import { BCRYPT_MAX_BYTES } from '../passwords/bcrypt.js'
 import { parsePattern } from '../redirects/pattern.js'
@@ -23,6 +24,7 @@ export const settings = defineSettings({
   ...limitSettings,
   ...providerSettings,
   ...uiSettings,
+  ...webauthnSettings,
 })
 export type AuthConfig = ConfigOf<typeof settings>
 
@@ -42,6 +44,7 @@ export const loadAuthConfig = (env: Environment): AuthConfig =>
     sessionProblems,
     telemetryProblems,
     keyProblems,
+    webauthnProblems,
   )
 
 /** The keys that settings give: the secret and those of AUTH_JWT_KEYS. */

@@ -146,6 +146,11 @@ export const limitSettings = {
     fallback: 15,
     doc: 'Factor challenges, and separately verifications, of one client in a minute.',
   }),
+  rateLimitPasskey: integer({
+    env: 'AUTH_RATE_LIMIT_PASSKEY',
+    fallback: 30,
+    doc: 'Sign-ins of one client with a passkey in 5 minutes, and separately registrations.',
+  }),
   rateLimitEmailSent: quota(
     'AUTH_RATE_LIMIT_EMAIL_SENT',
     30,

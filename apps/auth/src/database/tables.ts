@@ -12,6 +12,8 @@ const NAMES = {
   mfaFactors: 'mfa_factors',
   mfaChallenges: 'mfa_challenges',
   mfaRecoveryCodes: 'mfa_recovery_codes',
+  webauthnCredentials: 'webauthn_credentials',
+  webauthnSpentChallenges: 'webauthn_spent_challenges',
   signInAttempts: 'sign_in_attempts',
   knownNetworks: 'known_networks',
   signingKeys: 'signing_keys',

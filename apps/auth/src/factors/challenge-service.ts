@@ -25,6 +25,7 @@ import { factorNotFound, factorTraits, needsFactorFirst, type FactorRules } from
 import type { FactorStore, StoredFactor } from './factor-store.js'
 import { FACTOR_METHODS, type SessionLevelStore } from './session-level-store.js'
 import { matchingStep } from './totp.js'
+import type { WebauthnAnswer, WebauthnFactors, WebauthnRequest } from './webauthn-factors.js'
 
 type Deps = {
   db: Db
@@ -38,6 +39,7 @@ type Deps = {
   audit: AuditLog
   mailer: Mailer
   codes: FactorCodes
+  webauthn: WebauthnFactors
   quotas: SendQuotas
   guesses: Guesses
   /** Fixed codes of test numbers (docs/specification.md#test-codes). */
@@ -47,9 +49,20 @@ type Deps = {
   now: () => Date
 }
 
+type Locked = { held: Held; factor: StoredFactor; challenge: Challenge }
 type SendCode = (tx: Tx, challengeId: string) => Promise<void>
 
-export type IssuedChallenge = { id: string; type: StoredFactor['factorType']; expiresAt: Date }
+type Accepted = { usedStep: number | null }
+
+export type IssuedChallenge = {
+  id: string
+  type: StoredFactor['factorType']
+  expiresAt: Date
+  webauthn?: WebauthnRequest
+}
+
+/** The challenge and what proves the factor: a code, or the answer of a security key. */
+export type FactorAnswer = { challenge_id?: string; code?: string; webauthn?: WebauthnAnswer }
 
 /** Factor challenges and their verification (docs/specification.md#factors). */
 export class ChallengeService {
@@ -69,8 +82,11 @@ export class ChallengeService {
     const at = now()
     const expiresAt = new Date(at.getTime() + rules.challengeMs)
     const insert = (send: SendCode) => this.#insert(user, factor, code, at, send, meta)
-    if (factor.phone === null || code === null || !code.isSent)
-      return { id: await insert(() => Promise.resolve()), type: factor.factorType, expiresAt }
+    if (factor.phone === null || code === null || !code.isSent) {
+      const issued = { id: await insert(() => Promise.resolve()), type: factor.factorType, expiresAt }
+      if (factor.factorType !== 'webauthn') return issued
+      return { ...issued, webauthn: await this.deps.webauthn.requestFor(user, factor, issued.id) }
+    }
     const { codes, quotas } = this.deps
     codes.refuse()
     const message = {
@@ -88,22 +104,16 @@ export class ChallengeService {
     return { id, type: factor.factorType, expiresAt }
   }
 
-  async verify(
-    caller: Live,
-    factorId: string,
-    { challenge_id: challengeId = '', code = '' }: { challenge_id?: string; code?: string },
-    meta: RequestMeta,
-  ): Promise<SignedIn> {
-    if (code === '') throw invalid('Code needs to be non-empty')
-    await this.#usableFactor(caller.user, factorId)
+  async verify(caller: Live, factorId: string, answer: FactorAnswer, meta: RequestMeta): Promise<SignedIn> {
+    const { factorType } = await this.#usableFactor(caller.user, factorId)
+    if (factorType !== 'webauthn' && !answer.code) throw invalid('Code needs to be non-empty')
     // A wrong code must stay counted, so the transaction returns the error instead of throwing it.
     const outcome = await this.deps.audit.transaction(meta, async (tx, record) => {
-      const { held, factor, challenge } = await this.#locked(tx, caller, factorId, challengeId, meta)
+      const locked = await this.#locked(tx, caller, factorId, answer.challenge_id ?? '', meta)
+      const { held, factor, challenge } = locked
       record('verification_attempted', held.user, { ...factorTraits(factor), challenge_id: challenge.id })
-      const attempt = await this.deps.guesses.beginFactor(tx, factor.id)
-      const accepted = this.#accept(factor, challenge, code)
-      if (accepted === null) return wrongCode(factor)
-      await attempt.takeBack()
+      const accepted = await this.#accept(tx, locked, answer)
+      if (accepted === null) return wrongAnswer(factor)
       const signedIn = await this.#upgrade(tx, held, factor, challenge, accepted.usedStep)
       if (factor.status === 'unverified') await this.#notifyEnrolled(tx, signedIn.user, factor, meta)
       return signedIn
@@ -156,7 +166,13 @@ export class ChallengeService {
   }
 
   /** Reads everything again under the locks on user and session, and refuses what no code can fix. */
-  async #locked(tx: Tx, caller: Live, factorId: string, challengeId: string, meta: RequestMeta) {
+  async #locked(
+    tx: Tx,
+    caller: Live,
+    factorId: string,
+    challengeId: string,
+    meta: RequestMeta,
+  ): Promise<Locked> {
     const { gate, factors, challenges, rules, now } = this.deps
     const held = await gate.hold(tx, { userId: caller.user.id, sessionId: caller.session.id })
     const factor = await factors.find(tx, held.user.id, factorId)
@@ -186,7 +202,24 @@ export class ChallengeService {
     return { held, factor, challenge }
   }
 
-  #accept(factor: StoredFactor, challenge: Challenge, code: string): { usedStep: number | null } | null {
+  async #accept(
+    tx: Tx,
+    locked: Locked,
+    { code = '', webauthn = {} }: FactorAnswer,
+  ): Promise<Accepted | null> {
+    const { held, factor, challenge } = locked
+    if (factor.factorType === 'webauthn') {
+      // Signatures cannot be guessed, so wrong ones keep nobody waiting.
+      const step = { held, factor, challengeId: challenge.id }
+      return (await this.deps.webauthn.accept(tx, step, webauthn)) ? { usedStep: null } : null
+    }
+    const attempt = await this.deps.guesses.beginFactor(tx, factor.id)
+    const accepted = this.#acceptCode(factor, challenge, code)
+    if (accepted !== null) await attempt.takeBack()
+    return accepted
+  }
+
+  #acceptCode(factor: StoredFactor, challenge: Challenge, code: string): Accepted | null {
     if (challenge.otpHash !== null)
       return sameHash(challenge.otpHash, this.#hashOf(challenge.id, code)) ? { usedStep: null } : null
     const secret = unseal(this.deps.keys.encryption, factor.id, factor.secret ?? '')
@@ -233,9 +266,11 @@ const msLeft = ({ lastChallengedAt }: StoredFactor, intervalMs: number, at: Date
 
 const factorFirst = () => authError('forbidden', 'insufficient_aal', 'AAL2 required to verify another factor')
 
-const wrongCode = ({ factorType }: StoredFactor): AppError =>
-  authError(
-    'unprocessable',
-    'mfa_verification_failed',
-    factorType === 'totp' ? 'Invalid TOTP code entered' : 'Invalid MFA Phone code entered',
-  )
+const WRONG = {
+  totp: 'Invalid TOTP code entered',
+  phone: 'Invalid MFA Phone code entered',
+  webauthn: 'This security key could not be verified',
+} as const
+
+const wrongAnswer = ({ factorType }: StoredFactor): AppError =>
+  authError('unprocessable', 'mfa_verification_failed', WRONG[factorType])

@@ -29,7 +29,11 @@ export type EnrollRequest = { factor_type?: string; friendly_name?: string; issu
 export type Enrolled = {
   id: string
   friendlyName: string
-} & ({ type: 'totp'; secret: string; uri: string; qrCode: string } | { type: 'phone'; phone: string })
+} & (
+  | { type: 'totp'; secret: string; uri: string; qrCode: string }
+  | { type: 'phone'; phone: string }
+  | { type: 'webauthn' }
+)
 
 type Deps = {
   users: UserStore
@@ -70,6 +74,7 @@ export class EnrollmentService {
       return (await users.findById(tx, userId)) ?? locked
     })
     if (phone !== null) return { id, friendlyName, type: 'phone', phone }
+    if (type === 'webauthn') return { id, friendlyName, type }
     const uri = totpUri({
       secret,
       issuer: issuer === '' ? this.deps.rules.siteHost : issuer,
@@ -101,13 +106,8 @@ export class EnrollmentService {
   }
 
   #typeOf({ factor_type: type, phone }: EnrollRequest): FactorType {
-    if (type === 'webauthn')
-      throw authError(
-        'unprocessable',
-        'mfa_webauthn_enroll_not_enabled',
-        'MFA enroll is disabled for WebAuthn',
-      )
-    if (type !== 'totp' && type !== 'phone') throw invalid('factor_type needs to be totp or phone')
+    if (type !== 'totp' && type !== 'phone' && type !== 'webauthn')
+      throw invalid('factor_type needs to be totp, phone or webauthn')
     if (!this.deps.rules.enroll[type])
       throw authError('unprocessable', `mfa_${type}_enroll_not_enabled`, `MFA enroll is disabled for ${type}`)
     if (type === 'phone' && (phone ?? '') === '')

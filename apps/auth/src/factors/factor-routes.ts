@@ -5,7 +5,7 @@ import { textOf } from '../admin/paging.js'
 import { authError } from '../errors/auth-error.js'
 import type { RateLimits } from '../rate-limits/rate-limits.js'
 import type { AdminCaller, Bearer } from '../bearer/bearer.js'
-import { bodyDoc } from '../requests/body-docs.js'
+import { bodyDoc, oneOf } from '../requests/body-docs.js'
 import { docs } from '../requests/docs.js'
 import { narrowed } from '../bearer/gates.js'
 import { jsonBody, type BodyOf } from '../requests/json-body.js'
@@ -36,7 +36,7 @@ const enrollFields = {
   issuer: 'string',
   phone: 'string',
 } as const
-const verifyFields = { challenge_id: 'string', code: 'string' } as const
+const verifyFields = { challenge_id: 'string', code: 'string', webauthn: 'object' } as const
 const adminFields = { friendly_name: 'string', phone: 'string' } as const
 
 /** Second factors of the signed-in user (docs/specification.md#factors), and of any user for administrators. */
@@ -81,16 +81,29 @@ function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessToken
       body: jsonBody({ channel: 'string' }, { optional: true }),
       async handle({ caller, body, req }) {
         const issued = await challenges.challenge(caller, factorIdOf(req), body.channel, guard.metaOf(req))
-        const { id, type, expiresAt } = issued
-        return { body: { id, type, expires_at: Math.floor(expiresAt.getTime() / 1000) } }
+        const { id, type, expiresAt, webauthn } = issued
+        return { body: { id, type, expires_at: Math.floor(expiresAt.getTime() / 1000), webauthn } }
       },
     }),
     route<Live, BodyOf<typeof verifyFields>>({
       method: 'post',
       path: '/factors/:factor_id/verify',
-      docs: docs('verifyFactor', 'Verify a challenge with a code', {
+      docs: docs('verifyFactor', 'Verify a challenge', {
         ...own,
-        body: bodyDoc(['challenge_id', 'code']),
+        body: bodyDoc(['challenge_id'], ['code'], {
+          'webauthn?': {
+            type: 'object',
+            required: ['type', 'credential_response'],
+            properties: {
+              type: oneOf(['create', 'request'], 'As the challenge says'),
+              credential_response: {
+                type: 'object',
+                description: 'What the browser made of the options, as JSON',
+              },
+            },
+            description: 'Of a security key, instead of a code',
+          },
+        }),
         answer: { description: 'The session, now at aal2, with a new refresh token', schema: 'Session' },
         errors: [400, 401, 403, 404, 422, 429],
       }),
@@ -180,6 +193,7 @@ function factorIdOf(req: Request): string {
 function enrolledView(enrolled: Enrolled) {
   const { id, type, friendlyName } = enrolled
   const common = { id, type, friendly_name: friendlyName }
+  if (enrolled.type === 'webauthn') return common
   if (enrolled.type === 'phone') return { ...common, phone: enrolled.phone }
   return { ...common, totp: { qr_code: enrolled.qrCode, secret: enrolled.secret, uri: enrolled.uri } }
 }

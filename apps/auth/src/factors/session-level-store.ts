@@ -3,7 +3,7 @@ import type { Held } from '../sessions/session.js'
 import type { Tables } from '../database/tables.js'
 
 /** `amr` entries that make a session aal2 (docs/specification.md#claims). */
-export const FACTOR_METHODS = { totp: 'totp', phone: 'mfa/phone' } as const
+export const FACTOR_METHODS = { totp: 'totp', phone: 'mfa/phone', webauthn: 'mfa/webauthn' } as const
 
 /** The `amr` entry of a recovery code, which belongs to no factor. */
 export const RECOVERY_CODE = 'mfa/recovery_code'

@@ -135,7 +135,7 @@ export class AddressProofs {
     // Sessions of the kept identity belong to its owner.
     if (identityId === null || isShared) {
       await ends.all(tx, user.id, 'address_proved')
-      await users.removeFactors(tx, user.id)
+      await users.removeAuthenticators(tx, user.id)
     }
     if (user.newEmail !== null || user.newPhone !== null)
       await users.update(tx, user.id, { newEmail: null, newPhone: null }, now())

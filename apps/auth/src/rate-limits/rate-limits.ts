@@ -24,6 +24,8 @@ export type RateLimits = {
   failedSignIns: FailureLimit
   mfaChallenge: KeyedLimit
   mfaVerify: KeyedLimit
+  passkeySignIn: KeyedLimit
+  passkeyRegistration: KeyedLimit
 }
 
 export type OtpEndpoint = '/signup' | '/recover' | '/resend' | '/magiclink' | '/otp' | '/user'
@@ -36,6 +38,7 @@ export type RateLimitConfig = {
   otp: number
   anonymousUsers: number
   mfaChallengeAndVerify: number
+  passkey: number
   /** Factor on the limits for a shared client (see `Client`). */
   sharedAddressFactor: number
 }
@@ -102,6 +105,8 @@ export function createRateLimits(config: RateLimitConfig, deps: Deps): RateLimit
     failedSignIns,
     mfaChallenge: keyed('mfa-challenge', config.mfaChallengeAndVerify, MINUTE_MS),
     mfaVerify: keyed('mfa-verify', config.mfaChallengeAndVerify, MINUTE_MS),
+    passkeySignIn: keyed('passkey-sign-in', config.passkey, 5 * MINUTE_MS),
+    passkeyRegistration: keyed('passkey-registration', config.passkey, 5 * MINUTE_MS),
   }
 }
 

@@ -49,8 +49,8 @@ const members = {
   phone_confirm: { type: 'boolean', description: 'Counts the number as confirmed' },
   ban_duration: text('Such as `24h`, or `none` to end a ban', '24h'),
   should_soft_delete: { type: 'boolean', default: false, description: 'Keeps a row without personal data' },
-  factor_type: { type: 'string', enum: ['totp', 'phone'] },
-  friendly_name: text('How the user calls the factor', 'Phone'),
+  factor_type: { type: 'string', enum: ['totp', 'phone', 'webauthn'] },
+  friendly_name: text('How the user calls the factor or passkey', 'Phone'),
   challenge_id: { type: 'string', format: 'uuid', description: 'The challenge' },
   code: text('The digits of the authenticator or the SMS', '123456'),
 } satisfies Record<string, JsonSchema>

@@ -67,7 +67,14 @@ export function errorDoc(status: number): ResponseDoc {
 }
 
 export type Tag =
-  'Service' | 'Sign-in' | 'Verification' | 'Account' | 'Factors' | 'Administration' | 'Not available'
+  | 'Service'
+  | 'Sign-in'
+  | 'Verification'
+  | 'Account'
+  | 'Factors'
+  | 'Passkeys'
+  | 'Administration'
+  | 'Not available'
 
 type Options = {
   tag: Tag

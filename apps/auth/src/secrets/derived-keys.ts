@@ -18,6 +18,8 @@ export type DerivedKeys = {
   readonly guesses: KeyObject
   /** Binds flows through providers to browsers. */
   readonly flows: KeyObject
+  /** Makes WebAuthn challenges out of their ids (docs/specification.md#webauthn). */
+  readonly challenges: KeyObject
 }
 
 export function deriveKeys(secret: string): DerivedKeys {
@@ -32,6 +34,7 @@ export function deriveKeys(secret: string): DerivedKeys {
     pages: derive('sign-in page'),
     guesses: derive('password guesses'),
     flows: derive('provider flows'),
+    challenges: derive('webauthn challenges'),
   }
 }
 

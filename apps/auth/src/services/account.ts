@@ -1,8 +1,15 @@
 import { PasswordChanges } from '../account/password-change.js'
 import { ReauthenticationService } from '../account/reauthentication-service.js'
 import { UserUpdateService } from '../account/user-update-service.js'
-import { factorRules, reauthenticationRules, passwordChangeRules } from './part-settings.js'
+import {
+  factorRules,
+  reauthenticationRules,
+  passwordChangeRules,
+  relyingPartyRules,
+} from './part-settings.js'
 import { ChallengeService } from '../factors/challenge-service.js'
+import { WebauthnFactors } from '../factors/webauthn-factors.js'
+import { RelyingParty } from '../webauthn/relying-party.js'
 import { EnrollmentService } from '../factors/enrollment-service.js'
 import { RecoveryCodeService } from '../factors/recovery-code-service.js'
 import type { Foundation } from './foundation.js'
@@ -101,6 +108,13 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
       audit,
       mailer,
       codes: foundation.factorCodes,
+      webauthn: new WebauthnFactors({
+        db,
+        credentials: stores.credentials,
+        relyingParty: new RelyingParty(relyingPartyRules(config)),
+        key: derived.challenges,
+        now,
+      }),
       quotas,
       guesses,
       testOtpOf: (address) => tokens.testOtpOf(address),

@@ -23,6 +23,8 @@ import { forgottenAfterMs } from '../sign-in/guess-store.js'
 import type { GuessRules } from '../sign-in/guesses.js'
 import type { SessionLimits } from '../sessions/session.js'
 import { passwordRules } from '../config/password-rules.js'
+import { rpIdOf, rpOriginsOf } from '../config/webauthn-settings.js'
+import type { RelyingPartyRules } from '../webauthn/relying-party.js'
 import type { RegistrationRules } from '../sign-up/registration.js'
 import type { SignUpRules } from '../sign-up/sign-up-service.js'
 import type { SmsConfig, SmsGatewayConfig } from '../sms/sms-sender.js'
@@ -133,6 +135,7 @@ export const rateLimitConfig = (config: AuthConfig): RateLimitConfig => ({
   otp: config.rateLimitOtp,
   anonymousUsers: config.rateLimitAnonymousUsers,
   mfaChallengeAndVerify: config.mfaRateLimitChallengeAndVerify,
+  passkey: config.rateLimitPasskey,
 })
 
 export const sendQuotaConfig = (config: AuthConfig): SendQuotaConfig => ({
@@ -284,8 +287,16 @@ export const passwordChangeRules = (config: AuthConfig): PasswordChangeRules => 
 })
 
 export const factorRules = (config: AuthConfig): FactorRules => ({
-  enroll: { totp: config.mfaTotpEnrollEnabled, phone: config.mfaPhoneEnrollEnabled },
-  verify: { totp: config.mfaTotpVerifyEnabled, phone: config.mfaPhoneVerifyEnabled },
+  enroll: {
+    totp: config.mfaTotpEnrollEnabled,
+    phone: config.mfaPhoneEnrollEnabled,
+    webauthn: config.mfaWebauthnEnrollEnabled,
+  },
+  verify: {
+    totp: config.mfaTotpVerifyEnabled,
+    phone: config.mfaPhoneVerifyEnabled,
+    webauthn: config.mfaWebauthnVerifyEnabled,
+  },
   maxEnrolled: config.mfaMaxEnrolledFactors,
   maxVerified: config.mfaMaxVerifiedFactors,
   challengeMs: config.mfaChallengeExpiryDuration,
@@ -293,6 +304,13 @@ export const factorRules = (config: AuthConfig): FactorRules => ({
   otpLength: config.mfaPhoneOtpLength,
   smsProvider: config.smsProvider,
   siteHost: new URL(config.siteUrl).host,
+})
+
+export const relyingPartyRules = (config: AuthConfig): RelyingPartyRules => ({
+  id: rpIdOf(config),
+  name: config.webauthnRpDisplayName ?? rpIdOf(config),
+  origins: rpOriginsOf(config),
+  challengeMs: config.webauthnChallengeExpiryDuration,
 })
 
 export const externalProviders = (config: AuthConfig) =>

@@ -4,6 +4,7 @@ import { createAdministrationServices } from './administration.js'
 import { createFoundation } from './foundation.js'
 import type { Parts } from './parts.js'
 import { createSignInServices } from './sign-in.js'
+import { createPasskeyServices } from './webauthn.js'
 
 export type Services = ReturnType<typeof createServices>
 
@@ -15,6 +16,7 @@ export function createServices(parts: Parts) {
     ...createProviderServices({ ...parts, ...foundation, keys: derived }),
     ...createSignInServices(parts, foundation),
     ...createAccountServices(parts, foundation),
+    ...createPasskeyServices(parts, foundation),
     ...createAdministrationServices(parts, foundation),
     pageKey: derived.pages,
     flowKey: derived.flows,

@@ -21,6 +21,8 @@ import { PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import type { Tables } from '../database/tables.js'
 import { IdentityStore } from '../users/identity-store.js'
 import { UserStore } from '../users/user-store.js'
+import { CredentialStore } from '../webauthn/credential-store.js'
+import { SpentChallengeStore } from '../webauthn/spent-challenge-store.js'
 
 export type Stores = ReturnType<typeof createStores>
 
@@ -45,6 +47,8 @@ export function createStores(tables: Tables) {
     challenges: new ChallengeStore(tables),
     recoveryCodes: new RecoveryCodeStore(tables),
     levels: new SessionLevelStore(tables),
+    credentials: new CredentialStore(tables),
+    spentChallenges: new SpentChallengeStore(tables),
     guesses: new GuessStore(tables),
     userLists: new UserListStore(tables),
     auditLists: new AuditListStore(tables),

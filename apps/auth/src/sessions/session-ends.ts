@@ -45,6 +45,12 @@ export class SessionEnds {
     return this.deps.sessions.end(tx, userId, reason, { except: keptId, aal: 'aal1' }, this.deps.now())
   }
 
+  /** The sessions that a passkey opened, but for the one that removes it, as when an administrator does: null. */
+  byPasskey(tx: Tx, userId: string, passkeyId: string, keptId: string | null): Promise<void> {
+    const kept = keptId === null ? {} : { except: keptId }
+    return this.deps.sessions.end(tx, userId, 'passkey_removed', { passkeyId, ...kept }, this.deps.now())
+  }
+
   /**
    * What ended sessions began: a code is a session waiting to be opened, and a pending address could take over the
    * account. Links to sign in or to recover go to the owner's own mailbox, and stay.

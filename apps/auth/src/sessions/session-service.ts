@@ -9,7 +9,7 @@ import type { RefreshTokens } from './refresh-token.js'
 import type { SessionEnds } from './session-ends.js'
 import { sessionNotFound, userNotFound, type SessionGate } from './session-gate.js'
 import type { SessionStore } from './session-store.js'
-import type { Held, Live, Session, SessionLimits, SignedIn } from './session.js'
+import type { Aal, Held, Live, Session, SessionLimits, SignedIn } from './session.js'
 
 type Deps = {
   db: Db
@@ -22,7 +22,12 @@ type Deps = {
   now: () => Date
 }
 
-type Opening = { user: User; method: string; passwordHash: string | null; auditRows: string | null }
+/** How somebody signs in: the `amr` entry, and for a passkey which one and how strong it was. */
+type Proof = { method: string; aal: Aal; passkeyId: string | null }
+
+type Opening = Proof & { user: User; passwordHash: string | null; auditRows: string | null }
+
+const weak = (method: string): Proof => ({ method, aal: 'aal1', passkeyId: null })
 
 export const logoutScopes = ['global', 'local', 'others'] as const
 export type LogoutScope = (typeof logoutScopes)[number]
@@ -38,7 +43,8 @@ export class SessionService {
   async signIn(user: User, method: string, meta: RequestMeta, provider: string): Promise<SignedIn | null> {
     const { db, audit, limits } = this.deps
     const payloads = [auditPayload('login', user, { provider })]
-    const opening = { user, method, passwordHash: user.passwordHash, auditRows: audit.rowsFor(payloads) }
+    const { passwordHash } = user
+    const opening = { ...weak(method), user, passwordHash, auditRows: audit.rowsFor(payloads) }
     const signedIn = limits.singlePerUser
       ? await db.transaction((tx) => this.#openAlone(tx, opening, meta))
       : await this.#open(db, opening, meta)
@@ -47,13 +53,23 @@ export class SessionService {
   }
 
   /** Opens a session as part of a larger change that writes the audit entries. */
-  async open(tx: Tx, user: User, method: string, meta: RequestMeta): Promise<SignedIn> {
-    const opening = { user, method, passwordHash: null, auditRows: null }
-    const signedIn = await (this.deps.limits.singlePerUser
-      ? this.#openAlone(tx, opening, meta)
-      : this.#open(tx, opening, meta))
-    if (signedIn !== null) return signedIn
-    throw isBanned(user, this.deps.now()) ? userBanned('forbidden') : userNotFound()
+  open(tx: Tx, user: User, method: string, meta: RequestMeta): Promise<SignedIn> {
+    return this.#openFor(tx, user, weak(method), meta)
+  }
+
+  /** As {@link open}, with a passkey. With user verification it was two factors at once: the device, and what unlocks it. */
+  openByPasskey(
+    tx: Tx,
+    user: User,
+    { passkeyId, userVerified }: { passkeyId: string; userVerified: boolean },
+    meta: RequestMeta,
+  ): Promise<SignedIn> {
+    return this.#openFor(
+      tx,
+      user,
+      { method: 'passkey', aal: userVerified ? 'aal2' : 'aal1', passkeyId },
+      meta,
+    )
   }
 
   /**
@@ -113,6 +129,15 @@ export class SessionService {
     })
   }
 
+  async #openFor(tx: Tx, user: User, proof: Proof, meta: RequestMeta): Promise<SignedIn> {
+    const opening = { ...proof, user, passwordHash: null, auditRows: null }
+    const signedIn = await (this.deps.limits.singlePerUser
+      ? this.#openAlone(tx, opening, meta)
+      : this.#open(tx, opening, meta))
+    if (signedIn !== null) return signedIn
+    throw isBanned(user, this.deps.now()) ? userBanned('forbidden') : userNotFound()
+  }
+
   /** The user's row is locked once the session is open, so the second of two concurrent sign-ins sees the first. */
   async #openAlone(tx: Tx, opening: Opening, meta: RequestMeta): Promise<SignedIn | null> {
     const signedIn = await this.#open(tx, opening, meta)
@@ -123,12 +148,12 @@ export class SessionService {
 
   async #open(
     db: Queryable,
-    { user, method, passwordHash, auditRows }: Opening,
+    { user, method, aal, passkeyId, passwordHash, auditRows }: Opening,
     meta: RequestMeta,
   ): Promise<SignedIn | null> {
     const { sessions, refreshTokens } = this.deps
     const now = this.deps.now()
-    const session = { id: randomUUID(), aal: 'aal1', createdAt: now } as const
+    const session = { id: randomUUID(), aal, createdAt: now }
     const refreshSalt = refreshTokens.newSalt()
     const opened = await sessions.open(
       db,
@@ -136,6 +161,7 @@ export class SessionService {
         ...session,
         userId: user.id,
         method,
+        passkeyId,
         userAgent: meta.userAgent,
         ip: meta.ip,
         network: meta.client.key,

@@ -9,6 +9,8 @@ export type NewSession = {
   userId: string
   aal: Aal
   method: string
+  /** The passkey that was used, if one was. */
+  passkeyId: string | null
   userAgent: string
   ip: string
   /** Becomes one of the user's known networks. */
@@ -24,7 +26,7 @@ export type NewSession = {
 export type SiblingSession = { id: string; besideId: string; notAfter: Date | null; refreshSalt: Buffer }
 
 /** Which of a user's sessions to end; all of them when empty. */
-export type EndScope = { only?: string; except?: string; aal?: Aal }
+export type EndScope = { only?: string; except?: string; aal?: Aal; passkeyId?: string }
 
 /** The user and session that a bearer token names. */
 export type TokenHolder = { userId: string; sessionId: string | null }
@@ -40,6 +42,7 @@ type SessionRow<Time = Date> = {
   user_id: string
   aal: Aal
   factor_id: string | null
+  passkey_id: string | null
   refreshed_at: Time | null
   not_after: Time | null
   revoked_at: Time | null
@@ -51,7 +54,8 @@ type CallerRow = AccountRow & { session: SessionRow<string> | null; place: numbe
 /** The column `amr`, newest first. */
 export type AmrJson = readonly { method: string; at: string }[]
 
-const COLUMNS = 'id, user_id, aal, factor_id, refreshed_at, not_after, revoked_at, revoked_reason, created_at'
+const COLUMNS =
+  'id, user_id, aal, factor_id, passkey_id, refreshed_at, not_after, revoked_at, revoked_reason, created_at'
 
 export const toAmr = (json: AmrJson): AmrEntry[] =>
   json.map(({ method, at }) => ({ method, at: new Date(at) }))
@@ -80,8 +84,9 @@ export class SessionStore {
         on conflict (user_id, network) do update
         set last_seen_at = greatest(k.last_seen_at, excluded.last_seen_at)
       )
-      insert into ${t.sessions} (id, user_id, aal, user_agent, ip, not_after, created_at, updated_at, amr, refresh_salt)
-      select $1, owner.id, $3, $4, $5, $6, $7, $7, $8, $9 from owner`
+      insert into ${t.sessions} (id, user_id, aal, user_agent, ip, not_after, created_at, updated_at, amr, refresh_salt,
+        passkey_id)
+      select $1, owner.id, $3, $4, $5, $6, $7, $7, $8, $9, $13::uuid from owner`
     this.#callers = `
       select ${accountColumn(t)}, asked.place::int,
         (select row_to_json(s) from (
@@ -105,6 +110,7 @@ export class SessionStore {
       session.passwordHash,
       session.auditRows,
       session.network,
+      session.passkeyId,
     ])
     return rowCount === 1
   }
@@ -129,8 +135,8 @@ export class SessionStore {
   ): Promise<void> {
     await db.query(
       `insert into ${this.t.sessions} (id, user_id, aal, factor_id, user_agent, ip, refreshed_at, not_after,
-         created_at, updated_at, amr, refresh_salt)
-       select $1, user_id, aal, factor_id, user_agent, ip, $4, $3, created_at, $4, amr, $5
+         created_at, updated_at, amr, refresh_salt, passkey_id)
+       select $1, user_id, aal, factor_id, user_agent, ip, $4, $3, created_at, $4, amr, $5, passkey_id
        from ${this.t.sessions} where id = $2`,
       [id, besideId, notAfter, now, refreshSalt],
     )
@@ -177,8 +183,17 @@ export class SessionStore {
     await db.query(
       `update ${this.t.sessions} set revoked_at = $2, revoked_reason = $3, updated_at = $2
        where user_id = $1 and revoked_at is null
-         and id = coalesce($4::uuid, id) and id is distinct from $5::uuid and aal = coalesce($6, aal)`,
-      [userId, now, reason, scope.only ?? null, scope.except ?? null, scope.aal ?? null],
+         and id = coalesce($4::uuid, id) and id is distinct from $5::uuid and aal = coalesce($6, aal)
+         and ($7::uuid is null or passkey_id = $7)`,
+      [
+        userId,
+        now,
+        reason,
+        scope.only ?? null,
+        scope.except ?? null,
+        scope.aal ?? null,
+        scope.passkeyId ?? null,
+      ],
     )
   }
 }
@@ -190,6 +205,7 @@ function toSession(row: SessionRow<Date | string>): Session {
     userId: row.user_id,
     aal: row.aal,
     factorId: row.factor_id,
+    passkeyId: row.passkey_id,
     refreshedAt: date(row.refreshed_at),
     notAfter: date(row.not_after),
     revokedAt: date(row.revoked_at),

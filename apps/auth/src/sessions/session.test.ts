@@ -10,6 +10,7 @@ const session: Session = {
   userId: 'u1',
   aal: 'aal1',
   factorId: null,
+  passkeyId: null,
   refreshedAt: null,
   notAfter: null,
   revokedAt: null,

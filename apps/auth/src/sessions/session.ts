@@ -19,12 +19,16 @@ export type EndReason =
   | 'address_proved'
   /** An administrator set a new password. */
   | 'admin'
+  /** The passkey that opened it was removed. */
+  | 'passkey_removed'
 
 export type Session = {
   readonly id: string
   readonly userId: string
   readonly aal: Aal
   readonly factorId: string | null
+  /** The passkey that opened it, if one did. */
+  readonly passkeyId: string | null
   readonly refreshedAt: Date | null
   readonly notAfter: Date | null
   readonly revokedAt: Date | null

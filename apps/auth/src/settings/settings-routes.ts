@@ -58,5 +58,6 @@ function settingsView(config: AuthConfig) {
     phone_autoconfirm: config.smsAutoconfirm,
     sms_provider: config.smsProvider ?? '',
     saml_enabled: false,
+    passkeys_enabled: config.passkeyEnabled,
   }
 }

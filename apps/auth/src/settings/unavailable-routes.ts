@@ -16,7 +16,6 @@ const GROUPS: readonly { paths: readonly string[]; code: ErrorCode; message: str
     code: 'feature_disabled',
     message: 'This feature is disabled',
   },
-  { paths: ['/passkeys', '/passkeys/*path'], code: 'passkey_disabled', message: 'Passkeys are disabled' },
 ]
 
 const METHODS: readonly Method[] = ['get', 'post', 'put', 'patch', 'delete']

@@ -193,10 +193,11 @@ export class UserStore {
     )
   }
 
-  /** Second factors, and the recovery codes that stand in for them. */
-  async removeFactors(tx: Tx, id: string): Promise<void> {
+  /** Passkeys, second factors, and the recovery codes that stand in for them. */
+  async removeAuthenticators(tx: Tx, id: string): Promise<void> {
     await tx.query(
-      `with codes as (delete from ${this.t.mfaRecoveryCodes} where user_id = $1)
+      `with codes as (delete from ${this.t.mfaRecoveryCodes} where user_id = $1),
+         passkeys as (delete from ${this.t.webauthnCredentials} where user_id = $1 and factor_id is null)
        delete from ${this.t.mfaFactors} where user_id = $1`,
       [id],
     )

@@ -54,7 +54,7 @@ export type Identity = {
 export type Factor = {
   readonly id: string
   readonly friendlyName: string
-  readonly factorType: 'totp' | 'phone'
+  readonly factorType: 'totp' | 'phone' | 'webauthn'
   readonly status: 'verified' | 'unverified'
   readonly phone: string | null
   readonly lastChallengedAt: Date | null

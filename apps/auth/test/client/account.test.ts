@@ -60,7 +60,7 @@ describe('the published client changes an account', () => {
     }
   })
 
-  it('hears that SSO, web3 and passkeys are not there', async () => {
+  it('hears that SSO is not there', async () => {
     const client = aClient(server)
     const sso = await client.signInWithSSO({ domain: 'example.com' })
     expect(sso.error).toMatchObject({

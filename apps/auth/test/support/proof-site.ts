@@ -38,6 +38,7 @@ export async function startProofSite(): Promise<ProofSite> {
       AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0',
       AUTH_SMS_MAX_FREQUENCY: '0',
       AUTH_EXTERNAL_PHONE_ENABLED: 'true',
+      AUTH_PASSKEY_ENABLED: 'true',
       AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS: 'true',
       ...gateway.env,
     },

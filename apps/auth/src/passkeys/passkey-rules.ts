@@ -1,0 +1,14 @@
+import { authError } from '../errors/auth-error.js'
+import type { Credential } from '../webauthn/credential-store.js'
+
+export const passkeyNotFound = () => authError('not_found', 'passkey_not_found', 'Passkey not found')
+
+/** One answer, whatever is wrong: the key, the signature, the site, or the account that it is for. */
+export const verificationFailed = () =>
+  authError('invalid', 'webauthn_verification_failed', 'This passkey could not be verified')
+
+/** Who gets the notices about passkeys, which are sign-in methods like providers. */
+export const PASSKEY_PROVIDER = 'passkey'
+
+/** What audit entries say about a passkey (docs/specification.md#audit-log). */
+export const passkeyTraits = ({ id }: Pick<Credential, 'id'>) => ({ passkey_id: id })

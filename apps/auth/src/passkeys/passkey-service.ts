@@ -1,0 +1,91 @@
+import type { Db, Tx } from '@signet/db'
+import { traitsOf, userNotFound, type Admin } from '../admin/admin-user-service.js'
+import type { AuditLog } from '../audit/audit-log.js'
+import { invalid } from '../errors/auth-error.js'
+import type { Mailer } from '../mail/mailer.js'
+import type { RequestMeta } from '../requests/request-meta.js'
+import type { SessionEnds } from '../sessions/session-ends.js'
+import { requireStrong, type SessionGate } from '../sessions/session-gate.js'
+import type { Live } from '../sessions/session.js'
+import type { UserStore } from '../users/user-store.js'
+import type { User } from '../users/user.js'
+import type { Credential, CredentialStore } from '../webauthn/credential-store.js'
+import { PASSKEY_PROVIDER, passkeyNotFound, passkeyTraits } from './passkey-rules.js'
+
+const MAX_NAME = 120
+
+type Deps = {
+  db: Db
+  users: UserStore
+  gate: SessionGate
+  ends: SessionEnds
+  credentials: CredentialStore
+  audit: AuditLog
+  mailer: Mailer
+}
+
+/** The passkeys of an account: for its owner, and for administrators (docs/specification.md#passkeys). */
+export class PasskeyService {
+  constructor(private readonly deps: Deps) {}
+
+  /** Oldest first. */
+  list(userId: string): Promise<Credential[]> {
+    return this.deps.credentials.passkeysOf(this.deps.db, userId)
+  }
+
+  async listOf(userId: string): Promise<Credential[]> {
+    const { db, users } = this.deps
+    if ((await users.findById(db, userId)) === null) throw userNotFound()
+    return this.list(userId)
+  }
+
+  async rename({ user, session }: Live, id: string, name: string, meta: RequestMeta): Promise<Credential> {
+    const { gate, credentials, audit } = this.deps
+    const friendlyName = name.trim()
+    if (friendlyName === '') throw invalid('friendly_name is required')
+    if (friendlyName.length > MAX_NAME)
+      throw invalid(`friendly_name must not be longer than ${MAX_NAME} characters`)
+    return audit.transaction(meta, async (tx, record) => {
+      const held = await gate.hold(tx, { userId: user.id, sessionId: session.id })
+      const passkey = await credentials.rename(tx, user.id, id, friendlyName)
+      if (passkey === null) throw passkeyNotFound()
+      record('passkey_updated', held.user, passkeyTraits(passkey))
+      return passkey
+    })
+  }
+
+  /** Ends the other sessions that the passkey opened: whoever has it may be the reason. */
+  async remove({ user, session }: Live, id: string, meta: RequestMeta): Promise<void> {
+    const { gate, audit } = this.deps
+    await audit.transaction(meta, async (tx, record) => {
+      const held = await gate.hold(tx, { userId: user.id, sessionId: session.id })
+      requireStrong(held)
+      await this.#remove(tx, held.user, { id, keptSession: session.id }, meta)
+      record('passkey_deleted', held.user, passkeyTraits({ id }))
+    })
+  }
+
+  async removeOf(admin: Admin, userId: string, id: string, meta: RequestMeta): Promise<void> {
+    const { users, audit } = this.deps
+    await audit.transaction(meta, async (tx, record) => {
+      const user = await users.lockById(tx, userId)
+      if (user === null) throw userNotFound()
+      await this.#remove(tx, user, { id, keptSession: null }, meta)
+      record('passkey_deleted', { adminRole: admin.role }, { ...traitsOf(user), ...passkeyTraits({ id }) })
+    })
+  }
+
+  async #remove(
+    tx: Tx,
+    user: User,
+    { id, keptSession }: { id: string; keptSession: string | null },
+    meta: RequestMeta,
+  ): Promise<void> {
+    const { credentials, ends, mailer } = this.deps
+    if (!(await credentials.remove(tx, user.id, id))) throw passkeyNotFound()
+    await ends.byPasskey(tx, user.id, id, keptSession)
+    const email = user.email ?? ''
+    const variables = { email, provider: PASSKEY_PROVIDER, data: user.userMetadata }
+    await mailer.notify(tx, 'identity_unlinked_notification', email, variables, meta)
+  }
+}

@@ -1,0 +1,73 @@
+import { randomBytes, type KeyObject } from 'node:crypto'
+import type { Db } from '@signet/db'
+import { authError } from '../errors/auth-error.js'
+import { keyedHash } from '../secrets/derived-keys.js'
+import { isUuid } from '../users/uuid.js'
+import type { SpentChallengeStore } from './spent-challenge-store.js'
+
+/** What a challenge is for. Registration belongs to one user and session; a sign-in to nobody yet. */
+export type Purpose =
+  | { readonly kind: 'registration'; readonly userId: string; readonly sessionId: string }
+  | { readonly kind: 'sign_in' }
+
+export type IssuedChallenge = { readonly id: string; readonly bytes: Buffer; readonly expiresAt: Date }
+
+type Deps = { db: Db; store: SpentChallengeStore; key: KeyObject; lifeMs: number; now: () => Date }
+
+const DAY_MS = 86_400_000
+const TIME_BYTES = 6
+
+/**
+ * Challenges of passkeys. Asking for one stores nothing, so anybody may: the bytes are a keyed hash of the id and the
+ * purpose, and the id begins with the time when it expires. Answering writes the id down, and only the first answer does.
+ */
+export class Challenges {
+  constructor(private readonly deps: Deps) {}
+
+  issue(purpose: Purpose): IssuedChallenge {
+    const expiresAt = new Date(this.deps.now().getTime() + this.deps.lifeMs)
+    const time = Buffer.alloc(TIME_BYTES)
+    time.writeUIntBE(expiresAt.getTime(), 0, TIME_BYTES)
+    const id = asUuid(Buffer.concat([time, randomBytes(10)]))
+    return { id, bytes: this.#bytesOf(id, purpose), expiresAt }
+  }
+
+  /** Uses a challenge up, whether or not the answer to it is good, and returns what must have been signed. */
+  async spend(givenId: string, purpose: Purpose): Promise<Buffer> {
+    const { db, store, lifeMs, now } = this.deps
+    const id = givenId.toLowerCase()
+    const expiresAt = expiryOf(id)
+    const age = now().getTime() - expiresAt.getTime()
+    // The row of a challenge is forgotten after a while, and no id of ours lies further ahead.
+    if (age > DAY_MS || -age > lifeMs) throw notFound()
+    if (age >= 0) throw expired()
+    if (!(await store.spend(db, id, expiresAt))) throw notFound()
+    return this.#bytesOf(id, purpose)
+  }
+
+  #bytesOf(id: string, purpose: Purpose): Buffer {
+    const binding = purpose.kind === 'registration' ? [purpose.userId, purpose.sessionId] : []
+    return keyedHash(this.deps.key, purpose.kind, id, ...binding)
+  }
+}
+
+function expiryOf(id: string): Date {
+  if (!isUuid(id)) throw authError('invalid', 'validation_failed', 'challenge_id must be a UUID')
+  return new Date(Buffer.from(id.replaceAll('-', ''), 'hex').readUIntBE(0, TIME_BYTES))
+}
+
+/** Version 8, whose content is up to its maker (RFC 9562 section 5.8). */
+function asUuid(bytes: Buffer): string {
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6)
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
+const notFound = () =>
+  authError(
+    'invalid',
+    'webauthn_challenge_not_found',
+    'This challenge does not exist or was used before, ask for another',
+  )
+const expired = () =>
+  authError('invalid', 'webauthn_challenge_expired', 'This challenge has expired, ask for another')

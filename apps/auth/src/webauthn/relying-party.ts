@@ -1,0 +1,211 @@
+import {
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+  type AuthenticationResponseJSON,
+  type PublicKeyCredentialCreationOptionsJSON,
+  type PublicKeyCredentialRequestOptionsJSON,
+  type RegistrationResponseJSON,
+} from '@simplewebauthn/server'
+import {
+  decodeAttestationObject,
+  decodeClientDataJSON,
+  isoBase64URL,
+  isoCBOR,
+} from '@simplewebauthn/server/helpers'
+import type { User } from '../users/user.js'
+import { handleOf } from './user-handle.js'
+
+/** Settings of WebAuthn (docs/specification.md#configuration, AUTH_WEBAUTHN_*). */
+export type RelyingPartyRules = {
+  readonly id: string
+  readonly name: string
+  readonly origins: readonly string[]
+  readonly challengeMs: number
+}
+
+/** What an authenticator made for an account. */
+export type NewCredential = {
+  readonly credentialId: Buffer
+  readonly publicKey: Buffer
+  readonly signCount: number
+  readonly transports: readonly string[]
+}
+
+/** What a verified answer says; the counter still has to be compared. */
+export type Assertion = { readonly signCount: number; readonly userVerified: boolean }
+
+type Known = { readonly credentialId: Buffer; readonly transports: readonly string[] }
+
+type Creation = {
+  user: User
+  challenge: Buffer
+  /** Passkeys are found without a name, so the authenticator has to keep them. */
+  residentKey: 'required' | 'discouraged'
+  /** Authenticators that hold one of these refuse to make another. */
+  exclude: readonly Known[]
+}
+
+/** EdDSA, ES256 and RS256: what authenticators in use can do. */
+const ALGORITHMS = [-8, -7, -257]
+const MAX_KEY_BYTES = 2048
+const KNOWN_TRANSPORTS: ReadonlySet<string> = new Set([
+  'ble',
+  'cable',
+  'hybrid',
+  'internal',
+  'nfc',
+  'smart-card',
+  'usb',
+])
+
+/** The WebAuthn ceremonies: what browsers are asked, and whether their answers are good (docs/specification.md#webauthn). */
+export class RelyingParty {
+  constructor(private readonly rules: RelyingPartyRules) {}
+
+  creationOptions({
+    user,
+    challenge,
+    residentKey,
+    exclude,
+  }: Creation): Promise<PublicKeyCredentialCreationOptionsJSON> {
+    const { id: rpID, name: rpName, challengeMs: timeout } = this.rules
+    const userName = user.email ?? user.phone ?? user.id
+    return generateRegistrationOptions({
+      rpID,
+      rpName,
+      userID: new Uint8Array(handleOf(user.id)),
+      userName,
+      userDisplayName: displayNameOf(user) ?? userName,
+      challenge: new Uint8Array(challenge),
+      timeout,
+      attestationType: 'none',
+      excludeCredentials: exclude.map(described),
+      authenticatorSelection: { residentKey, userVerification: 'preferred' },
+      supportedAlgorithmIDs: ALGORITHMS,
+    })
+  }
+
+  /** Without `allow` the authenticator offers the passkeys that it has for this site. */
+  requestOptions(
+    challenge: Buffer,
+    allow: readonly Known[] = [],
+  ): Promise<PublicKeyCredentialRequestOptionsJSON> {
+    const { id: rpID, challengeMs: timeout } = this.rules
+    return generateAuthenticationOptions({
+      rpID,
+      challenge: new Uint8Array(challenge),
+      timeout,
+      allowCredentials: allow.map(described),
+      userVerification: 'preferred',
+    })
+  }
+
+  /** Null for an answer that is not good, whatever is wrong with it. */
+  async verifyCreation(answer: object, challenge: Buffer): Promise<NewCredential | null> {
+    const { id: expectedRPID, origins } = this.rules
+    try {
+      const response = withoutAttestation(answer as RegistrationResponseJSON)
+      refuseFrames(response.response.clientDataJSON)
+      const { verified, registrationInfo } = await verifyRegistrationResponse({
+        response,
+        expectedChallenge: challenge.toString('base64url'),
+        expectedOrigin: [...origins],
+        expectedRPID,
+        requireUserVerification: false,
+        supportedAlgorithmIDs: ALGORITHMS,
+      })
+      if (!verified) return null
+      const { id, publicKey, counter } = registrationInfo.credential
+      if (id !== response.id || publicKey.length > MAX_KEY_BYTES) return null
+      return {
+        credentialId: Buffer.from(id, 'base64url'),
+        publicKey: Buffer.from(publicKey),
+        signCount: counter,
+        transports: transportsOf(response.response.transports),
+      }
+    } catch {
+      return null
+    }
+  }
+
+  /** Null for an answer that is not good, whatever is wrong with it. */
+  async verifyRequest(
+    answer: object,
+    challenge: Buffer,
+    { credentialId, publicKey }: Pick<NewCredential, 'credentialId' | 'publicKey'>,
+  ): Promise<Assertion | null> {
+    const { id: expectedRPID, origins } = this.rules
+    try {
+      const response = answer as AuthenticationResponseJSON
+      refuseFrames(response.response.clientDataJSON)
+      const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+        response,
+        expectedChallenge: challenge.toString('base64url'),
+        expectedOrigin: [...origins],
+        expectedRPID,
+        requireUserVerification: false,
+        credential: {
+          id: credentialId.toString('base64url'),
+          publicKey: new Uint8Array(publicKey),
+          // The library would compare counters before it knows who signed; the statement that stores the new one does.
+          counter: 0,
+        },
+      })
+      if (!verified) return null
+      return { signCount: authenticationInfo.newCounter, userVerified: authenticationInfo.userVerified }
+    } catch {
+      return null
+    }
+  }
+}
+
+/** The credential that an answer names. */
+export function credentialIdOf(answer: object): Buffer {
+  const { id } = answer as { id?: unknown }
+  return Buffer.from(typeof id === 'string' ? id : '', 'base64url')
+}
+
+/**
+ * Attestation is not asked for and proves nothing here. A statement that comes anyway is dropped unread: it names
+ * certificates, and checking those would fetch addresses that the sender chose.
+ */
+function withoutAttestation(answer: RegistrationResponseJSON): RegistrationResponseJSON {
+  const authData = decodeAttestationObject(isoBase64URL.toBuffer(answer.response.attestationObject)).get(
+    'authData',
+  )
+  const bare = new Map<string, unknown>([
+    ['fmt', 'none'],
+    ['attStmt', new Map()],
+    ['authData', authData],
+  ])
+  const attestationObject = isoBase64URL.fromBuffer(isoCBOR.encode(bare as never))
+  return { ...answer, response: { ...answer.response, attestationObject } }
+}
+
+/** A page of another site could show the request in a frame. */
+function refuseFrames(clientDataJSON: string): void {
+  if (decodeClientDataJSON(clientDataJSON).crossOrigin === true)
+    throw new Error('asked for in a frame of another site')
+}
+
+const described = ({ credentialId, transports }: Known) => ({
+  id: credentialId.toString('base64url'),
+  transports: [...transports],
+})
+
+/** A hint for browsers, kept only as far as its words are known. */
+const transportsOf = (transports: unknown): string[] =>
+  Array.isArray(transports)
+    ? [
+        ...new Set(
+          transports.filter((word): word is string => typeof word === 'string' && KNOWN_TRANSPORTS.has(word)),
+        ),
+      ]
+    : []
+
+function displayNameOf({ userMetadata }: User): string | undefined {
+  const name = userMetadata['full_name'] ?? userMetadata['name']
+  return typeof name === 'string' && name !== '' ? name : undefined
+}

@@ -1,0 +1,9 @@
+/** What authenticators know an account by: its random id as bytes, which names nobody. */
+export const handleOf = (userId: string): Buffer => Buffer.from(userId.replaceAll('-', ''), 'hex')
+
+/** Whether an answer comes with the handle of this account; authenticators that found a passkey by themselves send it. */
+export function hasHandleOf(answer: object, userId: string): boolean {
+  const { response } = answer as { response?: { userHandle?: unknown } }
+  const handle = response?.userHandle
+  return typeof handle === 'string' && Buffer.from(handle, 'base64url').equals(handleOf(userId))
+}
