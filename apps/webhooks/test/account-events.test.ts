@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
+import { documentedFetch } from './support/documented-fetch.js'
 import { startHarness } from './support/harness.js'
 import { useOAuth } from './support/use-oauth.js'
 
@@ -22,7 +23,7 @@ async function tell(
   const body = raw ?? JSON.stringify(event)
   const timestamp = String(Math.floor(signedAt))
   const mac = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')
-  const response = await fetch(`${harness.internal}/internal/v1/account-events`, {
+  const response = await documentedFetch(harness)(`${harness.internal}/internal/v1/account-events`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -269,16 +270,16 @@ describe('the receiver of account events', () => {
   })
 
   it('refuses a request without a signature, also where no secret is set', async () => {
-    const post = (url: string) =>
-      fetch(`${url}/internal/v1/account-events`, {
+    const post = ({ base, internal }: { base: string; internal: string }) =>
+      documentedFetch({ base, internal })(`${internal}/internal/v1/account-events`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(banned({ id: randomUUID() })),
       })
-    expect((await post(harness.internal)).status).toBe(401)
+    expect((await post(harness)).status).toBe(401)
     const bare = await startHarness()
     try {
-      expect((await post(bare.internal)).status).toBe(401)
+      expect((await post(bare)).status).toBe(401)
     } finally {
       await bare.close()
     }

@@ -1,12 +1,11 @@
-import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { hasModules, runPython, runSchemathesis } from '@signet/testkit/programs'
 import { aNotice, subscribe } from './support/api-data.js'
 import { useApi } from './support/api.js'
-import { hasModules, programEnv, python, PYTHON_FOLDER } from './support/programs.js'
+import { PYTHON_FOLDER } from './support/programs.js'
 
 // Programs that know the service by its OpenAPI document alone. `npm run interop` fetches them; a machine without them skips them.
 const api = useApi()
@@ -16,16 +15,6 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'signet-document-'))
 })
 afterAll(() => rmSync(folder, { recursive: true }))
-
-/** Runs a Python program in the temporary folder; what it printed is the message when it fails. */
-async function run(...args: string[]): Promise<string> {
-  try {
-    return (await promisify(execFile)(python, args, { cwd: folder, env: programEnv })).stdout
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout: string; stderr: string }
-    throw new Error(`${stdout}${stderr}`, { cause: error })
-  }
-}
 
 /** The document as the service answers it, in a file. */
 async function theDocument(): Promise<string> {
@@ -54,14 +43,8 @@ async function anAccountInUse() {
   }
 }
 
-/** Few requests, the same each time; most of them about what exists. */
+/** Most requests are about what exists. */
 const settings = ({ endpoints, deliveries, recoveries }: Awaited<ReturnType<typeof anAccountInUse>>) => `
-seed = 1
-continue-on-failure = true
-
-[generation]
-max-examples = 15
-
 [dictionaries]
 endpoints = { values = ${JSON.stringify(endpoints)} }
 deliveries = { values = ${JSON.stringify(deliveries)} }
@@ -89,13 +72,14 @@ describe('schemathesis', () => {
 
   test('finds no answer of /v1 that deviates from the document', async () => {
     const account = await anAccountInUse()
-    const file = join(folder, 'schemathesis.toml')
-    writeFileSync(file, settings(account))
-    const said = await run(
-      ...['-m', 'schemathesis.cli', '--config-file', file, '--no-color', 'run', await theDocument()],
-      ...['--url', api.url, '--header', `Authorization: Bearer ${account.token}`],
-      ...['--include-path-regex', '^/v1/'],
-    )
+    const said = await runSchemathesis({
+      folder,
+      document: (await api.call('GET', '/openapi.json')).text,
+      url: api.url,
+      token: account.token,
+      settings: settings(account),
+      selection: ['--include-path-regex', '^/v1/'],
+    })
     // Every phase ran, over every operation.
     expect(said).toMatch(/Selected: 17\/\d+\s+Tested: 17\n/)
     expect(said.match(/✅ (?:Examples|Coverage|Fuzzing|Stateful)$/gm)).toHaveLength(4)
@@ -110,7 +94,7 @@ describe('openapi-python-client', () => {
   test('generates a client that creates, lists and deletes a subscription', async () => {
     const { token } = await api.anAccount()
     const program = join(PYTHON_FOLDER, 'generated_client.py')
-    expect(JSON.parse(await run(program, await theDocument(), api.url, token))).toEqual({
+    expect(JSON.parse(await runPython([program, await theDocument(), api.url, token], folder))).toEqual({
       status: 1,
       listed: ['https://app.example.com/hooks'],
       refused: 'bad_request',

@@ -5,7 +5,8 @@ import { deliveryHeaders, newSigningSecret, type DeliveryId } from '@signet/webh
 import { AuthorizationCode } from 'simple-oauth2'
 import { pkce } from './support/browser.js'
 import { REDIRECT } from './support/oauth.js'
-import { programEnv, python, PYTHON_FOLDER, succeeds, talkTo, hasModules } from './support/programs.js'
+import { hasModules, programEnv, python, succeeds } from '@signet/testkit/programs'
+import { PYTHON_FOLDER, talkTo } from './support/programs.js'
 import { useOAuth } from './support/use-oauth.js'
 
 // Clients of other people and other languages, unchanged, against the running service. `real-clients.test.ts` has those that

@@ -14,9 +14,10 @@ import {
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { startReceiver, type Receiver } from '@signet/local'
+import { hasModules, python } from '@signet/testkit/programs'
 import { Person, startStack, waitFor, type Stack } from '@signet/testkit'
 import { McpProvider } from './support/mcp-provider.js'
-import { python, PYTHON_FOLDER, talkTo, hasModules } from './support/programs.js'
+import { PYTHON_FOLDER, talkTo } from './support/programs.js'
 import type { ToolOutcome } from './support/mcp.js'
 
 // Hosts of other people, unchanged, with nothing but the address of the server: they find out where to sign in, register, let the

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
-import { FormBrowser, formOf } from './support/browser.js'
+import { formOf } from './support/browser.js'
 import { OAuthTester } from './support/oauth.js'
 import { startHarness } from './support/harness.js'
 import { useOAuth } from './support/use-oauth.js'
@@ -103,7 +103,7 @@ describe('the session', () => {
     const before = browser.cookies.get('rws_session')
     await oauth.signIn(browser, redirect, user)
     expect(browser.cookies.get('rws_session')).not.toBe(before)
-    const stale = new FormBrowser(harness.origin)
+    const stale = oauth.browser()
     stale.cookies.set('rws_session', before ?? '')
     const client = await oauth.client()
     expect((await stale.get(oauth.authorizeUrl(client.client_id))).location).toContain('/ui?')
@@ -112,7 +112,7 @@ describe('the session', () => {
   it('never takes an id that somebody planted', async () => {
     const client = await oauth.client()
     const planted = 'P'.repeat(43)
-    const browser = new FormBrowser(harness.origin)
+    const browser = oauth.browser()
     browser.cookies.set('rws_session', planted)
     await browser.get(oauth.authorizeUrl(client.client_id))
     expect(browser.cookies.get('rws_session')).not.toBe(planted)
@@ -122,7 +122,7 @@ describe('the session', () => {
     const { browser, page } = await consentPage()
     const old = browser.cookies.get('rws_session') ?? ''
     await browser.submit(page, '/logout')
-    const stale = new FormBrowser(harness.origin)
+    const stale = oauth.browser()
     stale.cookies.set('rws_session', old)
     const client = await oauth.client()
     expect((await stale.get(oauth.authorizeUrl(client.client_id))).location).toContain('/ui?')

@@ -10,6 +10,7 @@ export class FormBrowser {
   constructor(
     readonly origin: string,
     readonly headers: Record<string, string> = {},
+    readonly fetch: (url: string, init: RequestInit) => Promise<Response> = globalThis.fetch,
   ) {}
 
   get(url: string, headers: Record<string, string> = {}): Promise<Seen> {
@@ -38,7 +39,7 @@ export class FormBrowser {
   async #send(url: string, init: RequestInit): Promise<Seen> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const address = new URL(url, this.origin).href
-    const response = await fetch(address, {
+    const response = await this.fetch(address, {
       ...init,
       redirect: 'manual',
       headers: {

@@ -1,24 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { programEnv } from '@signet/testkit/programs'
 
 /** Programs in Python that use clients of other people. */
 export const PYTHON_FOLDER = fileURLToPath(new URL('../interop/python', import.meta.url))
-export const python = process.env['SIGNET_INTEROP_PYTHON'] ?? 'python3'
-
-/** Only what was fetched before: a test asks nobody on the internet. */
-export const programEnv = {
-  ...process.env,
-  GOPROXY: 'off',
-  GOTOOLCHAIN: 'local',
-  AUTHLIB_INSECURE_TRANSPORT: '1',
-}
-
-export const succeeds = (command: string, args: string[], cwd?: string): boolean =>
-  spawnSync(command, args, { cwd, env: programEnv }).status === 0
-
-export const hasModules = (...modules: string[]): boolean =>
-  succeeds(python, ['-c', modules.map((name) => `import ${name}`).join('; ')])
 
 /** A program that says a line of JSON, and goes on with the line that it is given; it ends with its input. */
 export function talkTo<Said>(command: string, args: string[], cwd: string) {

@@ -1,1 +1,2 @@
+export { checkedFetch } from './checked-fetch.js'
 export { documentChecker, wrongExamples, type CheckedAnswer } from './document-checker.js'
