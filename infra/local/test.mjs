@@ -1,5 +1,6 @@
 // `npm test`: every check and every test. `npm test -- <path …> [jest arguments]`: the types and tests of those paths.
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { bootstrapOrExit, root, seconds, workspaceFolders } from './bootstrap.mjs'
 import { ensureChromium, nameChromium } from './chromium.mjs'
 
@@ -31,9 +32,23 @@ function folderOf(path) {
   process.exit(1)
 }
 
+/** The apps, when a test among the paths starts them as processes (`startStack`): no import leads the compiler to them. */
+function appsStartedIn(paths) {
+  const startsThem = (file) => file.endsWith('.test.ts') && readFileSync(file, 'utf8').includes('startStack(')
+  if (!paths.some((path) => filesIn(join(root, path)).some(startsThem))) return []
+  return workspaceFolders().filter((folder) => folder.startsWith('apps/'))
+}
+
+function filesIn(path) {
+  if (statSync(path).isFile()) return [path]
+  return readdirSync(path, { withFileTypes: true })
+    .filter(({ name }) => name !== 'node_modules' && name !== 'dist')
+    .flatMap(({ name }) => filesIn(join(path, name)))
+}
+
 async function testPaths(paths, jestArguments) {
   const folders = [...new Set(paths.map(folderOf))]
-  await bootstrapOrExit({ projects: [LOCAL, ...folders] })
+  await bootstrapOrExit({ projects: [LOCAL, ...folders, ...appsStartedIn(paths)] })
   nameChromium()
   const { runJest } = await import('../checks/jest.mjs')
   // Folders alone are the roots; jest's own patterns may then narrow them further.
