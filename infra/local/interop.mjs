@@ -26,6 +26,7 @@ const CLIENTS = 'apps/webhooks/test/real-clients.test.ts'
 const HOSTS = 'apps/webhooks/test/mcp-clients.test.ts'
 const LANGUAGES = 'apps/webhooks/test/interop.test.ts'
 const DOCUMENT = 'apps/webhooks/test/document-clients.test.ts'
+const AUTH_DOCUMENT = 'apps/auth/test/document-clients.test.ts'
 const GENERATED = 'apps/webhooks/test/generated-client.test.ts'
 const SIGNATURE = 'packages/webhook-core/src/signature/signature.test.ts'
 
@@ -151,6 +152,14 @@ const ROWS = [
     file: DOCUMENT,
     tests: 'schemathesis',
   },
+  {
+    client: 'schemathesis',
+    language: 'Python',
+    version: pinned('schemathesis'),
+    does: 'finds no answer of apps/auth that deviates from its OpenAPI document',
+    file: AUTH_DOCUMENT,
+    tests: 'schemathesis against apps/auth',
+  },
 ]
 
 function npm(folder, name) {
@@ -225,7 +234,8 @@ const page = (table) => `# Clients of other people
 Libraries as they are published, unchanged, against the running service. \`npm run interop\` runs them all, prints this table, and writes
 this page when none is skipped; \`npm test\` runs those that the machine has. The tests are in
 [real-clients.test.ts](../test/real-clients.test.ts), [mcp-clients.test.ts](../test/mcp-clients.test.ts), [interop.test.ts](../test/interop.test.ts),
-[document-clients.test.ts](../test/document-clients.test.ts), [generated-client.test.ts](../test/generated-client.test.ts) and
+[document-clients.test.ts](../test/document-clients.test.ts) (and [that of apps/auth](../../auth/test/document-clients.test.ts)),
+[generated-client.test.ts](../test/generated-client.test.ts) and
 [signature.test.ts](../../../packages/webhook-core/src/signature/signature.test.ts). Verifiers of our own for Python, Go, PHP and Ruby
 are in [packages/webhook-verify](../../../packages/webhook-verify/README.md#other-languages).
 

@@ -52,27 +52,33 @@ const linkFields = {
   redirect_to: 'string',
 } as const
 
-const userDoc = bodyDoc(
-  [],
-  [
-    'email',
-    'phone',
-    'password',
-    'password_hash',
-    'email_confirm',
-    'phone_confirm',
-    'user_metadata',
-    'app_metadata',
-    'role',
-    'aud',
-    'ban_duration',
-    'id',
+const changeable = [
+  'email',
+  'phone',
+  'password',
+  'password_hash',
+  'email_confirm',
+  'phone_confirm',
+  'user_metadata',
+  'app_metadata',
+  'role',
+  'aud',
+  'ban_duration',
+] as const
+const newUserDoc = bodyDoc([], [...changeable, 'id'])
+
+/** The client sends parameters that it was not given as empty ones. */
+const numberOrEmpty = (fallback: number) => ({
+  anyOf: [
+    { type: 'integer', minimum: 0, maximum: 999_999_999 },
+    { type: 'string', maxLength: 0 },
   ],
-)
+  default: fallback,
+})
 
 const paging = [
-  query('page', 'From 1.', false, { type: 'integer', minimum: 1, default: 1 }),
-  query('per_page', 'At most 1000.', false, { type: 'integer', minimum: 1, default: 50 }),
+  query('page', 'From 1; empty or 0 is the first.', false, numberOrEmpty(1)),
+  query('per_page', 'At most 1000; empty or 0 means 50.', false, numberOrEmpty(50)),
 ]
 
 /** The `user_id` of the path; anything but a UUID is an unknown user (docs/specification.md#administration). */
@@ -98,12 +104,10 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
         ...admin,
         parameters: [
           ...paging,
-          query(
-            'sort',
-            'Which come first.',
-            false,
-            oneOf(['created_at asc', 'created_at desc'], 'The order'),
-          ),
+          query('sort', 'Which come first: `created_at asc` or `created_at desc`.', false, {
+            type: 'string',
+            pattern: '^\\s*(created_at(\\s+([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc]))?\\s*)?$',
+          }),
           query('filter', 'Part of an email address or full name.'),
         ],
         answer: { description: 'A page of users', schema: 'UserList' },
@@ -128,7 +132,7 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
       path: '/admin/users',
       docs: docs('createUser', 'Create a user', {
         ...admin,
-        body: userDoc,
+        body: newUserDoc,
         answer: { description: 'The user', schema: 'User' },
         errors: [401, 403, 422],
       }),
@@ -143,7 +147,7 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
       path: '/admin/users/:user_id',
       docs: docs('createUserWithId', 'Create a user with this id', {
         ...admin,
-        body: userDoc,
+        body: newUserDoc,
         answer: { description: 'The user', schema: 'User' },
         errors: [401, 403, 404, 422],
       }),
@@ -173,7 +177,7 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
       docs: docs('updateUserById', 'Change a user', {
         ...admin,
         description: 'The password only changes in requests with API version 2024-01-01.',
-        body: userDoc,
+        body: bodyDoc([], changeable),
         answer: { description: 'The user', schema: 'User' },
         errors: [401, 403, 404, 422],
       }),

@@ -22,7 +22,8 @@ function numberOf(value: unknown, name: string): number {
 
 /** A parameter used as text in a query; PostgreSQL accepts no NUL in it. */
 export function textOf(value: unknown): string {
-  if (typeof value !== 'string') return ''
+  if (value === undefined) return ''
+  if (typeof value !== 'string') throw invalid('A parameter is given more than once')
   if (value.includes('\0')) throw invalid('A parameter contains invalid characters')
   return value
 }

@@ -1,4 +1,3 @@
-import { brandSettings } from '@signet/brand'
 import { type ConfigOf, defineSettings, loadConfig } from '@signet/config'
 import { accountSettings } from './account-settings.js'
 import { keySettings, keyTimingProblems } from './key-settings.js'
@@ -26,7 +25,6 @@ export const settings = defineSettings({
   ...providerSettings,
   ...uiSettings,
   ...webauthnSettings,
-  ...brandSettings('AUTH'),
 })
 export type AuthConfig = ConfigOf<typeof settings>
 

@@ -78,7 +78,7 @@ export function providerRoutes(deps: Deps): Route[] {
       docs: docs('receiveProviderCallback', 'Return from a provider', {
         tag: 'Sign-in',
         parameters: [
-          query('state', 'As the provider was given it.', true),
+          query('state', 'As the provider was given it; without one, the site gets an error.'),
           query('code', 'From the provider.'),
         ],
         ...back,
@@ -92,8 +92,7 @@ export function providerRoutes(deps: Deps): Route[] {
         tag: 'Sign-in',
         body: {
           type: 'object',
-          description: 'What the provider posts',
-          required: ['state'],
+          description: 'What the provider posts; without a state, the site gets an error',
           properties: {
             state: { type: 'string', examples: ['7b1e9c52-3f0a-4a8e-9d1f-2c6b5e4a1d30'] },
             code: { type: 'string', examples: ['SplxlOBeZQQYbYS6WxSbIA'] },

@@ -15,7 +15,7 @@ const anyObject = (description: string): JsonSchema => ({ type: 'object', descri
  */
 const members = {
   email: text('An email address', 'ada@example.com', { maxLength: 255 }),
-  new_email: text('The address to change to', 'ada@example.org', { maxLength: 255 }),
+  new_email: text('The address to change to, for a type that changes it', 'ada@example.org'),
   phone: unset('A phone number in E.164 format, with or without the `+`'),
   password: text('At most 72 bytes', 'correct horse battery staple', { minLength: 1, maxLength: 72 }),
   current_password: unset('The password so far'),
@@ -41,10 +41,14 @@ const members = {
   link_identity: { type: 'boolean', description: 'Adds the identity to the bearer of the request' },
   token: unset('The code, with the address it was sent to; or the token of a link, alone'),
   token_hash: text('The token of a link', 'Zq2mT8vLr0Xk4nBy7JcWd1HsPf5Ge9aK3tYb6u'),
-  redirect_to: { type: 'string', format: 'uri', description: 'Where the link leads' },
+  redirect_to: unset('Where the link leads, if that is allowed; else to the site'),
   role: text('The `role` claim of the user', 'authenticated'),
   aud: unset('The audience of the user'),
-  id: { type: 'string', format: 'uuid', description: 'Id of the user, made here if left out' },
+  id: {
+    type: 'string',
+    pattern: '^([0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})?$',
+    description: 'A UUID; made here if left out or empty',
+  },
   email_confirm: { type: 'boolean', description: 'Counts the address as confirmed' },
   phone_confirm: { type: 'boolean', description: 'Counts the number as confirmed' },
   ban_duration: text('Such as `24h`, or `none` to end a ban', '24h'),
@@ -66,17 +70,24 @@ export function bodyDoc(
   optional: readonly Member[] = [],
   narrowed: Readonly<Record<string, JsonSchema>> = {},
 ): JsonSchema {
-  const names = [...required, ...optional]
   return {
     type: 'object',
     required: [...Object.keys(narrowed).filter((name) => !name.endsWith('?')), ...required],
     properties: {
       ...Object.fromEntries(
-        Object.entries(narrowed).map(([name, schema]) => [name.replace('?', ''), schema]),
+        Object.entries(narrowed).map(([name, schema]) =>
+          name.endsWith('?') ? [name.slice(0, -1), orNull(schema)] : [name, schema],
+        ),
       ),
-      ...Object.fromEntries(names.map((name) => [name, members[name]])),
+      ...Object.fromEntries(required.map((name) => [name, members[name]])),
+      ...Object.fromEntries(optional.map((name) => [name, orNull(members[name])])),
     },
   }
+}
+
+function orNull(schema: JsonSchema): JsonSchema {
+  const values = schema['enum'] as readonly unknown[] | undefined
+  return { ...schema, type: [schema['type'], 'null'], ...(values ? { enum: [...values, null] } : {}) }
 }
 
 /** A value out of a list. */

@@ -1,4 +1,3 @@
-import { brandOf, type BrandConfig } from '@signet/brand'
 import type { AppError } from '@signet/errors'
 import type { ErrorRenderer } from '@signet/http'
 import { errorPage, pageAnswer } from '@signet/pages'
@@ -6,10 +5,10 @@ import { PageRefusal, refusalText } from './context/refusals.js'
 import { textsFor } from './context/texts-for.js'
 import { isUiKey, type UiTexts } from './texts.js'
 
-type PageErrorConfig = BrandConfig & { apiExternalUrl: string; uiEnabled: boolean }
+type PageErrorConfig = { apiExternalUrl: string; uiEnabled: boolean }
 
 /** Errors of the pages, as pages. */
-export const pageErrorRenderer = (config: PageErrorConfig): ErrorRenderer => ({
+export const pageErrorRenderer = ({ apiExternalUrl, uiEnabled }: PageErrorConfig): ErrorRenderer => ({
   bodyError: ({ kind }) =>
     kind === 'too_large'
       ? new PageRefusal('too_large', 'error.large-form', 'request_entity_too_large')
@@ -19,7 +18,6 @@ export const pageErrorRenderer = (config: PageErrorConfig): ErrorRenderer => ({
   unexpected: (cause) => new PageRefusal('internal', 'error.unexpected', 'unexpected_failure', { cause }),
   render(error, req) {
     const t = textsFor(req)
-    const { apiExternalUrl, uiEnabled } = config
     const base = new URL(apiExternalUrl).pathname.replace(/\/+$/, '')
     const page = errorPage(t, {
       title: titleOf(t, error),
@@ -28,9 +26,8 @@ export const pageErrorRenderer = (config: PageErrorConfig): ErrorRenderer => ({
     })
     const { headers = {}, body } = pageAnswer(page, {
       language: t.language,
-      brand: brandOf(config),
       secure: apiExternalUrl.startsWith('https:'),
-      ...(uiEnabled ? { icon: `${base}/ui/icon` } : {}),
+      ...(uiEnabled ? { icon: `${base}/ui/favicon.svg` } : {}),
     })
     return { headers, body }
   },

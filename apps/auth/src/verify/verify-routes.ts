@@ -46,7 +46,11 @@ export function verifyRoutes(deps: Deps): Route[] {
       docs: docs('followLink', 'Follow an emailed link', {
         tag: 'Verification',
         parameters: [
-          query('type', 'What the link is for.', true, oneOf(EMAIL_TYPES, 'The type')),
+          query(
+            'type',
+            `What the link is for: ${EMAIL_TYPES.join(', ')}. Another one leads back with an error.`,
+            true,
+          ),
           query('token', 'The secret of the link.', true),
           query('redirect_to', 'Where to redirect afterwards.'),
         ],

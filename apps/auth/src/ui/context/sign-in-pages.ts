@@ -1,4 +1,3 @@
-import type { Brand } from '@signet/brand'
 import type { Answer, BodySpec, RouteDocs } from '@signet/http'
 import { formScript, hidden, pageAnswer, type Html, type Page } from '@signet/pages'
 import type { Request, Response } from 'express'
@@ -34,7 +33,7 @@ export type Sent = Caller & { text(name: string): string }
 
 export type AnswerExtras = { status?: number; headers?: Record<string, string> }
 
-type Deps = { externalUrl: string; state: BrowserState; redirects: Redirects; brand: Brand }
+type Deps = { externalUrl: string; state: BrowserState; redirects: Redirects }
 
 export const pageForm: BodySpec = {
   as: 'form',
@@ -109,8 +108,7 @@ export class SignInPages {
     const options = {
       secure: this.#secure,
       formScript: formScript.at(this.action('/form.js')),
-      icon: this.action('/icon'),
-      brand: this.deps.brand,
+      icon: this.action('/favicon.svg'),
     }
     return pageAnswer(page, { status, headers, language, ...options })
   }

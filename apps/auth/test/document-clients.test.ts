@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { hasModules, runSchemathesis } from '@signet/testkit/programs'
+import { aUser, get, post, UUID } from './support/api.js'
+import { startServer, type TestServer } from './support/server.js'
+import { serviceToken } from './support/tokens.js'
+
+// A program that knows the service by its OpenAPI document alone. `npm run interop` fetches it; a machine without it skips it.
+let folder: string
+let server: TestServer
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'signet-document-'))
+  server = await startServer({ AUTH_MAILER_AUTOCONFIRM: 'true' })
+})
+afterAll(async () => {
+  await server.close()
+  rmSync(folder, { recursive: true })
+})
+
+/** A user with a factor to name in paths, so that requests get past "not found". */
+async function aUserWithFactor() {
+  const { access_token: token, user } = await aUser(server)
+  const factor = await post(server, '/factors', { factor_type: 'totp', friendly_name: 'one' }, { token })
+  return { token, userId: user.id, factorId: String(factor.body['id']) }
+}
+
+const settings = ({ userId, factorId }: { userId: string; factorId: string }) => `
+# What is refused although it fits the schema: a schema does not say which address, number or password is acceptable, or what goes together.
+[checks]
+positive_data_acceptance.enabled = false
+
+[dictionaries]
+users = { values = ["${userId}"] }
+factors = { values = ["${factorId}"] }
+nobody = { values = ["${UUID}"] }
+
+[parameters]
+"path.user_id" = { dictionary = "users", probability = 0.8 }
+"path.factor_id" = { dictionary = "factors", probability = 0.8 }
+
+# What is deleted is not there for the others.
+[[operations]]
+include-operation-id = "deleteUser"
+parameters = { "path.user_id" = { dictionary = "nobody", probability = 1.0 } }
+
+# With another method, \`authorize\` is the id of an identity, which is not found.
+[[operations]]
+include-operation-id = "linkIdentity"
+checks.unsupported_method.enabled = false
+`
+
+const ADMIN = '^/(admin/|invite)'
+
+describe('schemathesis against apps/auth', () => {
+  const test = hasModules('schemathesis') ? it : it.skip
+
+  test.each<[string, string | null, string[]]>([
+    ['administrators', serviceToken(), ['--include-path-regex', ADMIN]],
+    // Signing out would end the session that the other requests have.
+    ['users', null, ['--exclude-path-regex', `${ADMIN}|^/logout`]],
+  ])('finds no answer to %s that deviates from the document', async (_, admin, selection) => {
+    const user = await aUserWithFactor()
+    const said = await runSchemathesis({
+      folder,
+      document: (await get(server, '/openapi.json')).text,
+      url: server.url,
+      token: admin ?? user.token,
+      settings: settings(user),
+      selection,
+    })
+    // Every phase ran, over every operation, past the door.
+    expect(said).toMatch(/Selected: (\d+)\/\d+\s+Tested: \1\n/)
+    expect(said.match(/✅ (?:Examples|Coverage|Fuzzing)$/gm)).toHaveLength(3)
+    expect(said).not.toContain('Authentication failed')
+  })
+})
