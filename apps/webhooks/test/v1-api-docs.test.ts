@@ -7,11 +7,16 @@ import { useApi } from './support/api.js'
 
 const api = useApi({ env: () => ({ WEBHOOKS_OAUTH_INTROSPECTION_CLIENTS: 'svcl_docs' }) })
 
+type Response = {
+  content?: Record<string, { example?: unknown }>
+  links?: Record<string, { operationId: string; parameters: Record<string, string> }>
+}
 type Operation = {
+  operationId: string
   summary: string
   tags: string[]
   parameters: { name: string; in: string }[]
-  responses: Record<string, { content?: Record<string, { example?: unknown }> }>
+  responses: Record<string, Response>
 }
 type Document = { openapi: string; servers?: unknown; paths: Record<string, Record<string, Operation>> }
 
@@ -43,6 +48,22 @@ describe('/openapi.json', () => {
         headers: { accept: 'text/html' },
       })
       expect([path, method, [404, 405].includes(reply.status)]).toEqual([path, method, false])
+    }
+  })
+
+  it('links a new subscription to operations it has, whose parameters are members of the answer', async () => {
+    const { document } = await served()
+    const known = operations(document)
+    const created = document.paths['/v1/webhooks']?.['post']?.responses['200']
+    const links = Object.values(created?.links ?? {})
+    expect(links.map(({ operationId }) => operationId)).toContain('listDeliveries')
+    const example = created?.content?.['application/json']?.example as object
+    for (const { operationId, parameters } of links) {
+      const target = known.find(({ operation }) => operation.operationId === operationId)
+      const inPath = target?.operation.parameters.filter((parameter) => parameter.in === 'path')
+      expect(Object.keys(parameters)).toEqual(inPath?.map(({ name }) => name))
+      for (const member of Object.values(parameters))
+        expect(Object.keys(example)).toContain(member.replace('$response.body#/', ''))
     }
   })
 

@@ -45,6 +45,13 @@ describe('AddressGuard', () => {
     expect((await look(guard, { all: true })).error).toBeInstanceOf(NameNotResolvedError)
   })
 
+  it('asks nobody for a name that is empty, of which the system would say that it is deprecated', async () => {
+    const resolver = jest.fn(answering('1.1.1.1'))
+    const guard = new AddressGuard({ allowPrivateTargets: true, resolver })
+    await expect(guard.addressesOf('')).rejects.toThrow(NameNotResolvedError)
+    expect(resolver).not.toHaveBeenCalled()
+  })
+
   it('waits three seconds for a name and no longer', async () => {
     jest.useFakeTimers()
     const guard = new AddressGuard({ resolver: () => new Promise<never>(() => undefined) })

@@ -44,6 +44,8 @@ export class AddressGuard {
 
   /** All addresses of a host name or literal (IPv6 without brackets). Throws unless every one is allowed. */
   async addressesOf(host: string): Promise<ResolvedAddress[]> {
+    // The system's resolver takes no name for this machine.
+    if (host === '') throw new NameNotResolvedError('there is no name')
     const family = isIP(host)
     const found =
       family === 0

@@ -103,12 +103,21 @@ function operation(route: Route, { pathParameters = {}, schemas = {} }: OpenApiO
 export const bodySchemaOf = ({ docs, body }: Route): JsonSchema | undefined => docs.body ?? body?.schema
 
 function responseOf(
-  { description, schema, mediaType = CONTENT_TYPE.json, example, headers, orPage = false }: ResponseDoc,
+  {
+    description,
+    schema,
+    mediaType = CONTENT_TYPE.json,
+    example,
+    headers,
+    links,
+    orPage = false,
+  }: ResponseDoc,
   schemas: Readonly<Record<string, JsonSchema>>,
 ) {
   return {
     description,
     ...(headers ? { headers } : {}),
+    ...(links ? { links: linksOf(links) } : {}),
     ...(schema
       ? {
           content: {
@@ -119,6 +128,19 @@ function responseOf(
       : {}),
   }
 }
+
+const linksOf = (links: NonNullable<ResponseDoc['links']>) =>
+  Object.fromEntries(
+    Object.entries(links).map(([operationId, members]) => [
+      operationId,
+      {
+        operationId,
+        parameters: Object.fromEntries(
+          Object.entries(members).map(([parameter, member]) => [parameter, `$response.body#/${member}`]),
+        ),
+      },
+    ]),
+  )
 
 /** Only JSON has an example: of NDJSON the schema is that of a line, and pages have none. */
 function contentOf(

@@ -55,6 +55,8 @@ export type ResponseDoc = {
   /** In place of the example that the schema's own examples make. */
   example?: unknown
   headers?: Readonly<Record<string, { description: string; required?: boolean; schema: JsonSchema }>>
+  /** Operations that can be called with what was answered, and the member of the body that each of their parameters is. */
+  links?: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
 /** Details for the OpenAPI document beyond method, path and body. */

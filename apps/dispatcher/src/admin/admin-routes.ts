@@ -1,4 +1,4 @@
-import { brandIcon, pageAnswer, type Page } from '@signet/pages'
+import { favicon, pageAnswer, type Page } from '@signet/pages'
 import { parseDeliveryId, parseEndpointId, parseEventId } from '@signet/webhook-core'
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express'
 import type { Observer } from '../observers/observer.js'
@@ -68,8 +68,7 @@ export function adminRoutes({ admin, observer, now }: AdminRoutesDeps): Router {
     const found = await admin.account(idOf(req))
     return found && accountPage(found)
   })
-  const icon = brandIcon()
-  router.get('/icon.svg', (_req, res) => void res.set(icon.headers).send(icon.body))
+  router.get('/icon.svg', (_req, res) => void res.set(favicon.headers).send(favicon.body))
   page('/{*path}', () => null)
   const failed: ErrorRequestHandler = (error: unknown, req, res, next) => {
     if (res.headersSent) return next(error)

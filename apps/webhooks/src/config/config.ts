@@ -1,4 +1,3 @@
-import { brandSettings } from '@signet/brand'
 import {
   boolean,
   choice,
@@ -265,7 +264,6 @@ export const settings = defineSettings({
     item: origin,
     doc: 'Origins of browser applications that may call /v1 and /mcp.',
   }),
-  ...brandSettings('WEBHOOKS'),
   ...mailSettings,
   ...limitSettings,
 })

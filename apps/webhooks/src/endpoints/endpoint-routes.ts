@@ -21,6 +21,14 @@ const MAX_BODY_BYTES = 65_536
 const docs = { tag: 'Subscriptions', security: ['bearer'] }
 
 /** `/v1/webhooks` (docs/specification.md#creating-a-webhook and the sections after it). */
+/** What a client does next with a subscription. */
+const FROM_CREATED = Object.fromEntries(
+  ['getWebhook', 'updateWebhook', 'testWebhook', 'listDeliveries', 'deleteWebhook'].map((operationId) => [
+    operationId,
+    { endpoint_id: 'endpoint_id' },
+  ]),
+)
+
 export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
   route<Caller, CreateEndpointBody>({
     method: 'post',
@@ -34,7 +42,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
         'At most 5 per account; disabled ones count until they are deleted. There is no idempotency key: after a lost answer, list before creating again.',
       body: createEndpointDoc,
       responses: responses(
-        { 200: { description: 'Created', schema: ref('CreatedSubscription') } },
+        { 200: { description: 'Created', schema: ref('CreatedSubscription'), links: FROM_CREATED } },
         400,
         401,
         403,

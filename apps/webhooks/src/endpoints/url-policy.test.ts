@@ -53,7 +53,12 @@ describe('UrlPolicy', () => {
     ['https://example.com\t/', /control/],
     ['https://example.com\\@evil.example/', /backslash/],
     ['https://example.com\u00a0/', /spaces/],
+    ['https://example.com/\u202egpj.exe', /invisible/],
+    ['https://example.com/\u2066a\u2069', /invisible/],
+    ['https://example.com/\u200bx', /invisible/],
     ['https://', /valid/],
+    ['https://.', /valid/],
+    ['https://./hook', /valid/],
     ['https://exa%00mple.com/', /valid/],
     ['https://1.2.3.4.5/', /valid/],
     ['https://user@example.com/', /credentials/],
@@ -132,5 +137,6 @@ describe('UrlPolicy', () => {
     await expect(open.accept('ftp://localhost/')).rejects.toThrow(UrlRefusedError)
     await expect(open.accept('http://a:b@localhost:8080/')).rejects.toThrow(UrlRefusedError)
     await expect(open.accept('http://localhost:22/')).rejects.toThrow(UrlRefusedError)
+    await expect(open.accept('https://./')).rejects.toThrow(UrlRefusedError)
   })
 })

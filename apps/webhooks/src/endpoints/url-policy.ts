@@ -64,11 +64,11 @@ export class UrlPolicy {
     // Checked on the raw text: the parser accepts `https:example.com`, drops tabs and converts backslashes.
     const scheme = this.#guard.allowsPrivateTargets ? /^https?:\/\//i : /^https:\/\//i
     if (!scheme.test(raw)) throw new UrlRefusedError('must start with https://')
-    // Cs: a lone surrogate, which cannot be stored as sent.
-    if (/[\p{Cc}\p{Cs}\s\\]/u.test(raw))
-      throw new UrlRefusedError('must not contain spaces, control characters or backslashes')
+    // Cf: what reorders or hides text, so that people read another address. Cs: a lone surrogate, which cannot be stored as sent.
+    if (/[\p{Cc}\p{Cf}\p{Cs}\s\\]/u.test(raw))
+      throw new UrlRefusedError('must not contain spaces, control or invisible characters, or backslashes')
     const url = parseUrl(raw)
-    if (url === null) throw new UrlRefusedError('is not a valid URL')
+    if (url === null || comparableHost(url.hostname) === '') throw new UrlRefusedError('is not a valid URL')
     if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(raw)) {
       throw new UrlRefusedError('must not contain credentials')
     }
