@@ -1,3 +1,4 @@
+import { brandOf } from '@signet/brand'
 import { Db } from '@signet/db'
 import { Drain, healthHandlers } from '@signet/http'
 import { createLogger, createRegistry, RepeatedWarning, type Logger } from '@signet/telemetry'
@@ -152,7 +153,7 @@ function createOAuth(config: WebhooksConfig, { db, observer, limits, accounts, l
     now,
   })
   const bearer = new BearerService({ db, resources, observer })
-  const responder = new PageResponder(baseUrl, cookie)
+  const responder = new PageResponder(baseUrl, cookie, brandOf(config))
   const ui = `${identityPublicUrl.replace(/\/+$/, '')}/ui`
   const { signInUrl = ui } = config
   const signOutUrl = config.signInUrl === undefined ? `${ui}/sign-out` : null

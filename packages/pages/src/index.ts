@@ -1,7 +1,7 @@
 export { html, Html } from './html.js'
 export { codeField, field, fieldState, waitingButton } from './fields.js'
 export { hidden, notice } from './form.js'
-export { favicon } from './favicon.js'
+export { brandIcon } from './brand.js'
 export { formScript } from './form-script.js'
 export { hourlyPlot } from './hourly-plot.js'
 export { kitCatalogues, kitTexts, pageTextsOf, type PageTexts } from './page-texts.js'

@@ -124,7 +124,7 @@ describe('the other headers', () => {
 describe('the icon', () => {
   it('is loaded from this server, where the page names it', () => {
     const { text, policy } = answer(plain, { icon: '/base/favicon.svg' })
-    expect(text).toContain('<link rel="icon" type="image/svg+xml" href="/base/favicon.svg" />')
+    expect(text).toContain('<link rel="icon" href="/base/favicon.svg" />')
     expect(policy).toContain("; img-src 'self'; base-uri")
     expect(answer(plain).text).not.toContain('rel="icon"')
   })

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { SIGNET, tokenRules, type Brand } from '@signet/brand'
 import type { Answer } from '@signet/http'
 import { DEFAULT_LANGUAGE, type Language } from '@signet/language'
 import { html, Html } from './html.js'
+import { brandHeader, legalFooter } from './brand.js'
 import { styles } from './styles.js'
 
 export type Page = {
@@ -26,8 +28,9 @@ export type PageOptions = {
   secure: boolean
   /** URL of the script that pages with forms load. */
   formScript?: string
-  /** URL of the {@link favicon}, to be served by the service. */
+  /** URL of the {@link brandIcon}, to be served by the service. */
   icon?: string
+  brand?: Brand
 }
 
 /** What differs between responses. */
@@ -36,17 +39,27 @@ type Frame = {
   language: Language
   formScript: string | undefined
   icon: string | undefined
+  brand: Brand
 }
 
 /** A page as a response, with security headers: CSP, no-store, nosniff, no framing, and HSTS over https. */
 export function pageAnswer(
   page: Page,
-  { status = 200, headers = {}, language = DEFAULT_LANGUAGE, secure, formScript, icon }: PageOptions,
+  {
+    status = 200,
+    headers = {},
+    language = DEFAULT_LANGUAGE,
+    secure,
+    formScript,
+    icon,
+    brand = SIGNET,
+  }: PageOptions,
 ): Answer {
   const nonce = randomBytes(16).toString('base64')
   // User input is escaped, so this is one of our own forms.
   const frame = {
     nonce,
+    brand,
     language,
     icon,
     formScript: page.body.text.includes('<form') ? formScript : undefined,
@@ -96,7 +109,7 @@ function contentSecurityPolicy(
 
 const document = (
   { title, body, script, style = '' }: Page,
-  { nonce, language, formScript, icon }: Frame,
+  { nonce, language, formScript, icon, brand }: Frame,
 ): Html =>
   html`<!doctype html>
     <html lang="${language}">
@@ -104,17 +117,18 @@ const document = (
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex" />
-        ${icon === undefined ? null : html`<link rel="icon" type="image/svg+xml" href="${icon}" />`}
+        ${icon === undefined ? null : html`<link rel="icon" href="${icon}" />`}
         <title>${title}</title>
         <style nonce="${nonce}">
-          ${new Html(styles + style)}
+          ${new Html(tokenRules(brand.accent) + styles + style)}
         </style>
         ${formScript === undefined ? null : html`<script src="${formScript}" nonce="${nonce}" defer></script>`}
       </head>
       <body>
         <main>
-          <p class="brand">${SEAL}<span>Signet</span></p>
+          ${brandHeader(brand, icon)}
           <div class="card">${body}</div>
+          ${legalFooter(brand, language)}
         </main>
         ${
           script === undefined
@@ -125,14 +139,3 @@ const document = (
         }
       </body>
     </html>`
-
-const SEAL = html`<svg
-  viewBox="0 0 24 24"
-  fill="none"
-  stroke="currentColor"
-  stroke-width="2"
-  aria-hidden="true"
->
-  <circle cx="12" cy="12" r="9" />
-  <path d="M8 12.5l2.7 2.7L16 9.5" stroke-linecap="round" stroke-linejoin="round" />
-</svg>`

@@ -1,17 +1,15 @@
-/** The style sheet of all pages: system fonts, light or dark by preference, no external resources. */
+/** The style sheet of all pages, after the tokens: no external resources. */
 export const styles = `
-:root { color-scheme: light dark; --bg: #f4f4f7; --card: #fff; --text: #1c1c28; --soft: #5a5a6e; --line: #dcdce6;
-  --accent: #4338ca; --on-accent: #fff; --warn: #7a4a00; --warn-soft: #fdf1d8; --bad: #a3122f; --bad-soft: #fdecef; --field: #fff }
-@media (prefers-color-scheme: dark) { :root { --bg: #101018; --card: #1a1a25; --text: #ececf4; --soft: #a8a8bd;
-  --line: #34344a; --accent: #a5a0ff; --on-accent: #14142b; --warn: #ffcf7d; --warn-soft: #3a2d12; --bad: #ff9db0; --bad-soft: #3a1a23;
-  --field: #12121b } }
 *, *::before, *::after { box-sizing: border-box }
 body { margin: 0; min-height: 100vh; min-height: 100dvh; display: grid; place-items: center; padding: 1.5rem 1rem;
-  background: var(--bg); color: var(--text); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
+  background: var(--bg); color: var(--text); font: 1rem/1.5 var(--font); overflow-wrap: anywhere }
 main { width: 100%; max-width: 26rem }
 .brand { display: flex; align-items: center; justify-content: center; gap: .6rem; margin: 0 0 1.25rem; font-weight: 650;
   letter-spacing: .01em }
 .brand svg { width: 1.6rem; height: 1.6rem; color: var(--accent) }
+.brand img { height: 2rem; max-width: 9rem; object-fit: contain }
+.legal { margin: 1.25rem 0 0; padding: 0; border: 0; display: flex; flex-wrap: wrap; gap: .35rem 1.1rem; justify-content: center; font-size: .85rem }
+.legal a { color: var(--soft) }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 1rem; padding: 1.75rem;
   box-shadow: 0 1px 2px rgb(0 0 0 / .04), 0 8px 28px rgb(0 0 0 / .06) }
 h1 { margin: 0 0 .5rem; font-size: 1.375rem; line-height: 1.25; letter-spacing: -.01em }
@@ -19,9 +17,9 @@ p { margin: 0 0 1rem }
 .soft { color: var(--soft); font-size: .925rem }
 label { display: block; margin: 1rem 0 .35rem; font-weight: 600; font-size: .925rem }
 input:not([type=hidden]) { width: 100%; padding: .7rem .8rem; font: inherit; color: inherit; background: var(--field);
-  border: 1px solid var(--soft); border-radius: .6rem }
+  border: 1px solid var(--soft); border-radius: var(--radius) }
 button, .button { display: block; width: 100%; margin: 0; padding: .75rem 1rem; font: inherit; font-weight: 600;
-  border: 1px solid var(--accent); border-radius: .6rem; background: var(--accent); color: var(--on-accent);
+  border: 1px solid var(--accent); border-radius: var(--radius); background: var(--accent); color: var(--on-accent);
   text-align: center; text-decoration: none; cursor: pointer }
 button.equal, button.plain, .button.plain { background: var(--card); color: var(--accent) }
 button:hover, .button:hover { filter: brightness(1.07) }
@@ -44,10 +42,10 @@ button.second { margin-top: .6rem }
 .facts span { color: var(--soft); font-size: .85rem }
 .tag { display: inline-block; padding: .05rem .5rem; border-radius: 1rem; background: var(--warn-soft);
   color: var(--warn); font-size: .8rem; font-weight: 600 }
-.notice { margin: 1rem 0; padding: .75rem .9rem; border-radius: .6rem; background: var(--bad-soft); color: var(--bad);
+.notice { margin: 1rem 0; padding: .75rem .9rem; border-radius: var(--radius); background: var(--bad-soft); color: var(--bad);
   font-size: .925rem }
 [aria-invalid=true] { border-color: var(--bad); box-shadow: 0 0 0 1px var(--bad) }
-.good { margin: 1rem 0; padding: .75rem .9rem; border-radius: .6rem; border: 1px solid var(--line); font-size: .925rem }
+.good { margin: 1rem 0; padding: .75rem .9rem; border-radius: var(--radius); border: 1px solid var(--line); font-size: .925rem }
 .aside { margin: 1.25rem 0 0 }
 .show { margin: .35rem 0 0; padding: .2rem 0; font-size: .875rem }
 [aria-busy=true] { cursor: progress; opacity: .75 }

@@ -1,3 +1,4 @@
+import { brandSettings } from '@signet/brand'
 import { type ConfigOf, defineSettings, loadConfig } from '@signet/config'
 import { accountSettings } from './account-settings.js'
 import { keySettings, keyTimingProblems } from './key-settings.js'
@@ -25,6 +26,7 @@ export const settings = defineSettings({
   ...providerSettings,
   ...uiSettings,
   ...webauthnSettings,
+  ...brandSettings('AUTH'),
 })
 export type AuthConfig = ConfigOf<typeof settings>
 

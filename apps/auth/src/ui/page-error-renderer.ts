@@ -1,3 +1,4 @@
+import { brandOf, type BrandConfig } from '@signet/brand'
 import type { AppError } from '@signet/errors'
 import type { ErrorRenderer } from '@signet/http'
 import { errorPage, pageAnswer } from '@signet/pages'
@@ -5,10 +6,10 @@ import { PageRefusal, refusalText } from './context/refusals.js'
 import { textsFor } from './context/texts-for.js'
 import { isUiKey, type UiTexts } from './texts.js'
 
-type PageErrorConfig = { apiExternalUrl: string; uiEnabled: boolean }
+type PageErrorConfig = BrandConfig & { apiExternalUrl: string; uiEnabled: boolean }
 
 /** Errors of the pages, as pages. */
-export const pageErrorRenderer = ({ apiExternalUrl, uiEnabled }: PageErrorConfig): ErrorRenderer => ({
+export const pageErrorRenderer = (config: PageErrorConfig): ErrorRenderer => ({
   bodyError: ({ kind }) =>
     kind === 'too_large'
       ? new PageRefusal('too_large', 'error.large-form', 'request_entity_too_large')
@@ -18,6 +19,7 @@ export const pageErrorRenderer = ({ apiExternalUrl, uiEnabled }: PageErrorConfig
   unexpected: (cause) => new PageRefusal('internal', 'error.unexpected', 'unexpected_failure', { cause }),
   render(error, req) {
     const t = textsFor(req)
+    const { apiExternalUrl, uiEnabled } = config
     const base = new URL(apiExternalUrl).pathname.replace(/\/+$/, '')
     const page = errorPage(t, {
       title: titleOf(t, error),
@@ -26,8 +28,9 @@ export const pageErrorRenderer = ({ apiExternalUrl, uiEnabled }: PageErrorConfig
     })
     const { headers = {}, body } = pageAnswer(page, {
       language: t.language,
+      brand: brandOf(config),
       secure: apiExternalUrl.startsWith('https:'),
-      ...(uiEnabled ? { icon: `${base}/ui/favicon.svg` } : {}),
+      ...(uiEnabled ? { icon: `${base}/ui/icon` } : {}),
     })
     return { headers, body }
   },

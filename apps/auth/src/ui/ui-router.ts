@@ -1,5 +1,7 @@
+import { brandOf } from '@signet/brand'
 import type { AppError } from '@signet/errors'
 import { errorHandler, mountRoutes, notFoundHandler, type Route } from '@signet/http'
+import { brandIcon } from '@signet/pages'
 import { Router, type RequestHandler } from 'express'
 import { factorRules, signUpRules } from '../services/part-settings.js'
 import { Redirects } from '../redirects/redirects.js'
@@ -66,7 +68,8 @@ function uiDeps(context: UiContext): UiDeps {
   const state = new BrowserState({ key: context.pageKey, cookies, now })
   // Without the return URL of these pages, which is only for emails the pages send themselves.
   const redirects = new Redirects(config)
-  const pages = new SignInPages({ externalUrl: config.apiExternalUrl, state, redirects })
+  const brand = brandOf(config)
+  const pages = new SignInPages({ externalUrl: config.apiExternalUrl, state, redirects, brand })
   const progress = new Progress({
     pages,
     state,
@@ -83,6 +86,7 @@ function uiDeps(context: UiContext): UiDeps {
     ...context,
     aud: config.jwtAud,
     siteUrl: config.siteUrl,
+    icon: brandIcon(brand),
     messageIntervals: messageIntervals(config),
     linksMayGoOn: config.uiOtherDeviceEnabled && config.uiLinkConfirmation !== 'off',
     ways: waysIn(config, context.providers.withButton),

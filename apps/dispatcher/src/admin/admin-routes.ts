@@ -1,4 +1,4 @@
-import { favicon, pageAnswer, type Page } from '@signet/pages'
+import { brandIcon, pageAnswer, type Page } from '@signet/pages'
 import { parseDeliveryId, parseEndpointId, parseEventId } from '@signet/webhook-core'
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express'
 import type { Observer } from '../observers/observer.js'
@@ -68,7 +68,8 @@ export function adminRoutes({ admin, observer, now }: AdminRoutesDeps): Router {
     const found = await admin.account(idOf(req))
     return found && accountPage(found)
   })
-  router.get('/icon.svg', (_req, res) => void res.set(favicon.headers).send(favicon.body))
+  const icon = brandIcon()
+  router.get('/icon.svg', (_req, res) => void res.set(icon.headers).send(icon.body))
   page('/{*path}', () => null)
   const failed: ErrorRequestHandler = (error: unknown, req, res, next) => {
     if (res.headersSent) return next(error)

@@ -1,3 +1,4 @@
+import { brandSettings } from '@signet/brand'
 import {
   boolean,
   choice,
@@ -264,6 +265,7 @@ export const settings = defineSettings({
     item: origin,
     doc: 'Origins of browser applications that may call /v1 and /mcp.',
   }),
+  ...brandSettings('WEBHOOKS'),
   ...mailSettings,
   ...limitSettings,
 })

@@ -1,6 +1,6 @@
 import { AppError } from '@signet/errors'
 import { route, type Route } from '@signet/http'
-import { favicon, formScript } from '@signet/pages'
+import { formScript } from '@signet/pages'
 import { pageDocs } from '../forms/page-form.js'
 import { prefersHtml } from '../http/browser-error-renderer.js'
 import { landingPage } from '../pages/landing-page.js'
@@ -42,6 +42,11 @@ export const landingRoutes = ({ sessions, cookie, responder }: Deps): Route[] =>
     handle: () => formScript.answer,
   }),
   ...['/favicon.svg', '/favicon.ico'].map((path) =>
-    route({ method: 'get', path, docs: pageDocs(path, 'The icon of the pages'), handle: () => favicon }),
+    route({
+      method: 'get',
+      path,
+      docs: pageDocs(path, 'The icon of the pages'),
+      handle: () => responder.icon,
+    }),
   ),
 ]

@@ -1,5 +1,6 @@
 import type { Answer } from '@signet/http'
-import { formScript, type Page, pageAnswer } from '@signet/pages'
+import type { Brand } from '@signet/brand'
+import { brandIcon, formScript, type Page, pageAnswer } from '@signet/pages'
 import type { SessionCookie } from '../sessions/session-cookie.js'
 import type { OpenSession } from '../sessions/session-service.js'
 
@@ -13,9 +14,15 @@ export class PageResponder {
   constructor(
     baseUrl: string,
     private readonly cookie: SessionCookie,
+    private readonly brand: Brand,
   ) {
     this.#basePath = new URL(baseUrl).pathname.replace(/\/$/, '')
     this.#secure = baseUrl.startsWith('https://')
+  }
+
+  /** The logo, as browsers get it. */
+  get icon(): Answer {
+    return brandIcon(this.brand)
   }
 
   /** A path of this service as browsers reach it. */
@@ -31,6 +38,7 @@ export class PageResponder {
       icon: this.path('/favicon.svg'),
       // The only pages with a script: others have nothing to gain that is worth a looser policy.
       ...(page.polls ? { formScript: formScript.at(this.path('/form.js')) } : {}),
+      brand: this.brand,
     })
   }
 

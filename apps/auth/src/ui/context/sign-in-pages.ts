@@ -1,3 +1,4 @@
+import type { Brand } from '@signet/brand'
 import type { Answer, BodySpec, RouteDocs } from '@signet/http'
 import { formScript, hidden, pageAnswer, type Html, type Page } from '@signet/pages'
 import type { Request, Response } from 'express'
@@ -33,7 +34,7 @@ export type Sent = Caller & { text(name: string): string }
 
 export type AnswerExtras = { status?: number; headers?: Record<string, string> }
 
-type Deps = { externalUrl: string; state: BrowserState; redirects: Redirects }
+type Deps = { externalUrl: string; state: BrowserState; redirects: Redirects; brand: Brand }
 
 export const pageForm: BodySpec = {
   as: 'form',
@@ -108,7 +109,8 @@ export class SignInPages {
     const options = {
       secure: this.#secure,
       formScript: formScript.at(this.action('/form.js')),
-      icon: this.action('/favicon.svg'),
+      icon: this.action('/icon'),
+      brand: this.deps.brand,
     }
     return pageAnswer(page, { status, headers, language, ...options })
   }

@@ -1,3 +1,4 @@
+import type { Answer } from '@signet/http'
 import type { RequestGuard } from '../../bearer/request-guard.js'
 import type { AuthConfig } from '../../config/config.js'
 import type { FlowCookies } from '../../providers/flow-cookies.js'
@@ -41,6 +42,8 @@ export type UiDeps = UsedServices & {
   readonly aud: string
   /** AUTH_SITE_URL. */
   readonly siteUrl: string
+  /** The logo, as browsers get it. */
+  readonly icon: Answer
   readonly accessTokens: AccessTokens
   readonly now: () => Date
   readonly messageIntervals: MessageIntervals

@@ -1,12 +1,12 @@
 import { route, type Route } from '@signet/http'
-import { favicon, formScript } from '@signet/pages'
+import { formScript } from '@signet/pages'
 import { pageDocs } from '../context/sign-in-pages.js'
 import { siteName } from '../context/sign-in-context.js'
 import type { UiDeps } from '../context/ui-deps.js'
 import { landingPage } from '../pages/landing-page.js'
 
 /** The address of the service itself, and what its pages load. */
-export const landingRoutes = ({ pages, ways, siteUrl }: UiDeps): Route[] => [
+export const landingRoutes = ({ pages, ways, siteUrl, icon }: UiDeps): Route[] => [
   route({
     method: 'get',
     path: '/',
@@ -24,8 +24,8 @@ export const landingRoutes = ({ pages, ways, siteUrl }: UiDeps): Route[] => [
     docs: pageDocs('The script of the pages'),
     handle: () => formScript.answer,
   }),
-  ...['/ui/favicon.svg', '/favicon.ico'].map((path) =>
-    route({ method: 'get', path, docs: pageDocs('The icon of the pages'), handle: () => favicon }),
+  ...['/ui/icon', '/favicon.ico'].map((path) =>
+    route({ method: 'get', path, docs: pageDocs('The icon of the pages'), handle: () => icon }),
   ),
   ...Object.entries(FORMS).map(([form, page]) =>
     route({
