@@ -15,4 +15,5 @@ export {
   type CaptchaProvider,
 } from './captcha.js'
 export { errorPage } from './error-page.js'
+export { facts, table, time } from './tables.js'
 export { wideStyle } from './wide-style.js'

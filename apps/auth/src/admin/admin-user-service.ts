@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isUniqueViolation, type Db, type Tx } from '@signet/db'
 import type { AuditLog } from '../audit/audit-log.js'
+import type { AuditActor } from '../audit/audit.js'
 import { authError, invalid } from '../errors/auth-error.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import { isUsableHash } from '../passwords/hash-formats.js'
@@ -22,8 +23,11 @@ import type { Page } from './paging.js'
 import { checkAttributes, type CheckedAttributes, type UserAttributes } from './user-attributes.js'
 import type { UserListStore } from './user-list-store.js'
 
-/** An administrator, known by the role of the token. */
-export type Admin = { role: string; aud: string }
+/** An administrator, known by the role of the token, or in person on the operator page. */
+export type Admin = { role: string; aud: string; user?: User }
+
+/** Who an entry of the audit log names. */
+export const actorOf = ({ role, user }: Admin): AuditActor => user ?? { adminRole: role }
 
 type Deps = {
   db: Db
@@ -100,7 +104,7 @@ export class AdminUserService {
       if (checked.bannedUntil) await users.update(tx, id, { bannedUntil: checked.bannedUntil }, now())
       await vouched.vouch(tx, { id }, passwordHash)
       const user = await this.#confirm(tx, id, checked)
-      record('user_signedup', { adminRole: admin.role }, traitsOf(user))
+      record('user_signedup', actorOf(admin), traitsOf(user))
       return user
     })
   }
@@ -129,7 +133,7 @@ export class AdminUserService {
       if (passwordHash !== undefined) await ends.all(tx, id, 'admin')
       await this.#setAddresses(tx, user, checked)
       const changed = await this.#confirm(tx, id, checked)
-      record('user_modified', { adminRole: admin.role }, traitsOf(changed))
+      record('user_modified', actorOf(admin), traitsOf(changed))
       return changed
     })
   }

@@ -33,6 +33,23 @@ export class AuditListStore {
     return rows
   }
 
+  /** Entries about one user, newest first; those whose actions are listed, or all. */
+  async about(
+    db: Queryable,
+    userId: string,
+    actions: readonly string[] | null,
+    limit: number,
+  ): Promise<AuditEntry[]> {
+    const { rows } = await db.query<AuditEntry>(
+      `select id, payload, ip_address, created_at from ${this.t.auditLogEntries}
+       where coalesce(payload -> 'traits' ->> 'user_id', payload ->> 'actor_id') = $1
+         and ($2::text[] is null or payload ->> 'action' = any($2))
+       order by created_at desc, id desc limit $3`,
+      [userId, actions, limit],
+    )
+    return rows
+  }
+
   async count(db: Queryable, search: AuditSearch): Promise<number> {
     const { where, values } = conditionOf(search)
     const { rows } = await db.query<{ total: number }>(

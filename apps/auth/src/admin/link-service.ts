@@ -14,7 +14,7 @@ import type { VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
 import { refusePassword } from '../users/new-password.js'
 import type { UserStore } from '../users/user-store.js'
 import type { JsonObject, User } from '../users/user.js'
-import { traitsOf, userNotFound, type Admin } from './admin-user-service.js'
+import { actorOf, traitsOf, userNotFound, type Admin } from './admin-user-service.js'
 import { LINK_TYPES, type GeneratedType } from './link-types.js'
 
 export type LinkRequest = {
@@ -123,7 +123,7 @@ export class LinkService {
     const { type, email, data, passwordHash } = input
     const address = { kind: 'email', value: email } as const
     const target = await vouched.target(tx, { address, aud: admin.aud, data })
-    audit(auditActionOf(type), { adminRole: admin.role }, traitsOf(target.user))
+    audit(auditActionOf(type), actorOf(admin), traitsOf(target.user))
     const issued =
       type === 'invite'
         ? await vouched.invite(tx, target, address)
@@ -141,7 +141,7 @@ export class LinkService {
     const found = await users.findByEmail(tx, email)
     const user = found && (await users.lockById(tx, found.id))
     if (user === null) throw userNotFound()
-    audit(auditActionOf(type), { adminRole: admin.role }, traitsOf(user))
+    audit(auditActionOf(type), actorOf(admin), traitsOf(user))
     const { slot } = PLANS[type]
     const value = slot === 'email_change_new' ? newEmail : user.email
     const issued = await issuer.issue(tx, user, {

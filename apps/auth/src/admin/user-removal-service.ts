@@ -8,7 +8,7 @@ import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import type { IdentityStore } from '../users/identity-store.js'
 import type { UserStore } from '../users/user-store.js'
 import type { User } from '../users/user.js'
-import { traitsOf, userNotFound, type Admin } from './admin-user-service.js'
+import { actorOf, traitsOf, userNotFound, type Admin } from './admin-user-service.js'
 
 type Deps = {
   users: UserStore
@@ -29,7 +29,7 @@ export class UserRemovalService {
     await audit.transaction(meta, async (tx, record) => {
       const user = await users.lockById(tx, id)
       if (user === null) throw userNotFound()
-      record('user_deleted', { adminRole: admin.role }, traitsOf(user))
+      record('user_deleted', actorOf(admin), traitsOf(user))
       if (!softly) await users.remove(tx, id)
       else if (user.deletedAt === null) await this.#forget(tx, user)
     })

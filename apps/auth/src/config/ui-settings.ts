@@ -25,6 +25,11 @@ export const uiSettings = {
     fallback: true,
     doc: 'Offer people who open such a link on another device to let the device that asked go on.',
   }),
+  uiOperatorEnabled: boolean({
+    env: 'AUTH_UI_OPERATOR_ENABLED',
+    fallback: false,
+    doc: 'Serve the operator page at `/ui/operator`, for people with one of `AUTH_JWT_ADMIN_ROLES` who have shown a second factor.',
+  }),
   uiCaptchaSiteKey: text({
     env: 'AUTH_UI_CAPTCHA_SITE_KEY',
     optional: true,

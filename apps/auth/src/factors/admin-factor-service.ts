@@ -1,6 +1,6 @@
 import { isUniqueViolation, type Tx } from '@signet/db'
 import { normalisePhone } from '../addresses/phone.js'
-import { traitsOf, userNotFound, type Admin } from '../admin/admin-user-service.js'
+import { actorOf, traitsOf, userNotFound, type Admin } from '../admin/admin-user-service.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import { invalid } from '../errors/auth-error.js'
 import type { Mailer } from '../mail/mailer.js'
@@ -42,7 +42,7 @@ export class AdminFactorService {
       await factors.update(tx, id, { friendlyName, phone }, now()).catch((error: unknown) => {
         throw isUniqueViolation(error) ? nameTaken() : error
       })
-      record('factor_updated', { adminRole: admin.role }, { ...traitsOf(user), ...factorTraits(factor) })
+      record('factor_updated', actorOf(admin), { ...traitsOf(user), ...factorTraits(factor) })
       return { ...factor, friendlyName, phone, updatedAt: now() }
     })
   }
@@ -53,7 +53,7 @@ export class AdminFactorService {
       const { user, factor } = await this.#locked(tx, userId, id)
       await levels.downgrade(tx, id, now())
       await factors.remove(tx, id)
-      record('factor_deleted', { adminRole: admin.role }, { ...traitsOf(user), ...factorTraits(factor) })
+      record('factor_deleted', actorOf(admin), { ...traitsOf(user), ...factorTraits(factor) })
       const email = user.email ?? ''
       const variables = { email, factorType: factor.factorType, data: user.userMetadata }
       if (factor.status === 'verified')

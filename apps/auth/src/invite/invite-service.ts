@@ -1,7 +1,7 @@
 import type { Tx } from '@signet/db'
 import { normaliseEmail } from '../addresses/email.js'
 import type { Audit, AuditLog } from '../audit/audit-log.js'
-import { traitsOf, type Admin } from '../admin/admin-user-service.js'
+import { actorOf, traitsOf, type Admin } from '../admin/admin-user-service.js'
 import type { SecretMessages } from '../messages/secret-messages.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
@@ -31,7 +31,7 @@ export class InviteService {
     const invite = async (tx: Tx, record: Audit) => {
       const target = await vouched.target(tx, { address, aud: admin.aud, data: request.data ?? {} })
       const issued = await vouched.invite(tx, target, address)
-      record('user_invited', { adminRole: admin.role }, traitsOf(target.user))
+      record('user_invited', actorOf(admin), traitsOf(target.user))
       const user = (await users.findById(tx, target.user.id)) ?? target.user
       await messages.mailLink(tx, { kind: 'invite', user, issued, redirectTo }, meta)
       return user

@@ -2,6 +2,7 @@ import { createProviderServices } from './providers.js'
 import { createAccountServices } from './account.js'
 import { createAdministrationServices } from './administration.js'
 import { createFoundation } from './foundation.js'
+import { OperatorService } from '../operator/operator-service.js'
 import type { Parts } from './parts.js'
 import { createSignInServices } from './sign-in.js'
 import { createPasskeyServices } from './webauthn.js'
@@ -11,13 +12,28 @@ export type Services = ReturnType<typeof createServices>
 /** Everything between routes and stores. */
 export function createServices(parts: Parts) {
   const foundation = createFoundation(parts)
+  const signIn = createSignInServices(parts, foundation)
+  const administration = createAdministrationServices(parts, foundation)
+  const { config, db, stores } = parts
   const { audit, sessions, gate, derived, outbox, tokens } = foundation
   return {
     ...createProviderServices({ ...parts, ...foundation, keys: derived }),
-    ...createSignInServices(parts, foundation),
+    ...signIn,
     ...createAccountServices(parts, foundation),
     ...createPasskeyServices(parts, foundation),
-    ...createAdministrationServices(parts, foundation),
+    ...administration,
+    operators: new OperatorService({
+      ...administration,
+      ...signIn,
+      db,
+      audit,
+      ends: foundation.ends,
+      users: stores.users,
+      lists: stores.userLists,
+      sessions: stores.sessions,
+      entries: stores.auditLists,
+      siteUrl: config.siteUrl,
+    }),
     pageKey: derived.pages,
     flowKey: derived.flows,
     audit,

@@ -33,6 +33,9 @@ export type TokenHolder = { userId: string; sessionId: string | null }
 
 export type FoundCaller = { user: User; session: Session | null }
 
+/** A session as its owner recognises it. */
+export type ListedSession = Session & { userAgent: string; ip: string; amr: AmrEntry[] }
+
 /** What the newest refresh token of a session is made of, and its `amr`. */
 export type Chain = { counter: number; salt: Buffer; amr: AmrEntry[] }
 
@@ -168,6 +171,23 @@ export class SessionStore {
     )
     const row = rows[0]
     return row ? { counter: row.refresh_counter, salt: row.refresh_salt, amr: toAmr(row.amr) } : null
+  }
+
+  /** All that are kept, ended ones too, the one used last first. */
+  async listOf(db: Queryable, userId: string): Promise<ListedSession[]> {
+    const { rows } = await db.query<
+      SessionRow & { user_agent: string | null; ip: string | null; amr: AmrJson }
+    >(
+      `select ${COLUMNS}, user_agent, ip, amr from ${this.t.sessions} where user_id = $1
+       order by coalesce(refreshed_at, created_at) desc, id`,
+      [userId],
+    )
+    return rows.map((row) => ({
+      ...toSession(row),
+      userAgent: row.user_agent ?? '',
+      ip: row.ip ?? '',
+      amr: toAmr(row.amr),
+    }))
   }
 
   /** Whether the user has signed in before, as far as ended sessions are kept. */

@@ -17,7 +17,7 @@ export type EndReason =
   | 'factor_verified'
   /** The owner of the address proved it and took over the account of an earlier sign-up. */
   | 'address_proved'
-  /** An administrator set a new password. */
+  /** An administrator set a new password, or ended the sessions. */
   | 'admin'
   /** The passkey that opened it was removed. */
   | 'passkey_removed'

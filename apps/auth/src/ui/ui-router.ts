@@ -3,6 +3,7 @@ import type { AppError } from '@signet/errors'
 import { errorHandler, mountRoutes, notFoundHandler, type Route } from '@signet/http'
 import { brandIcon } from '@signet/pages'
 import { Router, type RequestHandler } from 'express'
+import type { AuthConfig } from '../config/config.js'
 import { factorRules, signUpRules } from '../services/part-settings.js'
 import { Redirects } from '../redirects/redirects.js'
 import { BrowserState } from './context/browser-state.js'
@@ -17,6 +18,7 @@ import { factorRoutes } from './routes/factor-routes.js'
 import { landingRoutes } from './routes/landing-routes.js'
 import { linkRoutes } from './routes/link-routes.js'
 import { messageIntervals } from './message-intervals.js'
+import { operatorRoutes } from './routes/operator-routes.js'
 import { passwordRoutes } from './routes/password-routes.js'
 import { returnRoutes } from './routes/return-routes.js'
 import { signInRoutes } from './routes/sign-in-routes.js'
@@ -35,7 +37,10 @@ export function uiRouter(
   const { config } = context
   const errorRenderer = pageErrorRenderer(config)
   const router = Router()
-  mountRoutes(router, uiRoutes(uiDeps(context)), { errorRenderer, timeoutMs: config.apiMaxRequestDuration })
+  mountRoutes(router, uiRoutes(uiDeps(context), config), {
+    errorRenderer,
+    timeoutMs: config.apiMaxRequestDuration,
+  })
   router.use(notFoundHandler(errorRenderer))
   router.use(errorHandler({ errorRenderer, translate }))
   return (req, res, next) => {
@@ -45,8 +50,8 @@ export function uiRouter(
   }
 }
 
-/** Disabled sign-in methods have no routes. */
-function uiRoutes(deps: UiDeps): Route[] {
+/** What is disabled has no routes. */
+function uiRoutes(deps: UiDeps, { uiOperatorEnabled }: AuthConfig): Route[] {
   const { ways } = deps
   return [
     ...landingRoutes(deps),
@@ -60,6 +65,7 @@ function uiRoutes(deps: UiDeps): Route[] {
     ...(ways.signUp ? signUpRoutes(deps) : []),
     ...(ways.email ? forgotRoutes(deps) : []),
     ...(ways.phone ? phoneRoutes(deps) : []),
+    ...(uiOperatorEnabled ? operatorRoutes(deps) : []),
   ]
 }
 
@@ -85,6 +91,7 @@ function uiDeps(context: UiContext): UiDeps {
   return {
     ...context,
     aud: config.jwtAud,
+    adminRoles: config.jwtAdminRoles,
     siteUrl: config.siteUrl,
     icon: brandIcon(brand),
     messageIntervals: messageIntervals(config),

@@ -64,6 +64,7 @@ export class Progress {
     const { pages } = this.deps
     if (this.openFactors(person).length > 0) return pages.redirect(pages.path('/factor', context))
     if (context.next === 'password') return pages.redirect(pages.path('/password', context))
+    if (context.next === 'operator') return pages.redirect(pages.action('/operator'))
     if (context.target === null) return pages.redirect(pages.path('', context))
     return this.#handOver(person, { ...context, target: context.target })
   }

@@ -23,9 +23,10 @@ export type SignInContext = {
   /** What the application wants the pages to speak. */
   readonly language: Language | null
   /** A step to take between signing in and going on. */
-  readonly next: 'password' | null
+  readonly next: 'password' | 'operator' | null
 }
 
+const NEXT = ['password', 'operator'] as const
 const MAX_TARGET_LENGTH = 2048
 const MAX_STATE_LENGTH = 1024
 const MAX_ADDRESS_LENGTH = 320
@@ -48,7 +49,7 @@ export function signInContextOf(values: (name: string) => string, redirects: Red
     maxAgeSeconds: maxAgeOf(values('max_age')),
     loginHint: values('login_hint').trim().slice(0, MAX_ADDRESS_LENGTH) || null,
     language: askedLanguage(values('ui_locales')),
-    next: values('next') === 'password' ? 'password' : null,
+    next: NEXT.find((known) => known === values('next')) ?? null,
   }
 }
 

@@ -24,6 +24,7 @@ export type FormName =
   | 'account'
   | 'link'
   | 'link-confirm'
+  | 'operator'
 
 /** Fields of a form; repeated fields are lists. */
 export type PageForm = Readonly<Record<string, unknown>>

@@ -18,6 +18,7 @@ type UsedServices = Pick<
   | 'authorizations'
   | 'challenges'
   | 'flowExchanges'
+  | 'operators'
   | 'otps'
   | 'passwords'
   | 'reauthentications'
@@ -50,6 +51,8 @@ export type UiDeps = UsedServices & {
   /** Whether the device that asked for a link may go on when the link is confirmed on another one. */
   readonly linksMayGoOn: boolean
   readonly ways: WaysIn
+  /** Roles of AUTH_JWT_ADMIN_ROLES. */
+  readonly adminRoles: readonly string[]
   readonly minPasswordLength: number
   readonly pages: SignInPages
   readonly state: BrowserState

@@ -1,7 +1,7 @@
-import { html, type Page } from '@signet/pages'
+import { facts, html, table, time, type Page } from '@signet/pages'
 import type { AccountDetail } from '../admin-service.js'
 import { adminPage } from './admin-page.js'
-import { commands, endpointState, facts, link, table, time, urlOf } from './show.js'
+import { commands, endpointState, link, urlOf } from './show.js'
 
 /** What is here of an account. Its person is looked up in the identity server. */
 export function accountPage({ accountId, state, endpoints, events }: AccountDetail): Page {

@@ -1,6 +1,5 @@
-import { html, type Html } from '@signet/pages'
+import { facts, html, time, type Html } from '@signet/pages'
 import type { Attempt } from '../../deliveries/attempt-store.js'
-import { facts, time } from './show.js'
 
 const PHASES = [
   ['dns', 'name resolved after'],

@@ -1,9 +1,9 @@
-import { html, type Page } from '@signet/pages'
+import { facts, html, time, type Page } from '@signet/pages'
 import { deliveryStatus, endpointStatus } from '@signet/webhook-core'
 import { isInFirstAttempt, type Inspected } from '../../operations/operations.js'
 import { adminPage } from './admin-page.js'
 import { attemptsView } from './attempts-view.js'
-import { commands, endpointState, facts, link, statusOf, time, urlOf } from './show.js'
+import { commands, endpointState, link, statusOf, urlOf } from './show.js'
 
 /** What happened to one delivery, and what to do about it. */
 export function deliveryPage({ delivery, attempts, job }: Inspected): Page {

@@ -1,8 +1,8 @@
-import { hourlyPlot, html, type Page } from '@signet/pages'
+import { facts, hourlyPlot, html, time, type Page } from '@signet/pages'
 import { endpointStatus } from '@signet/webhook-core'
 import type { EndpointDetail } from '../admin-service.js'
 import { adminPage } from './admin-page.js'
-import { commands, deliveryTable, endpointState, facts, link, time, urlOf } from './show.js'
+import { commands, deliveryTable, endpointState, link, urlOf } from './show.js'
 
 /** One endpoint: how it does, and its newest deliveries. */
 export function endpointPage({ endpoint, health, deliveries }: EndpointDetail): Page {

@@ -1,8 +1,8 @@
-import { html, type Page } from '@signet/pages'
+import { facts, html, time, type Page } from '@signet/pages'
 import { SHOWN, type EventDetail } from '../admin-service.js'
 import { adminPage } from './admin-page.js'
 import { attemptsView } from './attempts-view.js'
-import { deliveryTable, facts, link, pathOf, time, urlOf } from './show.js'
+import { deliveryTable, link, pathOf, urlOf } from './show.js'
 
 /** Characters of a payload that the page shows. */
 const MAX_SHOWN = 50_000

@@ -1,10 +1,10 @@
-import { html, type Html, type Page } from '@signet/pages'
+import { facts, html, table, time, type Html, type Page } from '@signet/pages'
 import type { Status } from '../../operations/operations.js'
 import { SHOWN, type Overview } from '../admin-service.js'
 import type { Sample } from '../backlog-history.js'
 import { adminPage } from './admin-page.js'
 import { areaPlot } from './plot.js'
-import { duration, facts, link, table, time, urlOf } from './show.js'
+import { duration, link, urlOf } from './show.js'
 
 export function overviewPage({ status, failing, disabled, samples }: Overview, now: Date): Page {
   const body = html`${stateView(status, now)} ${plots(samples)}

@@ -1,13 +1,8 @@
-import { html, type Html } from '@signet/pages'
+import { html, table, time, type Html } from '@signet/pages'
 import { deliveryStatus, endpointStatus, type DeliveryStatus } from '@signet/webhook-core'
 import { withoutQuery } from '../../operations/ops-report.js'
 import type { DeliveryLine, EndpointReport } from '../admin-store.js'
 import { ADMIN_PATH } from './admin-page.js'
-
-const timeText = (at: Date): string => `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`
-
-export const time = (at: Date | null): Html | null =>
-  at && html`<time datetime="${at.toISOString()}">${timeText(at)}</time>`
 
 export function duration(seconds: number): string {
   if (seconds < 120) return `${Math.round(seconds)} s`
@@ -49,37 +44,6 @@ export function endpointState({ status, consecutiveFailures, disabledAt, deleted
       >`
   return html`Active, without failures`
 }
-
-/** Facts as a list: what is absent is left out. */
-export const facts = (
-  pairs: readonly (readonly [label: string, value: Html | string | number | null])[],
-): Html =>
-  html`<ul class="numbers">
-    ${pairs.flatMap(([label, value]) =>
-      value === null || value === '' ? [] : [html`<li><span class="soft">${label}</span> ${value}</li>`],
-    )}
-  </ul>`
-
-export const table = (label: string, columns: readonly string[], rows: readonly (readonly Html[])[]): Html =>
-  rows.length === 0
-    ? html`<p class="soft">None.</p>`
-    : html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">
-        <table>
-          <thead>
-            <tr>
-              ${columns.map((column) => html`<th scope="col">${column}</th>`)}
-            </tr>
-          </thead>
-          <tbody>
-            ${rows.map(
-              (cells) =>
-                html`<tr>
-                  ${cells.map((cell) => html`<td>${cell}</td>`)}
-                </tr>`,
-            )}
-          </tbody>
-        </table>
-      </div>`
 
 export const deliveryTable = (deliveries: readonly DeliveryLine[], other: 'endpoint' | 'event'): Html =>
   table(

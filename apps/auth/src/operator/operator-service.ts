@@ -1,0 +1,136 @@
+import type { Db } from '@signet/db'
+import type { AdminUserService } from '../admin/admin-user-service.js'
+import { actorOf, traitsOf, userNotFound, type Admin } from '../admin/admin-user-service.js'
+import type { AuditListService } from '../admin/audit-list-service.js'
+import type { AuditEntry, AuditListStore } from '../admin/audit-list-store.js'
+import type { UserListStore } from '../admin/user-list-store.js'
+import type { AuditAction } from '../audit/audit.js'
+import type { AuditLog } from '../audit/audit-log.js'
+import { authError } from '../errors/auth-error.js'
+import type { AdminFactorService } from '../factors/admin-factor-service.js'
+import type { RecoveryService } from '../otp/recovery-service.js'
+import type { ResendService } from '../otp/resend-service.js'
+import type { RequestMeta } from '../requests/request-meta.js'
+import type { SessionEnds } from '../sessions/session-ends.js'
+import type { ListedSession, SessionStore } from '../sessions/session-store.js'
+import type { UserStore } from '../users/user-store.js'
+import type { User } from '../users/user.js'
+import { isUuid } from '../users/uuid.js'
+
+/** An administrator in person, with a second factor shown. */
+export type Operator = Admin & { readonly user: User }
+
+type Deps = {
+  db: Db
+  users: UserStore
+  lists: UserListStore
+  sessions: SessionStore
+  entries: AuditListStore
+  ends: SessionEnds
+  audit: AuditLog
+  auditLists: AuditListService
+  adminUsers: AdminUserService
+  adminFactors: AdminFactorService
+  resends: ResendService
+  recoveries: RecoveryService
+  /** Where people go from links in emails that they did not ask for themselves. */
+  siteUrl: string
+}
+
+/** One person as operators see them. */
+export type PersonDetail = { user: User; sessions: ListedSession[]; entries: AuditEntry[] }
+
+/** Rows that a list shows. */
+export const SHOWN = 50
+const PHONE = /^\+?[1-9]\d{4,14}$/
+
+/** What the operator page does: the work of the admin API, by somebody with a name (docs/specification.md#the-operator-page). */
+export class OperatorService {
+  constructor(private readonly deps: Deps) {}
+
+  /** The person with this id, phone number or address; otherwise those whose address or name contains the text. */
+  async search(operator: Operator, text: string): Promise<User[]> {
+    const { db, users, lists } = this.deps
+    const wanted = text.trim()
+    if (wanted === '' || wanted.includes('\0')) return []
+    const digits = wanted.replaceAll(/[ ()-]/g, '')
+    const known = isUuid(wanted)
+      ? await users.findById(db, wanted.toLowerCase())
+      : PHONE.test(digits)
+        ? await users.findByPhone(db, digits.replace('+', ''))
+        : await users.findByEmail(db, wanted.toLowerCase())
+    if (known !== null) return [known]
+    return lists.list(db, { aud: operator.aud, filter: wanted, order: 'desc', offset: 0, limit: SHOWN })
+  }
+
+  async person(id: string): Promise<PersonDetail> {
+    const { db, users, sessions, entries } = this.deps
+    const [user, held, about] = await Promise.all([
+      users.findById(db, id),
+      sessions.listOf(db, id),
+      entries.about(db, id, null, SHOWN),
+    ])
+    if (user === null) throw userNotFound()
+    return { user, sessions: held.slice(0, SHOWN), entries: about }
+  }
+
+  /** The newest entries of everybody; `query` as in the admin API. */
+  async auditLog(query: string): Promise<AuditEntry[]> {
+    const { entries } = await this.deps.auditLists.list(query, { number: 1, size: SHOWN })
+    return entries
+  }
+
+  /** `duration` as in the admin API; `none` lifts the ban. */
+  async ban(operator: Operator, id: string, duration: string, meta: RequestMeta): Promise<void> {
+    if (id === operator.user.id && duration !== 'none')
+      throw authError('unprocessable', 'validation_failed', 'You cannot block your own account')
+    await this.deps.adminUsers.update(operator, id, { ban_duration: duration }, undefined, meta)
+  }
+
+  async signOutEverywhere(operator: Operator, id: string, meta: RequestMeta): Promise<void> {
+    const { audit, users, ends } = this.deps
+    await audit.transaction(meta, async (tx, record) => {
+      const user = await users.lockById(tx, id)
+      if (user === null) throw userNotFound()
+      await ends.all(tx, id, 'admin')
+      record('session_revoked', actorOf(operator), traitsOf(user))
+    })
+  }
+
+  async removeFactor(operator: Operator, id: string, factorId: string, meta: RequestMeta): Promise<void> {
+    if (!isUuid(factorId)) throw authError('not_found', 'mfa_factor_not_found', 'Factor not found')
+    await this.deps.adminFactors.remove(operator, id, factorId.toLowerCase(), meta)
+  }
+
+  /** Another email to confirm the address, as its owner could ask for. The operator never sees the link. */
+  async resendConfirmation(operator: Operator, id: string, meta: RequestMeta): Promise<void> {
+    const { resends, siteUrl } = this.deps
+    const user = await this.#withEmail(id)
+    if (user.emailConfirmedAt !== null)
+      throw authError('unprocessable', 'validation_failed', 'This address is confirmed')
+    await resends.resend({ type: 'signup', email: user.email }, { redirectTo: siteUrl }, meta)
+    await this.#note('user_confirmation_requested', operator, user, meta)
+  }
+
+  /** An email with which the owner of the address can choose a new password. */
+  async sendRecovery(operator: Operator, id: string, meta: RequestMeta): Promise<void> {
+    const { recoveries, siteUrl } = this.deps
+    const user = await this.#withEmail(id)
+    await recoveries.recover({ email: user.email }, { redirectTo: siteUrl }, meta)
+    await this.#note('user_recovery_requested', operator, user, meta)
+  }
+
+  async #withEmail(id: string): Promise<User & { email: string }> {
+    const { db, users } = this.deps
+    const user = await users.findById(db, id)
+    if (user === null) throw userNotFound()
+    const { email } = user
+    if (email === null)
+      throw authError('unprocessable', 'validation_failed', 'This account has no email address')
+    return { ...user, email }
+  }
+
+  #note(action: AuditAction, operator: Operator, user: User, meta: RequestMeta): Promise<void> {
+    return this.deps.audit.record(meta, action, actorOf(operator), traitsOf(user))
+  }
+}

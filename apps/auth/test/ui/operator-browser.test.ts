@@ -1,0 +1,92 @@
+import { writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/local/browser'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { aUser } from '../support/api.js'
+import { anOperator } from '../support/operator.js'
+import type { TestServer } from '../support/server.js'
+import { aUserWithTotp, startUi } from './support.js'
+
+const executable = chromiumPath()
+const describeInBrowser = executable === null ? describe.skip : describe
+
+const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url))
+const LAPTOP = { width: 1100, height: 760 }
+
+describeInBrowser('the operator page in Chromium', () => {
+  let server: TestServer
+  let browser: Browser
+  let cookies: { name: string; value: string; url: string }[]
+  beforeAll(async () => {
+    server = await startUi({ AUTH_UI_OPERATOR_ENABLED: 'true' })
+    browser = await launchChromium(executable)
+    const operator = await anOperator(server)
+    cookies = [...operator.browser.cookies].map(([name, value]) => ({ name, value, url: server.url }))
+  })
+  afterAll(async () => {
+    await browser.close()
+    await server.close()
+  })
+
+  /** The operator's browser, with nothing but the pages themselves. */
+  async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await browser.newContext({ viewport: LAPTOP, javaScriptEnabled: false, ...options })
+    await context.addCookies(cookies)
+    const page = await context.newPage()
+    await page.goto(`${server.url}${path}`)
+    return page
+  }
+
+  it('leads from an address to a blocked account by the keyboard alone, without script', async () => {
+    const { email } = await aUser(server)
+    const page = await open('/ui/operator')
+    await page.focus('#q')
+    await page.keyboard.type(email)
+    await page.keyboard.press('Enter')
+    await page.focus(`text=${email}`)
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('h1')
+    await page.focus('#duration')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('text=The account is blocked')
+    expect(await page.textContent('main')).toContain('Lift the block')
+  })
+
+  it('shows one person', async () => {
+    const person = await aUserWithTotp(server)
+    const page = await open(`/ui/operator/users/${person.user.id}`)
+    expect(await page.textContent('main')).toContain('Sign out everywhere')
+    const picture = await page.screenshot()
+    expect(picture.length).toBeGreaterThan(0)
+    if (process.env['README_PICTURES'] === '1') await writeFile(`${IMAGES}operator-page.png`, picture)
+  })
+
+  describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+    it.each([
+      ['a phone', { width: 360, height: 740 }],
+      ['a desktop', LAPTOP],
+    ])('on %s is accessible, asks no other server, and nothing is cut off', async (_, viewport) => {
+      const person = await aUserWithTotp(server)
+      const page = await open('/ui/operator', { viewport, colorScheme, javaScriptEnabled: true })
+      const foreign: string[] = []
+      page.on('request', (request) => {
+        if (!request.url().startsWith(server.url)) foreign.push(request.url())
+      })
+      for (const path of [
+        '/ui/operator',
+        '/ui/operator?q=user',
+        '/ui/operator?q=nobody',
+        '/ui/operator/audit?scope=action&text=user',
+        `/ui/operator/users/${person.user.id}`,
+        `/ui/operator/users/${person.user.id}?done=banned`,
+      ]) {
+        await page.goto(`${server.url}${path}`)
+        expect([path, await accessibilityFindings(page), await sidewaysScroll(page)]).toEqual([path, [], 0])
+      }
+      expect(foreign).toEqual([])
+    })
+  })
+})
