@@ -1,4 +1,4 @@
-// Generated documents: apps/<app>/src/docs.ts exports generatedDocs(), a record of file (relative to the app) to
+// Generated documents: src/docs.ts of an app or package exports generatedDocs(), a record of file (relative to its folder) to
 // content; to those come the manifests of alert rules. With --write they are written; without, every file that differs from the disk is
 // named and the check fails.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -14,23 +14,29 @@ const { values } = parseArgs({
     apps: { type: 'string', default: join(root, 'apps') },
   },
 })
-const stale = [...(await staleDocs(values.apps)), ...staleManifests(dirname(values.apps))]
+const folder = dirname(values.apps)
+const stale = [
+  ...(await staleDocs(values.apps)),
+  ...(await staleDocs(join(folder, 'packages'))),
+  ...staleManifests(folder),
+]
 for (const { path, file, content } of stale) {
   if (values.write) save(file, content)
   console.log(`${values.write ? 'wrote' : 'stale'}: ${path}`)
 }
 if (stale.length > 0 && !values.write) process.exitCode = 1
 
-/** The documents of every built app that differ from those on disk; paths are relative to the folder of apps. */
-async function staleDocs(appsFolder) {
+/** The documents of everything built in a folder that differ from those on disk; paths are relative to the folder. */
+async function staleDocs(folder) {
   const found = []
-  for (const app of readdirSync(appsFolder).sort()) {
-    const built = join(appsFolder, app, 'dist', 'docs.js')
+  if (!existsSync(folder)) return found
+  for (const app of readdirSync(folder).sort()) {
+    const built = join(folder, app, 'dist', 'docs.js')
     if (!existsSync(built)) continue
     const { generatedDocs } = await import(pathToFileURL(built).href)
     for (const [file, content] of Object.entries(await generatedDocs())) {
       const path = join(app, file)
-      found.push({ path, file: join(appsFolder, path), content })
+      found.push({ path, file: join(folder, path), content })
     }
   }
   return found.filter(isStale)

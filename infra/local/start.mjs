@@ -3,7 +3,7 @@ import { bootstrapOrExit, root } from './bootstrap.mjs'
 
 await bootstrapOrExit({
   projects: [
-    ...['infra/local', 'apps/auth', 'apps/webhooks', 'apps/dispatcher'].map(
+    ...['infra/local', 'apps/auth', 'apps/webhooks', 'apps/dispatcher', 'packages/cli'].map(
       (folder) => `${folder}/tsconfig.build.json`,
     ),
   ],

@@ -48,7 +48,8 @@ export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName
       // There is no load balancer in front that has to stop sending requests first.
       AUTH_API_DRAIN_DURATION: '0',
       AUTH_SITE_URL: input.siteUrl,
-      AUTH_URI_ALLOW_LIST: `${input.webhooksUrl}/sign-in/callback*`,
+      // An application that is being developed may be on any port of this machine.
+      AUTH_URI_ALLOW_LIST: `${input.webhooksUrl}/sign-in/callback*,http://localhost:*/**,http://127.0.0.1:*/**`,
       AUTH_DB_DRIVER: 'postgres',
       DATABASE_URL: input.databaseUrl(DATABASES.auth),
       AUTH_JWT_SECRET: secrets.jwtSecret,

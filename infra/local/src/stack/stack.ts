@@ -88,7 +88,7 @@ async function startServices(
     retryDelaysSeconds: shortRetries ? SHORT_RETRIES : undefined,
   })
   writeEnvironments(join(folder, 'env'), environments)
-  writeAddresses(join(folder, 'env', 'addresses.sh'), addresses)
+  writeAddresses(join(folder, 'env', 'addresses.sh'), addresses, secrets)
   const service = (name: ServiceName, command: 'migrate' | 'serve'): ServiceRun => ({
     name,
     root,
@@ -117,11 +117,13 @@ function writeEnvironments(folder: string, environments: Record<ServiceName, Rec
 }
 
 /** For shells: `. .data/env/addresses.sh`. */
-function writeAddresses(file: string, addresses: StackAddresses): void {
-  const { authUrl, webhooksUrl, dispatcherUrl, sandboxUrl, receiverUrl } = addresses
+function writeAddresses(file: string, addresses: StackAddresses, secrets: LocalSecrets): void {
+  const { authUrl, webhooksUrl, internalUrl, dispatcherUrl, sandboxUrl, receiverUrl } = addresses
   const variables = {
     AUTH: authUrl,
     WEBHOOKS: webhooksUrl,
+    INTERNAL: internalUrl,
+    INGEST_TOKEN: secrets.internalToken,
     DISPATCHER: dispatcherUrl,
     INBOX: sandboxUrl,
     RECEIVER: receiverUrl,
@@ -129,8 +131,9 @@ function writeAddresses(file: string, addresses: StackAddresses): void {
   writeFileSync(
     file,
     Object.entries(variables)
-      .map(([name, url]) => `${name}='${url}'\n`)
+      .map(([name, value]) => `${name}='${value}'\n`)
       .join(''),
+    { mode: 0o600 },
   )
 }
 

@@ -13,7 +13,7 @@ export type RunningStack = { folder: string; world: World; stop(): Promise<void>
 /** The real services as `npm start -- --no-demo` runs them, with data of their own. */
 export async function runningStack(): Promise<RunningStack> {
   const folder = mkdtempSync(join(tmpdir(), 'signet-stack-'))
-  for (const name of ['apps', 'infra']) symlinkSync(join(repository, name), join(folder, name))
+  for (const name of ['apps', 'infra', 'packages']) symlinkSync(join(repository, name), join(folder, name))
   const starter = startIn(folder, ['--no-demo'])
   await starter.said('Ctrl-C stops everything')
   return {

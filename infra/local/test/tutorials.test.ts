@@ -1,0 +1,188 @@
+import { execFile, spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { chromiumPath, launchChromium } from '../src/browser.js'
+import { leaseNextPort } from '../src/ports.js'
+import { waitUntil } from '../src/wait-until.js'
+import { repository, runningStack, type RunningStack } from './support/running-stack.js'
+import { type PrintedLine, terminalPicture } from './support/terminal-picture.js'
+
+// The tutorials of infra/site, as printed there, against the services that `npm start` runs.
+
+const isInstalled = (name: string): boolean => spawnSync(name, ['--version']).error === undefined
+const whereCurlIs = isInstalled('curl') ? it : it.skip
+const executable = chromiumPath()
+const inBrowser = executable === null ? it.skip : it
+
+describe('the tutorials', () => {
+  let stack: RunningStack
+  const end = new AbortController()
+  beforeAll(async () => {
+    stack = await runningStack()
+  })
+  afterAll(async () => {
+    end.abort()
+    await stack.stop()
+  })
+
+  const tutorial = (name: string): string =>
+    readFileSync(join(repository, 'infra/site/tutorials', `${name}.md`), 'utf8')
+
+  const blocks = (page: string, language: string): string[] =>
+    [...page.matchAll(new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``, 'g'))].map(([, text = '']) => text)
+
+  /** Saves the files of a page under the names that their first lines say. */
+  function save(page: string): void {
+    for (const text of [...blocks(page, 'js'), ...blocks(page, 'html')]) {
+      const name = /^(?:\/\/|<!--) (\S+)/.exec(text)?.[1] ?? ''
+      mkdirSync(dirname(join(stack.folder, name)), { recursive: true })
+      writeFileSync(join(stack.folder, name), text)
+    }
+  }
+
+  /** What a shell prints for all commands of a page, in a home and on a port of its own. */
+  async function runAll(page: string): Promise<string> {
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: stack.folder,
+      SIGNET_CREDENTIAL_STORE: 'file',
+      PORT: String(await leaseNextPort(20_000, new Set())),
+    }
+    const options = { cwd: stack.folder, signal: end.signal, env }
+    const { stdout } = await promisify(execFile)('sh', ['-euc', blocks(page, 'sh').join('\n')], options)
+    return stdout
+  }
+
+  const PICTURE = join(repository, 'infra/site/images/listen.svg')
+  const MAX_PICTURE_BYTES = 300_000
+
+  /** Reads along what a command prints into a file, with its times. */
+  function readAlong(name: string, typed: string): { stop(): PrintedLine[] } {
+    const lines: PrintedLine[] = [{ text: `$ ${typed}`, atMs: 0 }]
+    let startedAt: number | undefined
+    const look = (): void => {
+      const file = join(stack.folder, name)
+      if (!existsSync(file)) return
+      startedAt ??= performance.now() - 1000
+      const atMs = Math.round(performance.now() - startedAt)
+      const complete = readFileSync(file, 'utf8').split('\n').slice(0, -1)
+      lines.push(...complete.slice(lines.length - 1).map((text) => ({ text, atMs })))
+    }
+    const timer = setInterval(look, 50)
+    return {
+      stop() {
+        clearInterval(timer)
+        return lines
+      },
+    }
+  }
+
+  async function runsAsPrinted(name: string): Promise<void> {
+    const page = tutorial(name)
+    save(page)
+    const stdout = await runAll(page)
+    const promised = blocks(page, 'text').flatMap((text) => text.trim().split('\n'))
+    expect(promised.length).toBeGreaterThan(2)
+    expect(stdout.split('\n').filter((line) => promised.includes(line))).toEqual(promised)
+  }
+
+  whereCurlIs('receive: the commands print what the page says', () => runsAsPrinted('receive'))
+
+  /** README_PICTURES=1 replaces the picture of the page. */
+  whereCurlIs(
+    'publish: the commands print what the page says, and the terminal what its picture shows',
+    async () => {
+      const terminal = readAlong('listen.log', 'signet listen --create --count 1')
+      await runsAsPrinted('publish').finally(() => terminal.stop())
+      const picture = terminalPicture(terminal.stop())
+      expect(picture).toContain('✓ verified</tspan>  summary.completed')
+      expect(picture.length).toBeLessThan(MAX_PICTURE_BYTES)
+      if (process.env['README_PICTURES']) writeFileSync(PICTURE, picture)
+    },
+  )
+
+  inBrowser(
+    'sign-in: a person creates an account, and the page knows who that is, until they sign out',
+    async () => {
+      const page = tutorial('sign-in')
+      save(page)
+      const [prepare = '', install = '', serve = ''] = blocks(page, 'sh')
+      linkPackages(install)
+      const app = spawn('sh', ['-euc', `${prepare}\nexec ${serve.replace('npx ', 'node_modules/.bin/')}`], {
+        cwd: stack.folder,
+        signal: end.signal,
+      })
+      app.on('error', () => {}) // the abort at the end
+      let printed = ''
+      for (const stream of [app.stdout, app.stderr])
+        stream.on('data', (chunk: Buffer) => (printed += chunk.toString()))
+      const address = await waitUntil(() => /Local: +(http:\S+)/.exec(printed)?.[1], {
+        timeoutMs: 60_000,
+        describe: 'the address of the page',
+        seen: () => printed,
+      })
+      await signUpAndOut(address)
+    },
+  )
+
+  /** The versions that the page installs are those of this repository, so nothing has to be fetched. */
+  function linkPackages(install: string): void {
+    const fromAuth = createRequire(join(repository, 'apps/auth/package.json'))
+    const fromCli = createRequire(join(repository, 'packages/cli/package.json'))
+    const modules = join(stack.folder, 'my-app/node_modules')
+    for (const [name, require] of [
+      ['@supabase/auth-js', fromAuth],
+      ['esbuild', fromCli],
+    ] as const) {
+      const folder = dirname(require.resolve(`${name}/package.json`))
+      const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+        version: string
+      }
+      expect(install).toContain(` ${name}@${version}`)
+      mkdirSync(dirname(join(modules, name)), { recursive: true })
+      symlinkSync(folder, join(modules, name))
+      if (name !== 'esbuild') continue
+      mkdirSync(join(modules, '.bin'))
+      symlinkSync(join(folder, 'bin/esbuild'), join(modules, '.bin/esbuild'))
+    }
+  }
+
+  async function signUpAndOut(address: string): Promise<void> {
+    const email = 'web-app@tutorials.test'
+    const browser = await launchChromium(executable)
+    try {
+      const page = await browser.newPage()
+      await page.goto(address)
+      await page.waitForSelector('text=Nobody is signed in')
+      await page.click('#sign-in')
+      await page.click('text=Create an account')
+      await page.fill('[name=identifier]', email)
+      await page.fill('[name=password]', 'correct horse battery')
+      await page.click('button:text-is("Create account")')
+      await page.waitForSelector('text=Check your email')
+      await page.goto(await linkTo(email))
+      await page.click('button:text-is("Continue")')
+      await page.waitForSelector(`text=Signed in as ${email}`)
+      expect(page.url()).toBe(address)
+      await page.reload()
+      await page.waitForSelector(`text=Signed in as ${email}`)
+      await page.click('#sign-out')
+      await page.waitForSelector('text=Nobody is signed in')
+    } finally {
+      await browser.close()
+    }
+  }
+
+  const linkTo = (email: string): Promise<string> =>
+    waitUntil(
+      async () => {
+        const answer = await fetch(`${stack.world.sandboxUrl}/api/messages?to=${email}`)
+        const { items } = (await answer.json()) as { items: { text: string }[] }
+        return /http\S+verify\S+/.exec(items[0]?.text ?? '')?.[0]
+      },
+      { timeoutMs: 60_000, describe: `the email to ${email}` },
+    )
+})

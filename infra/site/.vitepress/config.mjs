@@ -1,0 +1,51 @@
+import { join } from 'node:path'
+import { diagrams } from './diagrams.mjs'
+import { copyLinkedFiles, repositoryLinks } from './links.mjs'
+import { copyPages, HOME, root, sidebar } from './pages.mjs'
+import { withPolicy } from './policy.mjs'
+
+/** @type {import('vitepress').UserConfig} */
+export default {
+  title: 'Signet',
+  description:
+    'Sign people in, and tell their tools what happened: an identity server, webhooks and their delivery',
+  lang: 'en',
+  // No picture of a tab: browsers would ask for one that is not there.
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
+  srcDir: copyPages(),
+  outDir: join(root, 'infra/site/dist'),
+  cacheDir: join(root, '.cache/site'),
+  base: process.env.SITE_BASE ?? '/',
+  rewrites: { [HOME]: 'index.md' },
+  ignoreDeadLinks: false,
+  markdown: {
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark' },
+    anchor: { slugify: slug },
+    config: (md) => md.use(diagrams).use(repositoryLinks).use(plainBraces),
+  },
+  transformHtml: withPolicy,
+  buildEnd: ({ outDir }) => copyLinkedFiles(outDir),
+  vite: { build: { chunkSizeWarningLimit: 3000 } },
+  themeConfig: {
+    sidebar: sidebar(),
+    outline: [2, 3],
+    search: { provider: 'local' },
+    docFooter: { prev: false, next: false },
+  },
+}
+
+/** Our Markdown is no template: braces in it mean themselves. */
+function plainBraces(md) {
+  const { renderer } = md
+  const render = renderer.render.bind(renderer)
+  renderer.render = (...args) => render(...args).replaceAll('{{', '&#123;&#123;')
+}
+
+/** The anchors that code hosts give headings, so that a link works in both places. */
+function slug(heading) {
+  return heading
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(/\s/g, '-')
+}

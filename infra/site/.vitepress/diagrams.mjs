@@ -1,0 +1,31 @@
+// Mermaid diagrams become SVG while the site is built: a page loads no script for them, and follows light and dark.
+import { renderMermaidSVG } from 'beautiful-mermaid'
+
+const COLOURS = { bg: 'var(--vp-c-bg)', fg: 'var(--vp-c-text-1)', muted: 'var(--vp-c-text-1)' }
+
+const MARGIN = 120
+
+/** A markdown-it plug-in. */
+export function diagrams(md) {
+  const fence = md.renderer.rules.fence
+  md.renderer.rules.fence = (tokens, index, ...rest) => {
+    const { info, content } = tokens[index]
+    return info.trim() === 'mermaid' ? figure(content) : fence(tokens, index, ...rest)
+  }
+}
+
+function figure(source) {
+  // The library asks a font service for its typeface; the site asks nobody for anything.
+  const svg = renderMermaidSVG(source, COLOURS).replace(/@import url\([^)]*\);/, '')
+  const shown = source.startsWith('sequenceDiagram') ? widened(svg) : svg
+  return `<div class="diagram" role="img" aria-label="Diagram" tabindex="0" v-pre>${shown}</div>\n`
+}
+
+/** Long messages between the first or the last two participants reach beyond the picture that the library computes. */
+function widened(svg) {
+  return svg.replace(
+    /viewBox="0 0 ([\d.]+) ([\d.]+)" width="[\d.]+"/,
+    (_, width, height) =>
+      `viewBox="-${MARGIN} 0 ${Number(width) + 2 * MARGIN} ${height}" width="${Number(width) + 2 * MARGIN}"`,
+  )
+}
