@@ -41,7 +41,7 @@ type Deps = {
 export type PersonDetail = { user: User; sessions: ListedSession[]; entries: AuditEntry[] }
 
 /** Rows that a list shows. */
-export const SHOWN = 50
+const SHOWN = 50
 const PHONE = /^\+?[1-9]\d{4,14}$/
 
 /** What the operator page does: the work of the admin API, by somebody with a name (docs/specification.md#the-operator-page). */
