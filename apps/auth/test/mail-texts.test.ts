@@ -30,6 +30,8 @@ const SUBJECTS: Record<MailKind | NoticeKind, string> = {
   mfa_factor_unenrolled_notification: 'A verification method was removed from your account.',
   mfa_recovery_codes_created_notification: 'New recovery codes were made for your account.',
   mfa_recovery_code_used_notification: 'A recovery code was used to sign in to your account.',
+  account_deletion_requested_notification: 'Your account will be deleted',
+  account_deleted_notification: 'Your account was deleted',
 }
 
 const SAYS: Record<NoticeKind, string[]> = {
@@ -43,6 +45,8 @@ const SAYS: Record<NoticeKind, string[]> = {
   mfa_factor_unenrolled_notification: ['(authenticator app) was removed'],
   mfa_recovery_codes_created_notification: ['ann@example.com'],
   mfa_recovery_code_used_notification: ['Codes left: 7.'],
+  account_deletion_requested_notification: ['2026-12-01 09:30 UTC'],
+  account_deleted_notification: ['ann@example.com'],
 }
 
 describe('the emails', () => {

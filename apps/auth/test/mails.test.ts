@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { TOTP } from 'otpauth'
+import { decodeJwt } from 'jose'
 import { mailKinds, noticeKinds, type MailKind, type NoticeKind } from '../src/mail/kinds.js'
 import { anEmail, aPhone, call, get, PASSWORD, post, put, type Json, type SignedUp } from './support/api.js'
 import { type FakeProvider, startFakeProvider } from './support/fake-provider.js'
+import { META } from './support/meta.js'
 import { anId, link, startProviderSite, type ProviderSite } from './support/provider-site.js'
 import { serviceToken } from './support/tokens.js'
 
@@ -16,6 +18,7 @@ const VARIABLES = [
     'FactorType',
     'FactorName',
     'RecoveryCodesLeft',
+    'DeletionDate',
     'Token',
     'TokenHash',
     'RedirectTo',
@@ -125,6 +128,16 @@ const triggers: Record<Kind, (site: ProviderSite) => Promise<string>> = {
     expect((await post(site.server, '/recovery-codes/verify', { code }, { token })).status).toBe(200)
     return email
   },
+  async account_deletion_requested_notification(site) {
+    return (await aDeletedPerson(site)).email
+  },
+  async account_deleted_notification(site) {
+    const { email } = await aDeletedPerson(site)
+    site.server.clock.advance(8 * 86_400_000)
+    await site.server.context.cleanup.run()
+    await site.server.settled()
+    return email
+  },
 }
 
 type Person = SignedUp & { token: string }
@@ -135,6 +148,17 @@ async function aPerson({ server }: ProviderSite): Promise<Person> {
   const token_hash = tokenHashOf(await server.inbox.waitForMail({ to: email }))
   const { body } = await post(server, '/verify', { type: 'signup', token_hash })
   return { ...(body as SignedUp), email, password: PASSWORD, token: String(body['access_token']) }
+}
+
+/** People delete their accounts on a page, which calls this. */
+async function aDeletedPerson(site: ProviderSite): Promise<Person> {
+  const person = await aPerson(site)
+  const { gate, deletions } = site.server.context
+  const live = await gate.find(person.user.id, String(decodeJwt(person.token)['session_id']))
+  if (live === null) throw new Error('no session')
+  await deletions.request(live, { password: PASSWORD, nonce: '' }, META)
+  await site.server.settled()
+  return person
 }
 
 async function aFactor(site: ProviderSite) {
@@ -166,8 +190,12 @@ const noticeSwitches = Object.fromEntries(
     'true',
   ]),
 )
-/** The one that is on unless it is switched off. */
-const QUIET = { AUTH_MAILER_NOTIFICATIONS_ACCOUNT_EXISTS_ENABLED: 'false' }
+/** Those that are on unless they are switched off. */
+const QUIET = {
+  AUTH_MAILER_NOTIFICATIONS_ACCOUNT_EXISTS_ENABLED: 'false',
+  AUTH_MAILER_NOTIFICATIONS_ACCOUNT_DELETION_REQUESTED_ENABLED: 'false',
+  AUTH_MAILER_NOTIFICATIONS_ACCOUNT_DELETED_ENABLED: 'false',
+}
 const common = {
   AUTH_EXTERNAL_PHONE_ENABLED: 'true',
   AUTH_SMS_TEST_OTP: [OLD_PHONE, NEW_PHONE, FREE_PHONE].map((phone) => `${phone}:123456`).join(','),
@@ -234,6 +262,10 @@ describe('the emails, from the request to the mailbox (docs/specification.md#ema
     mfa_factor_unenrolled_notification: { FactorType: 'totp', FactorName: 'authenticator app' },
     mfa_recovery_codes_created_notification: { RecoveryCodesLeft: '10' },
     mfa_recovery_code_used_notification: { RecoveryCodesLeft: '9' },
+    account_deletion_requested_notification: {
+      DeletionDate: /^\d{4}-\d\d-\d\d \d\d:\d\d UTC$/,
+    },
+    account_deleted_notification: {},
   }
 
   it.each(kinds)('%s: own template, own subject, its variables and no others', async (kind) => {
@@ -255,7 +287,8 @@ describe('the emails, from the request to the mailbox (docs/specification.md#ema
       else expect([name, value]).toEqual([name, wanted ?? ''])
     }
     const [url = ''] = fieldsOf(mail.html, 'ConfirmationURL')
-    if (kind === 'account_exists_notification') return expect(url).toMatch(/^https:\/\//)
+    if (kind === 'account_exists_notification' || kind === 'account_deletion_requested_notification')
+      return expect(url).toMatch(/^https:\/\//)
     if (start === undefined) return expect(url).toBe('')
     expect(url.startsWith(start)).toBe(true)
     expect(url).toContain(`&amp;type=${type}&amp;redirect_to=${encodeURIComponent(TARGET)}`)

@@ -58,6 +58,7 @@ const userMembers = {
   created_at: time,
   updated_at: time,
   'banned_until?': time,
+  'deletion_due_at?': time,
   'deleted_at?': time,
   is_anonymous: flag,
 }

@@ -19,6 +19,8 @@ const ACTIONS = {
   user_confirmation_requested: 'user',
   user_repeated_signup: 'user',
   user_updated_password: 'user',
+  user_deletion_requested: 'user',
+  user_deletion_cancelled: 'user',
   identity_linked: 'user',
   identity_unlinked: 'user',
   passkey_created: 'user',

@@ -14,6 +14,7 @@ type Deps = {
   db: Db
   store: CleanupStore
   observer: Observer
+  deletions: { finish(): Promise<number> }
   rules: {
     /** Tables of one namespace are cleaned by one process at a time. */
     lockName: string
@@ -39,8 +40,9 @@ export class CleanupService {
 
   /** One run over all tables; does nothing while another process is cleaning up. */
   async run(): Promise<void> {
-    const { db, rules } = this.deps
+    const { db, rules, deletions, observer } = this.deps
     await withAdvisoryLock(db, rules.lockName, async () => {
+      observer.cleanedUp('users', await deletions.finish())
       for (const rule of this.#rules()) await this.#runRule(rule)
     })
   }

@@ -34,6 +34,16 @@ export const accountSettings = {
     fallback: false,
     doc: 'Accounts without any address.',
   }),
+  accountDeletionEnabled: boolean({
+    env: 'AUTH_ACCOUNT_DELETION_ENABLED',
+    fallback: true,
+    doc: 'People can delete their account on the account page.',
+  }),
+  accountDeletionGrace: span({
+    env: 'AUTH_ACCOUNT_DELETION_GRACE',
+    fallback: 7 * 86_400_000,
+    doc: 'How long somebody who deleted their account can keep it after all; `0` deletes at once.',
+  }),
   manualLinkingEnabled: boolean({
     env: 'AUTH_SECURITY_MANUAL_LINKING_ENABLED',
     fallback: false,

@@ -9,6 +9,13 @@ type DateOptions = { env: string; optional: true; doc: string }
 
 type PathOptions = { env: string; fallback: string; doc: string }
 
+/** Otherwise an owner who signs up again waits for an email that never comes, and nobody learns how to keep an account. */
+const ON_BY_DEFAULT: ReadonlySet<NoticeKind> = new Set([
+  'account_exists_notification',
+  'account_deletion_requested_notification',
+  'account_deleted_notification',
+])
+
 /** Email and SMS. */
 export const messageSettings = {
   smtpHost: text({
@@ -242,8 +249,7 @@ function noticeSettings(): NoticeSettings {
     `notice_${kind}`,
     boolean({
       env: `AUTH_MAILER_NOTIFICATIONS_${kind.replace(/_notification$/, '').toUpperCase()}_ENABLED`,
-      // On by default: otherwise an owner who signs up again waits for an email that never comes.
-      fallback: kind === 'account_exists_notification',
+      fallback: ON_BY_DEFAULT.has(kind),
       doc: `Send the ${kind} mail.`,
     }),
   ])

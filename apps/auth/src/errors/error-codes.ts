@@ -36,6 +36,7 @@ export const errorCodes = {
   email_not_confirmed: 'The email address is not confirmed.',
   phone_not_confirmed: 'The phone number is not confirmed.',
   user_banned: 'The user is banned.',
+  account_deletion_pending: 'The owner asked for the deletion of the account, and has not taken it back.',
   user_already_exists: 'An account with these credentials exists.',
   email_exists: 'Another account has this email address.',
   phone_exists: 'Another account has this phone number.',

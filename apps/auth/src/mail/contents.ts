@@ -121,4 +121,19 @@ export const contents: Readonly<Record<MailKind | NoticeKind, MailContent>> = {
       'A recovery code was used in place of a second factor of your account {{ .Email }}. Codes left: {{ .RecoveryCodesLeft }}.',
     closing: ALARM,
   },
+  account_deletion_requested_notification: {
+    subject: 'Your account will be deleted',
+    heading: 'Your account will be deleted',
+    sentence:
+      'The deletion of your account {{ .Email }} was asked for. It will be deleted on {{ .DeletionDate }}, and is signed out everywhere until then. To keep it, sign in before that.',
+    button: 'Keep my account',
+    closing: ALARM,
+  },
+  account_deleted_notification: {
+    subject: 'Your account was deleted',
+    heading: 'Your account was deleted',
+    sentence:
+      'Your account {{ .Email }} at {{ .SiteURL }} was deleted, with everything that was stored about it.',
+    closing: 'This is the last email about this account.',
+  },
 }

@@ -21,6 +21,8 @@ export const noticeKinds = [
   'mfa_factor_unenrolled_notification',
   'mfa_recovery_codes_created_notification',
   'mfa_recovery_code_used_notification',
+  'account_deletion_requested_notification',
+  'account_deleted_notification',
 ] as const
 export type NoticeKind = (typeof noticeKinds)[number]
 
@@ -44,6 +46,8 @@ export type MailVariables = {
   provider?: string | undefined
   factorType?: string | undefined
   recoveryCodesLeft?: string | undefined
+  /** When the account will be deleted. */
+  deletionDate?: string | undefined
   /** user_metadata, printed as `{{ .Data.key }}`. */
   data?: Readonly<Record<string, unknown>> | undefined
 }

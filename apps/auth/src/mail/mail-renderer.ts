@@ -91,6 +91,7 @@ function templateValues(siteUrl: string, variables: MailVariables): Record<strin
     FactorType: variables.factorType,
     FactorName: FACTOR_NAMES[variables.factorType ?? ''],
     RecoveryCodesLeft: variables.recoveryCodesLeft,
+    DeletionDate: variables.deletionDate,
     Data: variables.data,
   }
 }

@@ -1,7 +1,10 @@
+import { AccountDeletionService } from '../account/account-deletion-service.js'
+import { AccountOverviewService } from '../account/account-overview-service.js'
 import { PasswordChanges } from '../account/password-change.js'
 import { ReauthenticationService } from '../account/reauthentication-service.js'
 import { UserUpdateService } from '../account/user-update-service.js'
 import {
+  deletionRules,
   factorRules,
   reauthenticationRules,
   passwordChangeRules,
@@ -14,6 +17,8 @@ import { EnrollmentService } from '../factors/enrollment-service.js'
 import { RecoveryCodeService } from '../factors/recovery-code-service.js'
 import type { Foundation } from './foundation.js'
 import type { Parts } from './parts.js'
+
+export type AccountServices = ReturnType<typeof createAccountServices>
 
 /** What users do with their account and its second factors (docs/specification.md#the-signed-in-user and docs/specification.md#reauthentication and docs/specification.md#factors). */
 export function createAccountServices(parts: Parts, foundation: Foundation) {
@@ -35,7 +40,42 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
     gate,
     ends,
   } = foundation
+  const passwords = new PasswordChanges({
+    db,
+    tokens: stores.tokens,
+    attempts,
+    hashes,
+    sessions: stores.sessions,
+    guesses,
+    hasher,
+    rules: passwordChangeRules(config),
+    now,
+  })
   return {
+    overviews: new AccountOverviewService({
+      db,
+      sessions: stores.sessions,
+      entries: stores.auditLists,
+      recoveryCodes: stores.recoveryCodes,
+      gate,
+      ends,
+      audit,
+      limits: foundation.limits,
+      now,
+    }),
+    deletions: new AccountDeletionService({
+      users,
+      tokens: stores.tokens,
+      gate,
+      ends,
+      guesses,
+      passwords,
+      hasher,
+      audit,
+      mailer,
+      rules: deletionRules(config),
+      now,
+    }),
     reauthentications: new ReauthenticationService({
       users,
       issuer,
@@ -51,17 +91,7 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
       gate,
       ends,
       tokens: stores.tokens,
-      passwords: new PasswordChanges({
-        db,
-        tokens: stores.tokens,
-        attempts,
-        hashes,
-        sessions: stores.sessions,
-        guesses,
-        hasher,
-        rules: passwordChangeRules(config),
-        now,
-      }),
+      passwords,
       addresses,
       audit,
       mailer,

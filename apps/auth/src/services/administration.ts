@@ -6,11 +6,16 @@ import { CleanupService } from '../cleanup/cleanup-service.js'
 import { allowedAudiences, cleanupRules, signUpRules } from './part-settings.js'
 import { AdminFactorService } from '../factors/admin-factor-service.js'
 import { InviteService } from '../invite/invite-service.js'
+import type { AccountServices } from './account.js'
 import type { Foundation } from './foundation.js'
 import type { Parts } from './parts.js'
 
 /** What administrators and the clean-up do (docs/specification.md#invitations and docs/specification.md#administration and docs/specification.md#generated-links and docs/specification.md#data-at-rest). */
-export function createAdministrationServices(parts: Parts, foundation: Foundation) {
+export function createAdministrationServices(
+  parts: Parts,
+  foundation: Foundation,
+  { deletions }: Pick<AccountServices, 'deletions'>,
+) {
   const { config, db, observer, hasher, now, stores } = parts
   const { users, identities, factors, levels } = stores
   const { audit, mailer, confirmations, proofs, issuer, messages, vouched, ends } = foundation
@@ -62,6 +67,13 @@ export function createAdministrationServices(parts: Parts, foundation: Foundatio
       now,
     }),
     invites: new InviteService({ users, vouched, messages, audit }),
-    cleanup: new CleanupService({ db, store: stores.cleanup, observer, rules: cleanupRules(config), now }),
+    cleanup: new CleanupService({
+      db,
+      store: stores.cleanup,
+      observer,
+      deletions,
+      rules: cleanupRules(config),
+      now,
+    }),
   }
 }

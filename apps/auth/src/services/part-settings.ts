@@ -1,4 +1,5 @@
 import type { EventTarget } from '../account-events/account-event-handler.js'
+import type { DeletionRules } from '../account/account-deletion-service.js'
 import type { AddressChangeRules } from '../account/address-changes.js'
 import type { PasswordChangeRules } from '../account/password-change.js'
 import type { OtpRules } from '../otp/otp-service.js'
@@ -340,6 +341,11 @@ export const idTokenRules = (config: AuthConfig): IdTokenRules => ({
   allowedIssuers: config.allowedIdTokenIssuers,
   iosBundleId: config.iosBundleId,
   siteUrl: config.siteUrl,
+})
+
+export const deletionRules = (config: AuthConfig): DeletionRules => ({
+  graceMs: config.accountDeletionGrace,
+  keepUrl: `${config.apiExternalUrl.replace(/\/+$/, '')}/ui/account`,
 })
 
 export const cleanupRules = (config: AuthConfig) => ({

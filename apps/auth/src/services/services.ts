@@ -12,14 +12,15 @@ export type Services = ReturnType<typeof createServices>
 /** Everything between routes and stores. */
 export function createServices(parts: Parts) {
   const foundation = createFoundation(parts)
+  const account = createAccountServices(parts, foundation)
   const signIn = createSignInServices(parts, foundation)
-  const administration = createAdministrationServices(parts, foundation)
+  const administration = createAdministrationServices(parts, foundation, account)
   const { config, db, stores } = parts
   const { audit, sessions, gate, derived, outbox, tokens } = foundation
   return {
     ...createProviderServices({ ...parts, ...foundation, keys: derived }),
     ...signIn,
-    ...createAccountServices(parts, foundation),
+    ...account,
     ...createPasskeyServices(parts, foundation),
     ...administration,
     operators: new OperatorService({

@@ -11,6 +11,8 @@ export type EndReason =
   | 'single_session'
   | 'ban'
   | 'deletion'
+  /** The owner asked for the deletion of the account. */
+  | 'deletion_requested'
   | 'password_changed'
   | 'password_recovered'
   /** Another session used a second factor that this one did not. */

@@ -42,6 +42,7 @@ export function signUpAnswer(ids: SignUpIds, subject: SignUpSubject, now: Date):
     isSsoUser: false,
     bannedUntil: null,
     deletedAt: null,
+    deletionDueAt: null,
     createdAt: now,
     updatedAt: now,
     identities: [

@@ -12,6 +12,7 @@ export const accountColumn = (t: Tables): string => `
       u.invited_at, u.confirmation_sent_at, u.recovery_sent_at, u.email_change, u.email_change_sent_at,
       u.email_change_confirm_status, u.phone_change, u.phone_change_sent_at, u.reauthentication_sent_at,
       u.last_sign_in_at, u.app_metadata, u.user_metadata, u.is_anonymous, u.is_sso_user, u.banned_until, u.deleted_at,
+      u.deletion_due_at,
       u.created_at, u.updated_at,
       (select json_agg(i order by i.created_at, i.provider, i.id) from (
          select id, user_id, provider, provider_id, identity_data, email, last_sign_in_at, created_at, updated_at
@@ -59,6 +60,7 @@ type AccountJson = {
   is_sso_user: boolean
   banned_until: string | null
   deleted_at: string | null
+  deletion_due_at: string | null
   created_at: string
   updated_at: string
   identities: IdentityJson[] | null
@@ -114,6 +116,7 @@ export function toUser({ account }: AccountRow): User {
     isSsoUser: account.is_sso_user,
     bannedUntil: toDate(account.banned_until),
     deletedAt: toDate(account.deleted_at),
+    deletionDueAt: toDate(account.deletion_due_at),
     createdAt: new Date(account.created_at),
     updatedAt: new Date(account.updated_at),
     identities: (account.identities ?? []).map(toIdentity),

@@ -43,6 +43,7 @@ const COLUMNS: Readonly<Record<keyof UserChanges, string>> = {
   isAnonymous: 'is_anonymous',
   bannedUntil: 'banned_until',
   deletedAt: 'deleted_at',
+  deletionDueAt: 'deletion_due_at',
 }
 
 export type SentAt =
@@ -92,6 +93,16 @@ export class UserStore {
       [id],
     )
     return this.findById(tx, id)
+  }
+
+  /** Locks one user whose deletion is due and whom nobody else is deleting; null when there is none. */
+  async lockDueForDeletion(tx: Tx, now: Date): Promise<User | null> {
+    const { rows } = await tx.query<{ id: string }>(
+      `select id from ${this.t.users} where deletion_due_at <= $1
+       order by deletion_due_at limit 1 for update skip locked`,
+      [now],
+    )
+    return rows[0] ? this.findById(tx, rows[0].id) : null
   }
 
   /** False when the id or the address is taken. */

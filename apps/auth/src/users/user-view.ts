@@ -31,6 +31,7 @@ export function userView(user: User) {
     updated_at: time(user.updatedAt),
     banned_until: time(user.bannedUntil),
     deleted_at: time(user.deletedAt),
+    deletion_due_at: time(user.deletionDueAt),
     is_anonymous: user.isAnonymous,
   }
 }

@@ -29,6 +29,8 @@ export type User = {
   readonly isSsoUser: boolean
   readonly bannedUntil: Date | null
   readonly deletedAt: Date | null
+  /** When the account goes, after its owner asked for that. */
+  readonly deletionDueAt: Date | null
   readonly createdAt: Date
   readonly updatedAt: Date
   /** Oldest first. */

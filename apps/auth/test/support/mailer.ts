@@ -23,6 +23,7 @@ export const variables: MailVariables = {
   provider: 'github',
   factorType: 'totp',
   recoveryCodesLeft: '7',
+  deletionDate: '2026-12-01 09:30 UTC',
   data: { name: 'Ann <script>' },
 }
 

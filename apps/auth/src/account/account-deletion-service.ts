@@ -1,0 +1,151 @@
+import type { Tx } from '@signet/db'
+import { isAppError, type AppError } from '@signet/errors'
+import type { Address } from '../addresses/address.js'
+import { traitsOf } from '../admin/admin-user-service.js'
+import type { AuditLog } from '../audit/audit-log.js'
+import { authError } from '../errors/auth-error.js'
+import type { Mailer } from '../mail/mailer.js'
+import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
+import type { MessageOrigin } from '../outbox/outbox-handler.js'
+import type { PasswordHasher } from '../passwords/password-hasher.js'
+import type { RequestMeta } from '../requests/request-meta.js'
+import type { SessionEnds } from '../sessions/session-ends.js'
+import { requireStrong, type SessionGate } from '../sessions/session-gate.js'
+import type { Live } from '../sessions/session.js'
+import type { Guesses } from '../sign-in/guesses.js'
+import type { UserStore } from '../users/user-store.js'
+import { isProven, type User } from '../users/user.js'
+import { badNonce, type PasswordChanges } from './password-change.js'
+
+export type DeletionRules = {
+  /** How long the owner may change their mind; 0 deletes at once. */
+  graceMs: number
+  /** The page on which the account can be kept. */
+  keepUrl: string
+}
+
+/** What somebody shows once more before the account goes; a guest has nothing but the session. */
+export type DeletionProof = 'password' | 'nonce' | 'none'
+
+type Deps = {
+  users: UserStore
+  tokens: OneTimeTokenStore
+  gate: SessionGate
+  ends: SessionEnds
+  guesses: Guesses
+  passwords: Pick<PasswordChanges, 'isRightNonce'>
+  hasher: PasswordHasher
+  audit: AuditLog
+  mailer: Mailer
+  rules: DeletionRules
+  now: () => Date
+}
+
+/** Who the clean-up is, in audit entries and messages. */
+const CLEANUP: MessageOrigin = { requestId: '', route: '', ip: '' }
+const SERVICE = { service: 'account deletion' } as const
+
+/** The end of an account by its owner (docs/specification.md#deletion-by-the-owner). */
+export class AccountDeletionService {
+  constructor(private readonly deps: Deps) {}
+
+  proofOf(user: User): DeletionProof {
+    if (user.passwordHash !== null) return 'password'
+    return isProven(user) ? 'nonce' : 'none'
+  }
+
+  /** Signs out everywhere and returns when the account goes; null when it is gone already. */
+  async request(
+    caller: Live,
+    proof: { password: string; nonce: string },
+    meta: RequestMeta,
+  ): Promise<Date | null> {
+    const { audit, gate } = this.deps
+    const { user: asking } = caller
+    const kind = this.proofOf(asking)
+    if (kind === 'password') await this.#checkPassword(asking, proof.password, meta)
+    // A wrong nonce must stay counted, so the transaction returns the error instead of throwing it.
+    const outcome = await audit.transaction<Date | null | AppError>(meta, async (tx, record) => {
+      const held = await gate.hold(tx, { userId: asking.id, sessionId: caller.session.id })
+      requireStrong(held)
+      const { user } = held
+      // The password was compared before the lock, and may have changed since.
+      if (user.passwordHash !== asking.passwordHash || this.proofOf(user) !== kind) return wrongPassword()
+      if (kind === 'nonce' && !(await this.deps.passwords.isRightNonce(tx, user, proof.nonce)))
+        return badNonce()
+      record('user_deletion_requested', user)
+      return this.#begin(tx, user, meta)
+    })
+    if (isAppError(outcome)) throw outcome
+    return outcome
+  }
+
+  /** The owner has changed their mind. */
+  async keep(caller: Live, meta: RequestMeta): Promise<void> {
+    const { audit, gate, users, now } = this.deps
+    await audit.transaction(meta, async (tx, record) => {
+      const { user, session } = caller
+      const held = await gate.hold(tx, { userId: user.id, sessionId: session.id })
+      requireStrong(held)
+      if (held.user.deletionDueAt === null) return
+      await users.update(tx, user.id, { deletionDueAt: null }, now())
+      record('user_deletion_cancelled', held.user)
+    })
+  }
+
+  /** Deletes the accounts whose time has come, one transaction each, and returns how many. */
+  async finish(): Promise<number> {
+    let deleted = 0
+    while (await this.#finishNext()) deleted += 1
+    return deleted
+  }
+
+  #finishNext(): Promise<boolean> {
+    const { audit, users, now } = this.deps
+    return audit.transaction(CLEANUP, async (tx, record) => {
+      const user = await users.lockDueForDeletion(tx, now())
+      if (user === null) return false
+      record('user_deleted', SERVICE, traitsOf(user))
+      await this.#remove(tx, user, CLEANUP)
+      return true
+    })
+  }
+
+  async #begin(tx: Tx, user: User, meta: RequestMeta): Promise<Date | null> {
+    const { users, tokens, ends, mailer, rules, now } = this.deps
+    if (rules.graceMs === 0) {
+      await this.#remove(tx, user, meta)
+      return null
+    }
+    const dueAt = new Date(now().getTime() + rules.graceMs)
+    await users.update(tx, user.id, { deletionDueAt: dueAt }, now())
+    // Spends the nonce, and voids links that were sent before.
+    await tokens.removeAll(tx, user.id)
+    await ends.all(tx, user.id, 'deletion_requested')
+    const { email, userMetadata: data } = user
+    const deletionDate = `${dueAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+    const variables = { email: email ?? '', deletionDate, confirmationUrl: rules.keepUrl, data }
+    await mailer.notify(tx, 'account_deletion_requested_notification', email ?? '', variables, meta)
+    return dueAt
+  }
+
+  async #remove(tx: Tx, user: User, meta: MessageOrigin): Promise<void> {
+    const { users, mailer } = this.deps
+    await users.remove(tx, user.id)
+    const email = user.email ?? ''
+    await mailer.notify(tx, 'account_deleted_notification', email, { email, data: user.userMetadata }, meta)
+  }
+
+  /** The answer reveals whether a password is right, so it counts as a guess. */
+  async #checkPassword({ email, phone, passwordHash }: User, password: string, meta: RequestMeta) {
+    const { guesses, hasher } = this.deps
+    const address: Address =
+      email === null ? { kind: 'phone', value: phone ?? '' } : { kind: 'email', value: email }
+    const attempt = await guesses.begin(address, meta)
+    const isRight = await attempt.check(() => hasher.verify(passwordHash ?? '', password, meta.signal))
+    if (!isRight) throw wrongPassword()
+    await attempt.takeBack()
+  }
+}
+
+const wrongPassword = () => authError('invalid', 'current_password_invalid', 'Current password is incorrect.')

@@ -1,0 +1,124 @@
+import type { Db } from '@signet/db'
+import type { AuditEntry, AuditListStore } from '../admin/audit-list-store.js'
+import type { AuditAction } from '../audit/audit.js'
+import type { AuditLog } from '../audit/audit-log.js'
+import type { RecoveryCodeStore } from '../factors/recovery-code-store.js'
+import type { RequestMeta } from '../requests/request-meta.js'
+import type { SessionEnds } from '../sessions/session-ends.js'
+import type { SessionGate } from '../sessions/session-gate.js'
+import type { ListedSession, SessionStore } from '../sessions/session-store.js'
+import { isExpired, type Live, type SessionLimits } from '../sessions/session.js'
+import { userView } from '../users/user-view.js'
+
+type Deps = {
+  db: Db
+  sessions: SessionStore
+  entries: AuditListStore
+  recoveryCodes: RecoveryCodeStore
+  gate: SessionGate
+  ends: SessionEnds
+  audit: AuditLog
+  limits: SessionLimits
+  now: () => Date
+}
+
+/** What an owner is shown; refreshes and the like would hide it. */
+const SHOWN = [
+  'login',
+  'login_failed',
+  'logout',
+  'user_signedup',
+  'user_updated_password',
+  'user_recovery_requested',
+  'user_modified',
+  'session_revoked',
+  'identity_linked',
+  'identity_unlinked',
+  'factor_in_progress',
+  'factor_unenrolled',
+  'factor_deleted',
+  'factor_updated',
+  'recovery_codes_created',
+  'recovery_code_attempted',
+  'user_deletion_requested',
+  'user_deletion_cancelled',
+] as const satisfies readonly AuditAction[]
+export type ShownAction = (typeof SHOWN)[number]
+
+export type SecurityEvent = { action: ShownAction; byAdmin: boolean; accepted: boolean; ip: string; at: Date }
+
+const RECENT = 30
+/** As much as one answer carries; older entries are left out. */
+const EXPORTED = 10_000
+
+/** What the service holds about one person, for that person (docs/specification.md#the-account-page). */
+export class AccountOverviewService {
+  constructor(private readonly deps: Deps) {}
+
+  /** Sessions that are open, the one used last first. */
+  async openSessions(userId: string): Promise<ListedSession[]> {
+    const { db, sessions, limits, now } = this.deps
+    const all = await sessions.listOf(db, userId)
+    return all.filter((session) => session.revokedAt === null && !isExpired(session, limits, now()))
+  }
+
+  /** Signs out one of the caller's sessions; one that is not theirs, or over, changes nothing. */
+  async endSession(caller: Live, sessionId: string, meta: RequestMeta): Promise<void> {
+    const { audit, gate, ends } = this.deps
+    await audit.transaction(meta, async (tx, record) => {
+      const held = await gate.hold(tx, { userId: caller.user.id, sessionId: caller.session.id })
+      await ends.one(tx, held.user.id, sessionId, 'logout')
+      record('logout', held.user, { session_id: sessionId })
+    })
+  }
+
+  async recentEvents(userId: string): Promise<SecurityEvent[]> {
+    const entries = await this.deps.entries.about(this.deps.db, userId, SHOWN, RECENT)
+    return entries.map((entry) => eventOf(entry, userId))
+  }
+
+  /** Everything, as JSON; secrets, hashes and codes stay here. */
+  async export({ user }: Live) {
+    const { db, sessions, entries, recoveryCodes, now } = this.deps
+    const [held, events, codes] = await Promise.all([
+      sessions.listOf(db, user.id),
+      entries.about(db, user.id, null, EXPORTED),
+      recoveryCodes.count(db, user.id),
+    ])
+    return {
+      exported_at: now().toISOString(),
+      user: userView(user),
+      has_password: user.passwordHash !== null,
+      recovery_codes_left: codes?.left ?? 0,
+      sessions: held.map((session) => ({
+        id: session.id,
+        device: session.userAgent,
+        ip: session.ip,
+        aal: session.aal,
+        amr: session.amr.map(({ method, at }) => ({ method, at: at.toISOString() })),
+        created_at: session.createdAt.toISOString(),
+        last_used_at: session.refreshedAt?.toISOString() ?? null,
+        ended_at: session.revokedAt?.toISOString() ?? null,
+        ended_because: session.revokedReason,
+      })),
+      audit_log: events.map((event) => ({
+        ...event.payload,
+        ip_address: event.ip_address,
+        created_at: event.created_at.toISOString(),
+      })),
+    }
+  }
+}
+
+function eventOf({ payload, ip_address: ip, created_at: at }: AuditEntry, userId: string): SecurityEvent {
+  const traits = payload['traits'] as { accepted?: unknown } | undefined
+  const byAdmin = payload['actor_id'] !== userId
+  return {
+    action: payload['action'] as ShownAction,
+    byAdmin,
+    accepted: traits?.accepted !== false,
+    // Where an administrator works is nobody else's business.
+    ip: byAdmin ? '' : ip,
+    at,
+  }
+}
