@@ -1,0 +1,82 @@
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals'
+import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/local/browser'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { PASSWORD } from '../support/api.js'
+import type { TestServer } from '../support/server.js'
+import { uiPath } from './support.js'
+
+const executable = chromiumPath()
+/** Everywhere else these tests run; a machine without a browser says so and counts them as skipped. */
+export const describeInBrowser: typeof describe.skip = executable === null ? describe.skip : describe
+
+type Options = Parameters<Browser['newContext']>[0]
+
+/** A window of Chromium for each test of a file, and what people do in it. */
+export function inChromium(serverOf: () => TestServer) {
+  let browser: Browser
+  let context: BrowserContext
+  let page: Page
+  /** Everything the browser asked for that is not the service. */
+  let foreign: string[] = []
+
+  async function newWindow(options: Options = {}): Promise<void> {
+    context = await browser.newContext({ viewport: { width: 1100, height: 800 }, ...options })
+    page = await context.newPage()
+    foreign = []
+    page.on('request', (request) => {
+      if (!request.url().startsWith(serverOf().url)) foreign.push(request.url())
+    })
+  }
+
+  beforeAll(async () => {
+    browser = await launchChromium(executable)
+  })
+  afterAll(() => browser.close())
+  beforeEach(() => newWindow())
+  afterEach(() => context.close())
+
+  const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
+
+  return {
+    page: () => page,
+    foreign: () => foreign,
+    press,
+    open: (query: Record<string, string> = {}, below = '') =>
+      page.goto(`${serverOf().url}${uiPath(query, below)}`),
+    heading: () => page.getByRole('heading', { level: 1 }).textContent(),
+    signIn: async (email: string, password = PASSWORD) => {
+      await page.getByLabel('Email').fill(email)
+      await page.getByLabel('Password').fill(password)
+      await press('Sign in')
+    },
+    /** A window beside this one, of a browser of its own. */
+    anotherWindow: (options: Options = {}) => browser.newContext(options),
+    /** Another window instead of this one, for instance of a phone, or without JavaScript. */
+    reopen: async (options: Options) => {
+      await context.close()
+      await newWindow(options)
+    },
+    /** Nothing that axe finds, nothing cut off, nothing from elsewhere. PICTURES=<folder> keeps a picture of each page. */
+    check: async (what: string) => {
+      const folder = process.env['PICTURES']
+      if (folder !== undefined) await page.screenshot({ path: `${folder}/${what}.png`, fullPage: true })
+      expect({
+        what,
+        findings: await accessibilityFindings(page),
+        scroll: await sidewaysScroll(page),
+        foreign,
+      }).toEqual({ what, findings: [], scroll: 0, foreign: [] })
+    },
+  }
+}
+
+/** An application that people are sent back to. */
+export async function startApplication(): Promise<{ home: string; close(): void }> {
+  const server = createServer((_, res) => res.end('<title>Application</title>')).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const home = `http://127.0.0.1:${(server.address() as AddressInfo).port}/signed-in`
+  return { home, close: () => void server.close() }
+}
