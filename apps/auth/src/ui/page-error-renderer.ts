@@ -1,7 +1,10 @@
+import { parseUrl } from '@signet/address-guard/parse-url'
 import { brandOf, type BrandConfig } from '@signet/brand'
 import type { AppError } from '@signet/errors'
 import type { ErrorRenderer } from '@signet/http'
+import { durationText } from '@signet/language'
 import { errorPage, pageAnswer } from '@signet/pages'
+import type { Request } from 'express'
 import { PageRefusal, refusalText } from './context/refusals.js'
 import { textsFor } from './context/texts-for.js'
 import { isUiKey, type UiTexts } from './texts.js'
@@ -24,7 +27,7 @@ export const pageErrorRenderer = (config: PageErrorConfig): ErrorRenderer => ({
     const page = errorPage(t, {
       title: titleOf(t, error),
       message: messageOf(t, error),
-      home: uiEnabled ? { href: `${base}/ui`, label: t('sign-in') } : undefined,
+      home: wayOn(t, req, { base, apiExternalUrl, uiEnabled }, error),
     })
     const { headers = {}, body } = pageAnswer(page, {
       language: t.language,
@@ -36,11 +39,31 @@ export const pageErrorRenderer = (config: PageErrorConfig): ErrorRenderer => ({
   },
 })
 
+type Site = { base: string; apiExternalUrl: string; uiEnabled: boolean }
+
+/** Back to the page whose form came too often, which still has what was typed; otherwise to the beginning. */
+function wayOn(t: UiTexts, req: Request, { base, apiExternalUrl, uiEnabled }: Site, { kind }: AppError) {
+  if (!uiEnabled) return undefined
+  const referer = req.get('referer') ?? ''
+  const from = parseUrl(referer)
+  const isOurs = from?.origin === new URL(apiExternalUrl).origin && from.pathname.startsWith(`${base}/ui`)
+  return kind === 'limited' && from !== null && isOurs
+    ? { href: `${from.pathname}${from.search}`, label: t('error.back') }
+    : { href: `${base}/ui`, label: t('sign-in') }
+}
+
 function titleOf(t: UiTexts, { kind }: AppError): string {
   const key = `error.title.${kind}`
   return t(isUiKey(key) ? key : 'error.title')
 }
 
 // Details of server errors are only for the log.
-const messageOf = (t: UiTexts, error: AppError): string =>
-  error.kind === 'internal' ? t('error.unexpected') : refusalText(t, error)
+function messageOf(t: UiTexts, error: AppError): string {
+  if (error.kind === 'internal') return t('error.unexpected')
+  const { retryAfterSeconds } = error
+  const again =
+    error.kind === 'limited' && retryAfterSeconds !== undefined
+      ? t('error.limited', { time: durationText(t.language, Math.ceil(retryAfterSeconds)) })
+      : null
+  return again ?? refusalText(t, error)
+}

@@ -1,11 +1,13 @@
 import type { Catalogues } from '@signet/language'
 import { pageTextsOf, type PageTexts } from '@signet/pages'
+import accountDe from './texts/account.de.json' with { type: 'json' }
+import accountEn from './texts/account.en.json' with { type: 'json' }
 import signInDe from './texts/sign-in.de.json' with { type: 'json' }
 import signInEn from './texts/sign-in.en.json' with { type: 'json' }
 
 // One pair of files per part of the pages.
-const en = { ...signInEn }
-const de = { ...signInDe }
+const en = { ...signInEn, ...accountEn }
+const de = { ...signInDe, ...accountDe }
 
 export type UiKey = keyof typeof en
 

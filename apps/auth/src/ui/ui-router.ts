@@ -11,6 +11,10 @@ import { SignInPages } from './context/sign-in-pages.js'
 import { prefersHtml } from './browser-errors.js'
 import { pageErrorRenderer } from './page-error-renderer.js'
 import { Progress } from './context/progress.js'
+import { accountAddressRoutes } from './routes/account-address-routes.js'
+import { accountDeletionRoutes } from './routes/account-deletion-routes.js'
+import { accountFactorRoutes } from './routes/account-factor-routes.js'
+import { accountHomeRoutes } from './routes/account-home-routes.js'
 import { accountRoutes } from './routes/account-routes.js'
 import { forgotRoutes, phoneRoutes } from './routes/address-routes.js'
 import { codeRoutes } from './routes/code-routes.js'
@@ -57,6 +61,10 @@ function uiRoutes(deps: UiDeps, { uiOperatorEnabled }: AuthConfig): Route[] {
     ...landingRoutes(deps),
     ...signInRoutes(deps),
     ...accountRoutes(deps),
+    ...accountHomeRoutes(deps),
+    ...accountAddressRoutes(deps),
+    ...accountFactorRoutes(deps),
+    ...accountDeletionRoutes(deps),
     ...returnRoutes(deps),
     ...codeRoutes(deps),
     ...linkRoutes(deps),
@@ -97,6 +105,13 @@ function uiDeps(context: UiContext): UiDeps {
     messageIntervals: messageIntervals(config),
     linksMayGoOn: config.uiOtherDeviceEnabled && config.uiLinkConfirmation !== 'off',
     ways: waysIn(config, context.providers.withButton),
+    account: {
+      linking: config.manualLinkingEnabled,
+      totp: config.mfaTotpEnrollEnabled && config.mfaTotpVerifyEnabled,
+      deletion: config.accountDeletionEnabled,
+      deletionGraceMs: config.accountDeletionGrace,
+      bothAddresses: config.mailerSecureEmailChangeEnabled,
+    },
     minPasswordLength: signUpRules(config).passwords.minLength,
     pages,
     state,

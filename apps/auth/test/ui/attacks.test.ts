@@ -6,7 +6,7 @@ import { aBrowser, APPLICATION, noticeOf, openLink, settle, signIn, startUi, uiP
 
 let server: TestServer
 beforeAll(async () => {
-  server = await startUi()
+  server = await startUi({ AUTH_SECURITY_MANUAL_LINKING_ENABLED: 'true' })
 })
 afterAll(() => server.close())
 
@@ -74,7 +74,8 @@ describe('every page', () => {
     expect((await browser.post('/ui/code/status', {})).status).toBe(405)
     expect((await browser.submit(page, '/ui/sign-in', { identifier: 'x'.repeat(20_000) })).status).toBe(413)
     expect((await browser.submit(page, '/ui/sign-in', { identifier: 'a\0b@example.com' })).status).toBe(400)
-    expect((await browser.get('/ui?redirect_to=a&redirect_to=b&__proto__=x')).status).toBe(200)
+    expect((await browser.get('/ui?redirect_to=a&redirect_to=b&__proto__=x')).status).toBe(400)
+    expect((await browser.get('/ui?redirect_to=a&__proto__=x')).status).toBe(200)
     expect((await browser.get('/ui/return?code[]=x')).status).toBe(303)
   })
 })
@@ -95,6 +96,19 @@ describe('a form', () => {
     ['/ui/password', { password: PASSWORD }],
     ['/ui/continue', {}],
     ['/ui/sign-out', {}],
+    ['/ui/factor/recovery', { code: '22222-22222' }],
+    ['/ui/account/session/end', { session: 'x' }],
+    ['/ui/account/sessions/end', {}],
+    ['/ui/account/link', { provider: 'github' }],
+    ['/ui/account/unlink', { identity: 'x' }],
+    ['/ui/account/email', { email: 'x@example.com' }],
+    ['/ui/account/email/confirm', { half: 'code', code: '123456' }],
+    ['/ui/account/authenticator', { name: 'x' }],
+    ['/ui/account/factor/remove', { factor: 'x' }],
+    ['/ui/account/recovery-codes', {}],
+    ['/ui/account/delete', { password: PASSWORD }],
+    ['/ui/account/delete/code', {}],
+    ['/ui/account/keep', {}],
   ] as const
 
   it.each(forms)(

@@ -63,6 +63,9 @@ export class Progress {
   async next(person: Person, context: SignInContext): Promise<Answer> {
     const { pages } = this.deps
     if (this.openFactors(person).length > 0) return pages.redirect(pages.path('/factor', context))
+    // Such an account gets no tokens, so there is nowhere else to go.
+    if (person.user.deletionDueAt !== null) return pages.redirect(pages.path('/account/delete', context))
+    if (context.next === 'account') return pages.redirect(pages.path('/account', { ...context, next: null }))
     if (context.next === 'password') return pages.redirect(pages.path('/password', context))
     if (context.next === 'operator') return pages.redirect(pages.action('/operator'))
     if (context.target === null) return pages.redirect(pages.path('', context))
@@ -83,8 +86,9 @@ export class Progress {
     if (context.challenge === null) return refuse('invalid_request')
     if (person === null || this.isStale(person, context) || isSomebodyElse(person, context))
       return refuse('login_required')
-    if (this.openFactors(person).length > 0 || !isSilentTarget(context.target, externalUrl))
+    if (this.openFactors(person).length > 0 || person.user.deletionDueAt !== null)
       return refuse('interaction_required')
+    if (!isSilentTarget(context.target, externalUrl)) return refuse('interaction_required')
     return this.#handOver(person, context)
   }
 

@@ -23,10 +23,10 @@ export type SignInContext = {
   /** What the application wants the pages to speak. */
   readonly language: Language | null
   /** A step to take between signing in and going on. */
-  readonly next: 'password' | 'operator' | null
+  readonly next: 'password' | 'account' | 'operator' | null
 }
 
-const NEXT = ['password', 'operator'] as const
+const NEXT = ['password', 'account', 'operator'] as const
 const MAX_TARGET_LENGTH = 2048
 const MAX_STATE_LENGTH = 1024
 const MAX_ADDRESS_LENGTH = 320

@@ -22,6 +22,7 @@ export type FormName =
   | 'factor'
   | 'password'
   | 'account'
+  | 'settings'
   | 'link'
   | 'link-confirm'
   | 'operator'
@@ -70,6 +71,8 @@ export class SignInPages {
 
   /** Someone who opens a page. */
   open(req: Request, res: Response): Caller {
+    // Readers of one value would each choose their own.
+    if (Object.values(req.query).some(Array.isArray)) throw new PageRefusal('invalid', 'error.repeated')
     const context = this.#context(req.query)
     return { browser: this.deps.state.read(req, res), context, t: textsFor(req) }
   }

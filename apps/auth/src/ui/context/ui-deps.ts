@@ -17,12 +17,17 @@ type UsedServices = Pick<
   Services,
   | 'authorizations'
   | 'challenges'
+  | 'deletions'
+  | 'enrollments'
   | 'flowExchanges'
+  | 'identities'
   | 'operators'
   | 'otps'
+  | 'overviews'
   | 'passwords'
   | 'reauthentications'
   | 'recoveries'
+  | 'recoveryCodes'
   | 'resends'
   | 'sessions'
   | 'signUps'
@@ -51,6 +56,15 @@ export type UiDeps = UsedServices & {
   /** Whether the device that asked for a link may go on when the link is confirmed on another one. */
   readonly linksMayGoOn: boolean
   readonly ways: WaysIn
+  /** What the account page offers. */
+  readonly account: {
+    readonly linking: boolean
+    readonly totp: boolean
+    readonly deletion: boolean
+    readonly deletionGraceMs: number
+    /** A change of email is confirmed at the old address, too. */
+    readonly bothAddresses: boolean
+  }
   /** Roles of AUTH_JWT_ADMIN_ROLES. */
   readonly adminRoles: readonly string[]
   readonly minPasswordLength: number

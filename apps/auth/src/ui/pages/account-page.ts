@@ -9,6 +9,8 @@ export type AccountView = {
   proceed: { action: string; fields: readonly Html[] }
   signOut: { action: string; fields: readonly Html[] }
   password: string
+  manage: string
+  leave: { action: string; fields: readonly Html[] } | null
   home: { url: string; name: string }
 }
 
@@ -30,5 +32,13 @@ export const accountPage = (t: UiTexts, view: AccountView): Page => ({
         ${view.site === null ? t('sign-out') : t('account.other')}
       </button>
     </form>
-    ${foot(link(view.password, t('account.change-password')), link(view.home.url, t('account.go-to', { site: view.home.name })))}`,
+    ${
+      view.leave === null
+        ? null
+        : html`<form method="post" action="${view.leave.action}">
+            ${view.leave.fields}
+            <button class="plain second" type="submit">${t('sign-out')}</button>
+          </form>`
+    }
+    ${foot(link(view.manage, t('me.manage')), link(view.password, t('account.change-password')), link(view.home.url, t('account.go-to', { site: view.home.name })))}`,
 })

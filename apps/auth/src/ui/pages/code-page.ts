@@ -1,3 +1,4 @@
+import { durationText } from '@signet/language'
 import { codeField, type Html, html, notice, type Page, waitingButton } from '@signet/pages'
 import { isEmail, type SentMessage } from '../context/sent-message.js'
 import type { UiTexts } from '../texts.js'
@@ -18,6 +19,9 @@ export type CodeView = {
   signIn: string
 }
 
+/** Longer than people wait in front of a page. */
+const LONG_WAIT_SECONDS = 60
+
 /** The same whether or not a message was sent, so it does not reveal who has an account. */
 export function codePage(t: UiTexts, view: CodeView): Page {
   const byEmail = isEmail(view.sent.kind)
@@ -35,9 +39,17 @@ export function codePage(t: UiTexts, view: CodeView): Page {
       </form>
       ${view.number === null ? null : otherDevice(t, view, view.number)}
       <form method="post" action="${view.resend.action}">
-        ${view.resend.fields} ${waitingButton(t, { label: t('code.again'), waitSeconds: view.waitSeconds })}
+        ${view.resend.fields}
+        ${
+          view.waitSeconds <= LONG_WAIT_SECONDS
+            ? null
+            : html`<p class="soft">
+                ${t('code.waits', { time: durationText(t.language, view.waitSeconds) })}
+              </p>`
+        }
+        ${waitingButton(t, { label: t('code.again'), waitSeconds: view.waitSeconds })}
       </form>
-      ${foot(link(view.signIn, t('code.start-again')))}`,
+      ${foot(link(view.signIn, t(view.waitSeconds > LONG_WAIT_SECONDS ? 'code.other-ways' : 'code.start-again')))}`,
   }
 }
 

@@ -11,6 +11,7 @@ export type FactorView = {
   others: readonly { factor: Factor; href: string }[]
   notice?: string
   fault?: string | undefined
+  recovery: string
   verify: { action: string; fields: readonly Html[] }
   send: { action: string; fields: readonly Html[] }
   signOut: { action: string; fields: readonly Html[] }
@@ -21,15 +22,10 @@ export const factorPage = (t: UiTexts, view: FactorView): Page => ({
   body: html`<h1>${t('factor.title')}</h1>
     ${notice(view.notice, view.fault)} ${view.codeExpected ? codeForm(t, view) : null}
     ${view.factor.factorType === 'phone' ? sendForm(t, view) : null}
-    ${
-      view.others.length === 0
-        ? null
-        : foot(
-            ...view.others.map(({ factor, href }) =>
-              link(href, t('factor.use', { factor: nameOf(t, factor) })),
-            ),
-          )
-    }
+    ${foot(
+      ...view.others.map(({ factor, href }) => link(href, t('factor.use', { factor: nameOf(t, factor) }))),
+      link(view.recovery, t('me.recovery.use')),
+    )}
     <form class="foot" method="post" action="${view.signOut.action}">
       ${view.signOut.fields}
       <button class="link" type="submit">${t('account.other')}</button>

@@ -9,7 +9,10 @@ type Form = { action: string; fields: readonly Html[] }
 
 export type LinkView = {
   address: string
+  /** The number of the other device is missing. */
+  notice: string | undefined
   /** What the link is for. */
+  confirmsAddress: boolean
   setsPassword: boolean
   /** Who is signed in in this browser, if it is somebody else. */
   signedInAs: string | null
@@ -22,7 +25,10 @@ export type LinkView = {
 /** Asks before a link is used: programs that only look at links use nothing up. */
 export const linkPage = (t: UiTexts, view: LinkView): Page => ({
   title: t('link.title'),
-  body: html`<h1>${t.html('link.heading', { address: view.address })}</h1>
+  body: html`<h1>
+      ${t.html(view.confirmsAddress ? 'me.email.confirm' : 'link.heading', { address: view.address })}
+    </h1>
+    ${notice(view.notice, view.notice && 'number')}
     ${
       view.signedInAs === null
         ? null
@@ -33,7 +39,7 @@ export const linkPage = (t: UiTexts, view: LinkView): Page => ({
       ${view.proceed.fields}
       <button type="submit">${labelOf(t, view)}</button>
     </form>
-    ${view.elsewhere?.confirm ? confirmForm(t, view.elsewhere.confirm) : null}
+    ${view.elsewhere?.confirm ? confirmForm(t, view.elsewhere.confirm, view.notice) : null}
     ${foot(link(view.signIn, t('link.not-me')))}`,
 })
 
@@ -56,12 +62,18 @@ const originOf = (t: UiTexts, { origin, now, sameNetwork }: NonNullable<LinkView
       </li>
     </ul>`
 
-const confirmForm = (t: UiTexts, { action, fields }: Form): Html =>
+const confirmForm = (t: UiTexts, { action, fields }: Form, missing: string | undefined): Html =>
   html`<p class="or">${t('or')}</p>
     <form method="post" action="${action}">
       ${fields}
       <p class="soft">${t.html('link.other-device')}</p>
-      ${field(t, { name: 'number', label: t('link.number'), autocomplete: 'off', inputmode: 'numeric' })}
+      ${field(t, {
+        name: 'number',
+        label: t('link.number'),
+        autocomplete: 'off',
+        inputmode: 'numeric',
+        fault: missing && 'number',
+      })}
       <button class="plain" type="submit">${t('link.other-device.button')}</button>
     </form>`
 
@@ -73,8 +85,8 @@ export const deadLinkPage = (t: UiTexts, view: { notice: string; signIn: string 
     <a class="button" href="${view.signIn}">${t('sign-in')}</a>`,
 })
 
-export const confirmedPage = (t: UiTexts): Page => ({
+export const confirmedPage = (t: UiTexts, text = t('link.confirmed.text')): Page => ({
   title: t('link.confirmed.title'),
   body: html`<h1>${t('link.confirmed.title')}</h1>
-    <p>${t('link.confirmed.text')}</p>`,
+    <p>${text}</p>`,
 })

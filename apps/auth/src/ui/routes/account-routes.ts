@@ -55,7 +55,17 @@ export function showAccount({ pages, siteUrl }: UiDeps, caller: Caller, { user }
     site: siteOf(caller.t, caller.context),
     proceed: { action: pages.action('/continue'), fields },
     signOut: { action: pages.action('/sign-out'), fields },
+    leave:
+      caller.context.target === null
+        ? null
+        : {
+            action: pages.action('/sign-out'),
+            fields: pages.fields({ ...caller, context: { ...caller.context, target: null } }, 'account', {
+              then: 'leave',
+            }),
+          },
     password: pages.path('/password', caller.context),
+    manage: pages.path('/account', caller.context),
     home: { url: siteUrl, name: siteName(caller.t, siteUrl) },
   })
   return pages.render(caller.t, page)

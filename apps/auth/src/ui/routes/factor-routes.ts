@@ -119,6 +119,7 @@ function show(
       .map((other) => ({ factor: other, href: pages.path('/factor', caller.context, { factor: other.id }) })),
     ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
     fault: faultOf(refusal.code, FIELDS),
+    recovery: pages.path('/factor/recovery', caller.context),
     verify: { action: pages.action('/factor'), fields },
     send: { action: pages.action('/factor/send'), fields },
     signOut: { action: pages.action('/sign-out'), fields: pages.fields(caller, 'account') },

@@ -6,6 +6,7 @@ import { networkOf } from '../../rate-limits/network.js'
 import { followLink } from '../../verify/follow-link.js'
 import { parseLinkType } from '../../verify/verify-request.js'
 import type { LinkPreview, LinkProof } from '../../verify/verify-service.js'
+import { backToAccount } from '../context/account-person.js'
 import { linkOrigin, type LinkOrigin } from '../context/own-flow.js'
 import { orShow, PageRefusal, refusalText } from '../context/refusals.js'
 import { proved, type SignInContext } from '../context/sign-in-context.js'
@@ -62,7 +63,17 @@ export const linkRoutes = (deps: UiDeps): Route[] => [
             withoutSignUp: setsOwn,
           } as const
           const verified = await deps.verifications.verify(request, meta)
+          if (verified.kind === 'first_half')
+            return deps.pages.render(sent.t, confirmedPage(sent.t, sent.t('me.done.email-half')))
           if (verified.kind !== 'signed_in') throw new PageRefusal('invalid', 'link.useless')
+          if (link.type === 'email_change') {
+            // Who is signed in here goes on with that session, which may have shown a second factor.
+            const person = await deps.progress.personOf(sent.browser)
+            if (person?.user.id === verified.signedIn.user.id) {
+              await deps.overviews.endSession(person, verified.signedIn.session.id, meta)
+              return backToAccount(deps, sent, 'email')
+            }
+          }
           const goingOn = from === 'here' ? sent.context : withoutVerifier(sent.context)
           const next = setsOwn ? 'password' : goingOn.next
           return deps.progress.signedIn(res, sent.browser, { ...goingOn, next }, verified.signedIn)
@@ -92,8 +103,11 @@ const otherDeviceRoutes = (deps: UiDeps): Route[] => [
           if (opened?.from !== 'elsewhere' || opened.preview.challenge === null) throw otpExpired()
           const { link } = opened
           const { challenge } = opened.preview
+          const number = sent.text('number').replaceAll(' ', '')
+          if (!/^\d{2}$/.test(number))
+            return await show(deps, req, sent, opened, sent.t('link.number-missing'))
           // One attempt: a stranger who started this cannot make the owner try numbers.
-          if (sent.text('number').trim() !== deps.state.matchingNumber(challenge)) {
+          if (number !== deps.state.matchingNumber(challenge)) {
             await deps.verifications.discardLink(link, meta)
             return dead(deps, sent, 422, sent.t('link.wrong-number'))
           }
@@ -127,6 +141,8 @@ type Opened = {
   /** This browser asked for it, or another one did, or an application through the API. */
   from: 'here' | 'elsewhere' | 'application'
   origin: LinkOrigin | null
+  /** The origin as it was sealed. */
+  asked: string
 }
 
 /**
@@ -145,25 +161,35 @@ async function open(
   const preview = link.token === '' ? null : await deps.verifications.preview(link)
   if (preview === null) return null
   const { challenge } = preview
-  const origin = challenge && linkOrigin(deps, challenge.challenge, text('asked'))
-  if (challenge === null || origin === null) return { link, preview, from: 'application', origin: null }
+  const asked = text('asked')
+  const origin = challenge && linkOrigin(deps, challenge.challenge, asked)
+  if (challenge === null || origin === null)
+    return { link, preview, from: 'application', origin: null, asked }
   const isHere = verifierMatches(challenge, deps.state.verifier(browser, context))
-  return { link, preview, from: isHere ? 'here' : 'elsewhere', origin }
+  return { link, preview, from: isHere ? 'here' : 'elsewhere', origin, asked }
 }
 
 /** The application waits in another browser, where its verifier is; here a code would be of no use to it. */
 const withoutVerifier = (context: SignInContext): SignInContext =>
   context.challenge === null ? context : { ...context, target: null, challenge: null, state: null }
 
-async function show(deps: UiDeps, req: Request, caller: Caller, opened: Opened): Promise<Answer> {
+async function show(
+  deps: UiDeps,
+  req: Request,
+  caller: Caller,
+  opened: Opened,
+  missing?: string,
+): Promise<Answer> {
   const { pages, progress, guard, now, linksMayGoOn } = deps
   const { link, preview, from, origin } = opened
   const person = await progress.personOf(caller.browser)
   const signedInAs = person === null ? null : nameOf(caller.t, person.user)
-  const more = { type: link.type, token: link.token, asked: textOf(req.query['asked']) }
+  const more = { type: link.type, token: link.token, asked: opened.asked }
   const { ip } = guard.metaOf(req)
   const page = linkPage(caller.t, {
     address: preview.address,
+    notice: missing,
+    confirmsAddress: link.type === 'email_change',
     setsPassword: from !== 'application' && (link.type === 'recovery' || isOfAnother(opened)),
     signedInAs: signedInAs === preview.address ? null : signedInAs,
     elsewhere:
@@ -180,7 +206,7 @@ async function show(deps: UiDeps, req: Request, caller: Caller, opened: Opened):
     proceed: { action: pages.action('/link'), fields: pages.fields(caller, 'link', more) },
     signIn: pages.action(''),
   })
-  return pages.render(caller.t, page)
+  return pages.render(caller.t, page, missing === undefined ? {} : { status: 422 })
 }
 
 function dead(

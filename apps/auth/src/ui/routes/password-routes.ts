@@ -1,6 +1,7 @@
 import { route, type Answer, type RequestContext, type Route } from '@signet/http'
 import type { RequestMeta } from '../../requests/request-meta.js'
 import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
+import { backToAccount } from '../context/account-person.js'
 import { passwordPage, type PasswordView } from '../pages/password-page.js'
 import type { Person } from '../context/progress.js'
 import { faultOf, orShow, type Refusal } from '../context/refusals.js'
@@ -49,7 +50,9 @@ export const passwordRoutes = (deps: UiDeps): Route[] => [
             },
             meta,
           )
-          return deps.progress.next(person, { ...sent.context, next: null })
+          return sent.context.next === 'account'
+            ? backToAccount(deps, sent, 'password')
+            : deps.progress.next(person, { ...sent.context, next: null })
         },
         (refusal) =>
           refusal.code === 'reauthentication_needed'
@@ -81,7 +84,8 @@ const askForNonce = (
 /** A signed-in person with no factor left to show. */
 async function readyPerson({ progress }: UiDeps, { browser }: Caller): Promise<Person | null> {
   const person = await progress.personOf(browser)
-  return person === null || progress.openFactors(person).length > 0 ? null : person
+  if (person === null || person.user.deletionDueAt !== null) return null
+  return progress.openFactors(person).length > 0 ? null : person
 }
 
 /** Keeps asking for the extra proof when something else is wrong. */
@@ -100,7 +104,7 @@ function show(
   const page = passwordPage(caller.t, {
     address: user.email ?? user.phone ?? '',
     minPasswordLength,
-    back: pages.path('', { ...caller.context, next: null }),
+    back: pages.path(caller.context.next === 'account' ? '/account' : '', { ...caller.context, next: null }),
     asks,
     ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
     fault: faultOf(refusal.code, FIELDS),

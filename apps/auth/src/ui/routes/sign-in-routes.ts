@@ -35,6 +35,8 @@ export const signInRoutes = (deps: UiDeps): Route[] => [
       if (person === null || deps.progress.isStale(person, context)) return showSignIn(deps, caller)
       if (deps.progress.openFactors(person).length > 0)
         return deps.pages.redirect(deps.pages.path('/factor', caller.context))
+      if (person.user.deletionDueAt !== null || context.next === 'account')
+        return deps.progress.next(person, context)
       return showAccount(deps, caller, person)
     },
   }),

@@ -1,0 +1,45 @@
+import type { Answer } from '@signet/http'
+import type { Person } from './progress.js'
+import type { SignInContext } from './sign-in-context.js'
+import type { Caller } from './sign-in-pages.js'
+import type { UiDeps } from './ui-deps.js'
+
+/** The context of somebody whom signing in leads to the account page. */
+export const toAccount = (context: SignInContext): SignInContext => ({ ...context, next: 'account' })
+
+/**
+ * Does the work for whoever is signed in with nothing left to show; others get there first. An account about to be deleted
+ * can only be kept.
+ */
+export async function forPerson(
+  { pages, progress }: UiDeps,
+  caller: Caller,
+  work: (person: Person) => Answer | Promise<Answer>,
+  { whilePending = false } = {},
+): Promise<Answer> {
+  const person = await progress.personOf(caller.browser)
+  const context = toAccount(caller.context)
+  if (person === null) return pages.redirect(pages.path('', context))
+  if (progress.openFactors(person).length > 0) return pages.redirect(pages.path('/factor', context))
+  if (person.user.deletionDueAt !== null && !whilePending)
+    return pages.redirect(pages.path('/account/delete', context))
+  return work(person)
+}
+
+/** What the account page says was done; a query can be forged, so it only chooses among known texts. */
+export const DONE = [
+  'email',
+  'email-half',
+  'phone',
+  'password',
+  'factor',
+  'factor-removed',
+  'session',
+  'sessions',
+  'unlinked',
+  'kept',
+] as const
+export type Done = (typeof DONE)[number]
+
+export const backToAccount = ({ pages }: UiDeps, { context }: Caller, done: Done): Answer =>
+  pages.redirect(pages.path('/account', { ...context, next: null }, { done }))

@@ -1,0 +1,94 @@
+import { Html, codeField, field, html, notice, type Page } from '@signet/pages'
+import type { UiTexts } from '../texts.js'
+import { foot, link } from './parts.js'
+
+type Form = { action: string; fields: readonly Html[] }
+type Common = { notice?: string | undefined; fault?: string | undefined; back: string; form: Form }
+
+export type AuthenticatorView = Common & { name: string; setup: { qrCode: string; secret: string } | null }
+
+const QR_STYLE = `
+.qr { display: grid; place-items: center; margin: 1rem 0; padding: 1rem; background: white; border-radius: .6rem }
+.qr svg { width: 100%; max-width: 14rem; height: auto }
+.secret { overflow-wrap: anywhere; font: 1rem/1.5 ui-monospace, monospace; letter-spacing: .08em }
+`
+
+/** First a name for the app, then the code that it shows. */
+export const authenticatorPage = (t: UiTexts, view: AuthenticatorView): Page => ({
+  title: t('me.authenticator'),
+  style: QR_STYLE,
+  body: html`<h1>${t('me.authenticator')}</h1>
+    ${notice(view.notice, view.fault)}
+    ${view.setup === null ? nameForm(t, view) : codeForm(t, view, view.setup)}
+    ${foot(link(view.back, t('me.back')))}`,
+})
+
+const nameForm = (t: UiTexts, { name, form, fault }: AuthenticatorView): Html =>
+  html`<p>${t('me.authenticator.text')}</p>
+    <form method="post" action="${form.action}">
+      ${form.fields}
+      ${field(t, {
+        name: 'name',
+        label: t('me.authenticator.name'),
+        autocomplete: 'off',
+        value: name,
+        hint: t('me.authenticator.name-hint'),
+        fault,
+        first: true,
+      })}
+      <button type="submit">${t('continue')}</button>
+    </form>`
+
+const codeForm = (
+  t: UiTexts,
+  { form, fault }: AuthenticatorView,
+  { qrCode, secret }: NonNullable<AuthenticatorView['setup']>,
+): Html =>
+  html`<p>${t('me.authenticator.scan')}</p>
+    <div class="qr" role="img" aria-label="${t('me.authenticator.qr')}">${new Html(qrCode)}</div>
+    <p>${t('me.authenticator.type')}</p>
+    <p class="secret">${(secret.match(/.{1,4}/g) ?? []).join(' ')}</p>
+    <form method="post" action="${form.action}">
+      ${form.fields} ${codeField(t, { fault })}
+      <button type="submit">${t('me.authenticator.finish')}</button>
+    </form>`
+
+export type RecoveryCodesView = Common & { left: number; codes: readonly string[] | null }
+
+/** The codes are on the page that made them, and nowhere afterwards. */
+export const recoveryCodesPage = (t: UiTexts, view: RecoveryCodesView): Page => ({
+  title: t('me.recovery'),
+  style: '.codes { columns: 2; padding: 0; list-style: none; font: 1.05rem/2 ui-monospace, monospace }',
+  body: html`<h1>${t('me.recovery')}</h1>
+    ${notice(view.notice, view.fault)}
+    ${
+      view.codes === null
+        ? html`<p>${t('me.recovery.text')}</p>
+            <p>${t('me.recovery.left', { count: view.left })}</p>
+            <form method="post" action="${view.form.action}">
+              ${view.form.fields}
+              <button type="submit">${t('me.recovery.make')}</button>
+            </form>`
+        : html`<p role="status">${t('me.recovery.shown')}</p>
+            <ul class="codes">
+              ${view.codes.map((code) => html`<li>${code}</li>`)}
+            </ul>`
+    }
+    ${foot(link(view.back, t('me.back')))}`,
+})
+
+export type RecoveryView = Common
+
+/** In place of a second factor. */
+export const recoveryPage = (t: UiTexts, view: RecoveryView): Page => ({
+  title: t('me.recovery.use'),
+  body: html`<h1>${t('me.recovery.use')}</h1>
+    ${notice(view.notice, view.fault)}
+    <p class="soft">${t('me.recovery.use-text')}</p>
+    <form method="post" action="${view.form.action}">
+      ${view.form.fields}
+      ${field(t, { name: 'code', label: t('me.recovery.one'), autocomplete: 'off', fault: view.fault, first: true })}
+      <button type="submit">${t('continue')}</button>
+    </form>
+    ${foot(link(view.back, t('me.recovery.other-way')))}`,
+})

@@ -1,0 +1,241 @@
+import { dateTimeText } from '@signet/language'
+import { html, notice, type Html, type Page } from '@signet/pages'
+import { providerLabel } from '@signet/pages/provider-label'
+import { withoutInvisible } from '@signet/pages/visible'
+import type { SecurityEvent } from '../../account/account-overview-service.js'
+import type { Factor } from '../../users/user.js'
+import type { UiKey, UiTexts } from '../texts.js'
+import { foot, link } from './parts.js'
+
+export type ShownSession = {
+  id: string
+  device: string
+  ip: string
+  createdAt: Date
+  lastUsedAt: Date
+  isCurrent: boolean
+}
+
+export type AccountHomeView = {
+  address: string
+  done?: string | undefined
+  notice?: string | undefined
+  email: { address: string | null; href: string } | null
+  phone: { number: string | null; href: string } | null
+  password: { isSet: boolean; href: string } | null
+  factors: readonly Factor[]
+  addFactor: string | null
+  recovery: { left: number; href: string } | null
+  providers: {
+    linked: readonly { id: string; provider: string; email: string | null; removable: boolean }[]
+    linkable: readonly string[]
+  } | null
+  sessions: readonly ShownSession[]
+  events: readonly (SecurityEvent & { key: UiKey })[]
+  links: { export: string; delete: string | null; home: { url: string; name: string } }
+  action: (below: string) => string
+  fields: readonly Html[]
+  signOut: { action: string; fields: readonly Html[] }
+}
+
+const STYLE = `
+main { max-width: 40rem }
+body { place-items: start center; grid-template-columns: minmax(0, 1fr) }
+.card section { margin-top: 2rem }
+.card h2 { margin: 0 0 .5rem; font-size: 1.1rem }
+.entries { margin: 0; padding: 0; list-style: none }
+.entries li { padding: .75rem 0; border-top: 1px solid var(--line); overflow-wrap: anywhere }
+.entries p { margin: 0 }
+.entries form, .entries details { margin: .25rem 0 0 }
+.entries button { width: auto; margin: .4rem 0 0; padding: .45rem .9rem }
+summary { cursor: pointer; color: var(--accent); padding: .25rem 0 }
+`
+
+export const accountHomePage = (t: UiTexts, view: AccountHomeView): Page => ({
+  title: t('me.title'),
+  style: STYLE,
+  body: html`<h1>${t('me.title')}</h1>
+    <p class="soft"><bdi>${view.address}</bdi></p>
+    ${view.done === undefined ? null : html`<p class="good" role="status">${view.done}</p>`}
+    ${notice(view.notice)} ${signInSection(t, view)} ${factorSection(t, view)} ${providerSection(t, view)}
+    ${sessionSection(t, view)} ${eventSection(t, view)} ${dataSection(t, view)}
+    <form class="foot" method="post" action="${view.signOut.action}">
+      ${view.signOut.fields}
+      <button class="plain" type="submit">${t('sign-out')}</button>
+    </form>
+    ${foot(link(view.links.home.url, t('account.go-to', { site: view.links.home.name })))}`,
+})
+
+const shown = (parts: readonly (Html | null)[]): Html[] => parts.filter((part) => part !== null)
+
+const section = (title: string, ...content: readonly (Html | null)[]): Html =>
+  html`<section>
+    <h2>${title}</h2>
+    ${shown(content)}
+  </section>`
+
+const entries = (items: readonly Html[]): Html =>
+  html`<ul class="entries">
+    ${items.map((item) => html`<li>${item}</li>`)}
+  </ul>`
+
+const line = (title: string, more: string | null, ...actions: readonly (Html | null)[]): Html =>
+  html`<p><strong>${title}</strong></p>
+    ${more === null ? null : html`<p class="soft">${more}</p>`} ${shown(actions)}`
+
+/** A form of one button. */
+const button = (view: AccountHomeView, below: string, label: string, more: Html | null = null): Html =>
+  html`<form method="post" action="${view.action(below)}">
+    ${view.fields} ${more}
+    <button class="plain" type="submit">${label}</button>
+  </form>`
+
+/** Asks again without a page of its own, and without a script. */
+const guarded = (label: string, question: string, form: Html): Html =>
+  html`<details>
+    <summary>${label}</summary>
+    <p>${question}</p>
+    ${form}
+  </details>`
+
+const hiddenField = (name: string, value: string): Html =>
+  html`<input type="hidden" name="${name}" value="${value}" />`
+
+function signInSection(t: UiTexts, { email, phone, password }: AccountHomeView): Html {
+  return section(
+    t('me.sign-in'),
+    entries([
+      ...(email === null
+        ? []
+        : [line(t('address.email'), email.address ?? t('me.none'), link(email.href, t('me.email.change')))]),
+      ...(phone === null
+        ? []
+        : [line(t('address.phone'), phone.number ?? t('me.none'), link(phone.href, t('me.phone.change')))]),
+      ...(password === null
+        ? []
+        : [
+            line(
+              t('password'),
+              t(password.isSet ? 'me.password.set' : 'me.none'),
+              link(password.href, t('account.change-password')),
+            ),
+          ]),
+    ]),
+  )
+}
+
+function factorSection(t: UiTexts, view: AccountHomeView): Html {
+  const { factors, addFactor, recovery } = view
+  return section(
+    t('me.factors'),
+    factors.length === 0 ? html`<p class="soft">${t('me.factors.none')}</p>` : null,
+    entries([
+      ...factors.map((factor) =>
+        line(
+          nameOf(t, factor),
+          t('me.added', { time: dateTimeText(t.language, factor.createdAt) }),
+          guarded(
+            t('me.remove'),
+            t('me.factor.remove-question'),
+            button(view, '/account/factor/remove', t('me.factor.remove'), hiddenField('factor', factor.id)),
+          ),
+        ),
+      ),
+      ...(recovery === null
+        ? []
+        : [
+            line(
+              t('me.recovery'),
+              t('me.recovery.left', { count: recovery.left }),
+              link(recovery.href, t('me.recovery.open')),
+            ),
+          ]),
+    ]),
+    addFactor === null ? null : html`<p>${link(addFactor, t('me.factor.add'))}</p>`,
+  )
+}
+
+function nameOf(t: UiTexts, { factorType, friendlyName, phone }: Factor): string {
+  const name = withoutInvisible(friendlyName).trim()
+  if (name !== '') return name
+  if (factorType === 'phone') return phone ?? ''
+  return t(factorType === 'webauthn' ? 'me.factor.key' : 'me.factor.totp')
+}
+
+function providerSection(t: UiTexts, view: AccountHomeView): Html | null {
+  const { providers } = view
+  if (providers === null) return null
+  return section(
+    t('me.providers'),
+    entries([
+      ...providers.linked.map(({ id, provider, email, removable }) =>
+        line(
+          providerLabel(provider),
+          email,
+          removable
+            ? guarded(
+                t('me.unlink'),
+                t('me.unlink.question', { provider: providerLabel(provider) }),
+                button(view, '/account/unlink', t('me.unlink.button'), hiddenField('identity', id)),
+              )
+            : null,
+        ),
+      ),
+      ...providers.linkable.map((name) =>
+        button(
+          view,
+          '/account/link',
+          t('me.link', { provider: providerLabel(name) }),
+          hiddenField('provider', name),
+        ),
+      ),
+    ]),
+  )
+}
+
+function sessionSection(t: UiTexts, view: AccountHomeView): Html {
+  const time = (at: Date) => dateTimeText(t.language, at)
+  return section(
+    t('me.sessions'),
+    entries(
+      view.sessions.map((session) =>
+        line(
+          session.device,
+          t('me.session', {
+            ip: session.ip === '' ? t('me.unknown-address') : session.ip,
+            created: time(session.createdAt),
+            used: time(session.lastUsedAt),
+          }),
+          session.isCurrent
+            ? html`<p>${t('me.session.this')}</p>`
+            : button(view, '/account/session/end', t('sign-out'), hiddenField('session', session.id)),
+        ),
+      ),
+    ),
+    view.sessions.length < 2 ? null : button(view, '/account/sessions/end', t('me.sessions.end')),
+  )
+}
+
+function eventSection(t: UiTexts, { events }: AccountHomeView): Html | null {
+  if (events.length === 0) return null
+  return section(
+    t('me.events'),
+    entries(
+      events.map(({ key, byAdmin, ip, at }) =>
+        line(
+          t(key),
+          [dateTimeText(t.language, at), byAdmin ? t('me.by-admin') : ip]
+            .filter((part) => part !== '')
+            .join(' · '),
+        ),
+      ),
+    ),
+  )
+}
+
+const dataSection = (t: UiTexts, { links }: AccountHomeView): Html =>
+  section(
+    t('me.data'),
+    html`<p>${link(links.export, t('me.export'))}</p>`,
+    links.delete === null ? null : html`<p>${link(links.delete, t('me.delete'))}</p>`,
+  )

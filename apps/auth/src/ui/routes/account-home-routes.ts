@@ -1,0 +1,197 @@
+import { route, type Answer, type Route } from '@signet/http'
+import type { SecurityEvent } from '../../account/account-overview-service.js'
+import { isUuid } from '../../users/uuid.js'
+import { backToAccount, DONE, forPerson } from '../context/account-person.js'
+import { deviceOf, deviceText } from '../context/device-name.js'
+import { nameOf } from '../context/name-of.js'
+import { ownFlow } from '../context/own-flow.js'
+import type { Person } from '../context/progress.js'
+import { orShow } from '../context/refusals.js'
+import { siteName } from '../context/sign-in-context.js'
+import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
+import type { UiDeps } from '../context/ui-deps.js'
+import { accountHomePage, type AccountHomeView } from '../pages/account-home-page.js'
+import { isUiKey, type UiKey } from '../texts.js'
+
+/** What somebody's account has, and what takes one press of a button. */
+export const accountHomeRoutes = (deps: UiDeps): Route[] => [
+  route({
+    method: 'get',
+    path: '/ui/account',
+    docs: pageDocs('The account of whoever is signed in'),
+    handle({ req, res }) {
+      const caller = deps.pages.open(req, res)
+      return forPerson(deps, caller, (person) =>
+        showHome(deps, caller, person, { done: doneOf(req.query['done']) }),
+      )
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/ui/account/export',
+    docs: pageDocs('Download what is stored about the account'),
+    handle({ req, res }) {
+      const caller = deps.pages.open(req, res)
+      return forPerson(deps, caller, async (person) => ({
+        headers: {
+          'Content-Disposition': 'attachment; filename="account.json"',
+          'Content-Type': 'application/json; charset=utf-8',
+          'Cache-Control': 'no-store',
+          'X-Content-Type-Options': 'nosniff',
+        },
+        body: `${JSON.stringify(await deps.overviews.export(person), null, 2)}\n`,
+      }))
+    },
+  }),
+  accountForm(deps, '/ui/account/session/end', 'Sign out one session', async (sent, person, meta) => {
+    const id = sent.text('session')
+    if (isUuid(id)) await deps.overviews.endSession(person, id, meta)
+    return backToAccount(deps, sent, 'session')
+  }),
+  accountForm(deps, '/ui/account/sessions/end', 'Sign out all other sessions', async (sent, person, meta) => {
+    await deps.sessions.logout(person, 'others', meta)
+    return backToAccount(deps, sent, 'sessions')
+  }),
+  ...(deps.account.linking ? linkingRoutes(deps) : []),
+]
+
+const linkingRoutes = (deps: UiDeps): Route[] => [
+  accountForm(deps, '/ui/account/unlink', 'Remove a sign-in method', async (sent, person, meta) => {
+    await deps.identities.unlink(person, sent.text('identity'), meta)
+    return backToAccount(deps, sent, 'unlinked')
+  }),
+  route<undefined, PageForm>({
+    method: 'post',
+    path: '/ui/account/link',
+    docs: pageDocs('Add a sign-in method'),
+    body: pageForm,
+    handle({ req, res, body, context }) {
+      const sent = deps.pages.sent(req, 'settings', body)
+      return forPerson(deps, sent, (person) =>
+        orShow(
+          sent.t,
+          context,
+          async () => {
+            // The form token and the flow's cookie bind the flow to this browser, so nobody has to confirm it again.
+            const { challenge, redirectTo } = ownFlow(deps, sent, { ...sent.context, next: 'account' })
+            const query = { provider: sent.text('provider'), ...challenge }
+            const departure = await deps.authorizations.begin({ query, redirectTo, linkingTarget: person })
+            deps.flowCookies.give(res, departure)
+            return deps.pages.redirect(departure.url)
+          },
+          (refusal) => showHome(deps, sent, person, refusal),
+        ),
+      )
+    },
+  }),
+]
+
+type Work = (sent: Sent, person: Person, meta: ReturnType<UiDeps['guard']['metaOf']>) => Promise<Answer>
+
+/** A button of the account page; a refusal is shown on that page. */
+function accountForm(deps: UiDeps, path: string, summary: string, work: Work): Route {
+  return route<undefined, PageForm>({
+    method: 'post',
+    path,
+    docs: pageDocs(summary),
+    body: pageForm,
+    handle({ req, body, context }) {
+      const sent = deps.pages.sent(req, 'settings', body)
+      return forPerson(deps, sent, (person) =>
+        orShow(
+          sent.t,
+          context,
+          () => work(sent, person, deps.guard.metaOf(req)),
+          (refusal) => showHome(deps, sent, person, refusal),
+        ),
+      )
+    },
+  })
+}
+
+type Shown = { done?: UiKey | undefined; notice?: string; status?: number; headers?: Record<string, string> }
+
+export async function showHome(
+  deps: UiDeps,
+  caller: Caller,
+  person: Person,
+  { done, notice, ...answer }: Shown = {},
+): Promise<Answer> {
+  const { pages, overviews, recoveryCodes, ways, account, siteUrl } = deps
+  const { t } = caller
+  const { user } = person
+  const [sessions, events, codes] = await Promise.all([
+    overviews.openSessions(user.id),
+    overviews.recentEvents(user.id),
+    recoveryCodes.count(user.id),
+  ])
+  const path = (below: string) => pages.path(`/account${below}`, { ...caller.context, next: null })
+  const factors = user.factors.filter(({ status }) => status === 'verified')
+  const page = accountHomePage(t, {
+    address: nameOf(t, user),
+    done: done && t(done),
+    notice,
+    email: ways.email ? { address: user.email, href: path('/email') } : null,
+    phone: ways.phone ? { number: user.phone, href: path('/phone') } : null,
+    password:
+      user.email === null && user.phone === null
+        ? null
+        : {
+            isSet: user.passwordHash !== null,
+            href: pages.path('/password', { ...caller.context, next: 'account' }),
+          },
+    factors,
+    addFactor: account.totp && !user.isAnonymous ? path('/authenticator') : null,
+    recovery: factors.length === 0 ? null : { left: codes?.left ?? 0, href: path('/recovery-codes') },
+    providers: providersOf(deps, person),
+    sessions: sessions.map((session) => ({
+      id: session.id,
+      device: deviceText(t, deviceOf(session.userAgent)),
+      ip: session.ip,
+      createdAt: session.createdAt,
+      lastUsedAt: session.refreshedAt ?? session.createdAt,
+      isCurrent: session.id === person.session.id,
+    })),
+    events: events.flatMap((event) => {
+      const key = eventKey(event)
+      return key === null ? [] : [{ ...event, key }]
+    }),
+    links: {
+      export: path('/export'),
+      delete: account.deletion ? path('/delete') : null,
+      home: { url: siteUrl, name: siteName(t, siteUrl) },
+    },
+    action: (below) => pages.action(below),
+    fields: pages.fields(caller, 'settings'),
+    signOut: {
+      action: pages.action('/sign-out'),
+      fields: pages.fields(caller, 'account', { then: 'leave' }),
+    },
+  })
+  return pages.render(t, page, answer)
+}
+
+function providersOf({ account, ways }: UiDeps, { user }: Person): AccountHomeView['providers'] {
+  if (!account.linking) return null
+  const linked = user.identities.filter(({ provider }) => provider !== 'email' && provider !== 'phone')
+  const names = new Set(linked.map(({ provider }) => provider))
+  return {
+    linked: linked.map(({ id, provider, email }) => ({
+      id,
+      provider,
+      email,
+      removable: user.identities.length > 1,
+    })),
+    linkable: ways.providers.filter((name) => !names.has(name)),
+  }
+}
+
+const eventKey = ({ action, accepted }: SecurityEvent): UiKey | null => {
+  const key = `me.event.${action}${accepted ? '' : '.refused'}`
+  return isUiKey(key) ? key : null
+}
+
+function doneOf(text: unknown): UiKey | undefined {
+  const key = `me.done.${DONE.find((known) => known === text) ?? ''}`
+  return isUiKey(key) ? key : undefined
+}
