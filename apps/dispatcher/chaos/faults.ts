@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fillDisk, isApart, makeRoom } from './machine.js'
 import type { ChaosStack, ProcessName } from './stack.js'
 
 const DISPATCHERS = ['dispatcher-1', 'dispatcher-2'] as const
 
 export type Fault = {
   name: string
+  /** Needs disks of the run's own. */
+  apart?: boolean
   /** Resolves when the fault is over, that is when everything runs and is connected again. */
   run(stack: ChaosStack): Promise<void>
 }
@@ -118,6 +121,32 @@ const freezeDispatcher = (name: ProcessName, seconds: number): Fault => ({
   },
 })
 
+const fillRedisDisk = (seconds: number): Fault => ({
+  name: `fill the disk of Redis for ${seconds} s`,
+  apart: true,
+  async run({ disks }) {
+    fillDisk(disks.redis)
+    await sleep(seconds * 1000)
+    makeRoom(disks.redis)
+  },
+})
+
+/** The next file of its write-ahead log does not fit either, so that PostgreSQL ends itself; its operator makes room and starts it. */
+const fillPostgresDisk = (seconds: number): Fault => ({
+  name: `fill the disk of PostgreSQL for ${seconds} s`,
+  apart: true,
+  async run(stack) {
+    await untilInFlight(stack)
+    fillDisk(stack.disks.postgres)
+    const switching = stack.db.query('select pg_switch_wal()').catch(() => undefined)
+    await sleep(seconds * 1000)
+    await switching
+    makeRoom(stack.disks.postgres)
+    await stack.killPostgres()
+    await stack.startPostgresAgain()
+  },
+})
+
 export const allFaults: readonly Fault[] = [
   killDispatcher('dispatcher-1'),
   killWhilePreparing,
@@ -129,7 +158,13 @@ export const allFaults: readonly Fault[] = [
   cutRedis(30),
   freezeDispatcher('dispatcher-2', 20),
   killDispatcher('dispatcher-2'),
+  fillRedisDisk(15),
+  fillPostgresDisk(15),
 ]
+
+/** Those that can be had here. */
+export const possible = (faults: readonly Fault[]): Fault[] =>
+  faults.filter(({ apart }) => !apart || isApart())
 
 /** What fits into a test run: every kind of loss once, without the long waits. */
 export const shortFaults: readonly Fault[] = [

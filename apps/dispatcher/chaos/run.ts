@@ -1,7 +1,12 @@
 // `npm run chaos`: every fault of the list under steady load, then the account of every acknowledged event. `only=<regular
 // expression>` picks faults by name.
-import { allFaults, shortFaults } from './faults.js'
+import { allFaults, possible, shortFaults } from './faults.js'
+import { isApart, missingForDisks, runApart } from './machine.js'
 import { runScenario } from './scenario.js'
+
+const missing = missingForDisks()
+// Ends here when the same program ran with mounts of its own.
+if (missing === null && !isApart()) process.exit(runApart())
 
 const GOAL_MS = 15_000
 const startedAt = Date.now()
@@ -10,9 +15,12 @@ const say = (line: string) =>
 
 const short = process.argv.includes('--short')
 const only = new RegExp(process.argv.find((word) => word.startsWith('only='))?.slice('only='.length) ?? '')
+const wanted = (short ? shortFaults : allFaults).filter(({ name }) => only.test(name))
+for (const { name } of wanted.filter((fault) => !possible([fault]).length))
+  say(`SKIPPED  ${name}: ${missing ?? 'not here'}`)
 const { faults, account, repeated, refused } = await runScenario({
   code: process.argv.includes('--source') ? 'source' : 'dist',
-  faults: (short ? shortFaults : allFaults).filter(({ name }) => only.test(name)),
+  faults: possible(wanted),
   perSecond: 20,
   calmMs: short ? 2_000 : 5_000,
   seed: Number(process.env['CHAOS_SEED'] ?? 1),

@@ -17,6 +17,7 @@ import {
 import { SecretBox, type EndpointId } from '@signet/webhook-core'
 import { Subscriber } from '../test/support/subscriber.js'
 import { migrateWebhooks } from '@signet/webhook-testkit'
+import { makeDisk, removeDisk } from './machine.js'
 import { startFaultyReceiver, type FaultyReceiver } from './faulty-receiver.js'
 import { startRedisProxy, type RedisProxy } from './redis-proxy.js'
 
@@ -33,6 +34,8 @@ export type ChaosStack = {
   internalUrl: string
   token: string
   proxy: RedisProxy
+  /** Where their data is. */
+  disks: { postgres: string; redis: string }
   process(name: ProcessName): Guarded
   start(name: ProcessName): Promise<void>
   killRedis(): Promise<void>
@@ -60,11 +63,13 @@ export async function startChaosStack({ code, accounts, random }: StackOptions):
   const authority = await createAuthority()
   writeFileSync(join(folder, 'authority.pem'), authority.cert)
 
-  let postgres: PostgresServer = await startPostgres({ dataDir: join(folder, 'postgres') })
+  const disks = { postgres: makeDisk(join(folder, 'postgres')), redis: makeDisk(join(folder, 'redis')) }
+  const postgresOptions = { dataDir: join(disks.postgres, 'data'), logFile: join(folder, 'postgres.log') }
+  let postgres: PostgresServer = await startPostgres(postgresOptions)
   await postgres.createDatabase('webhooks')
   const databaseUrl = postgres.url('webhooks')
   await migrateWebhooks(databaseUrl)
-  let redis: RedisServer = await startRedis({ dir: join(folder, 'redis'), appendOnly: true })
+  let redis: RedisServer = await startRedis({ dir: disks.redis, appendOnly: true })
   const proxy = await startRedisProxy(() => redis.port)
   const receiver = await startFaultyReceiver(authority, random)
   const db = new Db({ connectionString: databaseUrl })
@@ -130,6 +135,7 @@ export async function startChaosStack({ code, accounts, random }: StackOptions):
     internalUrl: `http://127.0.0.1:${internalPort}`,
     token,
     proxy,
+    disks,
     start,
     process(name) {
       const found = processes.get(name)
@@ -138,12 +144,12 @@ export async function startChaosStack({ code, accounts, random }: StackOptions):
     },
     killRedis: () => redis.kill('SIGKILL'),
     async startRedisAgain({ empty }) {
-      if (empty) rmSync(join(folder, 'redis', 'appendonlydir'), { recursive: true, force: true })
-      redis = await startRedis({ dir: join(folder, 'redis'), port: redis.port, appendOnly: true })
+      if (empty) rmSync(join(disks.redis, 'appendonlydir'), { recursive: true, force: true })
+      redis = await startRedis({ dir: disks.redis, port: redis.port, appendOnly: true })
     },
     killPostgres: () => postgres.kill('SIGKILL'),
     async startPostgresAgain() {
-      postgres = await startPostgres({ dataDir: join(folder, 'postgres'), port: postgres.port })
+      postgres = await startPostgres({ ...postgresOptions, port: postgres.port })
     },
     async close() {
       for (const name of processes.keys()) processes.get(name)?.kill('SIGCONT')
@@ -153,6 +159,7 @@ export async function startChaosStack({ code, accounts, random }: StackOptions):
       await db.close()
       await redis.stop()
       await postgres.stop()
+      for (const disk of Object.values(disks)) removeDisk(disk)
       rmSync(folder, { recursive: true, force: true })
     },
   }
