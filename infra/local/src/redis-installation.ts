@@ -18,7 +18,16 @@ interface Search {
 
 const NAMES = ['redis-server', 'valkey-server']
 /** Where package managers put it although it may not be on the PATH of a desktop session. */
-const USUAL_FOLDERS = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin']
+const USUAL_FOLDERS = ['/usr/bin', '/usr/sbin', '/usr/local/bin', '/opt/homebrew/bin', '/opt/local/bin']
+/** Package managers, and what installs a server with each. The first one that is there is named. */
+const INSTALL_COMMANDS = [
+  ['brew', 'brew install redis'],
+  ['apt-get', 'sudo apt-get install redis-server'],
+  ['dnf', 'sudo dnf install valkey'],
+  ['apk', 'sudo apk add redis'],
+  ['pacman', 'sudo pacman -S valkey'],
+  ['zypper', 'sudo zypper install valkey'],
+] as const
 const CACHE = fileURLToPath(new URL('../../../.cache/redis', import.meta.url))
 
 /**
@@ -45,7 +54,7 @@ export async function findRedisProgram({
       find: findUnpacked,
     })
   } catch (error) {
-    throw new Error(noRedis(error), { cause: error })
+    throw new Error(noRedis(error, env), { cause: error })
   }
 }
 
@@ -63,13 +72,14 @@ function librariesIn(base: string): string[] {
   return [...multiArch.map((name) => join(base, name)), base]
 }
 
-function noRedis(error: unknown): string {
+function noRedis(error: unknown, env: NodeJS.ProcessEnv): string {
+  const command = INSTALL_COMMANDS.find(([manager]) => findProgram([manager], env))?.[1]
   return [
     'No Redis server was found or fetched.',
     '  tried: REDIS_SERVER_BIN: not set',
     `         ${NAMES.join(', ')} on PATH and in ${USUAL_FOLDERS.join(', ')}: not found`,
     `         apt-get: ${lastLine(error)}`,
-    '  Fix: install redis-server (Debian, Ubuntu: apt-get install redis-server; macOS: brew install redis),',
+    `  Fix: ${command ?? 'install Redis or Valkey with the package manager of this system'},`,
     '       or set REDIS_SERVER_BIN to the program, or set REDIS_URL to a running server.',
   ].join('\n')
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
@@ -116,5 +116,17 @@ describe('findRedisProgram', () => {
     expect(String(failure)).toMatch(
       /No Redis server was found or fetched\..*redis-server, valkey-server on PATH.*apt-get: .*REDIS_SERVER_BIN.*REDIS_URL/s,
     )
+  })
+
+  it.each([
+    ['dnf', 'Fix: sudo dnf install valkey,'],
+    ['apk', 'Fix: sudo apk add redis,'],
+    ['brew', 'Fix: brew install redis,'],
+    ['nothing-known', 'Fix: install Redis or Valkey with the package manager of this system,'],
+  ])('where there is %s it names the command for that system', async (manager, fix) => {
+    writeFileSync(join(folder, manager), '', { mode: 0o755 })
+    const cacheDir = join(folder, 'cache')
+    const search = findRedisProgram({ env: { PATH: folder }, usualFolders: [], cacheDir, say: () => {} })
+    await expect(search).rejects.toThrow(fix)
   })
 })
