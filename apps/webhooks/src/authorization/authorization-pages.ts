@@ -1,8 +1,9 @@
 import type { Answer } from '@signet/http'
 import { describeRedirect } from '../redirects/redirect-uri.js'
-import { consentPage, scopeInWords } from '../pages/consent-page.js'
+import { consentPage } from '../pages/consent-page.js'
 import type { PageResponder } from '../pages/page-responder.js'
 import { signInAgainPage } from '../pages/sign-in-again-page.js'
+import type { Texts } from '../pages/texts.js'
 import { csrfToken } from '../sessions/csrf.js'
 import type { OpenSession } from '../sessions/session-service.js'
 import type { SignInService, SignInWish } from '../sign-in/sign-in-service.js'
@@ -23,22 +24,22 @@ export class AuthorizationPages {
     return responder.redirect(status, signIn.begin(session, this.#step('consent', txn), wish), session)
   }
 
-  signInAgain({ txn, session, authorization: { clientName } }: AuthorizationContext): Answer {
-    const page = signInAgainPage({ clientName, href: this.#step('sign-in', txn) })
-    return this.deps.responder.render(page, { session })
+  signInAgain(t: Texts, { txn, session, authorization: { clientName } }: AuthorizationContext): Answer {
+    const page = signInAgainPage(t, { clientName, href: this.#step('sign-in', txn) })
+    return this.deps.responder.render(page, { language: t.language, session })
   }
 
-  consent({ txn, session, authorization }: AuthorizationContext): Answer {
-    const page = consentPage({
+  consent(t: Texts, { txn, session, authorization }: AuthorizationContext): Answer {
+    const page = consentPage(t, {
       clientName: authorization.clientName,
       redirect: describeRedirect(authorization.redirectUri),
       email: session.email,
-      scopes: authorization.scope.split(' ').map(scopeInWords),
+      scopes: authorization.scope.split(' '),
       txn,
       decision: { action: this.#path('/decision'), csrf: csrfToken(session, txn, 'decision') },
       logout: { action: this.#path('/logout'), csrf: csrfToken(session, txn, 'logout') },
     })
-    return this.deps.responder.render(page, { session })
+    return this.deps.responder.render(page, { language: t.language, session })
   }
 
   #step(name: 'consent' | 'sign-in', txn: string): string {

@@ -6,6 +6,7 @@ import type { IpLimit } from '../limits/limits.js'
 import { authorizeParameters } from '../oauth/oauth-docs.js'
 import { Parameters } from '../oauth/parameters.js'
 import type { PageResponder } from '../pages/page-responder.js'
+import { textsFor } from '../pages/texts.js'
 import type { SessionCookie } from '../sessions/session-cookie.js'
 import type { OpenSession, SessionService } from '../sessions/session-service.js'
 import type { FormGuard } from '../forms/form-guard.js'
@@ -44,7 +45,10 @@ export const authorizationRoutes = (deps: Deps): Route[] => [
     docs: pageDocs('getConsentPage', 'Consent page of a pending authorization'),
     async handle({ req }) {
       const context = await openedContext(deps, req)
-      return context.authorization.needsSignIn ? deps.pages.signInAgain(context) : deps.pages.consent(context)
+      const t = textsFor(req)
+      return context.authorization.needsSignIn
+        ? deps.pages.signInAgain(t, context)
+        : deps.pages.consent(t, context)
     },
   }),
   route({
@@ -99,7 +103,9 @@ async function authorize(
   const parameters = Parameters.fromQuery(req.originalUrl)
   const begun = await authorizations.begin(parameters, cookie.read(req), meta)
   if (begun.kind === 'redirect') return responder.redirect(302, begun.location)
-  return begun.authorization.needsSignIn ? pages.toSignIn(begun, begun.wish) : pages.consent(begun)
+  return begun.authorization.needsSignIn
+    ? pages.toSignIn(begun, begun.wish)
+    : pages.consent(textsFor(req), begun)
 }
 
 async function openedContext(deps: Deps, req: Request): Promise<AuthorizationContext> {

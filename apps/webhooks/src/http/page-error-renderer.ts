@@ -1,9 +1,11 @@
 import { AppError } from '@signet/errors'
 import type { ErrorRenderer } from '@signet/http'
-import { errorPage, kitTexts } from '@signet/pages'
+import { durationText } from '@signet/language'
+import { errorPage } from '@signet/pages'
 import type { Observer } from '../observers/observer.js'
 import { printable } from '../oauth/oauth-error.js'
 import type { PageResponder } from '../pages/page-responder.js'
+import { textsFor, type PageKey, type Texts } from '../pages/texts.js'
 import { NO_STORE } from './oauth-error-renderer.js'
 
 /**
@@ -28,30 +30,39 @@ export const pageErrorRenderer = (
     // The authorization endpoint answers an unknown client with 400, not with a challenge: there is nobody to log in.
     if (req.accepts('html') === false)
       return { headers: NO_STORE, body: { error: error.code, error_description: printable(error.message) } }
-    const { headers = {}, body } = responder.render(
-      errorPage(kitTexts('en'), {
-        title: TITLES[error.kind] ?? 'Something went wrong',
-        message: withWait(error),
-        home: { href: responder.path('/'), label: 'Start page' },
-      }),
-    )
+    const t = textsFor(req)
+    const page = errorPage(t, {
+      title: t(TITLES[error.kind] ?? 'error.title.invalid'),
+      message: messageOf(t, error),
+      home: { href: responder.path('/'), label: t('error.start') },
+    })
+    const { headers = {}, body } = responder.render(page, { language: t.language })
     return { headers, body }
   },
 })
 
-const TITLES: Partial<Record<AppError['kind'], string>> = {
-  forbidden: 'This request was refused',
-  not_found: 'Nothing here',
-  limited: 'Too many attempts',
-  unavailable: 'Not available right now',
-  internal: 'Something went wrong',
+const TITLES: Partial<Record<AppError['kind'], PageKey>> = {
+  forbidden: 'error.title.forbidden',
+  not_found: 'error.title.not_found',
+  limited: 'error.title.limited',
+  unavailable: 'error.title.unavailable',
 }
 
-/** A person does not see the header `Retry-After`. */
-function withWait({ message, retryAfterSeconds }: AppError): string {
-  if (retryAfterSeconds === undefined) return message
-  const text = message.replace(/\.?$/, '.')
-  return retryAfterSeconds > 120
-    ? `${text} You can try again in ${Math.ceil(retryAfterSeconds / 60)} minutes.`
-    : `${text} You can try again in ${Math.ceil(retryAfterSeconds)} seconds.`
+/** What a person may meet. All else is about a request that an application made, and for its developer. */
+const MESSAGES: Readonly<Record<string, PageKey>> = {
+  'Something went wrong on our side. Please try again.': 'error.internal',
+  'There is nothing at this address.': 'error.not_found',
+  'There is nothing at this path': 'error.not_found',
+  'This method is not allowed here.': 'error.method',
+  'This form did not come from a page open in this browser.': 'error.form',
+  'Too many requests': 'error.limited',
+  'It was answered already, took longer than ten minutes, or belongs to another browser.': 'error.over',
+}
+
+/** With how long to wait: a person does not see the header `Retry-After`. */
+function messageOf(t: Texts, { message, retryAfterSeconds }: AppError): string {
+  const known = MESSAGES[message]
+  const text = known === undefined ? message : t(known)
+  if (retryAfterSeconds === undefined) return text
+  return t('error.wait', { message: text, time: durationText(t.language, Math.ceil(retryAfterSeconds)) })
 }

@@ -5,6 +5,7 @@ import { pageDocs } from '../forms/page-form.js'
 import { prefersHtml } from '../http/browser-error-renderer.js'
 import { landingPage } from '../pages/landing-page.js'
 import type { PageResponder } from '../pages/page-responder.js'
+import { textsFor } from '../pages/texts.js'
 import { csrfToken } from '../sessions/csrf.js'
 import type { SessionCookie } from '../sessions/session-cookie.js'
 import type { SessionService } from '../sessions/session-service.js'
@@ -32,7 +33,8 @@ export const landingRoutes = ({ sessions, cookie, responder }: Deps): Route[] =>
         signIn: responder.path('/sign-in'),
         docs: responder.path('/docs'),
       }
-      return responder.render(landingPage({ person, links }))
+      const t = textsFor(req)
+      return responder.render(landingPage(t, { person, links }), { language: t.language })
     },
   }),
   route({

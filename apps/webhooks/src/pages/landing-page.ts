@@ -1,4 +1,5 @@
 import { hidden, html, type Page } from '@signet/pages'
+import type { Texts } from './texts.js'
 
 export type LandingView = {
   /** Who is signed in, and how to sign out; null when nobody is. */
@@ -7,23 +8,21 @@ export type LandingView = {
 }
 
 /** What somebody sees who opens the bare address of the service. */
-export const landingPage = ({ person, links }: LandingView): Page => ({
-  title: 'Signet webhooks',
-  body: html`<h1>Signet webhooks</h1>
-    <p>
-      Connects applications to your account, and tells other systems what happens, as signed HTTPS requests.
-    </p>
+export const landingPage = (t: Texts, { person, links }: LandingView): Page => ({
+  title: t('landing.title'),
+  body: html`<h1>${t('landing.title')}</h1>
+    <p>${t('landing.about')}</p>
     ${
       person === null
-        ? html`<p><a class="button" href="${links.signIn}">Sign in</a></p>`
+        ? html`<p><a class="button" href="${links.signIn}">${t('sign-in')}</a></p>`
         : html`<p class="soft">
-              Signed in${person.email === '' ? null : html` as <strong>${person.email}</strong>`}.
+              ${person.email === '' ? t('landing.signed-in') : t.html('landing.signed-in-as', { email: person.email })}
             </p>
-            <p><a class="button" href="${links.portal}">Open the portal</a></p>
+            <p><a class="button" href="${links.portal}">${t('landing.portal')}</a></p>
             <form method="post" action="${person.signOut.action}">
               ${hidden({ csrf: person.signOut.csrf })}
-              <button class="plain" type="submit">Sign out</button>
+              <button class="plain" type="submit">${t('sign-out')}</button>
             </form>`
     }
-    <p class="links foot"><a href="${links.docs}">API documentation</a></p>`,
+    <p class="links foot"><a href="${links.docs}">${t('landing.docs')}</a></p>`,
 })

@@ -1,10 +1,11 @@
 import type { Answer } from '@signet/http'
 import type { Brand } from '@signet/brand'
+import type { Language } from '@signet/language'
 import { brandIcon, formScript, type Page, pageAnswer } from '@signet/pages'
 import type { SessionCookie } from '../sessions/session-cookie.js'
 import type { OpenSession } from '../sessions/session-service.js'
 
-type Options = { status?: number; session?: OpenSession | undefined }
+type Options = { language: Language; status?: number; session?: OpenSession | undefined }
 
 /** Pages and redirects as answers, with the cookie of a session that has a new id. */
 export class PageResponder {
@@ -30,9 +31,10 @@ export class PageResponder {
     return `${this.#basePath}${below}`
   }
 
-  render(page: Page, { status = 200, session }: Options = {}): Answer {
+  render(page: Page, { language, status = 200, session }: Options): Answer {
     return pageAnswer(page, {
       status,
+      language,
       headers: this.cookie.headers(session?.newId),
       secure: this.#secure,
       icon: this.path('/favicon.svg'),

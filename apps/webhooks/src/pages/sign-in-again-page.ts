@@ -1,11 +1,13 @@
 import { html, type Page } from '@signet/pages'
+import type { Texts } from './texts.js'
 
 /** Before consent when nobody is signed in any more. A page, not a redirect: a sign-in that does not count must not go in circles. */
-export const signInAgainPage = ({ clientName, href }: { clientName: string; href: string }): Page => ({
-  title: 'Sign in',
-  body: html`<h1>Sign in to continue</h1>
-    <p class="soft">
-      to <strong><bdi>${clientName}</bdi></strong>
-    </p>
-    <p><a class="button" href="${href}">Sign in</a></p>`,
+export const signInAgainPage = (
+  t: Texts,
+  { clientName, href }: { clientName: string; href: string },
+): Page => ({
+  title: t('sign-in'),
+  body: html`<h1>${t('sign-in.again')}</h1>
+    <p class="soft">${t.html('sign-in.again.to', { client: clientName })}</p>
+    <p><a class="button" href="${href}">${t('sign-in')}</a></p>`,
 })

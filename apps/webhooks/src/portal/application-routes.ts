@@ -2,6 +2,7 @@ import type { Route } from '@signet/http'
 import { html } from '@signet/pages'
 import type { ConnectionService } from '../grants/connection-service.js'
 import { scopeInWords } from '../pages/consent-page.js'
+import { textsIn } from '../pages/texts.js'
 import { portalGet, portalPost, type PortalDeps } from './portal-kit.js'
 import { timeOf } from './show.js'
 
@@ -20,7 +21,7 @@ export const applicationRoutes = (deps: Deps): Route[] => [
                 <h2><bdi>${clientName}</bdi></h2>
                 <p class="soft">The name is the application’s own and was not verified.</p>
                 <ul class="numbers">
-                  ${scopes.map((scope) => html`<li>May: <strong>${scopeInWords(scope)}</strong></li>`)}
+                  ${scopes.map((scope) => html`<li>May: <strong>${scopeInWords(textsIn('en'), scope)}</strong></li>`)}
                   <li>Connected ${timeOf(since)}</li>
                   <li>Last active ${timeOf(lastActiveAt)}</li>
                 </ul>

@@ -97,7 +97,7 @@ export class Visit {
       path: (to) => this.path(to),
     })
     return withRetryAfter(
-      responder.render(page, { status: status ?? refusal?.status ?? 200 }),
+      responder.render(page, { language: 'en', status: status ?? refusal?.status ?? 200 }),
       refusal?.retryAfterSeconds,
     )
   }

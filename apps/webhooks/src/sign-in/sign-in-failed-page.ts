@@ -1,16 +1,20 @@
 import { html, type Page } from '@signet/pages'
+import type { Texts } from '../pages/texts.js'
 import type { SignInRefusal } from './sign-in-service.js'
 
 /** Our own words only: anyone can make a link to this page, so nothing of its query is shown. */
-const REASONS: Readonly<Record<SignInRefusal, string>> = {
-  foreign: 'This sign-in was begun in another browser, was finished already, or took too long.',
-  not_completed: 'The sign-in was not completed.',
-  second_factor_missing: 'This account has a second factor, and this sign-in did not use it.',
-}
+const REASONS = {
+  foreign: 'sign-in.failed.foreign',
+  not_completed: 'sign-in.failed.not_completed',
+  second_factor_missing: 'sign-in.failed.second_factor_missing',
+} as const satisfies Record<SignInRefusal, string>
 
-export const signInFailedPage = ({ reason, retry }: { reason: SignInRefusal; retry: string }): Page => ({
-  title: 'You are not signed in',
-  body: html`<h1>You are not signed in</h1>
-    <p role="alert">${REASONS[reason]}</p>
-    <p><a class="button" href="${retry}">Sign in</a></p>`,
+export const signInFailedPage = (
+  t: Texts,
+  { reason, retry }: { reason: SignInRefusal; retry: string },
+): Page => ({
+  title: t('sign-in.failed'),
+  body: html`<h1>${t('sign-in.failed')}</h1>
+    <p role="alert">${t(REASONS[reason])}</p>
+    <p><a class="button" href="${retry}">${t('sign-in')}</a></p>`,
 })

@@ -4,6 +4,7 @@ import { pageDocs, pageForm, type PageForm } from '../forms/page-form.js'
 import type { Limits } from '../limits/limits.js'
 import { Parameters } from '../oauth/parameters.js'
 import type { PageResponder } from '../pages/page-responder.js'
+import { textsFor, type Texts } from '../pages/texts.js'
 import type { SessionCookie } from '../sessions/session-cookie.js'
 import type { SessionService } from '../sessions/session-service.js'
 import { returnPath } from './return-path.js'
@@ -53,7 +54,7 @@ export const signInRoutes = (deps: Deps): Route[] => [
         { clientIp: deps.limits.address(req), limit: async () => deps.limits.login(req, context) },
         context,
       )
-      return answer(deps.responder, outcome)
+      return answer(deps.responder, outcome, textsFor(req))
     },
   }),
   route<undefined, PageForm>({
@@ -70,9 +71,10 @@ export const signInRoutes = (deps: Deps): Route[] => [
   }),
 ]
 
-function answer(responder: PageResponder, outcome: SignInOutcome): Answer {
+function answer(responder: PageResponder, outcome: SignInOutcome, t: Texts): Answer {
   if (outcome.kind === 'signed_in') return responder.redirect(302, outcome.returnTo, outcome.session)
   if (outcome.kind === 'nothing_to_do') return responder.redirect(302, outcome.returnTo)
   const retry = outcome.returnTo ?? responder.path('/sign-in')
-  return responder.render(signInFailedPage({ reason: outcome.reason, retry }), { status: 400 })
+  const page = signInFailedPage(t, { reason: outcome.reason, retry })
+  return responder.render(page, { language: t.language, status: 400 })
 }
