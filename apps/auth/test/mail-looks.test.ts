@@ -1,15 +1,27 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { SIGNET } from '@signet/brand'
+import { languages, type Language } from '@signet/language'
 import { createLogger } from '@signet/telemetry'
 import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/local/browser'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { contents } from '../src/mail/contents.js'
+import { contentsIn } from '../src/mail/contents.js'
 import { mailKinds, noticeKinds, type MailVariables } from '../src/mail/kinds.js'
 import { MailRenderer, type RenderedMail } from '../src/mail/mail-renderer.js'
 import { createOutbound, type Outbound } from '../src/outbound/outbound.js'
+import { MESSAGE } from './support/mailer.js'
 
 const executable = chromiumPath()
 // Everywhere else these tests run; a machine without a browser says so and counts them as skipped.
 const describeInBrowser = executable === null ? describe.skip : describe
+
+/** A brand with everything, but a PNG: this test shows emails outside of mail programs. */
+const BRAND = {
+  ...SIGNET,
+  name: 'Müller & Söhne',
+  accent: '#005f2f',
+  support: 'help@example.com',
+  privacyUrl: 'https://example.com/privacy?a=1&b=2',
+}
 
 const LONG = `${'a'.repeat(60)}@${'b'.repeat(60)}.example.com`
 /** As long as things get: what does not break then never does. */
@@ -40,7 +52,13 @@ describeInBrowser('the built-in emails in Chromium', () => {
   beforeAll(async () => {
     outbound = createOutbound({ allowPrivateUrls: false })
     renderer = new MailRenderer({
-      config: { siteUrl: 'https://app.example.com', subjects: {}, templates: {} },
+      config: {
+        siteUrl: 'https://app.example.com',
+        brand: BRAND,
+        secretMs: 3_600_000,
+        subjects: {},
+        templates: {},
+      },
       outbound,
       log: createLogger({ level: 'panic', component: 'test' }),
     })
@@ -55,27 +73,37 @@ describeInBrowser('the built-in emails in Chromium', () => {
     await outbound.close()
   })
 
-  it.each(kinds)('%s is readable on every screen, in light and dark, and loads nothing', async (kind) => {
-    const mail = await renderer.render(kind, variables)
-    await page.setContent(mail.html)
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme })
-      for (const width of widths) {
-        await page.setViewportSize({ width, height: 700 })
-        await takePicture(`${kind}-${colorScheme}-${width}`)
-        const seen = { colorScheme, width, scroll: await sidewaysScroll(page), cut: await cutOff() }
-        expect(seen).toEqual({ colorScheme, width, scroll: 0, cut: [] })
+  const cases = kinds.flatMap((kind) => languages.map((language) => [kind, language] as const))
+  it.each(cases)(
+    '%s (%s) is readable on every screen, in light and dark, and loads nothing',
+    async (kind, language) => {
+      const mail = await renderer.render(kind, variables, { origin: { ...MESSAGE.origin, language } })
+      await page.setContent(mail.html)
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        for (const width of widths) {
+          await page.setViewportSize({ width, height: 700 })
+          await takePicture(`${kind}-${language}-${colorScheme}-${width}`)
+          const seen = { colorScheme, width, scroll: await sidewaysScroll(page), cut: await cutOff() }
+          expect(seen).toEqual({ colorScheme, width, scroll: 0, cut: [] })
+        }
+        // Colours and structure do not change with the width.
+        expect(await accessibilityFindings(page)).toEqual([])
       }
-      // Colours and structure do not change with the width.
-      expect(await accessibilityFindings(page)).toEqual([])
-    }
-    await expectContent(kind, mail)
-    expect(requests.filter((url) => !url.startsWith('about:'))).toEqual([])
-  })
+      await expectContent(kind, language, mail)
+      expect(requests.filter((url) => !url.startsWith('about:'))).toEqual([])
+    },
+  )
 
   /** Link and code are there to be seen, and in the plain text as well. */
-  async function expectContent(kind: (typeof kinds)[number], { text = '' }: RenderedMail): Promise<void> {
-    const { button, code = false, heading, recovery } = contents[kind]
+  async function expectContent(
+    kind: (typeof kinds)[number],
+    language: Language,
+    { text = '' }: RenderedMail,
+  ): Promise<void> {
+    const content = contentsIn(language).get(kind)
+    if (content === undefined) throw new Error(`no ${kind}`)
+    const { button, code = false, heading, recovery } = content
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(heading)
     expect(text).toContain(heading)
     const links = page.locator(`a[href="${variables.confirmationUrl ?? ''}"]`)

@@ -12,8 +12,8 @@ export const brandSettings = <const P extends string>(prefix: P) => ({
   brandName: text({
     env: `${prefix}_BRAND_NAME`,
     fallback: SIGNET.name,
-    pattern: /^[^\p{Cc}\p{Cf}<>]{1,60}$/u,
-    expected: '1 to 60 characters, without control characters and angle brackets',
+    pattern: /^[^\p{Cc}\p{Cf}<>{}]{1,60}$/u,
+    expected: '1 to 60 characters, without control characters, angle brackets and braces',
     doc: 'Name of the product, on pages and in emails.',
   }),
   brandLogo: parsed<
@@ -39,7 +39,7 @@ export const brandSettings = <const P extends string>(prefix: P) => ({
   brandSupport: text({
     env: `${prefix}_BRAND_SUPPORT`,
     optional: true,
-    pattern: /^(https:\/\/[^\s"<>]+|[^\s@"<>]+@[^\s@"<>]+)$/,
+    pattern: /^(https:\/\/[^\s"<>{}]+|[^\s@"<>{}]+@[^\s@"<>{}]+)$/,
     expected: 'an email address or an https URL',
     doc: 'Where people get help: an email address or a URL, at the foot of pages and emails.',
   }),
@@ -64,7 +64,7 @@ const pageUrl = (env: string, what: string) =>
   text({
     env,
     optional: true,
-    pattern: /^https?:\/\/[^\s"<>]+$/,
+    pattern: /^https?:\/\/[^\s"<>{}]+$/,
     expected: 'an http or https URL',
     doc: `${what}, linked at the foot of pages and emails.`,
   })

@@ -85,6 +85,8 @@ describe('the brand of an operator', () => {
 
   it.each([
     ['X_BRAND_NAME', 'Evil\u202eeman', '60 characters'],
+    // Emails are templates.
+    ['X_BRAND_NAME', '{{ .Token }}', 'braces'],
     ['X_BRAND_ACCENT_COLOR', 'red', 'like #4338ca'],
     ['X_BRAND_ACCENT_COLOR', '#ffcc00', 'contrast to the page is 1.4, and text needs 4.5'],
     ['X_BRAND_ACCENT_COLOR', '#4338ca;}body{display:none', 'like #4338ca'],

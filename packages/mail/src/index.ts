@@ -1,4 +1,5 @@
-export { htmlLayout, textLayout, type MailContent } from './layout.js'
+export { logoAttachments, type Attachment } from './brand.js'
+export { htmlLayout, textLayout, type MailContent, type MailLook } from './layout.js'
 export {
   connectionOptions,
   MailRefusedError,

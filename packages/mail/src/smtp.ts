@@ -1,4 +1,5 @@
 import { createTransport } from 'nodemailer'
+import type { Attachment } from './brand.js'
 
 export type SmtpConfig = {
   host: string
@@ -14,6 +15,7 @@ export type OutgoingMail = {
   subject: string
   html: string
   text?: string
+  attachments?: readonly Attachment[]
   /** Part of the Message-ID, by which mailboxes drop duplicates. */
   id: string
 }
@@ -67,10 +69,11 @@ export function openSmtpTransport(smtp: SmtpConfig, { connections, ca }: Options
     },
   )
   return {
-    async send({ to, id, ...content }) {
+    async send({ to, id, attachments = [], ...content }) {
       try {
         await transport.sendMail({
           ...content,
+          attachments: [...attachments],
           to: { name: '', address: to },
           messageId: `<${id}@${domain}>`,
         })

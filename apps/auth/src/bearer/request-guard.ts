@@ -5,6 +5,7 @@ import { clientIp, clientOf, type ClientAddressConfig } from '../rate-limits/cli
 import type { KeyedLimit } from '../rate-limits/rate-limits.js'
 import type { Bearer } from './bearer.js'
 import { captchaTokenOf } from '../requests/json-body.js'
+import { requestLanguage } from '../requests/request-language.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 
 type Deps = { bearer: Bearer; captcha: CaptchaVerifier; addresses: ClientAddressConfig }
@@ -25,6 +26,7 @@ export class RequestGuard {
       ip: clientIp(req, addresses),
       client: clientOf(req, addresses),
       userAgent: req.get('user-agent') ?? '',
+      language: requestLanguage(req),
       get signal() {
         return context.signal
       },

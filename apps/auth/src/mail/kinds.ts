@@ -48,6 +48,8 @@ export type MailVariables = {
   recoveryCodesLeft?: string | undefined
   /** When the account will be deleted. */
   deletionDate?: string | undefined
+  /** Who invites, if it is a person. */
+  inviter?: string | undefined
   /** user_metadata, printed as `{{ .Data.key }}`. */
   data?: Readonly<Record<string, unknown>> | undefined
 }

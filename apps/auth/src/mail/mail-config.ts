@@ -1,8 +1,12 @@
+import type { Brand } from '@signet/brand'
 import type { SmtpConfig } from '@signet/mail'
 import type { MailKind, NoticeKind } from './kinds.js'
 
 /** What emails say and look like. */
 export type RenderConfig = {
+  brand: Brand
+  /** How long links and codes work. */
+  secretMs: number
   siteUrl: string
   /** Overrides by kind; a template is a URL, or a path below the site URL. */
   subjects: Readonly<Partial<Record<MailKind | NoticeKind, string | undefined>>>

@@ -24,8 +24,8 @@ export const mailHandler = ({
   concurrency,
   attemptMs,
   retryDelayMs: exponentialDelay(FIRST_DELAY_MS, MAX_DELAY_MS),
-  send: ({ mail, to, variables }, { id, meta: { requestId } }) =>
-    transport.send(mail, to, variables, { id, requestId }),
+  send: ({ mail, to, variables }, { id, createdAt: at, meta: { requestId, ...meta } }) =>
+    transport.send(mail, to, variables, { id, requestId, origin: { ...meta, at } }),
   async givenUp(tx, { mail, secrets }) {
     for (const secret of secrets) await tokens.withdraw(tx, secret)
     const userId = secrets[0]?.userId

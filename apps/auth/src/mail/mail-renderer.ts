@@ -1,59 +1,82 @@
+import { durationText, languages, type Language } from '@signet/language'
 import {
   htmlLayout,
+  logoAttachments,
   parseTemplate,
   renderHtml,
   renderSubject,
   renderText,
   textLayout,
+  type Attachment,
+  type MailContent,
   type Template,
 } from '@signet/mail'
 import { providerLabel } from '@signet/pages/provider-label'
 import type { Logger } from '@signet/telemetry'
 import type { Outbound } from '../outbound/outbound.js'
-import { contents } from './contents.js'
+import { contentsIn, mailText } from './contents.js'
 import { mailKinds, noticeKinds, type MailKind, type MailVariables, type NoticeKind } from './kinds.js'
 import type { RenderConfig } from './mail-config.js'
+import { askedBy, languageOf, type MailOrigin } from './mail-origin.js'
 import { TemplateSource } from './template-source.js'
 
 type Kind = MailKind | NoticeKind
 
-export type RenderedMail = { subject: string; html: string; text?: string }
+export type RenderedMail = {
+  subject: string
+  html: string
+  text?: string
+  attachments?: readonly Attachment[]
+}
 
-type BuiltIn = { subject: Template; html: Template; text: Template; source?: TemplateSource }
+type Request = { requestId?: string; origin: MailOrigin }
+type BuiltIn = { subject: Template; html: Template; text: Template }
+type Custom = { subject: Template | undefined; source: TemplateSource | undefined }
 type Deps = { config: RenderConfig; outbound: Outbound; log: Logger; now?: () => Date }
 
 /** Turns a kind and its variables into subject and bodies (docs/specification.md#emails). */
 export class MailRenderer {
-  readonly #siteUrl: string
-  readonly #mails: ReadonlyMap<Kind, BuiltIn>
+  readonly #config: RenderConfig
+  readonly #builtIn: ReadonlyMap<Language, ReadonlyMap<Kind, BuiltIn>>
+  readonly #custom: ReadonlyMap<Kind, Custom>
 
   constructor(deps: Deps) {
-    this.#siteUrl = deps.config.siteUrl
-    this.#mails = new Map([...mailKinds, ...noticeKinds].map((kind) => [kind, prepare(kind, deps)]))
+    this.#config = deps.config
+    this.#builtIn = new Map(languages.map((language) => [language, builtInMails(language, deps.config)]))
+    this.#custom = new Map([...mailKinds, ...noticeKinds].map((kind) => [kind, customOf(kind, deps)]))
     // Loaded up front, so that the first email need not wait.
-    for (const { source } of this.#mails.values()) void source?.get()
+    for (const { source } of this.#custom.values()) void source?.get()
   }
 
-  async render(kind: Kind, variables: MailVariables, requestId?: string): Promise<RenderedMail> {
-    const mail = this.#mails.get(kind)
-    if (!mail) throw new Error(`there is no email of the kind ${kind}`)
-    const values = templateValues(this.#siteUrl, variables)
-    const subject = renderSubject(mail.subject, values)
-    const loaded = await mail.source?.get(requestId)
+  async render(kind: Kind, variables: MailVariables, { requestId, origin }: Request): Promise<RenderedMail> {
+    const language = languageOf(variables, origin)
+    const mail = this.#builtIn.get(language)?.get(kind)
+    const custom = this.#custom.get(kind)
+    if (!mail || !custom) throw new Error(`there is no email of the kind ${kind}`)
+    const values = templateValues(this.#config, language, variables, origin)
+    const subject = renderSubject(custom.subject ?? mail.subject, values)
+    const loaded = await custom.source?.get(requestId)
     // No text part with a custom template: ours could show the link that the template deliberately leaves out.
     if (loaded) return { subject, html: renderHtml(loaded, values) }
-    return { subject, html: renderHtml(mail.html, values), text: renderText(mail.text, values) }
+    const attachments = logoAttachments(this.#config.brand)
+    return { subject, html: renderHtml(mail.html, values), text: renderText(mail.text, values), attachments }
   }
 }
 
-function prepare(kind: Kind, { config, ...deps }: Deps): BuiltIn {
-  const content = contents[kind]
+const builtInMails = (language: Language, { brand }: RenderConfig): ReadonlyMap<Kind, BuiltIn> =>
+  new Map([...contentsIn(language)].map(([kind, content]) => [kind, prepare(content, { brand, language })]))
+
+const prepare = (content: MailContent, look: Parameters<typeof htmlLayout>[1]): BuiltIn => ({
+  subject: parseTemplate(content.subject),
+  html: parseTemplate(htmlLayout(content, look)),
+  text: parseTemplate(textLayout(content, look)),
+})
+
+function customOf(kind: Kind, { config, ...deps }: Deps): Custom {
   const url = config.templates[kind]
   return {
-    subject: parsedSubject(config.subjects[kind], deps.log) ?? parseTemplate(content.subject),
-    html: parseTemplate(htmlLayout(content)),
-    text: parseTemplate(textLayout(content)),
-    ...(url ? { source: new TemplateSource(absoluteUrl(url, config.siteUrl), deps) } : {}),
+    subject: parsedSubject(config.subjects[kind], deps.log),
+    source: url ? new TemplateSource(absoluteUrl(url, config.siteUrl), deps) : undefined,
   }
 }
 
@@ -70,11 +93,21 @@ function parsedSubject(subject: string | undefined, log: Logger): Template | und
 const absoluteUrl = (url: string, siteUrl: string) =>
   url.startsWith('http') ? url : `${siteUrl.replace(/\/+$/, '')}/${url.replace(/^\/+/, '')}`
 
-const FACTOR_NAMES: Readonly<Record<string, string>> = { totp: 'authenticator app', phone: 'phone' }
-
-function templateValues(siteUrl: string, variables: MailVariables): Record<string, unknown> {
+function templateValues(
+  { siteUrl, brand, secretMs }: RenderConfig,
+  language: Language,
+  variables: MailVariables,
+  origin: MailOrigin,
+): Record<string, unknown> {
+  const { factorType } = variables
+  const isNamed = factorType === 'totp' || factorType === 'phone'
   return {
     SiteURL: siteUrl,
+    ProductName: brand.name,
+    Inviter: variables.inviter ?? brand.name,
+    ExpiresIn: durationText(language, secretMs / 1000),
+    AskedBy: askedBy(language, origin),
+    Language: language,
     Email: variables.email,
     ConfirmationURL: variables.confirmationUrl,
     RecoveryURL: variables.recoveryUrl,
@@ -88,8 +121,8 @@ function templateValues(siteUrl: string, variables: MailVariables): Record<strin
     OldPhone: variables.oldPhone,
     Provider: variables.provider,
     ProviderName: variables.provider === undefined ? undefined : providerLabel(variables.provider),
-    FactorType: variables.factorType,
-    FactorName: FACTOR_NAMES[variables.factorType ?? ''],
+    FactorType: factorType,
+    FactorName: isNamed ? mailText(language, `factor.${factorType}`) : undefined,
     RecoveryCodesLeft: variables.recoveryCodesLeft,
     DeletionDate: variables.deletionDate,
     Data: variables.data,

@@ -4,6 +4,7 @@ import { UndeliverableError } from '../outbox/outbox-handler.js'
 import type { Outbound } from '../outbound/outbound.js'
 import type { MailKind, MailVariables, NoticeKind } from './kinds.js'
 import type { MailConfig, RenderConfig } from './mail-config.js'
+import type { MailOrigin } from './mail-origin.js'
 import { MailRenderer } from './mail-renderer.js'
 
 /** Sends emails by SMTP. */
@@ -20,6 +21,7 @@ type Message = {
   /** Part of the Message-ID, by which mailboxes drop duplicates. */
   id: string
   requestId: string
+  origin: MailOrigin
 }
 
 type Deps = {
@@ -40,10 +42,10 @@ export function createMailTransport(deps: Deps): MailTransport {
   const transport =
     config.smtp && openSmtpTransport(config.smtp, { connections: config.connections, ca: smtpCa })
   return {
-    async send(kind, to, variables, { id, requestId }) {
+    async send(kind, to, variables, { id, requestId, origin }) {
       if (!transport) throw new Error('email is not configured')
       try {
-        const mail = await renderer.render(kind, variables, requestId)
+        const mail = await renderer.render(kind, variables, { requestId, origin })
         const submit = () => transport.send({ ...mail, to, id })
         if (!tracing) await submit()
         else await tracing.span('smtp', { kind: 'client', attributes: { 'auth.mail.kind': kind } }, submit)

@@ -6,7 +6,8 @@ export const GIVEN_UP_REASONS = ['expired', 'refused', 'unreadable'] as const
 export type GivenUpReason = (typeof GIVEN_UP_REASONS)[number]
 
 /** The part of the originating request that is stored with a message. */
-export type MessageOrigin = Pick<RequestMeta, 'requestId' | 'route' | 'ip'>
+export type MessageOrigin = Pick<RequestMeta, 'requestId' | 'route' | 'ip' | 'language'> &
+  Partial<Pick<RequestMeta, 'userAgent'>>
 
 /** What every attempt knows about its message. */
 export type Attempt = {

@@ -16,6 +16,9 @@ export type OutboxMessage = {
   expiresAt: Date | null
 }
 
+/** Browsers need less; the header is anybody's. */
+const MAX_USER_AGENT_LENGTH = 300
+
 type Envelope = { meta: MessageOrigin; payload: object }
 type Deps = { store: OutboxStore; keys: { encryption: KeyObject; recipients: KeyObject }; now: () => Date }
 
@@ -35,8 +38,9 @@ export class Outbox {
     const { store, keys, now } = this.deps
     const id = randomUUID()
     const { kind, payload, expiresAt } = message
-    const { requestId, route, ip } = meta
-    const envelope: Envelope = { meta: { requestId, route, ip }, payload }
+    const { requestId, route, ip, language, userAgent = '' } = meta
+    const kept = { requestId, route, ip, language, userAgent: userAgent.slice(0, MAX_USER_AGENT_LENGTH) }
+    const envelope: Envelope = { meta: kept, payload }
     const recipient = keyedHash(keys.recipients, 'outbox', kind, message.recipient)
     const sealed = seal(keys.encryption, `outbox:${id}`, JSON.stringify(envelope))
     await store.insert(tx, { id, kind, recipient, payload: sealed, expiresAt }, now())

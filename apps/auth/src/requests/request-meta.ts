@@ -1,3 +1,4 @@
+import type { Language } from '@signet/language'
 import type { RequestMeta as Base } from '@signet/telemetry'
 
 /** What requests and failures are counted by. */
@@ -16,6 +17,8 @@ export type RequestMeta = Base & {
   /** What requests and failures are counted by. */
   readonly client: Client
   readonly userAgent: string
+  /** What the person reads; unknown for requests that were kept from an earlier version. */
+  readonly language?: Language
   /** Aborted when nobody is waiting for the answer any more. */
   readonly signal?: AbortSignal
 }

@@ -1,3 +1,4 @@
+import { brandOf } from '@signet/brand'
 import type { EventTarget } from '../account-events/account-event-handler.js'
 import type { DeletionRules } from '../account/account-deletion-service.js'
 import type { AddressChangeRules } from '../account/address-changes.js'
@@ -37,6 +38,8 @@ export function mailConfig(config: AuthConfig): MailConfig {
   const complete = host !== undefined && port !== undefined && adminEmail !== undefined
   return {
     siteUrl: config.siteUrl,
+    brand: brandOf(config),
+    secretMs: config.mailerOtpExp,
     smtp:
       config.emailEnabled && complete
         ? {

@@ -1,3 +1,4 @@
+import { SIGNET } from '@signet/brand'
 import { createLogger } from '@signet/telemetry'
 import { startInbox, type Inbox } from '@signet/local'
 import type { SmtpConfig } from '@signet/mail'
@@ -28,7 +29,17 @@ export const variables: MailVariables = {
 }
 
 /** What the outbox says of an email. */
-export const MESSAGE = { id: 'b9c1c1d0-6f0e-4a53-9d2b-0f6f3c0a4b11', requestId: 'request-1' }
+export const MESSAGE = {
+  id: 'b9c1c1d0-6f0e-4a53-9d2b-0f6f3c0a4b11',
+  requestId: 'request-1',
+  origin: {
+    ip: '203.0.113.7',
+    route: '/token',
+    language: 'en',
+    userAgent: 'Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36',
+    at: new Date('2026-03-04T05:06:07Z'),
+  },
+} as const
 
 type Deps = Parameters<typeof createMailTransport>[0]
 
@@ -57,6 +68,8 @@ export class MailRig {
     const transport = createMailTransport({
       config: {
         siteUrl: 'https://app.dev',
+        brand: SIGNET,
+        secretMs: 3_600_000,
         smtp: this.smtp(),
         subjects: {},
         templates: {},

@@ -1,5 +1,5 @@
 import type { RequestMeta } from '../../requests/request-meta.js'
-import { deviceOf, type Device } from './device-name.js'
+import { deviceOf, type Device } from '../../requests/device.js'
 import type { Caller } from './sign-in-pages.js'
 import type { UiDeps } from './ui-deps.js'
 import { proved, withContext, type SignInContext } from './sign-in-context.js'

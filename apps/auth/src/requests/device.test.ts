@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
-import { uiTextsIn } from '../texts.js'
-import { deviceOf, deviceText } from './device-name.js'
+import { deviceText } from '../ui/context/device-name.js'
+import { uiTextsIn } from '../ui/texts.js'
+import { deviceOf } from './device.js'
 
 describe('the name of a device', () => {
   it.each([

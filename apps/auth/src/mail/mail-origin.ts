@@ -1,0 +1,30 @@
+import { dateTimeText, isLanguage, DEFAULT_LANGUAGE, type Language } from '@signet/language'
+import type { MessageOrigin } from '../outbox/outbox-handler.js'
+import { deviceOf } from '../requests/device.js'
+import { mailText } from './contents.js'
+import type { MailVariables } from './kinds.js'
+
+/** The request behind an email. */
+export type MailOrigin = Omit<MessageOrigin, 'requestId'> & { readonly at: Date }
+
+/** The language that the account asks for in its metadata, or that of the request. */
+export function languageOf({ data }: MailVariables, { language }: MailOrigin): Language {
+  const locale = data?.['locale']
+  const [wanted = ''] = typeof locale === 'string' ? locale.toLowerCase().split(/[-_]/, 1) : []
+  return isLanguage(wanted) ? wanted : (language ?? DEFAULT_LANGUAGE)
+}
+
+/** When, from where and on what somebody asked for an email or made a change; for administrators only when. */
+export function askedBy(language: Language, { at, ip, route, userAgent }: MailOrigin): string {
+  const isByAdministrator = /^\/(admin|invite|ui\/operator)\b/.test(route)
+  const place = isByAdministrator ? [] : [ip, deviceIn(language, userAgent ?? '')]
+  return [dateTimeText(language, at), ...place].filter((part) => part !== '').join(', ')
+}
+
+/** Empty for what is no browser that we know: programs call the API for people. */
+function deviceIn(language: Language, userAgent: string): string {
+  const { browser, system } = deviceOf(userAgent)
+  if (browser === null) return ''
+  if (system === null) return browser
+  return mailText(language, 'device.on').replace('{browser}', browser).replace('{system}', system)
+}
