@@ -21,7 +21,10 @@ const checks = [
       ...['--cache', '--cache-location=.cache/eslint', '--cache-strategy=content', '.'],
     ],
   },
-  { name: 'layers', command: cruise('.dependency-cruiser.cjs', 'apps', 'packages', 'infra/local/src', 'infra/load/src') },
+  {
+    name: 'layers',
+    command: cruise('.dependency-cruiser.cjs', 'apps', 'packages', 'infra/local/src', 'infra/load/src'),
+  },
   { name: 'run-time layers', command: cruise('infra/checks/run-time-layers.cjs', 'apps') },
   { name: 'dead code', command: ['knip/bin/knip.js', '--no-progress', '--no-config-hints'] },
   { name: 'package entries', script: 'infra/checks/entries.mjs' },
