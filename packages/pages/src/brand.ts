@@ -43,7 +43,7 @@ export function legalFooter(
   return shown.length === 0 ? null : html`<footer class="legal">${shown}</footer>`
 }
 
-export const supportUrl = (support: string): string =>
+const supportUrl = (support: string): string =>
   support.startsWith('https://') ? support : `mailto:${support}`
 
 const SEAL = html`<svg

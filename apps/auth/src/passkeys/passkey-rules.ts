@@ -1,5 +1,5 @@
 import { authError } from '../errors/auth-error.js'
-import type { Credential } from '../webauthn/credential-store.js'
+import type { Credential } from '../webauthn/credential.js'
 
 export const passkeyNotFound = () => authError('not_found', 'passkey_not_found', 'Passkey not found')
 

@@ -9,7 +9,8 @@ import { requireStrong, type SessionGate } from '../sessions/session-gate.js'
 import type { Live } from '../sessions/session.js'
 import type { UserStore } from '../users/user-store.js'
 import type { User } from '../users/user.js'
-import type { Credential, CredentialStore } from '../webauthn/credential-store.js'
+import type { Credential } from '../webauthn/credential.js'
+import type { CredentialStore } from '../webauthn/credential-store.js'
 import { PASSKEY_PROVIDER, passkeyNotFound, passkeyTraits } from './passkey-rules.js'
 
 const MAX_NAME = 120

@@ -1,17 +1,7 @@
 import type { Queryable, Tx } from '@signet/db'
 import type { Tables } from '../database/tables.js'
+import type { Credential } from './credential.js'
 import type { NewCredential } from './relying-party.js'
-
-export type Credential = {
-  readonly id: string
-  readonly userId: string
-  readonly credentialId: Buffer
-  readonly publicKey: Buffer
-  readonly transports: readonly string[]
-  readonly friendlyName: string
-  readonly createdAt: Date
-  readonly lastUsedAt: Date | null
-}
 
 type Row = {
   id: string

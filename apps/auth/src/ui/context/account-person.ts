@@ -5,7 +5,7 @@ import type { Caller } from './sign-in-pages.js'
 import type { UiDeps } from './ui-deps.js'
 
 /** The context of somebody whom signing in leads to the account page. */
-export const toAccount = (context: SignInContext): SignInContext => ({ ...context, next: 'account' })
+const toAccount = (context: SignInContext): SignInContext => ({ ...context, next: 'account' })
 
 /**
  * Does the work for whoever is signed in with nothing left to show; others get there first. An account about to be deleted

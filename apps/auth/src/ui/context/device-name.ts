@@ -1,4 +1,3 @@
-export { deviceOf, type Device } from '../../requests/device.js'
 import type { Device } from '../../requests/device.js'
 import type { UiTexts } from '../texts.js'
 

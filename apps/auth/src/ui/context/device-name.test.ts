@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
-import { deviceText } from '../ui/context/device-name.js'
-import { uiTextsIn } from '../ui/texts.js'
-import { deviceOf } from './device.js'
+import { deviceOf } from '../../requests/device.js'
+import { uiTextsIn } from '../texts.js'
+import { deviceText } from './device-name.js'
 
 describe('the name of a device', () => {
   it.each([
