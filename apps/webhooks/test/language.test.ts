@@ -1,10 +1,12 @@
 import { describe, expect, it } from '@jest/globals'
 import { catalogueFaults, unusedKeys } from '@signet/language/checks'
-import { pageCatalogues } from '../src/pages/texts.js'
+import { definitionOf, eventTypes } from '@signet/webhook-core'
+import { pageCatalogues, textsIn } from '../src/pages/texts.js'
 import { FormBrowser } from './support/browser.js'
+import { aDelivery, anEndpoint, sent } from './support/portal.js'
 import { useOAuth } from './support/use-oauth.js'
 
-const { harness, oauth } = useOAuth()
+const { harness, oauth } = useOAuth({ env: { WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true' } })
 const german = () => new FormBrowser(harness.base, { 'accept-language': 'de-AT, de;q=0.9, en;q=0.5' })
 
 describe('the texts of the pages', () => {
@@ -13,7 +15,23 @@ describe('the texts of the pages', () => {
   })
 
   it('are all used', () => {
-    expect(unusedKeys(Object.keys(pageCatalogues.en), new URL('../src/', import.meta.url))).toEqual([])
+    const composed = [
+      'done',
+      'delivery.phase',
+      'event',
+      'nav',
+      'range',
+      'reason',
+      'recovery.state',
+      'tokens',
+      'verdict',
+    ].map((part) => `portal.${part}.`)
+    const source = new URL('../src/', import.meta.url)
+    expect(unusedKeys(Object.keys(pageCatalogues.en), source, composed)).toEqual([])
+  })
+
+  it.each(eventTypes)('describe %s in English as the documentation does', (type) => {
+    expect(textsIn('en')(`portal.event.${type}`)).toBe(definitionOf(type).description)
   })
 })
 
@@ -48,5 +66,99 @@ describe('the language of a page', () => {
     expect(page.text).toContain('Unter dieser Adresse gibt es nichts.')
     const program = await german().get('/v1/webhooks', { accept: 'application/json' })
     expect([program.status, program.text]).toEqual([401, expect.not.stringMatching(/nicht|keine/)])
+  })
+})
+
+/** What of the English texts is on a page, apart from what is the same in both languages. */
+function englishIn(page: string): string[] {
+  const words = page
+    .replace(/<(pre|style|code)\b[^]*?<\/\1>/g, '')
+    .replace(/<span lang="en">[^<]*<\/span>/g, '')
+    .replace(/<(?!\w+ [^>]*aria-label)[^>]*>/g, ' | ')
+  const german = Object.values(pageCatalogues.de).join(' ')
+  return Object.values(pageCatalogues.en)
+    .flatMap((text) => text.split(/\{[^}]*\}|<[^>]*>/))
+    .map((text) => text.trim())
+    .filter((text) => /\w{3}/.test(text) && !german.includes(text))
+    .filter((text) => new RegExp(`(?<!\\w)${text.replace(/[^\w\s]/g, '\\$&')}(?!\\w)`).test(words))
+}
+
+describe('the portal in German', () => {
+  const visitor = async () => {
+    const browser = german()
+    const user = harness.identity.addUser()
+    const start = await browser.get('/sign-in')
+    await browser.get(harness.identity.answerTo(start.location ?? '', user))
+    return { user, browser, open: (below = '') => browser.get(`/portal${below}`) }
+  }
+
+  it('has no English left on any page', async () => {
+    const visit = await visitor()
+    const { browser, open, user } = visit
+    const pages = [await open(), await open('/applications'), await open('/tokens')]
+    const { id, page } = await anEndpoint(visit)
+    const failed = await aDelivery(harness, id, { status: 2, tookMs: 1500 })
+    await aDelivery(harness, id, { tookMs: 1500 })
+    await oauth.connect(user, { client_name: 'Notizen' })
+    const own = `/endpoints/${id}`
+    for (const below of [
+      '',
+      own,
+      '/endpoints/new',
+      `${own}/delete`,
+      `${own}/deliveries`,
+      `${own}/deliveries?event_id=evt_${'0'.repeat(32)}`,
+      `${own}/deliveries/${failed.id}`,
+      `${own}/new-secret`,
+      `${own}/recover`,
+      '/applications',
+      '/events',
+      '/signatures',
+      '/endpoints/1',
+    ])
+      pages.push(await open(below))
+    const form = await open(`${own}/recover`)
+    pages.push(page, await sent(browser, form, '/recover', { hours: '24', what: 'failed' }))
+    pages.push(await sent(browser, await open(own), '/rotate', { hours: '24' }), await open(own))
+    pages.push(await sent(browser, await open('/tokens'), '/tokens', { name: 'Skript', days: '30' }))
+    pages.push(await open('/tokens'), await sent(browser, await open('/tokens'), '/revoke'))
+    const pasted = { secret: 'x', headers: 'X-Service-Signature: y', body: '{}' }
+    pages.push(await sent(browser, await open('/signatures'), '/signatures', pasted))
+    for (const { url, status, text } of pages) {
+      expect([url, status < 500, englishIn(text)]).toEqual([url, true, []])
+      expect(text).toContain('<html lang="de">')
+    }
+    expect(pages).toHaveLength(24)
+  })
+
+  it('writes numbers and times as its readers do', async () => {
+    const visit = await visitor()
+    const { id } = await anEndpoint(visit)
+    await aDelivery(harness, id, { tookMs: 1500 })
+    const { text } = await visit.open(`/endpoints/${id}`)
+    expect(text).toContain('die Hälfte innerhalb von <strong>1,5 s</strong>')
+    expect(text).toContain('aria-label="Zustellungen nach Stunden: 1 zugestellt, 0 fehlgeschlagen"')
+    const log = await visit.open(`/endpoints/${id}/deliveries`)
+    expect(log.text).toMatch(/<time datetime="[^"]+Z">\d\d\.\d\d\.\d{4}, \d\d:\d\d:\d\d UTC</)
+  })
+
+  it('refuses in German what a page refuses, and marks what a rule of the API says as English', async () => {
+    const { browser, open } = await visitor()
+    const token = await sent(browser, await open('/tokens'), '/tokens', { name: 'x', days: '31' })
+    expect([token.status, token.text]).toEqual([
+      400,
+      expect.stringContaining('wie lange das Token gelten soll'),
+    ])
+    const fields = { url: 'ftp://x.example/', events: 'webhook.ping' }
+    const endpoint = await sent(browser, await open('/endpoints/new'), '/portal/endpoints', fields)
+    expect([endpoint.status, endpoint.text]).toEqual([400, expect.stringMatching(/<span lang="en">url must/)])
+  })
+
+  it('is chosen for each page: the same session reads English too', async () => {
+    const visit = await visitor()
+    expect((await visit.open('/tokens')).text).toContain('Token erstellen')
+    const english = await visit.browser.get('/portal/tokens', { 'accept-language': 'en' })
+    expect(english.text).toContain('Create token')
+    expect(englishIn(english.text)).toContain('Create token')
   })
 })

@@ -7,4 +7,4 @@ export {
   type Language,
 } from './languages.js'
 export { textsOf, type Catalogues, type MessageValue, type MessageValues, type Texts } from './texts.js'
-export { dateTimeText, durationText, unitText } from './times.js'
+export { dateTimeText, durationText, timestampText, unitText } from './times.js'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { catalogueFaults, unusedKeys } from './checks.js'
 import { textsOf } from './texts.js'
-import { dateTimeText, durationText } from './times.js'
+import { dateTimeText, durationText, timestampText } from './times.js'
 
 const catalogues = {
   en: { greeting: 'Hello <b>{name}</b>!', tries: '{count, plural, one {# try} other {# tries}} left' },
@@ -74,5 +74,11 @@ describe('times', () => {
     const at = new Date('2026-03-04T05:06:07Z')
     expect(dateTimeText('en', at)).toBe('4 March 2026 at 05:06 UTC')
     expect(dateTimeText('de', at)).toBe('4. März 2026 um 05:06 UTC')
+  })
+
+  it('are moments to the second where lists need it', () => {
+    const at = new Date('2026-03-04T05:06:07.890Z')
+    expect(timestampText('en', at)).toBe('2026-03-04 05:06:07 UTC')
+    expect(timestampText('de', at)).toBe('04.03.2026, 05:06:07 UTC')
   })
 })

@@ -29,3 +29,14 @@ export const dateTimeText = (language: Language, at: Date): string =>
     timeStyle: 'short',
     timeZone: 'UTC',
   }).format(at)} UTC`
+
+/** A moment to the second, for lists of what happened: `2026-03-04 05:06:07 UTC`, `04.03.2026, 05:06:07 UTC`. */
+export function timestampText(language: Language, at: Date): string {
+  if (language === 'en') return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`
+  const format = new Intl.DateTimeFormat(language, {
+    dateStyle: 'medium',
+    timeStyle: 'medium',
+    timeZone: 'UTC',
+  })
+  return `${format.format(at)} UTC`
+}

@@ -5,7 +5,7 @@ import { html, type Html } from './html.js'
  * A message above a form. Screen readers announce it at once, and it gets the focus unless it is about a field, which
  * then has it.
  */
-export const notice = (text: string | undefined, fault?: string): Html | null =>
+export const notice = (text: string | Html | undefined, fault?: string): Html | null =>
   text === undefined
     ? null
     : html`<p

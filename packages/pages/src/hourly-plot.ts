@@ -1,4 +1,6 @@
+import { DEFAULT_LANGUAGE } from '@signet/language'
 import { html, type Html } from './html.js'
+import { kitTexts, type PageTexts } from './page-texts.js'
 
 const HOURS = 24
 const BAR = 10
@@ -15,7 +17,10 @@ export type HourlyCounts = {
 }
 
 /** The deliveries of the last 24 hours, a bar for each hour. */
-export function hourlyPlot({ delivered, failed, hours }: HourlyCounts): Html {
+export function hourlyPlot(
+  { delivered, failed, hours }: HourlyCounts,
+  t: PageTexts = kitTexts(DEFAULT_LANGUAGE),
+): Html {
   const most = Math.max(1, ...hours.map((hour) => hour.delivered + hour.failed))
   const height = (count: number) => Math.round((count / most) * HEIGHT)
   const bars = hours
@@ -31,7 +36,7 @@ export function hourlyPlot({ delivered, failed, hours }: HourlyCounts): Html {
     viewBox="0 0 ${HOURS * BAR} ${HEIGHT}"
     preserveAspectRatio="none"
     role="img"
-    aria-label="Deliveries by the hour: ${delivered} delivered, ${failed} failed"
+    aria-label="${t('kit.plot', { delivered, failed })}"
   >
     ${bars}
   </svg>`

@@ -10,7 +10,7 @@ type Tag = (inside: Html) => Html
 
 /** The messages of an app's pages, and those of the kit. */
 export type PageTexts<Key extends string = never> = Texts<Key | KitKey> & {
-  /** A message as HTML. Texts and values are escaped; of tags, `<strong>`, `<bdi>` and those in `values` work. */
+  /** A message as HTML. Texts and values are escaped; of tags, those of `TAGS` and those in `values` work. */
   html(key: Key | KitKey, values?: Readonly<Record<string, MessageValue | Html | Tag>>): Html
 }
 
@@ -35,6 +35,8 @@ export const kitTexts: (language: Language) => PageTexts = pageTextsOf({ en: {},
 const TAGS: Readonly<Record<string, Tag>> = {
   strong: (inside) => html`<strong>${inside}</strong>`,
   bdi: (inside) => html`<bdi>${inside}</bdi>`,
+  code: (inside) => html`<code>${inside}</code>`,
+  var: (inside) => html`<var>${inside}</var>`,
 }
 
 type Part = string | Html

@@ -1,24 +1,29 @@
 import { randomUUID } from 'node:crypto'
 import type { Db } from '@signet/db'
+import type { Language } from '@signet/language'
 import { SecretUnreadableError, type SecretBox } from '@signet/webhook-core'
 import type { Session } from '../sessions/session-store.js'
-import type { SignatureVerdict } from '../signatures/signature-check.js'
 import { insertHandover, takeHandover } from './handover-store.js'
 
 /** Why a form was refused. */
 export type Refusal = {
   readonly message: string
+  /** Of the message. */
+  readonly language?: Language
   readonly status: number
   /** Name of the field that it is about. */
   readonly fault?: string | undefined
   readonly retryAfterSeconds?: number | undefined
 }
 
+/** Of one signature, in words. */
+export type Verdict = { readonly header: string; readonly isRight: boolean; readonly explanation: string }
+
 /** What a form hands to the page that it leads to (docs/specification.md#portal). */
 export type Handover = {
   /** Secrets to be shown now and never again, by name. */
   readonly shown?: Readonly<Record<string, string>>
-  readonly verdicts?: readonly SignatureVerdict[]
+  readonly verdicts?: readonly Verdict[]
   readonly refusal?: Refusal
   /** Fields as they were sent, for a form to keep. */
   readonly typed?: Readonly<Record<string, unknown>>

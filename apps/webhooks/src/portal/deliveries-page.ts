@@ -3,14 +3,15 @@ import { html, type Html } from '@signet/pages'
 import { deliveryStatus, eventTypes } from '@signet/webhook-core'
 import type { Endpoint } from '@signet/webhook-core/stores'
 import type { Delivery } from '../deliveries/delivery-row.js'
+import type { Texts } from '../pages/texts.js'
 import type { Visit } from './visit.js'
 import { live, reasonInWords, statusInWords, timeOf } from './show.js'
 
 /** Times that the filter offers, in hours. */
 export const RANGES = [
-  ['hour', 1, 'the last hour'],
-  ['day', 24, 'the last 24 hours'],
-  ['week', 168, 'the last 7 days'],
+  ['hour', 1],
+  ['day', 24],
+  ['week', 168],
 ] as const
 
 type Log = {
@@ -22,6 +23,7 @@ type Log = {
 }
 
 export function deliveriesPage(visit: Visit, { id, url }: Endpoint, { items, chosen, next }: Log): Answer {
+  const { t } = visit
   const own = `/endpoints/${id}/deliveries`
   // The delivery of an event that was just sent is made after the answer.
   const isUnderWay =
@@ -30,77 +32,77 @@ export function deliveriesPage(visit: Visit, { id, url }: Endpoint, { items, cho
   const list =
     items.length > 0
       ? table(visit, own, items)
-      : html`<p role="status">
-          ${next === null ? 'Nothing here.' : 'Nothing on this page that passes the filter; there may be more.'}
-          An event that was just sent can take a moment.
-        </p>`
-  const body = html`<p>
-      Of <a href="${visit.path(`/endpoints/${id}`)}">${url}</a>, newest first, kept for 30 days.
-    </p>
-    ${filterForm(visit.path(own), chosen)} ${live(visit, isUnderWay, list)}
-    ${next !== null && html`<p class="links"><a href="${visit.path(own)}?${next}">Older</a></p>`}`
-  return visit.render({ title: 'Delivery log', section: 'endpoints', body, isLive: isUnderWay })
+      : html`<p role="status">${t(next === null ? 'portal.log.none' : 'portal.log.none-passes')}</p>`
+  const a = visit.link(`/endpoints/${id}`)
+  const body = html`<p>${t.html('portal.log.of', { url, a })}</p>
+    ${filterForm(t, visit.path(own), chosen)} ${live(visit, isUnderWay, list)}
+    ${next !== null && html`<p class="links"><a href="${visit.path(own)}?${next}">${t('portal.log.older')}</a></p>`}`
+  return visit.render({ title: t('portal.log.title'), section: 'endpoints', body, isLive: isUnderWay })
 }
 
 const option = (value: string, label: string, chosen: string | undefined): Html =>
   html`<option value="${value}" ${value === chosen && html`selected`}>${label}</option>`
 
-const filterForm = (action: string, chosen: Log['chosen']): Html =>
+const filterForm = (t: Texts, action: string, chosen: Log['chosen']): Html =>
   html`<form method="get" action="${action}" class="filters">
     <div>
-      <label for="status">Status</label>
+      <label for="status">${t('portal.log.status')}</label>
       <select id="status" name="status">
-        <option value="">All</option>
+        <option value="">${t('portal.log.all')}</option>
         ${Object.values(deliveryStatus).map((status) =>
-          option(String(status), statusInWords(status), chosen['status']),
+          option(String(status), statusInWords(t, status), chosen['status']),
         )}
       </select>
     </div>
     <div>
-      <label for="event_type">Event</label>
+      <label for="event_type">${t('portal.log.event')}</label>
       <select id="event_type" name="event_type">
-        <option value="">All</option>
+        <option value="">${t('portal.log.all')}</option>
         ${eventTypes.map((type) => option(type, type, chosen['event_type']))}
       </select>
     </div>
     <div>
-      <label for="range">Created in</label>
+      <label for="range">${t('portal.log.created-in')}</label>
       <select id="range" name="range">
         <option value="">
-          ${chosen['since'] === undefined ? 'the last 30 days' : `since ${chosen['since']}`}
+          ${
+            chosen['since'] === undefined
+              ? t('portal.range.month')
+              : t('portal.since', { time: chosen['since'] })
+          }
         </option>
-        ${RANGES.map(([name, , label]) => option(name, label, undefined))}
+        ${RANGES.map(([name]) => option(name, t(`portal.range.${name}`), undefined))}
       </select>
     </div>
     <div>
-      <label for="event_id">Event id</label>
+      <label for="event_id">${t('portal.log.event-id')}</label>
       <input id="event_id" name="event_id" value="${chosen['event_id'] ?? ''}" placeholder="evt_…" />
     </div>
-    <div><button type="submit">Filter</button></div>
+    <div><button type="submit">${t('portal.log.filter')}</button></div>
   </form>`
 
 const table = (visit: Visit, own: string, items: readonly Delivery[]): Html =>
-  html`<div class="scroll" role="region" aria-label="Deliveries" tabindex="0">
+  html`<div class="scroll" role="region" aria-label="${visit.t('portal.log.deliveries')}" tabindex="0">
     <table>
       <thead>
         <tr>
-          <th scope="col">Created</th>
-          <th scope="col">Event</th>
-          <th scope="col">Status</th>
-          <th scope="col">Attempts</th>
+          <th scope="col">${visit.t('portal.log.created')}</th>
+          <th scope="col">${visit.t('portal.log.event')}</th>
+          <th scope="col">${visit.t('portal.log.status')}</th>
+          <th scope="col">${visit.t('portal.log.attempts')}</th>
         </tr>
       </thead>
       <tbody>
         ${items.map(
           (item) =>
             html`<tr>
-              <td><a href="${visit.path(`${own}/${item.id}`)}">${timeOf(item.createdAt)}</a></td>
+              <td><a href="${visit.path(`${own}/${item.id}`)}">${timeOf(visit.t, item.createdAt)}</a></td>
               <td><code>${item.eventType}</code></td>
               <td>
-                ${statusInWords(item.status)}${
+                ${statusInWords(visit.t, item.status)}${
                   item.status !== deliveryStatus.delivered &&
                   item.lastError !== '' &&
-                  html`: ${reasonInWords(item.lastError)}`
+                  html`: ${reasonInWords(visit.t, item.lastError)}`
                 }
               </td>
               <td>${item.attempts}</td>

@@ -2,6 +2,7 @@ import type { Answer } from '@signet/http'
 import { html, type Html } from '@signet/pages'
 import { endpointStatus, eventTypes } from '@signet/webhook-core'
 import type { Endpoint, EndpointHealth } from '@signet/webhook-core/stores'
+import type { Texts } from '../pages/texts.js'
 import { healthView } from './health-view.js'
 import type { Visit } from './visit.js'
 import { faultAt, reasonInWords, timeOf } from './show.js'
@@ -21,6 +22,7 @@ export function endpointsPage(
   endpoints: readonly Endpoint[],
   health: ReadonlyMap<string, EndpointHealth>,
 ): Answer {
+  const { t } = visit
   const body =
     endpoints.length === 0
       ? firstSteps(visit)
@@ -28,116 +30,118 @@ export function endpointsPage(
             (endpoint) =>
               html`<section class="entry">
                 <h2><a href="${visit.path(`/endpoints/${endpoint.id}`)}">${endpoint.url}</a></h2>
-                ${stateOf(endpoint)} ${healthView(health.get(endpoint.id))}
+                ${stateOf(t, endpoint)} ${healthView(t, health.get(endpoint.id))}
               </section>`,
           )}
-          <p><a class="button narrow" href="${visit.path('/endpoints/new')}">Add an endpoint</a></p>`
-  return visit.render({ title: 'Endpoints', section: 'endpoints', body })
+          <p>
+            <a class="button narrow" href="${visit.path('/endpoints/new')}">${t('portal.endpoints.add')}</a>
+          </p>`
+  return visit.render({ title: t('portal.nav.endpoints'), section: 'endpoints', body })
 }
 
-const firstSteps = (visit: Visit): Html =>
-  html`<p>
-      An endpoint is an address of yours that gets events as signed HTTPS requests. From here to the first
-      verified one:
-    </p>
+function firstSteps(visit: Visit): Html {
+  const { t } = visit
+  return html`<p>${t('portal.endpoints.first')}</p>
     <ol class="steps">
-      <li>Add the address. You get the secret that signs its events.</li>
-      <li>Send a test event, and see how it arrived.</li>
-      <li>Check the signature on the page <a href="${visit.path('/signatures')}">Signatures</a>.</li>
+      <li>${t('portal.endpoints.first.1')}</li>
+      <li>${t('portal.endpoints.first.2')}</li>
+      <li>${t.html('portal.endpoints.first.3', { a: visit.link('/signatures') })}</li>
     </ol>
-    <p class="soft">
-      No server at hand? <code>signet listen</code>, of the command-line tool, receives events on your own
-      computer.
-    </p>
-    ${endpointForm(visit, '/endpoints', 'Add endpoint', { url: '', events: eventTypes })}`
+    <p class="soft">${t.html('portal.endpoints.listen')}</p>
+    ${endpointForm(visit, '/endpoints', t('portal.endpoint.create'), { url: '', events: eventTypes })}`
+}
 
 export function newEndpointPage(visit: Visit): Answer {
-  const body = endpointForm(visit, '/endpoints', 'Add endpoint', { url: '', events: [] })
-  return visit.render({ title: 'Add an endpoint', section: 'endpoints', body })
+  const { t } = visit
+  const body = endpointForm(visit, '/endpoints', t('portal.endpoint.create'), { url: '', events: [] })
+  return visit.render({ title: t('portal.endpoints.add'), section: 'endpoints', body })
 }
 
 /** The secret that a form just made. Whoever comes later learns how to get another. */
 export function secretPage(visit: Visit, { id }: Endpoint): Answer {
+  const { t } = visit
+  const title = t('portal.secret.title')
   const secret = visit.shown('secret')
   if (secret === undefined) {
-    const body = html`<p>
-        The secret was shown already, or was not opened within five minutes. If you did not copy it, make a
-        new one.
-      </p>
-      <p><a class="button narrow" href="${visit.path(`/endpoints/${id}`)}">To the endpoint</a></p>`
-    return visit.render({ title: 'Your signing secret', section: 'endpoints', body })
+    const body = html`<p>${t('portal.secret.gone')}</p>
+      <p><a class="button narrow" href="${visit.path(`/endpoints/${id}`)}">${t('portal.endpoint.to')}</a></p>`
+    return visit.render({ title, section: 'endpoints', body })
   }
-  const body = html`<p>${explanationOf(visit.shown('hours'))} This is the only time it is shown.</p>
-    <pre tabindex="0" aria-label="The signing secret">${secret}</pre>
+  const body = html`<p>${explanationOf(t, visit.shown('hours'))}</p>
+    <pre tabindex="0" aria-label="${t('portal.secret.label')}">${secret}</pre>
     <div class="actions">
-      ${visit.form(`/endpoints/${id}/test`, html`<button type="submit">Send a test event</button>`)}
-      <a class="button plain" href="${visit.path(`/endpoints/${id}`)}">To the endpoint</a>
+      ${visit.form(`/endpoints/${id}/test`, html`<button type="submit">${t('portal.endpoint.test')}</button>`)}
+      <a class="button plain" href="${visit.path(`/endpoints/${id}`)}">${t('portal.endpoint.to')}</a>
     </div>`
-  return visit.render({ title: 'Your signing secret', section: 'endpoints', body })
+  return visit.render({ title, section: 'endpoints', body })
 }
 
 /** Of a first secret, or of one that replaces another after so many hours. */
-function explanationOf(hours: string | undefined): string {
-  if (hours === undefined) return 'With this secret your endpoint checks that events come from here.'
-  return hours === '0'
-    ? 'This secret signs all events from now on.'
-    : `This secret replaces the current one in ${hours} hours. Let your endpoint accept both until then.`
+function explanationOf(t: Texts, hours: string | undefined): string {
+  if (hours === undefined) return t('portal.secret.first')
+  return hours === '0' ? t('portal.secret.now') : t('portal.secret.later', { hours })
 }
 
 export function endpointPage(visit: Visit, endpoint: Endpoint, health: EndpointHealth | undefined): Answer {
+  const { t } = visit
   const own = `/endpoints/${endpoint.id}`
   const button = (below: string, label: string, style = 'plain') =>
     visit.form(own + below, html`<button class="${style}" type="submit">${label}</button>`)
-  const body = html`${stateOf(endpoint)} ${healthView(health)}
+  const body = html`${stateOf(t, endpoint)} ${healthView(t, health)}
     <div class="actions">
-      <a class="button" href="${visit.path(`${own}/deliveries`)}">Delivery log</a>
-      ${button('/test', 'Send a test event')}
-      ${endpoint.status === endpointStatus.disabled && button('/enable', 'Enable', '')}
-      <a class="button plain" href="${visit.path(`${own}/recover`)}">Recover missed events</a>
+      <a class="button" href="${visit.path(`${own}/deliveries`)}">${t('portal.log.title')}</a>
+      ${button('/test', t('portal.endpoint.test'))}
+      ${endpoint.status === endpointStatus.disabled && button('/enable', t('portal.endpoint.enable'), '')}
+      <a class="button plain" href="${visit.path(`${own}/recover`)}">${t('portal.endpoint.recover')}</a>
     </div>
-    <h2>Address and events</h2>
-    ${endpointForm(visit, own, 'Save', endpoint)}
-    <h2>Signing secret</h2>
+    <h2>${t('portal.endpoint.address-and-events')}</h2>
+    ${endpointForm(visit, own, t('portal.endpoint.save'), endpoint)}
+    <h2>${t('portal.secret.heading')}</h2>
     ${secretForms(visit, endpoint)}
-    <h2>Delete</h2>
+    <h2>${t('portal.endpoint.delete')}</h2>
     <p>
-      <a class="button danger narrow" href="${visit.path(`${own}/delete`)}">Delete this endpoint</a>
+      <a class="button danger narrow" href="${visit.path(`${own}/delete`)}"
+        >${t('portal.endpoint.delete-this')}</a
+      >
     </p>`
   return visit.render({ title: endpoint.url, section: 'endpoints', body })
 }
 
 export function deletePage(visit: Visit, { id, url }: Endpoint): Answer {
-  const body = html`<p>
-      <strong>${url}</strong> gets no more events. What is pending is cancelled, and its secret is erased.
-      This cannot be undone.
-    </p>
+  const { t } = visit
+  const body = html`<p>${t.html('portal.endpoint.delete.text', { url })}</p>
     <div class="actions">
-      ${visit.form(`/endpoints/${id}/delete`, html`<button class="danger" type="submit">Delete</button>`)}
-      <a class="button plain" href="${visit.path(`/endpoints/${id}`)}">Keep it</a>
+      ${visit.form(`/endpoints/${id}/delete`, html`<button class="danger" type="submit">${t('portal.endpoint.delete')}</button>`)}
+      <a class="button plain" href="${visit.path(`/endpoints/${id}`)}">${t('portal.endpoint.keep')}</a>
     </div>`
-  return visit.render({ title: 'Delete this endpoint?', section: 'endpoints', body })
+  return visit.render({ title: t('portal.endpoint.delete.title'), section: 'endpoints', body })
 }
 
-function stateOf({ status, consecutiveFailures, failingSince, disabledAt, disabledReason }: Endpoint): Html {
+function stateOf(
+  t: Texts,
+  { status, consecutiveFailures, failingSince, disabledAt, disabledReason }: Endpoint,
+): Html {
+  const since = (at: Date | null) => at !== null && t.html('portal.since', { time: timeOf(t, at) })
   if (status === endpointStatus.disabled)
     return html`<p>
-      <span class="tag">Disabled</span>
-      ${disabledAt !== null && html`since ${timeOf(disabledAt)}`}
-      ${disabledReason !== null && html`because ${reasonInWords(disabledReason)}`}
+      <span class="tag">${t('portal.endpoint.disabled')}</span>
+      ${since(disabledAt)}
+      ${disabledReason !== null && t('portal.endpoint.because', { reason: reasonInWords(t, disabledReason) })}
     </p>`
   if (consecutiveFailures > 0)
     return html`<p>
-      <span class="tag">Failing</span> ${consecutiveFailures} attempts in a row
-      ${failingSince !== null && html`since ${timeOf(failingSince)}`}
+      <span class="tag">${t('portal.endpoint.failing')}</span>
+      ${t('portal.endpoint.in-a-row', { count: consecutiveFailures })} ${since(failingSince)}
     </p>`
-  return html`<p class="soft">Active</p>`
+  return html`<p class="soft">${t('portal.endpoint.active')}</p>`
 }
 
 function endpointForm(visit: Visit, action: string, label: string, start: Entered): Html {
+  const { t } = visit
   const { url, events } = enteredOf(visit, start)
   return visit.form(
     action,
-    html`<label for="url">Address</label>
+    html`<label for="url">${t('portal.endpoint.address')}</label>
       <input
         id="url"
         name="url"
@@ -152,7 +156,7 @@ function endpointForm(visit: Visit, action: string, label: string, start: Entere
         value="${url}"
       />
       <fieldset>
-        <legend>Events</legend>
+        <legend>${t('portal.events.title')}</legend>
         ${eventTypes.map(
           (type) =>
             html`<label class="check">
@@ -171,25 +175,22 @@ function endpointForm(visit: Visit, action: string, label: string, start: Entere
 }
 
 function secretForms(visit: Visit, { id, secretActivatesAt }: Endpoint): Html {
+  const { t } = visit
   const own = `/endpoints/${id}/secret`
   if (secretActivatesAt !== null)
-    return html`<p>
-        A new secret waits and becomes the only one at ${timeOf(secretActivatesAt)}. Until then
-        <code>webhook-signature</code> has a signature with each, and <code>X-Service-Signature</code> is made
-        with the old one.
-      </p>
+    return html`<p>${t.html('portal.secret.waits', { time: timeOf(t, secretActivatesAt) })}</p>
       <div class="actions">
-        ${visit.form(`${own}/activate`, html`<button type="submit">Activate it now</button>`)}
-        ${visit.form(`${own}/cancel`, html`<button class="plain" type="submit">Forget it</button>`)}
+        ${visit.form(`${own}/activate`, html`<button type="submit">${t('portal.secret.activate')}</button>`)}
+        ${visit.form(`${own}/cancel`, html`<button class="plain" type="submit">${t('portal.secret.forget')}</button>`)}
       </div>`
   return visit.form(
     `${own}/rotate`,
-    html`<label for="hours">Replace the secret</label>
+    html`<label for="hours">${t('portal.secret.replace')}</label>
       <select id="hours" name="hours" ${faultAt(visit, 'hours')}>
-        <option value="24">in 24 hours, so that receivers can be changed first</option>
-        <option value="168">in 7 days</option>
-        <option value="0">at once, because it leaked</option>
+        <option value="24">${t('portal.secret.in-a-day')}</option>
+        <option value="168">${t('portal.secret.in-a-week')}</option>
+        <option value="0">${t('portal.secret.at-once')}</option>
       </select>
-      <button class="plain narrow" type="submit">Make a new secret</button>`,
+      <button class="plain narrow" type="submit">${t('portal.secret.make')}</button>`,
   )
 }

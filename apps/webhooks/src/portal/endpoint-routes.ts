@@ -8,7 +8,8 @@ import type { TestEventService } from '../events/test-event-service.js'
 import type { Limits } from '../limits/limits.js'
 import type { Parameters } from '../oauth/parameters.js'
 import { deletePage, endpointPage, endpointsPage, newEndpointPage, secretPage } from './endpoint-pages.js'
-import { chosenOf, inField, portalGet, portalPost, type Next, type PortalDeps } from './portal-kit.js'
+import { portalGet, portalPost, type Next, type PortalDeps } from './portal-kit.js'
+import { chosenOf, inField } from './refusal.js'
 import type { Visit } from './visit.js'
 
 export type EndpointDeps = PortalDeps & {
@@ -74,12 +75,7 @@ export const endpointRoutes = (deps: EndpointDeps): Route[] => [
   ),
   onEndpoint(deps, '/secret/rotate', 'Make the next secret', async (visit, fields) => {
     const id = endpointIdOf(visit.req)
-    const activateAfterHours = chosenOf(
-      fields,
-      'hours',
-      ROTATIONS,
-      'Choose when the new secret replaces the old one.',
-    )
+    const activateAfterHours = chosenOf(fields, 'hours', ROTATIONS, 'portal.refusal.choose-rotation')
     const { secret } = await deps.secrets.rotate(visit.accountId, id, { activateAfterHours }, visit.meta)
     return { to: `/endpoints/${id}/new-secret`, shown: { secret, hours: String(activateAfterHours) } }
   }),

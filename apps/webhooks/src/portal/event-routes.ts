@@ -1,12 +1,13 @@
 import type { Route } from '@signet/http'
 import { html } from '@signet/pages'
-import { definitionOf, eventTypes } from '@signet/webhook-core'
+import { eventTypes } from '@signet/webhook-core'
 import type { SampleService } from '../samples/sample-service.js'
 import { portalGet, type PortalDeps } from './portal-kit.js'
 
 /** The catalogue: every event type with a sample, which is one of the account's own where there is one. */
 export const eventRoutes = (deps: PortalDeps & { samples: SampleService }): Route[] => [
   portalGet(deps, '/events', 'Event catalogue with samples', async (visit) => {
+    const { t } = visit
     const samples = await Promise.all(
       eventTypes.map(async (type) => ({
         type,
@@ -17,11 +18,11 @@ export const eventRoutes = (deps: PortalDeps & { samples: SampleService }): Rout
       ({ type, sample }) =>
         html`<section class="entry">
           <h2><code>${type}</code></h2>
-          <p>Sent when ${definitionOf(type).description}.</p>
-          <pre tabindex="0" aria-label="Sample of ${type}">${pretty(sample)}</pre>
+          <p>${t('portal.events.sent-when', { what: t(`portal.event.${type}`) })}</p>
+          <pre tabindex="0" aria-label="${t('portal.events.sample', { type })}">${pretty(sample)}</pre>
         </section>`,
     )}`
-    return visit.render({ title: 'Events', section: 'events', body })
+    return visit.render({ title: t('portal.events.title'), section: 'events', body })
   }),
 ]
 

@@ -1,20 +1,19 @@
 import { html, hourlyPlot, type Html } from '@signet/pages'
 import type { EndpointHealth } from '@signet/webhook-core/stores'
+import type { Texts } from '../pages/texts.js'
 import { milliseconds } from './show.js'
 
 /** The last 24 hours of an endpoint: numbers, and a plot with a bar for each hour. */
-export function healthView(health: EndpointHealth | undefined): Html {
-  if (health === undefined) return html`<p class="soft">Nothing was sent in the last 24 hours.</p>`
+export function healthView(t: Texts, health: EndpointHealth | undefined): Html {
+  if (health === undefined) return html`<p class="soft">${t('portal.health.none')}</p>`
   const { delivered, failed, pending, p50, p95, isPartial } = health
   return html`<ul class="numbers">
-      <li><strong>${delivered}</strong> delivered</li>
-      <li><strong>${failed}</strong> failed</li>
-      <li><strong>${pending}</strong> pending</li>
-      ${p50 !== null && html`<li>half within <strong>${milliseconds(p50)}</strong></li>`}
-      ${p95 !== null && html`<li>95% within <strong>${milliseconds(p95)}</strong></li>`}
+      <li>${t.html('portal.count.delivered', { count: delivered })}</li>
+      <li>${t.html('portal.count.failed', { count: failed })}</li>
+      <li>${t.html('portal.count.pending', { count: pending })}</li>
+      ${p50 !== null && html`<li>${t.html('portal.health.half', { time: milliseconds(t, p50) })}</li>`}
+      ${p95 !== null && html`<li>${t.html('portal.health.most', { time: milliseconds(t, p95) })}</li>`}
     </ul>
-    ${hourlyPlot(health)}
-    <p class="soft">
-      ${isPartial ? 'The newest deliveries' : 'Deliveries'} of the last 24 hours, by the hour.
-    </p>`
+    ${hourlyPlot(health, t)}
+    <p class="soft">${t(isPartial ? 'portal.health.newest' : 'portal.health.all')}</p>`
 }

@@ -1,5 +1,4 @@
-import { AppError, isAppError } from '@signet/errors'
-import { route, statusOf, type Answer, type Route } from '@signet/http'
+import { route, type Answer, type Route } from '@signet/http'
 import type { Request } from 'express'
 import type { FormGuard } from '../forms/form-guard.js'
 import { pageDocs, pageForm, type PageForm } from '../forms/page-form.js'
@@ -7,9 +6,11 @@ import type { Handover, HandoverService } from '../handovers/handover-service.js
 import type { Limits } from '../limits/limits.js'
 import { Parameters } from '../oauth/parameters.js'
 import type { PageResponder } from '../pages/page-responder.js'
+import type { Texts } from '../pages/texts.js'
 import type { SessionCookie } from '../sessions/session-cookie.js'
 import type { SessionService } from '../sessions/session-service.js'
-import { messageOf, Visit } from './visit.js'
+import { isRefusal, refusalOf } from './refusal.js'
+import { Visit } from './visit.js'
 
 export type PortalDeps = {
   responder: PageResponder
@@ -77,6 +78,7 @@ export const portalPost = (
       await deps.limits.v1.consume(visit.accountId)
       await deps.limits.v1Writes.consume(visit.accountId)
       const { to, ...handover } = await orBack(
+        visit.t,
         () => handle(visit, fields),
         () => ({ to: back(req), typed: keptOf(body) }),
       )
@@ -93,49 +95,11 @@ const withQuery = (path: string, query: string): string => `${path}${path.includ
 const toSignIn = ({ responder }: PortalDeps, returnTo: string): Answer =>
   responder.redirect(303, responder.path(`/sign-in?return_to=${encodeURIComponent(returnTo)}`))
 
-/** What the person can do something about; the rest is for the error page. */
-const isRefusal = (error: unknown): error is AppError => isAppError(error) && statusOf(error) < 500
-
-async function orBack(work: () => Promise<Next>, back: () => Next): Promise<Next> {
+async function orBack(t: Texts, work: () => Promise<Next>, back: () => Next): Promise<Next> {
   try {
     return await work()
   } catch (error) {
     if (!isRefusal(error)) throw error
-    const fault = error instanceof FieldError ? error.field : undefined
-    const { retryAfterSeconds } = error
-    const refusal = { message: messageOf(error), status: statusOf(error), fault, retryAfterSeconds }
-    return { ...back(), refusal }
+    return { ...back(), refusal: refusalOf(t, error) }
   }
-}
-
-/** A refusal that is about one field of the form. */
-class FieldError extends AppError {
-  constructor(
-    readonly field: string,
-    message: string,
-  ) {
-    super('invalid', 'bad_request', message)
-  }
-}
-
-/** Ties what a rule has against the input to the field that it came from. */
-export async function inField<Result>(field: string, rule: () => Promise<Result> | Result): Promise<Result> {
-  try {
-    return await rule()
-  } catch (error) {
-    if (isAppError(error) && error.kind === 'invalid') throw new FieldError(field, error.message)
-    throw error
-  }
-}
-
-/** The choice of a field that offers only these. */
-export function chosenOf<Choice>(
-  fields: Parameters,
-  field: string,
-  choices: readonly Choice[],
-  otherwise: string,
-): Choice {
-  const choice = choices.find((one) => String(one) === fields.get(field))
-  if (choice === undefined) throw new FieldError(field, otherwise)
-  return choice
 }

@@ -1,5 +1,7 @@
 import { hidden, html, notice, wideStyle, type Html, type Page } from '@signet/pages'
 import type { Refusal } from '../handovers/handover-service.js'
+import type { Texts } from '../pages/texts.js'
+import { refusalText } from './refusal.js'
 
 export type Section = 'endpoints' | 'applications' | 'tokens' | 'events' | 'signatures' | null
 
@@ -17,58 +19,56 @@ type Shell = {
   path: (below: string) => string
 }
 
-const SECTIONS: readonly (readonly [Exclude<Section, null>, path: string, label: string])[] = [
-  ['endpoints', '', 'Endpoints'],
-  ['applications', '/applications', 'Applications'],
-  ['tokens', '/tokens', 'API tokens'],
-  ['events', '/events', 'Events'],
-  ['signatures', '/signatures', 'Signatures'],
+const SECTIONS: readonly (readonly [Exclude<Section, null>, path: string])[] = [
+  ['endpoints', ''],
+  ['applications', '/applications'],
+  ['tokens', '/tokens'],
+  ['events', '/events'],
+  ['signatures', '/signatures'],
 ]
 
-const DONE: Readonly<Record<string, string>> = {
-  saved: 'Saved.',
-  enabled: 'The endpoint is active again.',
-  deleted: 'The endpoint was deleted.',
-  tested: 'A test event is on its way.',
-  not_tested: 'No test event was sent: the endpoint is disabled.',
-  activated: 'The new secret is the only one now.',
-  cancelled: 'The waiting secret was forgotten.',
-  replayed: 'The event is on its way again.',
-  stopped: 'The recovery was stopped. What is queued is still sent.',
-  revoked: 'Access was revoked.',
-}
+const DONE = [
+  'saved',
+  'enabled',
+  'deleted',
+  'tested',
+  'not_tested',
+  'activated',
+  'cancelled',
+  'replayed',
+  'stopped',
+  'revoked',
+] as const
 
 /** The frame of every page of the portal. */
-export const portalPage = ({
-  title,
-  section,
-  body,
-  isLive,
-  refusal,
-  done,
-  email,
-  signOut,
-  docs,
-  path,
-}: Shell): Page => ({
+export const portalPage = (
+  t: Texts,
+  { title, section, body, isLive, refusal, done, email, signOut, docs, path }: Shell,
+): Page => ({
   title,
   polls: isLive,
   style: wideStyle,
-  body: html`<nav aria-label="Portal">
+  body: html`<nav aria-label="${t('portal.nav.label')}">
       ${SECTIONS.map(
-        ([name, below, label]) =>
-          html`<a href="${path(below)}" aria-current="${name === section ? 'page' : 'false'}">${label}</a> `,
+        ([name, below]) =>
+          html`<a href="${path(below)}" aria-current="${name === section ? 'page' : 'false'}"
+            >${t(`portal.nav.${name}`)}</a
+          > `,
       )}
-      <a href="${docs}">Docs</a>
+      <a href="${docs}">${t('portal.nav.docs')}</a>
     </nav>
     <h1>${title}</h1>
-    ${done !== undefined && Object.hasOwn(DONE, done) && html`<p class="good" role="status">${DONE[done]}</p>`}
-    ${notice(refusal?.message, refusal?.fault)} ${body}
+    ${doneNotice(t, done)} ${refusal && notice(refusalText(t, refusal), refusal.fault)} ${body}
     <footer>
       <form method="post" action="${signOut.action}">
         ${hidden({ csrf: signOut.csrf })}
-        <span class="soft">${email === '' ? 'Signed in' : email}</span>
-        <button class="link" type="submit">Sign out</button>
+        <span class="soft">${email === '' ? t('consent.signed-in') : email}</span>
+        <button class="link" type="submit">${t('sign-out')}</button>
       </form>
     </footer>`,
 })
+
+function doneNotice(t: Texts, given: string | undefined): Html | undefined {
+  const done = DONE.find((known) => known === given)
+  return done && html`<p class="good" role="status">${t(`portal.done.${done}`)}</p>`
+}

@@ -5,7 +5,8 @@ import { parseTime } from '../api/query.js'
 import type { EndpointService } from '../endpoints/endpoint-service.js'
 import { recoveryIdOf } from '../recoveries/recovery-routes.js'
 import type { RecoveryService } from '../recoveries/recovery-service.js'
-import { chosenOf, portalGet, portalPost, type PortalDeps } from './portal-kit.js'
+import { portalGet, portalPost, type PortalDeps } from './portal-kit.js'
+import { chosenOf } from './refusal.js'
 import type { Visit } from './visit.js'
 import { faultAt, live, timeOf } from './show.js'
 
@@ -13,10 +14,10 @@ type Deps = PortalDeps & { endpoints: EndpointService; recoveries: RecoveryServi
 
 const HOUR_MS = 3_600_000
 const RANGES = [
-  [1, 'the last hour'],
-  [24, 'the last 24 hours'],
-  [168, 'the last 7 days'],
-  [720, 'the last 30 days'],
+  [1, 'portal.range.hour'],
+  [24, 'portal.range.day'],
+  [168, 'portal.range.week'],
+  [720, 'portal.range.month'],
 ] as const
 
 /** Sends again what an endpoint missed. */
@@ -34,7 +35,7 @@ export const recoveryRoutes = (deps: Deps): Route[] => [
         fields,
         'hours',
         RANGES.map(([hours]) => hours),
-        'Choose a time.',
+        'portal.refusal.choose-time',
       )
       const what = fields.get('what') === 'all' ? 'all' : 'failed'
       const since = parseTime('since', new Date(deps.now().getTime() - hours * HOUR_MS).toISOString())
@@ -62,61 +63,57 @@ export const recoveryRoutes = (deps: Deps): Route[] => [
 const ownerOf = ({ accountId, req }: Visit) => ({ accountId, endpointId: endpointIdOf(req) })
 
 async function showForm({ endpoints }: Deps, visit: Visit): Promise<Answer> {
+  const { t } = visit
   const { id, url } = await endpoints.get(visit.accountId, endpointIdOf(visit.req))
-  const body = html`<p>
-      Sends events to <a href="${visit.path(`/endpoints/${id}`)}">${url}</a> again, with the same event ids
-      and bytes, behind live events and a little at a time. Mend the endpoint first.
-    </p>
+  const body = html`<p>${t.html('portal.recovery.text', { url, a: visit.link(`/endpoints/${id}`) })}</p>
     ${visit.form(
       `/endpoints/${id}/recover`,
-      html`<label for="hours">Events of</label>
+      html`<label for="hours">${t('portal.recovery.events-of')}</label>
         <select id="hours" name="hours" ${faultAt(visit, 'hours')}>
-          ${RANGES.map(([hours, label]) => html`<option value="${hours}">${label}</option>`)}
+          ${RANGES.map(([hours, label]) => html`<option value="${hours}">${t(label)}</option>`)}
         </select>
         <fieldset>
-          <legend>Which ones</legend>
+          <legend>${t('portal.recovery.which')}</legend>
           <label class="check"
-            ><input type="radio" name="what" value="failed" checked /> those that never arrived</label
+            ><input type="radio" name="what" value="failed" checked /> ${t('portal.recovery.missed')}</label
           >
           <label class="check"
-            ><input type="radio" name="what" value="all" /> all, also those that arrived</label
+            ><input type="radio" name="what" value="all" /> ${t('portal.recovery.everything')}</label
           >
         </fieldset>
-        <button class="narrow" type="submit">Start</button>`,
+        <button class="narrow" type="submit">${t('portal.recovery.start')}</button>`,
     )}`
-  return visit.render({ title: 'Recover missed events', section: 'endpoints', body })
+  return visit.render({ title: t('portal.endpoint.recover'), section: 'endpoints', body })
 }
 
-const STATES = {
-  running: 'Running',
-  done: 'All are queued',
-  cancelled: 'Stopped by you',
-  stopped: 'Stopped, because the endpoint was disabled or deleted',
-} as const
-
 async function showProgress({ recoveries }: Deps, visit: Visit): Promise<Answer> {
+  const { t } = visit
   const owner = ownerOf(visit)
   const recovery = await recoveries.get(owner, recoveryIdOf(visit.req))
   const own = `/endpoints/${owner.endpointId}/recover/${recovery.id}`
   const over = recovery.delivered + recovery.failed
   const isUnderWay = recovery.state === 'running' || over < recovery.queued
-  const progress = html`<p role="status"><strong>${STATES[recovery.state]}</strong></p>
+  const progress = html`<p role="status"><strong>${t(`portal.recovery.state.${recovery.state}`)}</strong></p>
     <progress
       max="${Math.max(1, recovery.matched)}"
       value="${over}"
-      aria-label="Deliveries that are over"
+      aria-label="${t('portal.recovery.over')}"
     ></progress>
     <ul class="numbers">
-      <li><strong>${recovery.matched}</strong> events matched</li>
-      <li><strong>${recovery.queued}</strong> queued</li>
-      <li><strong>${recovery.delivered}</strong> delivered</li>
-      <li><strong>${recovery.failed}</strong> failed</li>
+      <li>${t.html('portal.recovery.matched', { count: recovery.matched })}</li>
+      <li>${t.html('portal.recovery.queued', { count: recovery.queued })}</li>
+      <li>${t.html('portal.count.delivered', { count: recovery.delivered })}</li>
+      <li>${t.html('portal.count.failed', { count: recovery.failed })}</li>
     </ul>`
   const body = html`${live(visit, isUnderWay, progress)}
-    <p class="soft">Created from ${timeOf(recovery.since)} to ${timeOf(recovery.until)}.</p>
+    <p class="soft">
+      ${t.html('portal.recovery.created', { since: timeOf(t, recovery.since), until: timeOf(t, recovery.until) })}
+    </p>
     <div class="actions">
-      <a class="button plain" href="${visit.path(`/endpoints/${owner.endpointId}`)}">To the endpoint</a>
-      ${recovery.state === 'running' && visit.form(`${own}/stop`, html`<button class="danger" type="submit">Stop</button>`)}
+      <a class="button plain" href="${visit.path(`/endpoints/${owner.endpointId}`)}"
+        >${t('portal.endpoint.to')}</a
+      >
+      ${recovery.state === 'running' && visit.form(`${own}/stop`, html`<button class="danger" type="submit">${t('portal.recovery.stop')}</button>`)}
     </div>`
-  return visit.render({ title: 'Recovery', section: 'endpoints', body, isLive: isUnderWay })
+  return visit.render({ title: t('portal.recovery.title'), section: 'endpoints', body, isLive: isUnderWay })
 }

@@ -1,55 +1,61 @@
+import { timestampText } from '@signet/language'
 import { fieldState, html, type Html } from '@signet/pages'
 import { deliveryStatus, type DeliveryStatus } from '@signet/webhook-core'
+import type { PageKey, Texts } from '../pages/texts.js'
 import type { Visit } from './visit.js'
 
-export const timeOf = (at: Date): Html =>
-  html`<time datetime="${at.toISOString()}">${at.toISOString().slice(0, 19).replace('T', ' ')} UTC</time>`
+export const timeOf = ({ language }: Texts, at: Date): Html =>
+  html`<time datetime="${at.toISOString()}">${timestampText(language, at)}</time>`
 
-export const timeOr = (at: Date | null, otherwise: string): Html =>
-  at === null ? html`<span class="soft">${otherwise}</span>` : timeOf(at)
-
-export const milliseconds = (value: number): string =>
-  value < 1000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(1)} s`
-
-const STATUS: Readonly<Record<DeliveryStatus, string>> = {
-  [deliveryStatus.pending]: 'Pending',
-  [deliveryStatus.delivered]: 'Delivered',
-  [deliveryStatus.failed]: 'Failed',
+export function milliseconds({ language }: Texts, value: number): string {
+  if (value < 1000) return `${Math.round(value)} ms`
+  const digits = { minimumFractionDigits: 1, maximumFractionDigits: 1, useGrouping: false }
+  return `${new Intl.NumberFormat(language, digits).format(value / 1000)} s`
 }
 
-export const statusInWords = (status: DeliveryStatus): string => STATUS[status]
+const STATUS = {
+  [deliveryStatus.pending]: 'portal.status.pending',
+  [deliveryStatus.delivered]: 'portal.status.delivered',
+  [deliveryStatus.failed]: 'portal.status.failed',
+} as const satisfies Record<DeliveryStatus, PageKey>
 
-const REASONS: Readonly<Record<string, string>> = {
-  timeout: 'no complete answer in time',
-  dns_error: 'the host name could not be resolved',
-  blocked_address: 'the address is not one that deliveries may go to',
-  connection_refused: 'the connection was refused',
-  connection_reset: 'the connection was cut off',
-  connection_error: 'no connection could be made',
-  tls_error: 'the certificate or the TLS handshake failed',
-  invalid_response: 'the answer was not valid HTTP',
-  interrupted: 'interrupted on our side; it does not count against you',
-  internal_error: 'a failure on our side; it does not count against you',
-  endpoint_disabled: 'the endpoint was disabled',
-  endpoint_deleted: 'the endpoint was deleted',
-  recording_deleted: 'the recording was deleted',
-}
+export const statusInWords = (t: Texts, status: DeliveryStatus): string => t(STATUS[status])
+
+const REASONS = [
+  'timeout',
+  'dns_error',
+  'blocked_address',
+  'connection_refused',
+  'connection_reset',
+  'connection_error',
+  'tls_error',
+  'invalid_response',
+  'interrupted',
+  'internal_error',
+  'endpoint_disabled',
+  'endpoint_deleted',
+  'recording_deleted',
+] as const
 
 /** A failure reason of docs/specification.md#failure-reasons, for people. */
-export function reasonInWords(reason: string): string {
+export function reasonInWords(t: Texts, reason: string): string {
   const [, status] = /^http_(\d+)$/.exec(reason) ?? []
-  if (status !== undefined) return `it answered ${status}`
-  return Object.hasOwn(REASONS, reason) ? (REASONS[reason] ?? reason) : reason
+  if (status !== undefined) return t('portal.reason.http', { status })
+  const known = REASONS.find((one) => one === reason)
+  return known === undefined ? reason : t(`portal.reason.${known}`)
 }
 
 /**
  * A part of a page about what is under way. A script keeps it up to date; without one, the link does. It says as of when
  * it is.
  */
-export const live = (visit: Visit, isUnderWay: boolean, content: Html): Html =>
+export const live = ({ t, now, req }: Visit, isUnderWay: boolean, content: Html): Html =>
   html`<div ${isUnderWay && html`data-live`}>
     ${content}
-    <p class="soft">As of ${timeOf(visit.now)}. <a href="${visit.req.originalUrl}">Refresh</a></p>
+    <p class="soft">
+      ${t.html('portal.as-of', { time: timeOf(t, now) })}
+      <a href="${req.originalUrl}">${t('portal.refresh')}</a>
+    </p>
   </div>`
 
 /** Ties the refusal of a form to its field. */

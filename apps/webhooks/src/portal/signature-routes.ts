@@ -1,6 +1,6 @@
 import type { Answer, Route } from '@signet/http'
 import { html } from '@signet/pages'
-import { explainSignature } from '../signatures/signature-check.js'
+import { checkSignature } from '../signatures/signature-check.js'
 import { keptOf, portalGet, portalPost, type PortalDeps } from './portal-kit.js'
 import type { Visit } from './visit.js'
 
@@ -12,34 +12,37 @@ export const signatureRoutes = (deps: PortalDeps & { now: () => Date }): Route[]
     '/signatures',
     'Check a signature',
     () => '/signatures',
-    (_visit, fields) => {
+    ({ t }, fields) => {
       const received = {
         secret: (fields.get('secret') ?? '').trim(),
         headers: fields.get('headers') ?? '',
         body: fields.get('body') ?? '',
       }
-      const verdicts = explainSignature(received, deps.now())
+      const verdicts = checkSignature(received, deps.now()).map(
+        ({ header, isRight, finding, timeHeader, seconds }) => ({
+          header,
+          isRight,
+          explanation: t(`portal.verdict.${finding}`, { header: timeHeader, seconds }),
+        }),
+      )
       return Promise.resolve({ to: '/signatures', verdicts, typed: keptOf(received) })
     },
   ),
 ]
 
 function show(visit: Visit): Answer {
-  const { verdicts, typed } = visit
+  const { t, verdicts, typed } = visit
   const result = verdicts.map(
     ({ header, isRight, explanation }) =>
       html`<p class="${isRight ? 'good' : 'notice'}" role="${isRight ? 'status' : 'alert'}">
         <code>${header}</code>: ${explanation}
       </p>`,
   )
-  const content = html`<p>
-      Paste a request as your endpoint received it. It is kept, sealed and without the secret, only until you
-      see the result.
-    </p>
+  const content = html`<p>${t('portal.signature.paste')}</p>
     ${result}
     ${visit.form(
       '/signatures',
-      html`<label for="secret">Signing secret</label>
+      html`<label for="secret">${t('portal.secret.heading')}</label>
         <input
           id="secret"
           name="secret"
@@ -48,15 +51,12 @@ function show(visit: Visit): Answer {
           required
           placeholder="whsec_…"
         />
-        <label for="headers">Headers</label>
+        <label for="headers">${t('portal.headers')}</label>
         <textarea id="headers" name="headers" required spellcheck="false">${typed.get('headers')}</textarea>
-        <label for="body">Body</label>
+        <label for="body">${t('portal.signature.body')}</label>
         <textarea id="body" name="body" required spellcheck="false">${typed.get('body')}</textarea>
-        <button class="narrow" type="submit">Check</button>`,
+        <button class="narrow" type="submit">${t('portal.signature.check')}</button>`,
     )}
-    <p class="soft">
-      A form changes line breaks, and your framework may have changed the body: compare with the payload of
-      the delivery. Libraries for Node, Python, Go, PHP and Ruby are in <code>@signet/webhook-verify</code>.
-    </p>`
-  return visit.render({ title: 'Check a signature', section: 'signatures', body: content })
+    <p class="soft">${t.html('portal.signature.advice')}</p>`
+  return visit.render({ title: t('portal.signature.title'), section: 'signatures', body: content })
 }

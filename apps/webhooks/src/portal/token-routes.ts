@@ -1,12 +1,14 @@
 import type { Answer, Route } from '@signet/http'
-import { html } from '@signet/pages'
-import { badRequest, notFound } from '../errors/api-errors.js'
+import { html, type Html } from '@signet/pages'
+import { notFound } from '../errors/api-errors.js'
 import type { Limits } from '../limits/limits.js'
 import { isTokenId, readTokenName } from '../personal-tokens/personal-token-routes.js'
 import type { PersonalTokenService } from '../personal-tokens/personal-token-service.js'
-import { chosenOf, inField, portalGet, portalPost, type PortalDeps } from './portal-kit.js'
+import type { Texts } from '../pages/texts.js'
+import { portalGet, portalPost, type PortalDeps } from './portal-kit.js'
+import { chosenOf, inField, PageRefusal } from './refusal.js'
 import type { Visit } from './visit.js'
-import { faultAt, timeOf, timeOr } from './show.js'
+import { faultAt, timeOf } from './show.js'
 
 type Deps = PortalDeps & {
   personalTokens: PersonalTokenService
@@ -27,8 +29,8 @@ export const tokenRoutes = (deps: Deps): Route[] => [
     'Create a personal API token',
     () => '/tokens',
     async (visit, fields) => {
-      if (!isRecent(deps, visit)) throw badRequest('Please sign in again to create a token.')
-      const days = chosenOf(fields, 'days', LIFETIMES, 'Choose how long the token works.')
+      if (!isRecent(deps, visit)) throw new PageRefusal('portal.refusal.sign-in-again')
+      const days = chosenOf(fields, 'days', LIFETIMES, 'portal.refusal.choose-lifetime')
       const name = await inField('name', () => readTokenName(fields.get('name') ?? ''))
       await deps.limits.personalTokens.consume(visit.accountId)
       const { token } = await deps.personalTokens.create(visit, { name, days }, visit.meta)
@@ -53,32 +55,34 @@ export const tokenRoutes = (deps: Deps): Route[] => [
 ]
 
 function showCreated(visit: Visit): Answer {
+  const { t } = visit
   const token = visit.shown('token')
   const body =
     token === undefined
-      ? html`<p>
-          The token was shown already, or was not opened within five minutes. If you did not copy it, revoke
-          it and create another.
-        </p>`
-      : html`<p>This is the only time that <strong>${visit.shown('name')}</strong> is shown. Copy it now.</p>
-          <pre tabindex="0" aria-label="The token">${token}</pre>`
+      ? html`<p>${t('portal.token.gone')}</p>`
+      : html`<p>${t.html('portal.token.once', { name: visit.shown('name') ?? '' })}</p>
+          <pre tabindex="0" aria-label="${t('portal.token.label')}">${token}</pre>`
   return visit.render({
-    title: 'Your new token',
+    title: t('portal.token.title'),
     section: 'tokens',
     body: html`${body}
-      <p><a class="button narrow" href="${visit.path('/tokens')}">Done</a></p>`,
+      <p><a class="button narrow" href="${visit.path('/tokens')}">${t('portal.token.done')}</a></p>`,
   })
 }
 
 const isRecent = ({ now }: Deps, { authenticatedAt }: Visit): boolean =>
   now().getTime() - authenticatedAt.getTime() <= MAX_SIGN_IN_AGE_MS
 
+const lastUse = (t: Texts, at: Date | null): Html =>
+  at === null ? html`<span class="soft">${t('portal.tokens.never')}</span>` : timeOf(t, at)
+
 async function showTokens(deps: Deps, visit: Visit): Promise<Answer> {
+  const { t } = visit
   const tokens = await deps.personalTokens.list(visit.accountId)
   const create = isRecent(deps, visit)
     ? visit.form(
         '/tokens',
-        html`<label for="name">Name</label>
+        html`<label for="name">${t('portal.tokens.name')}</label>
           <input
             id="name"
             name="name"
@@ -87,43 +91,50 @@ async function showTokens(deps: Deps, visit: Visit): Promise<Answer> {
             ${faultAt(visit, 'name')}
             value="${visit.typed.get('name') ?? ''}"
           />
-          <label for="days">Works for</label>
+          <label for="days">${t('portal.tokens.works-for')}</label>
           <select id="days" name="days" ${faultAt(visit, 'days')}>
             ${LIFETIMES.map(
-              (days) => html`<option value="${days}" ${days === 90 && html`selected`}>${days} days</option>`,
+              (days) =>
+                html`<option value="${days}" ${days === 90 && html`selected`}>
+                  ${t('portal.tokens.days', { days })}
+                </option>`,
             )}
           </select>
-          <button type="submit">Create token</button>`,
+          <button type="submit">${t('portal.tokens.submit')}</button>`,
       )
-    : html`<p>Your sign-in is too long ago to create a token.</p>
-        <p><a class="button narrow" href="${visit.proofPath('/tokens')}">Sign in again</a></p>`
-  const body = html`<p>
-      For scripts of your own. A token works like you on <code>/v1</code>, and ends after 90 days without use.
-    </p>
+    : html`<p>${t('portal.tokens.too-long-ago')}</p>
+        <p>
+          <a class="button narrow" href="${visit.proofPath('/tokens')}"
+            >${t('portal.tokens.sign-in-again')}</a
+          >
+        </p>`
+  const body = html`<p>${t.html('portal.tokens.text')}</p>
     ${tokens.map(
       (token) =>
         html`<section class="entry">
           <h2><bdi>${token.name}</bdi></h2>
           <ul class="numbers">
             <li><code>${token.hint}</code></li>
-            <li>
-              ${token.status === 'active' ? 'Active' : token.status === 'expired' ? 'Expired' : 'Ended after a long time without use'}
-            </li>
-            <li>Created ${timeOf(token.createdAt)}</li>
-            <li>Expires ${timeOf(token.expiresAt)}</li>
-            <li>Last used ${timeOr(token.lastUsedAt, 'never')}</li>
+            <li>${t(`portal.tokens.${token.status}`)}</li>
+            <li>${t.html('portal.tokens.created', { time: timeOf(t, token.createdAt) })}</li>
+            <li>${t.html('portal.tokens.expires', { time: timeOf(t, token.expiresAt) })}</li>
+            <li>${t.html('portal.tokens.last-used', { time: lastUse(t, token.lastUsedAt) })}</li>
           </ul>
           ${visit.form(
             `/tokens/${token.id}/revoke`,
-            html`<button class="danger narrow" type="submit" aria-label="Revoke ${token.name}">
-              Revoke
+            html`<button
+              class="danger narrow"
+              type="submit"
+              aria-label="${t('portal.tokens.revoke', { name: token.name })}"
+            >
+              ${t('portal.revoke')}
             </button>`,
           )}
         </section>`,
     )}
     <section class="entry">
-      <h2>Create a token</h2>
+      <h2>${t('portal.tokens.create')}</h2>
       ${create}
     </section>`
-  return visit.render({ title: 'API tokens', section: 'tokens', body })
+  return visit.render({ title: t('portal.nav.tokens'), section: 'tokens', body })
 }

@@ -1,13 +1,15 @@
 import type { AppError } from '@signet/errors'
-import { statusOf, type Answer, type RequestContext } from '@signet/http'
+import type { Answer, RequestContext } from '@signet/http'
 import { hidden, html, type Html } from '@signet/pages'
 import type { Request } from 'express'
 import type { Handover, Refusal } from '../handovers/handover-service.js'
 import { Parameters } from '../oauth/parameters.js'
 import type { PageResponder } from '../pages/page-responder.js'
+import { textsFor, type Texts } from '../pages/texts.js'
 import { csrfToken } from '../sessions/csrf.js'
 import type { OpenSession } from '../sessions/session-service.js'
 import { portalPage, type Section } from './portal-page.js'
+import { refusalOf, refusalText } from './refusal.js'
 
 type Content = {
   title: string
@@ -32,6 +34,8 @@ export class Visit {
   readonly req: Request
   readonly meta: RequestContext
   readonly now: Date
+  /** In the language of the reader. */
+  readonly t: Texts
   readonly #session: OpenSession
   readonly #handover: Handover
 
@@ -46,6 +50,7 @@ export class Visit {
     this.req = req
     this.meta = meta
     this.now = now
+    this.t = textsFor(req)
     this.#session = session
     this.#handover = handover ?? {}
   }
@@ -74,6 +79,11 @@ export class Visit {
     return this.responder.path(`/portal${below}`)
   }
 
+  /** For `<a>` in a message. */
+  link(below: string): (inside: Html) => Html {
+    return (inside) => html`<a href="${this.path(below)}">${inside}</a>`
+  }
+
   /** The only way to make a form, so that none lacks its token. The token fits this address alone. */
   form(below: string, content: Html, className = ''): Html {
     return html`<form method="post" action="${this.path(below)}" class="${className}">
@@ -83,8 +93,8 @@ export class Visit {
 
   /** A page, with what the form before had to say. */
   render({ title, section, body, status, isLive = false }: Content): Answer {
-    const { responder, refusal } = this
-    const page = portalPage({
+    const { responder, refusal, t } = this
+    const page = portalPage(t, {
       title,
       section,
       body,
@@ -97,7 +107,7 @@ export class Visit {
       path: (to) => this.path(to),
     })
     return withRetryAfter(
-      responder.render(page, { language: 'en', status: status ?? refusal?.status ?? 200 }),
+      responder.render(page, { language: t.language, status: status ?? refusal?.status ?? 200 }),
       refusal?.retryAfterSeconds,
     )
   }
@@ -109,20 +119,15 @@ export class Visit {
 
   /** A page that cannot be shown, with a way back. */
   refused(error: AppError): Answer {
-    const isMissing = error.kind === 'not_found'
-    const body = html`<p role="alert" class="notice">${messageOf(error)}</p>
-      <p><a class="button" href="${this.path('')}">Back</a></p>`
-    const title = isMissing ? 'Nothing here' : 'This did not work'
-    return withRetryAfter(
-      this.render({ title, section: null, body, status: statusOf(error) }),
-      error.retryAfterSeconds,
-    )
+    const { t } = this
+    const refusal = refusalOf(t, error)
+    const body = html`<p role="alert" class="notice">${refusalText(t, refusal)}</p>
+      <p><a class="button" href="${this.path('')}">${t('portal.back')}</a></p>`
+    const title = t(error.kind === 'not_found' ? 'error.title.not_found' : 'portal.refused.title')
+    const { status, retryAfterSeconds } = refusal
+    return withRetryAfter(this.render({ title, section: null, body, status }), retryAfterSeconds)
   }
 }
-
-/** A refusal in words for people. */
-export const messageOf = ({ kind, message }: AppError): string =>
-  kind === 'not_found' ? 'It was deleted, or is not yours.' : message
 
 const withRetryAfter = (answer: Answer, seconds: number | undefined): Answer =>
   seconds === undefined

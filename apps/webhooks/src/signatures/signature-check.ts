@@ -1,10 +1,17 @@
 import { deliveryHeaders, parseEventId, type DeliveryId, type EventId } from '@signet/webhook-core'
 import { sameDigest } from '../credentials/credential.js'
 
+/** What there is to say about a signature. */
+export type SignatureFinding = 'right' | 'old' | 'not-right' | 'bad-secret' | 'no-time' | 'no-id' | 'none'
+
 export type SignatureVerdict = {
   readonly header: string
   readonly isRight: boolean
-  readonly explanation: string
+  readonly finding: SignatureFinding
+  /** Header with the time of the request. */
+  readonly timeHeader: string
+  /** Between that time and now. */
+  readonly seconds: number
 }
 
 type Received = {
@@ -18,7 +25,7 @@ type Received = {
 const TOLERANCE_SECONDS = 300
 
 /** Says of each signature of a request that somebody received whether it is right, and if not, what is the likely reason. */
-export function explainSignature({ secret, headers, body }: Received, now: Date): SignatureVerdict[] {
+export function checkSignature({ secret, headers, body }: Received, now: Date): SignatureVerdict[] {
   const sent = headersOf(headers)
   const own = checkOne(
     sent,
@@ -31,9 +38,7 @@ export function explainSignature({ secret, headers, body }: Received, now: Date)
     { secret, body, now },
   )
   const found = [own, standard].filter((verdict) => verdict !== null)
-  return found.length > 0
-    ? found
-    : [wrong('headers', 'There is no X-Service-Signature and no webhook-signature.')]
+  return found.length > 0 ? found : [wrong('headers', 'none')]
 }
 
 type SignatureHeader = { name: 'x-service-signature' | 'webhook-signature'; time: string }
@@ -46,23 +51,18 @@ function checkOne(
   const signatures = sent.get(name)
   if (signatures === undefined) return null
   const timestamp = sent.get(time) ?? ''
-  if (!/^\d{1,12}$/.test(timestamp)) return wrong(name, `${time} is missing, or is no number of seconds.`)
+  if (!/^\d{1,12}$/.test(timestamp)) return wrong(name, 'no-time', time)
   const id = name === 'webhook-signature' ? parseEventId(sent.get('webhook-id') ?? '') : PLACEHOLDER
-  if (id === null) return wrong(name, 'webhook-id is missing, or is no id of an event.')
+  if (id === null) return wrong(name, 'no-id')
   const isRight = bodiesOf(body).some((bytes) =>
     expectedOf(name, { secret, timestamp: Number(timestamp), body: bytes, id }).some((expected) =>
       signatures.split(' ').some((one) => sameDigest(Buffer.from(one), Buffer.from(expected))),
     ),
   )
   if (!isRight) return wrong(name, notRight(secret))
-  const age = Math.round(now.getTime() / 1000) - Number(timestamp)
-  return Math.abs(age) > TOLERANCE_SECONDS
-    ? {
-        header: name,
-        isRight,
-        explanation: `right, but ${Math.abs(age)} seconds from now: receivers refuse it after five minutes.`,
-      }
-    : { header: name, isRight, explanation: 'right.' }
+  const seconds = Math.abs(Math.round(now.getTime() / 1000) - Number(timestamp))
+  const finding = seconds > TOLERANCE_SECONDS ? 'old' : 'right'
+  return { header: name, isRight, finding, timeHeader: time, seconds }
 }
 
 /** `X-Service-Signature` does not depend on it. */
@@ -80,10 +80,8 @@ function expectedOf(
   }
 }
 
-const notRight = (secret: string): string =>
-  /^whsec_[A-Za-z0-9+/]{43}=$/.test(secret)
-    ? 'not right for this secret and body. The body may have been parsed and written again, or the secret is of another endpoint.'
-    : 'cannot be checked: a secret is whsec_ and 44 characters of base64.'
+const notRight = (secret: string): SignatureFinding =>
+  /^whsec_[A-Za-z0-9+/]{43}=$/.test(secret) ? 'not-right' : 'bad-secret'
 
 /** Browsers send a text area with CRLF, whatever was pasted. */
 const bodiesOf = (body: string): string[] => [body, body.replaceAll('\r\n', '\n')]
@@ -93,8 +91,10 @@ function headersOf(text: string): ReadonlyMap<string, string> {
   return new Map(pairs.flatMap((match) => (match ? [[(match[1] ?? '').toLowerCase(), match[2] ?? '']] : [])))
 }
 
-const wrong = (header: string, explanation: string): SignatureVerdict => ({
+const wrong = (header: string, finding: SignatureFinding, timeHeader = ''): SignatureVerdict => ({
   header,
   isRight: false,
-  explanation,
+  finding,
+  timeHeader,
+  seconds: 0,
 })
