@@ -51,6 +51,8 @@ describe('the pages for operators', () => {
     expect(both.text).toContain('/admin/endpoints/1')
     for (const query of ['999999999', UNKNOWN_EVENT, randomUUID(), '%00', '', "1' or 1=1"])
       expect((await get('/admin/search').query({ q: query }).expect(200)).text).toContain('Nothing found')
+    for (const path of ['/admin/accounts/%ff', '/admin/events/%00', '/admin/nothing'])
+      expect((await get(path).expect(404)).text).toContain('Nothing here')
   })
 
   it('show of an event its deliveries, each attempt with its phases and answer, and the way on', async () => {

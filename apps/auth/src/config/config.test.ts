@@ -37,6 +37,17 @@ describe('the example file', () => {
 })
 
 describe('the settings', () => {
+  it('refuse to make everybody an administrator, and operators nowhere to sign in', () => {
+    expect(
+      namesOf({
+        ...required,
+        AUTH_JWT_ADMIN_ROLES: 'service_role,authenticated',
+        AUTH_UI_OPERATOR_ENABLED: 'true',
+        AUTH_UI_ENABLED: 'false',
+      }),
+    ).toEqual(['AUTH_JWT_ADMIN_ROLES', 'AUTH_UI_OPERATOR_ENABLED'])
+  })
+
   it('have their documented defaults', () => {
     expect(loadAuthConfig(required)).toMatchObject({
       siteUrl: 'https://app.example.com',

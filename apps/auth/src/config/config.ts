@@ -47,6 +47,7 @@ export const loadAuthConfig = (env: Environment): AuthConfig =>
     telemetryProblems,
     keyProblems,
     webauthnProblems,
+    administratorProblems,
   )
 
 /** The keys that settings give: the secret and those of AUTH_JWT_KEYS. */
@@ -58,6 +59,20 @@ export function createKeyRing(config: AuthConfig): KeyRing {
     validMethods: config.jwtValidMethods,
     signingAlgorithm: config.jwtSigningAlgorithm,
   })
+}
+
+function administratorProblems(config: AuthConfig): string[] {
+  const { jwtAdminRoles, jwtDefaultGroupName, uiEnabled, uiOperatorEnabled } = config
+  return [
+    ...(jwtAdminRoles.includes(jwtDefaultGroupName)
+      ? [
+          `AUTH_JWT_ADMIN_ROLES must not contain ${jwtDefaultGroupName}, the role of new users (AUTH_JWT_DEFAULT_GROUP_NAME)`,
+        ]
+      : []),
+    ...(uiOperatorEnabled && !uiEnabled
+      ? ['AUTH_UI_OPERATOR_ENABLED needs AUTH_UI_ENABLED: operators sign in on those pages']
+      : []),
+  ]
 }
 
 function redirectProblems({ uriAllowList }: AuthConfig): string[] {

@@ -25,8 +25,8 @@ describe('where passkeys belong (docs/specification.md#webauthn)', () => {
   })
 
   it.each([
-    [{ webauthnRpId: '127.0.0.1' }, /^AUTH_WEBAUTHN_RP_ID .*IP addresses/],
-    [{ siteUrl: 'http://[::1]:3000' }, /^AUTH_WEBAUTHN_RP_ID .*IP addresses/],
+    [{ webauthnRpId: '127.0.0.1' }, /^AUTH_WEBAUTHN_RP_ID .*IP address/],
+    [{ siteUrl: 'http://[::1]:3000' }, /^AUTH_WEBAUTHN_RP_ID .*IP address/],
     [
       { webauthnRpOrigins: ['https://app.example.com.evil.example'] },
       /^AUTH_WEBAUTHN_RP_ORIGINS: .*does not belong/,

@@ -95,16 +95,21 @@ export function webauthnProblems(config: Config): string[] {
   if (!config.passkeyEnabled && !config.mfaWebauthnEnrollEnabled && !config.mfaWebauthnVerifyEnabled)
     return []
   const rpId = rpIdOf(config)
-  if (isIP(rpId.replace(/^\[|\]$/g, '')) !== 0)
-    return ['AUTH_WEBAUTHN_RP_ID must be a host name: keys do not work for IP addresses']
+  const isAddress = isIP(rpId.replace(/^\[|\]$/g, '')) !== 0
   const origins = config.webauthnRpOrigins.filter((origin) => !ANDROID_APP.test(origin))
   const problems = origins
     .filter((origin) => !belongsTo(rpId, origin))
     .map((origin) => `AUTH_WEBAUTHN_RP_ORIGINS: ${origin} does not belong to ${rpId}`)
-  const insecure = rpOriginsOf(config).filter((origin) => !isSecure(origin))
+  if (isAddress)
+    problems.unshift(
+      `AUTH_WEBAUTHN_RP_ID must be a host name: keys do not work for the IP address ${rpId}${
+        config.webauthnRpId === undefined ? ', which is that of AUTH_SITE_URL' : ''
+      }`,
+    )
+  const insecure = isAddress ? [] : rpOriginsOf(config).filter((origin) => !isSecure(origin))
   for (const origin of insecure)
     problems.push(`AUTH_WEBAUTHN_RP_ORIGINS: ${origin} needs https, as every host but localhost does`)
-  if (rpOriginsOf(config).length === 0)
+  if (!isAddress && rpOriginsOf(config).length === 0)
     problems.push(
       `AUTH_WEBAUTHN_RP_ORIGINS is required: neither AUTH_SITE_URL nor AUTH_API_EXTERNAL_URL belongs to ${rpId}`,
     )

@@ -221,6 +221,16 @@ describe('an attack on the operator page', () => {
     expect((await half.get(HOME)).status).toBe(403)
   })
 
+  it('by an administrator who asked for their own account to be deleted gets in nowhere', async () => {
+    const operator = await anOperator(server)
+    await server.context.db.query(
+      `update users set deletion_due_at = now() + interval '1 day' where id = $1`,
+      [operator.user.id],
+    )
+    for (const path of [HOME, pathOf(operator.user.id)])
+      expect((await operator.browser.get(path)).location).toContain('/ui/account/delete')
+  })
+
   it('by one who was demoted, blocked or signed out since is refused at once', async () => {
     const victim = await aUser(server)
     for (const change of [{ role: 'authenticated' }, { ban_duration: '1h' }]) {

@@ -73,12 +73,16 @@ export function adminRoutes({ admin, observer, now }: AdminRoutesDeps): Router {
   page('/{*path}', () => null)
   const failed: ErrorRequestHandler = (error: unknown, req, res, next) => {
     if (res.headersSent) return next(error)
+    if (isMalformedPath(error)) return send(res, NOTHING_HERE, 404)
     observer.adminPageFailed(req.path, error)
     send(res, NOT_NOW, 503)
   }
   router.use(failed)
   return router
 }
+
+/** What the router throws for a path whose percent-encoded bytes are no text. */
+const isMalformedPath = (error: unknown): boolean => error instanceof URIError
 
 const idOf = (req: Request): string => String(req.params['id'])
 

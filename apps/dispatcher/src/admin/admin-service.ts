@@ -31,6 +31,7 @@ import {
   type EndpointReport,
   type EventReport,
 } from './admin-store.js'
+import { SHOWN } from './shown.js'
 
 export type AdminServiceDeps = {
   /** Read-only, and apart from the pool of the deliveries: a slow page takes nothing from them. */
@@ -66,8 +67,6 @@ export type AccountDetail = {
 }
 export type Hit = { kind: 'events' | 'deliveries' | 'endpoints' | 'accounts'; id: string }
 
-/** Rows that a list shows. */
-export const SHOWN = 50
 const DAYS_OF_DISABLED = 7
 const DAY_MS = 86_400_000
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pTimeout from 'p-timeout'
 import type { Queryable } from '@signet/db'
 import {
-  deliveryStatus,
   endpointSecretContext,
   type DeliveryId,
   type EndpointId,
@@ -41,6 +40,7 @@ import { findReplayable, replayDeliveries, type Replayable, type ReplayTarget } 
 import type { Author } from './ops-arguments.js'
 import type { JobPresence } from '../queues/job-presence.js'
 import { PauseSwitch } from './pause-switch.js'
+import { isInFirstAttempt } from './reading.js'
 
 export type OperationsDeps = {
   db: Queryable
@@ -230,10 +230,6 @@ export class Operations {
     return { events: ofEvents, deliveries: ofDeliveries }
   }
 }
-
-/** Pending without a due time: its event's job is working on it, or left it for the sweeper. */
-export const isInFirstAttempt = ({ status, nextAttemptAt }: DeliveryReport): boolean =>
-  status === deliveryStatus.pending && nextAttemptAt === null
 
 async function queueState(queue: WebhookQueues['events'] | WebhookQueues['deliveries']): Promise<QueueState> {
   const [counts, workers] = await Promise.all([

@@ -2,7 +2,8 @@ import { deliveryStatus, endpointStatus } from '@signet/webhook-core'
 import type { DeliveryReport, DisabledEndpoint } from './operator-store.js'
 import type { Replayable } from './replay-store.js'
 import { exitCode } from './ops-error.js'
-import { isInFirstAttempt, type AccountReport, type Inspected, type Status } from './operations.js'
+import type { AccountReport, Inspected, Status } from './operations.js'
+import { isInFirstAttempt, withoutQuery } from './reading.js'
 
 /** What a command prints: text for people, or the same facts as JSON for scripts. */
 export type Report = { text: string; json: object; exitCode?: number }
@@ -119,9 +120,6 @@ export function endpointState({ endpoint }: DeliveryReport): string {
 
 /** Output of commands ends up in tickets, and an answer may repeat what was sent. */
 const withoutAnswer = ({ answer: _, ...attempt }: Inspected['attempts'][number]) => attempt
-
-/** Customers put tokens in query strings. */
-export const withoutQuery = (url: string) => url.replace(/\?.*$/s, '?…')
 
 const oldest = (at: Date | null) => (at ? `, the oldest since ${iso(at)}` : '')
 const iso = (at: Date | null) => at?.toISOString() ?? ''

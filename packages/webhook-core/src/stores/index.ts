@@ -4,7 +4,7 @@
  * queue is a schedule that may be lost.
  */
 export { writeTombstone, countAccountRows, isOfDeletedAccount, moveHeldDeliveries } from './account-store.js'
-export { findEndpointHealth, type EndpointHealth, type HealthScope } from './endpoint-health-store.js'
+export { findEndpointHealth, type EndpointHealth } from './endpoint-health-store.js'
 export {
   deleteEndpoint,
   enableEndpoint,
@@ -15,7 +15,6 @@ export {
   patchEndpoint,
   type Endpoint,
   type EndpointPatch,
-  type NewEndpoint,
 } from './endpoint-store.js'
 export { closeAccount, deleteAccountEndpoints, deleteAccountEvents, purgeRecording } from './purge-store.js'
 export {

@@ -74,8 +74,9 @@ export function stateOf(user: User, now: Date): string {
 }
 
 /** For administrators who have not shown a second factor. */
-export const needsFactorPage: Page = {
+export const needsFactorPage = (accountPath: string): Page => ({
   title: 'A second factor is needed',
   body: html`<h1>A second factor is needed</h1>
-    <p>These pages open only to administrators who have signed in with a second factor.</p>`,
-}
+    <p>These pages open only to administrators who have signed in with a second factor.</p>
+    <p><a class="button" href="${accountPath}">Go to your account</a></p>`,
+})

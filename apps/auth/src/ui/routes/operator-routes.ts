@@ -94,7 +94,12 @@ async function admit(
   if (person === null) return { answer: pages.redirect(pages.path('', { ...context, next: 'operator' })) }
   const { user, session } = person
   if (!adminRoles.includes(user.role)) throw new PageRefusal('not_found', 'error.nothing', 'not_found')
-  if (session.aal !== 'aal2') return { answer: pages.render(ENGLISH, needsFactorPage, { status: 403 }) }
+  // Whoever asked for their own account to be deleted can only keep it until then.
+  if (user.deletionDueAt !== null) return { answer: pages.redirect(pages.path('/account/delete', context)) }
+  if (session.aal !== 'aal2')
+    return {
+      answer: pages.render(ENGLISH, needsFactorPage(pages.path('/account', context)), { status: 403 }),
+    }
   return { operator: { role: user.role, aud, user } }
 }
 

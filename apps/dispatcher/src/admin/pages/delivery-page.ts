@@ -1,6 +1,7 @@
 import { facts, html, time, type Page } from '@signet/pages'
 import { deliveryStatus, endpointStatus } from '@signet/webhook-core'
-import { isInFirstAttempt, type Inspected } from '../../operations/operations.js'
+import type { Inspected } from '../../operations/operations.js'
+import { isInFirstAttempt } from '../../operations/reading.js'
 import { adminPage } from './admin-page.js'
 import { attemptsView } from './attempts-view.js'
 import { commands, endpointState, link, statusOf, urlOf } from './show.js'

@@ -1,5 +1,6 @@
 import { facts, html, time, type Page } from '@signet/pages'
-import { SHOWN, type EventDetail } from '../admin-service.js'
+import type { EventDetail } from '../admin-service.js'
+import { SHOWN } from '../shown.js'
 import { adminPage } from './admin-page.js'
 import { attemptsView } from './attempts-view.js'
 import { deliveryTable, link, pathOf, urlOf } from './show.js'

@@ -1,6 +1,7 @@
 import { facts, html, table, time, type Html, type Page } from '@signet/pages'
 import type { Status } from '../../operations/operations.js'
-import { SHOWN, type Overview } from '../admin-service.js'
+import type { Overview } from '../admin-service.js'
+import { SHOWN } from '../shown.js'
 import type { Sample } from '../backlog-history.js'
 import { adminPage } from './admin-page.js'
 import { areaPlot } from './plot.js'

@@ -1,6 +1,6 @@
 import { html, table, time, type Html } from '@signet/pages'
 import { deliveryStatus, endpointStatus, type DeliveryStatus } from '@signet/webhook-core'
-import { withoutQuery } from '../../operations/ops-report.js'
+import { withoutQuery } from '../../operations/reading.js'
 import type { DeliveryLine, EndpointReport } from '../admin-store.js'
 import { ADMIN_PATH } from './admin-page.js'
 

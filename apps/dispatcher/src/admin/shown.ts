@@ -1,0 +1,2 @@
+/** Rows that a list of the pages shows. */
+export const SHOWN = 50
