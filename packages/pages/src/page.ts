@@ -11,6 +11,8 @@ export type Page = {
   body: Html
   /** Inline script. Only the callback page of other sign-in methods has one. */
   script?: string
+  /** URLs of further scripts that the page loads. */
+  load?: readonly string[]
   /** The page asks this server whether it is time to go on. */
   polls?: boolean
   /** Rules that come after the style sheet of all pages. */
@@ -89,10 +91,10 @@ function pageHeaders(page: Page, frame: Frame, secure: boolean): Record<string, 
 
 // No form-action: browsers also apply it to redirects after the form, so Approve would silently do nothing.
 function contentSecurityPolicy(
-  { script, polls, allow = {} }: Page,
+  { script, load = [], polls, allow = {} }: Page,
   { nonce, formScript, icon }: Frame,
 ): string {
-  const hasScript = script !== undefined || formScript !== undefined
+  const hasScript = script !== undefined || formScript !== undefined || load.length > 0
   const ours: Record<string, string[]> = {
     'default-src': ["'none'"],
     'style-src': [`'nonce-${nonce}'`],
@@ -108,7 +110,7 @@ function contentSecurityPolicy(
 }
 
 const document = (
-  { title, body, script, style = '' }: Page,
+  { title, body, script, load = [], style = '' }: Page,
   { nonce, language, formScript, icon, brand }: Frame,
 ): Html =>
   html`<!doctype html>
@@ -122,7 +124,7 @@ const document = (
         <style nonce="${nonce}">
           ${new Html(tokenRules(brand.accent) + styles + style)}
         </style>
-        ${formScript === undefined ? null : html`<script src="${formScript}" nonce="${nonce}" defer></script>`}
+        ${[...(formScript === undefined ? [] : [formScript]), ...load].map((url) => html`<script src="${url}" nonce="${nonce}" defer></script>`)}
       </head>
       <body>
         <main>

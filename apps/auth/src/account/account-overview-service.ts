@@ -9,12 +9,14 @@ import type { SessionGate } from '../sessions/session-gate.js'
 import type { ListedSession, SessionStore } from '../sessions/session-store.js'
 import { isExpired, type Live, type SessionLimits } from '../sessions/session.js'
 import { userView } from '../users/user-view.js'
+import type { CredentialStore } from '../webauthn/credential-store.js'
 
 type Deps = {
   db: Db
   sessions: SessionStore
   entries: AuditListStore
   recoveryCodes: RecoveryCodeStore
+  credentials: CredentialStore
   gate: SessionGate
   ends: SessionEnds
   audit: AuditLog
@@ -38,6 +40,9 @@ const SHOWN = [
   'factor_unenrolled',
   'factor_deleted',
   'factor_updated',
+  'passkey_created',
+  'passkey_updated',
+  'passkey_deleted',
   'recovery_codes_created',
   'recovery_code_attempted',
   'user_deletion_requested',
@@ -79,17 +84,24 @@ export class AccountOverviewService {
 
   /** Everything, as JSON; secrets, hashes and codes stay here. */
   async export({ user }: Live) {
-    const { db, sessions, entries, recoveryCodes, now } = this.deps
-    const [held, events, codes] = await Promise.all([
+    const { db, sessions, entries, recoveryCodes, credentials, now } = this.deps
+    const [held, events, codes, passkeys] = await Promise.all([
       sessions.listOf(db, user.id),
       entries.about(db, user.id, null, EXPORTED),
       recoveryCodes.count(db, user.id),
+      credentials.passkeysOf(db, user.id),
     ])
     return {
       exported_at: now().toISOString(),
       user: userView(user),
       has_password: user.passwordHash !== null,
       recovery_codes_left: codes?.left ?? 0,
+      passkeys: passkeys.map(({ id, friendlyName, createdAt, lastUsedAt }) => ({
+        id,
+        friendly_name: friendlyName,
+        created_at: createdAt.toISOString(),
+        last_used_at: lastUsedAt?.toISOString() ?? null,
+      })),
       sessions: held.map((session) => ({
         id: session.id,
         device: session.userAgent,

@@ -31,9 +31,11 @@ type Deps = {
 export class PasskeyRegistration {
   constructor(private readonly deps: Deps) {}
 
-  async options({ user, session }: Live) {
+  async options(caller: Live) {
+    const { user, session } = caller
     const { db, credentials, challenges, relyingParty } = this.deps
     refuseSso(user)
+    requireStrong(caller)
     const known = await credentials.passkeysOf(db, user.id)
     this.#requireRoom(known)
     const challenge = challenges.issue({ kind: 'registration', userId: user.id, sessionId: session.id })

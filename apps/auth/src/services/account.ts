@@ -57,6 +57,7 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
       sessions: stores.sessions,
       entries: stores.auditLists,
       recoveryCodes: stores.recoveryCodes,
+      credentials: stores.credentials,
       gate,
       ends,
       audit,

@@ -15,6 +15,7 @@ import { accountAddressRoutes } from './routes/account-address-routes.js'
 import { accountDeletionRoutes } from './routes/account-deletion-routes.js'
 import { accountFactorRoutes } from './routes/account-factor-routes.js'
 import { accountHomeRoutes } from './routes/account-home-routes.js'
+import { accountPasskeyRoutes } from './routes/account-passkey-routes.js'
 import { accountRoutes } from './routes/account-routes.js'
 import { forgotRoutes, phoneRoutes } from './routes/address-routes.js'
 import { codeRoutes } from './routes/code-routes.js'
@@ -23,6 +24,7 @@ import { landingRoutes } from './routes/landing-routes.js'
 import { linkRoutes } from './routes/link-routes.js'
 import { messageIntervals } from './message-intervals.js'
 import { operatorRoutes } from './routes/operator-routes.js'
+import { passkeyRoutes } from './routes/passkey-routes.js'
 import { passwordRoutes } from './routes/password-routes.js'
 import { returnRoutes } from './routes/return-routes.js'
 import { signInRoutes } from './routes/sign-in-routes.js'
@@ -70,6 +72,7 @@ function uiRoutes(deps: UiDeps, { uiOperatorEnabled }: AuthConfig): Route[] {
     ...linkRoutes(deps),
     ...factorRoutes(deps),
     ...passwordRoutes(deps),
+    ...(ways.passkey ? [...passkeyRoutes(deps), ...accountPasskeyRoutes(deps)] : []),
     ...(ways.signUp ? signUpRoutes(deps) : []),
     ...(ways.email ? forgotRoutes(deps) : []),
     ...(ways.phone ? phoneRoutes(deps) : []),

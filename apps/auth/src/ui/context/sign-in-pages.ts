@@ -19,6 +19,7 @@ export type FormName =
   | 'phone'
   | 'code'
   | 'provider'
+  | 'passkey'
   | 'factor'
   | 'password'
   | 'account'

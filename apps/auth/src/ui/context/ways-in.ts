@@ -1,5 +1,6 @@
 import type { Captcha } from '@signet/pages'
 import type { AuthConfig } from '../../config/config.js'
+import { rpOriginsOf } from '../../config/webauthn-settings.js'
 
 /** Sign-in methods that the pages offer: only those enabled in the settings. */
 export type WaysIn = {
@@ -7,6 +8,7 @@ export type WaysIn = {
   readonly phone: boolean
   readonly magicLink: boolean
   readonly signUp: boolean
+  readonly passkey: boolean
   readonly providers: readonly string[]
   readonly captcha: Captcha | null
 }
@@ -16,12 +18,17 @@ export const waysIn = (config: AuthConfig, providers: readonly string[]): WaysIn
   phone: config.phoneEnabled,
   magicLink: config.emailEnabled && config.emailMagicLinkEnabled,
   signUp: !config.disableSignup && (config.emailEnabled || config.phoneEnabled),
+  passkey: config.passkeyEnabled && keysWorkHere(config),
   providers,
   captcha:
     config.captchaEnabled && config.uiCaptchaSiteKey !== undefined
       ? { provider: config.captchaProvider, siteKey: config.uiCaptchaSiteKey }
       : null,
 })
+
+/** Whether these pages are on one of the origins of passkeys and security keys. */
+const keysWorkHere = (config: AuthConfig): boolean =>
+  rpOriginsOf(config).includes(new URL(config.apiExternalUrl).origin)
 
 /** Parses an identifier that may be an email address or a phone number. */
 export function addressOf({ email, phone }: WaysIn, text: string): { email: string } | { phone: string } {

@@ -3,6 +3,7 @@ import { html, notice, type Html, type Page } from '@signet/pages'
 import { providerLabel } from '@signet/pages/provider-label'
 import { withoutInvisible } from '@signet/pages/visible'
 import type { SecurityEvent } from '../../account/account-overview-service.js'
+import type { Credential } from '../../webauthn/credential.js'
 import type { Factor } from '../../users/user.js'
 import type { UiKey, UiTexts } from '../texts.js'
 import { foot, link } from './parts.js'
@@ -23,6 +24,8 @@ export type AccountHomeView = {
   email: { address: string | null; href: string } | null
   phone: { number: string | null; href: string } | null
   password: { isSet: boolean; href: string } | null
+  /** Null where they are off. */
+  passkeys: { held: readonly Credential[]; add: string | null } | null
   factors: readonly Factor[]
   addFactor: string | null
   recovery: { left: number; href: string } | null
@@ -57,8 +60,8 @@ export const accountHomePage = (t: UiTexts, view: AccountHomeView): Page => ({
   body: html`<h1>${t('me.title')}</h1>
     <p class="soft"><bdi>${view.address}</bdi></p>
     ${view.done === undefined ? null : html`<p class="good" role="status">${view.done}</p>`}
-    ${notice(view.notice)} ${signInSection(t, view)} ${factorSection(t, view)} ${providerSection(t, view)}
-    ${sessionSection(t, view)} ${eventSection(t, view)} ${dataSection(t, view)}
+    ${notice(view.notice)} ${signInSection(t, view)} ${passkeySection(t, view)} ${factorSection(t, view)}
+    ${providerSection(t, view)} ${sessionSection(t, view)} ${eventSection(t, view)} ${dataSection(t, view)}
     <form class="foot" method="post" action="${view.signOut.action}">
       ${view.signOut.fields}
       <button class="plain" type="submit">${t('sign-out')}</button>
@@ -121,6 +124,42 @@ function signInSection(t: UiTexts, { email, phone, password }: AccountHomeView):
             ),
           ]),
     ]),
+  )
+}
+
+function passkeySection(t: UiTexts, view: AccountHomeView): Html | null {
+  const { passkeys } = view
+  if (passkeys === null) return null
+  return section(
+    t('me.passkeys'),
+    passkeys.held.length === 0 ? html`<p class="soft">${t('me.passkeys.none')}</p>` : null,
+    entries(passkeys.held.map((passkey) => passkeyEntry(t, view, passkey))),
+    passkeys.add === null ? null : html`<p>${link(passkeys.add, t('passkey.create'))}</p>`,
+  )
+}
+
+function passkeyEntry(t: UiTexts, view: AccountHomeView, passkey: Credential): Html {
+  const { id, friendlyName, createdAt, lastUsedAt } = passkey
+  const time = (at: Date) => dateTimeText(t.language, at)
+  const added = time(createdAt)
+  const name = withoutInvisible(friendlyName)
+  const chosen = hiddenField('passkey', id)
+  const renamed = html`${chosen} <label for="name-${id}">${t('me.passkey.name')}</label>
+    <input id="name-${id}" name="name" autocomplete="off" maxlength="120" required value="${name}" />`
+  return line(
+    name,
+    lastUsedAt === null
+      ? t('me.added', { time: added })
+      : t('me.passkey.used', { added, used: time(lastUsedAt) }),
+    html`<details>
+      <summary>${t('me.passkey.rename')}</summary>
+      ${button(view, '/account/passkey/rename', t('me.passkey.rename-button'), renamed)}
+    </details>`,
+    guarded(
+      t('me.remove'),
+      t('me.passkey.remove-question'),
+      button(view, '/account/passkey/remove', t('me.factor.remove'), chosen),
+    ),
   )
 }
 

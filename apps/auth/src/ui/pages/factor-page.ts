@@ -3,11 +3,14 @@ import { withoutInvisible } from '@signet/pages/visible'
 import type { Factor } from '../../users/user.js'
 import type { UiTexts } from '../texts.js'
 import { foot, link } from './parts.js'
+import { insteadOfWebauthn, webauthnForm } from './webauthn-form.js'
 
 export type FactorView = {
   factor: Factor
   /** False for a phone that has not been sent a code yet. */
   codeExpected: boolean
+  /** What a security key is asked for, and the script that asks. */
+  key: { options: object; script: string } | null
   others: readonly { factor: Factor; href: string }[]
   notice?: string
   fault?: string | undefined
@@ -19,8 +22,9 @@ export type FactorView = {
 
 export const factorPage = (t: UiTexts, view: FactorView): Page => ({
   title: t('factor.title'),
+  ...(view.key === null ? {} : { load: [view.key.script] }),
   body: html`<h1>${t('factor.title')}</h1>
-    ${notice(view.notice, view.fault)} ${view.codeExpected ? codeForm(t, view) : null}
+    ${notice(view.notice, view.fault)} ${keyForm(t, view)} ${view.codeExpected ? codeForm(t, view) : null}
     ${view.factor.factorType === 'phone' ? sendForm(t, view) : null}
     ${foot(
       ...view.others.map(({ factor, href }) => link(href, t('factor.use', { factor: nameOf(t, factor) }))),
@@ -31,6 +35,12 @@ export const factorPage = (t: UiTexts, view: FactorView): Page => ({
       <button class="link" type="submit">${t('account.other')}</button>
     </form>`,
 })
+
+const keyForm = (t: UiTexts, { factor, key, verify }: FactorView): Html | null =>
+  key &&
+  html`<p class="soft">${t('factor.key', { factor: nameOf(t, factor) })}</p>
+    ${insteadOfWebauthn(t('factor.key.unable'))}
+    ${webauthnForm(t, { ...verify, options: key.options, ceremony: 'get', label: t('factor.key.button') })}`
 
 const codeForm = (t: UiTexts, { factor, verify, fault }: FactorView): Html =>
   html`<form method="post" action="${verify.action}">
@@ -51,8 +61,14 @@ const sendForm = (t: UiTexts, { factor, codeExpected, send }: FactorView): Html 
       </button>
     </form>`
 
+const NAMES = {
+  totp: 'factor.name.totp',
+  phone: 'factor.name.phone',
+  webauthn: 'factor.name.webauthn',
+} as const
+
 function nameOf(t: UiTexts, { factorType, friendlyName }: Factor): string {
   const name = withoutInvisible(friendlyName).trim()
   if (name !== '') return name
-  return t(factorType === 'totp' ? 'factor.name.totp' : 'factor.name.phone')
+  return t(NAMES[factorType])
 }

@@ -3,6 +3,7 @@ import { providerLabel } from '@signet/pages/provider-label'
 import type { WaysIn } from '../context/ways-in.js'
 import type { UiTexts } from '../texts.js'
 import { captchaField, foot, link } from './parts.js'
+import { webauthnForm, type WebauthnForm } from './webauthn-form.js'
 
 export type SignInView = {
   ways: WaysIn
@@ -13,17 +14,20 @@ export type SignInView = {
   /** Name of the site waiting for the person. */
   site: string | null
   form: { action: string; mailAction: string; fields: readonly Html[] }
+  /** Null where passkeys are off. */
+  passkey: ({ script: string } & Pick<WebauthnForm, 'action' | 'fields' | 'options'>) | null
   provider: { action: string; fields: readonly Html[] }
   links: { cancel: string | null; forgot: string; signUp: string; phone: string }
 }
 
 export const signInPage = (t: UiTexts, view: SignInView): Page => ({
   title: t('sign-in'),
+  ...(view.passkey === null ? {} : { load: [view.passkey.script] }),
   allow: view.ways.captcha ? captchaPolicy(view.ways.captcha) : {},
   body: html`<h1>${t('sign-in')}</h1>
     ${view.site === null ? null : html`<p class="soft">${t.html('sign-in.site', { site: view.site })}</p>`}
     ${notice(view.notice, view.fault)} ${view.ways.email || view.ways.phone ? passwordForm(t, view) : null}
-    ${providerForm(t, view)}
+    ${passkeyForm(t, view)} ${providerForm(t, view)}
     ${foot(
       view.ways.email ? link(view.links.forgot, t('sign-in.forgot')) : null,
       view.ways.phone ? link(view.links.phone, t('sign-in.phone')) : null,
@@ -57,7 +61,11 @@ const passwordForm = (t: UiTexts, { ways, form, identifier = '', fault }: SignIn
 /** Email, phone number, or either of them. */
 export function identifierField(
   t: UiTexts,
-  { ways: { email, phone }, identifier = '', fault }: Pick<SignInView, 'ways' | 'identifier' | 'fault'>,
+  {
+    ways: { email, phone, passkey },
+    identifier = '',
+    fault,
+  }: Pick<SignInView, 'ways' | 'identifier' | 'fault'>,
 ): Html {
   const label = t(email && phone ? 'address.email-or-phone' : email ? 'address.email' : 'address.phone')
   const type = email && phone ? 'text' : email ? 'email' : 'tel'
@@ -65,12 +73,23 @@ export function identifierField(
     name: 'identifier',
     label,
     type,
-    autocomplete: 'username',
+    autocomplete: passkey ? 'username webauthn' : 'username',
     value: identifier,
     fault,
     first: identifier === '',
   })
 }
+
+/** Below the password, and in the list that the browser offers for the address. */
+const passkeyForm = (t: UiTexts, { ways, passkey }: SignInView): Html | null =>
+  passkey &&
+  webauthnForm(t, {
+    ...passkey,
+    ceremony: 'get',
+    label: t('passkey.sign-in'),
+    second: ways.email || ways.phone,
+    autofill: true,
+  })
 
 function providerForm(t: UiTexts, { ways, provider }: SignInView): Html | null {
   if (ways.providers.length === 0) return null

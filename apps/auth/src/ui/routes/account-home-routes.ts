@@ -90,7 +90,7 @@ const linkingRoutes = (deps: UiDeps): Route[] => [
 type Work = (sent: Sent, person: Person, meta: ReturnType<UiDeps['guard']['metaOf']>) => Promise<Answer>
 
 /** A button of the account page; a refusal is shown on that page. */
-function accountForm(deps: UiDeps, path: string, summary: string, work: Work): Route {
+export function accountForm(deps: UiDeps, path: string, summary: string, work: Work): Route {
   return route<undefined, PageForm>({
     method: 'post',
     path,
@@ -118,13 +118,14 @@ export async function showHome(
   person: Person,
   { done, notice, ...answer }: Shown = {},
 ): Promise<Answer> {
-  const { pages, overviews, recoveryCodes, ways, account, siteUrl } = deps
+  const { pages, overviews, passkeys, recoveryCodes, ways, account, siteUrl } = deps
   const { t } = caller
   const { user } = person
-  const [sessions, events, codes] = await Promise.all([
+  const [sessions, events, codes, held] = await Promise.all([
     overviews.openSessions(user.id),
     overviews.recentEvents(user.id),
     recoveryCodes.count(user.id),
+    ways.passkey ? passkeys.list(user.id) : [],
   ])
   const path = (below: string) => pages.path(`/account${below}`, { ...caller.context, next: null })
   const factors = user.factors.filter(({ status }) => status === 'verified')
@@ -141,6 +142,9 @@ export async function showHome(
             isSet: user.passwordHash !== null,
             href: pages.path('/password', { ...caller.context, next: 'account' }),
           },
+    passkeys: ways.passkey
+      ? { held, add: user.isAnonymous || user.isSsoUser ? null : path('/passkey') }
+      : null,
     factors,
     addFactor: account.totp && !user.isAnonymous ? path('/authenticator') : null,
     recovery: factors.length === 0 ? null : { left: codes?.left ?? 0, href: path('/recovery-codes') },

@@ -3,8 +3,10 @@ import type { Request, Response } from 'express'
 import type { KeyedLimit } from '../../rate-limits/rate-limits.js'
 import type { Factor } from '../../users/user.js'
 import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
+import { passkeyScript } from '../passkey-script.js'
 import { factorPage } from '../pages/factor-page.js'
 import type { Person } from '../context/progress.js'
+import { credentialOf } from '../context/credential-of.js'
 import { faultOf, orShow, type Refusal } from '../context/refusals.js'
 import type { UiDeps } from '../context/ui-deps.js'
 
@@ -23,7 +25,7 @@ export const factorRoutes = (deps: UiDeps): Route[] => [
       const found = await findOpen(deps, caller, typeof factor === 'string' ? factor : '')
       return found === null
         ? deps.pages.redirect(deps.pages.path('', caller.context))
-        : show(deps, caller, found)
+        : show(deps, caller, found, { req, res })
     },
   }),
   factorForm(deps, {
@@ -42,11 +44,12 @@ export const factorRoutes = (deps: UiDeps): Route[] => [
     summary: 'Answer with the code of a factor',
     limit: deps.limits.mfaVerify,
     async work({ req, res, sent, found }) {
-      const answer = {
-        challenge_id: await challengeOf(deps, req, found),
-        code: sent.text('code').replaceAll(' ', ''),
-      }
       const { person, factor } = found
+      const challenge_id = await challengeOf(deps, req, found)
+      const answer =
+        factor.factorType === 'webauthn'
+          ? { challenge_id, webauthn: { type: 'request', credential_response: credentialOf(sent) } }
+          : { challenge_id, code: sent.text('code').replaceAll(' ', '') }
       const signedIn = await deps.challenges.verify(person, factor.id, answer, deps.guard.metaOf(req))
       return deps.progress.signedIn(res, sent.browser, sent.context, signedIn)
     },
@@ -76,7 +79,7 @@ const factorForm = (deps: UiDeps, { path, summary, limit, work }: FactorForm): R
         sent.t,
         context,
         () => work({ req, res, sent, found }),
-        (refusal) => show(deps, sent, found, refusal),
+        (refusal) => show(deps, sent, found, { req, res, refusal }),
       )
     },
   })
@@ -97,23 +100,42 @@ async function challengeOf(
   req: Request,
   { person, factor }: Open,
 ): Promise<string> {
-  if (factor.factorType === 'phone')
+  if (factor.factorType !== 'totp')
     return person.mark.challenge?.factorId === factor.id ? person.mark.challenge.id : ''
   await guard.limit(limits.mfaChallenge)(req)
   const { id } = await challenges.challenge(person, factor.id, undefined, guard.metaOf(req))
   return id
 }
 
-function show(
-  { pages }: UiDeps,
+/** A security key is asked for with the page; each page asks anew, because a challenge works once. */
+async function keyView(
+  { challenges, guard, limits, pages, state }: UiDeps,
+  { browser }: Caller,
+  { person, factor }: Open,
+  { req, res }: { req: Request; res: Response },
+) {
+  if (factor.factorType !== 'webauthn') return null
+  await guard.limit(limits.mfaChallenge)(req)
+  const { id, webauthn } = await challenges.challenge(person, factor.id, undefined, guard.metaOf(req))
+  state.remember(res, browser, { ...person.mark, challenge: { id, factorId: factor.id } })
+  const options = webauthn?.credential_options.publicKey ?? {}
+  return { options, script: passkeyScript.at(pages.action('/passkey.js')) }
+}
+
+async function show(
+  deps: UiDeps,
   caller: Caller,
-  { person, factor, all }: Open,
-  refusal: Partial<Refusal> = {},
-): Answer {
+  found: Open,
+  { refusal = {}, ...step }: { req: Request; res: Response; refusal?: Partial<Refusal> },
+): Promise<Answer> {
+  const { pages } = deps
+  const { person, factor, all } = found
+  const isPhone = factor.factorType === 'phone'
   const fields = pages.fields(caller, 'factor', { factor: factor.id })
   const page = factorPage(caller.t, {
     factor,
-    codeExpected: factor.factorType === 'totp' || person.mark.challenge?.factorId === factor.id,
+    codeExpected: factor.factorType === 'totp' || (isPhone && person.mark.challenge?.factorId === factor.id),
+    key: await keyView(deps, caller, found, step),
     others: all
       .filter(({ id }) => id !== factor.id)
       .map((other) => ({ factor: other, href: pages.path('/factor', caller.context, { factor: other.id }) })),

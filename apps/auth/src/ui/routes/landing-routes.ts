@@ -3,6 +3,7 @@ import { formScript } from '@signet/pages'
 import { pageDocs } from '../context/sign-in-pages.js'
 import { siteName } from '../context/sign-in-context.js'
 import type { UiDeps } from '../context/ui-deps.js'
+import { passkeyScript } from '../passkey-script.js'
 import { landingPage } from '../pages/landing-page.js'
 
 /** The address of the service itself, and what its pages load. */
@@ -24,6 +25,12 @@ export const landingRoutes = ({ pages, ways, siteUrl, icon }: UiDeps): Route[] =
     docs: pageDocs('The script of the pages'),
     handle: () => formScript.answer,
   }),
+  route({
+    method: 'get',
+    path: '/ui/passkey.js',
+    docs: pageDocs('The script for passkeys and security keys'),
+    handle: () => passkeyScript.answer,
+  }),
   ...['/ui/icon', '/favicon.ico'].map((path) =>
     route({ method: 'get', path, docs: pageDocs('The icon of the pages'), handle: () => icon }),
   ),
@@ -41,6 +48,7 @@ export const landingRoutes = ({ pages, ways, siteUrl, icon }: UiDeps): Route[] =
 const FORMS = {
   '/sign-in': '',
   '/mail': '',
+  '/passkey': '',
   '/provider': '',
   '/continue': '',
   '/factor/send': '/factor',

@@ -2,6 +2,7 @@ import { invalid } from '../../errors/auth-error.js'
 import { route, type Answer, type Route } from '@signet/http'
 import { captchaAnswer } from '../context/captcha-answer.js'
 import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-in-pages.js'
+import { passkeyScript } from '../passkey-script.js'
 import { signInPage } from '../pages/sign-in-page.js'
 import { showAccount } from './account-routes.js'
 import { faultOf, orShow, type Refusal } from '../context/refusals.js'
@@ -94,15 +95,26 @@ const mailRoute = (deps: UiDeps): Route =>
     },
   })
 
+async function passkeyView({ pages, passkeySignIns }: UiDeps, caller: Caller) {
+  const { challenge, options } = await passkeySignIns.options()
+  return {
+    script: passkeyScript.at(pages.action('/passkey.js')),
+    action: pages.action('/passkey'),
+    fields: pages.fields(caller, 'passkey', { challenge: challenge.id }),
+    options,
+  }
+}
+
 /** The sign-in page, also after a failed attempt. */
-export function showSignIn(
-  { pages, ways }: UiDeps,
+export async function showSignIn(
+  deps: UiDeps,
   caller: Caller,
   {
     identifier = caller.context.loginHint ?? '',
     ...refusal
   }: Partial<Refusal> & { identifier?: string } = {},
-): Answer {
+): Promise<Answer> {
+  const { pages, ways } = deps
   const { context } = caller
   const page = signInPage(caller.t, {
     ways,
@@ -115,6 +127,7 @@ export function showSignIn(
       mailAction: pages.action('/mail'),
       fields: pages.fields(caller, 'sign-in'),
     },
+    passkey: ways.passkey ? await passkeyView(deps, caller) : null,
     provider: { action: pages.action('/provider'), fields: pages.fields(caller, 'provider') },
     links: {
       cancel:

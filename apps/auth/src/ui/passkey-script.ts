@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto'
+import type { Answer } from '@signet/http'
+
+/**
+ * Asks the browser for a passkey or a security key, and sends its answer with the form around the button. The
+ * options are in the page, so the script talks to nobody. A form with `data-autofill` also offers passkeys while an address is
+ * typed. Where the browser cannot do it, the button stays hidden and what the page says instead stays visible.
+ */
+const SCRIPT = `{
+  const can = typeof PublicKeyCredential === 'function' && 'parseRequestOptionsFromJSON' in PublicKeyCredential
+  for (const form of document.querySelectorAll('form[data-webauthn]')) {
+    if (!can) break
+    const { webauthn, options, autofill, failed } = form.dataset
+    const button = form.querySelector('button')
+    const status = form.querySelector('[role=status]')
+    const json = JSON.parse(options)
+    let waiting
+    const ask = async (more) => {
+      waiting?.abort()
+      waiting = new AbortController()
+      const { signal } = waiting
+      const credential =
+        webauthn === 'create'
+          ? await navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(json), signal })
+          : await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(json), signal, ...more })
+      form.elements.credential.value = JSON.stringify(credential)
+      form.submit()
+    }
+    button.addEventListener('click', () => {
+      status.textContent = ''
+      button.setAttribute('aria-busy', 'true')
+      ask({}).catch(() => {
+        button.removeAttribute('aria-busy')
+        status.textContent = failed
+      })
+    })
+    // A question that nobody answered must not hold up the one of the next page.
+    addEventListener('pagehide', () => waiting?.abort())
+    form.hidden = false
+    for (const instead of document.querySelectorAll('[data-webauthn-instead]')) instead.hidden = true
+    // Nobody asked yet, so nobody needs to hear that it came to nothing.
+    if (autofill !== undefined)
+      PublicKeyCredential.isConditionalMediationAvailable?.().then((offered) => {
+        if (offered && waiting === undefined) ask({ mediation: 'conditional' }).catch(() => undefined)
+      })
+  }
+}
+`
+const VERSION = createHash('sha256').update(SCRIPT).digest('base64url').slice(0, 10)
+
+/** The script of pages that ask for a passkey or security key, to be served by the service. */
+export const passkeyScript = {
+  /** URL of the script, served at `path`. It changes with the content. */
+  at: (path: string): string => `${path}?v=${VERSION}`,
+  answer: {
+    headers: {
+      'Content-Type': 'text/javascript; charset=utf-8',
+      'X-Content-Type-Options': 'nosniff',
+      'Cross-Origin-Resource-Policy': 'same-origin',
+      'Cache-Control': 'public, max-age=31536000, immutable',
+    },
+    body: SCRIPT,
+  } satisfies Answer,
+}
