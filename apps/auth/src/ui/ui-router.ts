@@ -111,6 +111,7 @@ function uiDeps(context: UiContext): UiDeps {
     account: {
       linking: config.manualLinkingEnabled,
       totp: config.mfaTotpEnrollEnabled && config.mfaTotpVerifyEnabled,
+      setupMs: config.mfaChallengeExpiryDuration,
       deletion: config.accountDeletionEnabled,
       deletionGraceMs: config.accountDeletionGrace,
       bothAddresses: config.mailerSecureEmailChangeEnabled,

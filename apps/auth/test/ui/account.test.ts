@@ -228,6 +228,48 @@ describe('second factors on the account page', () => {
   })
 })
 
+describe('the secret of an authenticator app', () => {
+  const SECRET = /class="secret"[^>]*>\s*([A-Z2-7 ]+?)\s*</
+  const begun = async (user: SignedUp) => {
+    const { browser } = await onAccount(user)
+    const page = await browser.get('/ui/account/authenticator')
+    const setup = await submitted(browser, page, '/ui/account/authenticator', { name: 'my phone' })
+    const secret = (SECRET.exec(setup.text)?.[1] ?? '').replaceAll(' ', '')
+    expect(secret).not.toBe('')
+    return { browser, setup, code: () => totpOf(secret) }
+  }
+  const totpOf = (secret: string) =>
+    new TOTP({ secret }).generate({ timestamp: server.clock.now().getTime() })
+  const pathOf = async (browser: FormBrowser, url: string) =>
+    new URL((await settle(browser, await browser.get(url))).url).pathname
+
+  it('is gone from the history once the app is added', async () => {
+    const { browser, setup, code } = await begun(await aUser(server))
+    await submitted(browser, setup, '/ui/account/authenticator', { code: code() })
+    expect(await pathOf(browser, setup.url)).toBe('/ui/account')
+    const late = await browser.submit(setup, '/ui/account/authenticator', { code: code() })
+    expect([late.status, late.text]).toEqual([303, ''])
+  })
+
+  it('is not shown to the next person at the same browser, nor in their next session', async () => {
+    const user = await aUser(server)
+    const { browser, setup } = await begun(user)
+    for (const next of [await aUser(server), user]) {
+      await submitted(browser, await browser.get('/ui/account'), '/ui/sign-out')
+      await signIn(browser, { ...next, password: PASSWORD })
+      expect(await pathOf(browser, setup.url)).toBe('/ui/account')
+    }
+  })
+
+  it('is shown no longer than a challenge lives', async () => {
+    const { browser, setup } = await begun(await aUser(server))
+    server.clock.advance(299_000)
+    expect(await pathOf(browser, setup.url)).toBe('/ui/account/authenticator')
+    server.clock.advance(2_000)
+    expect(await pathOf(browser, setup.url)).toBe('/ui/account')
+  })
+})
+
 describe('deleting the account on its page', () => {
   it('asks for the password, signs out, and lets whoever signs in keep it', async () => {
     const user = await aUser(server)

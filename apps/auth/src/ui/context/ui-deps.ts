@@ -63,6 +63,8 @@ export type UiDeps = UsedServices & {
   readonly account: {
     readonly linking: boolean
     readonly totp: boolean
+    /** How long an authenticator app that is being added can be seen. */
+    readonly setupMs: number
     readonly deletion: boolean
     readonly deletionGraceMs: number
     /** A change of email is confirmed at the old address, too. */

@@ -2,7 +2,6 @@ import { route, type Answer, type Route } from '@signet/http'
 import { qrCodeSvg } from '../../factors/qr-code.js'
 import { isUuid } from '../../users/uuid.js'
 import { backToAccount, forPerson } from '../context/account-person.js'
-import type { Browser } from '../context/browser-state.js'
 import type { Person } from '../context/progress.js'
 import { faultOf, orShow, PageRefusal, type Refusal } from '../context/refusals.js'
 import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-in-pages.js'
@@ -12,10 +11,15 @@ import { showHome } from './account-home-routes.js'
 
 const FIELDS = { code: 'code', address: 'name' }
 
-/** An authenticator app that is being added; its secret stays in the URL of the page, sealed for this browser. */
-type Setup = { factorId: string; secret: string; uri: string }
+/** An authenticator app that is being added. `until`: milliseconds since the epoch. */
+type Setup = { factorId: string; secret: string; uri: string; until: number }
 
-const labelOf = ({ id }: Browser): string => `authenticator ${id}`
+/** A setup as it is in the URL of its page, where the browser's history keeps it. */
+type SealedSetup = Setup & { sealed: string }
+
+/** Neither another browser nor another person or session opens it. */
+const labelOf = ({ browser }: Caller, { user, session }: Person): string =>
+  `authenticator ${browser.id} ${user.id} ${session.id}`
 
 /** Second factors of the account page, and its recovery codes. */
 export const accountFactorRoutes = (deps: UiDeps): Route[] => [
@@ -51,8 +55,12 @@ const authenticatorRoutes = (deps: UiDeps): Route[] => [
     docs: pageDocs('Add an authenticator app'),
     handle({ req, res }) {
       const caller = deps.pages.open(req, res)
-      const setup = openSetup(deps, caller, req.query['setup'])
-      return forPerson(deps, caller, () => showAuthenticator(deps, caller, { setup }))
+      return forPerson(deps, caller, (person) => {
+        const { setup: sealed } = req.query
+        if (sealed === undefined) return showAuthenticator(deps, caller, { setup: null })
+        const setup = openSetup(deps, caller, person, sealed)
+        return setup === null ? toAccount(deps, caller) : showAuthenticator(deps, caller, { setup })
+      })
     },
   }),
   route<undefined, PageForm>({
@@ -64,9 +72,11 @@ const authenticatorRoutes = (deps: UiDeps): Route[] => [
     handle({ req, res, body, context }) {
       const sent = deps.pages.sent(req, 'settings', body)
       const meta = deps.guard.metaOf(req)
-      const setup = openSetup(deps, sent, sent.text('setup'))
-      return forPerson(deps, sent, (person) =>
-        orShow(
+      return forPerson(deps, sent, (person) => {
+        const sealed = sent.text('setup')
+        const setup = openSetup(deps, sent, person, sealed)
+        if (setup === null && sealed !== '') return toAccount(deps, sent)
+        return orShow(
           sent.t,
           context,
           async () => {
@@ -78,8 +88,8 @@ const authenticatorRoutes = (deps: UiDeps): Route[] => [
             return backToAccount(deps, sent, 'factor')
           },
           (refusal) => showAuthenticator(deps, sent, { setup, refusal, name: sent.text('name') }),
-        ),
-      )
+        )
+      })
     },
   }),
 ]
@@ -93,20 +103,36 @@ async function begin(
 ): Promise<Answer> {
   const enrolled = await deps.enrollments.enroll(person, { factor_type: 'totp', friendly_name: name }, meta)
   if (enrolled.type !== 'totp') throw new Error('another factor than was asked for')
-  const setup: Setup = { factorId: enrolled.id, secret: enrolled.secret, uri: enrolled.uri }
-  const sealed = deps.state.seal(labelOf(caller.browser), setup)
+  const { id: factorId, secret, uri } = enrolled
+  const setup: Setup = { factorId, secret, uri, until: deps.now().getTime() + deps.account.setupMs }
+  const sealed = deps.state.seal(labelOf(caller, person), setup)
   return deps.pages.redirect(deps.pages.path('/account/authenticator', caller.context, { setup: sealed }))
 }
 
-const openSetup = ({ state }: UiDeps, { browser }: Caller, sealed: unknown): Setup | null =>
-  typeof sealed === 'string' && sealed !== '' ? state.open<Setup>(labelOf(browser), sealed) : null
+/** Null once the factor is verified or gone, so that nobody finds its secret in the history afterwards. */
+function openSetup(
+  { state, now }: UiDeps,
+  caller: Caller,
+  person: Person,
+  sealed: unknown,
+): SealedSetup | null {
+  if (typeof sealed !== 'string') return null
+  const setup = state.open<Setup>(labelOf(caller, person), sealed)
+  if (setup === null || setup.until <= now().getTime()) return null
+  const isPending = person.user.factors.some(
+    ({ id, status }) => id === setup.factorId && status === 'unverified',
+  )
+  return isPending ? { ...setup, sealed } : null
+}
 
-type Shown = { setup: Setup | null; refusal?: Refusal; name?: string }
+const toAccount = ({ pages }: UiDeps, { context }: Caller): Answer =>
+  pages.redirect(pages.path('/account', context))
+
+type Shown = { setup: SealedSetup | null; refusal?: Refusal; name?: string }
 
 function showAuthenticator(deps: UiDeps, caller: Caller, { setup, refusal, name = '' }: Shown): Answer {
-  const { pages, state } = deps
-  const more: Record<string, string> =
-    setup === null ? {} : { setup: state.seal(labelOf(caller.browser), setup) }
+  const { pages } = deps
+  const more: Record<string, string> = setup === null ? {} : { setup: setup.sealed }
   const page = authenticatorPage(caller.t, {
     notice: refusal?.notice,
     fault: faultOf(refusal?.code, FIELDS),
