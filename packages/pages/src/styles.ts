@@ -12,7 +12,7 @@ main { width: 100%; max-width: 26rem }
 .legal a { color: var(--soft) }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 1rem; padding: 1.75rem;
   box-shadow: 0 1px 2px rgb(0 0 0 / .04), 0 8px 28px rgb(0 0 0 / .06) }
-h1 { margin: 0 0 .5rem; font-size: 1.375rem; line-height: 1.25; letter-spacing: -.01em }
+h1 { margin: 0 0 .5rem; font-size: 1.375rem; line-height: 1.25; letter-spacing: -.01em; hyphens: auto }
 p { margin: 0 0 1rem }
 .soft { color: var(--soft); font-size: .925rem }
 label { display: block; margin: 1rem 0 .35rem; font-weight: 600; font-size: .925rem }

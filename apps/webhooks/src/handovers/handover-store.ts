@@ -1,7 +1,7 @@
 import type { Queryable } from '@signet/db'
 import type { SealedSecret } from '@signet/webhook-core'
 
-/** Also deletes what the session left unopened, so that a session cannot pile them up. */
+/** Also deletes what the session left unopened for too long. */
 export async function insertHandover(
   db: Queryable,
   { id, sessionHash, sealed }: { id: string; sessionHash: Buffer; sealed: SealedSecret },
