@@ -26,6 +26,7 @@ import { messageIntervals } from './message-intervals.js'
 import { operatorRoutes } from './routes/operator-routes.js'
 import { passkeyRoutes } from './routes/passkey-routes.js'
 import { passwordRoutes } from './routes/password-routes.js'
+import { reloadRoutes } from './routes/reload-routes.js'
 import { returnRoutes } from './routes/return-routes.js'
 import { signInRoutes } from './routes/sign-in-routes.js'
 import { signUpRoutes } from './routes/sign-up-routes.js'
@@ -57,7 +58,12 @@ export function uiRouter(
 }
 
 /** What is disabled has no routes. */
-function uiRoutes(deps: UiDeps, { uiOperatorEnabled }: AuthConfig): Route[] {
+function uiRoutes(deps: UiDeps, config: AuthConfig): Route[] {
+  const routes = pageRoutes(deps, config)
+  return [...routes, ...reloadRoutes(deps, routes)]
+}
+
+function pageRoutes(deps: UiDeps, { uiOperatorEnabled }: AuthConfig): Route[] {
   const { ways } = deps
   return [
     ...landingRoutes(deps),

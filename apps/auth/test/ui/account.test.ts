@@ -213,9 +213,8 @@ describe('second factors on the account page', () => {
       await browser.get('/ui/account/recovery-codes'),
       '/ui/account/recovery-codes',
     )
-    const shown = [...codes.text.matchAll(/<li>([2-9a-z]{5}-[2-9a-z]{5})<\/li>/g)].map(([, one = '']) => one)
+    const shown = codesOn(codes)
     expect(shown).toHaveLength(10)
-    expect((await browser.get('/ui/account/recovery-codes')).text).not.toContain(shown[0])
     const { browser: fresh, page: asked } = await onAccount(user)
     expect(asked.text).toContain('/ui/factor/recovery')
     const form = await fresh.get('/ui/factor/recovery?next=account')
@@ -225,6 +224,57 @@ describe('second factors on the account page', () => {
     expect(inside.text).toContain('You have 9 codes left.')
     const removed = await submitted(fresh, inside, '/ui/account/factor/remove')
     expect(statusOf(removed)).toBe('The second factor was removed.')
+  })
+})
+
+const codesOn = ({ text }: Seen) =>
+  [...text.matchAll(/<li>([2-9a-z]{5}-[2-9a-z]{5})<\/li>/g)].map(([, one = '']) => one)
+
+describe('recovery codes on the account page', () => {
+  const PATH = '/ui/account/recovery-codes'
+  const strong = async () => {
+    const user = await aUserWithTotp(server)
+    const { browser, page } = await onAccount(user)
+    await submitted(browser, page, '/ui/factor', { code: user.code() })
+    return { browser, page: await browser.get(PATH) }
+  }
+
+  it('are shown once: a reload neither repeats nor replaces them', async () => {
+    const { browser, page } = await strong()
+    const made = await submitted(browser, page, PATH)
+    expect(codesOn(made)).toHaveLength(10)
+    const again = await browser.get(made.url)
+    expect(codesOn(again)).toEqual([])
+    expect(again.text).toContain('were shown already')
+    expect(again.text).toContain('You have 10 codes left.')
+  })
+
+  it('are replaced only on demand, so a form sent twice shows those of its first time', async () => {
+    const { browser, page } = await strong()
+    expect((await browser.submit(page, PATH)).status).toBe(303)
+    expect(codesOn(await submitted(browser, page, PATH))).toHaveLength(10)
+    const asked = await submitted(browser, page, PATH)
+    expect(codesOn(asked)).toEqual([])
+    expect(asked.text).toContain('will stop working')
+    expect(codesOn(await submitted(browser, asked, PATH))).toHaveLength(10)
+  })
+
+  it('that wait to be shown open for nobody else, and not for long', async () => {
+    const mine = await strong()
+    const location = (await mine.browser.submit(mine.page, PATH)).location ?? ''
+    const other = await strong()
+    for (const [name, value] of mine.browser.cookies)
+      if (name.includes('handover')) other.browser.cookies.set(name, value)
+    expect(codesOn(await other.browser.get(location))).toEqual([])
+    server.clock.advance(301_000)
+    expect(codesOn(await mine.browser.get(location))).toEqual([])
+  })
+
+  it('need a second factor first', async () => {
+    const { browser } = await onAccount(await aUser(server))
+    const { text } = await browser.get(PATH)
+    expect(text).toContain('Add one first.')
+    expect(text).not.toContain('Make ten new codes')
   })
 })
 

@@ -111,6 +111,14 @@ describe('a form', () => {
     ['/ui/account/keep', {}],
   ] as const
 
+  const ofLinks: string = '/ui/link'
+  const reloaded = forms.map(([path]) => path).filter((path) => path !== ofLinks)
+  it.each(reloaded)('%s leads to a page when it is reloaded', async (path) => {
+    const browser = aBrowser(server)
+    const seen = await settle(browser, await browser.get(path))
+    expect([200, 303]).toContain(seen.status)
+  })
+
   it.each(forms)(
     '%s is refused without its token, or with one of another browser or form',
     async (path, fields) => {

@@ -21,13 +21,15 @@ export type Browser = { readonly id: string; readonly mark: Mark | null }
 
 const BROWSER = 'signet_ui'
 const MARK = 'signet_ui_session'
+const HANDOVER = 'signet_ui_handover'
+const HANDOVER_MS = 300_000
 const ID_FORM = /^[A-Za-z0-9_-]{32}$/
 
 type Deps = { key: KeyObject; cookies: Cookies; now: () => Date }
 
 /**
- * What the pages know about a browser, stored in two cookies: a random id, from which form tokens and PKCE verifiers
- * are derived, and a sealed mark of who signed in. Neither contains tokens.
+ * What the pages know about a browser, stored in cookies: a random id, from which form tokens and PKCE verifiers
+ * are derived, and a sealed mark of who signed in. None contains tokens.
  */
 export class BrowserState {
   constructor(private readonly deps: Deps) {}
@@ -56,6 +58,23 @@ export class BrowserState {
 
   forget(res: Response): void {
     this.deps.cookies.clear(res, MARK)
+  }
+
+  /** Leaves something for the next page of this browser. It is sealed: only the same label opens it. */
+  leave(res: Response, label: string, value: object): void {
+    const { cookies, now } = this.deps
+    const sealed = this.seal(label, { value, until: now().getTime() + HANDOVER_MS })
+    cookies.set(res, HANDOVER, sealed, { maxAgeSeconds: HANDOVER_MS / 1000 })
+  }
+
+  /** What {@link leave} left; null for whoever asks again, or late. */
+  take<T>(req: Request, res: Response, label: string): T | null {
+    const { cookies, now } = this.deps
+    const sealed = cookies.read(req, HANDOVER) ?? ''
+    if (sealed === '') return null
+    cookies.clear(res, HANDOVER)
+    const left = this.open<{ value: T; until: number }>(label, sealed)
+    return left !== null && left.until > now().getTime() ? left.value : null
   }
 
   /** The hidden field of one form; it changes with the session. */

@@ -53,9 +53,15 @@ const codeForm = (
       <button type="submit">${t('me.authenticator.finish')}</button>
     </form>`
 
-export type RecoveryCodesView = Common & { left: number; codes: readonly string[] | null }
+export type RecoveryCodesView = Common & {
+  left: number
+  hasFactor: boolean
+  codes: readonly string[] | null
+  /** The codes were on this page before. */
+  seen: boolean
+}
 
-/** The codes are on the page that made them, and nowhere afterwards. */
+/** The codes are on the page once, and nowhere afterwards. */
 export const recoveryCodesPage = (t: UiTexts, view: RecoveryCodesView): Page => ({
   title: t('me.recovery'),
   style: '.codes { columns: 2; padding: 0; list-style: none; font: 1.05rem/2 ui-monospace, monospace }',
@@ -64,11 +70,7 @@ export const recoveryCodesPage = (t: UiTexts, view: RecoveryCodesView): Page => 
     ${
       view.codes === null
         ? html`<p>${t('me.recovery.text')}</p>
-            <p>${t('me.recovery.left', { count: view.left })}</p>
-            <form method="post" action="${view.form.action}">
-              ${view.form.fields}
-              <button type="submit">${t('me.recovery.make')}</button>
-            </form>`
+            ${view.seen ? html`<p role="status">${t('me.recovery.seen')}</p>` : null} ${makeCodes(t, view)}`
         : html`<p role="status">${t('me.recovery.shown')}</p>
             <ul class="codes">
               ${view.codes.map((code) => html`<li>${code}</li>`)}
@@ -76,6 +78,27 @@ export const recoveryCodesPage = (t: UiTexts, view: RecoveryCodesView): Page => 
     }
     ${foot(link(view.back, t('me.back')))}`,
 })
+
+/** Codes that still work are replaced only by whoever says so. */
+function makeCodes(t: UiTexts, { left, hasFactor, form }: RecoveryCodesView): Html {
+  if (!hasFactor) return html`<p>${t('me.recovery.no-factor')}</p>`
+  const count = html`<p>${t('me.recovery.left', { count: left })}</p>`
+  if (left === 0)
+    return html`${count}
+      <form method="post" action="${form.action}">
+        ${form.fields}
+        <button type="submit">${t('me.recovery.make')}</button>
+      </form>`
+  return html`${count}
+    <details>
+      <summary>${t('me.recovery.make')}</summary>
+      <form method="post" action="${form.action}">
+        ${form.fields} <input type="hidden" name="replace" value="yes" />
+        <p>${t('me.recovery.replace-question')}</p>
+        <button class="danger" type="submit">${t('me.recovery.replace')}</button>
+      </form>
+    </details>`
+}
 
 export type RecoveryView = Common
 

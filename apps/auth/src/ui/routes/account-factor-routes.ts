@@ -1,5 +1,6 @@
 import { route, type Answer, type Route } from '@signet/http'
 import { qrCodeSvg } from '../../factors/qr-code.js'
+import { hasVerifiedFactor } from '../../users/user.js'
 import { isUuid } from '../../users/uuid.js'
 import { backToAccount, forPerson } from '../context/account-person.js'
 import type { Person } from '../context/progress.js'
@@ -148,10 +149,15 @@ const recoveryCodeRoutes = (deps: UiDeps): Route[] => [
   route({
     method: 'get',
     path: '/ui/account/recovery-codes',
-    docs: pageDocs('How many recovery codes are left'),
+    docs: pageDocs('New recovery codes once, later how many are left'),
     handle({ req, res }) {
       const caller = deps.pages.open(req, res)
-      return forPerson(deps, caller, (person) => showCodes(deps, caller, person, null))
+      return forPerson(deps, caller, (person) =>
+        showCodes(deps, caller, person, {
+          codes: deps.state.take<string[]>(req, res, codesLabel(caller, person)),
+          made: req.query['made'] === '1',
+        }),
+      )
     },
   }),
   route<undefined, PageForm>({
@@ -160,15 +166,23 @@ const recoveryCodeRoutes = (deps: UiDeps): Route[] => [
     docs: pageDocs('Make new recovery codes'),
     limit: deps.guard.limit(deps.limits.mfaChallenge),
     body: pageForm,
-    handle({ req, body, context }) {
+    handle({ req, res, body, context }) {
       const sent = deps.pages.sent(req, 'settings', body)
+      const toCodes = (more?: Record<string, string>) =>
+        deps.pages.redirect(deps.pages.path('/account/recovery-codes', sent.context, more))
       return forPerson(deps, sent, (person) =>
         orShow(
           sent.t,
           context,
-          async () =>
-            showCodes(deps, sent, person, await deps.recoveryCodes.replace(person, deps.guard.metaOf(req))),
-          (refusal) => showCodes(deps, sent, person, null, refusal),
+          async () => {
+            const count = await deps.recoveryCodes.count(person.user.id)
+            // A form that is sent twice must not void the codes of its first time.
+            if ((count?.left ?? 0) > 0 && sent.text('replace') !== 'yes') return toCodes()
+            const codes = await deps.recoveryCodes.replace(person, deps.guard.metaOf(req))
+            deps.state.leave(res, codesLabel(sent, person), codes)
+            return toCodes({ made: '1' })
+          },
+          (refusal) => showCodes(deps, sent, person, refusal),
         ),
       )
     },
@@ -219,17 +233,24 @@ async function forFactor(
   return work(person)
 }
 
+const codesLabel = ({ browser }: Caller, { user, session }: Person): string =>
+  `recovery codes ${browser.id} ${user.id} ${session.id}`
+
+/** `made`: on the way back from the form that makes codes. */
+type ShownCodes = Partial<Refusal> & { codes?: readonly string[] | null; made?: boolean }
+
 async function showCodes(
   { pages, recoveryCodes }: UiDeps,
   caller: Caller,
   { user }: Person,
-  codes: readonly string[] | null,
-  refusal: Partial<Refusal> = {},
+  { codes = null, made = false, ...refusal }: ShownCodes,
 ): Promise<Answer> {
   const count = await recoveryCodes.count(user.id)
   const page = recoveryCodesPage(caller.t, {
     notice: refusal.notice,
     codes,
+    seen: made && codes === null,
+    hasFactor: hasVerifiedFactor(user),
     left: count?.left ?? 0,
     form: { action: pages.action('/account/recovery-codes'), fields: pages.fields(caller, 'settings') },
     back: pages.path('/account', caller.context),

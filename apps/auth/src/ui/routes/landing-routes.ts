@@ -34,24 +34,4 @@ export const landingRoutes = ({ pages, ways, siteUrl, icon }: UiDeps): Route[] =
   ...['/ui/icon', '/favicon.ico'].map((path) =>
     route({ method: 'get', path, docs: pageDocs('The icon of the pages'), handle: () => icon }),
   ),
-  ...Object.entries(FORMS).map(([form, page]) =>
-    route({
-      method: 'get',
-      path: `/ui${form}`,
-      docs: pageDocs('A reload after a form, which leads to the page with the form'),
-      handle: ({ req, res }) => pages.redirect(pages.path(page, pages.open(req, res).context)),
-    }),
-  ),
 ]
-
-/** Paths that only take forms, and the page of each. */
-const FORMS = {
-  '/sign-in': '',
-  '/mail': '',
-  '/passkey': '',
-  '/provider': '',
-  '/continue': '',
-  '/factor/send': '/factor',
-  '/code/resend': '',
-  '/link/confirm': '',
-} as const
