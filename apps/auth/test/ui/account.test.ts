@@ -1,6 +1,6 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { FormBrowser, Seen } from '@signet/testkit'
+import { formOf, type FormBrowser, type Seen } from '@signet/testkit'
 import { anEmail, aPhone, aUser, PASSWORD, post, type SignedUp } from '../support/api.js'
 import { NO_EMAIL_GAPS, type TestServer } from '../support/server.js'
 import { startSmsServer, type SmsGateway } from '../support/sms-gateway.js'
@@ -168,6 +168,14 @@ describe('the account page', () => {
     }
   })
 
+  it('says so when the new email address is the current one', async () => {
+    const user = await aUser(server)
+    const { browser } = await onAccount(user)
+    const page = await browser.get('/ui/account/email')
+    const same = await submitted(browser, page, '/ui/account/email', { email: user.email.toUpperCase() })
+    expect(noticeOf(same)).toBe('This is your email address already.')
+  })
+
   it('changes the phone number with a code, and keeps what was typed when it is taken', async () => {
     const user = await aUser(server)
     const [phone, taken] = [aPhone(), aPhone()]
@@ -326,6 +334,7 @@ describe('deleting the account on its page', () => {
     const { browser } = await onAccount(user)
     const page = await browser.get('/ui/account/delete')
     expect(page.text).toContain('7 days')
+    expect((await browser.get('/ui/account/delete?sent=1')).text).not.toContain('sent you a code')
     const refused = await submitted(browser, page, '/ui/account/delete', { password: 'wrong password' })
     expect(noticeOf(refused)).toContain('current password is incorrect')
     const gone = await submitted(browser, refused, '/ui/account/delete', { password: PASSWORD })
@@ -346,6 +355,10 @@ describe('deleting the account on its page', () => {
       }),
     )
     expect(silent.location).toContain('error=interaction_required')
+    // A form from before moves nothing.
+    const { fields } = formOf(pending, '/ui/account/keep')
+    const again = await other.post('/ui/account/delete', { ...fields, password: PASSWORD })
+    expect(new URL(again.location ?? '', other.origin).pathname).toBe('/ui/account/delete')
     const kept = await submitted(other, pending, '/ui/account/keep')
     expect(statusOf(kept)).toBe('Your account stays.')
     server.clock.advance(8 * DAY)

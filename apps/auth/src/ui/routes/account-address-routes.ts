@@ -33,6 +33,7 @@ const routesOf = (deps: UiDeps, kind: Kind): Route[] => [
     limit: deps.limits.otp('/user'),
     async work(sent, person, meta) {
       const address = sent.text(kind).trim()
+      refuseUnchanged(kind, address, person)
       const caller = { ...person, aud: deps.aud }
       if (kind === 'email') {
         const { challenge, redirectTo } = emailFlow(deps, sent, { ...sent.context, next: 'account' }, meta)
@@ -62,6 +63,14 @@ const routesOf = (deps: UiDeps, kind: Kind): Route[] => [
     },
   }),
 ]
+
+/** The API ignores an address that is the current one; a person wants to hear of it. */
+function refuseUnchanged(kind: Kind, address: string, { user }: Person): void {
+  if (kind === 'email' && address.toLowerCase() === user.email)
+    throw new PageRefusal('invalid', 'me.email.same')
+  if (kind === 'phone' && phoneOf(address).replace(/[+ ]/g, '') === user.phone)
+    throw new PageRefusal('invalid', 'me.phone.same')
+}
 
 function proofOf({ user }: Person, kind: Kind, half: string, token: string): VerifyBody {
   if (kind === 'phone') return { type: 'phone_change', token, phone: user.newPhone ?? '' }

@@ -31,10 +31,16 @@ export const accountDeletionRoutes = (deps: UiDeps): Route[] => [
       )
     },
   }),
-  form(deps, '/ui/account/keep', 'Keep the account', async ({ sent, person, req }) => {
-    await deps.deletions.keep(person, deps.guard.metaOf(req))
-    return backToAccount(deps, sent, 'kept')
-  }),
+  form(
+    deps,
+    '/ui/account/keep',
+    'Keep the account',
+    async ({ sent, person, req }) => {
+      await deps.deletions.keep(person, deps.guard.metaOf(req))
+      return backToAccount(deps, sent, 'kept')
+    },
+    PENDING,
+  ),
   ...(deps.account.deletion
     ? [
         form(
@@ -60,7 +66,14 @@ export const accountDeletionRoutes = (deps: UiDeps): Route[] => [
 
 type Step = { sent: Sent; person: Person; req: Request; forget: () => void }
 
-const form = (deps: UiDeps, path: string, summary: string, work: (step: Step) => Promise<Answer>): Route =>
+/** While the account waits to be deleted, the other forms only lead to the page that can keep it. */
+const form = (
+  deps: UiDeps,
+  path: string,
+  summary: string,
+  work: (step: Step) => Promise<Answer>,
+  when = {},
+): Route =>
   route<undefined, PageForm>({
     method: 'post',
     path,
@@ -80,7 +93,7 @@ const form = (deps: UiDeps, path: string, summary: string, work: (step: Step) =>
             () => work({ sent, person, req, forget }),
             (refusal) => show(deps, sent, person, refusal),
           ),
-        PENDING,
+        when,
       )
     },
   })
@@ -94,6 +107,7 @@ function show(
   const { t } = caller
   const fields = pages.fields(caller, 'settings')
   const address = nameOf(t, user)
+  const proof = deletions.proofOf(user)
   const page =
     user.deletionDueAt === null
       ? accountDeletePage(t, {
@@ -101,8 +115,8 @@ function show(
           notice: refusal.notice,
           fault: faultOf(refusal.code, FIELDS),
           graceSeconds: account.deletionGraceMs / 1000,
-          proof: deletions.proofOf(user),
-          sent,
+          proof,
+          sent: sent && proof === 'nonce',
           form: { action: pages.action('/account/delete'), fields },
           sendCode: pages.action('/account/delete/code'),
           back: pages.path('/account', { ...caller.context, next: null }),
