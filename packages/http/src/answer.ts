@@ -4,15 +4,16 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
 
 /**
- * Sends text unchanged and anything else as JSON. Express's own `send` does more than these APIs need, at a cost: entity tags,
+ * Sends text and bytes unchanged and anything else as JSON. Express's own `send` does more than these APIs need, at a cost: entity tags,
  * and a copy of the body as bytes, which turns head and body into two writes.
  */
 export function sendBody(res: Response, status: number, body: unknown): void {
-  const isText = typeof body === 'string'
-  const text = isText ? body : JSON.stringify(body)
-  if (!res.hasHeader('Content-Type')) res.setHeader('Content-Type', isText ? TEXT_TYPE : JSON_TYPE)
-  res.setHeader('Content-Length', Buffer.byteLength(text))
-  res.writeHead(status).end(text)
+  const isRaw = typeof body === 'string' || body instanceof Uint8Array
+  const content = isRaw ? body : JSON.stringify(body)
+  if (!res.hasHeader('Content-Type'))
+    res.setHeader('Content-Type', typeof body === 'string' ? TEXT_TYPE : JSON_TYPE)
+  res.setHeader('Content-Length', Buffer.byteLength(content))
+  res.writeHead(status).end(content)
 }
 
 export function setHeaders(res: Response, headers: Readonly<Record<string, string>> = {}): void {
