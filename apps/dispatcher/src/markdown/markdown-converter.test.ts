@@ -12,6 +12,9 @@ const SECTION =
 const pageOf = (bytes: number) =>
   `<div><main>${SECTION.repeat(Math.ceil(bytes / SECTION.length))}</main></div>`
 
+/** In CPU time. What grows faster than its input takes far longer, or all of the 4 s; slow machines take half of this. */
+const LINEAR_MS = 3000
+
 describe('MarkdownConverter', () => {
   it('converts in a worker thread, and the event loop goes on meanwhile', async () => {
     let ticks = 0
@@ -71,7 +74,7 @@ describe('MarkdownConverter', () => {
   ])('refuses %s in a fraction of its CPU time', async (_name, html, failure) => {
     const result = await converter.convert(html)
     if (failure !== 'empty') expect(result).toMatchObject({ failure })
-    expect(result.cpuMs).toBeLessThan(1500)
+    expect(result.cpuMs).toBeLessThan(LINEAR_MS)
   })
 
   it.each([
@@ -89,7 +92,7 @@ describe('MarkdownConverter', () => {
     ['misnested formatting', '<b><i><u><p></b></i></u>'.repeat(20_000)],
   ])('takes time in proportion to %s', async (_name, html) => {
     const { cpuMs } = await converter.convert(html)
-    expect(cpuMs).toBeLessThan(1500)
+    expect(cpuMs).toBeLessThan(LINEAR_MS)
     expect(await converter.convert('<p>a</p>')).toMatchObject({ markdown: 'a' })
   })
 
