@@ -268,7 +268,7 @@ describe('the setting', () => {
     const browser = aBrowser(own)
     const page = await openLink(browser, link)
     expect(page.text).not.toContain('other device')
-    expect((await browser.post('/ui/link/confirm', {})).status).toBe(405)
+    expect((await browser.post('/ui/link/confirm', {})).status).toBe(404)
     expect((await submitted(browser, page, '/ui/link')).text).toContain('You are signed in')
     await own.close()
   })
