@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { authRoutes } from '../src/app.js'
 import { aUser, call, expectError, UUID, type SignedUp } from './support/api.js'
+import { PASSKEY_ENVIRONMENT } from './support/passkeys.js'
 import { startServer, type TestServer } from './support/server.js'
 
 const endedBy = (reason: string) =>
@@ -30,9 +31,9 @@ describe('the token of a user', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({
-      AUTH_MAILER_AUTOCONFIRM: 'true',
       AUTH_SECURITY_MANUAL_LINKING_ENABLED: 'true',
       AUTH_RATE_LIMIT_OTP: '100000',
+      ...PASSKEY_ENVIRONMENT,
       AUTH_SESSIONS_TIMEBOX: '12h',
       AUTH_SESSIONS_INACTIVITY_TIMEOUT: '3h',
     })

@@ -12,10 +12,25 @@ export function chromiumPath(): string | null {
   return null
 }
 
-export function launchChromium(executablePath: string | null): Promise<Browser> {
+/** In milliseconds. Not an expectation, only an end to waiting: a busy machine may take long to show a page. */
+const PATIENCE = 150_000
+
+export async function launchChromium(executablePath: string | null): Promise<Browser> {
   if (executablePath === null) throw new Error('no Chromium to launch')
-  // Containers run as root and have a small /dev/shm.
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+  const browser = await chromium.launch({
+    executablePath,
+    // Containers run as root and have a small /dev/shm.
+    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    timeout: PATIENCE,
+  })
+  const newContext = browser.newContext.bind(browser)
+  // Pages that are opened without a context get one through this as well.
+  browser.newContext = async (options) => {
+    const context = await newContext(options)
+    context.setDefaultTimeout(PATIENCE)
+    return context
+  }
+  return browser
 }
 
 /** What axe-core finds wrong on the page as it is shown. */

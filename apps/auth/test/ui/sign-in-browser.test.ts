@@ -103,6 +103,8 @@ describeInBrowser('signing in, in Chromium', () => {
     await page().getByRole('link', { name: 'Sign in with a code by SMS' }).click()
     await page().getByLabel('Phone number').fill(`+${phone}`)
     await press('Send a code')
+    await page().getByLabel('Code').waitFor()
+    await server.settled()
     await page().getByLabel('Code').fill(gateway.codeFor(phone))
     await press('Continue')
     expect(await page().textContent('main')).toContain(phone)

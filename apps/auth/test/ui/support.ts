@@ -27,8 +27,13 @@ export async function startUi(
   )
 }
 
+/** As `call` does, it waits for the messages that a request causes. */
 export const aBrowser = (server: TestServer, headers: Record<string, string> = {}) =>
-  new FormBrowser(server.url, headers)
+  new FormBrowser(server.url, headers, async (url, init) => {
+    const response = await fetch(url, init)
+    await server.settled()
+    return response
+  })
 
 export const uiPath = (query: Record<string, string> = {}, below = ''): string =>
   `/ui${below}${Object.keys(query).length > 0 ? `?${String(new URLSearchParams(query))}` : ''}`
