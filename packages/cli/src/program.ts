@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { commonOptions } from './command/define.js'
+import { commonOptions, withExamples } from './command/define.js'
 import type { Host } from './command/host.js'
 import { apiCommand } from './api-call/api-command.js'
 import { completionCommand } from './completion/completion-command.js'
@@ -13,6 +13,7 @@ import { logoutCommand } from './session/logout-command.js'
 import { whoamiCommand } from './session/whoami-command.js'
 import { tokenCommands } from './tokens/token-commands.js'
 import { triggerCommand } from './trigger/trigger-command.js'
+import { verifyCommand } from './verify/verify-command.js'
 import { VERSION } from './version.js'
 import { webhookCommands } from './webhooks/webhook-commands.js'
 
@@ -21,7 +22,7 @@ Environment:
   SIGNET_URL               webhooks service
   SIGNET_AUTH_URL          identity service, for --password
   SIGNET_TOKEN             personal token, in place of the stored one
-  SIGNET_WEBHOOK_SECRET    webhook secret for listen and trigger
+  SIGNET_WEBHOOK_SECRET    webhook secret for listen, trigger and verify
   SIGNET_PROFILE           sign-ins to use
   SIGNET_CREDENTIAL_STORE  auto, keychain or file
   XDG_CONFIG_HOME          where the file lies (default ~/.config)
@@ -43,7 +44,11 @@ export function createProgram(host: Host): Command {
       outputError: () => undefined,
     })
     .addHelpText('after', ENVIRONMENT)
-  commonOptions(program)
+  withExamples(commonOptions(program), [
+    'signet login',
+    'signet listen --create --forward-to http://localhost:3000/hook',
+    'signet deliveries list 42 --watch',
+  ])
   for (const add of [
     loginCommand,
     logoutCommand,
@@ -56,6 +61,7 @@ export function createProgram(host: Host): Command {
     eventCommands,
     listenCommand,
     triggerCommand,
+    verifyCommand,
     apiCommand,
     completionCommand,
   ]) {

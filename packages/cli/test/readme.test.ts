@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Command } from 'commander'
+import type { Command, CommanderError } from 'commander'
 import { describe, expect, it } from '@jest/globals'
 import { processHost } from '../src/command/host.js'
 import { ExitCode } from '../src/exit-codes.js'
@@ -14,16 +14,32 @@ const leaves = (command: Command, path: string): { path: string; command: Comman
 
 const commands = leaves(createProgram(processHost()), 'signet')
 
+const all = (command: Command, path: string): string[] => [
+  path,
+  ...command.commands.flatMap((one) => all(one, `${path} ${one.name()}`)),
+]
+const paths = all(createProgram(processHost()), 'signet')
+
+/** What a command line with `--help` prints, and what it ends with. */
+async function helpOf(path: string): Promise<{ text: string; exitCode: number }> {
+  let text = ''
+  const stdout = { write: (part: string) => (text += part) } as unknown as NodeJS.WriteStream
+  const program = createProgram({ ...processHost(), stdout })
+  const ended = await program
+    .parseAsync([...path.split(' ').slice(1), '--help'], { from: 'user' })
+    .catch((error: unknown) => error)
+  return { text, exitCode: (ended as CommanderError).exitCode }
+}
+
 /** The words of an example after the program's name; what the shell would do with the rest is left out. */
 const wordsOf = (example: string) =>
   (/(?:^|\s)signet (.*)$/.exec(example)?.[1] ?? '').split(/ [<>|] /)[0]?.split(' ') ?? []
 
 describe('the help of', () => {
-  it.each(commands)('$path ends with examples of it that exist', ({ path, command }) => {
-    let help = ''
-    command.configureOutput({ writeOut: (text) => (help += text) })
-    command.outputHelp()
-    const examples = [...help.matchAll(/^ {2}\$ (.+)$/gm)].map(([, example = '']) => example)
+  it.each(paths)('%s ends with examples of it that exist', async (path) => {
+    const { text, exitCode } = await helpOf(path)
+    expect(exitCode).toBe(0)
+    const examples = [...text.matchAll(/^ {2}\$ (.+)$/gm)].map(([, example = '']) => example)
     expect(examples.some((example) => example.includes(`${path} `) || example.endsWith(path))).toBe(true)
     for (const example of examples) {
       const words = wordsOf(example)

@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises'
 import { text as textOf } from 'node:stream/consumers'
 import { Argument, InvalidArgumentError, type Command } from 'commander'
 import type { Context } from '../command/context.js'
 import { defineCommand, run } from '../command/define.js'
+import { readNamedFile } from '../command/files.js'
 import type { Host } from '../command/host.js'
 import { UsageError } from '../errors.js'
 import { printableJson } from '../output/text.js'
@@ -46,20 +46,15 @@ async function call(
 /** Parsed here, so that a mistake is named before anything is sent. */
 async function jsonOf(data: string, stdin: NodeJS.ReadStream): Promise<unknown> {
   const text =
-    data === '-' ? await textOf(stdin) : data.startsWith('@') ? await fileText(data.slice(1)) : data
+    data === '-'
+      ? await textOf(stdin)
+      : data.startsWith('@')
+        ? (await readNamedFile(data.slice(1))).toString()
+        : data
   try {
     return JSON.parse(text) as unknown
   } catch (error) {
     throw new UsageError('--data is not JSON', { cause: error })
-  }
-}
-
-async function fileText(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    const { code = 'unknown error' } = error as NodeJS.ErrnoException
-    throw new UsageError(`${path} cannot be read (${code})`, { cause: error })
   }
 }
 

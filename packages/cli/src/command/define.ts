@@ -14,9 +14,11 @@ export function commonOptions(program: Command): Command {
   return program
 }
 
+/** Whole command lines, shown at the end of the help. */
+type Examples = readonly [string, ...string[]]
+
 type CommandOptions = {
-  /** Whole command lines, shown at the end of its help. */
-  examples: readonly [string, ...string[]]
+  examples: Examples
   /** False for commands that talk to no service. */
   usesService?: boolean
   /** True for commands that sign in. */
@@ -33,10 +35,19 @@ export function defineCommand(
   const command = parent.command(usage).description(description)
   if (usesService) command.addOption(serviceUrl).addOption(profile)
   if (signsIn) command.addOption(identityUrl)
-  return command
-    .addOption(json)
-    .addHelpText('after', `\nExamples:\n${examples.map((example) => `  $ ${example}`).join('\n')}`)
+  return withExamples(command.addOption(json), examples)
 }
+
+/** A command that only has commands of its own. */
+export const defineGroup = (
+  parent: Command,
+  name: string,
+  description: string,
+  examples: Examples,
+): Command => withExamples(parent.command(name).description(description), examples)
+
+export const withExamples = (command: Command, examples: Examples): Command =>
+  command.addHelpText('after', `\nExamples:\n${examples.map((example) => `  $ ${example}`).join('\n')}`)
 
 /** A command's action: gets its context, its own options and its arguments. */
 export function run<Options extends object>(

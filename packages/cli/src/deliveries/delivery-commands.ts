@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { ApiClient } from '../api/api-client.js'
 import type { Delivery, DeliveryQuery } from '../api/types.js'
 import type { Context } from '../command/context.js'
-import { defineCommand, integerOption, parseId, run } from '../command/define.js'
+import { defineCommand, defineGroup, integerOption, parseId, run } from '../command/define.js'
 import type { Host } from '../command/host.js'
 import { signedInApi } from '../session/active-token.js'
 import { DELIVERY_COLUMNS } from '../webhooks/webhook-view.js'
@@ -16,7 +16,11 @@ type ListOptions = FilterOptions & { page?: number; pageSize?: number; all?: boo
 const FILTERS = ['status', 'eventType', 'eventId', 'since', 'until']
 
 export function deliveryCommands(parent: Command, host: Host): void {
-  const group = parent.command('deliveries').description('see what became of events')
+  const group = defineGroup(parent, 'deliveries', 'see what became of events', [
+    'signet deliveries list 42 --status failed',
+    'signet deliveries show 42 981',
+    'signet deliveries replay 42 981',
+  ])
 
   const list = defineCommand(group, 'list', 'show the delivery log of a webhook, newest first', {
     examples: [

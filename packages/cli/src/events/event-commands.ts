@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Sample } from '../api/types.js'
 import type { Context } from '../command/context.js'
-import { defineCommand, integerOption, run } from '../command/define.js'
+import { defineCommand, defineGroup, integerOption, run } from '../command/define.js'
 import type { Host } from '../command/host.js'
 import { printableJson, readableTime } from '../output/text.js'
 import { signedInApi } from '../session/active-token.js'
@@ -9,7 +9,9 @@ import { signedInApi } from '../session/active-token.js'
 type Options = { event?: string; limit?: number }
 
 export function eventCommands(parent: Command, host: Host): void {
-  const group = parent.command('events').description('look at what webhooks receive')
+  const group = defineGroup(parent, 'events', 'look at what webhooks receive', [
+    'signet events samples --event summary.completed',
+  ])
   defineCommand(group, 'samples', 'show recent payloads, or a made-up one when there are none', {
     examples: ['signet events samples', 'signet events samples --event webhook.ping --limit 1'],
   })

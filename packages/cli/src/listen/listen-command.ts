@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises'
 import { Option, type Command } from 'commander'
 import pTimeout from 'p-timeout'
 import type { Context } from '../command/context.js'
 import { defineCommand, integerOption, run } from '../command/define.js'
+import { readNamedFile } from '../command/files.js'
 import type { Host } from '../command/host.js'
 import { parseTarget } from '../command/target.js'
 import { UsageError } from '../errors.js'
@@ -119,17 +119,8 @@ async function tlsOf({ tlsCert, tlsKey }: Options): Promise<{ cert: Buffer; key:
   if (tlsCert === undefined || tlsKey === undefined) {
     throw new UsageError('--tls-cert and --tls-key go together')
   }
-  const [cert, key] = await Promise.all([readPem(tlsCert), readPem(tlsKey)])
+  const [cert, key] = await Promise.all([readNamedFile(tlsCert), readNamedFile(tlsKey)])
   return { cert, key }
-}
-
-async function readPem(path: string): Promise<Buffer> {
-  try {
-    return await readFile(path)
-  } catch (error) {
-    const { code = 'unknown error' } = error as NodeJS.ErrnoException
-    throw new UsageError(`${path} cannot be read (${code})`, { cause: error })
-  }
 }
 
 /** Resolves when the work is done or the user interrupts it. */

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import type { Recovery } from '../api/types.js'
 import type { Context } from '../command/context.js'
-import { defineCommand, parseId, run } from '../command/define.js'
+import { defineCommand, defineGroup, parseId, run } from '../command/define.js'
 import type { Host } from '../command/host.js'
 import { parseTime } from '../deliveries/delivery-filter.js'
 import { poll } from '../deliveries/poll.js'
@@ -12,7 +12,10 @@ type StartOptions = { since: string; until?: string; what?: Recovery['what'] }
 type ShowOptions = { watch?: boolean }
 
 export function recoverCommands(parent: Command, host: Host): void {
-  const group = parent.command('recover').description('send again what a webhook missed')
+  const group = defineGroup(parent, 'recover', 'send again what a webhook missed', [
+    'signet recover start 42 --since 7d',
+    'signet recover show 42 7 --watch',
+  ])
 
   defineCommand(
     group,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { PersonalToken } from '../api/types.js'
 import type { Context } from '../command/context.js'
-import { defineCommand, integerOption, parseId, run } from '../command/define.js'
+import { defineCommand, defineGroup, integerOption, parseId, run } from '../command/define.js'
 import type { Host } from '../command/host.js'
 import type { Column } from '../output/table.js'
 import { printable, readableTime } from '../output/text.js'
@@ -27,7 +27,10 @@ const SIGNS_IN =
   '\nA personal token may not manage tokens: each of these commands signs in first, with the browser or --password.'
 
 export function tokenCommands(parent: Command, host: Host): void {
-  const group = parent.command('token').description('manage personal tokens').addHelpText('after', SIGNS_IN)
+  const group = defineGroup(parent, 'token', 'manage personal tokens', [
+    'signet token create --name ci --expires-in-days 30',
+    'signet token revoke 7',
+  ]).addHelpText('after', SIGNS_IN)
 
   signInOptions(
     defineCommand(group, 'create', 'create a token and print it, once', {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Context } from '../command/context.js'
-import { defineCommand, parseId, run } from '../command/define.js'
+import { defineCommand, defineGroup, parseId, run } from '../command/define.js'
 import type { Host } from '../command/host.js'
 import { signedInApi } from '../session/active-token.js'
 import { changeCommands } from './change-commands.js'
@@ -9,7 +9,11 @@ import { sendTestEvent } from './test-event.js'
 import { WEBHOOK_COLUMNS, webhookFields } from './webhook-view.js'
 
 export function webhookCommands(parent: Command, host: Host): void {
-  const group = parent.command('webhooks').description('manage webhooks and their signing secrets')
+  const group = defineGroup(parent, 'webhooks', 'manage webhooks and their signing secrets', [
+    'signet webhooks create --to https://example.com/hook',
+    'signet webhooks get 42',
+    'signet webhooks rotate 42',
+  ])
 
   defineCommand(group, 'list', 'list the webhooks of the account', {
     examples: ['signet webhooks list', 'signet webhooks list --json'],
