@@ -14,6 +14,7 @@ import { useOAuth } from './support/use-oauth.js'
 const { harness, oauth } = useOAuth()
 
 const GO = fileURLToPath(new URL('interop/go', import.meta.url))
+const RUST = fileURLToPath(new URL('interop/rust', import.meta.url))
 const withModules = (...modules: string[]) => (hasModules(...modules) ? it : it.skip)
 const withGoPackage = (path: string) =>
   succeeds('go', ['build', '-o', '/dev/null', path], GO) ? it : it.skip
@@ -151,5 +152,12 @@ describe('standardwebhooks for Go', () => {
   const test = withGoPackage('./standardwebhooks')
   test('takes deliveries with either secret and refuses forged and old ones', () => {
     judge('go', ['run', './standardwebhooks'], GO)
+  })
+})
+
+describe('standardwebhooks for Rust', () => {
+  const test = succeeds('cargo', ['build', '--quiet', '--offline', '--locked'], RUST) ? it : it.skip
+  test('takes deliveries with either secret and refuses forged and old ones', () => {
+    judge('cargo', ['run', '--quiet', '--offline', '--locked'], RUST)
   })
 })
