@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import type { Answer } from '@signet/http'
+import { pageScript } from './page-script.js'
 
 /** In milliseconds. Longer than any response takes; afterwards a form that got none can be submitted again. */
 const RESUBMIT_AFTER_MS = 10_000
@@ -97,19 +96,6 @@ const SCRIPT = `{
   if (live) setTimeout(follow, ${POLL_EVERY_MS})
 }
 `
-const VERSION = createHash('sha256').update(SCRIPT).digest('base64url').slice(0, 10)
 
 /** The script of pages with forms, to be served by the service. Forms also work without it. */
-export const formScript = {
-  /** URL of the script, served at `path`. It changes with the content. */
-  at: (path: string): string => `${path}?v=${VERSION}`,
-  answer: {
-    headers: {
-      'Content-Type': 'text/javascript; charset=utf-8',
-      'X-Content-Type-Options': 'nosniff',
-      'Cross-Origin-Resource-Policy': 'same-origin',
-      'Cache-Control': 'public, max-age=31536000, immutable',
-    },
-    body: SCRIPT,
-  } satisfies Answer,
-}
+export const formScript = pageScript(SCRIPT)

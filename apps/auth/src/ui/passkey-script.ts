@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import type { Answer } from '@signet/http'
+import { pageScript } from '@signet/pages'
 
 /**
  * Asks the browser for a passkey or a security key, and sends its answer with the form around the button. The
@@ -46,19 +45,6 @@ const SCRIPT = `{
   }
 }
 `
-const VERSION = createHash('sha256').update(SCRIPT).digest('base64url').slice(0, 10)
 
 /** The script of pages that ask for a passkey or security key, to be served by the service. */
-export const passkeyScript = {
-  /** URL of the script, served at `path`. It changes with the content. */
-  at: (path: string): string => `${path}?v=${VERSION}`,
-  answer: {
-    headers: {
-      'Content-Type': 'text/javascript; charset=utf-8',
-      'X-Content-Type-Options': 'nosniff',
-      'Cross-Origin-Resource-Policy': 'same-origin',
-      'Cache-Control': 'public, max-age=31536000, immutable',
-    },
-    body: SCRIPT,
-  } satisfies Answer,
-}
+export const passkeyScript = pageScript(SCRIPT)

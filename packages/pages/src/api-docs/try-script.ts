@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import type { Answer } from '@signet/http'
+import { pageScript } from '../page-script.js'
 
 /**
  * Sends the requests that readers put together on the page, to the service that served it. Without the script the forms stay
@@ -77,18 +76,5 @@ const SCRIPT = `{
 }
 `
 
-const VERSION = createHash('sha256').update(SCRIPT).digest('base64url').slice(0, 10)
-
-/** The script of the page, to be served by the service at `path`. Its URL changes with its content. */
-export const tryScript = {
-  at: (path: string): string => `${path}?v=${VERSION}`,
-  answer: {
-    headers: {
-      'Content-Type': 'text/javascript; charset=utf-8',
-      'X-Content-Type-Options': 'nosniff',
-      'Cross-Origin-Resource-Policy': 'same-origin',
-      'Cache-Control': 'public, max-age=31536000, immutable',
-    },
-    body: SCRIPT,
-  } satisfies Answer,
-}
+/** The script of the page, to be served by the service. */
+export const tryScript = pageScript(SCRIPT)
