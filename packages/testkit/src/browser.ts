@@ -1,8 +1,6 @@
 import type { sidewaysScroll } from '@signet/local/browser'
 import { waitFor } from './wait-for.js'
 
-export { DocsReader } from './docs-reader.js'
-
 type Page = Parameters<typeof sidewaysScroll>[0]
 
 const NOWHERE = { x: 0, y: 0, width: 0, height: 0 }
