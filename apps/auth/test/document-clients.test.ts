@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { hasModules, runSchemathesis } from '@signet/testkit/programs'
 import { aUser, get, post, UUID } from './support/api.js'
-import { startServer, type TestServer } from './support/server.js'
+import { NO_EMAIL_GAPS, startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
 // A program that knows the service by its OpenAPI document alone. `npm run interop` fetches it; a machine without it skips it.
@@ -12,7 +12,16 @@ let folder: string
 let server: TestServer
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'signet-document-'))
-  server = await startServer({ AUTH_MAILER_AUTOCONFIRM: 'true' })
+  // What is switched off answers the same to everybody, and what is limited answers nothing else.
+  server = await startServer({
+    ...NO_EMAIL_GAPS,
+    AUTH_MAILER_AUTOCONFIRM: 'true',
+    AUTH_EXTERNAL_ANONYMOUS_USERS_ENABLED: 'true',
+    AUTH_MFA_WEB_AUTHN_ENROLL_ENABLED: 'true',
+    AUTH_MFA_WEB_AUTHN_VERIFY_ENABLED: 'true',
+    AUTH_PASSKEY_ENABLED: 'true',
+    AUTH_SECURITY_MANUAL_LINKING_ENABLED: 'true',
+  })
 })
 afterAll(async () => {
   await server.close()

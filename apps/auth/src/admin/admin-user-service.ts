@@ -14,7 +14,7 @@ import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import type { VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
 import type { Confirmations } from '../users/confirmations.js'
 import type { IdentityStore } from '../users/identity-store.js'
-import { refusePassword, refuseTooLong } from '../users/new-password.js'
+import { refuseEmpty, refusePassword, refuseTooLong } from '../users/new-password.js'
 import type { UserStore } from '../users/user-store.js'
 import { isProven, mergeMetadata, type User } from '../users/user.js'
 import { isUuid, NIL_UUID } from '../users/uuid.js'
@@ -72,6 +72,7 @@ export class AdminUserService {
   async create(admin: Admin, attributes: UserAttributes, meta: RequestMeta): Promise<User> {
     const { users, vouched, audit, rules, now } = this.deps
     const checked = checkAttributes(attributes, now())
+    refuseEmpty(attributes.password)
     const { email, phone } = checked
     refuseLargeMetadata(checked)
     const id = newId(attributes.id)
@@ -119,6 +120,7 @@ export class AdminUserService {
   ): Promise<User> {
     const { users, ends, audit, hasher, rules, now } = this.deps
     const checked = checkAttributes(attributes, now())
+    refuseEmpty(attributes.password)
     await this.get(id)
     if (password !== undefined) refusePassword(rules.passwords, password)
     const passwordHash = password === undefined ? undefined : await hasher.hash(password, meta.signal)

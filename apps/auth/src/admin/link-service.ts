@@ -11,7 +11,7 @@ import type { PasswordRules } from '../passwords/password-rules.js'
 import type { AddressProofs } from '../proofs/address-proofs.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
-import { refusePassword } from '../users/new-password.js'
+import { refuseEmpty, refusePassword } from '../users/new-password.js'
 import type { UserStore } from '../users/user-store.js'
 import type { JsonObject, User } from '../users/user.js'
 import { actorOf, traitsOf, userNotFound, type Admin } from './admin-user-service.js'
@@ -70,6 +70,7 @@ export class LinkService {
     if (requested === undefined) throw invalid(`Unsupported type, use one of ${LINK_TYPES.join(', ')}`)
     if (requested === 'email_change_current' && !rules.secureEmailChange)
       throw invalid('Enable secure email change to generate link for current email')
+    refuseEmpty(request.password)
     const email = normaliseEmail(request.email ?? '')
     const known = await users.findByEmail(db, email)
     const type = requested === 'magiclink' && known === null ? 'signup' : requested
@@ -102,13 +103,13 @@ export class LinkService {
     type: GeneratedType,
     requested: GeneratedType,
     isNew: boolean,
-    { password = '' }: LinkRequest,
+    { password }: LinkRequest,
     { signal }: RequestMeta,
   ): Promise<string | null> {
     const { hasher, rules } = this.deps
     if (type !== 'signup' || requested === 'magiclink') return null
-    if (password === '' && !isNew) return null
-    if (password === '') throw invalid('Signup requires a valid password')
+    if (password === undefined && !isNew) return null
+    if (password === undefined) throw invalid('Signup requires a valid password')
     refusePassword(rules.passwords, password)
     return hasher.hash(password, signal)
   }

@@ -14,7 +14,7 @@ import { sha256 } from '../secrets/derived-keys.js'
 import type { SessionService } from '../sessions/session-service.js'
 import type { SignedIn } from '../sessions/session.js'
 import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
-import { refusePassword } from '../users/new-password.js'
+import { refuseEmpty, refusePassword } from '../users/new-password.js'
 import { isBanned, isProven, type User } from '../users/user.js'
 import type { Match, TokenMatcher } from './token-matcher.js'
 import type { VerifyEffects } from './verify-effects.js'
@@ -177,11 +177,12 @@ export class VerifyService {
 
   /** Hashed before the transaction; whether it is used is decided inside. */
   async #newPasswordHash(
-    { requirePassword = false, password = '' }: VerifyRequest,
+    { requirePassword = false, password }: VerifyRequest,
     { signal }: RequestMeta,
   ): Promise<string | null> {
     const { hasher, rules } = this.deps
-    if (!requirePassword || password === '') return null
+    refuseEmpty(password)
+    if (!requirePassword || password === undefined) return null
     refusePassword(rules.passwords, password)
     return hasher.hash(password, signal)
   }
