@@ -52,7 +52,7 @@ describe('every page', () => {
     expect(headers.getSetCookie()).toEqual([
       expect.stringMatching(/^__Host-signet_ui=[\w-]{32}; Path=\/; Secure; HttpOnly; SameSite=Lax$/),
     ])
-    expect(headers.get('strict-transport-security')).toContain('max-age=')
+    expect(headers.get('strict-transport-security')).toBe('max-age=31536000')
     expect(text).toContain('action="/auth/v1/ui/sign-in"')
     expect(text).toContain('href="/auth/v1/ui/sign-up"')
     await proxied.close()
