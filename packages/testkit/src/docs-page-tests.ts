@@ -59,7 +59,7 @@ export function describeDocsPage<Service extends Running>(
         status: '401 Unauthorized (sent without a token)',
         text: expect.stringContaining(guarded.withoutToken),
       })
-      expect(await page.tryIt(id, { token: 'not a token' })).toMatchObject({
+      expect(await page.tryIt(id, { token: 'invalid' })).toMatchObject({
         status: guarded.withWrongToken.status,
         text: expect.stringContaining(guarded.withWrongToken.text),
       })
