@@ -9,6 +9,8 @@ type Field = {
   autocomplete: string
   inputmode?: 'numeric'
   value?: string
+  /** Characters that it takes. */
+  maxLength?: number
   hint?: string
   /** The field that the notice of the page is about. */
   fault?: string | undefined
@@ -23,6 +25,7 @@ export const NOTICE_ID = 'notice'
 export function field(t: PageTexts, options: Field): Html {
   const { name, label, type = 'text', autocomplete, inputmode, value = '', hint } = options
   const isPassword = type === 'password'
+  const { maxLength = isPassword ? 1024 : 320 } = options
   return html`<label for="${name}">${label}</label>
     <input
       id="${name}"
@@ -32,7 +35,7 @@ export function field(t: PageTexts, options: Field): Html {
       ${inputmode === undefined ? null : html`inputmode="${inputmode}"`}
       autocapitalize="none"
       spellcheck="false"
-      maxlength="${isPassword ? 1024 : 320}"
+      maxlength="${maxLength}"
       required
       ${fieldState(options)}
       ${isPassword ? showable(t) : null}

@@ -1,6 +1,5 @@
 import type { Db } from '@signet/db'
-import type { AuditEntry, AuditListStore } from '../admin/audit-list-store.js'
-import type { AuditAction } from '../audit/audit.js'
+import type { AuditListStore } from '../admin/audit-list-store.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import type { RecoveryCodeStore } from '../factors/recovery-code-store.js'
 import type { RequestMeta } from '../requests/request-meta.js'
@@ -10,6 +9,7 @@ import type { ListedSession, SessionStore } from '../sessions/session-store.js'
 import { isExpired, type Live, type SessionLimits } from '../sessions/session.js'
 import { userView } from '../users/user-view.js'
 import type { CredentialStore } from '../webauthn/credential-store.js'
+import { eventOf, SHOWN_ACTIONS, type SecurityEvent } from './security-events.js'
 
 type Deps = {
   db: Db
@@ -23,34 +23,6 @@ type Deps = {
   limits: SessionLimits
   now: () => Date
 }
-
-/** What an owner is shown; refreshes and the like would hide it. */
-const SHOWN = [
-  'login',
-  'login_failed',
-  'logout',
-  'user_signedup',
-  'user_updated_password',
-  'user_recovery_requested',
-  'user_modified',
-  'session_revoked',
-  'identity_linked',
-  'identity_unlinked',
-  'factor_in_progress',
-  'factor_unenrolled',
-  'factor_deleted',
-  'factor_updated',
-  'passkey_created',
-  'passkey_updated',
-  'passkey_deleted',
-  'recovery_codes_created',
-  'recovery_code_attempted',
-  'user_deletion_requested',
-  'user_deletion_cancelled',
-] as const satisfies readonly AuditAction[]
-export type ShownAction = (typeof SHOWN)[number]
-
-export type SecurityEvent = { action: ShownAction; byAdmin: boolean; accepted: boolean; ip: string; at: Date }
 
 const RECENT = 30
 /** As much as one answer carries; older entries are left out. */
@@ -67,19 +39,20 @@ export class AccountOverviewService {
     return all.filter((session) => session.revokedAt === null && !isExpired(session, limits, now()))
   }
 
-  /** Signs out one of the caller's sessions; one that is not theirs, or over, changes nothing. */
-  async endSession(caller: Live, sessionId: string, meta: RequestMeta): Promise<void> {
+  /** Signs out one of the caller's sessions; false for one that is not theirs, or over. */
+  async endSession(caller: Live, sessionId: string, meta: RequestMeta): Promise<boolean> {
     const { audit, gate, ends } = this.deps
-    await audit.transaction(meta, async (tx, record) => {
+    return audit.transaction(meta, async (tx, record) => {
       const held = await gate.hold(tx, { userId: caller.user.id, sessionId: caller.session.id })
-      await ends.one(tx, held.user.id, sessionId, 'logout')
-      record('logout', held.user, { session_id: sessionId })
+      const ended = await ends.one(tx, held.user.id, sessionId, 'logout')
+      if (ended) record('logout', held.user, { session_id: sessionId })
+      return ended
     })
   }
 
   async recentEvents(userId: string): Promise<SecurityEvent[]> {
-    const entries = await this.deps.entries.about(this.deps.db, userId, SHOWN, RECENT)
-    return entries.map((entry) => eventOf(entry, userId))
+    const entries = await this.deps.entries.about(this.deps.db, userId, SHOWN_ACTIONS, RECENT)
+    return entries.map((entry) => eventOf(entry, userId)).filter((event) => event !== null)
   }
 
   /** Everything, as JSON; secrets, hashes and codes stay here. */
@@ -119,18 +92,5 @@ export class AccountOverviewService {
         created_at: event.created_at.toISOString(),
       })),
     }
-  }
-}
-
-function eventOf({ payload, ip_address: ip, created_at: at }: AuditEntry, userId: string): SecurityEvent {
-  const traits = payload['traits'] as { accepted?: unknown } | undefined
-  const byAdmin = payload['actor_id'] !== userId
-  return {
-    action: payload['action'] as ShownAction,
-    byAdmin,
-    accepted: traits?.accepted !== false,
-    // Where an administrator works is nobody else's business.
-    ip: byAdmin ? '' : ip,
-    at,
   }
 }

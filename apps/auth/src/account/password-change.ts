@@ -28,6 +28,8 @@ export type PasswordChange = {
   nonce: string | null
 }
 
+type Compared = { password: string; currentPassword: string; needsPassword: boolean }
+
 type Deps = {
   db: Db
   tokens: OneTimeTokenStore
@@ -40,6 +42,12 @@ type Deps = {
   now: () => Date
 }
 
+/** What somebody shows once more before the password changes. */
+export type PasswordProof = 'current_password' | 'nonce' | null
+
+/** On the pages, a sign-in or a second factor older than this no longer proves who sits there. */
+const RECENT_MS = 600_000
+
 /** Sessions opened by these prove control of an address, and stand in for a forgotten password. */
 const PASSWORDLESS_METHODS = new Set(['recovery', 'otp', 'magiclink'])
 
@@ -47,19 +55,36 @@ const PASSWORDLESS_METHODS = new Set(['recovery', 'otp', 'magiclink'])
 export class PasswordChanges {
   constructor(private readonly deps: Deps) {}
 
-  /** Everything that is slow or needs no lock. */
+  /**
+   * What the pages ask for beyond the settings (docs/specification.md#the-account-page): whoever finds an open browser
+   * must not be able to set a password, and with it prove everything else.
+   */
+  async proofOf({ user, session }: Live): Promise<PasswordProof> {
+    const { db, sessions, now } = this.deps
+    const amr = (await sessions.chainOf(db, session.id))?.amr ?? []
+    if (amr.some(({ at }) => at.getTime() > now().getTime() - RECENT_MS)) return null
+    const forgotten = amr.some(({ method }) => PASSWORDLESS_METHODS.has(method))
+    if (user.passwordHash !== null && !forgotten) return 'current_password'
+    return isProven(user) ? 'nonce' : null
+  }
+
+  /** Everything that is slow or needs no lock. `proof`: what is due besides what the settings ask for. */
   async prepare(
     { user, session }: Live,
     request: { password: string; nonce: string; currentPassword: string },
+    proof: PasswordProof,
     meta: RequestMeta,
   ): Promise<PasswordChange> {
     const { hasher, rules } = this.deps
     const { password, nonce } = request
     refusePassword(rules.passwords, password)
-    const needsNonce = this.#needsNonce(session)
+    // A code proves at least as much as the password that it can replace.
+    const needsNonce = this.#needsNonce(session) || proof === 'nonce' || (proof !== null && nonce !== '')
+    const needsPassword = proof === 'current_password' && !needsNonce
     if (needsNonce && nonce === '')
       throw authError('invalid', 'reauthentication_needed', 'Password update requires reauthentication')
-    if (user.passwordHash !== null) await this.#compare(user, user.passwordHash, session, request, meta)
+    if (user.passwordHash !== null)
+      await this.#compare(user, user.passwordHash, session, { ...request, needsPassword }, meta)
     return { hash: await hasher.hash(password, meta.signal), nonce: needsNonce ? nonce : null }
   }
 
@@ -68,7 +93,7 @@ export class PasswordChanges {
     user: User,
     hash: string,
     session: Session,
-    { password, currentPassword }: { password: string; currentPassword: string },
+    { password, currentPassword, needsPassword }: Compared,
     meta: RequestMeta,
   ): Promise<void> {
     const { guesses, hasher } = this.deps
@@ -82,7 +107,8 @@ export class PasswordChanges {
         'same_password',
         'New password should be different from the old password.',
       )
-    await this.#checkCurrentPassword(session, currentPassword, isOld)
+    if (needsPassword || (await this.#settingsAskForPassword(session)))
+      await refuseOtherThanCurrent(currentPassword, isOld)
     await attempt.takeBack()
   }
 
@@ -109,24 +135,26 @@ export class PasswordChanges {
     return now().getTime() - session.createdAt.getTime() >= rules.reauthenticationGraceMs
   }
 
-  async #checkCurrentPassword(
-    session: Session,
-    currentPassword: string,
-    isOld: (text: string) => Promise<boolean>,
-  ): Promise<void> {
+  async #settingsAskForPassword(session: Session): Promise<boolean> {
     const { db, sessions, rules } = this.deps
-    if (!rules.requireCurrentPassword) return
+    if (!rules.requireCurrentPassword) return false
     const amr = (await sessions.chainOf(db, session.id))?.amr ?? []
-    if (amr.some(({ method }) => PASSWORDLESS_METHODS.has(method))) return
-    if (currentPassword === '')
-      throw authError(
-        'invalid',
-        'current_password_required',
-        'Current password required when setting new password.',
-      )
-    if (!(await isOld(currentPassword)))
-      throw authError('invalid', 'current_password_invalid', 'Current password is incorrect.')
+    return !amr.some(({ method }) => PASSWORDLESS_METHODS.has(method))
   }
+}
+
+async function refuseOtherThanCurrent(
+  currentPassword: string,
+  isOld: (text: string) => Promise<boolean>,
+): Promise<void> {
+  if (currentPassword === '')
+    throw authError(
+      'invalid',
+      'current_password_required',
+      'Current password required when setting new password.',
+    )
+  if (!(await isOld(currentPassword)))
+    throw authError('invalid', 'current_password_invalid', 'Current password is incorrect.')
 }
 
 export const badNonce = () =>

@@ -26,6 +26,7 @@ import {
   refusePasswordAlone,
   refusePasswordOfUnproven,
   type PasswordChange,
+  type PasswordProof,
   type PasswordChanges,
 } from './password-change.js'
 
@@ -42,7 +43,12 @@ export type UserUpdateRequest = {
   code_challenge_method?: string
 }
 
-type Caller = Live & { aud: string; redirectTo: string }
+type Caller = Live & {
+  aud: string
+  redirectTo: string
+  /** A new password needs a recent proof, whatever the settings say. */
+  recentProof?: boolean
+}
 
 /** What changes; null where the request says nothing, or nothing new. */
 type Change = {
@@ -75,6 +81,11 @@ type Deps = {
 export class UserUpdateService {
   constructor(private readonly deps: Deps) {}
 
+  /** What a page asks for before it sets a password. */
+  passwordProof(caller: Live): Promise<PasswordProof> {
+    return this.deps.passwords.proofOf(caller)
+  }
+
   async update(caller: Caller, request: UserUpdateRequest, meta: RequestMeta): Promise<User> {
     const { audit, addresses } = this.deps
     const change = await this.#check(caller, request, meta)
@@ -83,6 +94,18 @@ export class UserUpdateService {
     )
     if (outcome === 'bad_nonce') throw badNonce()
     return outcome
+  }
+
+  /** The owner keeps the address after all: what was sent for the new one stops working. */
+  async cancelChange({ user, session }: Live, kind: Address['kind'], meta: RequestMeta): Promise<void> {
+    const { audit, gate, users, now } = this.deps
+    await audit.transaction(meta, async (tx, record) => {
+      const held = await gate.hold(tx, { userId: user.id, sessionId: session.id })
+      requireStrong(held)
+      const pending = kind === 'email' ? 'newEmail' : 'newPhone'
+      if (await users.dropAddressChange(tx, user.id, pending, now()))
+        record('user_modified', held.user, { cancelled: kind })
+    })
   }
 
   /** Notices about changes already made; for a pending address the notice goes out once it is confirmed. */
@@ -140,6 +163,7 @@ export class UserUpdateService {
                 nonce: request.nonce ?? '',
                 currentPassword: request.current_password ?? '',
               },
+              caller.recentProof ? await this.deps.passwords.proofOf(caller) : null,
               meta,
             ),
       data: request.data === undefined ? null : withoutClaims(request.data),
@@ -193,7 +217,7 @@ export class UserUpdateService {
       if (isUniqueViolation(error)) throw change.email === null ? phoneTaken() : emailTaken()
       throw error
     })
-    audit('user_modified', user)
+    audit('user_modified', user, { changes: changesOf(change) })
     const updated = (await users.findById(tx, user.id)) ?? user
     const how = { redirectTo: caller.redirectTo, channel: change.channel }
     await addresses.send(tx, updated, pending, how, meta)
@@ -219,6 +243,10 @@ export class UserUpdateService {
     audit('user_updated_password', user)
   }
 }
+
+/** For the audit log: which members, never their values. */
+const changesOf = (change: Change): string[] =>
+  (['email', 'phone', 'password', 'data', 'appMetadata'] as const).filter((member) => change[member] !== null)
 
 /** The new value in normal form, or null when there is none or it is the current one. */
 function changed(

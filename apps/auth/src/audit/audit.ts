@@ -27,6 +27,7 @@ const ACTIONS = {
   passkey_updated: 'user',
   passkey_deleted: 'user',
   factor_in_progress: 'factor',
+  factor_added: 'factor',
   factor_unenrolled: 'factor',
   challenge_created: 'factor',
   verification_attempted: 'factor',

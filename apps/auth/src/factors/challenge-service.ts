@@ -115,7 +115,10 @@ export class ChallengeService {
       const accepted = await this.#accept(tx, locked, answer)
       if (accepted === null) return wrongAnswer(factor)
       const signedIn = await this.#upgrade(tx, held, factor, challenge, accepted.usedStep)
-      if (factor.status === 'unverified') await this.#notifyEnrolled(tx, signedIn.user, factor, meta)
+      if (factor.status === 'unverified') {
+        record('factor_added', signedIn.user, { factor_id: factor.id, factor_type: factor.factorType })
+        await this.#notifyEnrolled(tx, signedIn.user, factor, meta)
+      }
       return signedIn
     })
     if (isAppError(outcome)) throw outcome

@@ -28,8 +28,10 @@ export class SessionEnds {
     if (!TOLD_BY_THE_USER.has(reason) && knownElsewhere) await accountEvents.signedOut(tx, userId, now())
   }
 
-  one(tx: Tx, userId: string, sessionId: string, reason: EndReason): Promise<void> {
-    return this.deps.sessions.end(tx, userId, reason, { only: sessionId }, this.deps.now())
+  /** False for a session that is not the user's, or over. */
+  async one(tx: Tx, userId: string, sessionId: string, reason: EndReason): Promise<boolean> {
+    const { sessions, now } = this.deps
+    return (await sessions.end(tx, userId, reason, { only: sessionId }, now())) > 0
   }
 
   /** All sessions of a user but one. The user's row must be locked first, as for {@link all}. */
@@ -41,14 +43,14 @@ export class SessionEnds {
   }
 
   /** The other sessions of a user that never showed a second factor. */
-  weaker(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
-    return this.deps.sessions.end(tx, userId, reason, { except: keptId, aal: 'aal1' }, this.deps.now())
+  async weaker(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
+    await this.deps.sessions.end(tx, userId, reason, { except: keptId, aal: 'aal1' }, this.deps.now())
   }
 
   /** The sessions that a passkey opened, but for the one that removes it, as when an administrator does: null. */
-  byPasskey(tx: Tx, userId: string, passkeyId: string, keptId: string | null): Promise<void> {
+  async byPasskey(tx: Tx, userId: string, passkeyId: string, keptId: string | null): Promise<void> {
     const kept = keptId === null ? {} : { except: keptId }
-    return this.deps.sessions.end(tx, userId, 'passkey_removed', { passkeyId, ...kept }, this.deps.now())
+    await this.deps.sessions.end(tx, userId, 'passkey_removed', { passkeyId, ...kept }, this.deps.now())
   }
 
   /**

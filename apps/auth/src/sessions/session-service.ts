@@ -125,7 +125,7 @@ export class SessionService {
         if (session !== null && scope === 'others') await ends.others(tx, user.id, session.id, 'logout')
         else await ends.all(tx, user.id, 'logout')
       }
-      record('logout', user)
+      record('logout', user, scope === 'local' ? undefined : { scope })
     })
   }
 

@@ -198,9 +198,9 @@ export class SessionStore {
     return rows.length > 0
   }
 
-  /** Ends sessions, for every reason but reuse (refresh-store.ts). Sessions that already ended keep their reason. */
-  async end(db: Queryable, userId: string, reason: EndReason, scope: EndScope, now: Date): Promise<void> {
-    await db.query(
+  /** Ends sessions, for every reason but reuse (refresh-store.ts), and returns how many. Those that already ended keep their reason. */
+  async end(db: Queryable, userId: string, reason: EndReason, scope: EndScope, now: Date): Promise<number> {
+    const { rowCount } = await db.query(
       `update ${this.t.sessions} set revoked_at = $2, revoked_reason = $3, updated_at = $2
        where user_id = $1 and revoked_at is null
          and id = coalesce($4::uuid, id) and id is distinct from $5::uuid and aal = coalesce($6, aal)
@@ -215,6 +215,7 @@ export class SessionStore {
         scope.passkeyId ?? null,
       ],
     )
+    return rowCount ?? 0
   }
 }
 

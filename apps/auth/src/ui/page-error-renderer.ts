@@ -1,11 +1,12 @@
-import { parseUrl } from '@signet/address-guard/parse-url'
 import { brandOf, type BrandConfig } from '@signet/brand'
 import type { AppError } from '@signet/errors'
 import type { ErrorRenderer } from '@signet/http'
 import { durationText } from '@signet/language'
 import { errorPage, pageAnswer } from '@signet/pages'
 import type { Request } from 'express'
+import { refererPage } from './context/referer-page.js'
 import { PageRefusal, refusalText } from './context/refusals.js'
+import { StaleForm } from './context/stale-form.js'
 import { textsFor } from './context/texts-for.js'
 import { isUiKey, type UiTexts } from './texts.js'
 
@@ -41,15 +42,12 @@ export const pageErrorRenderer = (config: PageErrorConfig): ErrorRenderer => ({
 
 type Site = { base: string; apiExternalUrl: string; uiEnabled: boolean }
 
-/** Back to the page whose form came too often, which still has what was typed; otherwise to the beginning. */
-function wayOn(t: UiTexts, req: Request, { base, apiExternalUrl, uiEnabled }: Site, { kind }: AppError) {
+/** Back to the page whose form came too often or too late, which has what was typed; otherwise to the beginning. */
+function wayOn(t: UiTexts, req: Request, { base, apiExternalUrl, uiEnabled }: Site, error: AppError) {
   if (!uiEnabled) return undefined
-  const referer = req.get('referer') ?? ''
-  const from = parseUrl(referer)
-  const isOurs = from?.origin === new URL(apiExternalUrl).origin && from.pathname.startsWith(`${base}/ui`)
-  return kind === 'limited' && from !== null && isOurs
-    ? { href: `${from.pathname}${from.search}`, label: t('error.back') }
-    : { href: `${base}/ui`, label: t('sign-in') }
+  if (error instanceof StaleForm) return { href: error.back, label: t('error.back') }
+  const from = error.kind === 'limited' ? refererPage(req, apiExternalUrl) : null
+  return from === null ? { href: `${base}/ui`, label: t('sign-in') } : { href: from, label: t('error.back') }
 }
 
 function titleOf(t: UiTexts, { kind }: AppError): string {

@@ -4,7 +4,7 @@ import { errorHandler, mountRoutes, notFoundHandler, type Route } from '@signet/
 import { brandIcon } from '@signet/pages'
 import { Router, type RequestHandler } from 'express'
 import type { AuthConfig } from '../config/config.js'
-import { factorRules, signUpRules } from '../services/part-settings.js'
+import { addressChangeRules, factorRules, signUpRules } from '../services/part-settings.js'
 import { Redirects } from '../redirects/redirects.js'
 import { BrowserState } from './context/browser-state.js'
 import { SignInPages } from './context/sign-in-pages.js'
@@ -32,7 +32,7 @@ import { signInRoutes } from './routes/sign-in-routes.js'
 import { signUpRoutes } from './routes/sign-up-routes.js'
 import { uiReturnUrl } from './return-url.js'
 import type { UiContext, UiDeps } from './context/ui-deps.js'
-import { waysIn } from './context/ways-in.js'
+import { keysWorkHere, waysIn } from './context/ways-in.js'
 
 const PREFIX = '/ui'
 
@@ -93,6 +93,7 @@ function uiDeps(context: UiContext): UiDeps {
   const redirects = new Redirects(config)
   const brand = brandOf(config)
   const pages = new SignInPages({ externalUrl: config.apiExternalUrl, state, redirects, brand })
+  const { enroll, verify } = factorRules(config)
   const progress = new Progress({
     pages,
     state,
@@ -100,7 +101,7 @@ function uiDeps(context: UiContext): UiDeps {
     sessions,
     flowExchanges,
     accessTokens,
-    factorRules: factorRules(config),
+    factorRules: { verify },
     externalUrl: config.apiExternalUrl,
     sessionMs: config.uiSessionDuration,
     now,
@@ -116,7 +117,12 @@ function uiDeps(context: UiContext): UiDeps {
     ways: waysIn(config, context.providers.withButton),
     account: {
       linking: config.manualLinkingEnabled,
-      totp: config.mfaTotpEnrollEnabled && config.mfaTotpVerifyEnabled,
+      factors: {
+        totp: enroll.totp && verify.totp,
+        phone: enroll.phone && verify.phone,
+        webauthn: enroll.webauthn && verify.webauthn && keysWorkHere(config),
+      },
+      changeIntervalMs: addressChangeRules(config).intervalMs,
       setupMs: config.mfaChallengeExpiryDuration,
       deletion: config.accountDeletionEnabled,
       deletionGraceMs: config.accountDeletionGrace,

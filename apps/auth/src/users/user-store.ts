@@ -167,6 +167,17 @@ export class UserStore {
     )
   }
 
+  /** Voids one change of address that its owner no longer wants; false when none waits. */
+  async dropAddressChange(tx: Tx, id: string, pending: 'newEmail' | 'newPhone', now: Date): Promise<boolean> {
+    const column = COLUMNS[pending]
+    const { rowCount } = await tx.query(
+      `with tokens as (delete from ${this.t.oneTimeTokens} where user_id = $1 and token_type = any($3))
+       update ${this.t.users} set ${column} = null, updated_at = $2 where id = $1 and ${column} is not null`,
+      [id, now, CHANGE_TOKENS[pending]],
+    )
+    return rowCount === 1
+  }
+
   /**
    * Voids changes of address that wait for a confirmation. An anonymous user keeps them, having no other way back into
    * the account.

@@ -4,7 +4,7 @@ import { FormBrowser, SoftwareAuthenticator, type Seen } from '@signet/testkit'
 import { aUser, get, PASSWORD, type Json, type SignedUp } from '../support/api.js'
 import { PASSKEY_ENVIRONMENT } from '../support/passkeys.js'
 import type { TestServer } from '../support/server.js'
-import { aUserWithTotp, noticeOf, settle, startUi, submitted } from './support.js'
+import { aUserWithTotp, noticeOf, optionsOn, settle, startUi, submitted } from './support.js'
 
 let server: TestServer
 let site: string
@@ -28,17 +28,10 @@ async function onAccount({ email }: SignedUp): Promise<{ browser: FormBrowser; p
   return { browser, page }
 }
 
-const optionsOf = (page: Seen) =>
-  JSON.parse(
-    (/data-options="([^"]*)"/.exec(page.text)?.[1] ?? '').replace(/&#(\d+);/g, (_, code: string) =>
-      String.fromCharCode(Number(code)),
-    ),
-  ) as Parameters<SoftwareAuthenticator['create']>[0]
-
 /** What the script of the page does. */
 async function create(browser: FormBrowser): Promise<Seen> {
   const page = await browser.get('/ui/account/passkey')
-  const credential = new SoftwareAuthenticator({ origin: site }).create(optionsOf(page))
+  const credential = new SoftwareAuthenticator({ origin: site }).create(optionsOn(page))
   return submitted(browser, page, '/ui/account/passkey', { credential: JSON.stringify(credential) })
 }
 

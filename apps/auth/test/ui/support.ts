@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { TOTP } from 'otpauth'
 import { expect } from '@jest/globals'
 import { leasePort } from '@signet/local'
-import { FormBrowser, type Seen } from '@signet/testkit'
+import { FormBrowser, type Seen, type SoftwareAuthenticator } from '@signet/testkit'
 import type { Ports } from '../../src/context.js'
 import { aUser, PASSWORD, post, type Json, type SignedUp } from '../support/api.js'
 import { startServer, type TestServer } from '../support/server.js'
@@ -105,3 +105,11 @@ export async function aUserWithTotp(server: TestServer): Promise<WithFactor> {
   server.clock.advance(30_000)
   return { ...user, password: PASSWORD, factorId: id, code }
 }
+
+/** What the page asks the browser for, of a passkey or a security key. */
+export const optionsOn = (page: Seen) =>
+  JSON.parse(
+    (/data-options="([^"]*)"/.exec(page.text)?.[1] ?? '').replace(/&#(\d+);/g, (_, code: string) =>
+      String.fromCharCode(Number(code)),
+    ),
+  ) as Parameters<SoftwareAuthenticator['create']>[0]

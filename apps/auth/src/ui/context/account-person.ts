@@ -30,9 +30,13 @@ export async function forPerson(
 export const DONE = [
   'email',
   'email-half',
+  'email-cancelled',
   'phone',
+  'phone-cancelled',
   'password',
   'factor',
+  'factor-key',
+  'factor-phone',
   'factor-removed',
   'passkey',
   'passkey-removed',

@@ -77,13 +77,24 @@ export class BrowserState {
     return left !== null && left.until > now().getTime() ? left.value : null
   }
 
-  /** The hidden field of one form; it changes with the session. */
-  formToken({ id, mark }: Browser, form: string): string {
-    return this.#hash('form', id, mark?.sessionId ?? '', form).toString('base64url')
+  /** The hidden field of one form: that of the browser, and that of the session, which changes with it. */
+  formToken(browser: Browser, form: string): string {
+    const { id, mark } = browser
+    const ofSession = this.#hash('form', id, mark?.sessionId ?? '', form).toString('base64url')
+    return `${this.#browserToken(browser, form)}.${ofSession}`
   }
 
   isFormToken(browser: Browser, form: string, token: string): boolean {
-    return timingSafeEqual(sha256(this.formToken(browser, form)), sha256(token))
+    return isSame(this.formToken(browser, form), token)
+  }
+
+  /** Whether this browser got the form, although perhaps before somebody signed in or out in it. */
+  isFormOfBrowser(browser: Browser, form: string, token: string): boolean {
+    return isSame(this.#browserToken(browser, form), token.split('.', 1)[0] ?? '')
+  }
+
+  #browserToken({ id }: Browser, form: string): string {
+    return this.#hash('form of browser', id, form).toString('base64url')
   }
 
   /**
@@ -133,3 +144,5 @@ export class BrowserState {
     return mark !== null && mark.until > this.deps.now().getTime() ? mark : null
   }
 }
+
+const isSame = (expected: string, given: string): boolean => timingSafeEqual(sha256(expected), sha256(given))

@@ -9,6 +9,9 @@ import type { UiTexts } from '../texts.js'
 import { textsFor } from './texts-for.js'
 import { PageRefusal } from './refusals.js'
 import type { Browser, BrowserState } from './browser-state.js'
+import { KEPT, openKept, sealKept } from './kept-fields.js'
+import { refererPage } from './referer-page.js'
+import { StaleForm } from './stale-form.js'
 import { contextFields, signInContextOf, withContext, type SignInContext } from './sign-in-context.js'
 
 /** Forms that change something; each has its own CSRF token. */
@@ -32,7 +35,13 @@ export type FormName =
 export type PageForm = Readonly<Record<string, unknown>>
 
 /** A person on one of the pages. */
-export type Caller = { readonly browser: Browser; readonly context: SignInContext; readonly t: UiTexts }
+export type Caller = {
+  readonly browser: Browser
+  readonly context: SignInContext
+  readonly t: UiTexts
+  /** What was typed into a field before, in a form that is shown again. */
+  typed(name: string): string
+}
 export type Sent = Caller & { text(name: string): string }
 
 export type AnswerExtras = { status?: number; headers?: Record<string, string> }
@@ -74,8 +83,10 @@ export class SignInPages {
   open(req: Request, res: Response): Caller {
     // Readers of one value would each choose their own.
     if (Object.values(req.query).some(Array.isArray)) throw new PageRefusal('invalid', 'error.repeated')
-    const context = this.#context(req.query)
-    return { browser: this.deps.state.read(req, res), context, t: textsFor(req) }
+    const browser = this.deps.state.read(req, res)
+    const kept = openKept(this.deps.state, browser, textOf(req.query, KEPT))
+    const typed = (name: string) => textOf(kept, name)
+    return { browser, context: this.#context(req.query), t: textsFor(req), typed }
   }
 
   /** Someone who submits a form; it must come from a page of ours in the same browser. */
@@ -84,9 +95,19 @@ export class SignInPages {
     const text = (name: string) => textOf(fields, name)
     const context = this.#context(fields)
     const t = textsFor(req)
-    const isOurs = browser !== null && this.deps.state.isFormToken(browser, form, text('csrf'))
-    if (!isOurs || !isSameOrigin(req, this.#origin)) throw new PageRefusal('forbidden', 'error.foreign-form')
-    return { browser, context, text, t }
+    if (browser === null || !isSameOrigin(req, this.#origin)) throw foreignForm()
+    if (this.deps.state.isFormToken(browser, form, text('csrf')))
+      return { browser, context, text, t, typed: text }
+    if (!this.deps.state.isFormOfBrowser(browser, form, text('csrf'))) throw foreignForm()
+    throw new StaleForm(this.#pageOf(req, browser, context, text))
+  }
+
+  /** The page that a form was on, with what was typed there. */
+  #pageOf(req: Request, browser: Browser, context: SignInContext, text: (name: string) => string): string {
+    const page = refererPage(req, this.deps.externalUrl) ?? this.path('', context)
+    const url = new URL(page, this.#origin)
+    url.searchParams.set(KEPT, sealKept(this.deps.state, browser, text))
+    return `${url.pathname}${url.search}`
   }
 
   /** The texts for whoever opens a page that needs nothing else of them. */
@@ -136,6 +157,8 @@ export class SignInPages {
     return signInContextOf((name) => textOf(values, name), this.deps.redirects)
   }
 }
+
+const foreignForm = () => new PageRefusal('forbidden', 'error.foreign-form')
 
 function textOf(values: PageForm, name: string): string {
   const value: unknown = Object.hasOwn(values, name) ? values[name] : undefined

@@ -2,6 +2,7 @@ import type { Answer } from '@signet/http'
 import type { RequestGuard } from '../../bearer/request-guard.js'
 import type { AuthConfig } from '../../config/config.js'
 import type { FlowCookies } from '../../providers/flow-cookies.js'
+import type { FactorType } from '../../factors/factor-rules.js'
 import type { RateLimits } from '../../rate-limits/rate-limits.js'
 import type { Cookies } from '../../requests/cookies.js'
 import type { Services } from '../../services/services.js'
@@ -62,11 +63,14 @@ export type UiDeps = UsedServices & {
   /** What the account page offers. */
   readonly account: {
     readonly linking: boolean
-    readonly totp: boolean
-    /** How long an authenticator app that is being added can be seen. */
+    /** Second factors that can be added. */
+    readonly factors: Readonly<Record<FactorType, boolean>>
+    /** How long the page of a factor that is being added can be seen. */
     readonly setupMs: number
     readonly deletion: boolean
     readonly deletionGraceMs: number
+    /** Shortest time between two messages for a change of address. */
+    readonly changeIntervalMs: Readonly<Record<'email' | 'phone', number>>
     /** A change of email is confirmed at the old address, too. */
     readonly bothAddresses: boolean
   }

@@ -1,6 +1,7 @@
 import type { Captcha } from '@signet/pages'
 import type { AuthConfig } from '../../config/config.js'
 import { rpOriginsOf } from '../../config/webauthn-settings.js'
+import { PageRefusal } from './refusals.js'
 
 /** Sign-in methods that the pages offer: only those enabled in the settings. */
 export type WaysIn = {
@@ -27,13 +28,23 @@ export const waysIn = (config: AuthConfig, providers: readonly string[]): WaysIn
 })
 
 /** Whether these pages are on one of the origins of passkeys and security keys. */
-const keysWorkHere = (config: AuthConfig): boolean =>
+export const keysWorkHere = (config: AuthConfig): boolean =>
   rpOriginsOf(config).includes(new URL(config.apiExternalUrl).origin)
 
 /** Parses an identifier that may be an email address or a phone number. */
 export function addressOf({ email, phone }: WaysIn, text: string): { email: string } | { phone: string } {
   const isPhone = phone && (!email || /^\+?[0-9 ()-]+$/.test(text))
   return isPhone ? { phone: phoneOf(text) } : { email: text }
+}
+
+/** The shortest number that there is, with the digits of its country. */
+const FEWEST_DIGITS = 7
+
+/** A phone number to send a code to. A country alone would be one by its form. */
+export function fullPhoneOf(text: string): string {
+  const phone = phoneOf(text)
+  if (phone.replace(/\D/g, '').length < FEWEST_DIGITS) throw new PageRefusal('invalid', 'me.phone.short')
+  return phone
 }
 
 /** A phone number without the punctuation people put between digits. */

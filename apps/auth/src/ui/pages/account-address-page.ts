@@ -1,8 +1,6 @@
-import { field, html, notice, type Html, type Page } from '@signet/pages'
+import { field, hidden, html, notice, waitingButton, type Html, type Page } from '@signet/pages'
 import type { UiTexts } from '../texts.js'
 import { foot, link } from './parts.js'
-
-type Form = { action: string; fields: readonly Html[] }
 
 export type AccountAddressView = {
   kind: 'email' | 'phone'
@@ -10,69 +8,92 @@ export type AccountAddressView = {
   value: string
   notice?: string | undefined
   fault?: string | undefined
-  /** A change that waits: which codes finish it. */
-  waiting: { address: string; form: Form; codes: readonly { name: string; address: string }[] } | null
-  form: Form
+  /** A change that waits: which codes finish it, and where it is given up. */
+  waiting: {
+    address: string
+    confirm: string
+    cancel: string
+    /** Until the messages can be sent again. */
+    waitSeconds: number
+    codes: readonly { name: string; address: string }[]
+  } | null
+  form: { action: string; fields: readonly Html[] }
   back: string
 }
 
 /** A new email address or phone number, and the codes that prove it. */
 export function accountAddressPage(t: UiTexts, view: AccountAddressView): Page {
-  const title = t(view.kind === 'email' ? 'me.email.change' : 'me.phone.change')
+  const { kind, current, form, waiting } = view
+  const title = t(kind === 'email' ? 'me.email.change' : 'me.phone.change')
   return {
     title,
     body: html`<h1>${title}</h1>
-      ${view.current === null ? null : html`<p class="soft"><bdi>${view.current}</bdi></p>`}
-      ${notice(view.notice, view.fault)} ${view.waiting === null ? null : waiting(t, view, view.waiting)}
-      <form method="post" action="${view.form.action}">
-        ${view.form.fields}
+      ${current === null ? null : html`<p class="soft"><bdi>${current}</bdi></p>`}
+      ${notice(view.notice, view.fault)} ${waiting === null ? null : waitingPart(t, view, waiting)}
+      <form method="post" action="${form.action}">
+        ${form.fields}
         ${field(t, {
-          name: view.kind,
-          label: t(view.kind === 'email' ? 'me.email.new' : 'me.phone.new'),
-          type: view.kind === 'email' ? 'email' : 'tel',
-          autocomplete: view.kind === 'email' ? 'email' : 'tel',
+          name: kind,
+          label: t(labelOf(view)),
+          type: kind === 'email' ? 'email' : 'tel',
+          autocomplete: kind === 'email' ? 'email' : 'tel',
           value: view.value,
-          ...(view.kind === 'phone' ? { hint: t('address.phone-hint') } : {}),
+          ...(kind === 'phone' ? { hint: t('address.phone-hint') } : {}),
           fault: view.fault,
-          first: view.waiting === null,
+          first: waiting === null,
         })}
-        <button class="${view.waiting === null ? '' : 'plain'}" type="submit">
-          ${t(view.kind === 'email' ? 'me.email.button' : 'phone.button')}
+        <button class="${waiting === null ? '' : 'plain'}" type="submit">
+          ${t(kind === 'email' ? 'me.email.button' : 'phone.button')}
         </button>
       </form>
       ${foot(link(view.back, t('me.back')))}`,
   }
 }
 
-const waiting = (
+const labelOf = ({ kind, waiting }: AccountAddressView) => {
+  if (kind === 'email') return waiting === null ? 'me.email.new' : 'me.email.other'
+  return waiting === null ? 'me.phone.new' : 'me.phone.other'
+}
+
+function waitingPart(
   t: UiTexts,
-  { kind, fault }: AccountAddressView,
-  { address, form, codes }: NonNullable<AccountAddressView['waiting']>,
+  { kind, fault, form }: AccountAddressView,
+  { address, confirm, cancel, waitSeconds, codes }: NonNullable<AccountAddressView['waiting']>,
+): Html {
+  const email = codes.length > 1 ? 'me.email.waiting-both' : 'me.email.waiting'
+  return html`<p role="status">${t(kind === 'phone' ? 'me.phone.waiting' : email, { address })}</p>
+    ${codes.map((code, index) => codeForm(t, code, { action: confirm, fields: form.fields, fault, first: index === 0 }))}
+    <form method="post" action="${form.action}">
+      ${form.fields} ${hidden({ [kind]: address })}
+      ${waitingButton(t, { label: t('me.send-again'), waitSeconds })}
+    </form>
+    <form method="post" action="${cancel}">
+      ${form.fields}
+      <button class="plain second" type="submit">
+        ${t(kind === 'email' ? 'me.email.cancel' : 'me.phone.cancel')}
+      </button>
+    </form>`
+}
+
+const codeForm = (
+  t: UiTexts,
+  { name, address }: { name: string; address: string },
+  {
+    action,
+    fields,
+    fault,
+    first,
+  }: { action: string; fields: readonly Html[]; fault: string | undefined; first: boolean },
 ): Html =>
-  html`<p role="status">
-      ${t(
-        kind === 'phone'
-          ? 'me.phone.waiting'
-          : codes.length > 1
-            ? 'me.email.waiting-both'
-            : 'me.email.waiting',
-        {
-          address,
-        },
-      )}
-    </p>
-    ${codes.map(
-      (code, index) =>
-        html`<form method="post" action="${form.action}">
-          ${form.fields} <input type="hidden" name="half" value="${code.name}" />
-          ${field(t, {
-            name: code.name,
-            label: t('me.code-for', { address: code.address }),
-            autocomplete: 'one-time-code',
-            inputmode: 'numeric',
-            fault,
-            first: index === 0,
-          })}
-          <button class="second" type="submit">${t('me.confirm')}</button>
-        </form>`,
-    )}`
+  html`<form method="post" action="${action}">
+    ${fields} ${hidden({ half: name })}
+    ${field(t, {
+      name,
+      label: t('me.code-for', { address }),
+      autocomplete: 'one-time-code',
+      inputmode: 'numeric',
+      fault,
+      first,
+    })}
+    <button class="second" type="submit">${t('me.confirm')}</button>
+  </form>`

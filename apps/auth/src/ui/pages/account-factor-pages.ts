@@ -19,25 +19,28 @@ export const authenticatorPage = (t: UiTexts, view: AuthenticatorView): Page => 
   style: QR_STYLE,
   body: html`<h1>${t('me.authenticator')}</h1>
     ${notice(view.notice, view.fault)}
-    ${view.setup === null ? nameForm(t, view) : codeForm(t, view, view.setup)}
+    ${
+      view.setup === null
+        ? html`<p>${t('me.authenticator.text')}</p>
+            ${nameForm(t, { ...view, label: t('me.authenticator.name'), hint: t('me.authenticator.name-hint') })}`
+        : codeForm(t, view, view.setup)
+    }
     ${foot(link(view.back, t('me.back')))}`,
 })
 
-const nameForm = (t: UiTexts, { name, form, fault }: AuthenticatorView): Html =>
-  html`<p>${t('me.authenticator.text')}</p>
-    <form method="post" action="${form.action}">
-      ${form.fields}
-      ${field(t, {
-        name: 'name',
-        label: t('me.authenticator.name'),
-        autocomplete: 'off',
-        value: name,
-        hint: t('me.authenticator.name-hint'),
-        fault,
-        first: true,
-      })}
-      <button type="submit">${t('continue')}</button>
-    </form>`
+type Named = Common & { name: string; label: string; hint: string }
+
+/** What a second factor is called, so that its owner can tell it apart from others. */
+export const nameForm = (t: UiTexts, { form, ...named }: Omit<Named, 'back' | 'notice'>): Html =>
+  html`<form method="post" action="${form.action}">
+    ${form.fields} ${nameField(t, { ...named, first: true })}
+    <button type="submit">${t('continue')}</button>
+  </form>`
+
+export const nameField = (
+  t: UiTexts,
+  { name, ...rest }: Pick<Named, 'name' | 'label' | 'hint' | 'fault'> & { first?: boolean },
+): Html => field(t, { ...rest, name: 'name', autocomplete: 'off', maxLength: 120, value: name })
 
 const codeForm = (
   t: UiTexts,

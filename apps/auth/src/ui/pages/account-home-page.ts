@@ -2,7 +2,7 @@ import { dateTimeText } from '@signet/language'
 import { html, notice, type Html, type Page } from '@signet/pages'
 import { providerLabel } from '@signet/pages/provider-label'
 import { withoutInvisible } from '@signet/pages/visible'
-import type { SecurityEvent } from '../../account/account-overview-service.js'
+import type { SecurityEvent } from '../../account/security-events.js'
 import type { Credential } from '../../webauthn/credential.js'
 import type { Factor } from '../../users/user.js'
 import type { UiKey, UiTexts } from '../texts.js'
@@ -17,17 +17,20 @@ export type ShownSession = {
   isCurrent: boolean
 }
 
+/** `pending`: the one that waits to be confirmed. */
+type AddressEntry = { address: string | null; pending: string | null; href: string }
+
 export type AccountHomeView = {
   address: string
   done?: string | undefined
   notice?: string | undefined
-  email: { address: string | null; href: string } | null
-  phone: { number: string | null; href: string } | null
+  email: AddressEntry | null
+  phone: AddressEntry | null
   password: { isSet: boolean; href: string } | null
   /** Null where they are off. */
   passkeys: { held: readonly Credential[]; add: string | null } | null
   factors: readonly Factor[]
-  addFactor: string | null
+  addFactors: readonly { href: string; label: UiKey }[]
   recovery: { left: number; href: string } | null
   providers: {
     linked: readonly { id: string; provider: string; email: string | null; removable: boolean }[]
@@ -51,6 +54,7 @@ body { place-items: start center; grid-template-columns: minmax(0, 1fr) }
 .entries p { margin: 0 }
 .entries form, .entries details { margin: .25rem 0 0 }
 .entries button { width: auto; margin: .4rem 0 0; padding: .45rem .9rem }
+.choices { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem }
 summary { cursor: pointer; color: var(--accent); padding: .25rem 0 }
 `
 
@@ -108,12 +112,8 @@ function signInSection(t: UiTexts, { email, phone, password }: AccountHomeView):
   return section(
     t('me.sign-in'),
     entries([
-      ...(email === null
-        ? []
-        : [line(t('address.email'), email.address ?? t('me.none'), link(email.href, t('me.email.change')))]),
-      ...(phone === null
-        ? []
-        : [line(t('address.phone'), phone.number ?? t('me.none'), link(phone.href, t('me.phone.change')))]),
+      ...(email === null ? [] : [addressEntry(t, email, 'address.email', 'me.email.change')]),
+      ...(phone === null ? [] : [addressEntry(t, phone, 'address.phone', 'me.phone.change')]),
       ...(password === null
         ? []
         : [
@@ -126,6 +126,19 @@ function signInSection(t: UiTexts, { email, phone, password }: AccountHomeView):
     ]),
   )
 }
+
+const addressEntry = (
+  t: UiTexts,
+  { address, pending, href }: AddressEntry,
+  label: UiKey,
+  change: UiKey,
+): Html =>
+  line(
+    t(label),
+    address ?? t('me.none'),
+    pending === null ? null : html`<p>${t('me.waiting', { address: pending })}</p>`,
+    link(href, t(change)),
+  )
 
 function passkeySection(t: UiTexts, view: AccountHomeView): Html | null {
   const { passkeys } = view
@@ -164,7 +177,7 @@ function passkeyEntry(t: UiTexts, view: AccountHomeView, passkey: Credential): H
 }
 
 function factorSection(t: UiTexts, view: AccountHomeView): Html {
-  const { factors, addFactor, recovery } = view
+  const { factors, addFactors, recovery } = view
   return section(
     t('me.factors'),
     factors.length === 0 ? html`<p class="soft">${t('me.factors.none')}</p>` : null,
@@ -172,7 +185,7 @@ function factorSection(t: UiTexts, view: AccountHomeView): Html {
       ...factors.map((factor) =>
         line(
           nameOf(t, factor),
-          t('me.added', { time: dateTimeText(t.language, factor.createdAt) }),
+          factorText(t, factor),
           guarded(
             t('me.remove'),
             t('me.factor.remove-question'),
@@ -190,16 +203,30 @@ function factorSection(t: UiTexts, view: AccountHomeView): Html {
             ),
           ]),
     ]),
-    addFactor === null ? null : html`<p>${link(addFactor, t('me.factor.add'))}</p>`,
+    addFactors.length === 0
+      ? null
+      : html`<p class="choices">${addFactors.map(({ href, label }) => html`${link(href, t(label))} `)}</p>`,
   )
 }
 
-function nameOf(t: UiTexts, { factorType, friendlyName, phone }: Factor): string {
-  const name = withoutInvisible(friendlyName).trim()
-  if (name !== '') return name
-  if (factorType === 'phone') return phone ?? ''
-  return t(factorType === 'webauthn' ? 'me.factor.key' : 'me.factor.totp')
-}
+/** What kind it is, where its name may not say so. */
+const factorText = (t: UiTexts, { factorType, phone, createdAt }: Factor): string =>
+  [
+    t(FACTOR_KINDS[factorType]),
+    factorType === 'phone' && phone !== null ? `+${phone}` : null,
+    t('me.added', { time: dateTimeText(t.language, createdAt) }),
+  ]
+    .filter((part) => part !== null)
+    .join(' · ')
+
+const FACTOR_KINDS = {
+  totp: 'me.factor.totp',
+  phone: 'me.factor.phone',
+  webauthn: 'me.factor.key',
+} as const satisfies Record<Factor['factorType'], UiKey>
+
+const nameOf = (t: UiTexts, { factorType, friendlyName }: Factor): string =>
+  withoutInvisible(friendlyName).trim() || t(FACTOR_KINDS[factorType])
 
 function providerSection(t: UiTexts, view: AccountHomeView): Html | null {
   const { providers } = view
@@ -260,9 +287,9 @@ function eventSection(t: UiTexts, { events }: AccountHomeView): Html | null {
   return section(
     t('me.events'),
     entries(
-      events.map(({ key, byAdmin, ip, at }) =>
+      events.map(({ key, factorType, byAdmin, ip, at }) =>
         line(
-          t(key),
+          factorType === null ? t(key) : `${t(key)}: ${t(FACTOR_KINDS[factorType])}`,
           [dateTimeText(t.language, at), byAdmin ? t('me.by-admin') : ip]
             .filter((part) => part !== '')
             .join(' · '),

@@ -1,4 +1,5 @@
 import { field, type Html, html, notice, type Page } from '@signet/pages'
+import type { PasswordProof } from '../../account/password-change.js'
 import type { UiTexts } from '../texts.js'
 import { foot, link } from './parts.js'
 
@@ -8,8 +9,10 @@ export type PasswordView = {
   fault?: string | undefined
   minPasswordLength: number
   back: string
-  /** Further proof required by the settings. */
-  asks: 'nonce' | 'current_password' | null
+  /** Further proof that is due. */
+  asks: PasswordProof
+  /** Where a code is asked for. */
+  code: { action: string; fields: readonly Html[] } | null
   form: { action: string; fields: readonly Html[] }
 }
 
@@ -55,5 +58,15 @@ export const passwordPage = (t: UiTexts, view: PasswordView): Page => ({
       })}
       <button type="submit">${t('password.save')}</button>
     </form>
+    ${
+      view.code === null
+        ? null
+        : html`<form method="post" action="${view.code.action}">
+            ${view.code.fields}
+            <button class="plain second" type="submit">
+              ${t(view.asks === 'nonce' ? 'password.send-code' : 'password.code-instead')}
+            </button>
+          </form>`
+    }
     ${foot(link(view.back, t('password.not-now')))}`,
 })

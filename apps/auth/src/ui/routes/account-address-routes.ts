@@ -1,14 +1,14 @@
 import { route, type Answer, type Route } from '@signet/http'
-import type { RequestMeta } from '../../requests/request-meta.js'
 import { parseVerifyBody, type VerifyBody } from '../../verify/verify-request.js'
 import { backToAccount, forPerson } from '../context/account-person.js'
 import { emailFlow } from '../context/own-flow.js'
 import type { Person } from '../context/progress.js'
-import { faultOf, orShow, PageRefusal, type Refusal } from '../context/refusals.js'
-import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
+import { faultOf, PageRefusal, type Refusal } from '../context/refusals.js'
+import { pageDocs, type Caller, type Sent } from '../context/sign-in-pages.js'
 import type { UiDeps } from '../context/ui-deps.js'
-import { phoneOf } from '../context/ways-in.js'
+import { fullPhoneOf, phoneOf } from '../context/ways-in.js'
 import { accountAddressPage, type AccountAddressView } from '../pages/account-address-page.js'
+import { accountForm, type AccountForm, type AccountStep } from './account-form.js'
 
 type Kind = 'email' | 'phone'
 
@@ -18,51 +18,75 @@ export const accountAddressRoutes = (deps: UiDeps): Route[] => [
   ...(deps.ways.phone ? routesOf(deps, 'phone') : []),
 ]
 
-const routesOf = (deps: UiDeps, kind: Kind): Route[] => [
-  route({
-    method: 'get',
-    path: `/ui/account/${kind}`,
-    docs: pageDocs('Change an address'),
-    handle({ req, res }) {
-      const caller = deps.pages.open(req, res)
-      return forPerson(deps, caller, (person) => show(deps, caller, person, kind))
-    },
-  }),
-  addressForm(deps, kind, {
-    path: `/ui/account/${kind}`,
-    limit: deps.limits.otp('/user'),
-    async work(sent, person, meta) {
-      const address = sent.text(kind).trim()
-      refuseUnchanged(kind, address, person)
-      const caller = { ...person, aud: deps.aud }
-      if (kind === 'email') {
-        const { challenge, redirectTo } = emailFlow(deps, sent, { ...sent.context, next: 'account' }, meta)
-        await deps.userUpdates.update({ ...caller, redirectTo }, { email: address, ...challenge }, meta)
-      } else {
-        const request = { phone: phoneOf(address) }
-        await deps.userUpdates.update({ ...caller, redirectTo: deps.returnUrl }, request, meta)
-      }
-      return deps.pages.redirect(deps.pages.path(`/account/${kind}`, sent.context))
-    },
-  }),
-  addressForm(deps, kind, {
-    path: `/ui/account/${kind}/confirm`,
-    limit: deps.limits.verify,
-    async work(sent, person, meta) {
-      const half = sent.text('half')
-      const code = sent.text(half === 'current' ? 'current' : 'code').replaceAll(' ', '')
-      if (code === '') throw new PageRefusal('invalid', 'code.missing')
-      const verified = await deps.verifications.verify(
-        { ...parseVerifyBody(proofOf(person, kind, half, code)), answer: 'session' },
-        meta,
-      )
-      // These pages go on with the session they have.
-      if (verified.kind === 'signed_in')
-        await deps.overviews.endSession(person, verified.signedIn.session.id, meta)
-      return backToAccount(deps, sent, verified.kind === 'first_half' ? 'email-half' : kind)
-    },
-  }),
-]
+function routesOf(deps: UiDeps, kind: Kind): Route[] {
+  const path = `/ui/account/${kind}`
+  const form = (rest: Omit<AccountForm, 'refused'>) =>
+    accountForm(deps, {
+      ...rest,
+      refused: ({ sent, person }, refusal) => show(deps, sent, person, kind, { ...refusal, sent }),
+    })
+  return [
+    route({
+      method: 'get',
+      path,
+      docs: pageDocs('Change an address'),
+      handle({ req, res }) {
+        const caller = deps.pages.open(req, res)
+        return forPerson(deps, caller, (person) => show(deps, caller, person, kind))
+      },
+    }),
+    form({
+      path,
+      summary: 'Change an address, or send the messages of the change again',
+      limit: deps.limits.otp('/user'),
+      async work(step) {
+        await change(deps, step, kind)
+        return deps.pages.redirect(deps.pages.path(`/account/${kind}`, step.sent.context))
+      },
+    }),
+    form({
+      path: `${path}/confirm`,
+      summary: 'Prove the new address',
+      limit: deps.limits.verify,
+      work: (step) => confirm(deps, step, kind),
+    }),
+    form({
+      path: `${path}/cancel`,
+      summary: 'Keep the address after all',
+      async work({ sent, person, meta }) {
+        await deps.userUpdates.cancelChange(person, kind, meta)
+        return backToAccount(deps, sent, `${kind}-cancelled`)
+      },
+    }),
+  ]
+}
+
+async function change(deps: UiDeps, { sent, person, meta }: AccountStep, kind: Kind): Promise<void> {
+  const address = sent.text(kind).trim()
+  refuseUnchanged(kind, address, person)
+  const caller = { ...person, aud: deps.aud }
+  if (kind === 'email') {
+    const { challenge, redirectTo } = emailFlow(deps, sent, { ...sent.context, next: 'account' }, meta)
+    await deps.userUpdates.update({ ...caller, redirectTo }, { email: address, ...challenge }, meta)
+  } else {
+    const request = { phone: fullPhoneOf(address) }
+    await deps.userUpdates.update({ ...caller, redirectTo: deps.returnUrl }, request, meta)
+  }
+}
+
+async function confirm(deps: UiDeps, { sent, person, meta }: AccountStep, kind: Kind): Promise<Answer> {
+  const half = sent.text('half')
+  const code = sent.text(half === 'current' ? 'current' : 'code').replaceAll(' ', '')
+  if (code === '') throw new PageRefusal('invalid', 'code.missing')
+  const verified = await deps.verifications.verify(
+    { ...parseVerifyBody(proofOf(person, kind, half, code)), answer: 'session' },
+    meta,
+  )
+  // These pages go on with the session they have.
+  if (verified.kind === 'signed_in')
+    await deps.overviews.endSession(person, verified.signedIn.session.id, meta)
+  return backToAccount(deps, sent, verified.kind === 'first_half' ? 'email-half' : kind)
+}
 
 /** The API ignores an address that is the current one; a person wants to hear of it. */
 function refuseUnchanged(kind: Kind, address: string, { user }: Person): void {
@@ -77,34 +101,8 @@ function proofOf({ user }: Person, kind: Kind, half: string, token: string): Ver
   return { type: 'email_change', token, email: (half === 'current' ? user.email : user.newEmail) ?? '' }
 }
 
-type AddressForm = {
-  path: string
-  limit: Parameters<UiDeps['guard']['limit']>[0]
-  work: (sent: Sent, person: Person, meta: RequestMeta) => Promise<Answer>
-}
-
-const addressForm = (deps: UiDeps, kind: Kind, { path, limit, work }: AddressForm): Route =>
-  route<undefined, PageForm>({
-    method: 'post',
-    path,
-    docs: pageDocs('Change an address, or prove the new one'),
-    limit: deps.guard.limit(limit),
-    body: pageForm,
-    handle({ req, body, context }) {
-      const sent = deps.pages.sent(req, 'settings', body)
-      return forPerson(deps, sent, (person) =>
-        orShow(
-          sent.t,
-          context,
-          () => work(sent, person, deps.guard.metaOf(req)),
-          (refusal) => show(deps, sent, person, kind, { ...refusal, sent }),
-        ),
-      )
-    },
-  })
-
 function show(
-  { pages, account }: UiDeps,
+  { pages, account, now }: UiDeps,
   caller: Caller,
   { user }: Person,
   kind: Kind,
@@ -113,10 +111,14 @@ function show(
   const fields = pages.fields(caller, 'settings')
   const pending = kind === 'email' ? user.newEmail : user.newPhone
   const half = sent?.text('half') === 'current' ? 'current' : 'code'
+  const secondsLeft = (sentAt: Date | null): number => {
+    const nextAt = (sentAt?.getTime() ?? 0) + account.changeIntervalMs[kind]
+    return Math.max(0, Math.ceil((nextAt - now().getTime()) / 1000))
+  }
   const view: AccountAddressView = {
     kind,
     current: kind === 'email' ? user.email : user.phone,
-    value: sent?.text(kind) ?? '',
+    value: caller.typed(kind),
     notice: refusal.notice,
     fault: faultOf(refusal.code, { address: kind, code: half }),
     waiting:
@@ -124,7 +126,9 @@ function show(
         ? null
         : {
             address: pending,
-            form: { action: pages.action(`/account/${kind}/confirm`), fields },
+            confirm: pages.action(`/account/${kind}/confirm`),
+            cancel: pages.action(`/account/${kind}/cancel`),
+            waitSeconds: secondsLeft(kind === 'email' ? user.emailChangeSentAt : user.phoneChangeSentAt),
             codes: [
               { name: 'code', address: pending },
               ...(kind === 'email' && account.bothAddresses && user.email !== null

@@ -1,16 +1,15 @@
 import { route, type Answer, type Route } from '@signet/http'
-import type { Request } from 'express'
 import { forPerson, backToAccount } from '../context/account-person.js'
 import { nameOf } from '../context/name-of.js'
 import type { Person } from '../context/progress.js'
-import { faultOf, orShow, type Refusal } from '../context/refusals.js'
+import { faultOf, type Refusal } from '../context/refusals.js'
 import { siteName } from '../context/sign-in-context.js'
-import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
+import { pageDocs, type Caller } from '../context/sign-in-pages.js'
 import type { UiDeps } from '../context/ui-deps.js'
 import { accountDeletePage, accountGonePage, accountPendingPage } from '../pages/account-delete-page.js'
+import { accountForm, type AccountForm } from './account-form.js'
 
 const FIELDS = { current_password: 'password', code: 'nonce' }
-const PENDING = { whilePending: true }
 
 /** The end of an account, and the way back from there. */
 export const accountDeletionRoutes = (deps: UiDeps): Route[] => [
@@ -27,76 +26,49 @@ export const accountDeletionRoutes = (deps: UiDeps): Route[] => [
           person.user.deletionDueAt === null && !deps.account.deletion
             ? deps.pages.redirect(deps.pages.path('/account', caller.context))
             : show(deps, caller, person, { sent: req.query['sent'] === '1' }),
-        PENDING,
+        { whilePending: true },
       )
     },
   }),
-  form(
-    deps,
-    '/ui/account/keep',
-    'Keep the account',
-    async ({ sent, person, req }) => {
-      await deps.deletions.keep(person, deps.guard.metaOf(req))
+  form(deps, {
+    path: '/ui/account/keep',
+    summary: 'Keep the account',
+    whilePending: true,
+    async work({ sent, person, meta }) {
+      await deps.deletions.keep(person, meta)
       return backToAccount(deps, sent, 'kept')
     },
-    PENDING,
-  ),
-  ...(deps.account.deletion
-    ? [
-        form(
-          deps,
-          '/ui/account/delete/code',
-          'Send a code that proves the deletion',
-          async ({ sent, person, req }) => {
-            await deps.reauthentications.sendNonce(person.user, deps.guard.metaOf(req))
-            return deps.pages.redirect(deps.pages.path('/account/delete', sent.context, { sent: '1' }))
-          },
-        ),
-        form(deps, '/ui/account/delete', 'Delete the account', async ({ sent, person, req, forget }) => {
-          const proof = { password: sent.text('password'), nonce: sent.text('nonce').replaceAll(' ', '') }
-          const dueAt = await deps.deletions.request(person, proof, deps.guard.metaOf(req))
-          forget()
-          const { siteUrl } = deps
-          const home = { url: siteUrl, name: siteName(sent.t, siteUrl) }
-          return deps.pages.render(sent.t, accountGonePage(sent.t, { dueAt, home }))
-        }),
-      ]
-    : []),
+  }),
+  ...(deps.account.deletion ? deletingRoutes(deps) : []),
 ]
 
-type Step = { sent: Sent; person: Person; req: Request; forget: () => void }
-
-/** While the account waits to be deleted, the other forms only lead to the page that can keep it. */
-const form = (
-  deps: UiDeps,
-  path: string,
-  summary: string,
-  work: (step: Step) => Promise<Answer>,
-  when = {},
-): Route =>
-  route<undefined, PageForm>({
-    method: 'post',
-    path,
-    docs: pageDocs(summary),
-    limit: deps.guard.limit(deps.limits.otp('/user')),
-    body: pageForm,
-    handle({ req, res, body, context }) {
-      const sent = deps.pages.sent(req, 'settings', body)
-      const forget = () => deps.state.forget(res)
-      return forPerson(
-        deps,
-        sent,
-        (person) =>
-          orShow(
-            sent.t,
-            context,
-            () => work({ sent, person, req, forget }),
-            (refusal) => show(deps, sent, person, refusal),
-          ),
-        when,
-      )
+const deletingRoutes = (deps: UiDeps): Route[] => [
+  form(deps, {
+    path: '/ui/account/delete/code',
+    summary: 'Send a code that proves the deletion',
+    limit: deps.limits.otp('/user'),
+    async work({ sent, person, meta }) {
+      await deps.reauthentications.sendNonce(person.user, meta)
+      return deps.pages.redirect(deps.pages.path('/account/delete', sent.context, { sent: '1' }))
     },
-  })
+  }),
+  form(deps, {
+    path: '/ui/account/delete',
+    summary: 'Delete the account',
+    limit: deps.limits.otp('/user'),
+    async work({ sent, person, meta, res }) {
+      const proof = { password: sent.text('password'), nonce: sent.text('nonce').replaceAll(' ', '') }
+      const dueAt = await deps.deletions.request(person, proof, meta)
+      deps.state.forget(res)
+      const { siteUrl } = deps
+      const home = { url: siteUrl, name: siteName(sent.t, siteUrl) }
+      return deps.pages.render(sent.t, accountGonePage(sent.t, { dueAt, home }))
+    },
+  }),
+]
+
+const form = (deps: UiDeps, rest: Omit<AccountForm, 'refused'>): Route =>
+  accountForm(deps, { ...rest, refused: ({ sent, person }, refusal) => show(deps, sent, person, refusal) })
 
 function show(
   { pages, deletions, account }: UiDeps,

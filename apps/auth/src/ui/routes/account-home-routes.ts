@@ -1,5 +1,5 @@
 import { route, type Answer, type Route } from '@signet/http'
-import type { SecurityEvent } from '../../account/account-overview-service.js'
+import type { SecurityEvent } from '../../account/security-events.js'
 import { isUuid } from '../../users/uuid.js'
 import { backToAccount, DONE, forPerson } from '../context/account-person.js'
 import { deviceOf } from '../../requests/device.js'
@@ -7,12 +7,13 @@ import { deviceText } from '../context/device-name.js'
 import { nameOf } from '../context/name-of.js'
 import { ownFlow } from '../context/own-flow.js'
 import type { Person } from '../context/progress.js'
-import { orShow } from '../context/refusals.js'
+import { PageRefusal } from '../context/refusals.js'
 import { siteName } from '../context/sign-in-context.js'
-import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
+import { pageDocs, type Caller } from '../context/sign-in-pages.js'
 import type { UiDeps } from '../context/ui-deps.js'
 import { accountHomePage, type AccountHomeView } from '../pages/account-home-page.js'
 import { isUiKey, type UiKey } from '../texts.js'
+import { accountForm, type AccountForm } from './account-form.js'
 
 /** What somebody's account has, and what takes one press of a button. */
 export const accountHomeRoutes = (deps: UiDeps): Route[] => [
@@ -44,71 +45,54 @@ export const accountHomeRoutes = (deps: UiDeps): Route[] => [
       }))
     },
   }),
-  accountForm(deps, '/ui/account/session/end', 'Sign out one session', async (sent, person, meta) => {
+  homeForm(deps, '/ui/account/session/end', 'Sign out one session', async ({ sent, person, meta }) => {
     const id = sent.text('session')
-    if (isUuid(id)) await deps.overviews.endSession(person, id, meta)
+    if (!isUuid(id) || !(await deps.overviews.endSession(person, id, meta)))
+      throw new PageRefusal('not_found', 'me.session.over', 'not_found')
     return backToAccount(deps, sent, 'session')
   }),
-  accountForm(deps, '/ui/account/sessions/end', 'Sign out all other sessions', async (sent, person, meta) => {
-    await deps.sessions.logout(person, 'others', meta)
-    return backToAccount(deps, sent, 'sessions')
-  }),
+  homeForm(
+    deps,
+    '/ui/account/sessions/end',
+    'Sign out all other sessions',
+    async ({ sent, person, meta }) => {
+      await deps.sessions.logout(person, 'others', meta)
+      return backToAccount(deps, sent, 'sessions')
+    },
+  ),
   ...(deps.account.linking ? linkingRoutes(deps) : []),
 ]
 
 const linkingRoutes = (deps: UiDeps): Route[] => [
-  accountForm(deps, '/ui/account/unlink', 'Remove a sign-in method', async (sent, person, meta) => {
+  homeForm(deps, '/ui/account/unlink', 'Remove a sign-in method', async ({ sent, person, meta }) => {
     await deps.identities.unlink(person, sent.text('identity'), meta)
     return backToAccount(deps, sent, 'unlinked')
   }),
-  route<undefined, PageForm>({
-    method: 'post',
-    path: '/ui/account/link',
-    docs: pageDocs('Add a sign-in method'),
-    body: pageForm,
-    handle({ req, res, body, context }) {
-      const sent = deps.pages.sent(req, 'settings', body)
-      return forPerson(deps, sent, (person) =>
-        orShow(
-          sent.t,
-          context,
-          async () => {
-            // The form token and the flow's cookie bind the flow to this browser, so nobody has to confirm it again.
-            const { challenge, redirectTo } = ownFlow(deps, sent, { ...sent.context, next: 'account' })
-            const query = { provider: sent.text('provider'), ...challenge }
-            const departure = await deps.authorizations.begin({ query, redirectTo, linkingTarget: person })
-            deps.flowCookies.give(res, departure)
-            return deps.pages.redirect(departure.url)
-          },
-          (refusal) => showHome(deps, sent, person, refusal),
-        ),
-      )
-    },
+  homeForm(deps, '/ui/account/link', 'Add a sign-in method', async ({ sent, person, res }) => {
+    // The form token and the flow's cookie bind the flow to this browser, so nobody has to confirm it again.
+    const { challenge, redirectTo } = ownFlow(deps, sent, { ...sent.context, next: 'account' })
+    const query = { provider: sent.text('provider'), ...challenge }
+    const departure = await deps.authorizations.begin({ query, redirectTo, linkingTarget: person })
+    deps.flowCookies.give(res, departure)
+    return deps.pages.redirect(departure.url)
   }),
 ]
 
-type Work = (sent: Sent, person: Person, meta: ReturnType<UiDeps['guard']['metaOf']>) => Promise<Answer>
-
 /** A button of the account page; a refusal is shown on that page. */
-export function accountForm(deps: UiDeps, path: string, summary: string, work: Work): Route {
-  return route<undefined, PageForm>({
-    method: 'post',
+export const homeForm = (
+  deps: UiDeps,
+  path: string,
+  summary: string,
+  work: AccountForm['work'],
+  limit?: AccountForm['limit'],
+): Route =>
+  accountForm(deps, {
     path,
-    docs: pageDocs(summary),
-    body: pageForm,
-    handle({ req, body, context }) {
-      const sent = deps.pages.sent(req, 'settings', body)
-      return forPerson(deps, sent, (person) =>
-        orShow(
-          sent.t,
-          context,
-          () => work(sent, person, deps.guard.metaOf(req)),
-          (refusal) => showHome(deps, sent, person, refusal),
-        ),
-      )
-    },
+    summary,
+    ...(limit && { limit }),
+    work,
+    refused: ({ sent, person }, refusal) => showHome(deps, sent, person, refusal),
   })
-}
 
 type Shown = { done?: UiKey | undefined; notice?: string; status?: number; headers?: Record<string, string> }
 
@@ -133,8 +117,8 @@ export async function showHome(
     address: nameOf(t, user),
     done: done && t(done),
     notice,
-    email: ways.email ? { address: user.email, href: path('/email') } : null,
-    phone: ways.phone ? { number: user.phone, href: path('/phone') } : null,
+    email: ways.email ? { address: user.email, pending: user.newEmail, href: path('/email') } : null,
+    phone: ways.phone ? { address: user.phone, pending: user.newPhone, href: path('/phone') } : null,
     password:
       user.email === null && user.phone === null
         ? null
@@ -146,7 +130,12 @@ export async function showHome(
       ? { held, add: user.isAnonymous || user.isSsoUser ? null : path('/passkey') }
       : null,
     factors,
-    addFactor: account.totp && !user.isAnonymous ? path('/authenticator') : null,
+    addFactors: user.isAnonymous
+      ? []
+      : ADD_FACTORS.filter(([type]) => account.factors[type]).map(([, below, label]) => ({
+          href: path(below),
+          label,
+        })),
     recovery: factors.length === 0 ? null : { left: codes?.left ?? 0, href: path('/recovery-codes') },
     providers: providersOf(deps, person),
     sessions: sessions.map((session) => ({
@@ -176,6 +165,13 @@ export async function showHome(
   return pages.render(t, page, answer)
 }
 
+/** Where second factors are added. */
+const ADD_FACTORS = [
+  ['totp', '/authenticator', 'me.authenticator'],
+  ['webauthn', '/security-key', 'me.key'],
+  ['phone', '/phone-factor', 'me.phone-factor'],
+] as const
+
 function providersOf({ account, ways }: UiDeps, { user }: Person): AccountHomeView['providers'] {
   if (!account.linking) return null
   const linked = user.identities.filter(({ provider }) => provider !== 'email' && provider !== 'phone')
@@ -191,9 +187,11 @@ function providersOf({ account, ways }: UiDeps, { user }: Person): AccountHomeVi
   }
 }
 
-const eventKey = ({ action, accepted }: SecurityEvent): UiKey | null => {
-  const key = `me.event.${action}${accepted ? '' : '.refused'}`
-  return isUiKey(key) ? key : null
+function eventKey({ action, detail }: SecurityEvent): UiKey | null {
+  const plain = `me.event.${action}`
+  const key = detail === '' ? plain : `${plain}.${detail}`
+  if (isUiKey(key)) return key
+  return isUiKey(plain) ? plain : null
 }
 
 function doneOf(text: unknown): UiKey | undefined {

@@ -1,15 +1,17 @@
 import { isAppError } from '@signet/errors'
 import { route, type Answer, type Route } from '@signet/http'
+import { passkeyNotFound } from '../../passkeys/passkey-rules.js'
 import { isUuid } from '../../users/uuid.js'
 import { backToAccount, forPerson } from '../context/account-person.js'
 import { answerOf } from '../context/credential-of.js'
 import type { Person } from '../context/progress.js'
-import { orShow, refusalText, type Refusal } from '../context/refusals.js'
-import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-in-pages.js'
+import { refusalText, type Refusal } from '../context/refusals.js'
+import { pageDocs, type Caller, type Sent } from '../context/sign-in-pages.js'
 import type { UiDeps } from '../context/ui-deps.js'
 import { passkeyScript } from '../passkey-script.js'
 import { accountPasskeyPage } from '../pages/account-passkey-page.js'
-import { accountForm } from './account-home-routes.js'
+import { accountForm } from './account-form.js'
+import { homeForm } from './account-home-routes.js'
 
 /** Passkeys of the account page. */
 export const accountPasskeyRoutes = (deps: UiDeps): Route[] => [
@@ -22,38 +24,31 @@ export const accountPasskeyRoutes = (deps: UiDeps): Route[] => [
       return forPerson(deps, caller, (person) => showNew(deps, caller, person))
     },
   }),
-  route<undefined, PageForm>({
-    method: 'post',
+  accountForm(deps, {
     path: '/ui/account/passkey',
-    docs: pageDocs('Create a passkey'),
-    limit: deps.guard.limit(deps.limits.passkeyRegistration),
-    body: pageForm,
-    handle({ req, body, context }) {
-      const sent = deps.pages.sent(req, 'settings', body)
-      return forPerson(deps, sent, (person) =>
-        orShow(
-          sent.t,
-          context,
-          async () => {
-            await deps.passkeyRegistrations.register(person, answerOf(sent), deps.guard.metaOf(req))
-            return backToAccount(deps, sent, 'passkey')
-          },
-          (refusal) => showNew(deps, sent, person, refusal),
-        ),
-      )
+    summary: 'Create a passkey',
+    limit: deps.limits.passkeyRegistration,
+    async work({ sent, person, meta }) {
+      await deps.passkeyRegistrations.register(person, answerOf(sent), meta)
+      return backToAccount(deps, sent, 'passkey')
     },
+    refused: ({ sent, person }, refusal) => showNew(deps, sent, person, refusal),
   }),
-  accountForm(deps, '/ui/account/passkey/rename', 'Rename a passkey', async (sent, person, meta) => {
-    const id = sent.text('passkey')
-    if (isUuid(id)) await deps.passkeys.rename(person, id, sent.text('name'), meta)
+  homeForm(deps, '/ui/account/passkey/rename', 'Rename a passkey', async ({ sent, person, meta }) => {
+    await deps.passkeys.rename(person, passkeyIdOf(sent), sent.text('name'), meta)
     return backToAccount(deps, sent, 'passkey-renamed')
   }),
-  accountForm(deps, '/ui/account/passkey/remove', 'Remove a passkey', async (sent, person, meta) => {
-    const id = sent.text('passkey')
-    if (isUuid(id)) await deps.passkeys.remove(person, id, meta)
+  homeForm(deps, '/ui/account/passkey/remove', 'Remove a passkey', async ({ sent, person, meta }) => {
+    await deps.passkeys.remove(person, passkeyIdOf(sent), meta)
     return backToAccount(deps, sent, 'passkey-removed')
   }),
 ]
+
+function passkeyIdOf(sent: Sent): string {
+  const id = sent.text('passkey')
+  if (!isUuid(id)) throw passkeyNotFound()
+  return id.toLowerCase()
+}
 
 async function showNew(
   deps: UiDeps,

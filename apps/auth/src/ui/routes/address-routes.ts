@@ -91,7 +91,7 @@ function show(
   { pages, ways }: UiDeps,
   which: keyof typeof addressPages,
   caller: Caller,
-  { address = '', ...refusal }: Extras = {},
+  { address = caller.typed(which === 'forgot' ? 'email' : 'phone'), ...refusal }: Extras = {},
 ): Answer {
   const page = addressPages[which](caller.t, {
     ways,

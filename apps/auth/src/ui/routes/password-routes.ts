@@ -1,8 +1,9 @@
 import { route, type Answer, type RequestContext, type Route } from '@signet/http'
+import type { PasswordProof } from '../../account/password-change.js'
 import type { RequestMeta } from '../../requests/request-meta.js'
 import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
 import { backToAccount } from '../context/account-person.js'
-import { passwordPage, type PasswordView } from '../pages/password-page.js'
+import { passwordPage } from '../pages/password-page.js'
 import type { Person } from '../context/progress.js'
 import { faultOf, orShow, type Refusal } from '../context/refusals.js'
 import type { UiDeps } from '../context/ui-deps.js'
@@ -10,9 +11,7 @@ import type { UiDeps } from '../context/ui-deps.js'
 /** Names of the fields by what a refusal is about. */
 const FIELDS = { password: 'password', current_password: 'current_password', code: 'nonce' }
 
-type Asks = PasswordView['asks']
-
-/** Sets a new password, by the rules of the API, in the session opened here. */
+/** Sets a new password in the session opened here, by the rules of the API and with a recent proof. */
 export const passwordRoutes = (deps: UiDeps): Route[] => [
   route({
     method: 'get',
@@ -21,47 +20,78 @@ export const passwordRoutes = (deps: UiDeps): Route[] => [
     async handle({ req, res }) {
       const caller = deps.pages.open(req, res)
       const person = await readyPerson(deps, caller)
-      return person === null
-        ? deps.pages.redirect(deps.pages.path('', caller.context))
-        : show(deps, caller, person)
+      if (person === null) return deps.pages.redirect(deps.pages.path('', caller.context))
+      const due = await deps.userUpdates.passwordProof(person)
+      const sentCode = req.query['asks'] === 'nonce' && due !== null
+      return show(deps, caller, person, sentCode ? { notice: caller.t('password.code-on-way') } : {}, {
+        asks: sentCode ? 'nonce' : due,
+      })
     },
   }),
+  passwordForm(deps, {
+    path: '/ui/password',
+    summary: 'Save a new password',
+    work: save,
+    refused: ({ sent, person, meta, context }, refusal) =>
+      refusal.code === 'reauthentication_needed'
+        ? askForNonce(deps, context, { sent, person, meta, refusal })
+        : show(deps, sent, person, refusal, { asks: asksOf(refusal.code, sent.text('asks')) }),
+  }),
+  passwordForm(deps, {
+    path: '/ui/password/code',
+    summary: 'Send a code in place of the current password',
+    async work({ sent, person, meta }) {
+      await deps.reauthentications.sendNonce(person.user, meta)
+      return deps.pages.redirect(deps.pages.path('/password', sent.context, { asks: 'nonce' }))
+    },
+    refused: ({ sent, person }, refusal) => show(deps, sent, person, refusal, { asks: 'nonce' }),
+  }),
+]
+
+type Step = { sent: Sent; person: Person; meta: RequestMeta; context: RequestContext }
+
+type PasswordForm = {
+  path: string
+  summary: string
+  work: (step: Step, deps: UiDeps) => Promise<Answer>
+  refused: (step: Step, refusal: Refusal) => Answer | Promise<Answer>
+}
+
+const passwordForm = (deps: UiDeps, { path, summary, work, refused }: PasswordForm): Route =>
   route<undefined, PageForm>({
     method: 'post',
-    path: '/ui/password',
-    docs: pageDocs('Save a new password'),
+    path,
+    docs: pageDocs(summary),
     limit: deps.guard.limit(deps.limits.otp('/user')),
     body: pageForm,
     async handle({ req, body, context }) {
       const sent = deps.pages.sent(req, 'password', body)
       const person = await readyPerson(deps, sent)
       if (person === null) return deps.pages.redirect(deps.pages.path('', sent.context))
-      const meta = deps.guard.metaOf(req)
+      const step = { sent, person, meta: deps.guard.metaOf(req), context }
       return orShow(
         sent.t,
         context,
-        async () => {
-          await deps.userUpdates.update(
-            { ...person, aud: deps.aud, redirectTo: deps.returnUrl },
-            {
-              password: sent.text('password'),
-              nonce: sent.text('nonce'),
-              current_password: sent.text('current_password'),
-            },
-            meta,
-          )
-          return sent.context.next === 'account'
-            ? backToAccount(deps, sent, 'password')
-            : deps.progress.next(person, { ...sent.context, next: null })
-        },
-        (refusal) =>
-          refusal.code === 'reauthentication_needed'
-            ? askForNonce(deps, context, { sent, person, meta, refusal })
-            : show(deps, sent, person, refusal, asksOf(refusal.code, sent.text('asks'))),
+        () => work(step, deps),
+        (refusal) => refused(step, refusal),
       )
     },
-  }),
-]
+  })
+
+async function save({ sent, person, meta }: Step, deps: UiDeps): Promise<Answer> {
+  await deps.userUpdates.update(
+    { ...person, aud: deps.aud, redirectTo: deps.returnUrl, recentProof: true },
+    {
+      password: sent.text('password'),
+      nonce: sent.text('nonce').replaceAll(' ', ''),
+      current_password: sent.text('current_password'),
+    },
+    meta,
+  )
+  return sent.context.next === 'account'
+    ? backToAccount(deps, sent, 'password')
+    : deps.progress.next(person, { ...sent.context, next: null })
+}
 
 type Refused = { sent: Sent; person: Person; meta: RequestMeta; refusal: Refusal }
 
@@ -76,9 +106,10 @@ const askForNonce = (
     context,
     async () => {
       await deps.reauthentications.sendNonce(person.user, meta)
-      return show(deps, sent, person, { ...refusal, notice: sent.t('password.code-sent') }, 'nonce')
+      return show(deps, sent, person, { ...refusal, notice: sent.t('password.code-sent') }, { asks: 'nonce' })
     },
-    (unsent) => show(deps, sent, person, { ...unsent, notice: sent.t('password.code-not-sent') }, 'nonce'),
+    (unsent) =>
+      show(deps, sent, person, { ...unsent, notice: sent.t('password.code-not-sent') }, { asks: 'nonce' }),
   )
 
 /** A signed-in person with no factor left to show. */
@@ -89,7 +120,7 @@ async function readyPerson({ progress }: UiDeps, { browser }: Caller): Promise<P
 }
 
 /** Keeps asking for the extra proof when something else is wrong. */
-function asksOf(code: string, before: string): Asks {
+function asksOf(code: string, before: string): PasswordProof {
   if (code.startsWith('current_password_')) return 'current_password'
   return before === 'nonce' || before === 'current_password' ? before : null
 }
@@ -98,9 +129,10 @@ function show(
   { pages, minPasswordLength }: UiDeps,
   caller: Caller,
   { user }: Person,
-  refusal: Partial<Refusal> = {},
-  asks: Asks = null,
+  refusal: Partial<Refusal>,
+  { asks }: { asks: PasswordProof },
 ): Answer {
+  const fields = pages.fields(caller, 'password', asks === null ? {} : { asks })
   const page = passwordPage(caller.t, {
     address: user.email ?? user.phone ?? '',
     minPasswordLength,
@@ -108,10 +140,8 @@ function show(
     asks,
     ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
     fault: faultOf(refusal.code, FIELDS),
-    form: {
-      action: pages.action('/password'),
-      fields: pages.fields(caller, 'password', asks === null ? {} : { asks }),
-    },
+    form: { action: pages.action('/password'), fields },
+    code: asks === null ? null : { action: pages.action('/password/code'), fields },
   })
   return pages.render(caller.t, page, refusal)
 }

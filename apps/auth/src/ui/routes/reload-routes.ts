@@ -1,4 +1,5 @@
 import { route, type Route } from '@signet/http'
+import { KEPT } from '../context/kept-fields.js'
 import { pageDocs } from '../context/sign-in-pages.js'
 import type { UiDeps } from '../context/ui-deps.js'
 
@@ -22,7 +23,9 @@ export function reloadRoutes({ pages }: UiDeps, routes: readonly Route[]): Route
       handle({ req, res }) {
         const length = pageAbove(path, goals).split('/').length
         const page = req.path.split('/').slice(0, length).join('/').slice(PREFIX.length)
-        return pages.redirect(pages.path(page, pages.open(req, res).context))
+        const { [KEPT]: kept } = req.query
+        const more: Record<string, string> = typeof kept === 'string' ? { [KEPT]: kept } : {}
+        return pages.redirect(pages.path(page, pages.open(req, res).context, more))
       },
     }),
   )

@@ -110,7 +110,7 @@ export async function showSignIn(
   deps: UiDeps,
   caller: Caller,
   {
-    identifier = caller.context.loginHint ?? '',
+    identifier = caller.typed('identifier') || (caller.context.loginHint ?? ''),
     ...refusal
   }: Partial<Refusal> & { identifier?: string } = {},
 ): Promise<Answer> {

@@ -58,7 +58,7 @@ function showSignUp(
   { pages, ways, minPasswordLength }: UiDeps,
   caller: Caller,
   {
-    identifier = caller.context.loginHint ?? '',
+    identifier = caller.typed('identifier') || (caller.context.loginHint ?? ''),
     ...refusal
   }: Partial<Refusal> & { identifier?: string } = {},
 ): Answer {

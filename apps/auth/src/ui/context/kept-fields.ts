@@ -1,0 +1,26 @@
+import type { Browser, BrowserState } from './browser-state.js'
+
+/** The parameter with what somebody typed into a form that could not be taken. */
+export const KEPT = 'kept'
+
+/** What may come back; nothing secret. */
+const FIELDS = ['identifier', 'email', 'phone', 'name'] as const
+const MAX_LENGTH = 320
+
+const labelOf = ({ id }: Browser): string => `kept fields ${id}`
+
+/** For a URL: without addresses in clear, and of use in this browser only. */
+export const sealKept = (state: BrowserState, browser: Browser, text: (name: string) => string): string =>
+  state.seal(labelOf(browser), {
+    fields: FIELDS.map((name) => [name, text(name).slice(0, MAX_LENGTH)]).filter(([, value]) => value !== ''),
+  })
+
+export const openKept = (
+  state: BrowserState,
+  browser: Browser,
+  sealed: string,
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    (sealed === '' ? null : state.open<{ fields: [string, string][] }>(labelOf(browser), sealed))?.fields ??
+      [],
+  )

@@ -1,0 +1,76 @@
+import { route, type Answer, type Route } from '@signet/http'
+import type { Request, Response } from 'express'
+import type { FactorType } from '../../factors/factor-rules.js'
+import type { KeyedLimit } from '../../rate-limits/rate-limits.js'
+import type { SignedIn } from '../../sessions/session.js'
+import { backToAccount, forPerson, type Done } from '../context/account-person.js'
+import { openSetup, type Setup } from './factor-setup.js'
+import type { Person } from '../context/progress.js'
+import type { Refusal } from '../context/refusals.js'
+import { pageDocs, type Caller } from '../context/sign-in-pages.js'
+import type { UiDeps } from '../context/ui-deps.js'
+import { accountForm, type AccountStep } from './account-form.js'
+
+/** What a page of a setup is shown with; `setup` is null on the first one. */
+export type ShownSetup<More> = {
+  caller: Caller
+  person: Person
+  setup: Setup<More> | null
+  refusal?: Refusal
+  req: Request
+  res: Response
+}
+
+type SetupPages<More> = {
+  /** Below `/ui`. */
+  page: string
+  type: FactorType
+  summary: string
+  limit: KeyedLimit
+  done: Done
+  begin: (step: AccountStep) => Promise<Answer>
+  prove: (step: AccountStep, setup: Setup<More>) => Promise<SignedIn>
+  show: (shown: ShownSetup<More>) => Answer | Promise<Answer>
+}
+
+/** A second factor is added in two steps at one address: it gets a name, then it is proved. */
+export const setupRoutes = <More>(
+  deps: UiDeps,
+  { page, type, summary, limit, done, begin, prove, show }: SetupPages<More>,
+): Route[] => [
+  route({
+    method: 'get',
+    path: `/ui${page}`,
+    docs: pageDocs(summary),
+    handle({ req, res }) {
+      const caller = deps.pages.open(req, res)
+      return forPerson(deps, caller, (person) => {
+        const { setup: sealed } = req.query
+        if (sealed === undefined) return show({ caller, person, setup: null, req, res })
+        const setup = openSetup<More>(deps, type, caller, person, sealed)
+        return setup === null ? toAccount(deps, caller) : show({ caller, person, setup, req, res })
+      })
+    },
+  }),
+  accountForm(deps, {
+    path: `/ui${page}`,
+    summary,
+    limit,
+    async work(step) {
+      const { sent, person, res } = step
+      if (sent.text('setup') === '') return begin(step)
+      const setup = openSetup<More>(deps, type, sent, person, sent.text('setup'))
+      if (setup === null) return toAccount(deps, sent)
+      const signedIn = await prove(step, setup)
+      await deps.progress.signedIn(res, sent.browser, sent.context, signedIn)
+      return backToAccount(deps, sent, done)
+    },
+    refused({ sent: caller, person, req, res }, refusal) {
+      const setup = openSetup<More>(deps, type, caller, person, caller.text('setup'))
+      return show({ caller, person, setup, refusal, req, res })
+    },
+  }),
+]
+
+const toAccount = ({ pages }: UiDeps, { context }: Caller): Answer =>
+  pages.redirect(pages.path('/account', context))

@@ -1,0 +1,65 @@
+import type { Answer } from '@signet/http'
+import type { EnrollRequest, Enrolled } from '../../factors/enrollment-service.js'
+import type { FactorType } from '../../factors/factor-rules.js'
+import type { AccountStep } from './account-form.js'
+import type { Person } from '../context/progress.js'
+import type { Caller } from '../context/sign-in-pages.js'
+import type { UiDeps } from '../context/ui-deps.js'
+
+/** A second factor that is being added, as it is in the URL of its page, where the browser's history keeps it. */
+export type Setup<More> = More & {
+  readonly factorId: string
+  readonly until: number
+  readonly sealed: string
+}
+
+/** Neither another browser nor another person or session opens it. */
+const labelOf = (type: FactorType, { browser }: Caller, { user, session }: Person): string =>
+  `${type} factor ${browser.id} ${user.id} ${session.id}`
+
+/** Enrolls a factor under the name that the person typed; one that was begun under it before is given up. */
+export async function enrollNamed<T extends FactorType>(
+  { enrollments }: UiDeps,
+  { sent, person, meta }: AccountStep,
+  request: EnrollRequest & { factor_type: T },
+): Promise<Extract<Enrolled, { type: T }>> {
+  const friendly_name = sent.text('name').trim()
+  const begun = person.user.factors.filter(
+    ({ status, factorType, friendlyName }) =>
+      status === 'unverified' && factorType === request.factor_type && friendlyName === friendly_name,
+  )
+  for (const { id } of begun) await enrollments.unenroll(person, id, meta)
+  const enrolled = await enrollments.enroll(person, { ...request, friendly_name }, meta)
+  if (enrolled.type !== request.factor_type) throw new Error('another factor than was asked for')
+  return enrolled as Extract<Enrolled, { type: T }>
+}
+
+/** To the page that goes on with the setup. */
+export function toSetup(
+  { pages, state, now, account }: UiDeps,
+  page: string,
+  type: FactorType,
+  { sent, person }: AccountStep,
+  setup: { factorId: string },
+): Answer {
+  const until = now().getTime() + account.setupMs
+  const sealed = state.seal(labelOf(type, sent, person), { ...setup, until })
+  return pages.redirect(pages.path(page, sent.context, { setup: sealed }))
+}
+
+/** Null once the factor is verified or gone, so that nobody finds its secret in the history afterwards. */
+export function openSetup<More>(
+  { state, now }: UiDeps,
+  type: FactorType,
+  caller: Caller,
+  person: Person,
+  sealed: unknown,
+): Setup<More> | null {
+  if (typeof sealed !== 'string') return null
+  const setup = state.open<Setup<More>>(labelOf(type, caller, person), sealed)
+  if (setup === null || setup.until <= now().getTime()) return null
+  const isPending = person.user.factors.some(
+    ({ id, status }) => id === setup.factorId && status === 'unverified',
+  )
+  return isPending ? { ...setup, sealed } : null
+}

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { TOTP } from 'otpauth'
+import type { FormBrowser, Seen } from '@signet/testkit'
+import { aUser, PASSWORD, type SignedUp } from '../support/api.js'
+import type { TestServer } from '../support/server.js'
+import { onAccount, startAccount, statusOf } from './account-support.js'
+import { aUserWithTotp, noticeOf, settle, signIn, submitted } from './support.js'
+
+let server: TestServer
+beforeAll(async () => {
+  ;({ server } = await startAccount())
+})
+afterAll(() => server.close())
+
+describe('second factors on the account page', () => {
+  it('are added with a QR code, backed by recovery codes, used once each, and removed', async () => {
+    const user = await aUser(server)
+    const { browser } = await onAccount(server, user)
+    const page = await browser.get('/ui/account/authenticator')
+    const setup = await submitted(browser, page, '/ui/account/authenticator', { name: 'my phone' })
+    expect(setup.text).toContain('<svg')
+    // The page survives a reload.
+    const again = await browser.get(setup.url)
+    const secret = (/class="secret"[^>]*>\s*([A-Z2-7 ]+?)\s*</.exec(again.text)?.[1] ?? '').replaceAll(
+      ' ',
+      '',
+    )
+    const wrong = await submitted(browser, again, '/ui/account/authenticator', { code: '000000' })
+    expect(noticeOf(wrong)).toContain('wrong')
+    const code = new TOTP({ secret }).generate({ timestamp: server.clock.now().getTime() })
+    const added = await submitted(browser, wrong, '/ui/account/authenticator', { code })
+    expect(statusOf(added)).toContain('The app was added.')
+    expect(added.text).toContain('my phone')
+    await server.inbox.waitForMail({ to: user.email, subject: /verification method was added/ })
+    const codes = await submitted(
+      browser,
+      await browser.get('/ui/account/recovery-codes'),
+      '/ui/account/recovery-codes',
+    )
+    const shown = codesOn(codes)
+    expect(shown).toHaveLength(10)
+    const { browser: fresh, page: asked } = await onAccount(server, user)
+    expect(asked.text).toContain('/ui/factor/recovery')
+    const form = await fresh.get('/ui/factor/recovery?next=account')
+    const refused = await submitted(fresh, form, '/ui/factor/recovery', { code: '22222-22222' })
+    expect(noticeOf(refused)).toBeDefined()
+    const inside = await submitted(fresh, refused, '/ui/factor/recovery', { code: shown[0] ?? '' })
+    expect(inside.text).toContain('You have 9 codes left.')
+    const removed = await submitted(fresh, inside, '/ui/account/factor/remove')
+    expect(statusOf(removed)).toBe('The second factor was removed.')
+  })
+})
+
+const codesOn = ({ text }: Seen) =>
+  [...text.matchAll(/<li>([2-9a-z]{5}-[2-9a-z]{5})<\/li>/g)].map(([, one = '']) => one)
+
+describe('recovery codes on the account page', () => {
+  const PATH = '/ui/account/recovery-codes'
+  const strong = async () => {
+    const user = await aUserWithTotp(server)
+    const { browser, page } = await onAccount(server, user)
+    await submitted(browser, page, '/ui/factor', { code: user.code() })
+    return { browser, page: await browser.get(PATH) }
+  }
+
+  it('are shown once: a reload neither repeats nor replaces them', async () => {
+    const { browser, page } = await strong()
+    const made = await submitted(browser, page, PATH)
+    expect(codesOn(made)).toHaveLength(10)
+    const again = await browser.get(made.url)
+    expect(codesOn(again)).toEqual([])
+    expect(again.text).toContain('were shown already')
+    expect(again.text).toContain('You have 10 codes left.')
+  })
+
+  it('are replaced only on demand, so a form sent twice shows those of its first time', async () => {
+    const { browser, page } = await strong()
+    expect((await browser.submit(page, PATH)).status).toBe(303)
+    expect(codesOn(await submitted(browser, page, PATH))).toHaveLength(10)
+    const asked = await submitted(browser, page, PATH)
+    expect(codesOn(asked)).toEqual([])
+    expect(asked.text).toContain('will stop working')
+    expect(codesOn(await submitted(browser, asked, PATH))).toHaveLength(10)
+  })
+
+  it('that wait to be shown open for nobody else, and not for long', async () => {
+    const mine = await strong()
+    const location = (await mine.browser.submit(mine.page, PATH)).location ?? ''
+    const other = await strong()
+    for (const [name, value] of mine.browser.cookies)
+      if (name.includes('handover')) other.browser.cookies.set(name, value)
+    expect(codesOn(await other.browser.get(location))).toEqual([])
+    server.clock.advance(301_000)
+    expect(codesOn(await mine.browser.get(location))).toEqual([])
+  })
+
+  it('need a second factor first', async () => {
+    const { browser } = await onAccount(server, await aUser(server))
+    const { text } = await browser.get(PATH)
+    expect(text).toContain('Add one first.')
+    expect(text).not.toContain('Make ten new codes')
+  })
+})
+
+describe('the secret of an authenticator app', () => {
+  const SECRET = /class="secret"[^>]*>\s*([A-Z2-7 ]+?)\s*</
+  const begun = async (user: SignedUp) => {
+    const { browser } = await onAccount(server, user)
+    const page = await browser.get('/ui/account/authenticator')
+    const setup = await submitted(browser, page, '/ui/account/authenticator', { name: 'my phone' })
+    const secret = (SECRET.exec(setup.text)?.[1] ?? '').replaceAll(' ', '')
+    expect(secret).not.toBe('')
+    return { browser, setup, code: () => totpOf(secret) }
+  }
+  const totpOf = (secret: string) =>
+    new TOTP({ secret }).generate({ timestamp: server.clock.now().getTime() })
+  const pathOf = async (browser: FormBrowser, url: string) =>
+    new URL((await settle(browser, await browser.get(url))).url).pathname
+
+  it('is gone from the history once the app is added', async () => {
+    const { browser, setup, code } = await begun(await aUser(server))
+    await submitted(browser, setup, '/ui/account/authenticator', { code: code() })
+    expect(await pathOf(browser, setup.url)).toBe('/ui/account')
+    const late = await browser.submit(setup, '/ui/account/authenticator', { code: code() })
+    expect([late.status, late.text]).toEqual([303, ''])
+  })
+
+  it('is not shown to the next person at the same browser, nor in their next session', async () => {
+    const user = await aUser(server)
+    const { browser, setup } = await begun(user)
+    for (const next of [await aUser(server), user]) {
+      await submitted(browser, await browser.get('/ui/account'), '/ui/sign-out')
+      await signIn(browser, { ...next, password: PASSWORD })
+      expect(await pathOf(browser, setup.url)).toBe('/ui/account')
+    }
+  })
+
+  it('is shown no longer than a challenge lives', async () => {
+    const { browser, setup } = await begun(await aUser(server))
+    server.clock.advance(299_000)
+    expect(await pathOf(browser, setup.url)).toBe('/ui/account/authenticator')
+    server.clock.advance(2_000)
+    expect(await pathOf(browser, setup.url)).toBe('/ui/account')
+  })
+})
