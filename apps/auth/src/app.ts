@@ -7,9 +7,11 @@ import {
   mountRoutes,
   notFoundHandler,
   requestContext,
+  withShortcut,
+  type Application,
   type Route,
 } from '@signet/http'
-import express, { type Express, type RequestHandler } from 'express'
+import express, { type RequestHandler } from 'express'
 import { accountRoutes } from './account/account-routes.js'
 import { adminRoutes } from './admin/admin-routes.js'
 import { apiDocsRoutes } from './api-docs/api-docs-routes.js'
@@ -59,8 +61,8 @@ export function authRoutes(context: AuthContext): Route[] {
   return [...routes, ...apiDocsRoutes(routes, context.config.apiExternalUrl)]
 }
 
-/** The Express application; the order of its middleware is its content. */
-export function createApp(context: AuthContext): Express {
+/** The Express application, with its shortcut for common requests; the order of its middleware is its content. */
+export function createApp(context: AuthContext): Application {
   const { config, log, registry, guard, observer, tracing, audiences } = context
   const app = express().disable('x-powered-by').disable('etag')
   const withContext = requestContext({
@@ -70,24 +72,27 @@ export function createApp(context: AuthContext): Express {
     quiet: (req) => req.path === '/health' || req.path === '/readyz',
     remoteAddress: (req) => guard.ipOf(req),
   })
-  app.use(
-    inOrder(
-      withContext,
-      answerHeaders,
-      ...(config.metricsEnabled || tracing ? [requestTelemetry(observer, tracing)] : []),
-      logReferer,
-      // Before the CORS headers, which are for API callers on other sites and not for these pages.
-      ...(config.uiEnabled ? [uiRouter(context, databaseError)] : []),
-      cors(config.corsAllowedHeaders),
-      audiences.check,
-    ),
-  )
+  const before = [
+    withContext,
+    answerHeaders,
+    ...(config.metricsEnabled || tracing ? [requestTelemetry(observer, tracing)] : []),
+    logReferer,
+    // Before the CORS headers, which are for API callers on other sites and not for these pages.
+    ...(config.uiEnabled ? [uiRouter(context, databaseError)] : []),
+    cors(config.corsAllowedHeaders),
+    audiences.check,
+  ]
+  app.use(inOrder(...before))
   const renderer = withPages(errorRenderer, pageErrorRenderer(config))
-  mountRoutes(app, authRoutes(context), { errorRenderer: renderer, timeoutMs: config.apiMaxRequestDuration })
+  const routes = mountRoutes(app, authRoutes(context), {
+    errorRenderer: renderer,
+    timeoutMs: config.apiMaxRequestDuration,
+  })
   app.get('/readyz', readiness(context))
   app.use(notFoundHandler(renderer))
-  app.use(errorHandler({ errorRenderer: renderer, translate: databaseError }))
-  return app
+  const onError = errorHandler({ errorRenderer: renderer, translate: databaseError })
+  app.use(onError)
+  return withShortcut(app, { before, routes, onError })
 }
 
 const readiness = ({ db, isRedisReady, drain, log }: AuthContext): RequestHandler =>

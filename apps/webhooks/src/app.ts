@@ -6,6 +6,8 @@ import {
   mountRoutes,
   notFoundHandler,
   requestContext,
+  withShortcut,
+  type Application,
   type MountOptions,
   type Route,
 } from '@signet/http'
@@ -44,7 +46,8 @@ export function createPublicApp(ctx: Context): Express {
     errorRenderer: browserErrors(ctx),
     outageCode: OUTAGE,
   }
-  const app = createApp(ctx)
+  const app = express().disable('x-powered-by').set('etag', false)
+  app.use(withContext(ctx))
   mountHealth(app, ctx)
   app.use(new URL(config.baseUrl).pathname, createBaseRouter(ctx, routes))
   // With a path in the base URL, the path-inserted well-known documents lie beside it.
@@ -114,35 +117,30 @@ const browserErrors = (ctx: Context) =>
   withPages(oauthErrorRenderer('invalid_request', ctx.observer), pageErrors(ctx))
 
 /** The internal listener, for the private network: metrics and ingest. */
-export function createInternalApp(ctx: Context): Express {
-  const app = createApp(ctx)
+export function createInternalApp(ctx: Context): Application {
+  const app = express().disable('x-powered-by').set('etag', false)
+  const before = [withContext(ctx)]
+  app.use(...before)
   mountHealth(app, ctx)
   app.get('/metrics', metricsHandler(ctx.registry))
-  app.use(
-    serve({
-      prefixes: [''],
-      routes: internalRoutes(ctx),
-      errorRenderer: v1ErrorRenderer,
-      headers: NO_CACHE,
-      outageCode: 'unavailable',
-    }),
-  )
-  return app
+  const routes = mountRoutes(app, internalRoutes(ctx), {
+    errorRenderer: v1ErrorRenderer,
+    headers: NO_CACHE,
+    timeoutMs: REQUEST_TIMEOUT_MS,
+  })
+  const onError = errorHandler({ errorRenderer: v1ErrorRenderer, translate: translateOutage('unavailable') })
+  app.use(notFoundHandler(v1ErrorRenderer), onError)
+  return withShortcut(app, { before, routes, onError })
 }
 
-function createApp({ config, log, registry }: Context): Express {
-  const app = express().disable('x-powered-by').set('etag', false)
-  app.use(
-    requestContext({
-      log,
-      registry,
-      requestIdHeader: config.requestIdHeader,
-      remoteAddress: (req) => clientAddress(req, config.trustProxyHops),
-      quiet: (req) => QUIET.has(req.path),
-    }),
-  )
-  return app
-}
+const withContext = ({ config, log, registry }: Context): RequestHandler =>
+  requestContext({
+    log,
+    registry,
+    requestIdHeader: config.requestIdHeader,
+    remoteAddress: (req) => clientAddress(req, config.trustProxyHops),
+    quiet: (req) => QUIET.has(req.path),
+  })
 
 const QUIET: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 

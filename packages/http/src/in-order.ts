@@ -9,8 +9,12 @@ export function inOrder(...handlers: readonly RequestHandler[]): RequestHandler 
     const handler = handlers[index]
     if (handler === undefined) return next()
     const goOn = (error?: unknown) => (error === undefined ? run(index + 1, req, res, next) : next(error))
-    const pending: unknown = handler(req, res, goOn)
-    if (pending instanceof Promise) pending.catch(next)
+    try {
+      const pending: unknown = handler(req, res, goOn)
+      if (pending instanceof Promise) pending.catch(next)
+    } catch (error) {
+      next(error)
+    }
   }
   return (req, res, next) => run(0, req, res, next)
 }

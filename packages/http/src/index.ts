@@ -12,6 +12,7 @@ export {
   type RouteSpec,
 } from './route.js'
 export { mountRoutes, type MountOptions } from './mount.js'
+export { withShortcut, type Application } from './shortcut.js'
 export { routeCaller, type RouteCall } from './route-caller.js'
 export { errorHandler, notFoundHandler } from './errors.js'
 export {

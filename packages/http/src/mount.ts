@@ -18,13 +18,20 @@ export type MountOptions = {
   authenticate?: (req: Request, context: RequestContext) => Promise<unknown>
 }
 
+/** Handlers of routes without parameters, by method and path: `GET /user`. */
+export type ExactRoutes = ReadonlyMap<string, RequestHandler>
+
 /**
  * Mounts a list of routes. One pipeline serves all of them: limit, authenticate, guard, check the query, read the body, handle, send.
- * A known path with another method answers 405 with `Allow`, as the error renderer words it.
+ * A known path with another method answers 405 with `Allow`, as the error renderer words it. Returns what {@link withShortcut} needs.
  */
-export function mountRoutes(router: IRouter, routes: readonly Route[], options: MountOptions): void {
+export function mountRoutes(router: IRouter, routes: readonly Route[], options: MountOptions): ExactRoutes {
   const handlers = routes.map((spec) => ({ ...spec, handler: pipeline(spec, options) }))
-  router.use(exactly(handlers))
+  const exact = exactRoutes(handlers)
+  router.use((req, res, next) => {
+    const handler = exact.get(`${req.method} ${req.path}`)
+    return handler ? handler(req, res, next) : next()
+  })
   for (const { method, path, handler } of handlers) router[method](path, handler)
   for (const [path, methods] of methodsByPath(routes)) {
     router.all(path, async (req, res) => {
@@ -35,25 +42,21 @@ export function mountRoutes(router: IRouter, routes: readonly Route[], options: 
       throw options.errorRenderer.methodNotAllowed()
     })
   }
+  return exact
 }
 
 /**
- * Looks up routes without parameters by their exact path. Everything else (parameters, different case, a trailing slash, HEAD)
- * goes to the router, which tries the routes one by one.
+ * Looked up by their exact path. Everything else (parameters, different case, a trailing slash, HEAD) goes to the router,
+ * which tries the routes one by one.
  */
-function exactly(
+const exactRoutes = (
   routes: readonly (Pick<Route, 'method' | 'path'> & { handler: RequestHandler })[],
-): RequestHandler {
-  const known = new Map(
+): ExactRoutes =>
+  new Map(
     routes
       .filter(({ path }) => !/[:*{]/.test(path))
       .map(({ method, path, handler }) => [`${method.toUpperCase()} ${path}`, handler]),
   )
-  return (req, res, next) => {
-    const handler = known.get(`${req.method} ${req.path}`)
-    return handler ? handler(req, res, next) : next()
-  }
-}
 
 function pipeline(spec: Route, options: MountOptions): RequestHandler {
   const readBody = spec.body ? bodyReader(spec.body, options.errorRenderer) : () => Promise.resolve(undefined)

@@ -1,0 +1,55 @@
+import type { RequestListener } from 'node:http'
+import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } from 'express'
+import { inOrder } from './in-order.js'
+import type { ExactRoutes } from './mount.js'
+
+/** For `listen`, which learns from it the prototypes of its requests and answers. */
+export type Application = RequestListener & Pick<Express, 'request' | 'response'>
+
+type Parts = {
+  /** The middleware that the application runs before its routes, all of it and in its order. */
+  before: readonly RequestHandler[]
+  routes: ExactRoutes
+  onError: ErrorRequestHandler
+}
+
+/**
+ * The application with a shortcut to its routes without parameters: same middleware, same pipeline, same error handler, without
+ * Express's router around them, which costs about as much as `node:http` needs for a whole answer (decision 0152). Every other
+ * request is the application's, and so is one that has not its prototypes, which `listen` gives.
+ */
+export function withShortcut(app: Express, { before, routes, onError }: Parts): Application {
+  const shortcuts = new Map(
+    [...routes].map(([route, handler]) => [route, inOrder(...before, handler)] as const),
+  )
+  const listener: RequestListener = (message, answer) => {
+    const shortcut = shortcuts.get(`${message.method} ${pathOf(message.url)}`)
+    const isReady = Object.getPrototypeOf(message) === app.request
+    if (shortcut === undefined || !isReady) return void app(message, answer)
+    const [req, res] = [message as Request, answer as Response]
+    takeOver(req, res)
+    void shortcut(req, res, (error) => {
+      try {
+        void onError(error, req, res, () => req.socket.destroy())
+      } catch {
+        req.socket.destroy()
+      }
+    })
+  }
+  return Object.assign(listener, { request: app.request, response: app.response })
+}
+
+const pathOf = (url = ''): string => {
+  const end = url.indexOf('?')
+  return end === -1 ? url : url.slice(0, end)
+}
+
+/** What Express sets on each request, and its router for a route without parameters. */
+function takeOver(req: Request, res: Response): void {
+  req.res = res
+  res.req = req
+  res.locals = {}
+  req.params = {}
+  req.baseUrl = ''
+  req.originalUrl = req.url
+}
