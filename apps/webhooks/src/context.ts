@@ -31,6 +31,7 @@ import { CleanUpService } from './maintenance/clean-up-service.js'
 import { accountAuthentication } from './personal-tokens/account-authentication.js'
 import { PersonalTokenService } from './personal-tokens/personal-token-service.js'
 import { ResourcePolicy } from './oauth/resource-policy.js'
+import { SubmissionService } from './forms/submission-service.js'
 import { HandoverService } from './handovers/handover-service.js'
 import { SessionCookie } from './sessions/session-cookie.js'
 import { SessionService } from './sessions/session-service.js'
@@ -172,6 +173,7 @@ function createOAuth(config: WebhooksConfig, { db, observer, limits, accounts, l
     cookie,
     sessions,
     handovers: new HandoverService({ db, secretBox: config.secretBox }),
+    submissions: new SubmissionService({ db, secretBox: config.secretBox }),
     clients,
     users,
     bearer,

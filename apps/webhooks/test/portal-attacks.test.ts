@@ -203,7 +203,7 @@ it('counts against the limits of the API, and says how long to wait', async () =
     const visit = await aVisitor({ harness: limited, oauth: new OAuthTester(limited) })
     const { id, page } = await anEndpoint(visit)
     expect((await visit.browser.submit(page, '/test')).status).toBe(303)
-    const refused = await visit.browser.submit(page, '/test')
+    const refused = await visit.browser.submit(await visit.open(`/endpoints/${id}`), '/test')
     expect([refused.status, refused.headers.get('content-type')]).toEqual([429, 'text/html; charset=utf-8'])
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
     const another = await aVisitor({ harness: limited, oauth: new OAuthTester(limited) })

@@ -99,6 +99,99 @@ describe('the page that a form leads to', () => {
   })
 })
 
+describe('a button that is pressed twice', () => {
+  const fields = { url: 'https://127.0.0.1/twice', events: 'summary.completed' }
+  const press = ({ browser }: Visitor, page: Seen, action: string, more = {}) =>
+    browser.submit(page, action, more)
+
+  it('does its work once: every press gets the result of the first', async () => {
+    const visit = await visitor()
+    const page = await visit.open('/endpoints/new')
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => press(visit, page, '/portal/endpoints', fields)),
+    )
+    expect(await countOf('webhook_endpoints', visit)).toBe(1)
+    const pages = await Promise.all(answers.map((answer) => visit.browser.follow(answer)))
+    const secrets = pages.map(({ text }) => SECRET.exec(text.replaceAll('&#43;', '+'))?.[0])
+    expect(secrets[0]).toMatch(SECRET)
+    expect(new Set(secrets).size).toBe(1)
+  })
+
+  it('sends one test event, makes one token, starts one recovery and replays once', async () => {
+    const visit = await visitor()
+    const { id } = await anEndpoint(visit)
+    const failed = await aDelivery(harness, id, { status: 2 })
+    const own = `/endpoints/${id}`
+    const twice = async (below: string, action: string, more = {}) => {
+      const page = await visit.open(below)
+      const both = await Promise.all([press(visit, page, action, more), press(visit, page, action, more)])
+      expect(both.map(({ status }) => status)).toEqual([303, 303])
+    }
+    const events = await countOf('webhook_events', visit)
+    await twice(own, '/test')
+    expect(await countOf('webhook_events', visit)).toBe(events + 1)
+    await twice('/tokens', '/tokens', { name: 'twice', days: '30' })
+    expect(await countOf('personal_tokens', visit)).toBe(1)
+    await twice(`${own}/deliveries/${failed.id}`, '/replay')
+    const { rows } = await harness.db.query('select 1 from webhook_deliveries where event_id = $1', [
+      failed.eventId,
+    ])
+    expect(rows).toHaveLength(2)
+  })
+
+  it('gets the page again later, and no more what was to be seen once', async () => {
+    const visit = await visitor()
+    const page = await visit.open('/endpoints/new')
+    const first = await press(visit, page, '/portal/endpoints', fields)
+    await harness.db.query(`update page_submissions set done_at = done_at - interval '11 seconds'`)
+    const second = await press(visit, page, '/portal/endpoints', fields)
+    expect(second.location).toBe(first.location?.replace(/\?.*/, ''))
+    expect((await visit.browser.follow(second)).text).not.toMatch(SECRET)
+    expect(await countOf('webhook_endpoints', visit)).toBe(1)
+  })
+
+  it('is another one when the fields were changed, or when the page was opened again', async () => {
+    const visit = await visitor()
+    const page = await visit.open('/endpoints/new')
+    await press(visit, page, '/portal/endpoints', fields)
+    await press(visit, page, '/portal/endpoints', { ...fields, url: 'https://127.0.0.1/other' })
+    await press(visit, await visit.open('/endpoints/new'), '/portal/endpoints', fields)
+    expect(await countOf('webhook_endpoints', visit)).toBe(3)
+  })
+
+  it('works after a first press that failed on our side, and after one whose process died', async () => {
+    const visit = await visitor()
+    const page = await visit.open('/endpoints/new')
+    await harness.db.query('alter table webhook_endpoints rename to webhook_endpoints_away')
+    const failed = await press(visit, page, '/portal/endpoints', fields)
+    await harness.db.query('alter table webhook_endpoints_away rename to webhook_endpoints')
+    expect(failed.status).toBe(500)
+    expect((await press(visit, page, '/portal/endpoints', fields)).status).toBe(303)
+    await harness.db.query(
+      `update page_submissions set done_at = null, key_id = null, ciphertext = null, claimed_at = now() - interval '31 seconds'`,
+    )
+    await press(visit, page, '/portal/endpoints', fields)
+    expect(await countOf('webhook_endpoints', visit)).toBe(2)
+  })
+
+  it('has its result stored sealed, and gone with the session', async () => {
+    const visit = await visitor()
+    await anEndpoint(visit)
+    const rows = async () =>
+      (
+        await harness.db.query<{ ciphertext: Buffer }>(
+          `select p.ciphertext from page_submissions p join login_sessions s on s.id_hash = p.session_hash
+          where s.account_id = $1`,
+          [visit.user.id],
+        )
+      ).rows
+    const [row] = await rows()
+    expect(row?.ciphertext.toString('latin1')).not.toMatch(/whsec_|127\.0\.0\.1/)
+    await harness.db.query('delete from login_sessions where account_id = $1', [visit.user.id])
+    expect(await rows()).toEqual([])
+  })
+})
+
 describe('every form of the portal', () => {
   it('answers 303, whether it was done or refused', async () => {
     const visit = await visitor()

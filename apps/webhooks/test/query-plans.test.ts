@@ -38,6 +38,12 @@ import {
   revokePersonalToken,
 } from '../src/personal-tokens/personal-token-store.js'
 import { listConnections, revokeConnection } from '../src/grants/connection-store.js'
+import {
+  claimSubmission,
+  endSubmission,
+  findResult,
+  forgetSubmission,
+} from '../src/forms/submission-store.js'
 import { insertHandover, takeHandover } from '../src/handovers/handover-store.js'
 import { renewSession, touchSession } from '../src/sessions/session-store.js'
 import { aCopy } from './support/harness.js'
@@ -71,6 +77,8 @@ const newTokens = () => ({
 const OF_ACCOUNT = 'personal_tokens_account_idx or personal_tokens_listed_idx'
 const HANDOVER = 'page_handovers_pkey or page_handovers_session_idx'
 const OF_SESSION = 'oauth_authorizations_pkey or oauth_authorizations_session_idx'
+
+const submission = () => ({ sessionHash: of.session, key: Buffer.alloc(32, 1) })
 
 type Case = [name: string, run: (db: Queryable) => Promise<unknown>, indexes: string[]]
 
@@ -174,6 +182,14 @@ const hotQueries: Case[] = [
     (db) => takeHandover(db, { id: '00000000-0000-4000-8000-000000000000', sessionHash: of.session }),
     [HANDOVER],
   ],
+  ['claiming a form', (db) => claimSubmission(db, submission()), []],
+  ['the result of a form', (db) => findResult(db, submission()), ['page_submissions_pkey']],
+  [
+    'ending a form',
+    (db) => endSubmission(db, submission(), { keyId: 'key', ciphertext: Buffer.alloc(1) }),
+    ['page_submissions_pkey'],
+  ],
+  ['forgetting a form', (db) => forgetSubmission(db, submission()), ['page_submissions_pkey']],
   [
     'signing in',
     (db) =>

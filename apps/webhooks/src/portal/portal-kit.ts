@@ -2,7 +2,8 @@ import { route, type Answer, type Route } from '@signet/http'
 import type { Request } from 'express'
 import type { FormGuard } from '../forms/form-guard.js'
 import { pageDocs, pageForm, type PageForm } from '../forms/page-form.js'
-import type { Handover, HandoverService } from '../handovers/handover-service.js'
+import type { Next, SubmissionService } from '../forms/submission-service.js'
+import type { HandoverService } from '../handovers/handover-service.js'
 import type { Limits } from '../limits/limits.js'
 import { Parameters } from '../oauth/parameters.js'
 import type { PageResponder } from '../pages/page-responder.js'
@@ -18,12 +19,12 @@ export type PortalDeps = {
   cookie: SessionCookie
   guard: FormGuard
   handovers: HandoverService
+  submissions: SubmissionService
   limits: Pick<Limits, 'v1' | 'v1Writes'>
   now: () => Date
 }
 
-/** Where a form leads, and what the page there gets from it. */
-export type Next = Handover & { to: string }
+export type { Next } from '../forms/submission-service.js'
 
 /** A page of the portal: only for who is signed in, within the limits of `/v1`. */
 export const portalGet = (
@@ -55,7 +56,8 @@ export const portalGet = (
 
 /**
  * A form of the portal: the same, from a page of ours, and within the limits of writes. It always leads on to a page, so
- * that nothing is sent again when that is reloaded. `back`: the page of the form, for what is refused.
+ * that nothing is sent again when that is reloaded, and a second press of its button does nothing but lead there as well.
+ * `back`: the page of the form, for what is refused.
  */
 export const portalPost = (
   deps: PortalDeps,
@@ -73,22 +75,25 @@ export const portalPost = (
       const opened = await deps.sessions.find(deps.cookie.read(req))
       if (opened?.accountId == null) return toSignIn(deps, deps.responder.path('/portal'))
       const fields = Parameters.fromForm(body)
-      const { session } = await deps.guard.check(req, req.path as `/portal${string}`, fields)
+      const { session, txn } = await deps.guard.check(req, req.path as `/portal${string}`, fields)
       const visit = new Visit(deps.responder, { session, req, meta, now: deps.now() })
       await deps.limits.v1.consume(visit.accountId)
-      await deps.limits.v1Writes.consume(visit.accountId)
-      const { to, ...handover } = await orBack(
-        visit.t,
-        () => handle(visit, fields),
-        () => ({ to: back(req), typed: keptOf(body) }),
-      )
+      const sent = { form: txn, path: req.path, fields: body }
+      const { to, ...handover } = await deps.submissions.once(session, sent, async () => {
+        await deps.limits.v1Writes.consume(visit.accountId)
+        return orBack(
+          visit.t,
+          () => handle(visit, fields),
+          () => ({ to: back(req), typed: keptOf(body) }),
+        )
+      })
       const id = Object.keys(handover).length === 0 ? null : await deps.handovers.give(session, handover)
       return deps.responder.redirect(303, visit.path(id === null ? to : withQuery(to, `handover=${id}`)))
     },
   })
 
 /** What was typed, without the token of the form and without secrets. */
-export const keptOf = ({ csrf: _csrf, secret: _secret, ...kept }: PageForm): PageForm => kept
+export const keptOf = ({ csrf: _csrf, txn: _txn, secret: _secret, ...kept }: PageForm): PageForm => kept
 
 const withQuery = (path: string, query: string): string => `${path}${path.includes('?') ? '&' : '?'}${query}`
 

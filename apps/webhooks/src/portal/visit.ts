@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { AppError } from '@signet/errors'
 import type { Answer, RequestContext } from '@signet/http'
 import { hidden, html, type Html } from '@signet/pages'
@@ -84,10 +85,11 @@ export class Visit {
     return (inside) => html`<a href="${this.path(below)}">${inside}</a>`
   }
 
-  /** The only way to make a form, so that none lacks its token. The token fits this address alone. */
+  /** The only way to make a form, so that none lacks its token. The token fits this form at this address alone. */
   form(below: string, content: Html, className = ''): Html {
+    const txn = randomUUID()
     return html`<form method="post" action="${this.path(below)}" class="${className}">
-      ${hidden({ csrf: csrfToken(this.#session, '', `/portal${below}`) })}${content}
+      ${hidden({ txn, csrf: csrfToken(this.#session, txn, `/portal${below}`) })}${content}
     </form>`
   }
 

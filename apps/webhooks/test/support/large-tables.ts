@@ -28,6 +28,8 @@ const FILL = [
   `insert into page_handovers (id, session_hash, key_id, ciphertext, expires_at)
    select md5('handover' || n)::uuid, ${hash('session')}, 'key', '\\x00', ${expiry('5 minutes')}
    from generate_series(1, 20000) n`,
+  `insert into page_submissions (session_hash, key)
+   select ${hash('session')}, ${hash('form')} from generate_series(1, 20000) n`,
   `insert into oauth_grants (id, account_id, client_id, scope, created_at, authenticated_at, revoked_at, revoke_reason)
    select ${grant}, ${account}, ${client}, 'mcp:connect', now() - interval '1 day', now(),
      case when n % 1000 = 0 then now() - interval '40 days' end, case when n % 1000 = 0 then 'x' end

@@ -54,6 +54,8 @@ const DERIVED: Readonly<Record<string, string>> = {
     'select count(*) from oauth_codes c join oauth_grants g on g.id = c.grant_id where g.account_id = $1',
   oauth_refresh_tokens: `select count(*) from oauth_refresh_tokens r join oauth_grants g on g.id = r.grant_id
     where g.account_id = $1`,
+  page_submissions: `select count(*) from page_submissions p join login_sessions s on s.id_hash = p.session_hash
+    where s.account_id = $1`,
   page_handovers: `select count(*) from page_handovers h join login_sessions s on s.id_hash = h.session_hash
     where s.account_id = $1`,
   webhook_deliveries: `select count(*) from webhook_deliveries d

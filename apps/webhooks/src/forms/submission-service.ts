@@ -1,0 +1,69 @@
+import { createHmac } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import type { Db } from '@signet/db'
+import { AppError } from '@signet/errors'
+import type { SecretBox } from '@signet/webhook-core'
+import type { Handover } from '../handovers/handover-service.js'
+import type { Session } from '../sessions/session-store.js'
+import {
+  claimSubmission,
+  endSubmission,
+  findResult,
+  forgetSubmission,
+  type SubmissionKey,
+} from './submission-store.js'
+
+/** Where a form leads, and what the page there gets from it. */
+export type Next = Handover & { to: string }
+
+type Deps = { db: Db; secretBox: Pick<SecretBox, 'seal' | 'open'> }
+
+/** A form as it was rendered, and what was sent with it. */
+type Sent = { form: string; path: string; fields: object }
+
+/** Within this time a second press of a button gets all that the first one got; later only the page, without what is shown once. */
+const DOUBLE_PRESS_SECONDS = 10
+const POLL_MS = 50
+const MAX_POLLS = 200
+
+/** Works each form off once, however often its button was pressed (decision 0229). */
+export class SubmissionService {
+  constructor(private readonly deps: Deps) {}
+
+  /** The result of `work`, or that of an earlier or simultaneous call for the same form with the same fields. */
+  async once(session: Session, sent: Sent, work: () => Promise<Next>): Promise<Next> {
+    const { db, secretBox } = this.deps
+    const own = { sessionHash: session.idHash, key: keyOf(session, sent) }
+    if (!(await claimSubmission(db, own))) return this.#resultOf(session, own)
+    try {
+      const next = await work()
+      await endSubmission(db, own, secretBox.seal(JSON.stringify(next), contextOf(session, own)))
+      return next
+    } catch (error) {
+      await forgetSubmission(db, own)
+      throw error
+    }
+  }
+
+  async #resultOf(session: Session, own: SubmissionKey): Promise<Next> {
+    for (let polls = 0; polls < MAX_POLLS; polls += 1) {
+      const found = await findResult(this.deps.db, own)
+      if (found) {
+        const next = JSON.parse(this.deps.secretBox.open(found.sealed, contextOf(session, own))) as Next
+        return found.ageSeconds <= DOUBLE_PRESS_SECONDS ? next : { to: next.to }
+      }
+      await setTimeout(POLL_MS)
+    }
+    throw new AppError('unavailable', 'unavailable', 'The first press of this button is still under way.', {
+      retryAfterSeconds: DOUBLE_PRESS_SECONDS,
+    })
+  }
+}
+
+const keyOf = ({ csrfKey }: Session, { form, path, fields }: Sent): Buffer =>
+  createHmac('sha256', csrfKey)
+    .update(`submission\n${form}\n${path}\n${JSON.stringify(fields)}`)
+    .digest()
+
+const contextOf = ({ accountId }: Session, { key }: SubmissionKey): string =>
+  `page-submission:${accountId ?? ''}:${key.toString('base64url')}`

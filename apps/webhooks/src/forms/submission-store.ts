@@ -1,0 +1,50 @@
+import type { Queryable } from '@signet/db'
+import type { SealedSecret } from '@signet/webhook-core'
+
+export type SubmissionKey = { sessionHash: Buffer; key: Buffer }
+
+/** Claims a form for one of those who send it at once; again only where the first has not ended for half a minute. */
+export async function claimSubmission(db: Queryable, { sessionHash, key }: SubmissionKey): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `insert into page_submissions (session_hash, key) values ($1, $2)
+     on conflict (session_hash, key) do update set claimed_at = clock_timestamp()
+       where page_submissions.done_at is null
+         and page_submissions.claimed_at < clock_timestamp() - interval '30 seconds'`,
+    [sessionHash, key],
+  )
+  return rowCount === 1
+}
+
+export async function endSubmission(
+  db: Queryable,
+  { sessionHash, key }: SubmissionKey,
+  { keyId, ciphertext }: SealedSecret,
+): Promise<void> {
+  await db.query(
+    `update page_submissions set key_id = $3, ciphertext = $4, done_at = clock_timestamp()
+      where session_hash = $1 and key = $2`,
+    [sessionHash, key, keyId, ciphertext],
+  )
+}
+
+/** For what failed on our side: the form may be sent again. */
+export async function forgetSubmission(db: Queryable, { sessionHash, key }: SubmissionKey): Promise<void> {
+  await db.query('delete from page_submissions where session_hash = $1 and key = $2 and done_at is null', [
+    sessionHash,
+    key,
+  ])
+}
+
+/** The sealed result and how long ago it was; null while there is none. */
+export async function findResult(
+  db: Queryable,
+  { sessionHash, key }: SubmissionKey,
+): Promise<{ sealed: SealedSecret; ageSeconds: number } | null> {
+  const { rows } = await db.query<{ key_id: string; ciphertext: Buffer; age: number }>(
+    `select key_id, ciphertext, extract(epoch from clock_timestamp() - done_at)::float8 as age
+       from page_submissions where session_hash = $1 and key = $2 and done_at is not null`,
+    [sessionHash, key],
+  )
+  const [row] = rows
+  return row ? { sealed: { keyId: row.key_id, ciphertext: row.ciphertext }, ageSeconds: row.age } : null
+}
