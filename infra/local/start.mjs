@@ -1,6 +1,12 @@
 // `npm start`: everything from a fresh clone to running services. See `--help` for the options.
 import { bootstrapOrExit, root } from './bootstrap.mjs'
+import { readStartArguments } from './start-options.mjs'
 
+const { options, text, code } = readStartArguments(process.argv.slice(2))
+if (options === undefined) {
+  console.log(text)
+  process.exit(code)
+}
 await bootstrapOrExit({
   projects: [
     ...['infra/local', 'apps/auth', 'apps/webhooks', 'apps/dispatcher', 'packages/cli'].map(
@@ -9,4 +15,4 @@ await bootstrapOrExit({
   ],
 })
 const { start } = await import('./dist/start.js')
-process.exit(await start(root, process.argv.slice(2)))
+process.exit(await start(root, options))

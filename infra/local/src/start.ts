@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { type Stack, startStack } from './stack/stack.js'
 import { takeRunLock } from './stack/run-lock.js'
 import { Supervisor } from './stack/supervisor.js'
@@ -9,14 +8,9 @@ import { bold, dim, green, red, say, seconds, table } from './terminal.js'
 import { recordingsFolder, worldFile } from './walk.js'
 import { StepFailed, walkThrough, type WalkthroughResult, type World } from './walkthrough/index.js'
 
-const USAGE = `npm start                 services, walk-through, then stay up
-npm start -- --no-demo    services only, with the real retry schedule
-npm start -- --once       services, walk-through, then stop: exit code 0 when every step passed
-npm start -- --reset      forget all data of earlier runs first; with DATABASE_URL or REDIS_URL set, Signet's
-                          databases and keys there as well`
-
 const INTERRUPTED = 130
 
+/** As start-options.mjs reads them. */
 interface Options {
   reset: boolean
   once: boolean
@@ -24,9 +18,7 @@ interface Options {
 }
 
 /** The `npm start` command; `root` is the repository. Returns the exit code. */
-export async function start(root: string, args: string[]): Promise<number> {
-  const options = parse(args)
-  if (typeof options === 'number') return options
+export async function start(root: string, options: Options): Promise<number> {
   const supervisor = new Supervisor()
   let releaseLock = (): void => {}
   try {
@@ -65,31 +57,6 @@ async function run(root: string, options: Options, supervisor: Supervisor): Prom
   say(`\n${overview(stack, folder, options.demo)}\n`)
   say(dim('  Ctrl-C stops everything; the data stays in .data for the next start.\n'))
   return new Promise<never>(() => {})
-}
-
-/** The options, or the exit code when there is nothing to start. */
-function parse(args: string[]): Options | number {
-  try {
-    const { values } = parseArgs({
-      args,
-      options: {
-        reset: { type: 'boolean', default: false },
-        once: { type: 'boolean', default: false },
-        'no-demo': { type: 'boolean', default: false },
-        help: { type: 'boolean', default: false },
-      },
-    })
-    if (values.help) {
-      say(USAGE)
-      return 0
-    }
-    if (values.once && values['no-demo'])
-      throw new Error('--once runs the demo: it does not go with --no-demo')
-    return { reset: values.reset, once: values.once, demo: !values['no-demo'] }
-  } catch (error) {
-    say(`${(error as Error).message}\n\n${USAGE}`)
-    return 2
-  }
 }
 
 /** Runs the walk-through; a failure is shown, and the services stay for a look at what went wrong. */

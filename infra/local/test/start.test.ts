@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -183,16 +184,22 @@ describe('npm start', () => {
     expect(world().internalToken).not.toBe(internalToken)
   })
 
-  it('explains itself on --help and exits with 0', async () => {
-    const starter = start('--help')
-    expect(await starter.exitCode).toBe(0)
-    expect(starter.output()).toContain('npm start -- --reset')
-    expect(starter.output()).not.toContain('Everything is up')
-  })
-
-  it('explains itself when it does not know an option', async () => {
-    const starter = start('--demo')
-    expect(await starter.exitCode).toBe(2)
-    expect(starter.output()).toContain('npm start -- --no-demo')
-  })
+  it.each([
+    [['--help'], 0, 'npm start -- --reset'],
+    [['--demo'], 2, 'npm start -- --no-demo'],
+    [['--once', '--no-demo'], 2, 'does not go with'],
+  ])(
+    'explains itself on %s with exit code %d, in a clone where nothing is installed',
+    (args, code, words) => {
+      const clone = join(root, 'infra/local')
+      mkdirSync(clone, { recursive: true })
+      for (const file of ['start.mjs', 'start-options.mjs', 'bootstrap.mjs', 'lock.mjs'])
+        copyFileSync(new URL(`../${file}`, import.meta.url), join(clone, file))
+      const { status, stdout } = spawnSync(process.execPath, [join(clone, 'start.mjs'), ...args], {
+        encoding: 'utf8',
+      })
+      expect([status, stdout]).toEqual([code, expect.stringContaining(words)])
+      expect(stdout).not.toContain('installing')
+    },
+  )
 })

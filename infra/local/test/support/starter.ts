@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream'
 import { waitUntil } from '../../src/wait-until.js'
 
 const START = new URL('../../dist/start.js', import.meta.url).href
+const OPTIONS = new URL('../../start-options.mjs', import.meta.url).href
 
 export interface Starter {
   process: ChildProcessByStdio<null, Readable, Readable>
@@ -16,7 +17,9 @@ export interface Starter {
 /** `npm start` for a folder that looks like the repository. */
 export function startIn(folder: string, args: string[]): Starter {
   const script = `import { start } from '${START}'
-    process.exit(await start(${JSON.stringify(folder)}, ${JSON.stringify(args)}))`
+    import { readStartArguments } from '${OPTIONS}'
+    const { options } = readStartArguments(${JSON.stringify(args)})
+    process.exit(await start(${JSON.stringify(folder)}, options))`
   const env = {
     ...process.env,
     npm_lifecycle_event: undefined,
