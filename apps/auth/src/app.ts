@@ -1,3 +1,4 @@
+import { brandOf } from '@signet/brand'
 import { isDeadlock, isLockTimeout, isStatementTimeout, isUnavailable } from '@signet/db'
 import type { AppError } from '@signet/errors'
 import {
@@ -58,7 +59,9 @@ export function authRoutes(context: AuthContext): Route[] {
     ...settingsRoutes(context),
     ...unavailableRoutes(),
   ]
-  return [...routes, ...apiDocsRoutes(routes, context.config.apiExternalUrl)]
+  const { config } = context
+  const look = { brand: brandOf(config), icon: config.uiEnabled ? '/ui/icon' : undefined }
+  return [...routes, ...apiDocsRoutes(routes, { baseUrl: config.apiExternalUrl, ...look })]
 }
 
 /** The Express application, with its shortcut for common requests; the order of its middleware is its content. */

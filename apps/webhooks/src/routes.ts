@@ -1,3 +1,4 @@
+import { brandOf } from '@signet/brand'
 import type { Route } from '@signet/http'
 import { apiDocsRoutes } from './api-docs/api-docs-routes.js'
 import { publicComponents } from './api-docs/api-document.js'
@@ -52,7 +53,11 @@ export function publicRoutes(ctx: Context) {
       landing: landingRoutes(ctx),
       portal: portalRoutes({ ...ctx, ...ctx.webhooks }),
     },
-    documentation: apiDocsRoutes({ baseUrl: config.baseUrl, routes: Object.values(routes).flat() }),
+    documentation: apiDocsRoutes({
+      baseUrl: config.baseUrl,
+      brand: brandOf(config),
+      routes: Object.values(routes).flat(),
+    }),
   }
 }
 

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/local/browser'
+import { chromiumPath, launchChromium } from '@signet/local/browser'
 import { OAuthTester, type RegisteredClient } from './support/oauth.js'
 import { startHarness, type Harness } from './support/harness.js'
 import type { User } from './support/identity-double.js'
@@ -21,8 +21,6 @@ describeInBrowser('the pages in Chromium', () => {
   let redirect: string
   let context: BrowserContext
   let page: Page
-  /** Everything the browser asked for that is not the service. */
-  let foreign: string[]
 
   beforeAll(async () => {
     harness = await startHarness({
@@ -49,11 +47,6 @@ describeInBrowser('the pages in Chromium', () => {
   beforeEach(async () => {
     context = await browser.newContext({ viewport: { width: 1100, height: 760 } })
     page = await context.newPage()
-    foreign = []
-    page.on('request', (request) => {
-      if (![harness.base, harness.identity.url].some((known) => request.url().startsWith(known)))
-        foreign.push(request.url())
-    })
   })
   afterEach(() => context.close())
 
@@ -163,35 +156,4 @@ describeInBrowser('the pages in Chromium', () => {
     expect(await page.textContent('main')).not.toContain(user.email)
     expect((await oauth.json('/')).status).toBe(404)
   })
-
-  describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
-    it.each([
-      ['a phone', { width: 360, height: 740 }],
-      ['a desktop', { width: 1100, height: 760 }],
-    ])('on %s: accessible, nothing cut off, nothing external', async (_, viewport) => {
-      await page.emulateMedia({ colorScheme })
-      await page.setViewportSize(viewport)
-      const user = harness.identity.addUser()
-      const client = await oauth.client({ redirect_uris: [redirect], client_name: 'A'.repeat(200) })
-      await page.goto(harness.base)
-      await expectGood(page)
-      await open(client)
-      await signIn(user)
-      await expectGood(page)
-      await page.goto(harness.base)
-      await expectGood(page)
-      await page.goto(`${harness.base}/sign-in/callback`)
-      await expectGood(page)
-      await page.goto(`${harness.base}/nowhere`)
-      await expectGood(page)
-      await page.goto(oauth.authorizeUrl('svcl_unknown'))
-      await expectGood(page)
-      expect(foreign).toEqual([])
-    })
-  })
-
-  async function expectGood(shown: Page): Promise<void> {
-    expect(await accessibilityFindings(shown)).toEqual([])
-    expect(await sidewaysScroll(shown)).toBe(0)
-  }
 })

@@ -1,7 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
+import { languages } from '@signet/language'
 import { catalogueFaults, unusedKeys } from '@signet/language/checks'
 import { definitionOf, eventTypes } from '@signet/webhook-core'
+import { ruleMessages, type Rule } from '../src/errors/rule-error.js'
 import { pageCatalogues, textsIn } from '../src/pages/texts.js'
+import { aToken } from './support/access-token.js'
 import { FormBrowser } from './support/browser.js'
 import { aDelivery, anEndpoint, sent } from './support/portal.js'
 import { useOAuth } from './support/use-oauth.js'
@@ -23,6 +26,7 @@ describe('the texts of the pages', () => {
       'range',
       'reason',
       'recovery.state',
+      'rule',
       'tokens',
       'verdict',
     ].map((part) => `portal.${part}.`)
@@ -142,8 +146,8 @@ describe('the portal in German', () => {
     expect(log.text).toMatch(/<time datetime="[^"]+Z">\d\d\.\d\d\.\d{4}, \d\d:\d\d:\d\d UTC</)
   })
 
-  it('refuses in German what a page refuses, and marks what a rule of the API says as English', async () => {
-    const { browser, open } = await visitor()
+  it('refuses in German what a page or a rule of the API refuses', async () => {
+    const { browser, open, user } = await visitor()
     const token = await sent(browser, await open('/tokens'), '/tokens', { name: 'x', days: '31' })
     expect([token.status, token.text]).toEqual([
       400,
@@ -151,7 +155,32 @@ describe('the portal in German', () => {
     ])
     const fields = { url: 'ftp://x.example/', events: 'webhook.ping' }
     const endpoint = await sent(browser, await open('/endpoints/new'), '/portal/endpoints', fields)
-    expect([endpoint.status, endpoint.text]).toEqual([400, expect.stringMatching(/<span lang="en">url must/)])
+    expect([endpoint.status, endpoint.text]).toEqual([
+      400,
+      expect.stringContaining('Die URL muss mit https:// beginnen.'),
+    ])
+    expect(endpoint.text).not.toContain('lang="en"')
+    const program = await fetch(`${harness.base}/v1/webhooks`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await aToken(harness.db, user.id)}`,
+        'content-type': 'application/json',
+        'accept-language': 'de',
+      },
+      body: JSON.stringify({ ...fields, events: [fields.events] }),
+    })
+    expect(await program.text()).toContain('url must start with https://')
+  })
+
+  it('has a text of its own for each rule of the API, with all that the API names', () => {
+    const named = (text: string) => text.match(/\{\w+\}/g) ?? []
+    for (const [rule, message] of Object.entries(ruleMessages))
+      for (const language of languages)
+        expect([rule, language, named(pageCatalogues[language][`portal.rule.${rule as Rule}`])]).toEqual([
+          rule,
+          language,
+          named(message),
+        ])
   })
 
   it('is chosen for each page: the same session reads English too', async () => {

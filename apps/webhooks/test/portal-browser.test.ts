@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/local/browser'
-import { OAuthTester } from './support/oauth.js'
+import { chromiumPath, launchChromium } from '@signet/local/browser'
 import { startHarness, type Harness } from './support/harness.js'
 import type { User } from './support/identity-double.js'
 import { aDelivery } from './support/portal.js'
@@ -11,13 +10,11 @@ const describeInBrowser = executable === null ? describe.skip : describe
 
 describeInBrowser('the portal in Chromium', () => {
   let harness: Harness
-  let oauth: OAuthTester
   let browser: Browser
   let context: BrowserContext
   let page: Page
   beforeAll(async () => {
     harness = await startHarness({ env: { WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true' } })
-    oauth = new OAuthTester(harness)
     browser = await launchChromium(executable)
   })
   afterAll(async () => {
@@ -106,60 +103,5 @@ describeInBrowser('the portal in Chromium', () => {
     await page.waitForLoadState('networkidle')
     const frame = page.frames().find((candidate) => candidate !== page.mainFrame())
     expect(await frame?.$('nav')).toBeNull()
-  })
-
-  describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
-    it.each([
-      ['a phone', { width: 360, height: 740 }],
-      ['a desktop', { width: 1100, height: 760 }],
-    ])('on %s every page is accessible and nothing is cut off', async (_, viewport) => {
-      await context.close()
-      context = await browser.newContext({ viewport, colorScheme })
-      page = await context.newPage()
-      const user = await signIn()
-      const seen = new Set<string>()
-      const expectGood = async () => {
-        seen.add(`${await page.title()}`)
-        expect([page.url(), await accessibilityFindings(page), await sidewaysScroll(page)]).toEqual([
-          page.url(),
-          [],
-          0,
-        ])
-      }
-      await expectGood()
-      await addEndpoint()
-      await expectGood()
-      const id = await idOf(user)
-      const failed = await aDelivery(harness, id, { status: 2, answer: 'x'.repeat(300) })
-      for (let hoursAgo = 0; hoursAgo < 24; hoursAgo += 3) await aDelivery(harness, id, { hoursAgo })
-      await oauth.connect(user, { client_name: 'N'.repeat(120) })
-      const own = `/endpoints/${id}`
-      for (const below of [
-        '',
-        own,
-        `${own}/delete`,
-        `${own}/deliveries`,
-        `${own}/deliveries/${failed.id}`,
-        `${own}/recover`,
-      ]) {
-        await page.goto(`${harness.base}/portal${below}`)
-        await expectGood()
-      }
-      await page.click('button:text-is("Start")')
-      await expectGood()
-      for (const below of [
-        '/endpoints/new',
-        '/applications',
-        '/tokens',
-        '/events',
-        '/signatures',
-        '/endpoints/1',
-        '/nowhere',
-      ]) {
-        await page.goto(`${harness.base}/portal${below}`)
-        await expectGood()
-      }
-      expect(seen.size).toBe(14)
-    })
   })
 })

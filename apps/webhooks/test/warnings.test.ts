@@ -19,6 +19,10 @@ beforeAll(async () => {
       WEBHOOKS_SMTP_SENDER_NAME: 'Signet',
       WEBHOOKS_IDENTITY_SERVICE_TOKEN: 'admin-jwt',
       WEBHOOKS_MANAGE_URL: 'https://app.signet.example/webhooks',
+      WEBHOOKS_BRAND_NAME: 'Acme Hooks',
+      WEBHOOKS_BRAND_ACCENT_COLOR: '#005f2f',
+      WEBHOOKS_BRAND_SUPPORT: 'help@acme.example',
+      WEBHOOKS_BRAND_PRIVACY_URL: 'https://acme.example/privacy',
     },
   })
 })
@@ -32,18 +36,32 @@ beforeEach(() => {
   harness.identity.failWith(null)
 })
 
-type Changes = { threshold?: number; error?: string; createdAt?: string; status?: 1 | 2; failures?: number }
+type Changes = {
+  language?: string
+  threshold?: number
+  error?: string
+  createdAt?: string
+  status?: 1 | 2
+  failures?: number
+}
 
 /** An endpoint of an account, failing, and a warning about it as the dispatcher records it. */
 async function aWarning(
   accountId: string,
-  { threshold = 10, error = 'http_500', createdAt = 'now()', status = 1, failures = threshold }: Changes = {},
+  {
+    language,
+    threshold = 10,
+    error = 'http_500',
+    createdAt = 'now()',
+    status = 1,
+    failures = threshold,
+  }: Changes = {},
 ): Promise<{ endpoint: Endpoint; id: string }> {
   const endpoint = await anEndpoint(harness.db, { accountId, url: 'https://example.com/hook?token=s3cret' })
   await harness.db.query(
     `update webhook_endpoints set consecutive_failures = $2, status = $3::smallint,
-            disabled_at = case when $3::smallint = 2 then now() end where id = $1`,
-    [endpoint.id, failures, status],
+            disabled_at = case when $3::smallint = 2 then now() end, language = $4 where id = $1`,
+    [endpoint.id, failures, status, language ?? null],
   )
   // Not due yet, so that the service's own round does not come first.
   const { rows } = await harness.db.query<{ id: string }>(
@@ -98,8 +116,8 @@ describe('a warning', () => {
     expect(mail?.headers['auto-submitted']).toBe('auto-generated')
     for (const body of [mail?.text, mail?.html]) {
       expect(body).toContain(`https://example.com/hook (id ${endpoint.id})`)
-      expect(body).toContain('2026-01-01 00:00 UTC')
-      expect(body).toContain('2026-01-02 03:04 UTC: no complete response within 5 seconds (timeout)')
+      expect(body).toContain('1 January 2026 at 00:00 UTC')
+      expect(body).toContain('2 January 2026 at 03:04 UTC: no complete response within 5 seconds (timeout)')
       expect(body).toContain('answer 200 first')
       expect(body).toContain('After 20 failures in a row it is disabled')
       expect(body).toContain('https://app.signet.example/webhooks')
@@ -133,6 +151,58 @@ describe('a warning', () => {
     expect(mail?.text).toContain('it answered with status 404 (http_404)')
     expect(mail?.text).toContain(`POST /v1/webhooks/${endpoint.id}/enable`)
     expect(mail?.text).toContain(`POST /v1/webhooks/${endpoint.id}/recover`)
+  })
+
+  it.each([
+    [
+      'of the page on which the endpoint was saved',
+      'de',
+      undefined,
+      'Ihr Webhook schlägt fehl: 10 Fehler in Folge',
+    ],
+    [
+      'that the account names, before that of the page',
+      'de',
+      'en-GB',
+      'Your webhook is failing: 10 failures in a row',
+    ],
+    [
+      'that the account names, whatever its form',
+      undefined,
+      'de_CH',
+      'Ihr Webhook schlägt fehl: 10 Fehler in Folge',
+    ],
+    [
+      'that is the first one, where nobody knows another',
+      undefined,
+      'fr',
+      'Your webhook is failing: 10 failures in a row',
+    ],
+  ])('speaks the language %s', async (_, language, locale, subject) => {
+    const user = harness.identity.addUser(locale === undefined ? {} : { metadata: { locale } })
+    await aWarning(user.id, { ...(language === undefined ? {} : { language }), error: 'timeout' })
+    await send()
+    const [mail] = inbox.messages({ to: user.email })
+    const isGerman = subject.startsWith('Ihr')
+    expect(mail?.subject).toBe(subject)
+    for (const body of [mail?.text, mail?.html])
+      expect(body).toContain(
+        isGerman
+          ? '2. Januar 2026 um 03:04 UTC: keine vollständige Antwort innerhalb von 5 Sekunden (timeout)'
+          : '2 January 2026 at 03:04 UTC: no complete response within 5 seconds (timeout)',
+      )
+    expect(mail?.html).toContain(`<html lang="${isGerman ? 'de' : 'en'}">`)
+  })
+
+  it('is in the name, the colour and with the legal links of the operator', async () => {
+    const user = harness.identity.addUser()
+    await aWarning(user.id)
+    await send()
+    const [mail] = inbox.messages({ to: user.email })
+    expect(mail?.text).toMatch(/^Acme Hooks\n/)
+    expect(mail?.text).toContain('Support: help@acme.example')
+    for (const part of ['Acme Hooks', '#005f2f', 'mailto:help@acme.example', 'https://acme.example/privacy'])
+      expect(mail?.html).toContain(part)
   })
 
   it('goes to the address that the account has when it is sent', async () => {

@@ -19,8 +19,10 @@ export interface SandboxOptions {
 export async function startSandbox(options: SandboxOptions): Promise<{ close(): Promise<void> }> {
   const { host, authority, publicHost } = options
   const receiver = await startReceiver({ port: options.receiverPort, authority, publicHost, host })
+  const { receiverPages } = await import('./pages/receiver-pages.js')
   const alsoServe: Routes = (router) => {
     receiverRoutes(receiver)(router)
+    receiverPages(() => receiver.deliveries())(router)
     router.get('/healthz', (_, response) => void response.type('text').send('ok\n'))
   }
   const inbox = await startInbox({

@@ -1,8 +1,7 @@
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import type { IncomingMessage, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { RequestHandler, Router } from 'express'
+import type { Router } from 'express'
 
 /** Adds what a tool serves. */
 export type Routes = (router: Router) => void
@@ -15,12 +14,6 @@ export interface RunningServer {
 
 const HOST = '127.0.0.1'
 const MAX_BODY = '1mb'
-
-/** Answers with a page of the folder `pages`. */
-export const page = (name: string): RequestHandler => {
-  const html = readFileSync(new URL(`../pages/${name}.html`, import.meta.url), 'utf8')
-  return (_, response) => void response.type('html').send(html)
-}
 
 /** Serves the pages and APIs of the local tools. A plain-text body is read as JSON, because fetch sends JSON as such. */
 export async function serve(

@@ -1,11 +1,15 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { catalogueFaults, unusedKeys } from '@signet/language/checks'
 import { createTransport } from 'nodemailer'
 import type { Browser, Page } from 'playwright-core'
 import { Agent, request } from 'undici'
-import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '../src/browser.js'
+import { chromiumPath, launchChromium } from '../src/browser.js'
 import { type Inbox, startInbox } from '../src/inbox/index.js'
-import { receiverRoutes, type Receiver, startReceiver } from '../src/receiver/index.js'
+import { faultsOfPages, LOOKS, needsOfScript } from '../src/page-walk.js'
+import { localCatalogues } from '../src/pages/local-page.js'
+import { receiverPages } from '../src/pages/receiver-pages.js'
+import { type Receiver, startReceiver } from '../src/receiver/index.js'
 
 const executable = chromiumPath()
 // Everywhere else these tests run; a machine without a browser says so and counts them as skipped.
@@ -18,6 +22,15 @@ const BODY = JSON.stringify({
   created_at: '2026-01-01T00:00:00.000Z',
   data: { endpoint_id: '42', message: 'This is a test event.' },
 })
+const GERMAN = { 'accept-language': 'de-AT, de;q=0.9' }
+
+describe('the texts of the local pages', () => {
+  it('are complete in every language, and all used', () => {
+    expect(catalogueFaults(localCatalogues)).toEqual([])
+    const source = new URL('../src/pages/', import.meta.url)
+    expect(unusedKeys(Object.keys(localCatalogues.en), source, ['receiver.column.'])).toEqual([])
+  })
+})
 
 describeInBrowser('the pages of the local stack in Chromium', () => {
   let receiver: Receiver
@@ -26,11 +39,9 @@ describeInBrowser('the pages of the local stack in Chromium', () => {
   let page: Page
   beforeAll(async () => {
     receiver = await startReceiver()
-    inbox = await startInbox({ alsoServe: receiverRoutes(receiver) })
-    const mails = createTransport({ host: '127.0.0.1', port: inbox.smtpPort })
-    const mail = { from: 'Signet <no-reply@signet.test>', html: '<h1>Hello</h1><p>Follow the link.</p>' }
-    await mails.sendMail({ ...mail, to: 'ada@example.test', subject: 'Your sign-in link' })
-    await mails.sendMail({ ...mail, to: `${'long'.repeat(15)}@example.test`, subject: 'W'.repeat(80) })
+    inbox = await startInbox({ alsoServe: receiverPages(() => receiver.deliveries()) })
+    await receive('ada@example.test', 'Your sign-in link')
+    await receive(`${'long'.repeat(15)}@example.test`, 'W'.repeat(80))
     await deliver('/hooks/ada')
     await deliver(`/hooks/${'long'.repeat(20)}`)
     browser = await launchChromium(executable)
@@ -41,6 +52,11 @@ describeInBrowser('the pages of the local stack in Chromium', () => {
     await inbox.close()
     await receiver.close()
   })
+
+  async function receive(to: string, subject: string): Promise<void> {
+    const mail = { from: 'Signet <no-reply@signet.test>', html: '<h1>Hello</h1><p>Follow the link.</p>' }
+    await createTransport({ host: '127.0.0.1', port: inbox.smtpPort }).sendMail({ ...mail, to, subject })
+  }
 
   async function deliver(path: string): Promise<void> {
     const agent = new Agent({ connect: { ca: receiver.authorityCert } })
@@ -62,45 +78,102 @@ describeInBrowser('the pages of the local stack in Chromium', () => {
     await agent.close()
   }
 
-  it('opens a mail with the keyboard and filters the list', async () => {
-    await page.goto(inbox.url)
-    await page.getByLabel('Filter').fill('ada@')
-    await page.getByRole('button', { name: 'Your sign-in link' }).press('Enter')
-    await page.frameLocator('iframe').getByRole('heading', { name: 'Hello' }).waitFor()
-    expect(await page.getByRole('navigation').getByRole('button').count()).toBe(1)
+  const paths = [
+    '/',
+    '/messages/1',
+    '/messages/999',
+    '/?q=nobody',
+    '/receiver',
+    '/receiver/2',
+    '/receiver/999',
+    '/welcome',
+    '/welcome?error_description=The+link+has+expired',
+  ]
+
+  it('filter the list and open an email with the keyboard, without a script', async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false })
+    const reader = await context.newPage()
+    await reader.goto(inbox.url)
+    await reader.focus('#q')
+    await reader.keyboard.type('ada@')
+    await reader.keyboard.press('Enter')
+    await reader.waitForURL(/q=ada/)
+    expect(await reader.locator('ul[aria-label=Emails] li').count()).toBe(1)
+    await reader.focus('ul[aria-label=Emails] a')
+    await reader.keyboard.press('Enter')
+    await reader.waitForURL(/messages\/1/)
+    await reader.frameLocator('iframe').getByRole('heading', { name: 'Hello' }).waitFor()
+    await context.close()
   })
 
-  it('shows the body of a delivery with the keyboard', async () => {
+  it('show what a delivery brought with the keyboard', async () => {
     await page.goto(`${inbox.url}/receiver`)
-    await page.getByRole('button', { name: 'Body of delivery 1', exact: true }).press('Enter')
+    await page.getByRole('link', { name: 'Delivery 1', exact: true }).press('Enter')
     await page.getByText('"This is a test event."').waitFor()
+    expect(await page.textContent('main')).toContain('x-service-signature: sha256=')
   })
 
-  describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
-    it.each([
-      ['a phone', { width: 360, height: 740 }],
-      ['a desktop', { width: 1200, height: 800 }],
-    ])('on %s: accessible, nothing cut off', async (name, viewport) => {
-      await page.emulateMedia({ colorScheme })
-      await page.setViewportSize(viewport)
-      const ready = {
-        '/': page.frameLocator('iframe').getByRole('heading'),
-        '/receiver': page.getByRole('button', { name: 'Body of delivery 2', exact: true }),
-        '/welcome': page.getByRole('heading'),
-      }
-      for (const [path, sign] of Object.entries(ready)) {
-        await page.goto(inbox.url + path)
-        await sign.first().waitFor()
-        await takePicture(`local-${path.slice(1)}-${colorScheme}-${viewport.width}`)
-        const seen = { path, findings: await accessibilityFindings(page), scroll: await sidewaysScroll(page) }
-        expect({ name, ...seen }).toEqual({ name, path, findings: [], scroll: 0 })
-      }
-    })
+  it('list what arrives by themselves, where scripts run', async () => {
+    await page.goto(inbox.url)
+    await receive('late@example.test', 'Later')
+    await page.getByRole('link', { name: /Later/ }).waitFor()
+    await page.goto(`${inbox.url}/receiver`)
+    await deliver('/hooks/later')
+    await page.getByText('/hooks/later').waitFor()
+  })
+
+  it('tell what the service said to the site, from the query and from behind the #', async () => {
+    const said = async (address: string) => {
+      await page.goto('about:blank')
+      await page.goto(`${inbox.url}/welcome${address}`)
+      return [await page.textContent('h1'), await page.textContent('#text')]
+    }
+    expect(await said('')).toEqual(['You are signed in', expect.stringContaining('your own site')])
+    for (const sign of ['?', '#']) {
+      expect(await said(`${sign}error_description=Expired`)).toEqual(['That did not work', 'Expired'])
+      expect(await said(`${sign}message=Confirm+the+other`)).toEqual(['One more step', 'Confirm the other'])
+    }
+  })
+
+  it('speak German to those who prefer it', async () => {
+    const texts = await Promise.all(
+      ['/', '/receiver', '/welcome'].map(async (path) =>
+        (await fetch(inbox.url + path, { headers: GERMAN })).text(),
+      ),
+    )
+    for (const [index, words] of ['Posteingang', 'Webhook-Empfänger', 'Sie sind angemeldet'].entries())
+      expect(texts[index]).toContain(`>${words}<`)
+    for (const text of texts) expect(text).toContain('<html lang="de">')
+  })
+
+  it('work without a script', async () => {
+    expect(await needsOfScript(browser, { base: inbox.url, paths })).toEqual([])
+  })
+
+  it.each(LOOKS)('in %s are accessible, whole, and load nothing from elsewhere', async (name, context) => {
+    const onPage = (shown: Page, path: string) => takePicture(shown, `local${path}-${name}`)
+    expect(await faultsOfPages(browser, { base: inbox.url, paths, context, onPage })).toEqual([])
+  })
+
+  it('empty the inbox for who asks on its page, not for other sites', async () => {
+    const clear = (site: string) =>
+      fetch(`${inbox.url}/clear`, {
+        method: 'POST',
+        headers: { 'sec-fetch-site': site },
+        redirect: 'manual',
+      })
+    expect((await clear('cross-site')).status).toBe(403)
+    expect(inbox.messages().length).toBeGreaterThan(0)
+    await page.goto(inbox.url)
+    await page.getByRole('button', { name: 'Delete all' }).click()
+    await page.getByText('No email yet').waitFor()
+    expect(inbox.messages()).toEqual([])
   })
 
   /** For a look at the pages: PICTURES=<folder> keeps one of each. */
-  async function takePicture(name: string): Promise<void> {
+  async function takePicture(shown: Page, name: string): Promise<void> {
     const folder = process.env['PICTURES']
-    if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true })
+    if (folder === undefined) return
+    await shown.screenshot({ path: `${folder}/${name.replace(/\W+/g, '-')}.png`, fullPage: true })
   }
 })

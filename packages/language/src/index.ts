@@ -2,6 +2,7 @@ export {
   askedLanguage,
   DEFAULT_LANGUAGE,
   isLanguage,
+  languageOfLocale,
   languages,
   preferredLanguage,
   type Language,

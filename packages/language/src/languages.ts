@@ -44,6 +44,10 @@ const weightOf = (parameters: readonly string[]): number => {
   return written === undefined ? 1 : Number(/^q=([01](?:\.\d{0,3})?)$/i.exec(written)?.[1] ?? 0)
 }
 
+/** The language of a locale as accounts have it, such as `de-AT` or `de_AT`; null for one that no catalogue has. */
+export const languageOfLocale = (locale: unknown): Language | null =>
+  typeof locale === 'string' ? knownLanguage(locale.replaceAll('_', '-')) : null
+
 /** `de` for `de-AT` (RFC 4647 section 3.4). */
 function knownLanguage(tag: string): Language | null {
   const [primary = ''] = tag.toLowerCase().split('-', 1)

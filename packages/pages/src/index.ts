@@ -16,5 +16,6 @@ export {
   type CaptchaProvider,
 } from './captcha.js'
 export { errorPage } from './error-page.js'
+export { live, type LivePart } from './live.js'
 export { facts, table, time } from './tables.js'
 export { wideStyle } from './wide-style.js'

@@ -59,12 +59,13 @@ export function pageAnswer(
 ): Answer {
   const nonce = randomBytes(16).toString('base64')
   // User input is escaped, so this is one of our own forms.
+  const needsScript = page.polls === true || page.body.text.includes('<form')
   const frame = {
     nonce,
     brand,
     language,
     icon,
-    formScript: page.body.text.includes('<form') ? formScript : undefined,
+    formScript: needsScript ? formScript : undefined,
   }
   return {
     status,

@@ -1,10 +1,13 @@
+import { DEFAULT_LANGUAGE, timestampText, type Language } from '@signet/language'
 import { html, type Html } from './html.js'
+import { kitTexts, type PageTexts } from './page-texts.js'
 
-/** In UTC, which operators compare with logs. */
-const timeText = (at: Date): string => `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`
-
-export const time = (at: Date | null): Html | null =>
-  at && html`<time datetime="${at.toISOString()}">${timeText(at)}</time>`
+/** To the second and in UTC, which operators compare with logs. */
+export function time(at: Date, language?: Language): Html
+export function time(at: Date | null, language?: Language): Html | null
+export function time(at: Date | null, language: Language = DEFAULT_LANGUAGE): Html | null {
+  return at && html`<time datetime="${at.toISOString()}">${timestampText(language, at)}</time>`
+}
 
 /** Facts as a list: what is absent is left out. */
 export const facts = (
@@ -16,23 +19,32 @@ export const facts = (
     )}
   </ul>`
 
-export const table = (label: string, columns: readonly string[], rows: readonly (readonly Html[])[]): Html =>
+/** On a phone each row becomes a block with the names of its columns; the roles keep it a table for screen readers. */
+export const table = (
+  label: string,
+  columns: readonly string[],
+  rows: readonly (readonly Html[])[],
+  t: PageTexts = kitTexts(DEFAULT_LANGUAGE),
+): Html =>
   rows.length === 0
-    ? html`<p class="soft">None.</p>`
+    ? html`<p class="soft">${t('kit.none')}</p>`
     : html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">
-        <table>
-          <thead>
-            <tr>
-              ${columns.map((column) => html`<th scope="col">${column}</th>`)}
+        <table role="table">
+          <thead role="rowgroup">
+            <tr role="row">
+              ${columns.map((column) => html`<th scope="col" role="columnheader">${column}</th>`)}
             </tr>
           </thead>
-          <tbody>
+          <tbody role="rowgroup">
             ${rows.map(
               (cells) =>
-                html`<tr>
-                  ${cells.map((cell) => html`<td>${cell}</td>`)}
+                html`<tr role="row">
+                  ${cells.map((cell, index) => tableCell(columns[index], cell))}
                 </tr>`,
             )}
           </tbody>
         </table>
       </div>`
+
+const tableCell = (column: string | undefined, content: Html): Html =>
+  html`<td role="cell" data-label="${column}">${content}</td> `

@@ -18,6 +18,15 @@ form:not(.inline) > .narrow { margin-top: 1rem }
 table { width: 100%; border-collapse: collapse; font-size: .925rem }
 th, td { padding: .5rem .75rem .5rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line) }
 th { color: var(--soft); font-weight: 600 }
+@media (max-width: 40rem) {
+  .scroll table, .scroll tbody, .scroll tr, .scroll td { display: block }
+  .scroll { position: relative }
+  .scroll thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
+  .scroll tr { padding: .6rem 0; border-bottom: 1px solid var(--line) }
+  .scroll td { padding: .1rem 0; border: 0; overflow-wrap: anywhere }
+  .scroll td:empty { display: none }
+  .scroll td::before { content: attr(data-label) ' '; color: var(--soft); font-size: .85rem }
+}
 pre { margin: .5rem 0; padding: .75rem; max-height: 24rem; overflow: auto; white-space: pre-wrap; background: var(--bg);
   border-radius: .6rem; font: .85rem/1.45 ui-monospace, monospace }
 code { font: .9em ui-monospace, monospace }

@@ -1,3 +1,4 @@
+import type { Brand } from '@signet/brand'
 import { route, type Route } from '@signet/http'
 import { docsAnswer, SCRIPT_PATH, tryScript } from '@signet/pages/api-docs'
 import { service } from '../config/version.js'
@@ -6,8 +7,10 @@ import { apiDocument, documentedRoutes, pathParameters, securitySchemes, tags } 
 import { introduction } from './introduction.js'
 import { schemas } from './schemas.js'
 
+type Deps = { baseUrl: string; brand: Brand; icon: string | undefined }
+
 /** `/openapi.json` and `/docs`, both made once from the table of all other routes. */
-export function apiDocsRoutes(routes: readonly Route[], baseUrl: string): Route[] {
+export function apiDocsRoutes(routes: readonly Route[], { baseUrl, brand, icon }: Deps): Route[] {
   const own: Route[] = [
     route({
       method: 'get',
@@ -44,6 +47,8 @@ export function apiDocsRoutes(routes: readonly Route[], baseUrl: string): Route[
   const document: string = JSON.stringify(apiDocument(all, baseUrl))
   const page = docsAnswer({
     title: service.description,
+    brand,
+    icon,
     baseUrl,
     introduction: introduction(baseUrl),
     routes: documentedRoutes(all),

@@ -1,4 +1,4 @@
-import { dateTimeText, isLanguage, DEFAULT_LANGUAGE, type Language } from '@signet/language'
+import { dateTimeText, DEFAULT_LANGUAGE, languageOfLocale, type Language } from '@signet/language'
 import type { MessageOrigin } from '../outbox/outbox-handler.js'
 import { deviceOf } from '../requests/device.js'
 import { mailText } from './contents.js'
@@ -8,11 +8,8 @@ import type { MailVariables } from './kinds.js'
 export type MailOrigin = Omit<MessageOrigin, 'requestId'> & { readonly at: Date }
 
 /** The language that the account asks for in its metadata, or that of the request. */
-export function languageOf({ data }: MailVariables, { language }: MailOrigin): Language {
-  const locale = data?.['locale']
-  const [wanted = ''] = typeof locale === 'string' ? locale.toLowerCase().split(/[-_]/, 1) : []
-  return isLanguage(wanted) ? wanted : (language ?? DEFAULT_LANGUAGE)
-}
+export const languageOf = ({ data }: MailVariables, { language }: MailOrigin): Language =>
+  languageOfLocale(data?.['locale']) ?? language ?? DEFAULT_LANGUAGE
 
 /** When, from where and on what somebody asked for an email or made a change; for administrators only when. */
 export function askedBy(language: Language, { at, ip, route, userAgent }: MailOrigin): string {

@@ -1,3 +1,4 @@
+import type { Brand } from '@signet/brand'
 import { route, type Route } from '@signet/http'
 import { docsAnswer, SCRIPT_PATH, tryScript } from '@signet/pages/api-docs'
 import { pathParameters } from '../api/v1-docs.js'
@@ -12,6 +13,7 @@ import { introduction } from './introduction.js'
 
 type Deps = {
   baseUrl: string
+  brand: Brand
   /** The other routes of the public listener. */
   routes: readonly Route[]
 }
@@ -20,7 +22,7 @@ const ANY_OBJECT = { type: 'object', additionalProperties: true }
 const CACHE = { 'Cache-Control': 'public, max-age=300' }
 
 /** `/openapi.json` and `/docs`, both made once from the table of the routes that are mounted. */
-export function apiDocsRoutes({ baseUrl, routes }: Deps): Route[] {
+export function apiDocsRoutes({ baseUrl, brand, routes }: Deps): Route[] {
   const own: Route[] = [
     route({
       method: 'get',
@@ -62,6 +64,8 @@ export function apiDocsRoutes({ baseUrl, routes }: Deps): Route[] {
   const document = JSON.stringify(publicApiDocument(all, baseUrl))
   const page = docsAnswer({
     title: 'Recording events API',
+    brand,
+    icon: '/favicon.svg',
     baseUrl,
     introduction: introduction(baseUrl),
     routes: all,

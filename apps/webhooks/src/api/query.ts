@@ -1,5 +1,6 @@
 import type { Request } from 'express'
 import { badRequest } from '../errors/api-errors.js'
+import { RuleError } from '../errors/rule-error.js'
 
 /** A request, or only its query. */
 export type WithQuery = Pick<Request, 'query'>
@@ -22,7 +23,7 @@ export function numberParameter(
 /** A parameter that may be given once; undefined when it is absent. */
 export function textParameter(req: WithQuery, name: string): string | undefined {
   const raw = req.query[name]
-  if (raw !== undefined && typeof raw !== 'string') throw badRequest(`${name} must be given once`)
+  if (raw !== undefined && typeof raw !== 'string') throw new RuleError('query.once', { values: { name } })
   return raw
 }
 
@@ -40,7 +41,7 @@ export function parseTime(name: string, raw: string): string {
   const [, day = '', fraction = ''] = TIME.exec(raw) ?? []
   const time = new Date(raw)
   if (day === '' || Number.isNaN(time.getTime()) || !isDay(day) || !hasYear(time))
-    throw badRequest(`${name} must be a date and time such as 2026-01-31T09:00:00Z`)
+    throw new RuleError('query.time', { values: { name } })
   return `${time.toISOString().slice(0, -'.000Z'.length)}.${fraction.padEnd(6, '0')}Z`
 }
 
@@ -58,6 +59,7 @@ export function choiceParameter<T extends string>(
   const raw = textParameter(req, name)
   if (raw === undefined) return undefined
   const choice = choices.find((one) => one === raw)
-  if (choice === undefined) throw badRequest(`${name} must be one of ${choices.join(', ')}`)
+  if (choice === undefined)
+    throw new RuleError('query.choice', { values: { name, choices: choices.join(', ') } })
   return choice
 }

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { parseDeliveryId, type SecretBox } from '@signet/webhook-core'
-import { badRequest } from '../errors/api-errors.js'
+import { RuleError } from '../errors/rule-error.js'
 import type { DeliveryFilter, LogKey, LogOwner } from './delivery-row.js'
 
 const MAC_BYTES = 16
@@ -36,8 +36,7 @@ export class DeliveryCursors {
     const gap = text.indexOf(' ')
     const id = parseDeliveryId(text.slice(0, gap))
     // Decoding skips what is not base64url; a cursor is only the one that was given out.
-    if (!isOurs || id === null || bytes.toString('base64url') !== cursor)
-      throw badRequest('cursor must be a next_cursor of the same subscription and filters')
+    if (!isOurs || id === null || bytes.toString('base64url') !== cursor) throw new RuleError('filter.cursor')
     return { id, createdAt: text.slice(gap + 1) }
   }
 }

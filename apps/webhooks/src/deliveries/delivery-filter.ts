@@ -1,6 +1,6 @@
 import { eventTypes, parseEventId } from '@signet/webhook-core'
 import { choiceParameter, textParameter, timeParameter, type WithQuery } from '../api/query.js'
-import { badRequest } from '../errors/api-errors.js'
+import { RuleError } from '../errors/rule-error.js'
 import type { DeliveryFilter } from './delivery-row.js'
 
 /** The filter that the query of a request asks for; `bad_request` for one that cannot be meant. */
@@ -8,9 +8,9 @@ export function filterOf(req: WithQuery): DeliveryFilter {
   const status = choiceParameter(req, 'status', ['0', '1', '2'])
   const eventId = textParameter(req, 'event_id')
   const event = eventId === undefined ? undefined : parseEventId(eventId)
-  if (event === null) throw badRequest('event_id must be the id of an event, evt_ and 32 hex digits')
+  if (event === null) throw new RuleError('filter.event')
   const [since, until] = [timeParameter(req, 'since'), timeParameter(req, 'until')]
-  if (since && until && since >= until) throw badRequest('until must be later than since')
+  if (since && until && since >= until) throw new RuleError('filter.range')
   return {
     status: status === undefined ? undefined : STATUSES[status],
     eventType: choiceParameter(req, 'event_type', eventTypes),

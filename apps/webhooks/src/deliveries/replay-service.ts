@@ -1,10 +1,11 @@
 import type { Db } from '@signet/db'
-import { AppError } from '@signet/errors'
+import type { AppError } from '@signet/errors'
 import type { RequestMeta } from '@signet/telemetry'
 import { deliveryStatus, endpointStatus, type DeliveryId } from '@signet/webhook-core'
 import type { WebhookQueues } from '@signet/webhook-core/queue'
 import { findEndpoint } from '@signet/webhook-core/stores'
 import { notFound } from '../errors/api-errors.js'
+import { RuleError, type Rule } from '../errors/rule-error.js'
 import type { WebhookObserver } from '../observers/webhook-observer.js'
 import { findDelivery } from './attempt-log-store.js'
 import type { Delivery, LogOwner } from './delivery-row.js'
@@ -37,12 +38,11 @@ export class ReplayService {
       await findDelivery(db, owner, id),
     ]
     if (!endpoint || !found) return notFound()
-    if (endpoint.status === endpointStatus.disabled)
-      return conflict('The subscription is disabled: enable it first')
+    if (endpoint.status === endpointStatus.disabled) return conflict('endpoint.disabled')
     return found.delivery.status === deliveryStatus.pending
-      ? conflict('The delivery is still pending')
-      : conflict('The event is pending in another delivery, or its recording was deleted')
+      ? conflict('delivery.pending')
+      : conflict('delivery.elsewhere')
   }
 }
 
-const conflict = (message: string) => new AppError('conflict', 'conflict', message)
+const conflict = (rule: Rule) => new RuleError(rule, { kind: 'conflict' })

@@ -1,5 +1,4 @@
 import type { Db } from '@signet/db'
-import { AppError } from '@signet/errors'
 import type { RequestMeta } from '@signet/telemetry'
 import {
   endpointSecretContext,
@@ -19,7 +18,11 @@ import {
 } from '@signet/webhook-core/stores'
 import type { WebhookObserver } from '../observers/webhook-observer.js'
 import { notFound } from '../errors/api-errors.js'
+import { RuleError } from '../errors/rule-error.js'
 import type { UrlPolicy } from './url-policy.js'
+
+/** `language`: of the page on which the owner sends it. */
+type Input = { url: string; events: readonly EventType[]; language?: string }
 
 type Deps = { db: Db; urlPolicy: UrlPolicy; secretBox: SecretBox; webhookObserver: WebhookObserver }
 
@@ -33,7 +36,7 @@ export class EndpointService {
   /** The secret is returned here and nowhere else. */
   async create(
     accountId: string,
-    input: { url: string; events: readonly EventType[] },
+    input: Input,
     meta: RequestMeta,
   ): Promise<{ endpoint: Endpoint; secret: string }> {
     const { db, urlPolicy, secretBox, webhookObserver } = this.deps
@@ -46,6 +49,7 @@ export class EndpointService {
         url,
         href,
         events: input.events,
+        language: input.language,
         maxPerAccount: MAX_ENDPOINTS_PER_ACCOUNT,
         seal: (id) => secretBox.seal(secret, endpointSecretContext({ id, accountId })),
       }),
@@ -74,12 +78,12 @@ export class EndpointService {
   async update(
     accountId: string,
     id: EndpointId,
-    input: { url?: string | undefined; events: readonly EventType[] },
+    input: Omit<Input, 'url'> & { url?: string | undefined },
     meta: RequestMeta,
   ): Promise<Endpoint> {
     const { db, urlPolicy, webhookObserver } = this.deps
     const url = input.url === undefined ? undefined : await urlPolicy.accept(input.url)
-    const endpoint = await patchEndpoint(db, accountId, id, { url, events: input.events })
+    const endpoint = await patchEndpoint(db, accountId, id, { ...input, url })
     if (!endpoint) throw notFound()
     webhookObserver.endpointUpdated({ endpointId: id, accountId }, meta)
     return endpoint
@@ -100,8 +104,8 @@ export class EndpointService {
 }
 
 /** Has no `Retry-After`, which distinguishes it from a rate limit (docs/specification.md#rate-limits). */
-class QuotaExceededError extends AppError {
+class QuotaExceededError extends RuleError {
   constructor() {
-    super('limited', 'too_many_requests', `An account can have ${MAX_ENDPOINTS_PER_ACCOUNT} subscriptions`)
+    super('endpoint.quota', { kind: 'limited', values: { max: MAX_ENDPOINTS_PER_ACCOUNT } })
   }
 }

@@ -1,5 +1,5 @@
 import type { Db } from '@signet/db'
-import { AppError } from '@signet/errors'
+import type { AppError } from '@signet/errors'
 import type { RequestMeta } from '@signet/telemetry'
 import {
   endpointSecretContext,
@@ -15,6 +15,7 @@ import {
   type Endpoint,
 } from '@signet/webhook-core/stores'
 import { notFound } from '../errors/api-errors.js'
+import { RuleError, type Rule } from '../errors/rule-error.js'
 import type { WebhookObserver } from '../observers/webhook-observer.js'
 
 type Deps = { db: Db; secretBox: SecretBox; webhookObserver: WebhookObserver }
@@ -34,35 +35,28 @@ export class SecretService {
     const secret = newSigningSecret()
     const next = secretBox.seal(secret, endpointSecretContext({ id, accountId }))
     const endpoint = await storeNextSecret(db, accountId, id, { next, activateAfterHours })
-    if (!endpoint)
-      throw await this.#refusal(
-        accountId,
-        id,
-        'Another secret is waiting already: activate or cancel it first',
-      )
+    if (!endpoint) throw await this.#refusal(accountId, id, 'secret.waiting')
     webhookObserver.secretRotated({ endpointId: id, accountId }, meta)
     return { secret, activatesAt: endpoint.secretActivatesAt }
   }
 
   async activate(accountId: string, id: EndpointId, meta: RequestMeta): Promise<Endpoint> {
     const endpoint = await activateNextSecret(this.deps.db, accountId, id)
-    if (!endpoint) throw await this.#refusal(accountId, id, NONE_WAITS)
+    if (!endpoint) throw await this.#refusal(accountId, id, 'secret.none')
     this.deps.webhookObserver.secretActivated({ endpointId: id, accountId }, meta)
     return endpoint
   }
 
   async cancel(accountId: string, id: EndpointId, meta: RequestMeta): Promise<Endpoint> {
     const endpoint = await cancelNextSecret(this.deps.db, accountId, id)
-    if (!endpoint) throw await this.#refusal(accountId, id, NONE_WAITS)
+    if (!endpoint) throw await this.#refusal(accountId, id, 'secret.none')
     this.deps.webhookObserver.secretCancelled({ endpointId: id, accountId }, meta)
     return endpoint
   }
 
   /** A statement that changed nothing met either no endpoint or one in another state. */
-  async #refusal(accountId: string, id: EndpointId, message: string): Promise<AppError> {
+  async #refusal(accountId: string, id: EndpointId, rule: Rule): Promise<AppError> {
     const endpoint = await findEndpoint(this.deps.db, accountId, id)
-    return endpoint ? new AppError('conflict', 'conflict', message) : notFound()
+    return endpoint ? new RuleError(rule, { kind: 'conflict' }) : notFound()
   }
 }
-
-const NONE_WAITS = 'No secret is waiting: there was none, or it was activated or cancelled'

@@ -1,13 +1,13 @@
 import { isIP } from 'node:net'
-import { AppError } from '@signet/errors'
 import { BlockedAddressError, NameNotResolvedError, type AddressGuard } from '@signet/address-guard'
 import { parseUrl } from '@signet/address-guard/parse-url'
 import type { PortRange } from '../config/port-ranges.js'
+import { RuleError, type Rule } from '../errors/rule-error.js'
 
 /** A webhook URL that the policy rejects. The message is for the caller: it names the rule and reveals nothing about our network. */
-export class UrlRefusedError extends AppError {
-  constructor(reason: string, cause?: unknown) {
-    super('invalid', 'bad_request', `url ${reason}`, { cause })
+export class UrlRefusedError extends RuleError {
+  constructor(rule: Extract<Rule, `url.${string}`>, options?: ConstructorParameters<typeof RuleError>[1]) {
+    super(rule, options)
   }
 }
 
@@ -59,20 +59,18 @@ export class UrlPolicy {
   }
 
   #parse(raw: string): URL {
-    if (raw.length === 0 || raw.length > MAX_LENGTH)
-      throw new UrlRefusedError('must have 1 to 2048 characters')
+    if (raw.length === 0 || raw.length > MAX_LENGTH) throw new UrlRefusedError('url.length')
     // Checked on the raw text: the parser accepts `https:example.com`, drops tabs and converts backslashes.
     const scheme = this.#guard.allowsPrivateTargets ? /^https?:\/\//i : /^https:\/\//i
-    if (!scheme.test(raw)) throw new UrlRefusedError('must start with https://')
+    if (!scheme.test(raw)) throw new UrlRefusedError('url.scheme')
     // Cf: what reorders or hides text, so that people read another address. Cs: a lone surrogate, which cannot be stored as sent.
-    if (/[\p{Cc}\p{Cf}\p{Cs}\s\\]/u.test(raw))
-      throw new UrlRefusedError('must not contain spaces, control or invisible characters, or backslashes')
+    if (/[\p{Cc}\p{Cf}\p{Cs}\s\\]/u.test(raw)) throw new UrlRefusedError('url.invisible')
     const url = parseUrl(raw)
-    if (url === null || comparableHost(url.hostname) === '') throw new UrlRefusedError('is not a valid URL')
+    if (url === null || comparableHost(url.hostname) === '') throw new UrlRefusedError('url.invalid')
     if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(raw)) {
-      throw new UrlRefusedError('must not contain credentials')
+      throw new UrlRefusedError('url.credentials')
     }
-    if (raw.includes('#')) throw new UrlRefusedError('must not contain a fragment')
+    if (raw.includes('#')) throw new UrlRefusedError('url.fragment')
     return url
   }
 
@@ -81,18 +79,17 @@ export class UrlPolicy {
     if (url.protocol === 'http:' && url.port === '') return
     const port = Number(url.port || 443)
     if (!this.#allowedPorts.some(({ from, to }) => port >= from && port <= to)) {
-      throw new UrlRefusedError(`has port ${port}, which is not allowed`)
+      throw new UrlRefusedError('url.port', { values: { port } })
     }
   }
 
   #checkHost(url: URL): void {
     if (this.#guard.allowsPrivateTargets) return
     const host = comparableHost(url.hostname)
-    if (this.#ownHosts.has(host)) throw new UrlRefusedError('must not point to this service')
+    if (this.#ownHosts.has(host)) throw new UrlRefusedError('url.own')
     if (isIP(host) !== 0) return // checked with the resolved addresses
     const reserved = RESERVED_SUFFIXES.some((suffix) => host === suffix || host.endsWith(`.${suffix}`))
-    if (!host.includes('.') || host.includes('..') || reserved)
-      throw new UrlRefusedError('must have a public host name')
+    if (!host.includes('.') || host.includes('..') || reserved) throw new UrlRefusedError('url.host')
   }
 
   async #checkAddresses(url: URL): Promise<void> {
@@ -101,7 +98,7 @@ export class UrlPolicy {
     } catch (error) {
       // One text for both: it must not tell which names exist in the networks that our resolver sees.
       if (error instanceof NameNotResolvedError || error instanceof BlockedAddressError)
-        throw new UrlRefusedError('must have a host that resolves to public addresses only', error)
+        throw new UrlRefusedError('url.addresses', { cause: error })
       throw error
     }
   }

@@ -15,6 +15,9 @@ export class IdentityUnavailableError extends Error {
 /** What a code was exchanged for: the JWT of the person, and whether the account has a second factor. */
 export type ExchangedCode = { readonly accessToken: string; readonly hasSecondFactor: boolean }
 
+/** `locale` is what the account says of its language, in whatever form. */
+export type Mailbox = { readonly address: string; readonly locale: unknown }
+
 export type UserState = 'active' | 'gone' | 'banned'
 
 export type IdentityClientOptions = {
@@ -72,12 +75,13 @@ export class IdentityClient {
     return this.#isBanned(user) ? 'banned' : 'active'
   }
 
-  /** The email address at which an account can be reached now; null when it has none that is confirmed. */
-  async findAddress(accountId: string): Promise<string | null> {
+  /** How an account can be reached now; null when it has no email address that is confirmed. */
+  async findMailbox(accountId: string): Promise<Mailbox | null> {
     const user = await this.#findUser(accountId)
     if (user === null || this.#isBanned(user)) return null
-    const { email, email_confirmed_at: confirmedAt } = user
-    return typeof email === 'string' && email !== '' && typeof confirmedAt === 'string' ? email : null
+    const { email, email_confirmed_at: confirmedAt, user_metadata: metadata } = user
+    if (typeof email !== 'string' || email === '' || typeof confirmedAt !== 'string') return null
+    return { address: email, locale: isObject(metadata) ? metadata['locale'] : undefined }
   }
 
   /** `GET /admin/users/{id}` with the service credential; null for a user who is gone. */
@@ -118,6 +122,9 @@ export class IdentityClient {
     return reply
   }
 }
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null
 
 async function send(url: string, init: RequestInit): Promise<Reply & { retryAfterSeconds: number }> {
   try {

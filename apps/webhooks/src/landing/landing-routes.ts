@@ -34,7 +34,9 @@ export const landingRoutes = ({ sessions, cookie, responder }: Deps): Route[] =>
         docs: responder.path('/docs'),
       }
       const t = textsFor(req)
-      return responder.render(landingPage(t, { person, links }), { language: t.language })
+      return responder.render(landingPage(t, { product: responder.product, person, links }), {
+        language: t.language,
+      })
     },
   }),
   route({

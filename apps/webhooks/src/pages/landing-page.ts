@@ -2,15 +2,16 @@ import { hidden, html, type Page } from '@signet/pages'
 import type { Texts } from './texts.js'
 
 export type LandingView = {
+  product: string
   /** Who is signed in, and how to sign out; null when nobody is. */
   person: { email: string; signOut: { action: string; csrf: string } } | null
   links: { portal: string; signIn: string; docs: string }
 }
 
 /** What somebody sees who opens the bare address of the service. */
-export const landingPage = (t: Texts, { person, links }: LandingView): Page => ({
-  title: t('landing.title'),
-  body: html`<h1>${t('landing.title')}</h1>
+export const landingPage = (t: Texts, { product, person, links }: LandingView): Page => ({
+  title: t('landing.title', { product }),
+  body: html`<h1>${t('landing.title', { product })}</h1>
     <p>${t('landing.about')}</p>
     ${
       person === null

@@ -21,6 +21,11 @@ export class PageResponder {
     this.#secure = baseUrl.startsWith('https://')
   }
 
+  /** What people call the service. */
+  get product(): string {
+    return this.brand.name
+  }
+
   /** The logo, as browsers get it. */
   get icon(): Answer {
     return brandIcon(this.brand)

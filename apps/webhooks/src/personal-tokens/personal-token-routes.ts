@@ -1,7 +1,8 @@
 import { withoutInvisible } from '@signet/pages/visible'
 import { route, type JsonSchema, type Route } from '@signet/http'
 import type { Caller } from '../bearer/bearer-service.js'
-import { badRequest, notFound } from '../errors/api-errors.js'
+import { notFound } from '../errors/api-errors.js'
+import { RuleError } from '../errors/rule-error.js'
 import type { Limits } from '../limits/limits.js'
 import { SCOPE_CONNECT } from '../oauth/scope.js'
 import { id, listOf, object, ref, text, time, timeOrEmpty } from '../schemas/schema-parts.js'
@@ -132,8 +133,7 @@ export const isTokenId = (text: string) => /^[1-9][0-9]{0,18}$/.test(text) && Bi
 export function readTokenName(name: string): string {
   const visible = withoutInvisible(name).trim()
   const length = [...visible].length
-  if (length < 1 || length > 100 || /[\p{Cc}\p{Cs}]/u.test(name.trim()))
-    throw badRequest('name must be 1 to 100 characters of text')
+  if (length < 1 || length > 100 || /[\p{Cc}\p{Cs}]/u.test(name.trim())) throw new RuleError('token.name')
   return visible
 }
 

@@ -1,5 +1,4 @@
 import type { Db } from '@signet/db'
-import { AppError } from '@signet/errors'
 import type { RequestMeta } from '@signet/telemetry'
 import { sha256 } from '../credentials/credential.js'
 import type { Observer } from '../observers/observer.js'
@@ -10,6 +9,7 @@ import {
   listPersonalTokens,
   revokePersonalToken,
 } from './personal-token-store.js'
+import { RuleError } from '../errors/rule-error.js'
 
 /** The token inherits the age of the sign-in that made it, and ends with it when that is signed out everywhere. */
 export type TokenOwner = { readonly accountId: string; readonly authenticatedAt: Date }
@@ -50,9 +50,4 @@ export class PersonalTokenService {
 }
 
 /** Like every quota answer without Retry-After: waiting does not help. */
-const tooMany = () =>
-  new AppError(
-    'limited',
-    'too_many_requests',
-    `An account has at most ${MAX_USABLE_TOKENS} usable personal tokens`,
-  )
+const tooMany = () => new RuleError('token.quota', { kind: 'limited', values: { max: MAX_USABLE_TOKENS } })

@@ -1,5 +1,5 @@
 import type { Answer } from '@signet/http'
-import { html, type Html } from '@signet/pages'
+import { html, table, type Html } from '@signet/pages'
 import { deliveryStatus, eventTypes } from '@signet/webhook-core'
 import type { Endpoint } from '@signet/webhook-core/stores'
 import type { Delivery } from '../deliveries/delivery-row.js'
@@ -31,7 +31,7 @@ export function deliveriesPage(visit: Visit, { id, url }: Endpoint, { items, cho
     (items.length === 0 && chosen['event_id'] !== undefined)
   const list =
     items.length > 0
-      ? table(visit, own, items)
+      ? deliveryTable(visit, own, items)
       : html`<p role="status">${t(next === null ? 'portal.log.none' : 'portal.log.none-passes')}</p>`
   const a = visit.link(`/endpoints/${id}`)
   const body = html`<p>${t.html('portal.log.of', { url, a })}</p>
@@ -81,33 +81,21 @@ const filterForm = (t: Texts, action: string, chosen: Log['chosen']): Html =>
     <div><button type="submit">${t('portal.log.filter')}</button></div>
   </form>`
 
-const table = (visit: Visit, own: string, items: readonly Delivery[]): Html =>
-  html`<div class="scroll" role="region" aria-label="${visit.t('portal.log.deliveries')}" tabindex="0">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">${visit.t('portal.log.created')}</th>
-          <th scope="col">${visit.t('portal.log.event')}</th>
-          <th scope="col">${visit.t('portal.log.status')}</th>
-          <th scope="col">${visit.t('portal.log.attempts')}</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${items.map(
-          (item) =>
-            html`<tr>
-              <td><a href="${visit.path(`${own}/${item.id}`)}">${timeOf(visit.t, item.createdAt)}</a></td>
-              <td><code>${item.eventType}</code></td>
-              <td>
-                ${statusInWords(visit.t, item.status)}${
-                  item.status !== deliveryStatus.delivered &&
-                  item.lastError !== '' &&
-                  html`: ${reasonInWords(visit.t, item.lastError)}`
-                }
-              </td>
-              <td>${item.attempts}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`
+function deliveryTable(visit: Visit, own: string, items: readonly Delivery[]): Html {
+  const { t } = visit
+  return table(
+    t('portal.log.deliveries'),
+    [t('portal.log.created'), t('portal.log.event'), t('portal.log.status'), t('portal.log.attempts')],
+    items.map((item) => [
+      html`<a href="${visit.path(`${own}/${item.id}`)}">${timeOf(t, item.createdAt)}</a>`,
+      html`<code>${item.eventType}</code>`,
+      html`${statusInWords(t, item.status)}${
+        item.status !== deliveryStatus.delivered &&
+        item.lastError !== '' &&
+        html`: ${reasonInWords(t, item.lastError)}`
+      }`,
+      html`${item.attempts}`,
+    ]),
+    t,
+  )
+}

@@ -40,7 +40,7 @@ export const endpointRoutes = (deps: EndpointDeps): Route[] => [
     () => '/endpoints/new',
     async (visit, fields) => {
       const { endpoint, secret } = await inField('url', () =>
-        deps.endpoints.create(visit.accountId, inputOf(fields), visit.meta),
+        deps.endpoints.create(visit.accountId, inputOf(visit, fields), visit.meta),
       )
       return { to: `/endpoints/${endpoint.id}/new-secret`, shown: { secret } }
     },
@@ -52,7 +52,7 @@ export const endpointRoutes = (deps: EndpointDeps): Route[] => [
   }),
   onEndpoint(deps, '', 'Change an endpoint', async (visit, fields) => {
     const id = endpointIdOf(visit.req)
-    await inField('url', () => deps.endpoints.update(visit.accountId, id, inputOf(fields), visit.meta))
+    await inField('url', () => deps.endpoints.update(visit.accountId, id, inputOf(visit, fields), visit.meta))
     return { to: `/endpoints/${id}?done=saved` }
   }),
   onEndpoint(deps, '/enable', 'Enable an endpoint', async (visit) => {
@@ -111,7 +111,8 @@ const onEndpoint = (
     handle,
   )
 
-const inputOf = (fields: Parameters) => ({
+const inputOf = ({ t }: Visit, fields: Parameters) => ({
+  language: t.language,
   url: (fields.get('url') ?? '').trim(),
   events: eventList(fields.all('events')),
 })

@@ -1,7 +1,8 @@
 import { AppError, isAppError } from '@signet/errors'
 import { statusOf } from '@signet/http'
-import { DEFAULT_LANGUAGE } from '@signet/language'
+import { DEFAULT_LANGUAGE, durationText } from '@signet/language'
 import { html, type Html } from '@signet/pages'
+import { RuleError } from '../errors/rule-error.js'
 import type { Refusal } from '../handovers/handover-service.js'
 import type { Parameters } from '../oauth/parameters.js'
 import { textsIn, type PageKey, type Texts } from '../pages/texts.js'
@@ -20,9 +21,9 @@ export class PageRefusal extends AppError {
 class FieldError extends AppError {
   constructor(
     readonly field: string,
-    message: string,
+    readonly refusal: AppError,
   ) {
-    super('invalid', 'bad_request', message)
+    super(refusal.kind, refusal.code, refusal.message)
   }
 }
 
@@ -31,7 +32,7 @@ export async function inField<Result>(field: string, rule: () => Promise<Result>
   try {
     return await rule()
   } catch (error) {
-    if (isAppError(error) && error.kind === 'invalid') throw new FieldError(field, error.message)
+    if (isAppError(error) && error.kind === 'invalid') throw new FieldError(field, error)
     throw error
   }
 }
@@ -53,9 +54,9 @@ export const isRefusal = (error: unknown): error is AppError => isAppError(error
 
 /** A refusal for people. */
 export function refusalOf(t: Texts, error: AppError): Refusal {
-  const own = ownWords(error)
+  const own = ownWords(t, error instanceof FieldError ? error.refusal : error)
   return {
-    message: own === null ? error.message : t(own),
+    message: own ?? error.message,
     language: own === null ? DEFAULT_LANGUAGE : t.language,
     status: statusOf(error),
     fault: error instanceof PageRefusal || error instanceof FieldError ? error.field : undefined,
@@ -63,11 +64,17 @@ export function refusalOf(t: Texts, error: AppError): Refusal {
   }
 }
 
-function ownWords(error: AppError): PageKey | null {
-  if (error.kind === 'not_found') return 'portal.refusal.missing'
-  return error instanceof PageRefusal ? error.key : null
+function ownWords(t: Texts, error: AppError): string | null {
+  const { kind, retryAfterSeconds } = error
+  if (kind === 'not_found') return t('portal.refusal.missing')
+  if (kind === 'gone') return t('portal.refusal.gone')
+  if (error instanceof PageRefusal) return t(error.key)
+  if (error instanceof RuleError) return t(`portal.rule.${error.rule}`, error.values)
+  if (kind !== 'limited' || retryAfterSeconds === undefined) return null
+  const time = durationText(t.language, Math.ceil(retryAfterSeconds))
+  return t('error.wait', { message: t('error.limited'), time })
 }
 
-/** The rules are those of the API and speak its language: screen readers are told where the page has another. */
+/** What no page should meet has a message of the API only: screen readers are told where it is in another language. */
 export const refusalText = (t: Texts, { message, language = t.language }: Refusal): string | Html =>
   language === t.language ? message : html`<span lang="${language}">${message}</span>`

@@ -1,11 +1,9 @@
-import { timestampText } from '@signet/language'
-import { fieldState, html, type Html } from '@signet/pages'
+import { fieldState, live as livePart, time, type Html } from '@signet/pages'
 import { deliveryStatus, type DeliveryStatus } from '@signet/webhook-core'
 import type { PageKey, Texts } from '../pages/texts.js'
 import type { Visit } from './visit.js'
 
-export const timeOf = ({ language }: Texts, at: Date): Html =>
-  html`<time datetime="${at.toISOString()}">${timestampText(language, at)}</time>`
+export const timeOf = ({ language }: Texts, at: Date): Html => time(at, language)
 
 export function milliseconds({ language }: Texts, value: number): string {
   if (value < 1000) return `${Math.round(value)} ms`
@@ -45,18 +43,9 @@ export function reasonInWords(t: Texts, reason: string): string {
   return known === undefined ? reason : t(`portal.reason.${known}`)
 }
 
-/**
- * A part of a page about what is under way. A script keeps it up to date; without one, the link does. It says as of when
- * it is.
- */
+/** A part of a page about what is under way. */
 export const live = ({ t, now, req }: Visit, isUnderWay: boolean, content: Html): Html =>
-  html`<div ${isUnderWay && html`data-live`}>
-    ${content}
-    <p class="soft">
-      ${t.html('portal.as-of', { time: timeOf(t, now) })}
-      <a href="${req.originalUrl}">${t('portal.refresh')}</a>
-    </p>
-  </div>`
+  livePart(t, { here: req.originalUrl, now, isUnderWay }, content)
 
 /** Ties the refusal of a form to its field. */
 export const faultAt = ({ refusal }: Visit, name: string): Html => fieldState({ name, fault: refusal?.fault })

@@ -1,10 +1,10 @@
 import type { Db } from '@signet/db'
-import { AppError } from '@signet/errors'
 import type { RequestMeta } from '@signet/telemetry'
 import { endpointStatus } from '@signet/webhook-core'
 import { findEndpoint, type RecoveryScope } from '@signet/webhook-core/stores'
 import type { LogOwner } from '../deliveries/delivery-row.js'
-import { badRequest, notFound } from '../errors/api-errors.js'
+import { notFound } from '../errors/api-errors.js'
+import { RuleError, type Rule } from '../errors/rule-error.js'
 import type { WebhookObserver } from '../observers/webhook-observer.js'
 import {
   cancelRecovery,
@@ -31,13 +31,10 @@ export class RecoveryService {
     const { db, webhookObserver } = this.deps
     const endpoint = await findEndpoint(db, owner.accountId, owner.endpointId)
     if (!endpoint) throw notFound()
-    if (endpoint.status === endpointStatus.disabled)
-      throw conflict('The subscription is disabled: enable it first')
+    if (endpoint.status === endpointStatus.disabled) throw conflict('endpoint.disabled')
     const made = await db.transaction((tx) => insertRecovery(tx, { ...owner, ...wanted, limit: MAX_MATCHED }))
-    if (made.kind === 'running')
-      throw conflict('A recovery of this subscription is running: wait for it or cancel it')
-    if (made.kind === 'too_many')
-      throw badRequest(`More than ${MAX_MATCHED} deliveries match: choose a shorter time`)
+    if (made.kind === 'running') throw conflict('recovery.running')
+    if (made.kind === 'too_many') throw new RuleError('recovery.too-many', { values: { max: MAX_MATCHED } })
     webhookObserver.recoveryStarted({ ...owner, recoveryId: made.id }, meta)
     return this.get(owner, made.id)
   }
@@ -51,10 +48,10 @@ export class RecoveryService {
   async cancel(owner: LogOwner, id: RecoveryId, meta: RequestMeta): Promise<Recovery> {
     const cancelled = await cancelRecovery(this.deps.db, owner, id)
     const recovery = await this.get(owner, id)
-    if (!cancelled) throw conflict(`The recovery is over: ${recovery.state}`)
+    if (!cancelled) throw conflict('recovery.over', { state: recovery.state })
     this.deps.webhookObserver.recoveryCancelled({ ...owner, recoveryId: id }, meta)
     return recovery
   }
 }
 
-const conflict = (message: string) => new AppError('conflict', 'conflict', message)
+const conflict = (rule: Rule, values = {}) => new RuleError(rule, { kind: 'conflict', values })

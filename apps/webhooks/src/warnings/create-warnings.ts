@@ -1,3 +1,4 @@
+import { brandOf } from '@signet/brand'
 import type { Db } from '@signet/db'
 import { openSmtpTransport } from '@signet/mail'
 import type { WebhooksConfig } from '../config/config.js'
@@ -9,7 +10,7 @@ type Deps = { db: Db; identity: IdentityClient; webhookObserver: WebhookObserver
 
 /** Undefined when the operator wants no emails, or has no mail server. */
 export function createWarnings(config: WebhooksConfig, deps: Deps): WarningService | undefined {
-  const { smtpHost: host, smtpPort: port, smtpAdminEmail: adminEmail } = config
+  const { smtpHost: host, smtpPort: port, smtpAdminEmail: adminEmail, baseUrl, manageUrl } = config
   if (!config.warningEmails || host === undefined || port === undefined || adminEmail === undefined)
     return undefined
   const smtp = {
@@ -23,6 +24,7 @@ export function createWarnings(config: WebhooksConfig, deps: Deps): WarningServi
   return new WarningService({
     ...deps,
     transport: openSmtpTransport(smtp, { connections: WARNINGS_AT_ONCE }),
-    manageUrl: config.manageUrl ?? `${config.baseUrl}/portal`,
+    brand: brandOf(config),
+    manageUrl: ({ endpointId }) => manageUrl ?? `${baseUrl}/portal/endpoints/${endpointId}`,
   })
 }

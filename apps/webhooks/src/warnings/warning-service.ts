@@ -1,9 +1,10 @@
 import type { Db } from '@signet/db'
+import { DEFAULT_LANGUAGE, languageOfLocale } from '@signet/language'
 import { MailRefusedError, type SmtpTransport } from '@signet/mail'
 import pTimeout from 'p-timeout'
 import type { IdentityClient } from '../identity/identity-client.js'
 import type { WebhookObserver } from '../observers/webhook-observer.js'
-import { warningMail } from './warning-mail.js'
+import { warningMail, type WarningMailDeps } from './warning-mail.js'
 import {
   claimWarnings,
   deferWarning,
@@ -12,11 +13,10 @@ import {
   type WarningOutcome,
 } from './warning-store.js'
 
-type Deps = {
+type Deps = WarningMailDeps & {
   db: Db
-  identity: Pick<IdentityClient, 'findAddress'>
+  identity: Pick<IdentityClient, 'findMailbox'>
   transport: SmtpTransport
-  manageUrl: string
   webhookObserver: WebhookObserver
   pollMs?: number
 }
@@ -84,14 +84,16 @@ export class WarningService {
   }
 
   async #send(warning: ClaimedWarning): Promise<WarningOutcome> {
-    const { identity, transport, manageUrl } = this.deps
+    const { identity, transport } = this.deps
     if (warning.resolved) return 'resolved'
     if (warning.expired) return 'expired'
     // Asked now, so that it is the current one, and nothing is kept here that a deletion would have to find.
-    const address = await identity.findAddress(warning.accountId)
-    if (address === null) return 'no_address'
+    const mailbox = await identity.findMailbox(warning.accountId)
+    if (mailbox === null) return 'no_address'
+    const language =
+      languageOfLocale(mailbox.locale) ?? languageOfLocale(warning.language) ?? DEFAULT_LANGUAGE
     try {
-      const mail = { ...warningMail(warning, manageUrl), to: address, id: warning.id }
+      const mail = { ...warningMail(warning, language, this.deps), to: mailbox.address, id: warning.id }
       await pTimeout(transport.send(mail), { milliseconds: ATTEMPT_MS })
     } catch (error) {
       if (error instanceof MailRefusedError) return 'refused'

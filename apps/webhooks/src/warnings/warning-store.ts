@@ -10,6 +10,8 @@ export type ClaimedWarning = {
   endpointId: EndpointId
   accountId: string
   url: string
+  /** Of the page on which the owner last saved the endpoint. */
+  language: string | null
   /** Failures in a row that caused it. */
   threshold: number
   failures: number
@@ -28,6 +30,7 @@ type WarningRow = {
   endpoint_id: EndpointId
   account_id: string
   url: string
+  language: string | null
   threshold: number
   failures: number
   last_error: FailureReason
@@ -54,7 +57,7 @@ export async function claimWarnings(
         ))
       returning id, endpoint_id, threshold, failures, last_error, failed_at, failing_since, attempts, created_at
      )
-     select w.id, w.endpoint_id, e.account_id, e.url, w.threshold, w.failures, w.last_error, w.failed_at,
+     select w.id, w.endpoint_id, e.account_id, e.url, e.language, w.threshold, w.failures, w.last_error, w.failed_at,
             w.failing_since, w.attempts,
             w.created_at < clock_timestamp() - make_interval(hours => $3) as expired,
             e.deleted_at is not null or (e.status = 1 and e.consecutive_failures < w.threshold)
@@ -69,6 +72,7 @@ export async function claimWarnings(
     endpointId: row.endpoint_id,
     accountId: row.account_id,
     url: row.url,
+    language: row.language,
     threshold: row.threshold,
     failures: row.failures,
     lastError: row.last_error,

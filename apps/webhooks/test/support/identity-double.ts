@@ -20,6 +20,7 @@ export type User = {
   deleted: boolean
   /** Has a second factor, which the sign-in page asks for. */
   secondFactor: boolean
+  metadata: Record<string, unknown>
 }
 
 /** What the double was asked, newest last. */
@@ -59,6 +60,7 @@ export async function startIdentityDouble() {
     role: 'authenticated',
     email: user.email,
     phone: user.phone,
+    user_metadata: user.metadata,
     ...(user.secondFactor ? { factors: [{ id: 'f', factor_type: 'totp', status: 'verified' }] } : {}),
     ...(user.confirmed ? { email_confirmed_at: '2020-01-01T00:00:00Z' } : {}),
     ...(user.banned ? { banned_until: '2999-01-01T00:00:00Z' } : {}),
@@ -137,6 +139,7 @@ export async function startIdentityDouble() {
         confirmed: true,
         deleted: false,
         secondFactor: false,
+        metadata: {},
         ...overrides,
       }
       users.push(user)

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import type { SMTPServerOptions } from 'smtp-server'
 import type { KeyAndCertificate } from '../certificate.js'
-import { page, portOf, readBody, type Routes, serve } from '../web-server.js'
+import { portOf, readBody, type Routes, serve } from '../web-server.js'
 import { waitUntil } from '../wait-until.js'
 import { type Mail, MAIL_POLICY, mailDocument, parseMail } from './mail.js'
 
@@ -99,8 +99,10 @@ export async function startInbox(options: InboxOptions = {}): Promise<Inbox> {
   const listening = smtp.listen(options.smtpPort ?? 0, options.host ?? '127.0.0.1')
   await once(listening, 'listening')
   const clear = (): void => void mails.splice(0)
+  const { inboxPages } = await import('../pages/inbox-pages.js')
   const addRoutes: Routes = (router) => {
     inboxRoutes({ messages, clear })(router)
+    inboxPages({ messages, clear })(router)
     options.alsoServe?.(router)
   }
   const web = await serve(addRoutes, { port: options.httpPort, host: options.host })
@@ -148,9 +150,6 @@ function inboxRoutes({ messages, clear }: Pick<Inbox, 'messages' | 'clear'>): Ro
   const find = (id: string): Mail | undefined => messages().find((mail) => mail.id === Number(id))
   const notFound = { error: 'no such message' }
   return (router) => {
-    router.get('/', page('inbox'))
-    // Where links in emails of the local stack finally lead: it stands for the product's own site.
-    router.get('/welcome', page('welcome'))
     router.get('/api/messages', ({ query: { to } }, response) => {
       response.json({ items: messages(typeof to === 'string' ? { to } : {}).reverse() })
     })

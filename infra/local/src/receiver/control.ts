@@ -1,4 +1,4 @@
-import { page, type Routes } from '../web-server.js'
+import type { Routes } from '../web-server.js'
 import type { Hook, ReceivedDelivery, Receiver } from './receiver.js'
 
 /** A delivery as the control API shows it: the body stays at its own address, it may be megabytes. */
@@ -9,13 +9,12 @@ export type DeliveryView = Omit<ReceivedDelivery, 'body' | 'event'> & {
 }
 
 /**
- * A page that shows what the receiver got, and an API for programs that do not run in the receiver's process:
+ * An API for programs that do not run in the receiver's process:
  * `PUT /api/hooks` `{path, secret?, answers?, otherwise?}`, `GET /api/deliveries?path=&after=`,
  * `GET /api/deliveries/:number` for the body as it came.
  */
 export function receiverRoutes(receiver: Receiver): Routes {
   return (router) => {
-    router.get('/receiver', page('receiver'))
     router.put('/api/hooks', ({ body }, response) => {
       const { path, ...hook } = body as Hook & { path: string }
       receiver.hook(path, hook)

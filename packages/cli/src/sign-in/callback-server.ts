@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { callbackPage, PAGE_HEADERS } from './callback-page.js'
+import { callbackPage, type CallbackKind } from './callback-page.js'
 
 export type CallbackServer = {
   redirectUri: string
@@ -25,10 +25,13 @@ export async function startCallbackServer(state: string): Promise<CallbackServer
   const server = createServer((request, response) => {
     const { port } = server.address() as AddressInfo
     const parameters = callbackParameters(request, `${HOST}:${port}`)
-    if (parameters === null) return answer(response, 404, 'foreign')
-    if (isSettled || parameters.get('state') !== state) return answer(response, 400, 'foreign')
+    const { 'accept-language': language } = request.headers
+    const answer = (status: number, kind: CallbackKind) =>
+      send(response, status, callbackPage(kind, language))
+    if (parameters === null) return answer(404, 'foreign')
+    if (isSettled || parameters.get('state') !== state) return answer(400, 'foreign')
     isSettled = true
-    answer(response, 200, parameters.has('code') ? 'received' : 'denied')
+    answer(200, parameters.has('code') ? 'received' : 'denied')
     // The page is on its way before the listener is closed.
     response.once('close', () => settle(parameters))
   })
@@ -55,6 +58,10 @@ function callbackParameters(request: IncomingMessage, host: string): URLSearchPa
   return pathname === PATH ? searchParams : null
 }
 
-function answer(response: ServerResponse, status: number, page: Parameters<typeof callbackPage>[0]): void {
-  response.writeHead(status, { ...PAGE_HEADERS, connection: 'close' }).end(callbackPage(page))
+function send(
+  response: ServerResponse,
+  status: number,
+  { headers, body }: ReturnType<typeof callbackPage>,
+): void {
+  response.writeHead(status, { ...headers, connection: 'close' }).end(body)
 }

@@ -1,15 +1,21 @@
 import { createHash } from 'node:crypto'
+import type { Brand } from '@signet/brand'
 import type { Answer, Route } from '@signet/http'
+import { DEFAULT_LANGUAGE } from '@signet/language'
+import { brandHeader, legalFooter } from '../brand.js'
 import { Html, html } from '../html.js'
 import { anchorOf, operation, type Components } from './operation.js'
 import { SchemaTables } from './schema-table.js'
-import { STYLE } from './style.js'
+import { docsStyle } from './style.js'
 import { tryScript } from './try-script.js'
 
 export { tryScript } from './try-script.js'
 
 export type ApiDocs = Components & {
   title: string
+  brand: Brand
+  /** Path of the brand's icon below the public URL, where the service has one. */
+  icon?: string | undefined
   /** Public URL of the service. The page is at `/docs` and its script at `/docs.js` below it. */
   baseUrl: string
   /** What a reader needs before the first call, in a section with the id `start`. */
@@ -22,35 +28,41 @@ export type ApiDocs = Components & {
 export const SCRIPT_PATH = '/docs.js'
 
 // The script sends requests to this service only, and the style is the page's own: nothing comes from elsewhere.
-const POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
-  "script-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+const policyFor = (style: string): string =>
+  [
+    "default-src 'none'",
+    `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+    "script-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
 
 /** The page at `/docs`: the same routes as the OpenAPI document, for people. */
-export const docsAnswer = (docs: ApiDocs): Answer => ({
-  headers: {
-    'Cache-Control': 'public, max-age=300',
-    'Content-Type': 'text/html; charset=utf-8',
-    'Content-Security-Policy': POLICY,
-    'X-Content-Type-Options': 'nosniff',
-    'X-Frame-Options': 'DENY',
-    'Referrer-Policy': 'no-referrer',
-  },
-  body: docsPage(docs),
-})
+export function docsAnswer(docs: ApiDocs): Answer {
+  const style = docsStyle(docs.brand.accent)
+  return {
+    headers: {
+      'Cache-Control': 'public, max-age=300',
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': policyFor(style),
+      'X-Content-Type-Options': 'nosniff',
+      'X-Frame-Options': 'DENY',
+      'Referrer-Policy': 'no-referrer',
+    },
+    body: docsPage(docs, style),
+  }
+}
 
-// One piece of text: white space around the style would change its hash.
-const STYLE_ELEMENT = new Html(`<style>${STYLE}</style>`)
-
-function docsPage({ title, baseUrl, introduction, routes, tags, ...parts }: ApiDocs): string {
+function docsPage(
+  { title, brand, icon, baseUrl, introduction, routes, tags, ...parts }: ApiDocs,
+  style: string,
+): string {
   const { pathname } = new URL(baseUrl)
   const base = pathname.replace(/\/+$/, '')
+  const iconUrl = icon === undefined ? undefined : `${base}${icon}`
   const reference = { ...parts, tables: new SchemaTables(parts.schemas) }
   const sections = tags
     .map((tag) => ({ tag, routes: routes.filter(({ docs }) => docs.tag === tag) }))
@@ -60,13 +72,15 @@ function docsPage({ title, baseUrl, introduction, routes, tags, ...parts }: ApiD
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
+        ${iconUrl !== undefined && html`<link rel="icon" href="${iconUrl}" />`}
         <title>${title}</title>
-        ${STYLE_ELEMENT}
+        ${/* White space around it would change the hash. */ new Html(`<style>${style}</style>`)}
         <script src="${tryScript.at(`${base}${SCRIPT_PATH}`)}" defer></script>
       </head>
       <body data-base="${base}">
         <header>
-          <nav aria-label="Contents">
+          ${brandHeader(brand, iconUrl)}
+          <nav aria-label="Contents" tabindex="0">
             <details>
               <summary>Contents</summary>
               <a href="#start">Start here</a>
@@ -96,13 +110,16 @@ function docsPage({ title, baseUrl, introduction, routes, tags, ...parts }: ApiD
           </section>
         </header>
         <main>
-          <h1>${title}</h1>
-          ${introduction}
-          ${sections.map(
-            (section) =>
-              html`<h2>${section.tag}</h2>
-                ${section.routes.map((route) => operation(route, reference))}`,
-          )}
+          <div class="card">
+            <h1>${title}</h1>
+            ${introduction}
+            ${sections.map(
+              (section) =>
+                html`<h2>${section.tag}</h2>
+                  ${section.routes.map((route) => operation(route, reference))}`,
+            )}
+          </div>
+          ${legalFooter(brand, DEFAULT_LANGUAGE)}
         </main>
       </body>
     </html> `.text

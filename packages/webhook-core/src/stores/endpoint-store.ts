@@ -68,6 +68,8 @@ export type NewEndpoint = {
   events: readonly string[]
   /** Maximum endpoints of the account, including disabled ones. */
   maxPerAccount: number
+  /** Of the page on which the owner adds it. */
+  language?: string | undefined
   /** Encrypts the signing secret for the endpoint's new id. Synchronous, because locks are held. */
   seal: (id: EndpointId) => SealedSecret
 }
@@ -89,10 +91,19 @@ export async function insertEndpoint(tx: Tx, endpoint: NewEndpoint): Promise<End
   if (count === undefined || count.used >= endpoint.maxPerAccount) return null
   const { keyId, ciphertext } = endpoint.seal(count.id)
   const { rows } = await tx.query<EndpointRow>(
-    `insert into webhook_endpoints (id, account_id, url, url_href, events, secret_ciphertext, secret_key_id)
-     overriding system value values ($1, $2, $3, $4, $5, $6, $7)
+    `insert into webhook_endpoints (id, account_id, url, url_href, events, secret_ciphertext, secret_key_id, language)
+     overriding system value values ($1, $2, $3, $4, $5, $6, $7, $8)
      returning ${ENDPOINT_COLUMNS}`,
-    [count.id, endpoint.accountId, endpoint.url, endpoint.href, endpoint.events, ciphertext, keyId],
+    [
+      count.id,
+      endpoint.accountId,
+      endpoint.url,
+      endpoint.href,
+      endpoint.events,
+      ciphertext,
+      keyId,
+      endpoint.language ?? null,
+    ],
   )
   return rows.map(toEndpoint)[0] ?? null
 }
@@ -123,6 +134,8 @@ export type EndpointPatch = {
   /** Undefined keeps the current one. */
   url?: { url: string; href: string }
   events: readonly string[]
+  /** Undefined keeps the current one. */
+  language?: string | undefined
 }
 
 /**
@@ -133,7 +146,7 @@ export async function patchEndpoint(
   db: Queryable,
   accountId: string,
   id: EndpointId,
-  { url, events }: EndpointPatch,
+  { url, events, language }: EndpointPatch,
 ): Promise<Endpoint | null> {
   const changed = `($4::text is not null and $4 <> url_href)`
   const { rows } = await db.query<EndpointRow>(
@@ -141,6 +154,7 @@ export async function patchEndpoint(
        url = coalesce($3, url),
        url_href = coalesce($4, url_href),
        events = $5,
+       language = coalesce($6, language),
        url_version = url_version + case when ${changed} then 1 else 0 end,
        status = case when ${changed} then ${endpointStatus.active} else status end,
        consecutive_failures = case when ${changed} then 0 else consecutive_failures end,
@@ -150,7 +164,7 @@ export async function patchEndpoint(
        updated_at = clock_timestamp()
      where account_id = $1 and id = $2 and deleted_at is null
      returning ${ENDPOINT_COLUMNS}`,
-    [accountId, id, url?.url ?? null, url?.href ?? null, events],
+    [accountId, id, url?.url ?? null, url?.href ?? null, events, language ?? null],
   )
   return rows.map(toEndpoint)[0] ?? null
 }

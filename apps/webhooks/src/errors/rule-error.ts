@@ -1,0 +1,59 @@
+import { AppError, type AppErrorOptions } from '@signet/errors'
+
+/**
+ * What the API says when a rule is broken. The portal has a text of its own for each, in the language of its reader
+ * (`portal.rule.…`). Words in braces are filled in.
+ */
+export const ruleMessages = {
+  'url.length': 'url must have 1 to 2048 characters',
+  'url.scheme': 'url must start with https://',
+  'url.invisible': 'url must not contain spaces, control or invisible characters, or backslashes',
+  'url.invalid': 'url is not a valid URL',
+  'url.credentials': 'url must not contain credentials',
+  'url.fragment': 'url must not contain a fragment',
+  'url.port': 'url has port {port}, which is not allowed',
+  'url.own': 'url must not point to this service',
+  'url.host': 'url must have a public host name',
+  'url.addresses': 'url must have a host that resolves to public addresses only',
+  'event.unknown': 'Unknown event type: {type}',
+  'endpoint.quota': 'An account can have {max} subscriptions',
+  'endpoint.disabled': 'The subscription is disabled: enable it first',
+  'secret.waiting': 'Another secret is waiting already: activate or cancel it first',
+  'secret.none': 'No secret is waiting: there was none, or it was activated or cancelled',
+  'delivery.pending': 'The delivery is still pending',
+  'delivery.elsewhere': 'The event is pending in another delivery, or its recording was deleted',
+  'recovery.running': 'A recovery of this subscription is running: wait for it or cancel it',
+  'recovery.too-many': 'More than {max} deliveries match: choose a shorter time',
+  'recovery.over': 'The recovery is over: {state}',
+  'filter.event': 'event_id must be the id of an event, evt_ and 32 hex digits',
+  'filter.range': 'until must be later than since',
+  'filter.cursor': 'cursor must be a next_cursor of the same subscription and filters',
+  'query.once': '{name} must be given once',
+  'query.time': '{name} must be a date and time such as 2026-01-31T09:00:00Z',
+  'query.choice': '{name} must be one of {choices}',
+  'token.name': 'name must be 1 to 100 characters of text',
+  'token.quota': 'An account has at most {max} usable personal tokens',
+} as const
+
+export type Rule = keyof typeof ruleMessages
+type Values = Readonly<Record<string, string | number>>
+
+const CODES = { invalid: 'bad_request', conflict: 'conflict', limited: 'too_many_requests' } as const
+
+type Options = Pick<AppErrorOptions, 'cause'> & { kind?: keyof typeof CODES; values?: Values }
+
+/** A rule that the caller broke. */
+export class RuleError extends AppError {
+  readonly values: Values
+
+  constructor(
+    readonly rule: Rule,
+    { kind = 'invalid', values = {}, cause }: Options = {},
+  ) {
+    super(kind, CODES[kind], filledIn(ruleMessages[rule], values), { cause })
+    this.values = values
+  }
+}
+
+const filledIn = (message: string, values: Values): string =>
+  message.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))

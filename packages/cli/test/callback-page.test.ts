@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { catalogueFaults } from '@signet/language/checks'
+import { chromiumPath, launchChromium } from '@signet/local/browser'
+import { faultsOfPages, LOOKS, needsOfScript } from '@signet/local/page-walk'
+import { callbackCatalogues } from '../src/sign-in/callback-page.js'
+import { startCallbackServer, type CallbackServer } from '../src/sign-in/callback-server.js'
+
+const executable = chromiumPath()
+const describeInBrowser = executable === null ? describe.skip : describe
+
+const STATE = 'the-state'
+/** What the browser comes back with. */
+const RECEIVED = `/callback?code=svc_once&state=${STATE}`
+const DENIED = `/callback?error=access_denied&state=${STATE}`
+const FOREIGN = '/callback?code=svc_x&state=foreign'
+
+it('the texts of the callback page are complete in every language', () => {
+  expect(catalogueFaults(callbackCatalogues)).toEqual([])
+})
+
+describe('the callback page', () => {
+  it('loads nothing, tells nobody its address, and shows nothing of the request', async () => {
+    const server = await startCallbackServer(STATE)
+    const answer = await fetch(`${new URL(server.redirectUri).origin}/callback?code=<svc_secret>&state=<no>`)
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'cache-control': 'no-store',
+      'content-security-policy': expect.stringMatching(
+        /^default-src 'none'; style-src 'nonce-[^']+'; base-uri 'none'; frame-ancestors 'none'$/,
+      ) as unknown,
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+    })
+    expect(await answer.text()).not.toMatch(/svc_secret|<no>|<script/)
+    await server.close()
+  })
+
+  it('speaks German to browsers that prefer it', async () => {
+    const server = await startCallbackServer(STATE)
+    const headers = { 'accept-language': 'de-CH, de;q=0.9' }
+    const answer = await fetch(`${new URL(server.redirectUri).origin}${RECEIVED}`, { headers })
+    expect(await answer.text()).toContain('Zurück zu Ihrem Terminal')
+    await server.close()
+  })
+})
+
+describeInBrowser('the callback page in Chromium', () => {
+  let browser: Awaited<ReturnType<typeof launchChromium>>
+  let servers: CallbackServer[] = []
+  beforeAll(async () => {
+    browser = await launchChromium(executable)
+  })
+  afterAll(async () => {
+    await browser.close()
+    await Promise.all(servers.map((server) => server.close()))
+  })
+
+  /** A server answers one callback of its own; each way it can end is another. */
+  const walks = async () => {
+    const made = await Promise.all([RECEIVED, DENIED, FOREIGN].map(() => startCallbackServer(STATE)))
+    servers = [...servers, ...made]
+    return [RECEIVED, DENIED, FOREIGN].map((path, index) => ({
+      base: new URL(made[index]?.redirectUri ?? '').origin,
+      paths: [path],
+    }))
+  }
+
+  it('works without a script', async () => {
+    for (const walk of await walks()) expect(await needsOfScript(browser, walk)).toEqual([])
+  })
+
+  it.each(LOOKS)('in %s is accessible and whole', async (_, context) => {
+    for (const walk of await walks()) expect(await faultsOfPages(browser, { ...walk, context })).toEqual([])
+  })
+})
