@@ -1,3 +1,4 @@
+import { brandOf } from '@signet/brand'
 import { healthHandlers, metricsHandler } from '@signet/http'
 import express, { type Express } from 'express'
 import { adminRoutes } from './admin/admin-routes.js'
@@ -8,7 +9,7 @@ import type { Context } from './context.js'
 
 /** Health, metrics and the pages for operators, on a private port. The dispatcher has no public routes. */
 export function createApp(context: Context): Express {
-  const { config, db, registry, queues, isRedisReady, drain, log, admin, observer, now } = context
+  const { config, db, registry, queues, isRedisReady, drain, log, admin, operatorLimiter, observer, now } = context
   const app = express()
   app.disable('x-powered-by')
   const { live, ready } = healthHandlers({
@@ -20,10 +21,11 @@ export function createApp(context: Context): Express {
   app.get('/readyz', ready)
   app.get('/metrics', metricsHandler(registry))
   if (config.adminToken !== undefined) {
-    const readers = readersWithToken(config.adminToken)
+    const brand = brandOf(config)
+    const readers = readersWithToken({ token: config.adminToken, limiter: operatorLimiter, observer })
     app.get('/', (_req, res) => res.redirect(303, ADMIN_PATH))
-    app.use(ADMIN_PATH, readers, adminRoutes({ admin, observer, now }))
-    app.use(QUEUES_PATH, readers, queueDashboard(queues))
+    app.use(ADMIN_PATH, readers, adminRoutes({ admin, observer, brand, now }))
+    app.use(QUEUES_PATH, readers, queueDashboard(queues, brand))
   }
   app.use((_req, res) => void res.status(404).json({ error: { code: 'not_found', message: 'No such page' } }))
   return app

@@ -3,6 +3,7 @@ import { Db } from '@signet/db'
 import { Drain } from '@signet/http'
 import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
 import { RetrySchedule, type EventId } from '@signet/webhook-core'
+import { createLimiter } from '@signet/rate-limits'
 import { connectRedis } from '@signet/redis'
 import { WebhookQueues } from '@signet/webhook-core/queue'
 import { ENRICHMENT_TIMEOUT_MS, type RecordingReader } from '@signet/webhook-core/stores'
@@ -256,6 +257,8 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     recoverer,
     engine,
     admin,
+    /** Of wrong operator tokens. */
+    operatorLimiter: createLimiter({ prefix: `${config.queuePrefix}:limit`, redis: producerRedis, now }),
     history,
     observer,
     now,

@@ -2,7 +2,10 @@ import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { listen, type Listener } from '@signet/http'
-import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/local/browser'
+import { SIGNET } from '@signet/brand'
+import { accessibilityFindings, chromiumPath, launchChromium } from '@signet/local/browser'
+import { addressesOf, faultsOfPages, LOOKS, needsOfScript } from '@signet/local/page-walk'
+import { adminPages } from '../src/admin/admin-routes.js'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { OPERATOR_TOKEN, startObserved, type Incident, type Observed } from './support/operator-pages.js'
 
@@ -10,6 +13,10 @@ const executable = chromiumPath()
 const describeInBrowser = executable === null ? describe.skip : describe
 
 const IMAGES = fileURLToPath(new URL('../docs/images/', import.meta.url))
+/** For a look at the pages: PICTURES=<folder> keeps one of each. */
+const pictures = process.env['PICTURES']
+/** What the script of Bull Board makes (docs/operator-pages.md): icon buttons without names, and a logo with the name beside it. */
+const FOREIGN = /^(button-name|image-redundant-alt): /
 const LAPTOP = { width: 1100, height: 760 }
 
 describeInBrowser('the pages for operators in Chromium', () => {
@@ -92,25 +99,50 @@ describeInBrowser('the pages for operators in Chromium', () => {
     expect([elsewhere, complaints]).toEqual([[], []])
   })
 
-  describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
-    it.each([
-      ['a phone', { width: 360, height: 740 }],
-      ['a desktop', LAPTOP],
-    ])('on %s are accessible, and nothing is cut off', async (_, viewport) => {
-      const page = await open('/admin', { viewport, colorScheme })
-      for (const path of [
-        '/admin',
-        `/admin/events/${incident.eventId}`,
-        `/admin/events/${incident.eventId}/payload`,
-        `/admin/deliveries/${incident.delivery.id}`,
-        `/admin/endpoints/${incident.endpoint.id}`,
-        `/admin/accounts/${incident.subscriber.accountId}`,
-        '/admin/search?q=1',
-        '/admin/nowhere',
-      ]) {
-        await page.goto(`${base}${path}`)
-        expect([path, await accessibilityFindings(page), await sidewaysScroll(page)]).toEqual([path, [], 0])
-      }
-    })
+  /** Every page there is, by the table of their routes, and the pages of refusals. */
+  const paths = () => [
+    ...addressesOf(
+      adminPages({ ...observed.dispatcher, brand: SIGNET }).map(({ path }) => `/admin${path}`),
+      {
+        'events/:id': incident.eventId,
+        'deliveries/:id': incident.delivery.id,
+        'endpoints/:id': incident.endpoint.id,
+        'accounts/:id': incident.subscriber.accountId,
+      },
+    ),
+    '/admin/search?q=1',
+    '/admin/nowhere',
+  ]
+  const OPERATOR = { httpCredentials: { username: 'ada', password: OPERATOR_TOKEN } }
+
+  it('work without a script', async () => {
+    context = await browser.newContext()
+    expect(await needsOfScript(browser, { base, paths: paths(), context: OPERATOR })).toEqual([])
+  })
+
+  it.each(LOOKS)('in %s are accessible, whole, and load nothing from elsewhere', async (name, look) => {
+    context = await browser.newContext()
+    const onPage = async (page: Page, path: string) => {
+      expect(await page.getAttribute('html', 'lang')).toBe(look.locale)
+      if (pictures === undefined) return
+      const file = `admin${path}-${name}`.replace(/\W+/g, '-')
+      await page.screenshot({ path: `${pictures}/${file}.png`, fullPage: true })
+    }
+    const walk = { base, paths: paths(), context: { ...OPERATOR, ...look }, onPage }
+    expect(await faultsOfPages(browser, walk)).toEqual([])
+  })
+
+  it('lead from the queues to the overview where no script runs', async () => {
+    const page = await open('/queues', { javaScriptEnabled: false })
+    await page.click('noscript a')
+    expect(new URL(page.url()).pathname).toBe('/admin')
+  })
+
+  it.each(LOOKS)('in %s show the queues without a finding in what is ours', async (_, look) => {
+    const page = await open('/queues', look)
+    await page.waitForSelector('a[href$="/queue/deliveries"]')
+    await page.waitForLoadState('networkidle')
+    const findings = await accessibilityFindings(page)
+    expect(findings.filter((finding) => !FOREIGN.test(finding))).toEqual([])
   })
 })

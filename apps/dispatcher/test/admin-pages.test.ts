@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import request from 'supertest'
+import { createLimiter } from '@signet/rate-limits'
 import { createApp } from '../src/app.js'
 import { OPERATOR_TOKEN, startObserved, type Incident, type Observed } from './support/operator-pages.js'
 
@@ -139,8 +140,49 @@ describe('the pages for operators', () => {
     await request(without).get('/admin').auth('ada', OPERATOR_TOKEN).expect(404)
   })
 
+  describe('with a wrong token', () => {
+    const guess = (app: typeof observed.app, password: string) =>
+      request(app).get('/admin').auth('mallory', password)
+    /** An app whose limits nobody has used. */
+    const fresh = () =>
+      createApp({ ...observed.dispatcher, operatorLimiter: createLimiter({ prefix: randomUUID() }) })
+    const refusals = async (reason: string) => {
+      const { text } = await request(observed.app).get('/metrics')
+      const line = new RegExp(`operator_refusals_total\\{reason="${reason}"\\} (\\d+)`).exec(text)
+      return Number(line?.[1] ?? 0)
+    }
+
+    it('are logged and counted, without what was typed', async () => {
+      const before = await refusals('wrong')
+      await guess(fresh(), 'a secret typed into the wrong place').expect(401)
+      expect(await refusals('wrong')).toBe(before + 1)
+      const lines = observed.dispatcher.logLines
+      expect(lines).toContainEqual(
+        expect.objectContaining({ msg: 'wrong operator token', level: 'warning', address: '127.0.0.1' }),
+      )
+      expect(JSON.stringify(lines)).not.toContain('typed into')
+    })
+
+    it('are refused before they are looked at once there were thirty, however many come at once', async () => {
+      const app = fresh()
+      const [wrong, limited] = [await refusals('wrong'), await refusals('limited')]
+      const answers = await Promise.all(Array.from({ length: 50 }, () => guess(app, randomUUID())))
+      expect(answers.filter(({ status }) => status === 401)).toHaveLength(30)
+      expect([await refusals('wrong'), await refusals('limited')]).toEqual([wrong + 30, limited + 20])
+      const next = await guess(app, OPERATOR_TOKEN).expect(429)
+      expect(Number(next.headers['retry-after'])).toBeGreaterThan(0)
+    })
+
+    it('do not count when they are right, nor when a browser asks for the first time', async () => {
+      const app = fresh()
+      for (let times = 0; times < 40; times += 1) await request(app).get('/admin/icon').expect(401)
+      for (let times = 0; times < 40; times += 1)
+        await request(app).get('/admin/icon').auth('ada', OPERATOR_TOKEN).expect(200)
+    })
+  })
+
   it('protect every page with the headers of our pages', async () => {
-    for (const path of every()) {
+    for (const path of [...every(), '/queues', '/queues/api/queues']) {
       const { headers } = await get(path)
       expect(headers).not.toHaveProperty('x-powered-by')
       if (headers['location'] !== undefined) continue

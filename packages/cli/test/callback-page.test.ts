@@ -16,6 +16,10 @@ const FOREIGN = '/callback?code=svc_x&state=foreign'
 
 it('the texts of the callback page are complete in every language', () => {
   expect(catalogueFaults(callbackCatalogues)).toEqual([])
+  const kinds = ['received', 'denied', 'foreign']
+  expect(Object.keys(callbackCatalogues.en).sort()).toEqual(
+    kinds.flatMap((kind) => [kind, `${kind}.text`]).sort(),
+  )
 })
 
 describe('the callback page', () => {

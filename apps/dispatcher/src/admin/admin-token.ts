@@ -1,24 +1,51 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { clientAddress } from '@signet/http'
+import type { Limit, Limiter } from '@signet/rate-limits'
 import type { Request, RequestHandler } from 'express'
+import type { Observer } from '../observers/observer.js'
+
+export type TokenGuardDeps = {
+  token: string
+  limiter: Limiter
+  observer: Pick<Observer, 'operatorRefused'>
+}
+
+/** More than a browser asks for at once, so that only guesses meet it: they go on at six a minute. */
+const GUESSES = { amount: 30, everyMs: 10_000 }
 
 /**
  * Requires the operator token, as a Bearer token or as the password of Basic credentials, which browsers prompt for. Allows
- * only reads: a browser also attaches Basic credentials to requests that other sites trigger.
+ * only reads: a browser also attaches Basic credentials to requests that other sites trigger. Wrong tokens count against the
+ * address they come from, in advance, so that parallel guesses cannot all see the last free one.
  */
-export function readersWithToken(token: string): RequestHandler {
+export function readersWithToken({ token, limiter, observer }: TokenGuardDeps): RequestHandler {
   const expected = digest(token)
-  return (req, res, next) => {
+  return async (req, res, next) => {
+    const address = clientAddress(req, 0)
+    const refuse = (status: number, code: string, message: string) =>
+      void res.status(status).json({ error: { code, message } })
     const given = tokenOf(req.get('authorization') ?? '')
-    if (given === undefined || !timingSafeEqual(digest(given), expected)) {
+    // A browser asks without a token first, to be asked for one.
+    if (given === undefined) return askForToken()
+    const guess: Limit = { key: `operator:${address}`, ...GUESSES }
+    const { waitMs, taken } = await limiter.take([guess])
+    if (waitMs > 0) {
+      observer.operatorRefused('limited', address)
+      res.setHeader('Retry-After', String(Math.ceil(waitMs / 1000)))
+      return refuse(429, 'too_many_requests', 'Too many wrong tokens from this address')
+    }
+    if (!timingSafeEqual(digest(given), expected)) {
+      observer.operatorRefused('wrong', address)
+      return askForToken()
+    }
+    await limiter.putBack(taken)
+    if (req.method === 'GET' || req.method === 'HEAD') return next()
+    res.setHeader('Allow', 'GET, HEAD')
+    refuse(405, 'bad_request', 'Use the `ops` command to change something')
+
+    function askForToken(): void {
       res.setHeader('WWW-Authenticate', 'Basic realm="Dispatcher", charset="UTF-8"')
-      res.status(401).json({ error: { code: 'unauthorized', message: 'The operator token is required' } })
-    } else if (req.method !== 'GET' && req.method !== 'HEAD') {
-      res.setHeader('Allow', 'GET, HEAD')
-      res
-        .status(405)
-        .json({ error: { code: 'bad_request', message: 'Use the `ops` command to change something' } })
-    } else {
-      next()
+      refuse(401, 'unauthorized', 'The operator token is required')
     }
   }
 }

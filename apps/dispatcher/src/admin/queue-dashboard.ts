@@ -1,6 +1,8 @@
 import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { ExpressAdapter } from '@bull-board/express'
+import type { Brand } from '@signet/brand'
+import { html } from '@signet/pages'
 import type { WebhookQueues } from '@signet/webhook-core/queue'
 import type { Express, RequestHandler } from 'express'
 import { ICON_PATH } from './admin-routes.js'
@@ -11,7 +13,7 @@ import { queueTheme } from './queue-theme.js'
  * Read-only Bull Board over both queues (decision 0065). Changes go through the `ops` command, which records who made them.
  * Jobs contain only ids, so there is nothing to redact.
  */
-export function queueDashboard({ events, deliveries }: WebhookQueues): RequestHandler {
+export function queueDashboard({ events, deliveries }: WebhookQueues, brand: Brand): RequestHandler {
   const serverAdapter = new ExpressAdapter().setBasePath(QUEUES_PATH)
   createBullBoard({
     queues: [
@@ -27,13 +29,13 @@ export function queueDashboard({ events, deliveries }: WebhookQueues): RequestHa
     serverAdapter,
     options: {
       uiConfig: {
-        boardTitle: 'Signet queues',
+        boardTitle: brand.name,
         boardLogo: { path: ICON_PATH, width: 24, height: 24 },
         favIcon: { default: ICON_PATH, alternative: ICON_PATH },
         miscLinks: [{ text: 'Deliveries', url: ADMIN_PATH }],
         hideDocsLink: true,
         hideRedisDetails: true,
-        theme: queueTheme,
+        theme: queueTheme(brand.accent),
       },
     },
   })
@@ -45,15 +47,30 @@ export function queueDashboard({ events, deliveries }: WebhookQueues): RequestHa
     res.render = (view: string, options?: object | ((error: Error, text: string) => void)) =>
       board.render(view, options as object, (error, text) => {
         if (error) next(error)
-        else res.send(withoutForeignFonts(text))
+        else res.send(ourFrame(text, brand))
       })
     board(req, res, next)
   }
 }
 
-/** Google would learn who looks after the service; without its fonts, those of the system are used. */
-const withoutForeignFonts = (page: string): string =>
-  page.replace(/<link[^>]*fonts\.googleapis\.com[^>]*>/g, '')
+/**
+ * Google would learn who looks after the service; without its fonts, those of the system are used. The heading, which the
+ * page lacks, is for screen readers, and the way on for browsers without a script.
+ */
+const ourFrame = (page: string, { name }: Brand): string =>
+  page
+    .replace(/<link[^>]*fonts\.googleapis\.com[^>]*>/g, '')
+    .replace(/<body[^>]*>/, (body) => body + heading(name).text)
+
+const heading = (name: string) =>
+  html`<section aria-label="${name}">
+    <h1 style="position: absolute; clip-path: inset(50%)">${name}</h1>
+    <noscript
+      ><p>
+        <a href="${ADMIN_PATH}">This page needs a script. The numbers of the queues are on the overview.</a>
+      </p></noscript
+    >
+  </section>`
 
 /**
  * Its script and style come from here, and it talks to nobody else. It builds style elements and attributes while it runs, so
@@ -71,6 +88,8 @@ const HEADERS = {
     "frame-ancestors 'none'",
   ].join('; '),
   'X-Frame-Options': 'DENY',
+  // Browsers and proxies would otherwise keep what an operator saw.
+  'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'same-origin',
 }

@@ -1,3 +1,4 @@
+import { brandSettings } from '@signet/brand'
 import {
   defineSettings,
   integer,
@@ -126,6 +127,7 @@ export const settings = defineSettings({
     minBytes: 32,
     doc: 'Password of the pages for operators at `/admin` and `/queues`, with any user name. Required outside development. Without it they are off.',
   }),
+  ...brandSettings('DISPATCHER'),
 })
 
 export type DispatcherConfig = ConfigOf<typeof settings>

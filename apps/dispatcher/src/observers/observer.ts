@@ -120,6 +120,12 @@ export function createObserver(log: Logger, registry: Registry) {
       log.info('payload shown', { event_id: facts.eventId, operator: facts.operator })
     },
 
+    /** A token for the pages of operators was wrong, or there were too many wrong ones to look at it. */
+    operatorRefused(reason: 'wrong' | 'limited', address: string): void {
+      metrics.operatorRefusals.inc({ reason })
+      if (reason === 'wrong') log.warn('wrong operator token', { address })
+    },
+
     adminPageFailed(path: string, error: unknown): void {
       log.error('admin page', { path, error })
     },
@@ -199,6 +205,11 @@ function createMetrics(registry: Registry) {
     swept: counter('swept_total', 'Lost work requeued by the sweeper', 'kind'),
     sweepFailures: counter('sweep_failures_total', 'Sweeps that failed'),
     deleted: counter('old_rows_deleted_total', 'Rows deleted after their retention', 'kind'),
+    operatorRefusals: counter(
+      'operator_refusals_total',
+      'Refused requests for the pages of operators',
+      'reason',
+    ),
     bodyReads: counter('body_reads_total', 'Reads of the body cache', 'result'),
     databaseWaits: counter('database_waits_total', 'Statements retried because the database was unavailable'),
     jobFailures: counter('job_failures_total', 'Jobs that failed on our side', 'queue'),

@@ -2,36 +2,40 @@ import { facts, html, table, time, type Page } from '@signet/pages'
 import type { AccountDetail } from '../admin-service.js'
 import { adminPage } from './admin-page.js'
 import { commands, endpointState, link, urlOf } from './show.js'
+import type { AdminTexts } from './texts.js'
 
 /** What is here of an account. Its person is looked up in the identity server. */
-export function accountPage({ accountId, state, endpoints, events }: AccountDetail): Page {
+export function accountPage(t: AdminTexts, { accountId, state, endpoints, events }: AccountDetail): Page {
+  const when = (at: Date | null | undefined) => time(at ?? null, t.language)
   const body = html`${facts([
       ['', html`<code>${accountId}</code>`],
-      ['Banned until', time(state?.bannedUntil ?? null)],
-      ['Signed out everywhere', time(state?.signedOutAt ?? null)],
-      ['Deleted', time(state?.deletedAt ?? null)],
-      ['Removed', time(state?.purgedAt ?? null)],
+      [t('account.banned-until'), when(state?.bannedUntil)],
+      [t('account.signed-out'), when(state?.signedOutAt)],
+      [t('account.deleted'), when(state?.deletedAt)],
+      [t('account.removed'), when(state?.purgedAt)],
     ])}
-    <h2>Endpoints</h2>
+    <h2>${t('endpoints')}</h2>
     ${table(
-      'Endpoints',
-      ['Endpoint', 'State', 'Created'],
+      t('endpoints'),
+      [t('column.endpoint'), t('column.state'), t('column.created')],
       endpoints.map((endpoint) => [
         html`${link('endpoints', endpoint.id)} ${urlOf(endpoint)}`,
-        endpointState({ ...endpoint, deletedAt: null }),
-        html`${time(endpoint.createdAt)}`,
+        endpointState(t, { ...endpoint, deletedAt: null }),
+        html`${when(endpoint.createdAt)}`,
       ]),
+      t,
     )}
-    <h2>Newest events</h2>
+    <h2>${t('account.newest-events')}</h2>
     ${table(
-      'Events',
-      ['Event', 'Type', 'Accepted'],
+      t('events'),
+      [t('column.event'), t('column.type'), t('column.accepted')],
       events.map((event) => [
         link('events', event.id),
         html`<code>${event.type}</code>`,
-        html`${time(event.createdAt)}`,
+        html`${when(event.createdAt)}`,
       ]),
+      t,
     )}
-    ${commands([`account ${accountId}`])}`
-  return adminPage({ title: 'Account', body, query: accountId })
+    ${commands(t, [`account ${accountId}`])}`
+  return adminPage(t, { title: t('account'), body, query: accountId })
 }

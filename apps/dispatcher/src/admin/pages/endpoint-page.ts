@@ -1,37 +1,41 @@
-import { facts, hourlyPlot, html, time, type Page } from '@signet/pages'
+import { facts, hourlyPlot, html, time, type Html, type Page } from '@signet/pages'
 import { endpointStatus } from '@signet/webhook-core'
 import type { EndpointDetail } from '../admin-service.js'
 import { adminPage } from './admin-page.js'
 import { commands, deliveryTable, endpointState, link, urlOf } from './show.js'
+import type { AdminTexts } from './texts.js'
 
 /** One endpoint: how it does, and its newest deliveries. */
-export function endpointPage({ endpoint, health, deliveries }: EndpointDetail): Page {
+export function endpointPage(t: AdminTexts, { endpoint, health, deliveries }: EndpointDetail): Page {
   const body = html`<p>${urlOf(endpoint)}</p>
     ${facts([
-      ['', endpointState(endpoint)],
-      ['Failing since', time(endpoint.failingSince)],
-      ['Disabled by', endpoint.disabledReason && html`<code>${endpoint.disabledReason}</code>`],
-      ['Account', link('accounts', endpoint.accountId)],
-      ['Events', html`<code>${endpoint.events.join(', ') || 'none'}</code>`],
-      ['Created', time(endpoint.createdAt)],
+      ['', endpointState(t, endpoint)],
+      [t('endpoint.failing-since'), time(endpoint.failingSince, t.language)],
+      [t('endpoint.disabled-by'), endpoint.disabledReason && html`<code>${endpoint.disabledReason}</code>`],
+      [t('account'), link('accounts', endpoint.accountId)],
+      [t('endpoint.events'), html`<code>${endpoint.events.join(', ') || t('endpoint.no-events')}</code>`],
+      [t('column.created'), time(endpoint.createdAt, t.language)],
     ])}
-    <h2>Last 24 hours</h2>
+    <h2>${t('endpoint.today')}</h2>
     ${
       health === undefined
-        ? html`<p class="soft">Nothing was sent.</p>`
-        : html`${facts([
-            [health.isPartial ? 'Delivered, of the newest' : 'Delivered', health.delivered],
-            ['Failed', health.failed],
-            ['Pending', health.pending],
-            ['Half within', health.p50 === null ? null : `${Math.round(health.p50)} ms`],
-            ['95% within', health.p95 === null ? null : `${Math.round(health.p95)} ms`],
-          ])}
-          ${hourlyPlot(health)}`
+        ? html`<p class="soft">${t('endpoint.nothing-sent')}</p>`
+        : healthView(t, health)
     }
-    <h2>Newest deliveries</h2>
-    ${deliveryTable(deliveries, 'event')} ${commands(commandsFor(endpoint))}`
-  return adminPage({ title: `Endpoint ${endpoint.id}`, body, query: endpoint.id })
+    <h2>${t('endpoint.newest')}</h2>
+    ${deliveryTable(t, deliveries, 'event')} ${commands(t, commandsFor(endpoint))}`
+  return adminPage(t, { title: t('endpoint', { id: endpoint.id }), body, query: endpoint.id })
 }
+
+const healthView = (t: AdminTexts, health: NonNullable<EndpointDetail['health']>): Html =>
+  html`${facts([
+    [t(health.isPartial ? 'endpoint.of-newest' : 'status.delivered'), health.delivered],
+    [t('status.failed'), health.failed],
+    [t('status.pending'), health.pending],
+    [t('endpoint.half-within'), health.p50 === null ? null : `${Math.round(health.p50)} ms`],
+    [t('endpoint.most-within'), health.p95 === null ? null : `${Math.round(health.p95)} ms`],
+  ])}
+  ${hourlyPlot(health, t)}`
 
 const commandsFor = ({ id, status, deletedAt }: EndpointDetail['endpoint']): string[] => [
   ...(status === endpointStatus.disabled && !deletedAt ? [`enable --endpoint ${id} --why "…"`] : []),

@@ -1,4 +1,5 @@
 import { html, type Html } from '@signet/pages'
+import type { AdminTexts } from './texts.js'
 
 const WIDTH = 240
 const HEIGHT = 60
@@ -11,13 +12,13 @@ export type PlotOptions = {
 }
 
 /** A line over the samples, oldest left. Of more samples than points, each point shows the highest. */
-export function areaPlot({ title, values, show }: PlotOptions): Html {
+export function areaPlot(t: AdminTexts, { title, values, show }: PlotOptions): Html {
   const most = Math.max(0, ...values)
   const points = thinned(values).map((value, index, all) => {
     const x = all.length === 1 ? WIDTH : (index / (all.length - 1)) * WIDTH
     return `${x.toFixed(1)},${(HEIGHT - (most === 0 ? 0 : (value / most) * (HEIGHT - 2))).toFixed(1)}`
   })
-  const text = `now ${show(values.at(-1) ?? 0)}, at most ${show(most)}`
+  const text = t('plot.text', { now: show(values.at(-1) ?? 0), most: show(most) })
   return html`<div>
     <h2>${title}</h2>
     <svg
@@ -25,7 +26,7 @@ export function areaPlot({ title, values, show }: PlotOptions): Html {
       viewBox="0 0 ${WIDTH} ${HEIGHT}"
       preserveAspectRatio="none"
       role="img"
-      aria-label="${title}: ${text}"
+      aria-label="${t('plot.label', { title, text })}"
     >
       <polygon class="area" points="0,${HEIGHT} ${points.join(' ')} ${WIDTH},${HEIGHT}" />
     </svg>

@@ -2,26 +2,18 @@ import { html, type Page } from '@signet/pages'
 import type { Hit } from '../admin-service.js'
 import { adminPage } from './admin-page.js'
 import { link } from './show.js'
-
-const NAMES = { events: 'Event', deliveries: 'Delivery', endpoints: 'Endpoint', accounts: 'Account' } as const
+import type { AdminTexts } from './texts.js'
 
 /** For a number that names two things, or an id that names none. */
-export const searchPage = (query: string, hits: readonly Hit[]): Page =>
-  adminPage({
-    title: hits.length === 0 ? 'Nothing found' : 'Found',
+export const searchPage = (t: AdminTexts, query: string, hits: readonly Hit[]): Page =>
+  adminPage(t, {
+    title: t(hits.length === 0 ? 'found.nothing' : 'found'),
     query,
     body:
       hits.length === 0
-        ? html`<p>
-              No event, delivery, endpoint or account has the id <code>${query}</code>. Events and their
-              deliveries are deleted after 30 days.
-            </p>
-            <p class="soft">
-              An event id is <code>evt_</code> and 32 characters, an account id is a UUID, deliveries and
-              endpoints are numbers. Receivers see both ids in <code>webhook-id</code> and
-              <code>X-Service-Delivery</code>.
-            </p>`
+        ? html`<p>${t.html('found.nothing.text', { query })}</p>
+            <p class="soft">${t.html('found.nothing.hint')}</p>`
         : html`<ul>
-            ${hits.map(({ kind, id }) => html`<li>${NAMES[kind]} ${link(kind, id)}</li>`)}
+            ${hits.map(({ kind, id }) => html`<li>${t(`found.kind.${kind}`)} ${link(kind, id)}</li>`)}
           </ul>`,
   })

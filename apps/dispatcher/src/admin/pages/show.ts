@@ -3,7 +3,9 @@ import { deliveryStatus, endpointStatus, type DeliveryStatus } from '@signet/web
 import { withoutQuery } from '../../operations/reading.js'
 import type { DeliveryLine, EndpointReport } from '../admin-store.js'
 import { ADMIN_PATH } from './admin-page.js'
+import type { AdminTexts } from './texts.js'
 
+/** Short units, the same in both languages. */
 export function duration(seconds: number): string {
   if (seconds < 120) return `${Math.round(seconds)} s`
   if (seconds < 7200) return `${Math.round(seconds / 60)} min`
@@ -20,59 +22,65 @@ export const link = (kind: Kind, id: string): Html =>
 /** The query of a URL stays hidden, because customers put tokens there. */
 export const urlOf = ({ url }: { url: string }): string => withoutQuery(url)
 
-const STATUS: Readonly<Record<DeliveryStatus, string>> = {
-  [deliveryStatus.pending]: 'Pending',
-  [deliveryStatus.delivered]: 'Delivered',
-  [deliveryStatus.failed]: 'Failed',
-}
+const STATUS = {
+  [deliveryStatus.pending]: 'status.pending',
+  [deliveryStatus.delivered]: 'status.delivered',
+  [deliveryStatus.failed]: 'status.failed',
+} as const satisfies Record<DeliveryStatus, string>
 
-export const statusOf = ({ status }: { status: DeliveryStatus }): Html =>
+export const statusOf = (t: AdminTexts, { status }: { status: DeliveryStatus }): Html =>
   status === deliveryStatus.failed
-    ? html`<strong class="bad">${STATUS[status]}</strong>`
-    : html`${STATUS[status]}`
+    ? html`<strong class="bad">${t(STATUS[status])}</strong>`
+    : html`${t(STATUS[status])}`
+
+const bad = (inside: Html): Html => html`<strong class="bad">${inside}</strong>`
 
 type EndpointState = Pick<EndpointReport, 'status' | 'consecutiveFailures' | 'disabledAt' | 'deletedAt'>
 
-export function endpointState({ status, consecutiveFailures, disabledAt, deletedAt }: EndpointState): Html {
-  if (deletedAt) return html`<strong class="bad">Deleted</strong> ${time(deletedAt)}`
+export function endpointState(
+  t: AdminTexts,
+  { status, consecutiveFailures, disabledAt, deletedAt }: EndpointState,
+): Html {
+  const since = (at: Date | null) => time(at, t.language)
+  if (deletedAt) return html`${bad(html`${t('endpoint.deleted')}`)} ${since(deletedAt)}`
   if (status === endpointStatus.disabled)
-    return html`<strong class="bad">Disabled</strong> ${time(disabledAt)}`
-  if (consecutiveFailures > 0)
-    return html`Active,
-      <strong class="bad"
-        >${consecutiveFailures} ${consecutiveFailures === 1 ? 'failure' : 'failures'} in a row</strong
-      >`
-  return html`Active, without failures`
+    return html`${bad(html`${t('endpoint.disabled')}`)} ${since(disabledAt)}`
+  return consecutiveFailures > 0
+    ? t.html('endpoint.failing', { count: consecutiveFailures, strong: bad })
+    : html`${t('endpoint.fine')}`
 }
 
-export const deliveryTable = (deliveries: readonly DeliveryLine[], other: 'endpoint' | 'event'): Html =>
+export const deliveryTable = (
+  t: AdminTexts,
+  deliveries: readonly DeliveryLine[],
+  other: 'endpoint' | 'event',
+): Html =>
   table(
-    'Deliveries',
+    t('deliveries'),
     [
-      'Delivery',
-      other === 'endpoint' ? 'Endpoint' : 'Event',
-      'Status',
-      'Attempts',
-      'Created',
-      'Next attempt',
+      t('column.delivery'),
+      t(`column.${other}`),
+      t('column.status'),
+      t('column.attempts'),
+      t('column.created'),
+      t('column.next-attempt'),
     ],
     deliveries.map((line) => [
-      html`${link('deliveries', line.id)}${line.replay > 0 && html` replay ${line.replay}`}`,
+      html`${link('deliveries', line.id)}
+      ${line.replay > 0 && t('delivery.replay', { number: line.replay })}`,
       other === 'endpoint'
         ? html`${link('endpoints', line.endpointId)} ${urlOf(line)}`
         : html`${link('events', line.eventId)} ${line.eventType}`,
-      html`${statusOf(line)}${line.lastError !== '' && html` <code>${line.lastError}</code>`}`,
+      html`${statusOf(t, line)}${line.lastError !== '' && html` <code>${line.lastError}</code>`}`,
       html`${line.attempts}`,
-      html`${time(line.createdAt)}`,
-      html`${time(line.nextAttemptAt)}`,
+      time(line.createdAt, t.language),
+      html`${time(line.nextAttemptAt, t.language)}`,
     ]),
+    t,
   )
 
 /** Commands that change something ask who and why (infra/decisions/0211-the-admin-pages-only-look.md). */
-export const commands = (lines: readonly string[]): Html =>
-  html`<h2>What you can do</h2>
-    <p>
-      With the command of the dispatcher, in its container <code>node dist/main.js ops</code>. Your name and
-      the reason are kept with what you change.
-    </p>
-    <pre tabindex="0" aria-label="Commands">${lines.map((line) => `ops ${line}`).join('\n')}</pre>`
+export const commands = (t: AdminTexts, lines: readonly string[]): Html =>
+  html`<h2>${t('commands.title')}</h2>
+    <p>${t.html('commands.about')}</p>
+    <pre tabindex="0" aria-label="${t('commands')}">${lines.map((line) => `ops ${line}`).join('\n')}</pre>`
