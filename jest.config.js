@@ -27,6 +27,8 @@ export default {
   globalTeardown: '<rootDir>/infra/local/jest/global-teardown.mjs',
   // Only for a test that hangs: on a busy machine a good one may take many times as long as on an idle one.
   testTimeout: 180_000,
+  // Modules of a test file outlive it; a heap of gigabytes makes every later file slow.
+  workerIdleMemoryLimit: '1GB',
   // Most tests wait for sockets, so three workers keep two cores busy.
   maxWorkers: Math.max(3, availableParallelism() - 1),
 }
