@@ -5,15 +5,12 @@ import { createLogger, createRegistry, type Logger, type Tracing } from '@signet
 import { accountEventHandler } from './account-events/account-event-handler.js'
 import { accountRequestHandler } from './otp/account-request-handler.js'
 import { createCaptchaVerifier, type CaptchaProvider } from './captcha/captcha-verifier.js'
+import { captchaConfig, mailConfig, sendQuotaConfig, smsConfig } from './services/message-settings.js'
 import {
   allowedAudiences,
-  captchaConfig,
   clientAddressConfig,
   eventTarget,
-  mailConfig,
   rateLimitConfig,
-  sendQuotaConfig,
-  smsConfig,
 } from './services/part-settings.js'
 import { createKeyRing, type AuthConfig } from './config/config.js'
 import { createObserver } from './observers/observer.js'

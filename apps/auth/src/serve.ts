@@ -3,7 +3,7 @@ import { createApp } from './app.js'
 import { strayRedirectUris } from './config/provider-settings.js'
 import { loadAuthConfig, unsupportedVariables } from './config/config.js'
 import { createAuthLogger, createContext, type AuthContext } from './context.js'
-import { smsConfig } from './services/part-settings.js'
+import { smsConfig } from './services/message-settings.js'
 import { startMetrics, startTracing } from './telemetry/exporters.js'
 
 type Environment = Readonly<Record<string, string | undefined>>

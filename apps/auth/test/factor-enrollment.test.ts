@@ -94,7 +94,8 @@ describe('POST /factors, totp', () => {
     const again = (body: Json) =>
       post(server, '/factors', { factor_type: 'totp', ...body }, { token: user.access_token })
     await enroll(user, { friendly_name: 'one' })
-    expectError(await again({ friendly_name: 'one' }), 422, 'mfa_factor_name_conflict')
+    for (const friendly_name of ['one', 'o\u202ene', ' one\u200b'])
+      expectError(await again({ friendly_name }), 422, 'mfa_factor_name_conflict')
     await enroll(user)
     expectError(await again({}), 422, 'mfa_factor_name_conflict')
     await enroll(await aUser(server), { friendly_name: 'one' })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { anEmail, expectError, mailTo, PASSWORD, post, type CallOptions } from './support/api.js'
+import { anEmail, aUser, expectError, mailTo, PASSWORD, post, put, type CallOptions } from './support/api.js'
 import { NO_EMAIL_GAPS, SITE, startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
@@ -34,6 +34,25 @@ describe('POST /invite', () => {
     expectError(await post(server, '/verify', { type: 'invite', token: first.token }), 403, 'otp_expired')
     expect((await post(server, '/verify', { type: 'invite', token: second.token })).status).toBe(200)
     expectError(await invite(), 422, 'email_exists')
+  })
+
+  it('names who invites in person, and the product for a program', async () => {
+    const open = await startServer({ AUTH_BRAND_NAME: 'Acme', ...NO_EMAIL_GAPS })
+    try {
+      const person = await aUser(open, { data: { full_name: 'Ada\u202e Lovelace' } })
+      const role = { role: 'service_role' }
+      expect((await put(open, `/admin/users/${person.user.id}`, role, admin)).status).toBe(200)
+      for (const [token, inviter] of [
+        [person.access_token, 'Ada Lovelace'],
+        [serviceToken(), 'Acme'],
+      ] as const) {
+        const email = anEmail()
+        expect((await post(open, '/invite', { email }, { token })).status).toBe(200)
+        expect((await mailTo(open, email)).mail.text).toContain(`${inviter} has invited you`)
+      }
+    } finally {
+      await open.close()
+    }
   })
 
   it('refuses a bad address', async () => {

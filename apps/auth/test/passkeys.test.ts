@@ -219,6 +219,9 @@ describe('the passkeys of an account', () => {
     const rename = (friendly_name: string, passkeyId = id) =>
       call(server, 'PATCH', `/passkeys/${passkeyId}`, { token: user.access_token, body: { friendly_name } })
     expect((await rename('  the blue key ')).body).toMatchObject({ id, friendly_name: 'the blue key' })
+    expect((await rename('my\u202e key\u200b\n')).body).toMatchObject({ friendly_name: 'my key' })
+    expectError(await rename('\u202e \u200b'), 400, 'validation_failed')
+    expect((await rename('the blue key')).status).toBe(200)
     expectError(await rename(' '), 400, 'validation_failed')
     expectError(await rename('x'.repeat(121)), 400, 'validation_failed')
     expectError(await rename('x', UUID), 404, 'passkey_not_found')

@@ -70,14 +70,23 @@ const pageUrl = (env: string, what: string) =>
   })
 
 function readLogo(path: string): Logo {
-  const size = statSync(path, { throwIfNoEntry: false })?.size
-  if (size === undefined) throw new Error('names a file that cannot be read')
-  if (size > MAX_LOGO_BYTES) throw new Error(`names a file larger than ${MAX_LOGO_BYTES} bytes`)
-  const bytes = readFileSync(path)
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found === undefined) throw new Error('names a file that cannot be read')
+  if (!found.isFile()) throw new Error('names something that is no file')
+  if (found.size > MAX_LOGO_BYTES) throw new Error(`names a file larger than ${MAX_LOGO_BYTES} bytes`)
+  const bytes = readBytes(path)
   if (bytes.subarray(0, PNG_SIGNATURE.length).equals(PNG_SIGNATURE)) return { type: 'image/png', bytes }
   if (/^\uFEFF?\s*(<\?xml[^>]*>\s*)?(<!--[\s\S]*?-->\s*)*<svg[\s>]/.test(bytes.toString('utf8')))
     return { type: 'image/svg+xml', bytes }
   throw new Error('names a file that is neither SVG nor PNG')
+}
+
+function readBytes(path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (cause) {
+    throw new Error('names a file that cannot be read', { cause })
+  }
 }
 
 function readAccent(raw: string): string {

@@ -93,6 +93,7 @@ describe('the brand of an operator', () => {
     ['X_BRAND_SUPPORT', 'javascript:alert(1)', 'email address'],
     ['X_BRAND_PRIVACY_URL', 'javascript:alert(1)', 'https URL'],
     ['X_BRAND_LOGO', join(folder, 'nowhere.svg'), 'cannot be read'],
+    ['X_BRAND_LOGO', folder, 'no file'],
   ])('%s=%s stops the service, and says why', (name, value, problem) => {
     expect(() => load({ [name]: value })).toThrow(problem)
   })

@@ -23,8 +23,11 @@ import type { Page } from './paging.js'
 import { checkAttributes, type CheckedAttributes, type UserAttributes } from './user-attributes.js'
 import type { UserListStore } from './user-list-store.js'
 
-/** An administrator, known by the role of the token, or in person on the operator page. */
-export type Admin = { role: string; aud: string; user?: User }
+/**
+ * An administrator, known by the role of the token, or in person on the operator page. `person`: whose token it is; the
+ * audit log names the role alone.
+ */
+export type Admin = { role: string; aud: string; user?: User; person?: User }
 
 /** Who an entry of the audit log names. */
 export const actorOf = ({ role, user }: Admin): AuditActor => user ?? { adminRole: role }

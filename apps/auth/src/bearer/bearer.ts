@@ -16,7 +16,8 @@ import { isVersioned } from '../requests/versioning.js'
 export type Reader = { user: User; session: Session | null; claims: Readonly<JwtClaims>; aud: string }
 /** A caller whom the session gate has let pass: may change or get something. */
 export type Caller = Live & { claims: Readonly<JwtClaims>; aud: string }
-export type AdminCaller = { role: string; aud: string }
+/** `person`: whose token it is, unless it is that of a program. */
+export type AdminCaller = { role: string; aud: string; person?: User }
 
 type FindCaller = (holder: TokenHolder) => Promise<FoundCaller | null>
 
@@ -68,9 +69,10 @@ export class Bearer {
   admin(roles: readonly string[] = this.deps.adminRoles): Gated<AdminCaller> {
     return gated('admin', async (req) => {
       const claims = await this.#claims(req)
-      const role = isOfUser(claims) ? await this.#roleOfUser(req, roles) : roleOf(claims)
+      const person = isOfUser(claims) ? await this.#personWith(req, roles) : undefined
+      const role = person?.role ?? roleOf(claims)
       if (!roles.includes(role)) throw notAdmin()
-      return { role, aud: this.#audience(req, claims) }
+      return { role, aud: this.#audience(req, claims), ...(person && { person }) }
     })
   }
 
@@ -107,11 +109,11 @@ export class Bearer {
     return { ...live, claims, aud: this.#audience(req, claims) }
   }
 
-  async #roleOfUser(req: Request, roles: readonly string[]): Promise<string> {
+  async #personWith(req: Request, roles: readonly string[]): Promise<User> {
     const caller = await this.#caller(req)
     if (!roles.includes(caller.user.role)) throw notAdmin()
     requireStrong(caller)
-    return caller.user.role
+    return caller.user
   }
 
   #find(claims: JwtClaims): ReturnType<FindCaller> {

@@ -35,6 +35,7 @@ describe('where passkeys belong (docs/specification.md#webauthn)', () => {
     [{ webauthnRpOrigins: ['http://app.example.com'] }, /^AUTH_WEBAUTHN_RP_ORIGINS: .*needs https/],
     [{ siteUrl: 'http://app.example.com' }, /^AUTH_WEBAUTHN_RP_ORIGINS: .*needs https/],
     [{ webauthnRpId: 'other.example' }, /^AUTH_WEBAUTHN_RP_ORIGINS is required/],
+    [{ webauthnRpId: 'com' }, /^AUTH_WEBAUTHN_RP_ID .*top-level domain/],
   ])('is named at start when it cannot work: %j', (change, problem) => {
     const problems = webauthnProblems({ ...base, ...change })
     expect(problems).toEqual([expect.stringMatching(problem)])
@@ -61,6 +62,10 @@ describe('where passkeys belong (docs/specification.md#webauthn)', () => {
       expect(() => webauthnSettings.webauthnRpId.parse(id)).toThrow('must be a host name')
     },
   )
+
+  it.each(['x'.repeat(65), '', ' Example', 'Exam\u202eple'])('is not called %j', (name) => {
+    expect(() => webauthnSettings.webauthnRpDisplayName.parse(name)).toThrow('up to 64 characters')
+  })
 
   it('is compared as browsers write it', () => {
     expect(webauthnSettings.webauthnRpOrigins.parse('https://App.example.com:443')).toEqual([

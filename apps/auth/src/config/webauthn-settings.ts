@@ -39,6 +39,9 @@ export const webauthnSettings = {
     env: 'AUTH_WEBAUTHN_RP_DISPLAY_NAME',
     optional: true,
     fallbackDoc: '`AUTH_WEBAUTHN_RP_ID`',
+    // Authenticators keep 64 bytes (WebAuthn section 6.4.1), and cut off what is longer.
+    pattern: /^(?!\s)[^\p{Cc}\p{Cf}]{1,64}(?<!\s)$/u,
+    expected: 'a name of up to 64 characters',
     doc: 'What browsers call the site when they make a key for it.',
   }),
   webauthnRpOrigins: list({
@@ -106,6 +109,8 @@ export function webauthnProblems(config: Config): string[] {
         config.webauthnRpId === undefined ? ', which is that of AUTH_SITE_URL' : ''
       }`,
     )
+  else if (!rpId.includes('.') && rpId !== 'localhost')
+    problems.unshift(`AUTH_WEBAUTHN_RP_ID must not be a top-level domain: ${rpId} belongs to nobody alone`)
   const insecure = isAddress ? [] : rpOriginsOf(config).filter((origin) => !isSecure(origin))
   for (const origin of insecure)
     problems.push(`AUTH_WEBAUTHN_RP_ORIGINS: ${origin} needs https, as every host but localhost does`)

@@ -7,7 +7,7 @@ import type { Mailer } from '../mail/mailer.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { UserStore } from '../users/user-store.js'
 import type { Factor, User } from '../users/user.js'
-import { factorNotFound, factorTraits, hasName, nameTaken } from './factor-rules.js'
+import { factorNotFound, factorTraits, hasName, nameTaken, visibleName } from './factor-rules.js'
 import type { FactorStore } from './factor-store.js'
 import type { SessionLevelStore } from './session-level-store.js'
 
@@ -36,7 +36,8 @@ export class AdminFactorService {
     const { audit, factors, now } = this.deps
     return audit.transaction(meta, async (tx, record) => {
       const { user, factor } = await this.#locked(tx, userId, id)
-      const friendlyName = changes.friendly_name ?? factor.friendlyName
+      const friendlyName =
+        changes.friendly_name === undefined ? factor.friendlyName : visibleName(changes.friendly_name)
       const phone = newPhone(factor, changes.phone)
       if (friendlyName !== factor.friendlyName && hasName(user.factors, friendlyName)) throw nameTaken()
       await factors.update(tx, id, { friendlyName, phone }, now()).catch((error: unknown) => {

@@ -16,6 +16,7 @@ import {
   hasName,
   nameTaken,
   needsFactorFirst,
+  visibleName,
   type FactorRules,
   type FactorType,
 } from './factor-rules.js'
@@ -58,7 +59,7 @@ export class EnrollmentService {
     const { gate, users, audit, factors, encryption, now } = this.deps
     const { id: userId } = caller.user
     const type = this.#typeOf(request)
-    const friendlyName = text('friendly_name', request.friendly_name)
+    const friendlyName = visibleName(text('friendly_name', request.friendly_name))
     const issuer = text('issuer', request.issuer)
     const phone = type === 'phone' ? normalisePhone(request.phone ?? '') : null
     const id = randomUUID()

@@ -1,3 +1,4 @@
+import { withoutInvisible } from '@signet/pages/visible'
 import { authError } from '../errors/auth-error.js'
 import type { Factor, User } from '../users/user.js'
 
@@ -18,6 +19,9 @@ export type FactorRules = {
 }
 
 export const factorNotFound = () => authError('not_found', 'mfa_factor_not_found', 'Factor not found')
+
+/** Names are compared by people, who see nothing of what reorders or hides text. */
+export const visibleName = (name: string): string => withoutInvisible(name).trim()
 
 export const nameTaken = () =>
   authError('unprocessable', 'mfa_factor_name_conflict', 'A factor with this friendly name already exists')

@@ -1,4 +1,5 @@
 import type { Tx } from '@signet/db'
+import { withoutInvisible } from '@signet/pages/visible'
 import { normaliseEmail } from '../addresses/email.js'
 import type { Audit, AuditLog } from '../audit/audit-log.js'
 import { actorOf, traitsOf, type Admin } from '../admin/admin-user-service.js'
@@ -7,6 +8,8 @@ import type { RequestMeta } from '../requests/request-meta.js'
 import type { VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
 import type { UserStore } from '../users/user-store.js'
 import type { JsonObject, User } from '../users/user.js'
+
+const MAX_NAME = 120
 
 type Deps = {
   users: UserStore
@@ -33,9 +36,17 @@ export class InviteService {
       const issued = await vouched.invite(tx, target, address)
       record('user_invited', actorOf(admin), traitsOf(target.user))
       const user = (await users.findById(tx, target.user.id)) ?? target.user
-      await messages.mailLink(tx, { kind: 'invite', user, issued, redirectTo }, meta)
+      await messages.mailLink(tx, { kind: 'invite', user, issued, redirectTo, inviter: nameOf(admin) }, meta)
       return user
     }
     return messages.counted(address, 'invitation', meta, () => audit.transaction(meta, invite))
   }
+}
+
+/** A person, if an administrator in person invites; nobody for a program with a token of its own. */
+function nameOf({ person }: Admin): string | undefined {
+  if (person === undefined) return undefined
+  const { full_name: name } = person.userMetadata
+  const visible = typeof name === 'string' ? withoutInvisible(name).trim().slice(0, MAX_NAME) : ''
+  return visible === '' ? (person.email ?? undefined) : visible
 }

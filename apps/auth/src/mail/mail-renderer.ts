@@ -93,6 +93,10 @@ function parsedSubject(subject: string | undefined, log: Logger): Template | und
 const absoluteUrl = (url: string, siteUrl: string) =>
   url.startsWith('http') ? url : `${siteUrl.replace(/\/+$/, '')}/${url.replace(/^\/+/, '')}`
 
+/** Whoever owns the address that an account is to lose must not ignore that. */
+const isToOldAddress = ({ newEmail, sendingTo }: MailVariables): boolean =>
+  newEmail !== undefined && sendingTo !== undefined && newEmail !== sendingTo
+
 function templateValues(
   { siteUrl, brand, secretMs }: RenderConfig,
   language: Language,
@@ -100,11 +104,12 @@ function templateValues(
   origin: MailOrigin,
 ): Record<string, unknown> {
   const { factorType } = variables
-  const isNamed = factorType === 'totp' || factorType === 'phone'
+  const isNamed = factorType === 'totp' || factorType === 'phone' || factorType === 'webauthn'
   return {
     SiteURL: siteUrl,
     ProductName: brand.name,
     Inviter: variables.inviter ?? brand.name,
+    NotYou: mailText(language, isToOldAddress(variables) ? 'email_change.alarm' : 'not-you'),
     ExpiresIn: durationText(language, secretMs / 1000),
     AskedBy: askedBy(language, origin),
     Language: language,

@@ -22,6 +22,15 @@ const LINK_TYPES: Readonly<Record<LinkKind, LinkType>> = {
   email_change: 'email_change',
 }
 
+type LinkMail = {
+  kind: LinkKind
+  user: User
+  issued: Issued
+  redirectTo: string
+  /** Who invites, if it is a person. */
+  inviter?: string | undefined
+}
+
 type Deps = {
   mailer: Mailer
   sms: SmsMessages
@@ -69,11 +78,7 @@ export class SecretMessages {
     return this.#isTestNumber(address) ? work() : quotas.sms(address.value, meta, work)
   }
 
-  async mailLink(
-    tx: Tx,
-    mail: { kind: LinkKind; user: User; issued: Issued; redirectTo: string },
-    meta: MessageOrigin,
-  ): Promise<void> {
+  async mailLink(tx: Tx, mail: LinkMail, meta: MessageOrigin): Promise<void> {
     await this.#addLink(tx, mail, [mail.issued], meta)
   }
 
@@ -113,7 +118,7 @@ export class SecretMessages {
 
   async #addLink(
     tx: Tx,
-    { kind, user, issued, redirectTo }: { kind: LinkKind; user: User; issued: Issued; redirectTo: string },
+    { kind, user, issued, redirectTo, inviter }: LinkMail,
     together: readonly Issued[],
     meta: MessageOrigin,
   ): Promise<void> {
@@ -126,6 +131,7 @@ export class SecretMessages {
       token: issued.secrets.otp,
       tokenHash: issued.secrets.linkToken,
       redirectTo,
+      inviter,
       data: user.userMetadata,
     }
     await this.deps.mailer.add(tx, { kind, to, variables, secrets: together.map(withdrawable) }, meta)

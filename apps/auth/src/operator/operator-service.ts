@@ -7,6 +7,7 @@ import type { UserListStore } from '../admin/user-list-store.js'
 import type { AuditAction } from '../audit/audit.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import { authError } from '../errors/auth-error.js'
+import type { RecoveryCodeStore } from '../factors/recovery-code-store.js'
 import type { AdminFactorService } from '../factors/admin-factor-service.js'
 import type { RecoveryService } from '../otp/recovery-service.js'
 import type { ResendService } from '../otp/resend-service.js'
@@ -16,6 +17,8 @@ import type { ListedSession, SessionStore } from '../sessions/session-store.js'
 import type { UserStore } from '../users/user-store.js'
 import type { User } from '../users/user.js'
 import { isUuid } from '../users/uuid.js'
+import type { Credential } from '../webauthn/credential.js'
+import type { CredentialStore } from '../webauthn/credential-store.js'
 
 /** An administrator in person, with a second factor shown. */
 export type Operator = Admin & { readonly user: User }
@@ -26,6 +29,8 @@ type Deps = {
   lists: UserListStore
   sessions: SessionStore
   entries: AuditListStore
+  credentials: CredentialStore
+  recoveryCodes: RecoveryCodeStore
   ends: SessionEnds
   audit: AuditLog
   auditLists: AuditListService
@@ -38,7 +43,13 @@ type Deps = {
 }
 
 /** One person as operators see them. */
-export type PersonDetail = { user: User; sessions: ListedSession[]; entries: AuditEntry[] }
+export type PersonDetail = {
+  user: User
+  sessions: ListedSession[]
+  entries: AuditEntry[]
+  passkeys: Credential[]
+  recoveryCodesLeft: number
+}
 
 /** Rows that a list shows. */
 const SHOWN = 50
@@ -64,14 +75,17 @@ export class OperatorService {
   }
 
   async person(id: string): Promise<PersonDetail> {
-    const { db, users, sessions, entries } = this.deps
-    const [user, held, about] = await Promise.all([
+    const { db, users, sessions, entries, credentials, recoveryCodes } = this.deps
+    const [user, held, about, passkeys, codes] = await Promise.all([
       users.findById(db, id),
       sessions.listOf(db, id),
       entries.about(db, id, null, SHOWN),
+      credentials.passkeysOf(db, id),
+      recoveryCodes.count(db, id),
     ])
     if (user === null) throw userNotFound()
-    return { user, sessions: held.slice(0, SHOWN), entries: about }
+    const recoveryCodesLeft = codes?.left ?? 0
+    return { user, sessions: held.slice(0, SHOWN), entries: about, passkeys, recoveryCodesLeft }
   }
 
   /** The newest entries of everybody; `query` as in the admin API. */

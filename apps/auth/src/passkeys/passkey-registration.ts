@@ -53,9 +53,10 @@ export class PasskeyRegistration {
     refuseSso(user)
     const { challengeId, credential } = complete(answer)
     const holder = { userId: user.id, sessionId: session.id }
-    const challenge = await challenges.spend(challengeId, { kind: 'registration', ...holder })
+    const challenge = challenges.expected(challengeId, { kind: 'registration', ...holder })
     const made = await relyingParty.verifyCreation(credential, challenge)
     if (made === null) throw verificationFailed()
+    await challenges.spend(challengeId)
     return audit.transaction(meta, async (tx, record) => {
       const held = await gate.hold(tx, holder)
       requireStrong(held)

@@ -1,4 +1,5 @@
 import type { Db, Tx } from '@signet/db'
+import { withoutInvisible } from '@signet/pages/visible'
 import { traitsOf, userNotFound, type Admin } from '../admin/admin-user-service.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import { invalid } from '../errors/auth-error.js'
@@ -42,7 +43,7 @@ export class PasskeyService {
 
   async rename({ user, session }: Live, id: string, name: string, meta: RequestMeta): Promise<Credential> {
     const { gate, credentials, audit } = this.deps
-    const friendlyName = name.trim()
+    const friendlyName = withoutInvisible(name).trim()
     if (friendlyName === '') throw invalid('friendly_name is required')
     if (friendlyName.length > MAX_NAME)
       throw invalid(`friendly_name must not be longer than ${MAX_NAME} characters`)

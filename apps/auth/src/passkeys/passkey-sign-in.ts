@@ -39,13 +39,14 @@ export class PasskeySignIn {
   async signIn(answer: PasskeyAnswer, meta: RequestMeta): Promise<SignedIn> {
     const { db, credentials, challenges, relyingParty, audit } = this.deps
     const { challengeId, credential } = complete(answer)
-    const challenge = await challenges.spend(challengeId, { kind: 'sign_in' })
+    const challenge = challenges.expected(challengeId, { kind: 'sign_in' })
     const passkey = await credentials.findPasskey(db, credentialIdOf(credential))
     const assertion = passkey && (await relyingParty.verifyRequest(credential, challenge, passkey))
     if (passkey === null || assertion === null || !hasHandleOf(credential, passkey.userId)) {
       await this.#recordFailure(passkey, meta)
       throw verificationFailed()
     }
+    await challenges.spend(challengeId)
     // A refusal must stay on record, so the transaction returns the error instead of throwing it.
     const outcome = await audit.transaction(meta, async (tx, record) => {
       const user = await this.deps.users.lockById(tx, passkey.userId)

@@ -1,5 +1,11 @@
-import { hidden, html, type Page } from '@signet/pages'
+import type { Catalogues, Language } from '@signet/language'
+import { hidden, html, pageTextsOf, type Page } from '@signet/pages'
 import { providerLabel } from '@signet/pages/provider-label'
+import de from './texts/link.de.json' with { type: 'json' }
+import en from './texts/link.en.json' with { type: 'json' }
+
+export const linkCatalogues: Catalogues<keyof typeof en> = { en, de }
+const textsIn = pageTextsOf(linkCatalogues)
 
 export type LinkView = {
   provider: string
@@ -9,16 +15,17 @@ export type LinkView = {
 }
 
 /** Asks for confirmation before adding a sign-in method, and names the account. */
-export const linkPage = ({ provider, account, action, fields }: LinkView): Page => {
-  const label = providerLabel(provider)
+export function linkPage(language: Language, { provider: name, account, action, fields }: LinkView): Page {
+  const t = textsIn(language)
+  const provider = providerLabel(name)
   return {
-    title: `Sign in with ${label}`,
-    body: html`<h1>Sign in with ${label} from now on?</h1>
-      <p>Your ${label} account will become a way to sign in to the account of <strong>${account}</strong>.</p>
-      <p>If that is not your account, or if you did not start this yourself, close this page.</p>
+    title: t('title', { provider }),
+    body: html`<h1>${t('heading', { provider })}</h1>
+      <p>${t.html('text', { provider, account })}</p>
+      <p>${t('not-yours')}</p>
       <form method="post" action="${action}">
         ${hidden(fields)}
-        <button type="submit">Continue to ${label}</button>
+        <button type="submit">${t('button', { provider })}</button>
       </form>`,
   }
 }

@@ -1,8 +1,10 @@
+import { brandOf, type BrandConfig } from '@signet/brand'
 import { route, type Route } from '@signet/http'
 import { pageAnswer } from '@signet/pages'
 import { authError, invalid } from '../errors/auth-error.js'
 import type { Cookies } from '../requests/cookies.js'
 import { docs, query } from '../requests/docs.js'
+import { requestLanguage } from '../requests/request-language.js'
 import { isSameOrigin } from '../requests/same-origin.js'
 import { redirect } from './callback-answer.js'
 import type { FlowCookies } from './flow-cookies.js'
@@ -14,7 +16,7 @@ type Deps = {
   linkConfirmation: LinkConfirmation
   flowCookies: FlowCookies
   cookies: Cookies
-  config: { apiExternalUrl: string }
+  config: BrandConfig & { apiExternalUrl: string }
 }
 
 const MAX_FORM_BYTES = 16 * 1024
@@ -43,7 +45,9 @@ export function linkRoutes({ linkConfirmation, flowCookies, cookies, config }: D
         const browserId = linkConfirmation.newBrowserId()
         cookies.set(res, cookieOf(link), browserId)
         const fields = { link: values['link'] ?? '', csrf: linkConfirmation.formToken(browserId, link) }
-        return pageAnswer(linkPage({ ...link, action: pathname, fields }), { secure: protocol === 'https:' })
+        const language = requestLanguage(req)
+        const page = linkPage(language, { ...link, action: pathname, fields })
+        return pageAnswer(page, { language, brand: brandOf(config), secure: protocol === 'https:' })
       },
     }),
     route<undefined, Record<string, unknown>>({

@@ -3,13 +3,8 @@ import { AccountOverviewService } from '../account/account-overview-service.js'
 import { PasswordChanges } from '../account/password-change.js'
 import { ReauthenticationService } from '../account/reauthentication-service.js'
 import { UserUpdateService } from '../account/user-update-service.js'
-import {
-  deletionRules,
-  factorRules,
-  reauthenticationRules,
-  passwordChangeRules,
-  relyingPartyRules,
-} from './part-settings.js'
+import { reauthenticationRules } from './message-settings.js'
+import { deletionRules, factorRules, passwordChangeRules, relyingPartyRules } from './part-settings.js'
 import { ChallengeService } from '../factors/challenge-service.js'
 import { WebauthnFactors } from '../factors/webauthn-factors.js'
 import { RelyingParty } from '../webauthn/relying-party.js'

@@ -4,13 +4,11 @@ import { AuditLog } from '../audit/audit-log.js'
 import {
   addressChangeRules,
   codeAttemptRules,
-  guessRules,
   linkConfig,
   mailConfig,
   oneTimeTokenRules,
-  registrationRules,
-  sessionLimits,
-} from './part-settings.js'
+} from './message-settings.js'
+import { guessRules, registrationRules, sessionLimits } from './part-settings.js'
 import { CodeAttempts } from '../one-time-tokens/code-attempts.js'
 import { TokenHashes } from '../one-time-tokens/one-time-token.js'
 import { FactorCodes } from '../factors/factor-codes.js'

@@ -1,25 +1,16 @@
-import { brandOf } from '@signet/brand'
 import type { EventTarget } from '../account-events/account-event-handler.js'
 import type { DeletionRules } from '../account/account-deletion-service.js'
-import type { AddressChangeRules } from '../account/address-changes.js'
 import type { PasswordChangeRules } from '../account/password-change.js'
 import type { OtpRules } from '../otp/otp-service.js'
 import { tablePrefix } from '../database/tables.js'
 import type { VerifyRules } from '../verify/verify-service.js'
-import type { CaptchaConfig } from '../captcha/captcha-verifier.js'
 import type { AuthConfig } from '../config/config.js'
 import type { FactorRules } from '../factors/factor-rules.js'
-import type { LinkConfig } from '../mail/confirmation-url.js'
-import { mailKinds, noticeKinds, type MailKind, type NoticeKind } from '../mail/kinds.js'
-import type { MailConfig } from '../mail/mail-config.js'
-import type { CodeAttemptRules } from '../one-time-tokens/code-attempts.js'
-import type { OneTimeTokenRules } from '../one-time-tokens/one-time-tokens.js'
 import type { ClientAddressConfig } from '../rate-limits/client-address.js'
 import { providers, type Provider } from '../providers/definitions/index.js'
 import type { ProviderSettings } from '../providers/model/provider.js'
 import type { LinkingRules } from '../providers/linking/account-linking.js'
 import type { IdTokenRules } from '../providers/id-token-service.js'
-import type { MailQuotas, Quotas, SendQuota, SendQuotaConfig } from '../quotas/send-quotas.js'
 import type { RateLimitConfig } from '../rate-limits/rate-limits.js'
 import { forgottenAfterMs } from '../sign-in/guess-store.js'
 import type { GuessRules } from '../sign-in/guesses.js'
@@ -29,40 +20,8 @@ import { rpIdOf, rpOriginsOf } from '../config/webauthn-settings.js'
 import type { RelyingPartyRules } from '../webauthn/relying-party.js'
 import type { RegistrationRules } from '../sign-up/registration.js'
 import type { SignUpRules } from '../sign-up/sign-up-service.js'
-import type { SmsConfig, SmsGatewayConfig } from '../sms/sms-sender.js'
 
 // Operators see one flat table of settings; these functions turn it into the rules of each part of the server.
-
-export function mailConfig(config: AuthConfig): MailConfig {
-  const { smtpHost: host, smtpPort: port, smtpAdminEmail: adminEmail } = config
-  const complete = host !== undefined && port !== undefined && adminEmail !== undefined
-  return {
-    siteUrl: config.siteUrl,
-    brand: brandOf(config),
-    secretMs: config.mailerOtpExp,
-    smtp:
-      config.emailEnabled && complete
-        ? {
-            host,
-            port,
-            adminEmail,
-            user: config.smtpUser,
-            pass: config.smtpPass,
-            senderName: config.smtpSenderName,
-          }
-        : undefined,
-    subjects: byKind((kind) => config[`mailSubject_${kind}`]),
-    templates: byKind((kind) => config[`mailTemplate_${kind}`]),
-    notices: new Set(noticeKinds.filter((kind) => config[`notice_${kind}`])),
-    authorizedAddresses: config.emailAuthorizedAddresses,
-    connections: config.outboxConcurrency,
-    lifeMs: { secret: config.mailerOtpExp, notice: config.mailerNotificationsExp },
-  }
-}
-
-function byKind(read: (kind: MailKind | NoticeKind) => string | undefined) {
-  return Object.fromEntries([...mailKinds, ...noticeKinds].map((kind) => [kind, read(kind)]))
-}
 
 /** The default audience is always allowed. */
 export const allowedAudiences = (config: AuthConfig): readonly string[] => [
@@ -70,66 +29,9 @@ export const allowedAudiences = (config: AuthConfig): readonly string[] => [
   ...config.jwtAllowedAudiences,
 ]
 
-export const linkConfig = (config: AuthConfig): LinkConfig => ({
-  apiExternalUrl: config.apiExternalUrl,
-  urlPaths: {
-    invite: config.urlPathInvite,
-    confirmation: config.urlPathConfirmation,
-    recovery: config.urlPathRecovery,
-    emailChange: config.urlPathEmailChange,
-  },
-})
-
 /** Time for outgoing calls within one request: its limit, minus the time to answer. */
 export const callBudgetMs = ({ apiMaxRequestDuration }: AuthConfig): number =>
   Math.max(apiMaxRequestDuration - 1000, apiMaxRequestDuration / 2)
-
-export const smsConfig = (config: AuthConfig, template: string): SmsConfig => ({
-  template,
-  timeoutMs: Math.min(config.outboxAttemptTimeout, 10_000),
-  gateway: smsGateway(config),
-})
-
-function smsGateway(config: AuthConfig): SmsGatewayConfig | undefined {
-  switch (config.smsProvider) {
-    case 'twilio': {
-      const {
-        smsTwilioAccountSid: accountSid,
-        smsTwilioAuthToken: authToken,
-        smsTwilioMessageServiceSid: messageServiceSid,
-      } = config
-      if (!accountSid || !authToken || !messageServiceSid) return undefined
-      return {
-        provider: 'twilio',
-        accountSid,
-        authToken,
-        messageServiceSid,
-        contentSid: config.smsTwilioContentSid,
-      }
-    }
-    case 'messagebird': {
-      const { smsMessagebirdAccessKey: accessKey, smsMessagebirdOriginator: originator } = config
-      return accessKey && originator ? { provider: 'messagebird', accessKey, originator } : undefined
-    }
-    case 'textlocal': {
-      const { smsTextlocalApiKey: apiKey, smsTextlocalSender: sender } = config
-      return apiKey && sender ? { provider: 'textlocal', apiKey, sender } : undefined
-    }
-    case 'vonage': {
-      const { smsVonageApiKey: apiKey, smsVonageApiSecret: apiSecret, smsVonageFrom: from } = config
-      return apiKey && apiSecret && from ? { provider: 'vonage', apiKey, apiSecret, from } : undefined
-    }
-    case undefined:
-      return undefined
-  }
-}
-
-export const captchaConfig = (config: AuthConfig): CaptchaConfig => ({
-  enabled: config.captchaEnabled,
-  provider: config.captchaProvider,
-  secret: config.captchaSecret ?? '',
-  timeoutMs: config.captchaTimeout,
-})
 
 export const rateLimitConfig = (config: AuthConfig): RateLimitConfig => ({
   tokenRefresh: config.rateLimitTokenRefresh,
@@ -140,35 +42,6 @@ export const rateLimitConfig = (config: AuthConfig): RateLimitConfig => ({
   anonymousUsers: config.rateLimitAnonymousUsers,
   mfaChallengeAndVerify: config.mfaRateLimitChallengeAndVerify,
   passkey: config.rateLimitPasskey,
-})
-
-export const sendQuotaConfig = (config: AuthConfig): SendQuotaConfig => ({
-  mail: config.mailerAutoconfirm ? undefined : mailQuotas(config),
-  sms: config.smsAutoconfirm ? undefined : smsQuotas(config),
-})
-
-function mailQuotas(config: AuthConfig): MailQuotas {
-  const total = config.rateLimitEmailSent
-  return {
-    total,
-    perRecipient: config.rateLimitEmailSentPerRecipient,
-    perClient: config.rateLimitEmailSentPerClient ?? twoThirdsOf(total),
-    reservePercent: config.rateLimitEmailSentReserve,
-  }
-}
-
-function smsQuotas(config: AuthConfig): Quotas {
-  const total = config.rateLimitSmsSent
-  return {
-    total,
-    perRecipient: config.rateLimitSmsSentPerRecipient,
-    perClient: config.rateLimitSmsSentPerClient ?? twoThirdsOf(total),
-  }
-}
-
-const twoThirdsOf = ({ amount, everyMs }: SendQuota): SendQuota => ({
-  amount: Math.ceil((amount * 2) / 3),
-  everyMs: everyMs === undefined ? undefined : everyMs * 1.5,
 })
 
 export const guessRules = (config: AuthConfig): GuessRules => ({
@@ -189,19 +62,6 @@ export const sessionLimits = (config: AuthConfig): SessionLimits => ({
   inactivityMs: config.sessionsInactivityTimeout,
   lowAalMs: config.sessionsAllowLowAal,
   singlePerUser: config.sessionsSinglePerUser,
-})
-
-export const oneTimeTokenRules = (config: AuthConfig): OneTimeTokenRules => ({
-  mailOtpLength: config.mailerOtpLength,
-  smsOtpLength: config.smsOtpLength,
-  testOtps: config.smsTestOtp,
-  testOtpsUntil: config.smsTestOtpValidUntil,
-})
-
-export const codeAttemptRules = (config: AuthConfig): CodeAttemptRules => ({
-  max: config.codeMaxAttempts,
-  windowMs: config.codeAttemptWindow,
-  knownNetworkMs: config.knownNetworkRetention,
 })
 
 export const refreshRules = (config: AuthConfig) => ({
@@ -235,44 +95,11 @@ export const signUpRules = (config: AuthConfig): SignUpRules => ({
   passwords: passwordRules(config),
 })
 
-/** Shortest time between two confirmations to one user, in milliseconds. */
-export const intervalRules = (config: AuthConfig) => ({
-  intervalMs: { email: config.smtpMaxFrequency, phone: config.smsMaxFrequency },
-})
-
-export const reauthenticationRules = (config: AuthConfig) => ({
-  intervalMs: { email: config.mailerReauthenticationMaxFrequency, phone: config.smsMaxFrequency },
-})
-
 export const otpRules = (config: AuthConfig): OtpRules => ({
   ...signUpRules(config),
   magicLinkEnabled: config.emailMagicLinkEnabled,
   magicLinkIntervalMs: config.mailerMagicLinkMaxFrequency,
   smsIntervalMs: config.smsMaxFrequency,
-})
-
-export const recoveryRules = (config: AuthConfig) => ({
-  emailEnabled: config.emailEnabled,
-  // The specification has two intervals for recovery; both are minimums (docs/specification.md#intervals).
-  intervalMs: Math.max(config.smtpMaxFrequency, config.mailerMagicLinkMaxFrequency),
-})
-
-export const resendRules = (config: AuthConfig) => ({
-  intervalMs: {
-    signup: config.smtpMaxFrequency,
-    email_change: config.mailerEmailChangeMaxFrequency,
-    sms: config.smsMaxFrequency,
-    phone_change: config.smsMaxFrequency,
-  },
-  emailEnabled: config.emailEnabled,
-  phoneEnabled: config.phoneEnabled,
-})
-
-export const addressChangeRules = (config: AuthConfig): AddressChangeRules => ({
-  intervalMs: { email: config.mailerEmailChangeMaxFrequency, phone: config.smsMaxFrequency },
-  autoconfirm: { email: config.mailerAutoconfirm, phone: config.smsAutoconfirm },
-  // Under autoconfirm one confirmation completes a change (docs/specification.md#email-change).
-  secureEmailChange: config.mailerSecureEmailChangeEnabled && !config.mailerAutoconfirm,
 })
 
 export const verifyRules = (config: AuthConfig): VerifyRules => ({

@@ -1,12 +1,7 @@
 import type { Db } from '@signet/db'
 import type { AuditLog } from '../audit/audit-log.js'
-import {
-  callBudgetMs,
-  externalProviders,
-  idTokenRules,
-  intervalRules,
-  linkingRules,
-} from './part-settings.js'
+import { intervalRules } from './message-settings.js'
+import { callBudgetMs, externalProviders, idTokenRules, linkingRules } from './part-settings.js'
 import type { AuthConfig } from '../config/config.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { TokenHashes } from '../one-time-tokens/one-time-token.js'

@@ -33,6 +33,8 @@ export function createServices(parts: Parts) {
       lists: stores.userLists,
       sessions: stores.sessions,
       entries: stores.auditLists,
+      credentials: stores.credentials,
+      recoveryCodes: stores.recoveryCodes,
       siteUrl: config.siteUrl,
     }),
     pageKey: derived.pages,

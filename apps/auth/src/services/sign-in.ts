@@ -1,12 +1,5 @@
-import {
-  addressChangeRules,
-  otpRules,
-  recoveryRules,
-  refreshRules,
-  resendRules,
-  signUpRules,
-  verifyRules,
-} from './part-settings.js'
+import { addressChangeRules, recoveryRules, resendRules } from './message-settings.js'
+import { otpRules, refreshRules, signUpRules, verifyRules } from './part-settings.js'
 import { FlowService } from '../code-exchange/flow-service.js'
 import { OtpService } from '../otp/otp-service.js'
 import { RecoveryService } from '../otp/recovery-service.js'

@@ -1,5 +1,5 @@
 import type { AuthConfig } from '../config/config.js'
-import { recoveryRules } from '../services/part-settings.js'
+import { recoveryRules } from '../services/message-settings.js'
 import type { MessageIntervals } from './context/sent-message.js'
 
 /** How long people wait before the same message can be sent again, in milliseconds. */

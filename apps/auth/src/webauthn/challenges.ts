@@ -19,7 +19,7 @@ const TIME_BYTES = 6
 
 /**
  * Challenges of passkeys. Asking for one stores nothing, so anybody may: the bytes are a keyed hash of the id and the
- * purpose, and the id begins with the time when it expires. Answering writes the id down, and only the first answer does.
+ * purpose, and the id begins with the time when it expires. A good answer writes the id down, and only the first one does.
  */
 export class Challenges {
   constructor(private readonly deps: Deps) {}
@@ -32,17 +32,22 @@ export class Challenges {
     return { id, bytes: this.#bytesOf(id, purpose), expiresAt }
   }
 
-  /** Uses a challenge up, whether or not the answer to it is good, and returns what must have been signed. */
-  async spend(givenId: string, purpose: Purpose): Promise<Buffer> {
-    const { db, store, lifeMs, now } = this.deps
+  /** What must have been signed. */
+  expected(givenId: string, purpose: Purpose): Buffer {
+    const { lifeMs, now } = this.deps
     const id = givenId.toLowerCase()
-    const expiresAt = expiryOf(id)
-    const age = now().getTime() - expiresAt.getTime()
+    const age = now().getTime() - expiryOf(id).getTime()
     // The row of a challenge is forgotten after a while, and no id of ours lies further ahead.
     if (age > DAY_MS || -age > lifeMs) throw notFound()
     if (age >= 0) throw expired()
-    if (!(await store.spend(db, id, expiresAt))) throw notFound()
     return this.#bytesOf(id, purpose)
+  }
+
+  /** Uses a challenge up, once its answer was found good: nobody else can void what somebody is about to answer. */
+  async spend(givenId: string): Promise<void> {
+    const { db, store } = this.deps
+    const id = givenId.toLowerCase()
+    if (!(await store.spend(db, id, expiryOf(id)))) throw notFound()
   }
 
   #bytesOf(id: string, purpose: Purpose): Buffer {

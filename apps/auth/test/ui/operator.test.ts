@@ -77,6 +77,17 @@ describe('the operator page', () => {
     expect(text).not.toContain(person.refresh_token)
   })
 
+  it('says that an account is about to be deleted, and how many recovery codes are left', async () => {
+    const person = await aUserWithTotp(server)
+    await server.context.db.query('update users set deletion_due_at = $2 where id = $1', [
+      person.user.id,
+      new Date(server.clock.now().getTime() + 86_400_000),
+    ])
+    const { text } = await operator.browser.get(pathOf(person.user.id))
+    for (const shown of ['About to be deleted', 'Will be deleted', 'Recovery codes left', 'Passkeys'])
+      expect(text).toContain(shown)
+  })
+
   it('blocks for a time, which ends every session, and lifts the block', async () => {
     const blocked = await act({ action: 'ban', duration: '24h' })
     expect(blocked.text).toContain('The account is blocked')

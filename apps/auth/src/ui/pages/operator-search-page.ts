@@ -70,6 +70,7 @@ export const nameOf = ({ email, phone }: User): string => email ?? (phone === nu
 export function stateOf(user: User, now: Date): string {
   if (user.deletedAt !== null) return 'Deleted'
   if (isBanned(user, now)) return 'Blocked'
+  if (user.deletionDueAt !== null) return 'About to be deleted'
   return user.emailConfirmedAt === null && user.phoneConfirmedAt === null ? 'Not confirmed' : 'Active'
 }
 

@@ -1,4 +1,5 @@
 import { facts, html, notice, table, time, type Html, type Page } from '@signet/pages'
+import { withoutInvisible } from '@signet/pages/visible'
 import type { PersonDetail } from '../../operator/operator-service.js'
 import { isBanned } from '../../users/user.js'
 import { deviceOf } from '../../requests/device.js'
@@ -48,7 +49,9 @@ export function operatorUserPage(view: UserView): Page {
     ['Blocked until', isBanned(user, now) ? time(user.bannedUntil) : null],
     ['Created', time(user.createdAt)],
     ['Last sign-in', time(user.lastSignInAt)],
+    ['Will be deleted', time(user.deletionDueAt)],
     ['Deleted', time(user.deletedAt)],
+    ['Recovery codes left', user.factors.length === 0 ? null : String(view.recoveryCodesLeft)],
   ])}
   ${user.deletedAt === null && actions(view)} ${factors(view)} ${tables(view)}`
   return operatorPage(view, { title: nameOf(user), query: user.email ?? user.id, body })
@@ -110,7 +113,7 @@ const factors = (view: UserView): Html =>
       ]),
     )}`
 
-const tables = ({ user, sessions, entries }: UserView): Html =>
+const tables = ({ user, sessions, entries, passkeys }: UserView): Html =>
   html`<h2>Ways to sign in</h2>
     ${table(
       'Identities',
@@ -119,6 +122,16 @@ const tables = ({ user, sessions, entries }: UserView): Html =>
         html`${provider}`,
         html`${email}`,
         html`${time(lastSignInAt)}`,
+      ]),
+    )}
+    <h2>Passkeys</h2>
+    ${table(
+      'Passkeys',
+      ['Name', 'Added', 'Last used'],
+      passkeys.map(({ friendlyName, createdAt, lastUsedAt }) => [
+        html`${withoutInvisible(friendlyName)}`,
+        html`${time(createdAt)}`,
+        html`${time(lastUsedAt)}`,
       ]),
     )}
     <h2>Sessions</h2>
