@@ -14,3 +14,4 @@ create table page_submissions (
     (done_at is null) = (ciphertext is null) and (ciphertext is null) = (key_id is null)
   )
 );
+create index page_submissions_claimed_idx on page_submissions (claimed_at);

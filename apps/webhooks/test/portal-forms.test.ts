@@ -18,6 +18,14 @@ const handovers = async () => {
   const { rows } = await harness.db.query<{ ciphertext: Buffer }>('select ciphertext from page_handovers')
   return rows.map(({ ciphertext }) => ciphertext)
 }
+const submissionsOf = async ({ user }: Visitor) => {
+  const { rows } = await harness.db.query<{ ciphertext: Buffer }>(
+    `select p.ciphertext from page_submissions p join login_sessions s on s.id_hash = p.session_hash
+     where s.account_id = $1`,
+    [user.id],
+  )
+  return rows
+}
 const reloaded = ({ browser }: Visitor, page: Seen) => browser.get(page.url)
 const SECRET = /whsec_[A-Za-z0-9+/=]{40,}/
 
@@ -174,21 +182,24 @@ describe('a button that is pressed twice', () => {
     expect(await countOf('webhook_endpoints', visit)).toBe(2)
   })
 
+  it('leaves no result behind for longer than five minutes', async () => {
+    const visit = await visitor()
+    await anEndpoint(visit)
+    await harness.db.query(`update page_submissions set claimed_at = claimed_at - interval '6 minutes'`)
+    await anEndpoint(visit)
+    expect(await submissionsOf(visit)).toHaveLength(1)
+    await harness.db.query(`update page_submissions set claimed_at = claimed_at - interval '6 minutes'`)
+    await harness.ctx.cleanUp.runHourly()
+    expect(await submissionsOf(visit)).toEqual([])
+  })
+
   it('has its result stored sealed, and gone with the session', async () => {
     const visit = await visitor()
     await anEndpoint(visit)
-    const rows = async () =>
-      (
-        await harness.db.query<{ ciphertext: Buffer }>(
-          `select p.ciphertext from page_submissions p join login_sessions s on s.id_hash = p.session_hash
-          where s.account_id = $1`,
-          [visit.user.id],
-        )
-      ).rows
-    const [row] = await rows()
+    const [row] = await submissionsOf(visit)
     expect(row?.ciphertext.toString('latin1')).not.toMatch(/whsec_|127\.0\.0\.1/)
     await harness.db.query('delete from login_sessions where account_id = $1', [visit.user.id])
-    expect(await rows()).toEqual([])
+    expect(await submissionsOf(visit)).toEqual([])
   })
 })
 

@@ -3,10 +3,16 @@ import type { SealedSecret } from '@signet/webhook-core'
 
 export type SubmissionKey = { sessionHash: Buffer; key: Buffer }
 
-/** Claims a form for one of those who send it at once; again only where the first has not ended for half a minute. */
+/**
+ * Claims a form for one of those who send it at once; again only where the first has not ended for half a minute. Also deletes
+ * what the session's earlier forms came to.
+ */
 export async function claimSubmission(db: Queryable, { sessionHash, key }: SubmissionKey): Promise<boolean> {
   const { rowCount } = await db.query(
-    `insert into page_submissions (session_hash, key) values ($1, $2)
+    `with over as (
+       delete from page_submissions where session_hash = $1 and key <> $2 and claimed_at < clock_timestamp() - interval '5 minutes'
+     )
+     insert into page_submissions (session_hash, key) values ($1, $2)
      on conflict (session_hash, key) do update set claimed_at = clock_timestamp()
        where page_submissions.done_at is null
          and page_submissions.claimed_at < clock_timestamp() - interval '30 seconds'`,

@@ -26,6 +26,7 @@ export const hourlySteps: Readonly<Record<string, CleanUpStep>> = {
     `expires_at < now() or last_seen_at < now() - interval '1 hour'`,
   ),
   handovers: deleteWhere('page_handovers', 'id', 'expires_at < now()'),
+  submissions: deleteWhere('page_submissions', 'key', `claimed_at < now() - interval '5 minutes'`),
   access_tokens: deleteWhere('oauth_access_tokens', 'token_hash', 'expires_at < now()'),
 }
 
