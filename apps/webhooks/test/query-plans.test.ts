@@ -257,6 +257,7 @@ const cleanUp: Record<string, string[]> = {
   authorizations: ['oauth_authorizations_expires_at_idx'],
   access_tokens: ['oauth_access_tokens_expires_at_idx'],
   handovers: ['page_handovers_expires_at_idx'],
+  submissions: ['page_submissions_claimed_idx'],
   refresh_tokens: ['oauth_refresh_tokens_expires_at_idx'],
   grants: ['oauth_grants_created_at_idx', 'oauth_grants_revoked_at_idx'],
   unused_clients: ['oauth_clients_unused_idx'],

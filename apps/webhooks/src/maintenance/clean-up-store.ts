@@ -12,7 +12,7 @@ const step =
 
 const deleteWhere = (table: string, key: string, condition: string): CleanUpStep =>
   step(
-    `delete from ${table} where ${key} in
+    `delete from ${table} where (${key}) in
        (select ${key} from ${table} where ${condition} limit $1 for update skip locked)`,
   )
 
@@ -26,7 +26,11 @@ export const hourlySteps: Readonly<Record<string, CleanUpStep>> = {
     `expires_at < now() or last_seen_at < now() - interval '1 hour'`,
   ),
   handovers: deleteWhere('page_handovers', 'id', 'expires_at < now()'),
-  submissions: deleteWhere('page_submissions', 'key', `claimed_at < now() - interval '5 minutes'`),
+  submissions: deleteWhere(
+    'page_submissions',
+    'session_hash, key',
+    `claimed_at < now() - interval '5 minutes'`,
+  ),
   access_tokens: deleteWhere('oauth_access_tokens', 'token_hash', 'expires_at < now()'),
 }
 
