@@ -9,7 +9,8 @@ import type { Context } from './context.js'
 
 /** Health, metrics and the pages for operators, on a private port. The dispatcher has no public routes. */
 export function createApp(context: Context): Express {
-  const { config, db, registry, queues, isRedisReady, drain, log, admin, operatorLimiter, observer, now } = context
+  const { config, db, registry, queues, isRedisReady, drain, log, admin, operatorLimiter, observer, now } =
+    context
   const app = express()
   app.disable('x-powered-by')
   const { live, ready } = healthHandlers({

@@ -22,7 +22,9 @@ export const adminPage = (t: AdminTexts, { title, body, query = '', here }: Cont
   title: t('title', { title }),
   style,
   body: html`<nav aria-label="${t('nav.label')}">
-      <a href="${ADMIN_PATH}" aria-current="${here === 'overview' ? 'page' : 'false'}">${t('nav.overview')}</a>
+      <a href="${ADMIN_PATH}" aria-current="${here === 'overview' ? 'page' : 'false'}"
+        >${t('nav.overview')}</a
+      >
       <a href="${QUEUES_PATH}">${t('nav.queues')}</a>
       <a href="/metrics">${t('nav.metrics')}</a>
     </nav>

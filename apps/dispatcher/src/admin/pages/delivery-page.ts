@@ -39,7 +39,8 @@ export function deliveryPage(t: AdminTexts, { delivery, attempts, job }: Inspect
         html`<p>
           ${t.html('delivery.also', {
             link: link('deliveries', other.id),
-            what: other.replay === 0 ? t('delivery.original') : t('delivery.replay', { number: other.replay }),
+            what:
+              other.replay === 0 ? t('delivery.original') : t('delivery.replay', { number: other.replay }),
             status: statusOf(t, other),
           })}
         </p>`,

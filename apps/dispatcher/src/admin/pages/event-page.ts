@@ -37,9 +37,7 @@ export function eventPage(t: AdminTexts, { event, deliveries, attempts, job }: E
     ${deliveries.map(
       (delivery) =>
         html`<section class="entry">
-          <h2>
-            ${t.html('event.section', { link: link('deliveries', delivery.id), url: urlOf(delivery) })}
-          </h2>
+          <h2>${t.html('event.section', { link: link('deliveries', delivery.id), url: urlOf(delivery) })}</h2>
           ${attemptsView(
             t,
             attempts.filter(({ deliveryId }) => deliveryId === delivery.id),

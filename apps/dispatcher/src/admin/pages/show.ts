@@ -66,8 +66,7 @@ export const deliveryTable = (
       t('column.next-attempt'),
     ],
     deliveries.map((line) => [
-      html`${link('deliveries', line.id)}
-      ${line.replay > 0 && t('delivery.replay', { number: line.replay })}`,
+      html`${link('deliveries', line.id)} ${line.replay > 0 && t('delivery.replay', { number: line.replay })}`,
       other === 'endpoint'
         ? html`${link('endpoints', line.endpointId)} ${urlOf(line)}`
         : html`${link('events', line.eventId)} ${line.eventType}`,
