@@ -63,7 +63,8 @@ describe('a page for operators', () => {
     const page = await get('/admin', app).expect(200)
     for (const part of ['<span>Müller &#38; Söhne</span>', '--accent: #005f2f', 'mailto:help@example.com'])
       expect(page.text).toContain(part)
-    expect((await get('/admin/icon', app)).body.toString()).toContain('#005f2f')
+    const { body: icon } = (await get('/admin/icon', app)) as { body: Buffer }
+    expect(icon.toString()).toContain('#005f2f')
     const queues = await get('/queues', app).expect(200)
     for (const part of ['Müller &#38; Söhne', '#005f2f']) expect(queues.text).toContain(part)
   })

@@ -17,7 +17,8 @@ nav { display: block; margin: 0; padding: .25rem; border: 0 }
   @supports selector(::details-content) {
     nav details::details-content { content-visibility: visible; display: block }
     nav summary { display: none } } }
-h2 { margin: 3.5rem 0 .5rem; padding-bottom: .3rem; font-size: 1.4rem; border-bottom: 1px solid var(--line) }
+h1 { font-size: 1.75rem }
+h2 { margin: 3rem 0 .5rem; padding-bottom: .3rem; font-size: 1.3rem; border-bottom: 1px solid var(--line) }
 h3 { margin: 2.5rem 0 .3rem; font-size: 1.1rem }
 h4 { margin: 1.2rem 0 .3rem; font-size: .9rem }
 h2 + h3 { margin-top: 1.2rem }

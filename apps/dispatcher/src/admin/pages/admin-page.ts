@@ -11,7 +11,7 @@ const style = `${wideStyle}
 .search button { width: auto; margin: 0 }
 .area { fill: var(--accent); fill-opacity: .18; stroke: var(--accent); stroke-width: 2; vector-effect: non-scaling-stroke }
 .bad { color: var(--bad) }
-.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(18rem, 100%), 1fr)); gap: 1rem 2rem }
+.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: 1rem 2rem }
 .plots h2 { margin-top: .5rem; font-size: 1rem }
 `
 
