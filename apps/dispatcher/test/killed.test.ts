@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { startReceiver, type Receiver } from '@signet/local'
+import { reply, startReceiver, type Receiver } from '@signet/local'
 import { startStack, waitFor, type Stack } from '@signet/testkit'
 
 let folder: string
@@ -14,7 +14,13 @@ beforeAll(async () => {
   receiver = await startReceiver()
   const authority = join(folder, 'authority.pem')
   writeFileSync(authority, receiver.authorityCert)
-  stack = await startStack({ env: { dispatcher: { NODE_EXTRA_CA_CERTS: authority } } })
+  stack = await startStack({
+    env: {
+      dispatcher: { NODE_EXTRA_CA_CERTS: authority },
+      // The tests look at the log often.
+      webhooks: { WEBHOOKS_RATE_LIMITS_ENABLED: 'false' },
+    },
+  })
 })
 afterAll(async () => {
   await stack.close()
@@ -35,40 +41,91 @@ async function ask(url: string, token: string | null, body?: unknown): Promise<R
   return (await response.json()) as Record<string, unknown>
 }
 
-it('a first attempt in flight when the dispatcher is killed counts, and shows as interrupted', async () => {
+/** Somebody with a webhook at a path of the receiver. */
+async function aSubscriber(path: string) {
   const email = `${randomBytes(6).toString('hex')}@example.test`
   const person = await ask(`${stack.authUrl}/signup`, null, { email, password: 'correct horse battery' })
   const { id: accountId } = person['user'] as { id: string }
   const made = await ask(`${stack.webhooksUrl}/account/tokens`, String(person['access_token']), { name: 'a' })
   const token = String(made['token'])
-  receiver.hook('/interrupted', { answers: [{ kind: 'hang' }] })
   const endpoint = await ask(`${stack.webhooksUrl}/v1/webhooks`, token, {
-    url: receiver.url('/interrupted'),
+    url: receiver.url(path),
     events: ['summary.completed'],
   })
-  await ask(`${stack.internalUrl}/internal/v1/summary-ready`, stack.internalToken, {
+  return { accountId, token, url: `${stack.webhooksUrl}/v1/webhooks/${String(endpoint['endpoint_id'])}` }
+}
+
+const publish = (accountId: string, key: string) =>
+  ask(`${stack.internalUrl}/internal/v1/summary-ready`, stack.internalToken, {
     account_id: accountId,
     audio_id: 'rec_1',
-    source_event_key: 'interrupted-1',
+    source_event_key: key,
   })
+
+it('a first attempt in flight when the dispatcher is killed counts, and shows as interrupted', async () => {
+  receiver.hook('/interrupted', { answers: [{ kind: 'hang' }] })
+  const { accountId, token, url } = await aSubscriber('/interrupted')
+  await publish(accountId, 'interrupted-1')
   const posts = () => receiver.deliveries({ path: '/interrupted' })
   await waitFor(() => posts().length === 1, { describe: 'the first attempt' })
   await stack.kill('dispatcher')
   await stack.restart('dispatcher')
 
-  const log = `${stack.webhooksUrl}/v1/webhooks/${String(endpoint['endpoint_id'])}/deliveries`
   const delivered = async () => {
-    const { items } = (await ask(log, token)) as { items: Record<string, unknown>[] }
+    const { items } = (await ask(`${url}/deliveries`, token)) as { items: Record<string, unknown>[] }
     return items.find(({ status }) => status === 1)
   }
-  await waitFor(async () => (await delivered()) !== undefined, {
-    describe: 'the delivery',
-  })
-  const delivery = await delivered()
+  const delivery = await waitFor(delivered, { describe: 'the delivery' })
   expect(delivery).toMatchObject({ attempts: 2 })
   expect(posts()).toHaveLength(2)
-  const detail = (await ask(`${log}/${String(delivery?.['id'])}`, token)) as {
+  const detail = (await ask(`${url}/deliveries/${String(delivery['id'])}`, token)) as {
     item: { attempt_log?: unknown; attempts: unknown }
   }
   expect(JSON.stringify(detail)).toContain('"interrupted"')
+})
+
+it('a recovery goes on where it was when the dispatcher is killed in the middle', async () => {
+  const EVENTS = 120
+  const path = '/recovered'
+  const { accountId, token, url } = await aSubscriber(path)
+  const eventIds = await Promise.all(
+    Array.from({ length: EVENTS }, async (_, index) => {
+      const { event_id } = await publish(accountId, `recovered-${accountId}-${index}`)
+      return String(event_id)
+    }),
+  )
+  type Page = { items: { event_id: string }[]; next_cursor: string }
+  const deliveriesOf = async () => {
+    const found: string[] = []
+    for (let cursor: string | undefined = ''; cursor !== undefined;) {
+      const query = `status=1&page_size=100${cursor === '' ? '' : `&cursor=${cursor}`}`
+      const page = (await ask(`${url}/deliveries?${query}`, token)) as Page
+      found.push(...page.items.map(({ event_id }) => event_id))
+      cursor = page.next_cursor || undefined
+    }
+    return found.sort()
+  }
+  await waitFor(async () => (await deliveriesOf()).length === EVENTS, { describe: 'the first deliveries' })
+
+  // No more than some wait for their first attempt, so that a receiver that does not answer holds the recovery in its middle.
+  let release = () => {}
+  const after = new Promise<void>((resolve) => (release = resolve))
+  receiver.hook(path, { otherwise: reply(200, { after }) })
+  type Recovery = { item: { id: string; state: string; matched: number; queued: number; delivered: number } }
+  const since = '2026-01-01T00:00:00Z'
+  const started = (await ask(`${url}/recover`, token, { since, what: 'all' })) as Recovery
+  const recovery = async () => ((await ask(`${url}/recover/${started.item.id}`, token)) as Recovery).item
+  await waitFor(async () => (await recovery()).queued > 0, { describe: 'the first part of the recovery' })
+  await stack.kill('dispatcher')
+  const middle = await recovery()
+  expect(middle).toMatchObject({ state: 'running', matched: EVENTS, delivered: 0 })
+  expect(middle.queued).toBeLessThan(EVENTS)
+  release()
+  receiver.hook(path, {})
+  await stack.restart('dispatcher')
+
+  await waitFor(async () => (await recovery()).delivered === EVENTS, { describe: 'the rest of the recovery' })
+  expect(await recovery()).toMatchObject({ state: 'done', matched: EVENTS, queued: EVENTS })
+  // Each event has its own delivery and one of the recovery.
+  expect(await deliveriesOf()).toEqual([...eventIds, ...eventIds].sort())
 })

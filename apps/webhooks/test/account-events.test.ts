@@ -1,7 +1,6 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
-import { documentedFetch } from './support/documented-fetch.js'
 import { startHarness } from './support/harness.js'
 import { useOAuth } from './support/use-oauth.js'
 
@@ -23,7 +22,7 @@ async function tell(
   const body = raw ?? JSON.stringify(event)
   const timestamp = String(Math.floor(signedAt))
   const mac = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')
-  const response = await documentedFetch(harness)(`${harness.internal}/internal/v1/account-events`, {
+  const response = await fetch(`${harness.internal}/internal/v1/account-events`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -270,8 +269,8 @@ describe('the receiver of account events', () => {
   })
 
   it('refuses a request without a signature, also where no secret is set', async () => {
-    const post = ({ base, internal }: { base: string; internal: string }) =>
-      documentedFetch({ base, internal })(`${internal}/internal/v1/account-events`, {
+    const post = ({ internal }: { internal: string }) =>
+      fetch(`${internal}/internal/v1/account-events`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(banned({ id: randomUUID() })),

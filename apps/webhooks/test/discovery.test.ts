@@ -1,6 +1,5 @@
 import { request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { documentedFetch } from './support/documented-fetch.js'
 import { OAuthTester } from './support/oauth.js'
 import { startHarness, type Harness } from './support/harness.js'
 import { useOAuth } from './support/use-oauth.js'
@@ -207,7 +206,7 @@ describe('a base URL with a path', () => {
 
   it('serves each document in both forms, byte for byte the same', async () => {
     const text = async (url: string) => {
-      const response = await documentedFetch(deep)(url)
+      const response = await fetch(url)
       return [response.status, await response.text()]
     }
     const { base, origin } = deep

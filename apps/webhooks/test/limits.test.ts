@@ -62,7 +62,7 @@ describe('B.13: limits of the OAuth endpoints', () => {
   it('the authorization endpoint, as a page', async () => {
     const ip = address()
     const request = () =>
-      oauth.fetch(`${harness.base}/oauth/authorize`, { headers: { ...from(ip), accept: 'text/html' } })
+      fetch(`${harness.base}/oauth/authorize`, { headers: { ...from(ip), accept: 'text/html' } })
     expect(await statuses(3, request)).toEqual([400, 400, 400])
     const refused = await request()
     expect([refused.status, refused.headers.get('content-type')]).toEqual([429, 'text/html; charset=utf-8'])
@@ -102,7 +102,7 @@ describe('B.13: returns from the sign-in page', () => {
     const ip = address()
     const asked = harness.identity.asked.length
     const request = () =>
-      oauth.fetch(`${harness.base}/sign-in/callback?code=x&state=y`, {
+      fetch(`${harness.base}/sign-in/callback?code=x&state=y`, {
         headers: { ...from(ip), accept: 'text/html' },
       })
     expect(await statuses(9, request)).toEqual(Array.from({ length: 9 }, () => 400))

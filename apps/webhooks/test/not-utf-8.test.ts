@@ -28,7 +28,7 @@ it.each(['/logout', '/decision'])('%s refuses a form that is not UTF-8', async (
 
 it('the authorization page refuses a query that is not UTF-8, and redirects nobody', async () => {
   const client = await oauth.client()
-  const answer = await oauth.fetch(`${oauth.authorizeUrl(client.client_id, {})}&state=%ff`, {
+  const answer = await fetch(`${oauth.authorizeUrl(client.client_id, {})}&state=%ff`, {
     redirect: 'manual',
   })
   expect([answer.status, answer.headers.get('location')]).toEqual([400, null])

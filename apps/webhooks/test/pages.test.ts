@@ -45,7 +45,7 @@ describe('headers of pages', () => {
     async (path) => {
       const page = await oauth.browser().get(path)
       expect([page.status, page.headers.get('x-frame-options')]).toEqual([404, 'DENY'])
-      const program = await oauth.fetch(harness.base + path, { headers: { accept: 'application/json' } })
+      const program = await fetch(harness.base + path, { headers: { accept: 'application/json' } })
       expect([program.status, program.headers.get('content-type')]).toEqual([
         404,
         'application/json; charset=utf-8',

@@ -1,35 +1,19 @@
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Browser, Page } from 'playwright-core'
-import { chromiumPath, launchChromium } from '@signet/local/browser'
-import { OAuthTester } from './support/oauth.js'
-import { startHarness, type Harness } from './support/harness.js'
+import { expect, it } from '@jest/globals'
+import type { Page } from 'playwright-core'
+import { describeInChromium, signInHere } from './support/chromium.js'
 import { aDelivery } from './support/portal.js'
-
-const executable = chromiumPath()
-const describeInBrowser = executable === null ? describe.skip : describe
 
 const IMAGES = fileURLToPath(new URL('../docs/images/', import.meta.url))
 const LAPTOP = { viewport: { width: 1100, height: 560 } }
 const PHONE = { viewport: { width: 390, height: 844 }, colorScheme: 'dark' } as const
 
-describeInBrowser('the pictures of the README', () => {
-  let harness: Harness
-  let oauth: OAuthTester
-  let browser: Browser
-  beforeAll(async () => {
-    harness = await startHarness({ env: { WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true' } })
-    oauth = new OAuthTester(harness)
-    browser = await launchChromium(executable)
-  })
-  afterAll(async () => {
-    await browser.close()
-    await harness.close()
-  })
+const ENV = { WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true' }
 
+describeInChromium('the pictures of the README', ENV, ({ harness, oauth, browser }) => {
   const start = async (options: typeof PHONE): Promise<Page> => {
-    const page = await browser.newPage(options)
+    const page = await browser().newPage(options)
     const { client_id } = await oauth.client({ client_name: 'Notes for Teams' })
     await page.goto(oauth.authorizeUrl(client_id))
     return page
@@ -48,25 +32,20 @@ describeInBrowser('the pictures of the README', () => {
     expect(picture.length).toBeGreaterThan(0)
     if (process.env['README_PICTURES'] === '1') await writeFile(`${IMAGES}${name}.png`, picture)
   }
-  const signIn = async (page: Page, { email, password }: { email: string; password: string }) => {
-    await page.fill('#identifier', email)
-    await page.fill('#password', password)
-    await page.click('button:text-is("Sign in")')
-  }
 
   it('show the whole consent page on a phone in the dark', async () => {
     const user = harness.identity.addUser({ email: 'ana@example.com' })
     const page = await start(PHONE)
-    await signIn(page, user)
+    await signInHere(page, user)
     await page.waitForSelector('text=Approve')
     await expectWhole(page, 'consent')
   })
 
   it('show how an endpoint does in the portal', async () => {
     const user = harness.identity.addUser({ email: 'ben@example.com' })
-    const page = await browser.newPage(LAPTOP)
+    const page = await browser().newPage(LAPTOP)
     await page.goto(`${harness.base}/portal`)
-    await signIn(page, user)
+    await signInHere(page, user)
     await page.fill('#url', 'https://127.0.0.1/hooks/notes')
     await page.click('button:text-is("Add endpoint")')
     const { rows } = await harness.db.query<{ id: string }>(

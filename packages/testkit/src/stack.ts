@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { leasePort, startGuarded, type Guarded } from '@signet/local'
 import { createTestDatabase, migrationsKey } from './database.js'
 import { jsonLines } from './json-lines.js'
+import { watchProcess } from './open-api/watch-process.js'
 import { testRedis } from './redis.js'
 import { waitFor } from './wait-for.js'
 
@@ -69,7 +70,7 @@ export const phoneSettings = (number: string, code: string): Env => ({
 
 const mainOf = (app: AppName): string => join(APPS, app, 'dist/main.js')
 
-/** The services as built, each a process of its own, on databases of their own. */
+/** The services as built, each a process of its own, on databases of their own. Their answers must be ones that their documents promise. */
 export async function startStack({
   apps = ['auth', 'webhooks', 'dispatcher'],
   env = {},
@@ -84,6 +85,7 @@ export async function startStack({
     leasePort(),
     leasePort(),
   ])
+  const watched = watchProcess(folder, { auth: authPort, webhooks: webhooksPort, internal: internalPort })
   const authUrl = `http://127.0.0.1:${authPort}`
   const webhooksUrl = `http://127.0.0.1:${webhooksPort}`
   const redis = testRedis()
@@ -133,17 +135,21 @@ export async function startStack({
   const close = async () => {
     await Promise.all([...running.values()].map((service) => service.stop()))
     await Promise.all(databases.map((database) => database.drop()))
-    rmSync(folder, { recursive: true, force: true })
+    try {
+      watched.end()
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
   }
   const start = async (app: AppName, healthUrl: string) => {
     const logFile = join(folder, `${app}.log`)
     const service = await startGuarded({
       command: process.execPath,
-      args: [mainOf(app), 'serve'],
+      args: [...watched.args, mainOf(app), 'serve'],
       stopSignal: 'TERM',
       logFile,
       cwd: folder,
-      env: { PATH: process.env['PATH'], NODE_ENV: 'development', ...environments[app] },
+      env: { PATH: process.env['PATH'], NODE_ENV: 'development', ...watched.env, ...environments[app] },
     })
     running.set(app, service)
     await untilHealthy(app, service, healthUrl, logFile)

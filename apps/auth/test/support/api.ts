@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { expect } from '@jest/globals'
-import { documentChecker } from '@signet/testkit/open-api'
 import type { TestServer } from './server.js'
 
 export type Json = Record<string, unknown>
@@ -20,14 +18,7 @@ export type CallOptions = {
 /** A server under test; one that runs in the test's process can tell when its messages have left. */
 export type Callable = { url: string; settled?: () => Promise<void> }
 
-/** The document is current: a test compares it with the routes. */
-const fitsDocument = documentChecker(
-  JSON.parse(readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8')) as object,
-)
-/** Paths and methods of which every service has its own, and no document. */
-const UNDOCUMENTED = /^(?:HEAD|OPTIONS) |^\w+ \/(?:ui|readyz)\b/
-
-/** One request to a server, whose answer must be one that the document promises, and the messages that it caused; bodies are JSON, redirects are answers. */
+/** One request to a server, and the messages that it caused; bodies are JSON, redirects are answers. */
 export async function call(
   server: Callable,
   method: string,
@@ -47,9 +38,7 @@ export async function call(
   })
   const text = await response.text()
   if (settle) await server.settled?.()
-  const answer = { status: response.status, headers: response.headers, text, body: parse(text) }
-  if (!UNDOCUMENTED.test(`${method} ${path}`)) fitsDocument(method, path, answer)
-  return answer
+  return { status: response.status, headers: response.headers, text, body: parse(text) }
 }
 
 function parse(text: string): Json {

@@ -12,6 +12,7 @@ import { createContext, type AuthContext, type Ports } from '../../src/context.j
 import { migrateDatabase } from '../../src/migrations.js'
 import { createPasswordHasher, type PasswordHasher } from '../../src/passwords/password-hasher.js'
 import { serve } from '../../src/serve.js'
+import { watchDocumented } from './documented-answers.js'
 
 export const SITE = 'https://app.example.com'
 /** Emails may follow one another at once. */
@@ -45,7 +46,7 @@ let running = 0
 
 /**
  * The whole service on a database, a mail server and a clock of its own. `env` overrides the variables, `ports` what
- * lies outside.
+ * lies outside. Each of its answers must be one that the document promises.
  */
 export async function startServer(
   env: Record<string, string> = {},
@@ -67,6 +68,7 @@ export async function startServer(
     port: Number(env['AUTH_API_PORT'] ?? 0),
     host: '127.0.0.1',
   })
+  const documented = watchDocumented(listener.port)
   const stopSender = context.outboxSender.start()
   return {
     url: `http://127.0.0.1:${listener.port}`,
@@ -76,7 +78,10 @@ export async function startServer(
     inbox,
     lines,
     settled: () => context.outboxSender.settled(),
-    close: () => closeAll(listener, stopSender, context, inbox, database),
+    async close() {
+      await closeAll(listener, stopSender, context, inbox, database)
+      documented.end()
+    },
   }
 }
 
@@ -134,6 +139,7 @@ export async function startServed(env: Record<string, string>): Promise<ServedPr
     AUTH_LOG_FILE: logFile,
     ...env,
   })
+  const documented = watchDocumented(port)
   let stopped: Promise<void> | undefined
   const stop = () => (stopped ??= service.close())
   return {
@@ -146,6 +152,7 @@ export async function startServed(env: Record<string, string>): Promise<ServedPr
       await inbox.close()
       await database.drop()
       rmSync(folder, { recursive: true })
+      documented.end()
     },
   }
 }

@@ -1,9 +1,16 @@
 import { route, type Route, type RouteDocs } from '@signet/http'
-import { authorizationServerDocument, protectedResourceDocument } from './documents.js'
+import { authorizationServerDocument, optionalMetadata, protectedResourceDocument } from './documents.js'
 
 type Deps = { baseUrl: string; introspection: boolean; serviceDocumentation: string | undefined }
 /** Well-known documents by the path suffix that follows `/.well-known/`. */
-type Documents = Readonly<Record<string, { operationId: string; summary: string; document: object }>>
+type Documents = Readonly<Record<string, Entry>>
+type Entry = {
+  operationId: string
+  summary: string
+  document: object
+  /** What only some deployments have in it, with a value. */
+  optional?: object
+}
 
 const HEADERS = { 'Cache-Control': 'public, max-age=300' }
 
@@ -31,14 +38,16 @@ const typeOf = (value: unknown) =>
   Array.isArray(value) ? { type: 'array', items: { type: 'string' } } : { type: typeof value }
 
 /** A service answers the same document to everyone, so the document is its own example. */
-const documented = (document: object): RouteDocs['responses'] => ({
+const documented = ({ document, optional = {} }: Entry): RouteDocs['responses'] => ({
   200: {
     description: 'The document',
     schema: {
       type: 'object',
       additionalProperties: true,
-      required: Object.keys(document),
-      properties: Object.fromEntries(Object.entries(document).map(([name, value]) => [name, typeOf(value)])),
+      required: Object.keys(document).filter((name) => !Object.hasOwn(optional, name)),
+      properties: Object.fromEntries(
+        Object.entries({ ...document, ...optional }).map(([name, value]) => [name, typeOf(value)]),
+      ),
     },
     example: document,
   },
@@ -49,6 +58,7 @@ const documents = (deps: Deps): Documents => ({
     operationId: 'getAuthorizationServerMetadata',
     summary: 'Authorization server metadata (RFC 8414)',
     document: authorizationServerDocument(deps),
+    optional: optionalMetadata(deps.baseUrl),
   },
   'oauth-protected-resource': {
     operationId: 'getProtectedResourceMetadata',
@@ -68,11 +78,12 @@ const documents = (deps: Deps): Documents => ({
 })
 
 const routesFor = (table: Documents): Route[] =>
-  Object.entries(table).map(([suffix, { operationId, summary, document }]) =>
-    route({
+  Object.entries(table).map(([suffix, entry]) => {
+    const { operationId, summary, document } = entry
+    return route({
       method: 'get',
       path: `/.well-known/${suffix}`,
-      docs: { operationId, summary, tag: 'Discovery', responses: documented(document) },
+      docs: { operationId, summary, tag: 'Discovery', responses: documented(entry) },
       handle: () => ({ status: 200, headers: HEADERS, body: document }),
-    }),
-  )
+    })
+  })

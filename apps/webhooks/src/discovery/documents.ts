@@ -12,12 +12,7 @@ export function authorizationServerDocument({ baseUrl, introspection, serviceDoc
     token_endpoint: `${baseUrl}/oauth/token`,
     registration_endpoint: `${baseUrl}/oauth/register`,
     revocation_endpoint: `${baseUrl}/oauth/revoke`,
-    ...(introspection
-      ? {
-          introspection_endpoint: `${baseUrl}/oauth/introspect`,
-          introspection_endpoint_auth_methods_supported: SECRET_METHODS,
-        }
-      : {}),
+    ...(introspection ? introspectionMetadata(baseUrl) : {}),
     ...(serviceDocumentation === undefined ? {} : { service_documentation: serviceDocumentation }),
     scopes_supported: [SCOPE_CONNECT],
     response_types_supported: ['code'],
@@ -30,6 +25,17 @@ export function authorizationServerDocument({ baseUrl, introspection, serviceDoc
     protected_resources: [baseUrl],
   }
 }
+
+const introspectionMetadata = (baseUrl: string) => ({
+  introspection_endpoint: `${baseUrl}/oauth/introspect`,
+  introspection_endpoint_auth_methods_supported: SECRET_METHODS,
+})
+
+/** What an operator may switch on, or name. */
+export const optionalMetadata = (baseUrl: string) => ({
+  ...introspectionMetadata(baseUrl),
+  service_documentation: `${baseUrl}/docs`,
+})
 
 /** RFC 9728 metadata; `resource` must equal the identifier whose well-known URL was asked for (section 3.3). */
 export function protectedResourceDocument(baseUrl: string, resource: string) {

@@ -79,7 +79,7 @@ export const introspectionRoutes = (deps: Deps): Route[] => [
       description: 'Only for clients that the operator listed.',
       tag: 'OAuth 2.1',
       body: singleTokenBody,
-      responses: oauthResponses(200, ref('Introspection'), 400, 401),
+      responses: oauthResponses(200, ref('Introspection'), 400, 401, 404),
     },
     limit: deps.limits.revoke,
     body: form,

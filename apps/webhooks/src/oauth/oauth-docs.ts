@@ -132,6 +132,7 @@ export const authorizeParameters: readonly ParameterDoc[] = [
 const ERRORS: Readonly<Record<number, { description: string; code: OAuthErrorCode | OtherCode }>> = {
   400: { description: 'An OAuth error', code: 'invalid_request' },
   401: { description: '`invalid_client`', code: 'invalid_client' },
+  404: { description: 'The operator did not switch this on', code: 'not_found' },
   413: { description: 'The body is too large', code: 'invalid_request' },
   429: { description: '`too_many_requests`, with `Retry-After`', code: 'too_many_requests' },
   500: { description: '`server_error`', code: 'server_error' },

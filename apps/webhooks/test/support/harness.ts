@@ -6,6 +6,7 @@ import { createLogger, createRegistry } from '@signet/telemetry'
 import { createTestDatabase, migrationsKey, testRedis, waitFor, type TestDatabase } from '@signet/testkit'
 import type { Resolver } from '@signet/address-guard'
 import { readConfig } from '../../src/config/read-config.js'
+import { watchDocumented } from './documented-answers.js'
 import { serve } from '../../src/serve.js'
 import { JWT_SECRET, startIdentityDouble } from './identity-double.js'
 
@@ -25,7 +26,7 @@ export type HarnessOptions = {
   resolver?: Resolver
 }
 
-/** The real service on free ports, with a database of its own and an identity double. */
+/** The real service on free ports, with a database of its own and an identity double. Each of its answers must be one that its documents promise. */
 export async function startHarness({ env = {}, basePath = '', databaseUrl, ...ports }: HarnessOptions = {}) {
   const database = databaseUrl === undefined ? await aCopy() : await itself(databaseUrl)
   const identity = await startIdentityDouble()
@@ -57,6 +58,7 @@ export async function startHarness({ env = {}, basePath = '', databaseUrl, ...po
     registry: createRegistry({ runtime: false }),
     ...ports,
   })
+  const documented = watchDocumented(service, basePath)
   // Until Redis is there, limits are counted in memory. A test that brings its own Redis decides when that is.
   if (env['WEBHOOKS_REDIS_URL'] === undefined)
     await waitFor(() => service.ctx.redis.status === 'ready', { describe: 'Redis' })
@@ -74,6 +76,7 @@ export async function startHarness({ env = {}, basePath = '', databaseUrl, ...po
       await service.close()
       await identity.close()
       await database.drop()
+      documented.end()
     },
   }
 }

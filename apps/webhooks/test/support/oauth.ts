@@ -1,5 +1,4 @@
 import { FormBrowser, pkce, signInOnPage, type Seen } from './browser.js'
-import { documentedFetch } from './documented-fetch.js'
 import type { Harness } from './harness.js'
 
 /** Somebody who signs in with a password. */
@@ -28,12 +27,8 @@ export const REDIRECT = 'http://127.0.0.1:7777/callback'
 export class OAuthTester {
   constructor(readonly harness: Pick<Harness, 'base' | 'origin'>) {}
 
-  /** Answers must be ones that the document promises. */
-  readonly fetch = (url: string | URL, init?: RequestInit): Promise<Response> =>
-    documentedFetch(this.harness)(url, init)
-
   async json<T = Record<string, unknown>>(path: string, init: RequestInit = {}): Promise<Answer<T>> {
-    const response = await this.fetch(`${this.harness.base}${path}`, { redirect: 'manual', ...init })
+    const response = await fetch(`${this.harness.base}${path}`, { redirect: 'manual', ...init })
     const text = await response.text()
     return { status: response.status, headers: response.headers, body: (text ? JSON.parse(text) : {}) as T }
   }
@@ -75,7 +70,7 @@ export class OAuthTester {
   }
 
   browser(): FormBrowser {
-    return new FormBrowser(this.harness.origin, {}, this.fetch)
+    return new FormBrowser(this.harness.origin)
   }
 
   /** From the redirect to the sign-in page to the consent page. */

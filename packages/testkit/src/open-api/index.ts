@@ -1,2 +1,3 @@
-export { checkedFetch } from './checked-fetch.js'
-export { documentChecker, wrongExamples, type CheckedAnswer } from './document-checker.js'
+export { documentChecker, wrongExamples } from './document-checker.js'
+export { refuseWrongAnswers } from './watch-answers.js'
+export { UNDOCUMENTED, watchProcess } from './watch-process.js'

@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, describe } from '@jest/globals'
+import { chromiumPath, launchChromium } from '@signet/local/browser'
+import type { Browser, Page } from 'playwright-core'
+import type { Harness, HarnessOptions } from './harness.js'
+import type { OAuthTester } from './oauth.js'
+import { useOAuth } from './use-oauth.js'
+
+type Opened = {
+  harness: Harness
+  oauth: OAuthTester
+  /** From the first `beforeAll` on. */
+  browser: () => Browser
+}
+
+/** Tests of pages in a real browser; a machine without one says so and counts them as skipped. */
+export function describeInChromium(
+  name: string,
+  env: NonNullable<HarnessOptions['env']>,
+  tests: (opened: Opened) => void,
+): void {
+  const executable = chromiumPath()
+  const describeInBrowser = executable === null ? describe.skip : describe
+
+  describeInBrowser(name, () => {
+    const { harness, oauth } = useOAuth({ env })
+    let browser: Browser
+    beforeAll(async () => {
+      browser = await launchChromium(executable)
+    })
+    afterAll(() => browser?.close())
+    tests({ harness, oauth, browser: () => browser })
+  })
+}
+
+/** On the sign-in page of the identity double. */
+export async function signInHere(page: Page, { email, password }: { email: string; password: string }) {
+  await page.fill('#identifier', email)
+  await page.fill('#password', password)
+  await page.click('button:text-is("Sign in")')
+}

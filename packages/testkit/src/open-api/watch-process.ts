@@ -1,0 +1,47 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** What a watched process is told. */
+export type WatchedProcess = {
+  /** The file for answers that no document promises. */
+  report: string
+  services: { port: number; document: string; undocumented: string }[]
+}
+
+const HOOK = new URL('../../dist/open-api/watched-process.js', import.meta.url).href
+const documentOf = (file: string) => fileURLToPath(new URL(`../../../../apps/${file}`, import.meta.url))
+
+/** What the services have beside what is in their documents: pages for people, and what probes and monitoring ask. */
+export const UNDOCUMENTED = {
+  auth: /^\/(?:ui|readyz)\b/,
+  webhooks: /^\/?(?:$|\?)|^\/(?:portal|favicon|form\.js|healthz|readyz)/,
+  internal: /^\/(?:metrics|healthz|readyz)/,
+}
+const DOCUMENTS = {
+  auth: documentOf('auth/docs/openapi.json'),
+  webhooks: documentOf('webhooks/docs/openapi.json'),
+  internal: documentOf('webhooks/docs/openapi-internal.json'),
+}
+type Service = keyof typeof DOCUMENTS
+
+/**
+ * Has services that run as processes of their own compare every answer with their documents. They start with `args` and
+ * `env`; `end` fails when there was an answer that no document promises.
+ */
+export function watchProcess(folder: string, ports: Partial<Record<Service, number>>) {
+  const report = join(folder, 'wrong-answers')
+  const services = (Object.entries(ports) as [Service, number][]).map(([name, port]) => ({
+    port,
+    document: DOCUMENTS[name],
+    undocumented: UNDOCUMENTED[name].source,
+  }))
+  return {
+    args: ['--import', HOOK],
+    env: { SIGNET_WATCHED_ANSWERS: JSON.stringify({ report, services } satisfies WatchedProcess) },
+    end() {
+      if (existsSync(report))
+        throw new Error(`Answers that no document promises:\n${readFileSync(report, 'utf8')}`)
+    },
+  }
+}

@@ -1,0 +1,17 @@
+import { appendFileSync, readFileSync } from 'node:fs'
+import { documentChecker } from './document-checker.js'
+import { watchAnswers } from './watch-answers.js'
+import type { WatchedProcess } from './watch-process.js'
+
+// Imported by a service before its own modules, where a test runs it as a process of its own: see watch-process.ts.
+
+const { report, services } = JSON.parse(process.env['SIGNET_WATCHED_ANSWERS'] ?? '') as WatchedProcess
+
+watchAnswers(
+  services.map(({ port, document, undocumented }) => ({
+    port,
+    fits: documentChecker(JSON.parse(readFileSync(document, 'utf8')) as object),
+    undocumented: new RegExp(undocumented),
+  })),
+  (problem) => appendFileSync(report, `${problem}\n`),
+)
