@@ -1,8 +1,15 @@
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { reply, startReceiver, type Receiver } from '@signet/local'
 import { waitFor } from '@signet/testkit'
+import { deliveryChecker } from '@signet/testkit/open-api'
 import { Webhook } from 'standardwebhooks'
 import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
+
+/** What subscribers are told to expect. */
+const fits = deliveryChecker(
+  JSON.parse(readFileSync(new URL('../../webhooks/docs/openapi.json', import.meta.url), 'utf8')) as object,
+)
 
 describe('delivery', () => {
   let receiver: Receiver
@@ -54,5 +61,36 @@ describe('delivery', () => {
     expect(second?.body.equals(first?.body ?? Buffer.alloc(0))).toBe(true)
     for (const name of ['x-service-delivery', 'webhook-id'])
       expect(second?.headers[name]).toBe(first?.headers[name])
+  })
+
+  it('is what the OpenAPI document says of each type, with all of its parts and with none', async () => {
+    const subscriber = dispatcher.subscriber()
+    const endpoint = await subscriber.endpoint(receiver.url('/documented'))
+    await subscriber.summary({
+      recording: {
+        reportId: 'rep_1',
+        status: 3,
+        title: 'Weekly',
+        durationMs: 1000,
+        recordedAt: new Date('2026-01-01T09:00:00Z'),
+      },
+      transcript: {
+        language: 'en',
+        text: 'Good morning.',
+        segments: [{ speaker: 'Ana', start: 0, end: 1.4, text: 'Good morning.' }],
+      },
+      summaries: [{ label: 'Summary', content: '# Weekly', format: 'markdown', templateName: 'Notes' }],
+    })
+    await subscriber.summary({ recording: {}, summaries: [] })
+    await subscriber.ping(endpoint.id)
+    const delivered = await waitFor(() => {
+      const all = receiver.deliveries({ path: '/documented' })
+      return all.length === 3 && all
+    })
+    for (const { headers, event } of delivered) fits(String(event?.type), headers, event)
+    const [{ headers, event }] = delivered as [(typeof delivered)[0]]
+    const { 'webhook-id': _, ...without } = headers
+    expect(() => fits(String(event?.type), without, event)).toThrow('webhook-id')
+    expect(() => fits(String(event?.type), headers, { ...event, more: 1 })).toThrow('additional')
   })
 })

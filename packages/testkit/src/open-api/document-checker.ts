@@ -51,6 +51,26 @@ export function documentChecker(
   }
 }
 
+type Delivered = { webhooks: Record<string, { post: { parameters: { name: string }[] } }> }
+
+/** Compares deliveries with the `webhooks` of an OpenAPI document: their headers are there, and these and the body fit. */
+export function deliveryChecker(
+  document: object,
+): (type: string, headers: Readonly<Record<string, unknown>>, body: unknown) => void {
+  const schemaAt = schemasOf(document)
+  const { webhooks } = document as Delivered
+  return (type, headers, body) => {
+    const fits = (what: string, value: unknown, ...at: unknown[]) => {
+      const validate = schemaAt('webhooks', type, 'post', ...at, 'schema')
+      if (!validate(value)) throw new Error(`${type}, ${what}: ${problemsOf(validate)}`)
+    }
+    const { parameters = [] } = webhooks[type]?.post ?? {}
+    for (const [index, { name }] of parameters.entries())
+      fits(name, headers[name.toLowerCase()], 'parameters', index)
+    fits('body', body, 'requestBody', 'content', 'application/json')
+  }
+}
+
 /** Every example of a document that does not fit its schema. */
 export function wrongExamples(document: object): string[] {
   const schemaAt = schemasOf(document)

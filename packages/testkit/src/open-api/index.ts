@@ -1,3 +1,3 @@
-export { documentChecker, wrongExamples } from './document-checker.js'
+export { deliveryChecker, documentChecker, wrongExamples } from './document-checker.js'
 export { refuseWrongAnswers } from './watch-answers.js'
 export { UNDOCUMENTED, watchProcess } from './watch-process.js'
