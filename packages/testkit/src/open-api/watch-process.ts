@@ -14,7 +14,7 @@ const documentOf = (file: string) => fileURLToPath(new URL(`../../../../apps/${f
 
 /** What the services have beside what is in their documents: pages for people, and what probes and monitoring ask. */
 export const UNDOCUMENTED = {
-  auth: /^\/(?:ui|readyz)\b/,
+  auth: /^\/?(?:$|\?)|^\/(?:ui|readyz|favicon)\b/,
   webhooks: /^\/?(?:$|\?)|^\/(?:portal|favicon|form\.js|healthz|readyz)/,
   internal: /^\/(?:metrics|healthz|readyz)/,
 }
