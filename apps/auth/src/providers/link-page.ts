@@ -4,7 +4,7 @@ import { providerLabel } from '@signet/pages/provider-label'
 import de from './texts/link.de.json' with { type: 'json' }
 import en from './texts/link.en.json' with { type: 'json' }
 
-export const linkCatalogues: Catalogues<keyof typeof en> = { en, de }
+const linkCatalogues: Catalogues<keyof typeof en> = { en, de }
 const textsIn = pageTextsOf(linkCatalogues)
 
 export type LinkView = {

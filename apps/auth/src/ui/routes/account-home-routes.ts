@@ -96,7 +96,7 @@ export const homeForm = (
 
 type Shown = { done?: UiKey | undefined; notice?: string; status?: number; headers?: Record<string, string> }
 
-export async function showHome(
+async function showHome(
   deps: UiDeps,
   caller: Caller,
   person: Person,
