@@ -65,7 +65,7 @@ export function apiDocsRoutes({ baseUrl, brand, routes }: Deps): Route[] {
   const page = docsAnswer({
     title: 'Recording events API',
     brand,
-    icon: new URL(`${baseUrl}/favicon.svg`).pathname,
+    icon: '/favicon.svg',
     baseUrl,
     introduction: introduction(baseUrl),
     routes: all,
