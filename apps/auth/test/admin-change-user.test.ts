@@ -90,8 +90,8 @@ describe('PUT /admin/users/{id}', () => {
     const signIn = (password: string) =>
       post(server, '/token?grant_type=password', { email: user.email, password })
     expect((await signIn(PASSWORD)).status).toBe(200)
-    for (const password of ['', '12345'])
-      expectError(await update(user.user.id, { password }, versioned), 422, 'weak_password')
+    expectError(await update(user.user.id, { password: '' }, versioned), 400, 'validation_failed')
+    expectError(await update(user.user.id, { password: '12345' }, versioned), 422, 'weak_password')
     expect((await update(user.user.id, { password: 'set by an admin' }, versioned)).status).toBe(200)
     expect((await signIn('set by an admin')).status).toBe(200)
     expectError(await get(server, '/user', { token: user.access_token }), 403, 'session_not_found')

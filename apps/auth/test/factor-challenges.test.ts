@@ -240,6 +240,7 @@ describe('challenge and verify, totp', () => {
       'factor_in_progress',
       'challenge_created',
       'verification_attempted',
+      'factor_added',
       'factor_unenrolled',
     ])
     for (const { payload } of rows)

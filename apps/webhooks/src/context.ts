@@ -180,7 +180,16 @@ function createOAuth(config: WebhooksConfig, { db, observer, limits, accounts, l
     /** The `authenticate` step of /v1 routes. */
     authenticateBearer: bearerAuthentication({ baseUrl, bearer, limits }),
     authenticateMcp: bearerAuthentication({ baseUrl, bearer, limits, resourcePath: MCP_PATH }),
-    accountAuthentication: accountAuthentication({ baseUrl, bearer, users, accounts, limits, now }),
+    accountAuthentication: accountAuthentication({
+      baseUrl,
+      bearer,
+      users,
+      identity,
+      observer,
+      accounts,
+      limits,
+      now,
+    }),
     personalTokens: new PersonalTokenService({ db, observer }),
     connections: new ConnectionService({ db, observer }),
     authorizations: new AuthorizationService({

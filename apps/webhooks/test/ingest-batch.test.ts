@@ -58,6 +58,17 @@ describe(`POST ${PATH}`, () => {
     })
   })
 
+  it('refuses a line that is not UTF-8 alone', async () => {
+    const { accountId } = await api.anAccount()
+    const [first, last] = notices(accountId, 2).map((notice) => Buffer.from(`${JSON.stringify(notice)}\n`))
+    const raw = Buffer.concat(
+      [first ?? '', Buffer.from([0xff, 0xfe, 0x0a]), last ?? ''].map((line) => Buffer.from(line)),
+    )
+    const { status, body } = await api.internal('POST', PATH, { raw, headers: NDJSON })
+    expect([status, (body as Line[]).map((line) => line.status)]).toEqual([200, [202, 400, 202]])
+    expect((body as Line[])[1]?.error).toMatchObject({ message: 'The line is not valid UTF-8' })
+  })
+
   it('takes a thousand lines, in fewer statements, and the same again as duplicates', async () => {
     const { accountId } = await api.anAccount()
     const batch = notices(accountId, 1000)

@@ -81,6 +81,48 @@ describe('form', () => {
   })
 })
 
+describe('the sign-in behind a user JWT', () => {
+  const send = (token: string, method: string, path = '') =>
+    oauth.json(`/account/tokens${path}`, { method, headers: { authorization: `Bearer ${token}` } })
+
+  it('must have shown the second factor, if the account has one', async () => {
+    const user = harness.identity.addUser({ secondFactor: true })
+    const strong = harness.identity.jwtFor(user, { aal: 'aal2' })
+    const { status, body } = await create(strong)
+    expect(status).toBe(201)
+    const refused = await create(jwt(user))
+    expect([refused.status, refused.body]).toEqual([
+      401,
+      { error: { code: 'unauthorized', message: expect.stringContaining('second factor') as unknown } },
+    ])
+    expect(refused.headers.get('www-authenticate')).toContain('error="insufficient_user_authentication"')
+    expect((await send(jwt(user), 'GET')).status).toBe(401)
+    expect((await send(jwt(user), 'DELETE', `/${body.id}`)).status).toBe(401)
+    expect((await send(strong, 'GET')).body).toMatchObject({ items: [{ id: body.id, status: 'active' }] })
+  })
+
+  it('must be of a session that is not over, although its JWT has yet to expire', async () => {
+    const user = harness.identity.addUser()
+    const token = jwt(user)
+    expect((await create(token)).status).toBe(201)
+    user.signedOut = true
+    const refused = await create(token)
+    expect(refused.status).toBe(401)
+    expect(refused.headers.get('www-authenticate')).toContain('error="invalid_token"')
+  })
+
+  it('is asked about: while nobody answers, there are no tokens', async () => {
+    const token = jwt(harness.identity.addUser())
+    for (const failure of [{ status: 503 }, { status: 429 }]) {
+      harness.identity.failWith(failure)
+      const { status, headers } = await create(token)
+      expect([status, Number(headers.get('retry-after')) > 0]).toEqual([failure.status, true])
+    }
+    harness.identity.failWith(null)
+    expect((await create(token)).status).toBe(201)
+  })
+})
+
 describe('idleness and expiry', () => {
   it('refuses a token that was idle for more than 90 days, forever', async () => {
     const user = harness.identity.addUser()

@@ -145,7 +145,7 @@ describe('the other webhooks commands', () => {
     const hook = aWebhook('summary.completed')
     hook.status = 2
     const ended = await world.machine.run(['webhooks', 'test', hook.id], world.signedIn())
-    expect(ended.stdout).toContain('not queued')
+    expect(ended).toMatchObject({ code: 1, stdout: expect.stringContaining('not queued') as unknown })
     expect(ended.stderr).toContain('disabled')
   })
 

@@ -86,6 +86,8 @@ function parserHandler(as: BodySpec['as'], maxBytes: number): RequestHandler {
   if (as === 'form')
     return express.urlencoded({ extended: false, limit: maxBytes, parameterLimit: 200, verify: refuseNoForm })
   const verify = refuseUnreadable
+  // Each line of NDJSON is right or wrong by itself, and checked by whoever splits them.
+  if (as === 'ndjson-bytes') return express.raw({ type: () => true, limit: maxBytes, verify: refuseEmpty })
   if (UNPARSED.has(as)) return express.raw({ type: () => true, limit: maxBytes, verify })
   const json = express.json({ type: () => true, limit: maxBytes, strict: false, verify })
   return as === 'json-or-form'
@@ -116,10 +118,14 @@ function jsonOrForm(json: RequestHandler, text: RequestHandler): RequestHandler 
 
 const EMPTY = 'entity.empty'
 
-// An empty chunked body reaches the parser, which would read it as `{}`.
 function refuseUnreadable(req: IncomingMessage, res: unknown, bytes: Buffer): void {
-  if (bytes.length === 0) throw Object.assign(new Error('empty body'), { type: EMPTY })
+  refuseEmpty(req, res, bytes)
   refuseNoText(req, res, bytes)
+}
+
+// An empty chunked body reaches the parser, which would read it as `{}`.
+function refuseEmpty(_req: IncomingMessage, _res: unknown, bytes: Buffer): void {
+  if (bytes.length === 0) throw Object.assign(new Error('empty body'), { type: EMPTY })
 }
 
 // The parsers would replace every invalid byte with U+FFFD, so that two different passwords could become the same.

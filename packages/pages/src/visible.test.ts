@@ -8,5 +8,6 @@ it.each([
   ['pay\u200bpal\ufeff\u2060\u00ad', 'paypal'],
   ['two\nlines\u2028and\u2029more\u0000', 'twolinesandmore'],
   ['tag\u{e0041}ged\ud800', 'tagged'],
+  ['\u3164 \u115f\u1160\uffa0', ' '],
   ['Zoë’s מחשב 東京 💻', 'Zoë’s מחשב 東京 💻'],
 ])('leaves of %j what can be seen', (text, visible) => expect(withoutInvisible(text)).toBe(visible))

@@ -29,14 +29,22 @@ export function useWebhooksDatabase({ connections = 25 } = {}): { readonly db: D
 export function itReadsByIndexes(database: { readonly db: Db }, queries: readonly HotQuery[]): void {
   it.each(queries)('%s', async (_name, run, indexes) => {
     const plans = await plansOf(database.db, run)
-    expect(plans.indexes).toEqual(expect.arrayContaining(indexes))
+    // Where two indexes serve as well, the statistics decide.
+    const missing = indexes.filter(
+      (names) => !names.split(' or ').some((name) => plans.indexes.includes(name)),
+    )
+    expect({ missing, used: plans.indexes }).toEqual({ missing: [], used: plans.indexes })
     expect(plans.fullScans.filter(isLarge)).toEqual([])
   })
 
   // Connections of the dispatcher plan each statement once, for any parameters.
   it.each(queries)('%s, planned once for all', async (_name, run, indexes) => {
     const plans = await plansOf(database.db, run, { generic: true })
-    expect(plans.indexes).toEqual(expect.arrayContaining(indexes))
+    // Where two indexes serve as well, the statistics decide.
+    const missing = indexes.filter(
+      (names) => !names.split(' or ').some((name) => plans.indexes.includes(name)),
+    )
+    expect({ missing, used: plans.indexes }).toEqual({ missing: [], used: plans.indexes })
     expect([...plans.fullScans, ...plans.fullIndexScans].filter(isLarge)).toEqual([])
   })
 }

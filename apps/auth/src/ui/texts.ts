@@ -2,14 +2,16 @@ import type { Catalogues } from '@signet/language'
 import { pageTextsOf, type PageTexts } from '@signet/pages'
 import accountDe from './texts/account.de.json' with { type: 'json' }
 import accountEn from './texts/account.en.json' with { type: 'json' }
+import operatorDe from './texts/operator.de.json' with { type: 'json' }
+import operatorEn from './texts/operator.en.json' with { type: 'json' }
 import passkeyDe from './texts/passkey.de.json' with { type: 'json' }
 import passkeyEn from './texts/passkey.en.json' with { type: 'json' }
 import signInDe from './texts/sign-in.de.json' with { type: 'json' }
 import signInEn from './texts/sign-in.en.json' with { type: 'json' }
 
 // One pair of files per part of the pages.
-const en = { ...signInEn, ...accountEn, ...passkeyEn }
-const de = { ...signInDe, ...accountDe, ...passkeyDe }
+const en = { ...signInEn, ...accountEn, ...operatorEn, ...passkeyEn }
+const de = { ...signInDe, ...accountDe, ...operatorDe, ...passkeyDe }
 
 export type UiKey = keyof typeof en
 

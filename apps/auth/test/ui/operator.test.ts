@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { formOf, type Seen } from '@signet/testkit'
+import { uiCatalogues, type UiKey } from '../../src/ui/texts.js'
 import { aPhone, aUser, call, get, mailTo, post, UUID, type SignedUp } from '../support/api.js'
 import { anAdministrator, anOperator, changeUser, type OperatorInPerson } from '../support/operator.js'
 import { NO_EMAIL_GAPS, type TestServer } from '../support/server.js'
@@ -170,6 +171,27 @@ describe('the operator page', () => {
       { action: 'x' },
     ])
       expect((await operator.browser.submit(page, path, fields as Record<string, string>)).status).toBe(400)
+  })
+
+  it('speaks the language of the browser', async () => {
+    const german = { 'accept-language': 'de' }
+    const read = async (path: string) => (await operator.browser.get(path, german)).text
+    const page = await operator.browser.get(pathOf(user.user.id), german)
+    const seen = [
+      await read(HOME),
+      await read(`${HOME}?q=${user.user.id}`),
+      await read(`${HOME}/audit`),
+      page.text,
+    ]
+    const english = Object.entries(uiCatalogues.en).flatMap(([key, text]) =>
+      key.startsWith('op.') && text !== uiCatalogues.de[key as UiKey] ? [text] : [],
+    )
+    for (const text of seen) {
+      expect(text).toContain('<html lang="de">')
+      expect(english.filter((words) => new RegExp(`>\\s*${words}\\s*<`).test(text))).toEqual([])
+    }
+    const done = await operator.browser.submit(page, pathOf(user.user.id), { action: 'sign-out' }, german)
+    expect(await read(done.location ?? '')).toContain('Alle Sitzungen sind beendet.')
   })
 
   it('says that a person is unknown', async () => {

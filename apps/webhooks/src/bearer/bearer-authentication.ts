@@ -54,6 +54,8 @@ export function bearerChallenges(baseUrl: string, { scope = SCOPE_CONNECT, resou
     `resource_metadata="${baseUrl}/.well-known/oauth-protected-resource${resourcePath}"`
   const invalidToken =
     'error="invalid_token", error_description="The access token is invalid or has expired", '
+  const withoutFactor =
+    'error="insufficient_user_authentication", error_description="A second factor is needed", '
   const insufficient =
     'error="insufficient_scope", error_description="The access token lacks the scope for this", '
   return {
@@ -66,5 +68,12 @@ export function bearerChallenges(baseUrl: string, { scope = SCOPE_CONNECT, resou
       ),
     insufficientScope: () =>
       new ChallengeError('forbidden', 'The access token lacks the scope for this', challenge(insufficient)),
+    /** RFC 9470 section 3. */
+    secondFactorMissing: () =>
+      new ChallengeError(
+        'unauthenticated',
+        'This account has a second factor. Sign in with it, and send the JWT of that sign-in',
+        challenge(withoutFactor),
+      ),
   }
 }

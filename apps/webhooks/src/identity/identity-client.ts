@@ -13,7 +13,10 @@ export class IdentityUnavailableError extends Error {
 }
 
 /** What a code was exchanged for: the JWT of the person, and whether the account has a second factor. */
-export type ExchangedCode = { readonly accessToken: string; readonly hasSecondFactor: boolean }
+export type ExchangedCode = SignedInUser & { readonly accessToken: string }
+
+/** `hasSecondFactor`: whether the account has one that was confirmed. */
+export type SignedInUser = { readonly hasSecondFactor: boolean }
 
 /** `locale` is what the account says of its language, in whatever form. */
 export type Mailbox = { readonly address: string; readonly locale: unknown }
@@ -31,6 +34,8 @@ export type IdentityClientOptions = {
 
 const TIMEOUT_MS = 5000
 const USER_STATE_TIMEOUT_MS = 2000
+/** To callers that name a version, the identity server says that a session is over, even while its JWT has yet to expire. */
+const API_VERSION = '2024-01-01'
 const MAX_ANSWER_BYTES = 256 * 1024
 
 type Call = {
@@ -38,6 +43,7 @@ type Call = {
   method?: 'GET' | 'POST'
   body?: object
   bearer?: string
+  apiVersion?: string
   clientIp?: string
   timeoutMs?: number
 }
@@ -62,6 +68,18 @@ export class IdentityClient {
       clientIp,
     })
     return reply.status === 200 ? readExchange(reply) : null
+  }
+
+  /** `GET /user` with a user's JWT; null once the session behind it is over, or the user is gone or banned. */
+  async signedInUser(jwt: string): Promise<SignedInUser | null> {
+    const { status, body } = await this.#call({
+      path: '/user',
+      method: 'GET',
+      bearer: jwt,
+      apiVersion: API_VERSION,
+      timeoutMs: USER_STATE_TIMEOUT_MS,
+    })
+    return status === 200 ? { hasSecondFactor: hasVerifiedFactor(body) } : null
   }
 
   /** Whether this client may ask about users at all. */
@@ -103,11 +121,12 @@ export class IdentityClient {
   }
 
   async #call(call: Call): Promise<Reply> {
-    const { path, method = 'POST', body, bearer, clientIp, timeoutMs = TIMEOUT_MS } = call
+    const { path, method = 'POST', body, bearer, apiVersion, clientIp, timeoutMs = TIMEOUT_MS } = call
     const { url, clientIpHeader } = this.options
     const headers: Record<string, string> = { accept: 'application/json' }
     if (body) headers['content-type'] = 'application/json'
     if (bearer !== undefined) headers['authorization'] = `Bearer ${bearer}`
+    if (apiVersion !== undefined) headers['x-supabase-api-version'] = apiVersion
     if (clientIpHeader !== undefined && clientIp !== undefined) headers[clientIpHeader] = clientIp
     const reply = await send(`${url}${path}`, {
       method,
@@ -158,8 +177,11 @@ function readExchange({ body }: Reply): ExchangedCode {
   const { access_token: accessToken, user } = body
   if (typeof accessToken !== 'string' || typeof user !== 'object' || user === null)
     throw new IdentityUnavailableError('the identity server answered without an access token or its user')
-  const { factors } = user as { factors?: unknown }
-  const hasSecondFactor =
+  return { accessToken, hasSecondFactor: hasVerifiedFactor(user) }
+}
+
+function hasVerifiedFactor({ factors }: { factors?: unknown }): boolean {
+  return (
     Array.isArray(factors) && (factors as { status?: unknown }[]).some(({ status }) => status === 'verified')
-  return { accessToken, hasSecondFactor }
+  )
 }

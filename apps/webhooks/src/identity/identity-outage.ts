@@ -3,11 +3,18 @@ import type { RequestMeta } from '@signet/telemetry'
 import type { Observer } from '../observers/observer.js'
 import { IdentityBusyError, IdentityUnavailableError } from './identity-client.js'
 
+/** What somebody on a sign-in page gets while the identity server is away. */
+const OF_PAGES = {
+  code: 'temporarily_unavailable',
+  message: 'Signing in is not possible right now. Go back and try again in a moment.',
+}
+
 /** Runs a call to the identity server. If it is busy or unavailable, throws an error with a message for the user. */
 export async function askIdentity<T>(
   observer: Pick<Observer, 'login'>,
   meta: RequestMeta,
   call: () => Promise<T>,
+  unavailable = OF_PAGES,
 ): Promise<T> {
   try {
     return await call()
@@ -23,12 +30,10 @@ export async function askIdentity<T>(
     }
     if (error instanceof IdentityUnavailableError) {
       observer.login('unavailable', {}, meta)
-      throw new AppError(
-        'unavailable',
-        'temporarily_unavailable',
-        'Signing in is not possible right now. Go back and try again in a moment.',
-        { cause: error, retryAfterSeconds: 5 },
-      )
+      throw new AppError('unavailable', unavailable.code, unavailable.message, {
+        cause: error,
+        retryAfterSeconds: 5,
+      })
     }
     throw error
   }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { BodyProblem } from '@signet/http'
 import { newEventId } from '@signet/webhook-core'
 import { compileSchema } from '@signet/http/schema'
@@ -34,7 +35,10 @@ export const readBatch = (bytes: Uint8Array, createdAt: Date): IngestResult<Inge
   asResult(() => {
     refuseTooManyValues(bytes)
     return linesOf(bytes).map((line) =>
-      asResult(() => summaryReady(line, { id: newEventId(createdAt), createdAt })),
+      asResult(() => {
+        if (!isUtf8(line)) throw malformed('The line is not valid UTF-8')
+        return summaryReady(line, { id: newEventId(createdAt), createdAt })
+      }),
     )
   })
 

@@ -4,15 +4,20 @@ import type { Request } from 'express'
 import type { AccountService } from '../accounts/account-service.js'
 import { bearerChallenges, bearerToken, isWellFormed } from '../bearer/bearer-authentication.js'
 import type { BearerService, Caller } from '../bearer/bearer-service.js'
+import type { IdentityClient } from '../identity/identity-client.js'
+import { askIdentity } from '../identity/identity-outage.js'
 import type { UserJwtVerifier } from '../identity/user-jwt.js'
 import type { Limits } from '../limits/limits.js'
 import type { TokenOwner } from './personal-token-service.js'
 import { hasScope, SCOPE_MANAGE_TOKENS } from '../oauth/scope.js'
+import type { Observer } from '../observers/observer.js'
 
 type Deps = {
   baseUrl: string
   bearer: BearerService
   users: UserJwtVerifier
+  identity: Pick<IdentityClient, 'signedInUser'>
+  observer: Pick<Observer, 'login'>
   accounts: AccountService
   now: () => Date
   limits: Pick<Limits, 'bearerFailures'>
@@ -23,6 +28,10 @@ export type Manager = TokenOwner
 
 const MAX_JWT_AGE_MS = 15 * 60 * 1000
 const MAX_JWT_LENGTH = 8192
+const UNAVAILABLE = {
+  code: 'unavailable',
+  message: 'The sign-in behind this JWT cannot be checked right now. Try again in a moment.',
+}
 
 /**
  * Authentication of `/account` (docs/specification.md#personal-tokens). `manager` needs an access token with scope tokens:manage, or
@@ -38,7 +47,8 @@ export function accountAuthentication(deps: Deps) {
     manager: async (req: Request, context: RequestContext): Promise<Manager> => {
       const token = bearerToken(req)
       if (token === null) throw challenges.missing()
-      const user = isJwt(token) ? await userOf(deps, token) : null
+      const user = isJwt(token) ? await userOf(deps, token, context) : null
+      if (user === 'without_factor') throw challenges.secondFactorMissing()
       if (user !== null) return user
       const caller = await callerOf(deps, token, context)
       if (!caller) throw await invalid(req, context)
@@ -61,11 +71,20 @@ const callerOf = ({ bearer }: Deps, token: string, meta: RequestMeta) =>
 
 const isJwt = (token: string) => token.length <= MAX_JWT_LENGTH && token.split('.').length === 3
 
-/** The account of a user JWT that is fresh, when the account admits it. */
-async function userOf({ users, accounts, now }: Deps, token: string): Promise<Manager | null> {
+/**
+ * The account of a user JWT that is fresh, when the account admits it. A token that lasts a year must not come from a session
+ * that has ended, or that never showed the second factor of the account; only the identity server knows both.
+ */
+async function userOf(
+  { users, accounts, identity, observer, now }: Deps,
+  token: string,
+  meta: RequestMeta,
+): Promise<Manager | 'without_factor' | null> {
   const user = await users.verify(token)
   const isFresh = user !== null && now().getTime() - user.issuedAt.getTime() <= MAX_JWT_AGE_MS
-  return isFresh && (await accounts.admits(user))
-    ? { accountId: user.accountId, authenticatedAt: user.issuedAt }
-    : null
+  if (!isFresh || !(await accounts.admits(user))) return null
+  const signedIn = await askIdentity(observer, meta, () => identity.signedInUser(token), UNAVAILABLE)
+  if (signedIn === null) return null
+  if (signedIn.hasSecondFactor && !user.secondFactor) return 'without_factor'
+  return { accountId: user.accountId, authenticatedAt: user.issuedAt }
 }

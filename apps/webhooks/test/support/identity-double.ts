@@ -18,6 +18,8 @@ export type User = {
   /** Whether the email address is. */
   confirmed: boolean
   deleted: boolean
+  /** Whether the session behind the JWTs is over. */
+  signedOut: boolean
   /** Has a second factor, which the sign-in page asks for. */
   secondFactor: boolean
   metadata: Record<string, unknown>
@@ -115,6 +117,17 @@ export async function startIdentityDouble() {
     if (found.user.banned) return error(res, 400, 'user_banned')
     res.json(tokens(found.user, found.claims))
   })
+  // It checks no signature: whoever asks here has.
+  app.get('/user', (req, res) => {
+    const [, payload = ''] = (req.get('authorization') ?? '').split('.')
+    const { sub } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as JwtClaims
+    const user = users.find(({ id }) => id === sub)
+    if (!user || user.deleted) return error(res, 403, 'user_not_found')
+    if (user.banned) return error(res, 403, 'user_banned')
+    const isVersioned = req.get('x-supabase-api-version') !== undefined
+    if (user.signedOut && isVersioned) return error(res, 403, 'session_not_found')
+    res.json(view(user))
+  })
   app.get('/.well-known/jwks.json', (_req, res) => void res.json({ keys: publicJwks }))
   app.get('/admin/users/:id', (req, res) => {
     if (req.get('authorization') !== 'Bearer admin-jwt') return error(res, 401, 'no_authorization')
@@ -138,6 +151,7 @@ export async function startIdentityDouble() {
         banned: false,
         confirmed: true,
         deleted: false,
+        signedOut: false,
         secondFactor: false,
         metadata: {},
         ...overrides,

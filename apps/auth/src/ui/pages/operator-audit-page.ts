@@ -1,9 +1,12 @@
 import { html, table, time, type Html, type Page } from '@signet/pages'
 import type { AuditEntry } from '../../admin/audit-list-store.js'
+import type { UiTexts } from '../texts.js'
 import { operatorPage, type OperatorLinks } from './operator-search-page.js'
 
 /** What a search of the audit log is about, as the admin API names it. */
-export const AUDIT_SCOPES = { author: 'Who', action: 'Action', type: 'Kind of action' } as const
+const AUDIT_SCOPES = ['author', 'action', 'type'] as const
+
+export const isAuditScope = (text: string): boolean => AUDIT_SCOPES.some((scope) => scope === text)
 
 type AuditView = OperatorLinks & {
   scope: string
@@ -12,41 +15,44 @@ type AuditView = OperatorLinks & {
 }
 
 /** The newest entries of the audit log that fit. */
-export const operatorAuditPage = ({ scope, text, entries, ...links }: AuditView): Page =>
-  operatorPage(links, {
-    title: 'Audit log',
+export const operatorAuditPage = (t: UiTexts, { scope, text, entries, ...links }: AuditView): Page =>
+  operatorPage(t, links, {
+    title: t('op.audit'),
     body: html`<form method="get" action="${links.audit}" class="filters">
         <div>
-          <label for="scope">Search in</label>
+          <label for="scope">${t('op.audit.in')}</label>
           <select id="scope" name="scope">
-            ${Object.entries(AUDIT_SCOPES).map(
-              ([name, label]) =>
-                html`<option value="${name}" ${name === scope && html`selected`}>${label}</option>`,
+            ${AUDIT_SCOPES.map(
+              (name) =>
+                html`<option value="${name}" ${name === scope && html`selected`}>
+                  ${t(`op.audit.in.${name}`)}
+                </option>`,
             )}
           </select>
         </div>
         <div>
-          <label for="text">Contains</label>
+          <label for="text">${t('op.audit.contains')}</label>
           <input id="text" name="text" value="${text}" autocomplete="off" maxlength="320" />
         </div>
-        <div><button class="plain" type="submit">Filter</button></div>
+        <div><button class="plain" type="submit">${t('op.audit.filter')}</button></div>
       </form>
-      <p class="soft">The newest 50 that fit.</p>
-      ${auditTable(entries, links)}`,
+      <p class="soft">${t('op.audit.newest')}</p>
+      ${auditTable(t, entries, links)}`,
   })
 
 /** Entries; with links, each leads to the account that it is about. */
-export const auditTable = (entries: readonly AuditEntry[], links?: OperatorLinks): Html =>
+export const auditTable = (t: UiTexts, entries: readonly AuditEntry[], links?: OperatorLinks): Html =>
   table(
-    'Audit log',
-    ['Time', 'Action', 'By', 'Address', ...(links ? ['About'] : [])],
+    t('op.audit'),
+    [t('op.time'), t('op.action'), t('op.actor'), t('op.address'), ...(links ? [t('op.about')] : [])],
     entries.map(({ created_at: at, payload, ip_address: ip }) => [
-      html`${time(at)}`,
+      html`${time(at, t.language)}`,
       html`<code>${textIn(payload, 'action')}</code>`,
       html`${textIn(payload, 'actor_username')}`,
       html`${ip}`,
       ...(links ? [aboutOf(payload, links)] : []),
     ]),
+    t,
   )
 
 function aboutOf(payload: AuditEntry['payload'], { userPath }: OperatorLinks): Html {

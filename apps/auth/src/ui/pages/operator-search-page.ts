@@ -1,5 +1,6 @@
 import { html, table, time, wideStyle, type Html, type Page } from '@signet/pages'
 import { isBanned, type User } from '../../users/user.js'
+import type { UiTexts } from '../texts.js'
 
 export type OperatorLinks = {
   search: string
@@ -12,19 +13,20 @@ type Content = { title: string; body: Html; query?: string }
 
 /** The frame of the pages for operators. */
 export const operatorPage = (
+  t: UiTexts,
   { search, audit, signOut }: OperatorLinks,
   { title, body, query = '' }: Content,
 ): Page => ({
-  title: `${title} · Operator`,
+  title: t('op.title', { title }),
   style: wideStyle,
-  body: html`<nav aria-label="Operator">
-      <a href="${search}">People</a>
-      <a href="${audit}">Audit log</a>
-      <a href="${signOut}">Sign out</a>
+  body: html`<nav aria-label="${t('op.nav')}">
+      <a href="${search}">${t('op.people')}</a>
+      <a href="${audit}">${t('op.audit')}</a>
+      <a href="${signOut}">${t('op.sign-out')}</a>
     </nav>
     <form method="get" action="${search}" role="search" class="filters">
       <div>
-        <label for="q">Email, phone number, id or name</label>
+        <label for="q">${t('op.search.for')}</label>
         <input
           id="q"
           name="q"
@@ -35,7 +37,7 @@ export const operatorPage = (
           maxlength="320"
         />
       </div>
-      <div><button type="submit">Search</button></div>
+      <div><button type="submit">${t('op.search')}</button></div>
     </form>
     <h1>${title}</h1>
     ${body}`,
@@ -43,41 +45,41 @@ export const operatorPage = (
 
 type SearchView = OperatorLinks & { query: string; found: readonly User[] | null; now: Date }
 
-export const operatorSearchPage = ({ query, found, now, ...links }: SearchView): Page =>
-  operatorPage(links, {
-    title: 'People',
+export const operatorSearchPage = (t: UiTexts, { query, found, now, ...links }: SearchView): Page =>
+  operatorPage(t, links, {
+    title: t('op.people'),
     query,
     body:
       found === null
-        ? html`<p class="soft">
-            What you do here is kept with your name. A part of an address or name finds the newest 50 who
-            match.
-          </p>`
+        ? html`<p class="soft">${t('op.kept')}</p>`
         : table(
-            'People',
-            ['Person', 'Id', 'Last sign-in', 'State'],
+            t('op.people'),
+            [t('op.person'), t('op.user-id'), t('op.last-sign-in'), t('op.state')],
             found.map((user) => [
-              html`<a href="${links.userPath(user.id)}">${nameOf(user)}</a>`,
+              html`<a href="${links.userPath(user.id)}">${nameOf(t, user)}</a>`,
               html`<code>${user.id}</code>`,
-              html`${time(user.lastSignInAt)}`,
-              html`${stateOf(user, now)}`,
+              html`${time(user.lastSignInAt, t.language)}`,
+              html`${stateOf(t, user, now)}`,
             ]),
+            t,
           ),
   })
 
-export const nameOf = ({ email, phone }: User): string => email ?? (phone === null ? 'a guest' : `+${phone}`)
+export const nameOf = (t: UiTexts, { email, phone }: User): string =>
+  email ?? (phone === null ? t('op.guest') : `+${phone}`)
 
-export function stateOf(user: User, now: Date): string {
-  if (user.deletedAt !== null) return 'Deleted'
-  if (isBanned(user, now)) return 'Blocked'
-  if (user.deletionDueAt !== null) return 'About to be deleted'
-  return user.emailConfirmedAt === null && user.phoneConfirmedAt === null ? 'Not confirmed' : 'Active'
+export function stateOf(t: UiTexts, user: User, now: Date): string {
+  if (user.deletedAt !== null) return t('op.deleted')
+  if (isBanned(user, now)) return t('op.blocked')
+  if (user.deletionDueAt !== null) return t('op.state.deletion-due')
+  const isConfirmed = user.emailConfirmedAt !== null || user.phoneConfirmedAt !== null
+  return t(isConfirmed ? 'op.state.active' : 'op.state.unconfirmed')
 }
 
 /** For administrators who have not shown a second factor. */
-export const needsFactorPage = (accountPath: string): Page => ({
-  title: 'A second factor is needed',
-  body: html`<h1>A second factor is needed</h1>
-    <p>These pages open only to administrators who have signed in with a second factor.</p>
-    <p><a class="button" href="${accountPath}">Go to your account</a></p>`,
+export const needsFactorPage = (t: UiTexts, accountPath: string): Page => ({
+  title: t('op.needs-factor'),
+  body: html`<h1>${t('op.needs-factor')}</h1>
+    <p>${t('op.needs-factor.text')}</p>
+    <p><a class="button" href="${accountPath}">${t('op.account')}</a></p>`,
 })

@@ -4,57 +4,47 @@ import type { PersonDetail } from '../../operator/operator-service.js'
 import { isBanned } from '../../users/user.js'
 import { deviceOf } from '../../requests/device.js'
 import { deviceText } from '../context/device-name.js'
-import { uiTextsIn } from '../texts.js'
+import type { UiTexts } from '../texts.js'
 import { auditTable } from './operator-audit-page.js'
 import { nameOf, operatorPage, stateOf, type OperatorLinks } from './operator-search-page.js'
 
-/** By the notation of the admin API. */
-export const BAN_DURATIONS = {
-  '1h': 'an hour',
-  '24h': 'a day',
-  '168h': 'a week',
-  '720h': '30 days',
-  '876000h': 'good',
-} as const
+/** In the notation of the admin API. */
+const BAN_DURATIONS = ['1h', '24h', '168h', '720h', '876000h'] as const
+export const isBanDuration = (text: string): boolean => BAN_DURATIONS.some((known) => known === text)
 
-const DONE = {
-  banned: 'The account is blocked, and signed out everywhere.',
-  unbanned: 'The account is no longer blocked.',
-  'signed-out': 'All sessions have ended.',
-  sent: 'The email is on its way.',
-  'factor-removed': 'The second factor was removed.',
-} as const
-export type Done = keyof typeof DONE
-export const isDone = (text: string): text is Done => Object.hasOwn(DONE, text)
+const DONE = ['banned', 'unbanned', 'signed-out', 'sent', 'factor-removed'] as const
+export type Done = (typeof DONE)[number]
+export const doneOf = (text: string): Done | undefined => DONE.find((known) => known === text)
 
 type UserView = OperatorLinks &
   PersonDetail & {
     form: { action: string; fields: (more: Readonly<Record<string, string>>) => readonly Html[] }
     now: Date
-    done?: Done
+    done?: Done | undefined
     notice?: string
   }
 
-export function operatorUserPage(view: UserView): Page {
+export function operatorUserPage(t: UiTexts, view: UserView): Page {
   const { user, now, done } = view
+  const at = (when: Date | null) => time(when, t.language)
   const body = html`${notice(view.notice)}
-  ${done !== undefined && html`<p class="good" role="status">${DONE[done]}</p>`}
+  ${done !== undefined && html`<p class="good" role="status">${t(`op.done.${done}`)}</p>`}
   ${facts([
-    ['', html`<strong>${stateOf(user, now)}</strong>`],
-    ['Id', html`<code>${user.id}</code>`],
-    ['Role', html`<code>${user.role}</code>`],
-    ['Phone', user.phone === null ? null : `+${user.phone}`],
-    ['Email confirmed', time(user.emailConfirmedAt)],
-    ['Phone confirmed', time(user.phoneConfirmedAt)],
-    ['Blocked until', isBanned(user, now) ? time(user.bannedUntil) : null],
-    ['Created', time(user.createdAt)],
-    ['Last sign-in', time(user.lastSignInAt)],
-    ['Will be deleted', time(user.deletionDueAt)],
-    ['Deleted', time(user.deletedAt)],
-    ['Recovery codes left', user.factors.length === 0 ? null : String(view.recoveryCodesLeft)],
+    ['', html`<strong>${stateOf(t, user, now)}</strong>`],
+    [t('op.user-id'), html`<code>${user.id}</code>`],
+    [t('op.role'), html`<code>${user.role}</code>`],
+    [t('op.phone'), user.phone === null ? null : `+${user.phone}`],
+    [t('op.email-confirmed'), at(user.emailConfirmedAt)],
+    [t('op.phone-confirmed'), at(user.phoneConfirmedAt)],
+    [t('op.blocked-until'), isBanned(user, now) ? at(user.bannedUntil) : null],
+    [t('op.created'), at(user.createdAt)],
+    [t('op.last-sign-in'), at(user.lastSignInAt)],
+    [t('op.deletion-due'), at(user.deletionDueAt)],
+    [t('op.deleted'), at(user.deletedAt)],
+    [t('op.codes-left'), user.factors.length === 0 ? null : String(view.recoveryCodesLeft)],
   ])}
-  ${user.deletedAt === null && actions(view)} ${factors(view)} ${tables(view)}`
-  return operatorPage(view, { title: nameOf(user), query: user.email ?? user.id, body })
+  ${user.deletedAt === null && actions(t, view)} ${factors(t, view)} ${tables(t, view)}`
+  return operatorPage(t, view, { title: nameOf(t, user), query: user.email ?? user.id, body })
 }
 
 const button = (
@@ -68,84 +58,90 @@ const button = (
     <button class="${className}" type="submit">${label}</button>
   </form>`
 
-function actions(view: UserView): Html {
+function actions(t: UiTexts, view: UserView): Html {
   const { user, form, now } = view
-  return html`<h2>Help</h2>
+  return html`<h2>${t('op.help')}</h2>
     <div class="actions">
-      ${user.email !== null && button(view, { action: 'recovery' }, 'Email a link for a new password')}
+      ${user.email !== null && button(view, { action: 'recovery' }, t('op.help.recovery'))}
       ${
         user.email !== null &&
         user.emailConfirmedAt === null &&
-        button(view, { action: 'confirmation' }, 'Email the confirmation again')
+        button(view, { action: 'confirmation' }, t('op.help.confirmation'))
       }
-      ${button(view, { action: 'sign-out' }, 'Sign out everywhere')}
+      ${button(view, { action: 'sign-out' }, t('op.help.sign-out'))}
     </div>
-    <h2>${isBanned(user, now) ? 'Blocked' : 'Block'}</h2>
+    <h2>${t(isBanned(user, now) ? 'op.blocked' : 'op.block')}</h2>
     ${
       isBanned(user, now)
-        ? html`<div class="actions">${button(view, { action: 'unban' }, 'Lift the block')}</div>`
+        ? html`<div class="actions">${button(view, { action: 'unban' }, t('op.block.lift'))}</div>`
         : html`<form method="post" action="${form.action}" class="filters">
             ${form.fields({ action: 'ban' })}
             <div>
-              <label for="duration">For how long</label>
+              <label for="duration">${t('op.block.for')}</label>
               <select id="duration" name="duration">
-                ${Object.entries(BAN_DURATIONS).map(
-                  ([value, label]) => html`<option value="${value}">For ${label}</option>`,
+                ${BAN_DURATIONS.map(
+                  (value) => html`<option value="${value}">${t(`op.block.for.${value}`)}</option>`,
                 )}
               </select>
             </div>
-            <div><button class="danger" type="submit">Block and sign out</button></div>
+            <div><button class="danger" type="submit">${t('op.block.button')}</button></div>
           </form>`
     }`
 }
 
-const factors = (view: UserView): Html =>
-  html`<h2>Second factors</h2>
+const factors = (t: UiTexts, view: UserView): Html =>
+  html`<h2>${t('op.factors')}</h2>
     ${table(
-      'Second factors',
-      ['Name', 'Kind', 'Status', 'Since', 'Action'],
+      t('op.factors'),
+      [t('op.name'), t('op.kind'), t('op.status'), t('op.since'), t('op.action')],
       view.user.factors.map((factor) => [
-        html`${factor.friendlyName === '' ? 'Unnamed' : factor.friendlyName}`,
+        html`${factor.friendlyName === '' ? t('op.unnamed') : factor.friendlyName}`,
         html`${factor.factorType}`,
         html`${factor.status}`,
-        html`${time(factor.createdAt)}`,
-        button(view, { action: 'factor', factor_id: factor.id }, 'Remove', 'danger narrow'),
+        html`${time(factor.createdAt, t.language)}`,
+        button(view, { action: 'factor', factor_id: factor.id }, t('op.remove'), 'danger narrow'),
       ]),
+      t,
     )}`
 
-const tables = ({ user, sessions, entries, passkeys }: UserView): Html =>
-  html`<h2>Ways to sign in</h2>
+const tables = (t: UiTexts, { user, sessions, entries, passkeys }: UserView): Html =>
+  html`<h2>${t('op.identities')}</h2>
     ${table(
-      'Identities',
-      ['Provider', 'Address there', 'Last used'],
+      t('op.identities'),
+      [t('op.provider'), t('op.provider-address'), t('op.last-used')],
       user.identities.map(({ provider, email, lastSignInAt }) => [
         html`${provider}`,
         html`${email}`,
-        html`${time(lastSignInAt)}`,
+        html`${time(lastSignInAt, t.language)}`,
       ]),
+      t,
     )}
-    <h2>Passkeys</h2>
+    <h2>${t('op.passkeys')}</h2>
     ${table(
-      'Passkeys',
-      ['Name', 'Added', 'Last used'],
+      t('op.passkeys'),
+      [t('op.name'), t('op.added'), t('op.last-used')],
       passkeys.map(({ friendlyName, createdAt, lastUsedAt }) => [
         html`${withoutInvisible(friendlyName)}`,
-        html`${time(createdAt)}`,
-        html`${time(lastUsedAt)}`,
+        html`${time(createdAt, t.language)}`,
+        html`${time(lastUsedAt, t.language)}`,
       ]),
+      t,
     )}
-    <h2>Sessions</h2>
+    <h2>${t('op.sessions')}</h2>
     ${table(
-      'Sessions',
-      ['Device', 'Address', 'Level', 'Opened', 'Last used', 'Ended'],
+      t('op.sessions'),
+      [t('op.device'), t('op.address'), t('op.level'), t('op.opened'), t('op.last-used'), t('op.ended')],
       sessions.map((session) => [
-        html`${deviceText(uiTextsIn('en'), deviceOf(session.userAgent))}`,
+        html`${deviceText(t, deviceOf(session.userAgent))}`,
         html`${session.ip}`,
         html`${session.aal}`,
-        html`${time(session.createdAt)}`,
-        html`${time(session.refreshedAt)}`,
-        session.revokedAt === null ? html`` : html`${session.revokedReason} ${time(session.revokedAt)}`,
+        html`${time(session.createdAt, t.language)}`,
+        html`${time(session.refreshedAt, t.language)}`,
+        session.revokedAt === null
+          ? html``
+          : html`${session.revokedReason} ${time(session.revokedAt, t.language)}`,
       ]),
+      t,
     )}
-    <h2>Audit log</h2>
-    ${auditTable(entries)}`
+    <h2>${t('op.audit')}</h2>
+    ${auditTable(t, entries)}`

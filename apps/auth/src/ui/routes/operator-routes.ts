@@ -5,16 +5,13 @@ import { userIdOf } from '../../admin/admin-routes.js'
 import { textOf } from '../../admin/paging.js'
 import type { Operator, OperatorService } from '../../operator/operator-service.js'
 import type { RequestMeta } from '../../requests/request-meta.js'
-import { PageRefusal } from '../context/refusals.js'
+import { PageRefusal, refusalText } from '../context/refusals.js'
 import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
 import type { UiDeps } from '../context/ui-deps.js'
-import { AUDIT_SCOPES, operatorAuditPage } from '../pages/operator-audit-page.js'
+import { isAuditScope, operatorAuditPage } from '../pages/operator-audit-page.js'
 import { needsFactorPage, operatorSearchPage } from '../pages/operator-search-page.js'
-import { BAN_DURATIONS, isDone, operatorUserPage, type Done } from '../pages/operator-user-page.js'
-import { uiTextsIn } from '../texts.js'
+import { doneOf, isBanDuration, operatorUserPage, type Done } from '../pages/operator-user-page.js'
 
-/** These pages are in English only. */
-const ENGLISH = uiTextsIn('en')
 const PATH = '/ui/operator'
 
 /** Search and help for people, by administrators in person (docs/specification.md#the-operator-page). */
@@ -24,13 +21,14 @@ export const operatorRoutes = (deps: UiDeps): Route[] => [
     path: PATH,
     docs: pageDocs('Search people'),
     async handle({ req, res }) {
-      const admitted = await admit(deps, deps.pages.open(req, res))
+      const caller = deps.pages.open(req, res)
+      const admitted = await admit(deps, caller)
       if ('answer' in admitted) return admitted.answer
       const query = textOf(req.query['q']).trim()
       const found = query === '' ? null : await deps.operators.search(admitted.operator, query)
       return deps.pages.render(
-        ENGLISH,
-        operatorSearchPage({ ...linksOf(deps), query, found, now: deps.now() }),
+        caller.t,
+        operatorSearchPage(caller.t, { ...linksOf(deps), query, found, now: deps.now() }),
       )
     },
   }),
@@ -39,12 +37,14 @@ export const operatorRoutes = (deps: UiDeps): Route[] => [
     path: `${PATH}/audit`,
     docs: pageDocs('Search the audit log'),
     async handle({ req, res }) {
-      const admitted = await admit(deps, deps.pages.open(req, res))
+      const caller = deps.pages.open(req, res)
+      const admitted = await admit(deps, caller)
       if ('answer' in admitted) return admitted.answer
       const [scope, text] = [textOf(req.query['scope']), textOf(req.query['text']).trim()]
-      const query = text !== '' && Object.hasOwn(AUDIT_SCOPES, scope) ? `${scope}:${text}` : ''
+      const query = text !== '' && isAuditScope(scope) ? `${scope}:${text}` : ''
       const entries = await deps.operators.auditLog(query)
-      return deps.pages.render(ENGLISH, operatorAuditPage({ ...linksOf(deps), scope, text, entries }))
+      const page = operatorAuditPage(caller.t, { ...linksOf(deps), scope, text, entries })
+      return deps.pages.render(caller.t, page)
     },
   }),
   route({
@@ -55,8 +55,7 @@ export const operatorRoutes = (deps: UiDeps): Route[] => [
       const caller = deps.pages.open(req, res)
       const admitted = await admit(deps, caller)
       if ('answer' in admitted) return admitted.answer
-      const done = textOf(req.query['done'])
-      return show(deps, caller, req, isDone(done) ? { done } : {})
+      return show(deps, caller, req, { done: doneOf(textOf(req.query['done'])) })
     },
   }),
   route<undefined, PageForm>({
@@ -74,7 +73,7 @@ export const operatorRoutes = (deps: UiDeps): Route[] => [
         return deps.pages.redirect(deps.pages.action(`/operator/users/${id}?done=${done}`))
       } catch (error) {
         if (!isAppError(error) || statusOf(error) >= 500 || error.kind === 'not_found') throw error
-        return show(deps, sent, req, { notice: error.message, status: statusOf(error) })
+        return show(deps, sent, req, { notice: refusalText(sent.t, error), status: statusOf(error) })
       }
     },
   }),
@@ -88,7 +87,7 @@ type Admitted = { operator: Operator } | { answer: Answer }
  */
 async function admit(
   { pages, progress, adminRoles, aud }: UiDeps,
-  { browser, context }: Caller,
+  { browser, context, t }: Caller,
 ): Promise<Admitted> {
   const person = await progress.personOf(browser)
   if (person === null) return { answer: pages.redirect(pages.path('', { ...context, next: 'operator' })) }
@@ -98,7 +97,7 @@ async function admit(
   if (user.deletionDueAt !== null) return { answer: pages.redirect(pages.path('/account/delete', context)) }
   if (session.aal !== 'aal2')
     return {
-      answer: pages.render(ENGLISH, needsFactorPage(pages.path('/account', context)), { status: 403 }),
+      answer: pages.render(t, needsFactorPage(t, pages.path('/account', context)), { status: 403 }),
     }
   return { operator: { role: user.role, aud, user } }
 }
@@ -113,7 +112,7 @@ async function act(
   switch (sent.text('action')) {
     case 'ban': {
       const duration = sent.text('duration')
-      if (!Object.hasOwn(BAN_DURATIONS, duration)) throw new PageRefusal('invalid', 'error.body')
+      if (!isBanDuration(duration)) throw new PageRefusal('invalid', 'error.body')
       await operators.ban(operator, id, duration, meta)
       return 'banned'
     }
@@ -137,7 +136,7 @@ async function act(
   }
 }
 
-type Extras = { done?: Done; notice?: string; status?: number }
+type Extras = { done?: Done | undefined; notice?: string; status?: number }
 
 async function show(
   deps: UiDeps,
@@ -152,8 +151,8 @@ async function show(
     action: pages.action(`/operator/users/${id}`),
     fields: (more: Readonly<Record<string, string>>) => pages.fields(caller, 'operator', more),
   }
-  const page = operatorUserPage({ ...linksOf(deps), ...extras, ...detail, form, now: now() })
-  return pages.render(ENGLISH, page, { status })
+  const page = operatorUserPage(caller.t, { ...linksOf(deps), ...extras, ...detail, form, now: now() })
+  return pages.render(caller.t, page, { status })
 }
 
 const linksOf = ({ pages }: Pick<UiDeps, 'pages'>) => ({
