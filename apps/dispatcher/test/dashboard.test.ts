@@ -15,7 +15,7 @@ describe('the queue dashboard', () => {
   it('shows both queues to holders of the operator token, as Basic password or as Bearer token', async () => {
     const app = createApp(dispatcher)
     const page = await request(app).get('/queues').auth('operator', TOKEN).expect(200)
-    expect(page.text).toContain('Signet queues')
+    expect(page.text).toContain('<title>Signet</title>')
     const list = await request(app)
       .get('/queues/api/queues')
       .set('authorization', `Bearer ${TOKEN}`)
