@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import express from 'express'
 import request from 'supertest'
 import { createLimiter } from '@signet/rate-limits'
 import { createApp } from '../src/app.js'
@@ -171,6 +172,20 @@ describe('the pages for operators', () => {
       expect([await refusals('wrong'), await refusals('limited')]).toEqual([wrong + 30, limited + 20])
       const next = await guess(app, OPERATOR_TOKEN).expect(429)
       expect(Number(next.headers['retry-after'])).toBeGreaterThan(0)
+    })
+
+    it('count together when their addresses are of one network, as whoever has one IPv6 address has all of its /64', async () => {
+      const served = fresh()
+      const app = express()
+        .use((req, _res, next) => {
+          Object.defineProperty(req.socket, 'remoteAddress', { configurable: true, value: req.get('x-from') })
+          next()
+        })
+        .use(served)
+      const from = (address: string) => guess(app, randomUUID()).set('x-from', address)
+      for (let host = 1; host <= 30; host += 1) await from(`2001:db8:0:7::${host.toString(16)}`).expect(401)
+      await from('2001:db8:0:7:ffff::1').expect(429)
+      await from('2001:db8:0:8::1').expect(401)
     })
 
     it('do not count when they are right, nor when a browser asks for the first time', async () => {

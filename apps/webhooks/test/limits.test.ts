@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { clientNetwork } from '@signet/rate-limits/network'
 import { useOAuth } from './support/use-oauth.js'
 
 // Limits are counted in the Redis of the whole test run, so every test comes from an address of its own.
@@ -19,10 +20,10 @@ const { harness, oauth } = useOAuth({
 })
 
 let last = Math.floor(Math.random() * 2 ** 31)
-/** An address that nobody else uses. */
+/** An address of a network that nobody else uses. */
 const address = () => {
   last += 1
-  return `2001:db8::${(last >>> 16).toString(16)}:${(last & 0xffff).toString(16)}`
+  return `2001:db8:${(last >>> 16).toString(16)}:${(last & 0xffff).toString(16)}::1`
 }
 const from = (ip: string) => ({ 'x-forwarded-for': ip })
 
@@ -50,6 +51,14 @@ describe('B.13: limits of the OAuth endpoints', () => {
     expect(refused.headers.get('access-control-allow-origin')).toBe('*')
     expect((await oauth.json(path, { method: 'OPTIONS', headers: from(ip) })).status).toBe(204)
     expect((await oauth.json(path, { method: 'POST', headers: from(address()) })).status).toBe(status)
+  })
+
+  it('count an IPv6 network as one address, because its owner has them all', async () => {
+    const ip = address()
+    const fromHost = (host: number) =>
+      form('/oauth/revoke', { token: 'x' }, ip.replace(/1$/, host.toString(16)))
+    for (const host of [1, 2, 3]) expect((await fromHost(host)).status).toBe(401)
+    expect((await fromHost(4)).status).toBe(429)
   })
 
   it('introspection, which shares the budget of revocation', async () => {
@@ -155,7 +164,7 @@ it('counts under the prefix of the deployment, so that two at one Redis share no
   const ip = address()
   await oauth.json('/oauth/register', { method: 'POST', headers: from(ip) })
   const { redis } = harness.ctx
-  const keys = await redis.keys(`*${ip.slice('2001:db8::'.length)}*`)
+  const keys = await redis.keys(`*${clientNetwork(ip)}*`)
   expect(keys.length).toBeGreaterThan(0)
   expect(keys.filter((key) => !key.startsWith(`${harness.ctx.config.queuePrefix}:limit:`))).toEqual([])
 })

@@ -10,6 +10,12 @@ const base = {
   webauthnRpId: undefined as string | undefined,
   webauthnRpOrigins: [] as readonly string[],
 }
+/** Site and server on hosts of this domain, for which the keys are. */
+const onDomain = (domain: string) => ({
+  siteUrl: `https://app.${domain}`,
+  apiExternalUrl: `https://auth.${domain}`,
+  webauthnRpId: domain,
+})
 const KEY_HASH = `android:apk-key-hash:${'A'.repeat(43)}`
 
 describe('where passkeys belong (docs/specification.md#webauthn)', () => {
@@ -35,11 +41,17 @@ describe('where passkeys belong (docs/specification.md#webauthn)', () => {
     [{ webauthnRpOrigins: ['http://app.example.com'] }, /^AUTH_WEBAUTHN_RP_ORIGINS: .*needs https/],
     [{ siteUrl: 'http://app.example.com' }, /^AUTH_WEBAUTHN_RP_ORIGINS: .*needs https/],
     [{ webauthnRpId: 'other.example' }, /^AUTH_WEBAUTHN_RP_ORIGINS is required/],
-    [{ webauthnRpId: 'com' }, /^AUTH_WEBAUTHN_RP_ID .*top-level domain/],
+    [{ webauthnRpId: 'com' }, /^AUTH_WEBAUTHN_RP_ID .*: com belongs to nobody/],
+    [onDomain('co.uk'), /^AUTH_WEBAUTHN_RP_ID .*: co\.uk belongs to nobody/],
+    [onDomain('github.io'), /^AUTH_WEBAUTHN_RP_ID .*: github\.io belongs to nobody/],
   ])('is named at start when it cannot work: %j', (change, problem) => {
     const problems = webauthnProblems({ ...base, ...change })
     expect(problems).toEqual([expect.stringMatching(problem)])
     expect(webauthnProblems({ ...base, ...change, passkeyEnabled: false })).toEqual([])
+  })
+
+  it.each(['example.co.uk', 'signet.github.io', 'auth.corp.internal'])('may be %s', (domain) => {
+    expect(webauthnProblems({ ...base, ...onDomain(domain) })).toEqual([])
   })
 
   it('may be this machine without https', () => {

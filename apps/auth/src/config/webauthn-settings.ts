@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { parseUrl } from '@signet/address-guard/parse-url'
 import { boolean, integer, list, text } from '@signet/config'
+import { getPublicSuffix } from 'tldts'
 import { span } from './durations.js'
 
 /** Passkeys and WebAuthn factors (docs/specification.md#webauthn). */
@@ -33,7 +34,7 @@ export const webauthnSettings = {
     fallbackDoc: 'the host of `AUTH_SITE_URL`',
     pattern: /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/,
     expected: 'a host name in lower case, without scheme and port',
-    doc: 'The domain that passkeys and security keys belong to: that of the site and of this server, or a parent of both. Keys stop working when it changes.',
+    doc: 'The domain that passkeys and security keys belong to: that of the site and of this server, or a parent of both in which nobody else has names. Keys stop working when it changes.',
   }),
   webauthnRpDisplayName: text({
     env: 'AUTH_WEBAUTHN_RP_DISPLAY_NAME',
@@ -109,8 +110,10 @@ export function webauthnProblems(config: Config): string[] {
         config.webauthnRpId === undefined ? ', which is that of AUTH_SITE_URL' : ''
       }`,
     )
-  else if (!rpId.includes('.') && rpId !== 'localhost')
-    problems.unshift(`AUTH_WEBAUTHN_RP_ID must not be a top-level domain: ${rpId} belongs to nobody alone`)
+  else if (isPublicSuffix(rpId))
+    problems.unshift(
+      `AUTH_WEBAUTHN_RP_ID must not be a domain in which others have names: ${rpId} belongs to nobody alone`,
+    )
   const insecure = isAddress ? [] : rpOriginsOf(config).filter((origin) => !isSecure(origin))
   for (const origin of insecure)
     problems.push(`AUTH_WEBAUTHN_RP_ORIGINS: ${origin} needs https, as every host but localhost does`)
@@ -120,6 +123,10 @@ export function webauthnProblems(config: Config): string[] {
     )
   return problems
 }
+
+/** As browsers decide it (publicsuffix.org): "com", "co.uk", and what hosting companies give out, such as "github.io". */
+const isPublicSuffix = (rpId: string): boolean =>
+  rpId !== 'localhost' && getPublicSuffix(rpId, { allowPrivateDomains: true }) === rpId
 
 function belongsTo(rpId: string, origin: string): boolean {
   const { hostname } = new URL(origin)

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
+import { canonicalAddress, isPrivateAddress, networkOf } from '@signet/rate-limits/network'
 import type { Request } from 'express'
 import type { Client } from '../requests/request-meta.js'
-import { canonicalAddress, isPrivateAddress, networkOf } from './network.js'
 
 /** How the caller's address is known. */
 export type ClientAddressConfig = {

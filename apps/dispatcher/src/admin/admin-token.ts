@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { clientAddress } from '@signet/http'
 import type { Limit, Limiter } from '@signet/rate-limits'
+import { clientNetwork } from '@signet/rate-limits/network'
 import type { Request, RequestHandler } from 'express'
 import type { Observer } from '../observers/observer.js'
 
@@ -16,7 +17,7 @@ const GUESSES = { amount: 30, everyMs: 10_000 }
 /**
  * Requires the operator token, as a Bearer token or as the password of Basic credentials, which browsers prompt for. Allows
  * only reads: a browser also attaches Basic credentials to requests that other sites trigger. Wrong tokens count against the
- * address they come from, in advance, so that parallel guesses cannot all see the last free one.
+ * address they come from (of IPv6 its /64, where whoever guesses can have any), in advance, so that parallel guesses cannot all see the last free one.
  */
 export function readersWithToken({ token, limiter, observer }: TokenGuardDeps): RequestHandler {
   const expected = digest(token)
@@ -27,12 +28,12 @@ export function readersWithToken({ token, limiter, observer }: TokenGuardDeps): 
     const given = tokenOf(req.get('authorization') ?? '')
     // A browser asks without a token first, to be asked for one.
     if (given === undefined) return askForToken()
-    const guess: Limit = { key: `operator:${address}`, ...GUESSES }
+    const guess: Limit = { key: `operator:${clientNetwork(address)}`, ...GUESSES }
     const { waitMs, taken } = await limiter.take([guess])
     if (waitMs > 0) {
       observer.operatorRefused('limited', address)
       res.setHeader('Retry-After', String(Math.ceil(waitMs / 1000)))
-      return refuse(429, 'too_many_requests', 'Too many wrong tokens from this address')
+      return refuse(429, 'too_many_requests', 'Too many wrong tokens from this network')
     }
     if (!timingSafeEqual(digest(given), expected)) {
       observer.operatorRefused('wrong', address)

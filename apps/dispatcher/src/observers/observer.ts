@@ -13,6 +13,8 @@ export type Observer = ReturnType<typeof createObserver>
 
 export function createObserver(log: Logger, registry: Registry) {
   const metrics = createMetrics(registry)
+  // A series that begins with a burst shows Prometheus no increase.
+  for (const reason of ['wrong', 'limited']) metrics.operatorRefusals.inc({ reason }, 0)
   const queueWarnings = new RepeatedWarning(log, 'queue error')
   return {
     attemptEnded({ plan, result, recorded }: AttemptFacts): void {

@@ -16,7 +16,7 @@ type Deps = {
   clients: ClientService
   tokens: TokenService
   revocations: RevocationService
-  limits: Pick<Limits, 'token' | 'revoke' | 'clientFailures' | 'address'>
+  limits: Pick<Limits, 'token' | 'revoke' | 'clientFailures' | 'network'>
 }
 
 type Form = Record<string, unknown>
@@ -123,7 +123,7 @@ async function authenticateClient(
     const isFailure = error instanceof OAuthError && error.code === 'invalid_client'
     if (isFailure)
       await limits.clientFailures.consume(
-        `${sha256(credentials.clientId).toString('base64url')} ${limits.address(req)}`,
+        `${sha256(credentials.clientId).toString('base64url')} ${limits.network(req)}`,
       )
     throw error
   }

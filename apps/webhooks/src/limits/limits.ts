@@ -1,6 +1,7 @@
 import { AppError } from '@signet/errors'
 import { clientAddress, type RequestContext } from '@signet/http'
 import { createLimiter } from '@signet/rate-limits'
+import { clientNetwork } from '@signet/rate-limits/network'
 import type { Request } from 'express'
 import type { Cluster, Redis } from 'ioredis'
 import type { WebhooksConfig } from '../config/config.js'
@@ -26,12 +27,15 @@ export function createLimits(config: WebhooksConfig, redis: Redis | Cluster) {
       ? createLimit({ prefix: `${config.queuePrefix}:limit:${name}`, amount, windowMs, redis })
       : UNLIMITED
   const address = (req: Request) => clientAddress(req, config.trustProxyHops)
+  const network = (req: Request) => clientNetwork(address(req))
   const perAddress = (name: string, amount: number, windowMs: number): IpLimit => {
     const counter = limit(name, amount, windowMs)
-    return (req) => counter.consume(address(req))
+    return (req) => counter.consume(network(req))
   }
   return {
     address,
+    /** The address that limits count by: of IPv6 its /64, where one client has all addresses. */
+    network,
     register: perAddress('register', config.limitRegister, HOUR_MS),
     authorize: perAddress('authorize', config.limitAuthorize, 15 * MINUTE_MS),
     token: perAddress('token', config.limitToken, 15 * MINUTE_MS),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { canonicalAddress, isPrivateAddress, networkOf } from './network.js'
+import { canonicalAddress, clientNetwork, isPrivateAddress, networkOf } from './network.js'
 
 describe('canonicalAddress', () => {
   it.each([
@@ -56,6 +56,16 @@ describe('networkOf', () => {
     ['2001:db8:1:2::', '2001:db8:1:2::/64'],
   ])('of %s is %s', (address, network) => {
     expect(networkOf(address)).toBe(network)
+  })
+})
+
+describe('clientNetwork', () => {
+  it.each([
+    ['2001:DB8:1:2:0:0:0:9', '2001:db8:1:2::/64'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['', ''],
+  ])('of %j is %j', (address, network) => {
+    expect(clientNetwork(address)).toBe(network)
   })
 })
 

@@ -43,6 +43,12 @@ export function networkOf(canonical: string): string {
   return `${[...left, ...gap, ...right].slice(0, 4).join(':')}::/64`
 }
 
+/** What requests from an address are counted by. */
+export function clientNetwork(address: string): string {
+  const canonical = canonicalAddress(address)
+  return canonical === undefined ? address : networkOf(canonical)
+}
+
 const PRIVATE = new BlockList()
 for (const [network, prefix] of [
   ['10.0.0.0', 8],
