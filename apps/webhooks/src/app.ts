@@ -6,6 +6,7 @@ import {
   mountRoutes,
   notFoundHandler,
   requestContext,
+  underOneLoopbackName,
   withShortcut,
   type Application,
   type MountOptions,
@@ -72,7 +73,11 @@ function createBaseRouter(ctx: Context, routes: ReturnType<typeof publicRoutes>)
     outageCode: OUTAGE,
   }
   const registration = { ...oauth, errorRenderer: oauthErrorRenderer('invalid_client_metadata', observer) }
-  const pages = { errorRenderer: pageErrors(ctx), outageCode: OUTAGE }
+  const pages = {
+    errorRenderer: pageErrors(ctx),
+    outageCode: OUTAGE,
+    first: underOneLoopbackName(config.baseUrl),
+  }
   const mcpOrigins = [new URL(config.baseUrl).origin, ...config.v1CorsOrigins]
   const v1 = { errorRenderer: v1ErrorRenderer, headers: NO_CACHE, outageCode: 'unavailable' }
   const families: Family[] = [

@@ -33,6 +33,25 @@ export async function launchChromium(executablePath: string | null): Promise<Bro
   return browser
 }
 
+/**
+ * A device that unlocks itself whenever a page asks for a passkey or a security key. Chromium forgets it with the
+ * debugger's session, which this keeps for as long as the page is open.
+ */
+export async function plugInAuthenticator(page: Page): Promise<void> {
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('WebAuthn.enable')
+  await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+}
+
 /** What axe-core finds wrong on the page as it is shown. */
 export async function accessibilityFindings(page: Page): Promise<string[]> {
   // The policies of our pages let no script in, so axe-core runs in an isolated world of the debugger.

@@ -1,10 +1,14 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { promisify } from 'node:util'
 import { describe, expect, it } from '@jest/globals'
 import { leaseNextPort, leasePort } from './ports.js'
 
+const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
+  all?.some(({ address }) => address === '::1'),
+)
 const PORTS = new URL('../dist/ports.js', import.meta.url).href
 
 /** What another process gets that asks for this port or the next. */
@@ -15,16 +19,19 @@ async function leaseElsewhere(wanted: number): Promise<number> {
 }
 
 describe('leaseNextPort', () => {
-  it.each(['127.0.0.1', '0.0.0.0'])('passes over a port that somebody holds on %s', async (host) => {
-    const other = createServer().listen(0, host)
-    await once(other, 'listening')
-    const { port } = other.address() as AddressInfo
-    try {
-      expect(await leaseNextPort(port)).toBeGreaterThan(port)
-    } finally {
-      other.close()
-    }
-  })
+  it.each(['127.0.0.1', '0.0.0.0', ...(hasIpv6 ? ['::1'] : [])])(
+    'passes over a port that somebody holds on %s',
+    async (host) => {
+      const other = createServer().listen(0, host)
+      await once(other, 'listening')
+      const { port } = other.address() as AddressInfo
+      try {
+        expect(await leaseNextPort(port)).toBeGreaterThan(port)
+      } finally {
+        other.close()
+      }
+    },
+  )
 
   it('gives a port to one process only, before anything listens there', async () => {
     const port = await leasePort()

@@ -12,6 +12,8 @@ const leases = new Map<number, Socket>()
 /** Below the ranges that Linux and macOS give to outgoing connections and to `listen(0)`: nobody gets one by chance. */
 const RANDOM_PORTS = { from: 15_000, to: 32_000 }
 const TRIES = 200
+/** What machines without IPv6 say of ::1: nobody else is there either. */
+const WITHOUT_IPV6 = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])
 
 /** Leases a free port of 127.0.0.1 for the life of this process, for a server that must be told its port. */
 export async function leasePort(): Promise<number> {
@@ -54,9 +56,12 @@ async function holdUdp(port: number): Promise<Socket | null> {
   }
 }
 
-/** Free on every interface: a server bound to 0.0.0.0 or :: would otherwise go unnoticed by a look at 127.0.0.1. */
+/**
+ * Free on every interface: a server bound to 0.0.0.0 or :: would otherwise go unnoticed by a look at 127.0.0.1, and one
+ * bound to ::1 would be what browsers reach as localhost.
+ */
 async function isFree(port: number): Promise<boolean> {
-  for (const host of ['127.0.0.1', undefined]) {
+  for (const host of ['127.0.0.1', '::1', undefined]) {
     if (!(await canListen(port, host))) return false
   }
   return true
@@ -68,8 +73,8 @@ async function canListen(port: number, host: string | undefined): Promise<boolea
   try {
     server.listen({ port, host, exclusive: true })
     await once(server, 'listening')
-  } catch {
-    return false
+  } catch (error) {
+    return WITHOUT_IPV6.has((error as NodeJS.ErrnoException).code ?? '')
   }
   server.close()
   await once(server, 'close')

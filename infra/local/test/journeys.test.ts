@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { chromiumPath } from '../src/browser.js'
+import { chromiumPath, plugInAuthenticator } from '../src/browser.js'
 import { waitUntil } from '../src/wait-until.js'
 import { announce, readRecording } from '../src/walkthrough/recording.js'
 import { Journey, LAPTOP, PASSWORD, PHONE } from './support/journey.js'
@@ -31,6 +31,32 @@ describeInBrowser('a person', () => {
     expect(await journey.received('/hooks/journey')).toMatchObject([
       { eventType: 'webhook.ping', verified: true },
     ])
+    await page.goto(`${journey.stack.world.sandboxUrl}/`)
+    await page.click('text=new@journeys.test')
+    await page.frameLocator('iframe').locator('body').waitFor()
+    await journey.picture(page, 'inbox', 'infra/site/images')
+    await page.goto(`${journey.stack.world.sandboxUrl}/receiver`)
+    await page.click('a[aria-label^="Delivery"]')
+    await page.waitForSelector('text=This is a test event')
+    await journey.picture(page, 'receiver', 'infra/site/images')
+  })
+
+  it('who adds a passkey on the account page signs in with it, and types nothing', async () => {
+    const { authUrl } = journey.stack.world
+    const page = await journey.device(LAPTOP)
+    await journey.signUp(page, 'keys@journeys.test')
+    await plugInAuthenticator(page)
+    await page.goto(`${authUrl}/ui/account`)
+    await page.click('a:text-is("Create a passkey")')
+    await page.click('button:text-is("Create a passkey")')
+    await page.waitForSelector('[role=status]:has-text("The passkey was created")')
+    await page.locator('h2:text-is("Passkeys")').scrollIntoViewIfNeeded()
+    await journey.picture(page, 'passkeys', 'apps/auth/docs/images')
+    await page.context().clearCookies()
+    // The device answers as soon as the browser offers its passkeys below the field of the address.
+    await page.goto(journey.portal)
+    await page.waitForURL(journey.portal)
+    expect(await page.textContent('main')).toContain('keys@journeys.test')
   })
 
   it('who forgot the password on a phone chooses a new one on the laptop that opens the link', async () => {

@@ -33,7 +33,7 @@ describeInBrowser('an operator', () => {
     envFile = join(stack.folder, '.data/env/dispatcher.env')
     const settings = readFileSync(envFile, 'utf8')
     const setting = (name: string) => new RegExp(`^${name}=["']?([^"'\\n]*)`, 'm').exec(settings)?.[1] ?? ''
-    base = `http://127.0.0.1:${setting('DISPATCHER_PORT')}`
+    base = `http://localhost:${setting('DISPATCHER_PORT')}`
     browser = await launchChromium(executable)
     const credentials = { username: 'grace', password: setting('DISPATCHER_ADMIN_TOKEN') }
     page = await browser.newPage({ httpCredentials: credentials, viewport: { width: 1100, height: 800 } })

@@ -61,7 +61,7 @@ async function answers(url: string): Promise<boolean> {
 /** Every port it ever named is free again: services, tools, PostgreSQL and Redis are gone. */
 async function expectNothingLeft(output: string): Promise<void> {
   const ports = new Set(
-    [...output.matchAll(/(?:on port |127\.0\.0\.1:)(\d+)/g)].map((match) => Number(match[1])),
+    [...output.matchAll(/(?:on port |127\.0\.0\.1:|localhost:)(\d+)/g)].map((match) => Number(match[1])),
   )
   expect(ports.size).toBeGreaterThanOrEqual(5)
   for (const port of ports) {

@@ -1,6 +1,6 @@
 import { brandOf } from '@signet/brand'
 import type { AppError } from '@signet/errors'
-import { errorHandler, mountRoutes, notFoundHandler, type Route } from '@signet/http'
+import { errorHandler, mountRoutes, notFoundHandler, underOneLoopbackName, type Route } from '@signet/http'
 import { brandIcon } from '@signet/pages'
 import { Router, type RequestHandler } from 'express'
 import type { AuthConfig } from '../config/config.js'
@@ -45,6 +45,7 @@ export function uiRouter(
   const { config } = context
   const errorRenderer = pageErrorRenderer(config)
   const router = Router()
+  router.use(underOneLoopbackName(config.apiExternalUrl))
   mountRoutes(router, uiRoutes(uiDeps(context), config), {
     errorRenderer,
     timeoutMs: config.apiMaxRequestDuration,
@@ -57,6 +58,9 @@ export function uiRouter(
     else next()
   }
 }
+
+/** All pages, and the forms on them. */
+export const uiPageRoutes = (context: UiContext): Route[] => pageRoutes(uiDeps(context), context.config)
 
 /** What is disabled has no routes. */
 function uiRoutes(deps: UiDeps, config: AuthConfig): Route[] {

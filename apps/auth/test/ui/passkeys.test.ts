@@ -1,12 +1,17 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { decodeJwt } from 'jose'
-import { leasePort } from '@signet/local'
-import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/local/browser'
+import {
+  accessibilityFindings,
+  chromiumPath,
+  launchChromium,
+  plugInAuthenticator,
+  sidewaysScroll,
+} from '@signet/local/browser'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { aUser, PASSWORD, post, type Json } from '../support/api.js'
 import { methodsOf } from '../support/factors.js'
 import type { TestServer } from '../support/server.js'
-import { startUi } from './support.js'
+import { onLocalhost, startUi } from './support.js'
 
 const executable = chromiumPath()
 const describeInBrowser = executable === null ? describe.skip : describe
@@ -19,18 +24,9 @@ describeInBrowser('passkeys in Chromium', () => {
   let page: Page
 
   beforeAll(async () => {
-    // Keys do not work for an IP address.
-    const port = await leasePort()
-    site = `http://localhost:${port}`
-    server = await startUi({
-      AUTH_API_PORT: String(port),
-      AUTH_API_EXTERNAL_URL: site,
-      AUTH_SITE_URL: site,
-      AUTH_URI_ALLOW_LIST: `${site}/**`,
-      AUTH_PASSKEY_ENABLED: 'true',
-      AUTH_MFA_WEB_AUTHN_ENROLL_ENABLED: 'true',
-      AUTH_MFA_WEB_AUTHN_VERIFY_ENABLED: 'true',
-    })
+    const local = await onLocalhost()
+    site = local.site
+    server = await startUi({ ...local.env, AUTH_URI_ALLOW_LIST: `${site}/**` })
     browser = await launchChromium(executable)
   })
   afterAll(async () => {
@@ -43,21 +39,7 @@ describeInBrowser('passkeys in Chromium', () => {
   })
   afterEach(() => context.close())
 
-  /** A device that unlocks itself. */
-  async function plugIn(): Promise<void> {
-    const devtools = await context.newCDPSession(page)
-    await devtools.send('WebAuthn.enable')
-    await devtools.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    })
-  }
+  const plugIn = () => plugInAuthenticator(page)
 
   /** In a tab beside it: a debugger that leaves the tab takes the simulated device along. */
   async function isAccessible(): Promise<void> {

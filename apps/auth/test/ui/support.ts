@@ -5,6 +5,7 @@ import { leasePort } from '@signet/local'
 import { FormBrowser, type Seen, type SoftwareAuthenticator } from '@signet/testkit'
 import type { Ports } from '../../src/context.js'
 import { aUser, PASSWORD, post, type Json, type SignedUp } from '../support/api.js'
+import { PASSKEY_ENVIRONMENT } from '../support/passkeys.js'
 import { startServer, type TestServer } from '../support/server.js'
 
 /** An application's page; nothing listens there in tests without a browser. */
@@ -25,6 +26,15 @@ export async function startUi(
     },
     ports,
   )
+}
+
+/** Settings for the service at the name `localhost`: keys do not work for an IP address. */
+export async function onLocalhost(): Promise<{ site: string; env: Record<string, string> }> {
+  const port = await leasePort()
+  const site = `http://localhost:${port}`
+  const { AUTH_MAILER_AUTOCONFIRM: _, ...keys } = PASSKEY_ENVIRONMENT
+  const addresses = { AUTH_API_PORT: String(port), AUTH_API_EXTERNAL_URL: site, AUTH_SITE_URL: site }
+  return { site, env: { ...keys, ...addresses } }
 }
 
 /** As `call` does, it waits for the messages that a request causes. */

@@ -48,6 +48,10 @@ export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName
       // There is no load balancer in front that has to stop sending requests first.
       AUTH_API_DRAIN_DURATION: '0',
       AUTH_SITE_URL: input.siteUrl,
+      AUTH_PASSKEY_ENABLED: 'true',
+      AUTH_MFA_WEB_AUTHN_ENROLL_ENABLED: 'true',
+      AUTH_MFA_WEB_AUTHN_VERIFY_ENABLED: 'true',
+      AUTH_WEBAUTHN_RP_DISPLAY_NAME: 'Signet',
       // An application that is being developed may be on any port of this machine.
       AUTH_URI_ALLOW_LIST: `${input.webhooksUrl}/sign-in/callback*,http://localhost:*/**,http://127.0.0.1:*/**`,
       AUTH_DB_DRIVER: 'postgres',

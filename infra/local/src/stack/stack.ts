@@ -143,7 +143,8 @@ async function reset(folder: string): Promise<void> {
 }
 
 function addressesOf(ports: Ports): Omit<StackAddresses, 'postgresUrl' | 'redisUrl'> {
-  const local = (port: number): string => `http://127.0.0.1:${port}`
+  // By name: keys of people (passkeys) do not work for an IP address.
+  const local = (port: number): string => `http://localhost:${port}`
   return {
     authUrl: local(ports.auth),
     webhooksUrl: local(ports.webhooks),

@@ -9,7 +9,7 @@ export const PASSWORD = 'correct horse battery'
 export const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }
 export const LAPTOP = { viewport: { width: 1280, height: 800 } }
 
-const IMAGES = fileURLToPath(new URL('../../../../apps/webhooks/docs/images/', import.meta.url))
+const REPOSITORY = new URL('../../../../', import.meta.url)
 
 type Message = { subject: string; text: string }
 type Received = { eventId: string; eventType: string; verified: boolean | null; answered?: unknown }
@@ -94,9 +94,10 @@ export class Journey {
   }
 
   /** README_PICTURES=1 replaces the picture in the documentation. */
-  async picture(page: Page, name: string): Promise<void> {
+  async picture(page: Page, name: string, folder = 'apps/webhooks/docs/images'): Promise<void> {
     const picture = await page.screenshot()
     if (picture.length === 0) throw new Error(`no picture ${name}`)
-    if (process.env['README_PICTURES'] === '1') await writeFile(`${IMAGES}${name}.png`, picture)
+    const file = fileURLToPath(new URL(`${folder}/${name}.png`, REPOSITORY))
+    if (process.env['README_PICTURES'] === '1') await writeFile(file, picture)
   }
 }

@@ -1,8 +1,8 @@
 import { UsageError } from '../errors.js'
 
 /** Where `npm start` in a checkout serves. A published tool has no service of its own to fall back on. */
-export const DEFAULT_SERVICE_URL = 'http://127.0.0.1:8082'
-export const DEFAULT_IDENTITY_URL = 'http://127.0.0.1:8081'
+export const DEFAULT_SERVICE_URL = 'http://localhost:8082'
+export const DEFAULT_IDENTITY_URL = 'http://localhost:8081'
 
 const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]'])
 

@@ -1,0 +1,21 @@
+import type { RequestHandler } from 'express'
+
+/** Name and port. */
+const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])(?::(\d+))?$/i
+
+/**
+ * Leads browsers that opened a page of this machine under another of its names to the one that the service is known by:
+ * cookies, forms and passkeys belong to one of them. Only from loopback to loopback on the same port; elsewhere, which
+ * names lead here is up to the proxy in front.
+ */
+export function underOneLoopbackName(knownAs: string): RequestHandler {
+  const { host, origin } = new URL(knownAs)
+  const known = LOOPBACK.exec(host)
+  if (known === null) return (_req, _res, next) => next()
+  return (req, res, next) => {
+    const asked = LOOPBACK.exec(req.get('host') ?? '')
+    const isOther = asked !== null && asked[1]?.toLowerCase() !== known[1] && asked[2] === known[2]
+    if (!isOther || (req.method !== 'GET' && req.method !== 'HEAD')) return next()
+    res.set('Cache-Control', 'no-store').redirect(307, `${origin}${req.originalUrl}`)
+  }
+}
