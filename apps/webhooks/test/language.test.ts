@@ -2,8 +2,9 @@ import { describe, expect, it } from '@jest/globals'
 import { languages } from '@signet/language'
 import { catalogueFaults, unusedKeys } from '@signet/language/checks'
 import { definitionOf, eventTypes } from '@signet/webhook-core'
-import { ruleMessages, type Rule } from '../src/errors/rule-error.js'
+import { RuleError, ruleMessages, type Rule } from '../src/errors/rule-error.js'
 import { pageCatalogues, textsIn } from '../src/pages/texts.js'
+import { refusalOf } from '../src/portal/refusal.js'
 import { aToken } from './support/access-token.js'
 import { FormBrowser } from './support/browser.js'
 import { aDelivery, anEndpoint, sent } from './support/portal.js'
@@ -146,6 +147,15 @@ describe('the portal in German', () => {
     expect(log.text).toMatch(/<time datetime="[^"]+Z">\d\d\.\d\d\.\d{4}, \d\d:\d\d:\d\d UTC</)
   })
 
+  it.each([
+    ['cancelled', 'sie wurde abgebrochen'],
+    ['stopped', 'der Endpunkt wurde deaktiviert oder gelöscht'],
+    ['done', 'alle Ereignisse sind eingereiht'],
+  ])('says in German how a recovery ended: %s', (state, words) => {
+    const over = new RuleError('recovery.over', { kind: 'conflict', values: { state } })
+    expect(refusalOf(textsIn('de'), over).message).toBe(`Die Nachsendung ist beendet: ${words}.`)
+  })
+
   it('refuses in German what a page or a rule of the API refuses', async () => {
     const { browser, open, user } = await visitor()
     const token = await sent(browser, await open('/tokens'), '/tokens', { name: 'x', days: '31' })
@@ -173,7 +183,7 @@ describe('the portal in German', () => {
   })
 
   it('has a text of its own for each rule of the API, with all that the API names', () => {
-    const named = (text: string) => text.match(/\{\w+\}/g) ?? []
+    const named = (text: string) => [...text.matchAll(/\{(\w+)(?:\}|, select)/g)].map(([, name]) => name)
     for (const [rule, message] of Object.entries(ruleMessages))
       for (const language of languages)
         expect([rule, language, named(pageCatalogues[language][`portal.rule.${rule as Rule}`])]).toEqual([

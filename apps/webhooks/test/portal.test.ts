@@ -275,7 +275,13 @@ it('recovers what failed, with progress, one at a time', async () => {
   const again = await open(`/endpoints/${id}/recover`)
   const second = await sent(browser, again, '/recover', { hours: '24', what: 'failed' })
   expect([second.status, second.text.includes('is running')]).toEqual([409, true])
+  const otherTab = await browser.get(progress.url)
   expect((await sent(browser, progress, '/stop')).text).toContain('Stopped by you')
+  const late = await sent(browser, otherTab, '/stop')
+  expect([late.status, late.text]).toEqual([
+    409,
+    expect.stringContaining('The recovery is over: it was stopped.'),
+  ])
 })
 
 it('shows every event type with a sample', async () => {

@@ -7,7 +7,7 @@ import type { Mailer } from '../mail/mailer.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { UserStore } from '../users/user-store.js'
 import type { Factor, User } from '../users/user.js'
-import { factorNotFound, factorTraits, hasName, nameTaken, visibleName } from './factor-rules.js'
+import { factorNotFound, factorTraits, nameTaken, requireFreeName, visibleName } from './factor-rules.js'
 import type { FactorStore } from './factor-store.js'
 import type { SessionLevelStore } from './session-level-store.js'
 
@@ -39,7 +39,7 @@ export class AdminFactorService {
       const friendlyName =
         changes.friendly_name === undefined ? factor.friendlyName : visibleName(changes.friendly_name)
       const phone = newPhone(factor, changes.phone)
-      if (friendlyName !== factor.friendlyName && hasName(user.factors, friendlyName)) throw nameTaken()
+      requireFreeName(user.factors, friendlyName, factor)
       await factors.update(tx, id, { friendlyName, phone }, now()).catch((error: unknown) => {
         throw isUniqueViolation(error) ? nameTaken() : error
       })

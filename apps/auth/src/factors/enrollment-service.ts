@@ -6,16 +6,15 @@ import { authError, invalid } from '../errors/auth-error.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import { seal } from '../secrets/sealed-box.js'
-import type { SessionGate } from '../sessions/session-gate.js'
+import { requireStrong, type SessionGate } from '../sessions/session-gate.js'
 import type { Live, Session } from '../sessions/session.js'
 import type { UserStore } from '../users/user-store.js'
 import type { User } from '../users/user.js'
 import {
   factorNotFound,
   factorTraits,
-  hasName,
-  nameTaken,
   needsFactorFirst,
+  requireFreeName,
   visibleName,
   type FactorRules,
   type FactorType,
@@ -84,6 +83,22 @@ export class EnrollmentService {
     return { id, friendlyName, type: 'totp', secret, uri, qrCode: qrCodeSvg(uri) }
   }
 
+  /** By its name the owner knows which factor to remove, so whoever changes it has shown one. */
+  async rename({ user, session }: Live, id: string, name: string, meta: RequestMeta): Promise<void> {
+    const { gate, factors, audit, now } = this.deps
+    const friendlyName = visibleName(text('friendly_name', name))
+    if (friendlyName === '') throw invalid('friendly_name is required')
+    await audit.transaction(meta, async (tx, record) => {
+      const held = await gate.hold(tx, { userId: user.id, sessionId: session.id })
+      requireStrong(held)
+      const factor = await factors.find(tx, user.id, id)
+      if (factor === null) throw factorNotFound()
+      requireFreeName(held.user.factors, friendlyName, factor)
+      await factors.update(tx, id, { friendlyName, phone: factor.phone }, now())
+      record('factor_updated', held.user, factorTraits(factor))
+    })
+  }
+
   async unenroll(
     { user: { id: userId }, session: { id: sessionId } }: Live,
     id: string,
@@ -128,7 +143,7 @@ export class EnrollmentService {
 
   #check(user: User, session: Session, friendlyName: string, phone: string | null): void {
     const { maxEnrolled, maxVerified } = this.deps.rules
-    if (hasName(user.factors, friendlyName)) throw nameTaken()
+    requireFreeName(user.factors, friendlyName)
     const verified = user.factors.filter(({ status }) => status === 'verified')
     if (user.factors.length >= maxEnrolled || verified.length >= maxVerified)
       throw authError(

@@ -64,7 +64,6 @@ function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessToken
       body: jsonBody(enrollFields),
       handle: async ({ caller, body, req }) => ({
         body: enrolledView(await enrollments.enroll(caller, body, guard.metaOf(req))),
-        headers: { 'Cache-Control': 'no-store' },
       }),
     }),
     route<Live, BodyOf<{ channel: 'string' }>>({
@@ -112,10 +111,7 @@ function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessToken
       body: jsonBody(verifyFields),
       async handle({ caller, body, req }) {
         const signedIn = await challenges.verify(caller, factorIdOf(req), body, guard.metaOf(req))
-        return {
-          body: await tokenView(accessTokens, signedIn, now()),
-          headers: { 'Cache-Control': 'no-store' },
-        }
+        return { body: await tokenView(accessTokens, signedIn, now()) }
       },
     }),
     route<Live>({

@@ -27,8 +27,10 @@ export const nameTaken = () =>
   authError('unprocessable', 'mfa_factor_name_conflict', 'A factor with this friendly name already exists')
 
 /** Two factors without a name conflict too: users could not tell them apart (docs/specification.md#factors). */
-export const hasName = (factors: readonly Factor[], friendlyName: string): boolean =>
-  factors.some((factor) => factor.friendlyName === friendlyName)
+export function requireFreeName(factors: readonly Factor[], friendlyName: string, own?: Factor): void {
+  if (factors.some((factor) => factor.id !== own?.id && factor.friendlyName === friendlyName))
+    throw nameTaken()
+}
 
 /** Whether an aal1 session would bypass a factor that is already verified. */
 export const needsFactorFirst = (user: User, aal: string, factorId?: string): boolean =>

@@ -21,7 +21,6 @@ type Deps = {
 }
 
 const verifyFields = { code: 'string' } as const
-const PRIVATE = { 'Cache-Control': 'no-store' }
 
 /** Recovery codes of the signed-in user (docs/specification.md#recovery-codes). */
 export function recoveryCodeRoutes({
@@ -48,7 +47,6 @@ export function recoveryCodeRoutes({
         const count = await recoveryCodes.count(caller.user.id)
         return {
           body: { codes_left: count?.left ?? 0, created_at: count?.createdAt.toISOString() ?? null },
-          headers: PRIVATE,
         }
       },
     }),
@@ -68,7 +66,6 @@ export function recoveryCodeRoutes({
       body: jsonBody({}, { optional: true }),
       handle: async ({ caller, req }) => ({
         body: { codes: await recoveryCodes.replace(caller, guard.metaOf(req)) },
-        headers: PRIVATE,
       }),
     }),
     route<Live, BodyOf<typeof verifyFields>>({
@@ -86,7 +83,7 @@ export function recoveryCodeRoutes({
       body: jsonBody(verifyFields),
       async handle({ caller, body, req }) {
         const signedIn = await recoveryCodes.verify(caller, body.code ?? '', guard.metaOf(req))
-        return { body: await tokenView(accessTokens, signedIn, now()), headers: PRIVATE }
+        return { body: await tokenView(accessTokens, signedIn, now()) }
       },
     }),
   ]

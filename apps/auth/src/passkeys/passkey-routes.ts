@@ -40,7 +40,6 @@ const answerDoc = bodyDoc(['challenge_id'], [], {
     description: 'What the browser made of the options, as JSON (WebAuthn section 5.1)',
   },
 })
-const NO_STORE = { 'Cache-Control': 'no-store' }
 const own = { tag: 'Passkeys', security: 'user' } as const
 
 /** Signing in with a passkey, and the passkeys of an account (docs/specification.md#passkeys). */
@@ -68,7 +67,7 @@ function signInRoutes(deps: Deps): Route[] {
       body: jsonBody(captchaFields, { optional: true }),
       async handle({ body, req }) {
         await guard.captcha(req, body)
-        return { body: challengeView(await passkeySignIns.options()), headers: NO_STORE }
+        return { body: challengeView(await passkeySignIns.options()) }
       },
     }),
     route<undefined, BodyOf<typeof answerFields>>({
@@ -84,7 +83,7 @@ function signInRoutes(deps: Deps): Route[] {
       body: jsonBody(answerFields),
       async handle({ body, req }) {
         const signedIn = await passkeySignIns.signIn(body, guard.metaOf(req))
-        return { body: await tokenView(accessTokens, signedIn, now()), headers: NO_STORE }
+        return { body: await tokenView(accessTokens, signedIn, now()) }
       },
     }),
   ]
@@ -107,7 +106,6 @@ function registrationRoutes(deps: Deps): Route[] {
       authenticate,
       handle: async ({ caller }) => ({
         body: challengeView(await passkeyRegistrations.options(caller)),
-        headers: NO_STORE,
       }),
     }),
     route<Caller, BodyOf<typeof answerFields>>({

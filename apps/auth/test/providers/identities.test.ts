@@ -61,6 +61,20 @@ describe('linking by hand (docs/specification.md#identities and docs/specificati
     expectError(await authorize(undefined, 'provider=figma'), 401, 'no_authorization')
   })
 
+  it.each([
+    ['de-AT, de;q=0.9', 'de', 'Von jetzt an mit Figma anmelden?', 'Weiter zu Figma'],
+    ['fr, en;q=0.5', 'en', 'Sign in with Figma from now on?', 'Continue to Figma'],
+  ])('asks whoever prefers %s on a page in %s', async (accepted, language, heading, button) => {
+    const { access_token, email } = await aUser(site.server)
+    const address = await linkAddress(site.server, access_token, 'figma')
+    const { text, headers } = await get(site.server, address, { headers: { 'accept-language': accepted } })
+    expect(headers.get('content-language')).toBe(language)
+    expect(text).toContain(`<html lang="${language}">`)
+    expect(text).toContain(`<h1>${heading}</h1>`)
+    expect(text).toContain(`<strong>${email}</strong>`)
+    expect(text).toContain(`>${button}</button>`)
+  })
+
   it('links to the caller whatever the address', async () => {
     const user = await aUser(site.server)
     site.figma(anId(), anEmail())

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { TOTP } from 'otpauth'
 import type { FormBrowser, Seen } from '@signet/testkit'
-import { aUser, PASSWORD, type SignedUp } from '../support/api.js'
+import { decodeJwt } from 'jose'
+import { aUser, get, PASSWORD, post, type Json, type SignedUp } from '../support/api.js'
+import { META } from '../support/meta.js'
 import type { TestServer } from '../support/server.js'
-import { onAccount, startAccount, statusOf } from './account-support.js'
+import { activityOn, onAccount, startAccount, statusOf } from './account-support.js'
 import { aUserWithTotp, noticeOf, settle, signIn, submitted } from './support.js'
 
 let server: TestServer
@@ -48,6 +50,83 @@ describe('second factors on the account page', () => {
     expect(inside.text).toContain('You have 9 codes left.')
     const removed = await submitted(fresh, inside, '/ui/account/factor/remove')
     expect(statusOf(removed)).toBe('The second factor was removed.')
+  })
+})
+
+describe('a second factor that is being added', () => {
+  const PATH = '/ui/account/authenticator'
+  it('shows its secret to no other session, whether of that browser or of that person', async () => {
+    const user = await aUser(server)
+    const { browser, page } = await onAccount(server, user)
+    const setup = await submitted(browser, await browser.get(PATH), PATH, { name: 'my phone' })
+    const address = new URL(setup.url)
+    expect(address.searchParams.has('setup')).toBe(true)
+    const elsewhere = await onAccount(server, user)
+    await submitted(browser, page, '/ui/sign-out')
+    const later = await onAccount(server, user, browser)
+    for (const { browser: other } of [elsewhere, later]) {
+      const opened = await settle(other, await other.get(`${address.pathname}${address.search}`))
+      expect([new URL(opened.url).pathname, opened.text.includes('class="secret"')]).toEqual([
+        '/ui/account',
+        false,
+      ])
+    }
+  })
+})
+
+describe('the name of a second factor', () => {
+  const RENAME = '/ui/account/factor/rename'
+  const inside = async () => {
+    const user = await aUserWithTotp(server)
+    const { browser, page } = await onAccount(server, user)
+    return { user, browser, page: await submitted(browser, page, '/ui/factor', { code: user.code() }) }
+  }
+  const namesOf = async ({ access_token: token }: SignedUp) =>
+    ((await get(server, '/user', { token })).body['factors'] as Json[]).map(
+      (factor) => factor['friendly_name'],
+    )
+
+  it('is changed by its owner, and the owner sees that it was', async () => {
+    const { user, browser, page } = await inside()
+    expect(page.text).toContain('value="my app"')
+    const renamed = await submitted(browser, page, RENAME, { name: ' On my \u202ephone ' })
+    expect(statusOf(renamed)).toBe('The second factor was renamed.')
+    expect(renamed.text).toContain('<strong>On my phone</strong>')
+    expect(activityOn(renamed)[0]).toBe('Second factor changed: Authenticator app')
+    expect(await namesOf(user)).toEqual(['On my phone'])
+    const same = await submitted(browser, renamed, RENAME, { name: 'On my phone' })
+    expect(statusOf(same)).toBe('The second factor was renamed.')
+  })
+
+  it.each([
+    ['that another one has', 'the other', 422, 'You have a second factor with this name.'],
+    ['that nobody would see', ' \u200b ', 400, 'A name needs at least one character that people can see.'],
+  ])('is none %s', async (_, name, status, notice) => {
+    const { user, browser, page } = await inside()
+    const begun = await browser.get('/ui/account/authenticator')
+    await submitted(browser, begun, '/ui/account/authenticator', { name: 'the other' })
+    const refused = await submitted(browser, page, RENAME, { name })
+    expect([refused.status, noticeOf(refused)]).toEqual([status, notice])
+    expect(await namesOf(user)).toContain('my app')
+  })
+
+  it('is changed by nobody else, and not before the factor was shown', async () => {
+    const { user } = await inside()
+    const other = await inside()
+    const taken = await other.browser.submit(other.page, RENAME, { factor: user.factorId, name: 'mine now' })
+    expect([taken.status, noticeOf(taken)]).toEqual([404, 'This second factor was removed already.'])
+    const signedIn = await post(server, '/token?grant_type=password', {
+      email: user.email,
+      password: PASSWORD,
+    })
+    const { session_id: sessionId } = decodeJwt(String(signedIn.body['access_token']))
+    const { gate, enrollments } = server.context
+    const live = await gate.find(user.user.id, String(sessionId))
+    if (live === null) throw new Error('not signed in')
+    await expect(enrollments.rename(live, user.factorId, 'mine now', META)).rejects.toThrow(
+      expect.objectContaining({ code: 'insufficient_aal' }),
+    )
+    expect(await namesOf(user)).toEqual(['my app'])
   })
 })
 

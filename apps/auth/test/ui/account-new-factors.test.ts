@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { leasePort } from '@signet/local'
 import { FormBrowser, SoftwareAuthenticator, type Seen } from '@signet/testkit'
 import { aPhone, aUser } from '../support/api.js'
 import type { TestServer } from '../support/server.js'
 import type { SmsGateway } from '../support/sms-gateway.js'
-import { PASSKEY_ENVIRONMENT } from '../support/passkeys.js'
 import { activityOn, onAccount, startAccount, statusOf } from './account-support.js'
-import { noticeOf, optionsOn, settle, submitted } from './support.js'
+import { noticeOf, onLocalhost, optionsOn, settle, submitted } from './support.js'
 
 const KEY = '/ui/account/security-key'
 const PHONE = '/ui/account/phone-factor'
@@ -15,14 +13,10 @@ let server: TestServer
 let gateway: SmsGateway
 let site: string
 beforeAll(async () => {
-  const port = await leasePort()
-  site = `http://localhost:${port}`
-  const { AUTH_MAILER_AUTOCONFIRM: _, ...keys } = PASSKEY_ENVIRONMENT
+  const local = await onLocalhost()
+  site = local.site
   ;({ gateway, server } = await startAccount({
-    ...keys,
-    AUTH_API_PORT: String(port),
-    AUTH_API_EXTERNAL_URL: site,
-    AUTH_SITE_URL: site,
+    ...local.env,
     AUTH_MFA_PHONE_ENROLL_ENABLED: 'true',
     AUTH_MFA_PHONE_VERIFY_ENABLED: 'true',
     AUTH_MFA_PHONE_MAX_FREQUENCY: '0',

@@ -1,23 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { leasePort } from '@signet/local'
 import { FormBrowser, SoftwareAuthenticator, type Seen } from '@signet/testkit'
 import { aUser, get, PASSWORD, type Json, type SignedUp } from '../support/api.js'
-import { PASSKEY_ENVIRONMENT } from '../support/passkeys.js'
 import type { TestServer } from '../support/server.js'
-import { aUserWithTotp, noticeOf, optionsOn, settle, startUi, submitted } from './support.js'
+import { aUserWithTotp, noticeOf, onLocalhost, optionsOn, settle, startUi, submitted } from './support.js'
 
 let server: TestServer
 let site: string
 beforeAll(async () => {
-  const port = await leasePort()
-  site = `http://localhost:${port}`
-  server = await startUi({
-    ...PASSKEY_ENVIRONMENT,
-    AUTH_API_PORT: String(port),
-    AUTH_API_EXTERNAL_URL: site,
-    AUTH_SITE_URL: site,
-    AUTH_PASSKEY_MAX_PASSKEYS_PER_USER: '1',
-  })
+  const local = await onLocalhost()
+  site = local.site
+  server = await startUi({ ...local.env, AUTH_PASSKEY_MAX_PASSKEYS_PER_USER: '1' })
 })
 afterAll(() => server.close())
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/local/browser'
+import { chromiumPath, launchChromium } from '@signet/local/browser'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { aUser } from '../support/api.js'
 import { anOperator } from '../support/operator.js'
@@ -62,31 +62,5 @@ describeInBrowser('the operator page in Chromium', () => {
     const picture = await page.screenshot()
     expect(picture.length).toBeGreaterThan(0)
     if (process.env['README_PICTURES'] === '1') await writeFile(`${IMAGES}operator-page.png`, picture)
-  })
-
-  describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
-    it.each([
-      ['a phone', { width: 360, height: 740 }],
-      ['a desktop', LAPTOP],
-    ])('on %s is accessible, asks no other server, and nothing is cut off', async (_, viewport) => {
-      const person = await aUserWithTotp(server)
-      const page = await open('/ui/operator', { viewport, colorScheme, javaScriptEnabled: true })
-      const foreign: string[] = []
-      page.on('request', (request) => {
-        if (!request.url().startsWith(server.url)) foreign.push(request.url())
-      })
-      for (const path of [
-        '/ui/operator',
-        '/ui/operator?q=user',
-        '/ui/operator?q=nobody',
-        '/ui/operator/audit?scope=action&text=user',
-        `/ui/operator/users/${person.user.id}`,
-        `/ui/operator/users/${person.user.id}?done=banned`,
-      ]) {
-        await page.goto(`${server.url}${path}`)
-        expect([path, await accessibilityFindings(page), await sidewaysScroll(page)]).toEqual([path, [], 0])
-      }
-      expect(foreign).toEqual([])
-    })
   })
 })

@@ -38,6 +38,7 @@ export const DONE = [
   'factor-key',
   'factor-phone',
   'factor-removed',
+  'factor-renamed',
   'passkey',
   'passkey-removed',
   'passkey-renamed',

@@ -1,11 +1,10 @@
 import { dateTimeText } from '@signet/language'
 import { html, notice, type Html, type Page } from '@signet/pages'
 import { providerLabel } from '@signet/pages/provider-label'
-import { withoutInvisible } from '@signet/pages/visible'
 import type { SecurityEvent } from '../../account/security-events.js'
-import type { Credential } from '../../webauthn/credential.js'
-import type { Factor } from '../../users/user.js'
 import type { UiKey, UiTexts } from '../texts.js'
+import { FACTOR_KINDS, factorSection, passkeySection, type AccountKeys } from './account-key-sections.js'
+import { button, entries, guarded, hiddenField, line, section } from './account-parts.js'
 import { foot, link } from './parts.js'
 
 export type ShownSession = {
@@ -20,18 +19,13 @@ export type ShownSession = {
 /** `pending`: the one that waits to be confirmed. */
 type AddressEntry = { address: string | null; pending: string | null; href: string }
 
-export type AccountHomeView = {
+export type AccountHomeView = AccountKeys & {
   address: string
   done?: string | undefined
   notice?: string | undefined
   email: AddressEntry | null
   phone: AddressEntry | null
   password: { isSet: boolean; href: string } | null
-  /** Null where they are off. */
-  passkeys: { held: readonly Credential[]; add: string | null } | null
-  factors: readonly Factor[]
-  addFactors: readonly { href: string; label: UiKey }[]
-  recovery: { left: number; href: string } | null
   providers: {
     linked: readonly { id: string; provider: string; email: string | null; removable: boolean }[]
     linkable: readonly string[]
@@ -39,8 +33,6 @@ export type AccountHomeView = {
   sessions: readonly ShownSession[]
   events: readonly (SecurityEvent & { key: UiKey })[]
   links: { export: string; delete: string | null; home: { url: string; name: string } }
-  action: (below: string) => string
-  fields: readonly Html[]
   signOut: { action: string; fields: readonly Html[] }
 }
 
@@ -73,41 +65,6 @@ export const accountHomePage = (t: UiTexts, view: AccountHomeView): Page => ({
     ${foot(link(view.links.home.url, t('account.go-to', { site: view.links.home.name })))}`,
 })
 
-const shown = (parts: readonly (Html | null)[]): Html[] => parts.filter((part) => part !== null)
-
-const section = (title: string, ...content: readonly (Html | null)[]): Html =>
-  html`<section>
-    <h2>${title}</h2>
-    ${shown(content)}
-  </section>`
-
-const entries = (items: readonly Html[]): Html =>
-  html`<ul class="entries">
-    ${items.map((item) => html`<li>${item}</li>`)}
-  </ul>`
-
-const line = (title: string, more: string | null, ...actions: readonly (Html | null)[]): Html =>
-  html`<p><strong>${title}</strong></p>
-    ${more === null ? null : html`<p class="soft">${more}</p>`} ${shown(actions)}`
-
-/** A form of one button. */
-const button = (view: AccountHomeView, below: string, label: string, more: Html | null = null): Html =>
-  html`<form method="post" action="${view.action(below)}">
-    ${view.fields} ${more}
-    <button class="plain" type="submit">${label}</button>
-  </form>`
-
-/** Asks again without a page of its own, and without a script. */
-const guarded = (label: string, question: string, form: Html): Html =>
-  html`<details>
-    <summary>${label}</summary>
-    <p>${question}</p>
-    ${form}
-  </details>`
-
-const hiddenField = (name: string, value: string): Html =>
-  html`<input type="hidden" name="${name}" value="${value}" />`
-
 function signInSection(t: UiTexts, { email, phone, password }: AccountHomeView): Html {
   return section(
     t('me.sign-in'),
@@ -139,94 +96,6 @@ const addressEntry = (
     pending === null ? null : html`<p>${t('me.waiting', { address: pending })}</p>`,
     link(href, t(change)),
   )
-
-function passkeySection(t: UiTexts, view: AccountHomeView): Html | null {
-  const { passkeys } = view
-  if (passkeys === null) return null
-  return section(
-    t('me.passkeys'),
-    passkeys.held.length === 0 ? html`<p class="soft">${t('me.passkeys.none')}</p>` : null,
-    entries(passkeys.held.map((passkey) => passkeyEntry(t, view, passkey))),
-    passkeys.add === null ? null : html`<p>${link(passkeys.add, t('passkey.create'))}</p>`,
-  )
-}
-
-function passkeyEntry(t: UiTexts, view: AccountHomeView, passkey: Credential): Html {
-  const { id, friendlyName, createdAt, lastUsedAt } = passkey
-  const time = (at: Date) => dateTimeText(t.language, at)
-  const added = time(createdAt)
-  const name = withoutInvisible(friendlyName)
-  const chosen = hiddenField('passkey', id)
-  const renamed = html`${chosen} <label for="name-${id}">${t('me.passkey.name')}</label>
-    <input id="name-${id}" name="name" autocomplete="off" maxlength="120" required value="${name}" />`
-  return line(
-    name,
-    lastUsedAt === null
-      ? t('me.added', { time: added })
-      : t('me.passkey.used', { added, used: time(lastUsedAt) }),
-    html`<details>
-      <summary>${t('me.passkey.rename')}</summary>
-      ${button(view, '/account/passkey/rename', t('me.passkey.rename-button'), renamed)}
-    </details>`,
-    guarded(
-      t('me.remove'),
-      t('me.passkey.remove-question'),
-      button(view, '/account/passkey/remove', t('me.factor.remove'), chosen),
-    ),
-  )
-}
-
-function factorSection(t: UiTexts, view: AccountHomeView): Html {
-  const { factors, addFactors, recovery } = view
-  return section(
-    t('me.factors'),
-    factors.length === 0 ? html`<p class="soft">${t('me.factors.none')}</p>` : null,
-    entries([
-      ...factors.map((factor) =>
-        line(
-          nameOf(t, factor),
-          factorText(t, factor),
-          guarded(
-            t('me.remove'),
-            t('me.factor.remove-question'),
-            button(view, '/account/factor/remove', t('me.factor.remove'), hiddenField('factor', factor.id)),
-          ),
-        ),
-      ),
-      ...(recovery === null
-        ? []
-        : [
-            line(
-              t('me.recovery'),
-              t('me.recovery.left', { count: recovery.left }),
-              link(recovery.href, t('me.recovery.open')),
-            ),
-          ]),
-    ]),
-    addFactors.length === 0
-      ? null
-      : html`<p class="choices">${addFactors.map(({ href, label }) => html`${link(href, t(label))} `)}</p>`,
-  )
-}
-
-/** What kind it is, where its name may not say so. */
-const factorText = (t: UiTexts, { factorType, phone, createdAt }: Factor): string =>
-  [
-    t(FACTOR_KINDS[factorType]),
-    factorType === 'phone' && phone !== null ? `+${phone}` : null,
-    t('me.added', { time: dateTimeText(t.language, createdAt) }),
-  ]
-    .filter((part) => part !== null)
-    .join(' · ')
-
-const FACTOR_KINDS = {
-  totp: 'me.factor.totp',
-  phone: 'me.factor.phone',
-  webauthn: 'me.factor.key',
-} as const satisfies Record<Factor['factorType'], UiKey>
-
-const nameOf = (t: UiTexts, { factorType, friendlyName }: Factor): string =>
-  withoutInvisible(friendlyName).trim() || t(FACTOR_KINDS[factorType])
 
 function providerSection(t: UiTexts, view: AccountHomeView): Html | null {
   const { providers } = view

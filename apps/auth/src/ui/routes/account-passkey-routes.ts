@@ -4,6 +4,7 @@ import { passkeyNotFound } from '../../passkeys/passkey-rules.js'
 import { isUuid } from '../../users/uuid.js'
 import { backToAccount, forPerson } from '../context/account-person.js'
 import { answerOf } from '../context/credential-of.js'
+import { newNameIn } from '../context/new-name.js'
 import type { Person } from '../context/progress.js'
 import { refusalText, type Refusal } from '../context/refusals.js'
 import { pageDocs, type Caller, type Sent } from '../context/sign-in-pages.js'
@@ -35,7 +36,7 @@ export const accountPasskeyRoutes = (deps: UiDeps): Route[] => [
     refused: ({ sent, person }, refusal) => showNew(deps, sent, person, refusal),
   }),
   homeForm(deps, '/ui/account/passkey/rename', 'Rename a passkey', async ({ sent, person, meta }) => {
-    await deps.passkeys.rename(person, passkeyIdOf(sent), sent.text('name'), meta)
+    await deps.passkeys.rename(person, passkeyIdOf(sent), newNameIn(sent), meta)
     return backToAccount(deps, sent, 'passkey-renamed')
   }),
   homeForm(deps, '/ui/account/passkey/remove', 'Remove a passkey', async ({ sent, person, meta }) => {

@@ -36,12 +36,12 @@ export const accountPhoneFactorRoutes = (deps: UiDeps): Route[] => [
     limit: deps.limits.mfaChallenge,
     work(step) {
       const { sent, person } = step
-      const setup = openSetup<Phone>(deps, 'phone', sent, person, sent.text('setup'))
+      const setup = openSetup<Phone>(deps, 'phone', person, sent.text('setup'))
       if (setup === null) return deps.pages.redirect(deps.pages.path('/account', sent.context))
       return sendCode(deps, step, setup)
     },
     refused({ sent: caller, person, req, res }, refusal) {
-      const setup = openSetup<Phone>(deps, 'phone', caller, person, caller.text('setup'))
+      const setup = openSetup<Phone>(deps, 'phone', person, caller.text('setup'))
       return show(deps, { caller, person, setup, refusal, req, res })
     },
   }),

@@ -47,7 +47,7 @@ export const setupRoutes = <More>(
       return forPerson(deps, caller, (person) => {
         const { setup: sealed } = req.query
         if (sealed === undefined) return show({ caller, person, setup: null, req, res })
-        const setup = openSetup<More>(deps, type, caller, person, sealed)
+        const setup = openSetup<More>(deps, type, person, sealed)
         return setup === null ? toAccount(deps, caller) : show({ caller, person, setup, req, res })
       })
     },
@@ -59,14 +59,14 @@ export const setupRoutes = <More>(
     async work(step) {
       const { sent, person, res } = step
       if (sent.text('setup') === '') return begin(step)
-      const setup = openSetup<More>(deps, type, sent, person, sent.text('setup'))
+      const setup = openSetup<More>(deps, type, person, sent.text('setup'))
       if (setup === null) return toAccount(deps, sent)
       const signedIn = await prove(step, setup)
       await deps.progress.signedIn(res, sent.browser, sent.context, signedIn)
       return backToAccount(deps, sent, done)
     },
     refused({ sent: caller, person, req, res }, refusal) {
-      const setup = openSetup<More>(deps, type, caller, person, caller.text('setup'))
+      const setup = openSetup<More>(deps, type, person, caller.text('setup'))
       return show({ caller, person, setup, refusal, req, res })
     },
   }),

@@ -1,13 +1,10 @@
 import { route, type Answer, type Route } from '@signet/http'
-import type { ErrorCode } from '../../errors/error-codes.js'
-import { captchaAnswer } from '../context/captcha-answer.js'
 import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
 import { forgotPage, phonePage } from '../pages/address-page.js'
-import { faultOf, orShow, type Refusal } from '../context/refusals.js'
+import { faultOf, type Refusal } from '../context/refusals.js'
 import type { UiDeps } from '../context/ui-deps.js'
 import { phoneOf } from '../context/ways-in.js'
-import { toCode } from './code-routes.js'
-import { sendMessage } from './send-message.js'
+import { askForMessage } from './ask-for-message.js'
 
 type Extras = Partial<Refusal> & { address?: string }
 
@@ -18,8 +15,6 @@ type Messenger = {
   /** The API endpoint whose rate limit it shares. */
   endpoint: '/recover' | '/otp'
   expects: 'recovery' | 'sms'
-  /** The error that only an address with an account can cause. */
-  tooSoon: ErrorCode
   addressOf(sent: Sent): string
 }
 
@@ -30,7 +25,6 @@ export const forgotRoutes = (deps: UiDeps): Route[] =>
     summary: 'Ask for a link to choose a new password',
     endpoint: '/recover',
     expects: 'recovery',
-    tooSoon: 'over_email_send_rate_limit',
     addressOf: (sent) => sent.text('email').trim(),
   })
 
@@ -41,7 +35,6 @@ export const phoneRoutes = (deps: UiDeps): Route[] =>
     summary: 'Ask for a code by SMS',
     endpoint: '/otp',
     expects: 'sms',
-    tooSoon: 'over_sms_send_rate_limit',
     addressOf: (sent) => phoneOf(sent.text('phone').trim()),
   })
 
@@ -62,19 +55,8 @@ const messengerRoutes = (deps: UiDeps, messenger: Messenger): Route[] => [
       const sent = deps.pages.sent(req, messenger.page, body)
       const address = messenger.addressOf(sent)
       const message = { kind: messenger.expects, address }
-      return orShow(
-        sent.t,
-        context,
-        async () => {
-          await deps.guard.captcha(req, captchaAnswer(sent))
-          await sendMessage(deps, sent, message, deps.guard.metaOf(req))
-          return toCode(deps, sent, message)
-        },
-        // Too soon after the last one looks like success: an error would reveal who has an account.
-        (refusal) =>
-          refusal.code === messenger.tooSoon
-            ? toCode(deps, sent, message, refusal)
-            : show(deps, messenger.page, sent, { ...refusal, address }),
+      return askForMessage(deps, { req, sent, context }, message, (refusal) =>
+        show(deps, messenger.page, sent, { ...refusal, address }),
       )
     },
   }),

@@ -3,7 +3,6 @@ import type { EnrollRequest, Enrolled } from '../../factors/enrollment-service.j
 import type { FactorType } from '../../factors/factor-rules.js'
 import type { AccountStep } from './account-form.js'
 import type { Person } from '../context/progress.js'
-import type { Caller } from '../context/sign-in-pages.js'
 import type { UiDeps } from '../context/ui-deps.js'
 
 /** A second factor that is being added, as it is in the URL of its page, where the browser's history keeps it. */
@@ -13,9 +12,8 @@ export type Setup<More> = More & {
   readonly sealed: string
 }
 
-/** Neither another browser nor another person or session opens it. */
-const labelOf = (type: FactorType, { browser }: Caller, { user, session }: Person): string =>
-  `${type} factor ${browser.id} ${user.id} ${session.id}`
+/** No other session opens it, and a session is that of one person in one browser. */
+const labelOf = (type: FactorType, { session }: Person): string => `${type} factor ${session.id}`
 
 /** Enrolls a factor under the name that the person typed; one that was begun under it before is given up. */
 export async function enrollNamed<T extends FactorType>(
@@ -43,7 +41,7 @@ export function toSetup(
   setup: { factorId: string },
 ): Answer {
   const until = now().getTime() + account.setupMs
-  const sealed = state.seal(labelOf(type, sent, person), { ...setup, until })
+  const sealed = state.seal(labelOf(type, person), { ...setup, until })
   return pages.redirect(pages.path(page, sent.context, { setup: sealed }))
 }
 
@@ -51,12 +49,11 @@ export function toSetup(
 export function openSetup<More>(
   { state, now }: UiDeps,
   type: FactorType,
-  caller: Caller,
   person: Person,
   sealed: unknown,
 ): Setup<More> | null {
   if (typeof sealed !== 'string') return null
-  const setup = state.open<Setup<More>>(labelOf(type, caller, person), sealed)
+  const setup = state.open<Setup<More>>(labelOf(type, person), sealed)
   if (setup === null || setup.until <= now().getTime()) return null
   const isPending = person.user.factors.some(
     ({ id, status }) => id === setup.factorId && status === 'unverified',

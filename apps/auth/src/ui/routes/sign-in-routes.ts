@@ -10,8 +10,7 @@ import type { UiDeps } from '../context/ui-deps.js'
 import { siteOf } from '../context/sign-in-context.js'
 import { errorTarget } from '../context/client-answer.js'
 import { addressOf } from '../context/ways-in.js'
-import { toCode } from './code-routes.js'
-import { sendMessage } from './send-message.js'
+import { askForMessage } from './ask-for-message.js'
 
 /** Names of the fields by what a refusal is about. */
 const FIELDS = { address: 'identifier', password: 'password' }
@@ -78,19 +77,8 @@ const mailRoute = (deps: UiDeps): Route =>
       const sent = deps.pages.sent(req, 'sign-in', body)
       const identifier = sent.text('identifier').trim()
       const message = { kind: 'email', address: identifier } as const
-      return orShow(
-        sent.t,
-        context,
-        async () => {
-          await deps.guard.captcha(req, captchaAnswer(sent))
-          await sendMessage(deps, sent, message, deps.guard.metaOf(req))
-          return toCode(deps, sent, message)
-        },
-        (refusal) =>
-          // Too soon after the last one looks like success: only an address with an account can get here.
-          refusal.code === 'over_email_send_rate_limit'
-            ? toCode(deps, sent, message, refusal)
-            : showSignIn(deps, sent, { ...refusal, identifier }),
+      return askForMessage(deps, { req, sent, context }, message, (refusal) =>
+        showSignIn(deps, sent, { ...refusal, identifier }),
       )
     },
   })

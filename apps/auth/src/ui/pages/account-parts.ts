@@ -1,0 +1,39 @@
+import { html, type Html } from '@signet/pages'
+
+/** What the forms of a page have in common. */
+export type Forms = { action: (below: string) => string; fields: readonly Html[] }
+
+const shown = (parts: readonly (Html | null)[]): Html[] => parts.filter((part) => part !== null)
+
+export const section = (title: string, ...content: readonly (Html | null)[]): Html =>
+  html`<section>
+    <h2>${title}</h2>
+    ${shown(content)}
+  </section>`
+
+export const entries = (items: readonly Html[]): Html =>
+  html`<ul class="entries">
+    ${items.map((item) => html`<li>${item}</li>`)}
+  </ul>`
+
+export const line = (title: string, more: string | null, ...actions: readonly (Html | null)[]): Html =>
+  html`<p><strong>${title}</strong></p>
+    ${more === null ? null : html`<p class="soft">${more}</p>`} ${shown(actions)}`
+
+/** A form of one button. */
+export const button = (view: Forms, below: string, label: string, more: Html | null = null): Html =>
+  html`<form method="post" action="${view.action(below)}">
+    ${view.fields} ${more}
+    <button class="plain" type="submit">${label}</button>
+  </form>`
+
+/** Asks again without a page of its own, and without a script. */
+export const guarded = (label: string, question: string, form: Html): Html =>
+  html`<details>
+    <summary>${label}</summary>
+    <p>${question}</p>
+    ${form}
+  </details>`
+
+export const hiddenField = (name: string, value: string): Html =>
+  html`<input type="hidden" name="${name}" value="${value}" />`

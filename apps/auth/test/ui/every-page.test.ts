@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { chromiumPath, launchChromium } from '@signet/local/browser'
+import { addressesOf, faultsOfPages, LOOKS, needsOfScript } from '@signet/local/page-walk'
+import type { FormBrowser } from '@signet/testkit'
+import type { Browser, Page } from 'playwright-core'
+import { uiPageRoutes } from '../../src/ui/ui-router.js'
+import { aPhone, aUser, mailTo, type SignedUp } from '../support/api.js'
+import { anOperator } from '../support/operator.js'
+import { anAuthenticator, passkeySteps } from '../support/passkeys.js'
+import type { TestServer } from '../support/server.js'
+import { startSmsServer } from '../support/sms-gateway.js'
+import { describeInBrowser } from './chromium.js'
+import { aBrowser, aUserWithTotp, onLocalhost, settle, signIn, startUi, submitted } from './support.js'
+
+/** What pages load or lead through. */
+const NO_PAGES = [
+  '/ui/form.js',
+  '/ui/passkey.js',
+  '/ui/icon',
+  '/favicon.ico',
+  '/ui/code/status',
+  '/ui/account/export',
+  '/ui/return',
+]
+const LONG = 'a name that goes on and on without an end, as names of devices do'
+/** For a look at the pages: PICTURES=<folder> keeps one of each. */
+const pictures = process.env['PICTURES']
+
+/** Somebody in front of a browser, and the addresses that they open. */
+type Visitor = { who: string; browser: FormBrowser; addresses: readonly string[] }
+
+/** Walks the table of routes, so that a page that is added is looked at too. */
+describeInBrowser('every page', () => {
+  let server: TestServer
+  let site: string
+  let chromium: Browser
+  let visitors: readonly Visitor[]
+  beforeAll(async () => {
+    const local = await onLocalhost()
+    site = local.site
+    const started = await startSmsServer(
+      {
+        ...local.env,
+        AUTH_MFA_PHONE_ENROLL_ENABLED: 'true',
+        AUTH_MFA_PHONE_VERIFY_ENABLED: 'true',
+        AUTH_UI_OPERATOR_ENABLED: 'true',
+      },
+      startUi,
+    )
+    server = { ...started.server, url: site }
+    chromium = await launchChromium(chromiumPath())
+    const owner = await anOwner()
+    visitors = [owner, await aStranger(), await onTheWay(), await inCharge(owner.user)]
+  })
+  afterAll(async () => {
+    await chromium.close()
+    await server.close()
+  })
+
+  const { register } = passkeySteps(() => server)
+  const pathOf = ({ url }: { url: string }) => url.replace(site, '')
+
+  async function aStranger(): Promise<Visitor> {
+    const { email } = await aUser(server)
+    const browser = aBrowser(server)
+    const before = (await mailTo(server, email)).mail
+    const waiting = await submitted(browser, await browser.get('/ui/forgot'), '/ui/forgot', { email })
+    const link = (await mailTo(server, email, before)).link ?? ''
+    const long = `https://other.example.com/${'long'.repeat(20)}`
+    return {
+      who: 'a stranger',
+      browser,
+      addresses: [
+        '/',
+        '/ui',
+        `/ui?redirect_to=${encodeURIComponent(long)}`,
+        '/ui/sign-up',
+        '/ui/forgot',
+        '/ui/phone',
+        pathOf(waiting),
+        pathOf(await settle(browser, await browser.get(link))),
+        '/ui/link?type=magiclink&token=used',
+        '/ui/link/confirmed',
+      ],
+    }
+  }
+
+  /** Signed in a while ago, so that a new password needs a proof. */
+  async function anOwner(): Promise<Visitor & { user: SignedUp }> {
+    const user = await aUser(server)
+    await register(user, anAuthenticator({ origin: site }))
+    const browser = aBrowser(server)
+    await settle(browser, await signIn(browser, user))
+    server.clock.advance(1_200_000)
+    const named = async (page: string, fields: Record<string, string> = {}) =>
+      pathOf(await submitted(browser, await browser.get(page), page, { name: LONG, ...fields }))
+    const account = '/ui/account'
+    return {
+      who: 'an owner',
+      user,
+      browser,
+      addresses: [
+        account,
+        `${account}?done=passkey`,
+        `${account}/email`,
+        `${account}/phone`,
+        `${account}/passkey`,
+        `${account}/authenticator`,
+        await named(`${account}/authenticator`),
+        `${account}/security-key`,
+        await named(`${account}/security-key`, { name: 'another' }),
+        `${account}/phone-factor`,
+        await named(`${account}/phone-factor`, { name: 'a phone', phone: `+${aPhone()}` }),
+        `${account}/recovery-codes`,
+        `${account}/delete`,
+        '/ui/password?next=account',
+        '/ui/sign-out',
+        '/ui/nothing',
+      ],
+    }
+  }
+
+  /** Whose second factor is still to be shown. */
+  async function onTheWay(): Promise<Visitor> {
+    const browser = aBrowser(server)
+    await settle(browser, await signIn(browser, await aUserWithTotp(server)))
+    return { who: 'somebody on the way', browser, addresses: ['/ui/factor', '/ui/factor/recovery'] }
+  }
+
+  async function inCharge({ user }: SignedUp): Promise<Visitor> {
+    const { browser } = await anOperator(server)
+    const [person = ''] = addressesOf(['/ui/operator/users/:user_id'], { 'users/:user_id': user.id })
+    return {
+      who: 'an operator',
+      browser,
+      addresses: [
+        '/ui/account',
+        '/ui/account/recovery-codes',
+        '/ui/operator',
+        '/ui/operator?q=user',
+        '/ui/operator?q=nobody',
+        '/ui/operator/audit?scope=action&text=user',
+        person,
+        `${person}?done=banned`,
+      ],
+    }
+  }
+
+  const cookiesOf = ({ cookies }: FormBrowser) =>
+    [...cookies].map(([name, value]) => ({ name, value, url: site }))
+  const walkOf = ({ browser, addresses }: Visitor) => ({
+    base: site,
+    paths: addresses,
+    prepare: (page: Page) => page.context().addCookies(cookiesOf(browser)),
+  })
+
+  it('is visited by somebody', () => {
+    const routes = uiPageRoutes(server.context).filter(
+      ({ method, path }) => method === 'get' && !NO_PAGES.includes(path),
+    )
+    const visited = visitors.flatMap(({ addresses }) =>
+      addresses.map((address) => address.split('?')[0] ?? ''),
+    )
+    const patternOf = (path: string) => new RegExp(`^${path.replace(/:\w+/g, '[^/]+')}$`)
+    const missed = routes.filter(({ path }) => !visited.some((one) => patternOf(path).test(one)))
+    expect(missed.map(({ path }) => path)).toEqual([])
+    expect(routes.length).toBeGreaterThan(20)
+  })
+
+  it('works without a script, at its own address', async () => {
+    for (const visitor of visitors) {
+      // Who is led elsewhere has not seen the page.
+      const onPage = (page: Page, path: string) => {
+        expect([visitor.who, page.url()]).toEqual([visitor.who, `${site}${path}`])
+        return Promise.resolve()
+      }
+      expect(await needsOfScript(chromium, { ...walkOf(visitor), onPage })).toEqual([])
+    }
+  })
+
+  it.each(LOOKS)('in %s is accessible, whole, and loads nothing from elsewhere', async (name, context) => {
+    for (const visitor of visitors) {
+      const onPage = async (page: Page, path: string) => {
+        for (const summary of await page.locator('summary').all()) await summary.click()
+        if (pictures === undefined) return
+        const file = `auth${path.slice(0, 60)}-${name}`.replace(/\W+/g, '-')
+        await page.screenshot({ path: `${pictures}/${file}.png`, fullPage: true })
+      }
+      expect([visitor.who, await faultsOfPages(chromium, { ...walkOf(visitor), context, onPage })]).toEqual([
+        visitor.who,
+        [],
+      ])
+    }
+  })
+})
