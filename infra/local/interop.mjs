@@ -29,6 +29,7 @@ const LANGUAGES = 'apps/webhooks/test/interop.test.ts'
 const DOCUMENT = 'apps/webhooks/test/document-clients.test.ts'
 const AUTH_DOCUMENT = 'apps/auth/test/document-clients.test.ts'
 const GENERATED = 'apps/webhooks/test/generated-client.test.ts'
+const AUTH_GENERATED = 'apps/auth/test/generated-client.test.ts'
 const SIGNATURE = 'packages/webhook-core/src/signature/signature.test.ts'
 
 /** A row: whose client, where its version stands, what it does, and the tests that have it do that. */
@@ -140,9 +141,17 @@ const ROWS = [
   {
     client: 'openapi-typescript',
     language: 'TypeScript',
-    version: npm('apps/webhooks', 'openapi-typescript'),
+    version: npm('packages/testkit', 'openapi-typescript'),
     does: 'generates a client from the OpenAPI document, which creates, lists and deletes a subscription',
     file: GENERATED,
+    tests: 'a client that openapi-typescript generates',
+  },
+  {
+    client: 'openapi-typescript',
+    language: 'TypeScript',
+    version: npm('packages/testkit', 'openapi-typescript'),
+    does: 'generates a client from the OpenAPI document of apps/auth, which creates a user, signs in, reads and deletes the user',
+    file: AUTH_GENERATED,
     tests: 'a client that openapi-typescript generates',
   },
   {
@@ -250,7 +259,7 @@ Libraries as they are published, unchanged, against the running service. \`npm r
 this page when none is skipped; \`npm test\` runs those that the machine has. The tests are in
 [real-clients.test.ts](../test/real-clients.test.ts), [mcp-clients.test.ts](../test/mcp-clients.test.ts), [interop.test.ts](../test/interop.test.ts),
 [document-clients.test.ts](../test/document-clients.test.ts) (and [that of apps/auth](../../auth/test/document-clients.test.ts)),
-[generated-client.test.ts](../test/generated-client.test.ts) and
+[generated-client.test.ts](../test/generated-client.test.ts) (and [that of apps/auth](../../auth/test/generated-client.test.ts)) and
 [signature.test.ts](../../../packages/webhook-core/src/signature/signature.test.ts). Verifiers of our own for Python, Go, PHP and Ruby
 are in [packages/webhook-verify](../../../packages/webhook-verify/README.md#other-languages).
 

@@ -1,14 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, request } from 'node:http'
-import { fileURLToPath } from 'node:url'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, describe, expect, it } from '@jest/globals'
-import { leasePort } from '@signet/local'
 import { createTestDatabase, waitFor } from '@signet/testkit'
-import { JWT_SECRET, SITE, startServer } from './support/server.js'
 import { get } from './support/api.js'
+import { watchedProgram } from './support/process.js'
+import { JWT_SECRET, SITE, startServer } from './support/server.js'
 
-const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 const cleanups: (() => unknown)[] = []
 afterAll(async () => {
   for (const cleanup of cleanups.reverse()) await cleanup()
@@ -17,8 +18,12 @@ afterAll(async () => {
 async function startProcess(env: Record<string, string>) {
   const database = await createTestDatabase({ key: 'auth:empty', migrate: () => Promise.resolve() })
   cleanups.push(() => database.drop())
-  const port = await leasePort()
-  const child = spawn(process.execPath, [MAIN], {
+  const folder = mkdtempSync(join(tmpdir(), 'signet-auth-drain-'))
+  cleanups.push(() => rmSync(folder, { recursive: true }))
+  const { port, ...program } = await watchedProgram(folder)
+  cleanups.push(program.end)
+  const child = spawn(process.execPath, program.args, {
+    cwd: folder,
     env: {
       PATH: process.env['PATH'],
       AUTH_SITE_URL: SITE,
@@ -28,7 +33,7 @@ async function startProcess(env: Record<string, string>) {
       AUTH_JWT_SECRET: JWT_SECRET,
       AUTH_EXTERNAL_EMAIL_ENABLED: 'false',
       AUTH_API_HOST: '127.0.0.1',
-      PORT: String(port),
+      ...program.env,
       ...env,
     },
     stdio: 'ignore',

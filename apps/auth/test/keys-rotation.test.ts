@@ -2,19 +2,18 @@ import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createTestDatabase, waitFor, type TestDatabase } from '@signet/testkit'
 import { createRemoteJWKSet, decodeProtectedHeader, errors, jwtVerify } from 'jose'
 import { anEmail, get, PASSWORD, post, type Json } from './support/api.js'
+import { MAIN, watchedProgram } from './support/process.js'
 import { JWT_SECRET, SITE } from './support/server.js'
-
-const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 
 let database: TestDatabase
 let folder: string
 let environment: Record<string, string>
 const children: ReturnType<typeof spawn>[] = []
+const ends: (() => void)[] = []
 beforeAll(async () => {
   database = await createTestDatabase({ key: 'auth:empty', migrate: () => Promise.resolve() })
   folder = mkdtempSync(join(tmpdir(), 'signet-auth-keys-'))
@@ -30,7 +29,6 @@ beforeAll(async () => {
     AUTH_SMTP_ADMIN_EMAIL: 'a@example.com',
     AUTH_MAILER_AUTOCONFIRM: 'true',
     AUTH_API_HOST: '127.0.0.1',
-    PORT: '0',
     // The defaults, a few hundred times faster.
     AUTH_JWT_EXP: '3s',
     AUTH_JWT_JWKS_MAX_AGE: '1s',
@@ -43,24 +41,27 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   for (const child of children) child.kill('SIGKILL')
-  rmSync(folder, { recursive: true })
-  await database.drop()
+  try {
+    for (const end of ends) end()
+  } finally {
+    rmSync(folder, { recursive: true })
+    await database.drop()
+  }
 })
 
 type Server = { url: string }
 
-/** A server process; its port is in its log, because it picks a free one. */
 async function startProcess(overrides: Record<string, string> = {}): Promise<Server> {
-  const child = spawn(process.execPath, [MAIN], {
+  const { url, args, env, end } = await watchedProgram(folder)
+  const child = spawn(process.execPath, args, {
     cwd: folder,
-    env: { ...environment, ...overrides },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...environment, ...overrides, ...env },
+    stdio: ['ignore', 'ignore', 'inherit'],
   })
   children.push(child)
-  let log = ''
-  child.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()))
-  const port = await waitFor(() => /"msg":"listening".*"port":(\d+)/.exec(log)?.[1])
-  return { url: `http://127.0.0.1:${port}` }
+  ends.push(end)
+  await waitFor(async () => (await fetch(`${url}/health`)).ok)
+  return { url }
 }
 
 /** The command line of an operator. */

@@ -2,14 +2,11 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, it } from '@jest/globals'
-import { leasePort } from '@signet/local'
 import { createTestDatabase, waitFor } from '@signet/testkit'
 import { anEmail, post } from './support/api.js'
+import { watchedProgram } from './support/process.js'
 import { JWT_SECRET, SITE } from './support/server.js'
-
-const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 
 /** Nearly 1 MiB as JSON, and twenty times as much once it is parsed. */
 const JUNK = `[${Array(340_000).fill('{}').join(',')}]`
@@ -17,9 +14,9 @@ const JUNK = `[${Array(340_000).fill('{}').join(',')}]`
 it('a flood of large bodies does not stay in memory while its requests wait for the hashing threads', async () => {
   const database = await createTestDatabase({ key: 'auth:empty', migrate: () => Promise.resolve() })
   const folder = mkdtempSync(join(tmpdir(), 'signet-auth-flood-'))
-  const port = await leasePort()
-  // Ten of these bodies fit into this heap.
-  const child = spawn(process.execPath, ['--max-old-space-size=200', MAIN], {
+  const { url, args, env, end } = await watchedProgram(folder)
+  // Ten of these bodies fit into this heap, beside what compares the answers with the document.
+  const child = spawn(process.execPath, ['--max-old-space-size=240', ...args], {
     cwd: folder,
     env: {
       PATH: process.env['PATH'],
@@ -35,12 +32,11 @@ it('a flood of large bodies does not stay in memory while its requests wait for 
       AUTH_API_MAX_REQUEST_DURATION: '120s',
       AUTH_RATE_LIMIT_SHARED_ADDRESS_FACTOR: '100000',
       AUTH_API_HOST: '127.0.0.1',
-      PORT: String(port),
+      ...env,
     },
     stdio: 'ignore',
   })
   try {
-    const url = `http://127.0.0.1:${port}`
     await waitFor(async () => (await fetch(`${url}/health`)).ok)
     const requests = Array.from({ length: 40 }, (_, index) => {
       const members = `"email":"${anEmail()}","password":"correct horse battery"`
@@ -56,7 +52,11 @@ it('a flood of large bodies does not stay in memory while its requests wait for 
     expect(child.exitCode).toBeNull()
   } finally {
     child.kill('SIGKILL')
-    rmSync(folder, { recursive: true })
     await database.drop()
+  }
+  try {
+    end()
+  } finally {
+    rmSync(folder, { recursive: true })
   }
 })

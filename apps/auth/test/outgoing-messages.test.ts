@@ -4,12 +4,11 @@ import { createServer, type AddressInfo } from 'node:net'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { leasePort } from '@signet/local'
 import { startInbox } from '@signet/local'
 import { createTestDatabase, waitFor } from '@signet/testkit'
 import { anEmail, aUser, mailTo, PASSWORD, post, put } from './support/api.js'
+import { watchedProgram } from './support/process.js'
 import { NO_EMAIL_GAPS, JWT_SECRET, SITE, startServer, type TestServer } from './support/server.js'
 
 const givenUp = async (server: TestServer) => {
@@ -108,7 +107,6 @@ describe('emails of requests', () => {
 })
 
 describe('a process that is killed', () => {
-  const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
   const cleanups: (() => unknown)[] = []
   afterEach(async () => {
     for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
@@ -124,8 +122,9 @@ describe('a process that is killed', () => {
     cleanups.push(() => rmSync(folder, { recursive: true }))
 
     const start = async (smtpPort: number): Promise<{ url: string; kill: () => Promise<void> }> => {
-      const port = await leasePort()
-      const child = spawn(process.execPath, [MAIN], {
+      const { url, args, env, end } = await watchedProgram(folder)
+      cleanups.push(end)
+      const child = spawn(process.execPath, args, {
         cwd: folder,
         env: {
           PATH: process.env['PATH'],
@@ -142,12 +141,11 @@ describe('a process that is killed', () => {
           AUTH_OUTBOX_ATTEMPT_TIMEOUT: '1s',
           AUTH_OUTBOX_POLL_INTERVAL: '50ms',
           AUTH_API_HOST: '127.0.0.1',
-          PORT: String(port),
+          ...env,
         },
         stdio: 'ignore',
       })
       cleanups.push(() => child.kill('SIGKILL'))
-      const url = `http://127.0.0.1:${port}`
       await waitFor(async () => (await fetch(`${url}/health`)).ok)
       const kill = async () => {
         child.kill('SIGKILL')

@@ -1,15 +1,10 @@
-import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { runGeneratedClient } from '@signet/testkit/open-api'
 import { useApi } from './support/api.js'
 
 const api = useApi()
 const DOCUMENT = fileURLToPath(new URL('../docs/openapi.json', import.meta.url))
-const { resolve } = createRequire(import.meta.url)
 
 /** What an application would write with the generated types: it compiles only if they are as exact as this. */
 const APPLICATION = `
@@ -49,39 +44,9 @@ console.log(
 `
 
 describe('a client that openapi-typescript generates', () => {
-  let folder: string
-  beforeAll(() => {
-    // Inside the app, so that its dependencies are found as those of an application are.
-    folder = mkdtempSync(fileURLToPath(new URL('.generated-', import.meta.url)))
-    writeFileSync(join(folder, 'package.json'), '{"type": "module"}')
-    writeFileSync(join(folder, 'application.ts'), APPLICATION)
-  })
-  afterAll(() => rmSync(folder, { recursive: true }))
-
-  const node = async (...args: string[]): Promise<string> => {
-    try {
-      return (await promisify(execFile)(process.execPath, args, { cwd: folder })).stdout
-    } catch (error) {
-      // The compiler reports on standard output.
-      throw new Error(String((error as { stdout?: string }).stdout), { cause: error })
-    }
-  }
-
   it('compiles, and creates, lists and deletes a subscription', async () => {
-    const generator = join(dirname(resolve('openapi-typescript/package.json')), 'bin/cli.js')
-    await node(generator, DOCUMENT, '--output', 'api.ts')
-    const options = [
-      '--strict',
-      '--ignoreConfig',
-      '--skipLibCheck',
-      '--module',
-      'nodenext',
-      '--target',
-      'es2023',
-    ]
-    await node(resolve('typescript/bin/tsc'), ...options, '--types', 'node', 'application.ts')
     const { token } = await api.anAccount()
-    expect(JSON.parse(await node('application.js', api.url, token))).toEqual({
+    expect(await runGeneratedClient(DOCUMENT, APPLICATION, [api.url, token])).toEqual({
       status: 1,
       listed: ['https://app.example.com/hooks'],
       refused: 'bad_request',

@@ -39,7 +39,7 @@ export function watchProcess(folder: string, ports: Partial<Record<Service, numb
   return {
     args: ['--import', HOOK],
     env: { SIGNET_WATCHED_ANSWERS: JSON.stringify({ report, services } satisfies WatchedProcess) },
-    end() {
+    end: () => {
       if (existsSync(report))
         throw new Error(`Answers that no document promises:\n${readFileSync(report, 'utf8')}`)
     },

@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const { resolve } = createRequire(import.meta.url)
+const PACKAGE = fileURLToPath(new URL('../../', import.meta.url))
+const COMPILER_OPTIONS = [
+  '--strict',
+  '--ignoreConfig',
+  '--skipLibCheck',
+  ...['--module', 'nodenext'],
+  ...['--target', 'es2023'],
+  ...['--types', 'node'],
+]
+
+/**
+ * Has openapi-typescript make types of an OpenAPI document, compiles an application that uses them as `./api.js`, runs it, and
+ * returns what it printed as JSON. Throws what the compiler says.
+ */
+export async function runGeneratedClient(
+  document: string,
+  application: string,
+  args: readonly string[],
+): Promise<unknown> {
+  // Inside this package, so that its dependencies are found as those of an application are.
+  const folder = mkdtempSync(join(PACKAGE, '.generated-'))
+  try {
+    writeFileSync(join(folder, 'package.json'), '{"type": "module"}')
+    writeFileSync(join(folder, 'application.ts'), application)
+    const generator = join(dirname(resolve('openapi-typescript/package.json')), 'bin/cli.js')
+    await node(folder, generator, document, '--output', 'api.ts')
+    await node(folder, resolve('typescript/bin/tsc'), ...COMPILER_OPTIONS, 'application.ts')
+    return JSON.parse(await node(folder, 'application.js', ...args)) as unknown
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+async function node(cwd: string, ...args: string[]): Promise<string> {
+  try {
+    return (await promisify(execFile)(process.execPath, args, { cwd })).stdout
+  } catch (error) {
+    // The compiler reports on standard output, a program that fails on the other.
+    const { stdout, stderr } = error as { stdout: string; stderr: string }
+    throw new Error(`${stdout}${stderr}`, { cause: error })
+  }
+}
