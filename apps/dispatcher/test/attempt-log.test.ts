@@ -79,6 +79,16 @@ describe('the log of an attempt', () => {
     expect(attempts.map(({ answer }) => answer)).toEqual(['x'.repeat(1024), null])
   })
 
+  it('has the text of an answer in another charset, and of one with some bytes that are no text', async () => {
+    const latin1 = (text: string) => Buffer.from(text, 'latin1')
+    const headers = { 'content-type': 'text/plain; charset=ISO-8859-1' }
+    receiver.hook('/charset', {
+      answers: [reply(500, { body: latin1('Ungültig'), headers }), reply(500, { body: latin1('Ungültig') })],
+    })
+    const { attempts } = await attemptsAt(receiver.url('/charset'))
+    expect(attempts.map(({ answer }) => answer)).toEqual(['Ungültig', 'Ung\ufffdltig'])
+  })
+
   it('says how far a connection came that failed', async () => {
     const port = await leasePort()
     const { attempts } = await attemptsAt(`https://localhost:${port}/`)

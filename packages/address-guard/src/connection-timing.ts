@@ -1,7 +1,10 @@
 import type { Socket } from 'node:net'
 
-/** Milliseconds that the phases of opening a connection took, as far as they ended. A literal address has no `dns`. */
-export type ConnectionPhases = { dns?: number; connect?: number; tls?: number }
+/**
+ * Milliseconds that the phases of opening a connection took, as far as they ended, and the address once it was reached. A literal
+ * address has no `dns`.
+ */
+export type ConnectionPhases = { dns?: number; connect?: number; tls?: number; peer?: string }
 
 const phasesOf = new WeakMap<object, ConnectionPhases>()
 
@@ -19,7 +22,7 @@ export function takeConnectionPhases(connectionOrError: object): ConnectionPhase
 export function timeConnection(socket: Socket): (connectionOrError: object) => void {
   const phases: ConnectionPhases = {}
   let since = performance.now()
-  const end = (phase: keyof ConnectionPhases) => () => {
+  const end = (phase: 'dns' | 'connect' | 'tls') => () => {
     const now = performance.now()
     phases[phase] = now - since
     since = now
@@ -27,6 +30,9 @@ export function timeConnection(socket: Socket): (connectionOrError: object) => v
   // Before the client's own listeners, which write the first request at once.
   socket.prependOnceListener('lookup', end('dns'))
   socket.prependOnceListener('connect', end('connect'))
+  socket.prependOnceListener('connect', () => {
+    if (socket.remoteAddress !== undefined) phases.peer = socket.remoteAddress
+  })
   socket.prependOnceListener('secureConnect', end('tls'))
   return (connectionOrError) => void phasesOf.set(connectionOrError, phases)
 }

@@ -9,6 +9,7 @@ import {
   type FailureReason,
 } from '@signet/webhook-core'
 import type { ExchangeFacts } from '../sending/http-sender.js'
+import { durationMsOf } from './attempt-duration.js'
 
 /** What an attempt means for its delivery. `error` is the new `last_error`. */
 export type Outcome =
@@ -197,15 +198,6 @@ const RECORD = {
   from next n`,
 }
 
-const MAX_INTEGER = 2 ** 31 - 1
-
-/**
- * Computed here because subtracting timestamps in the statement costs more than writing the row. An interrupted attempt
- * counts from its due time, which may be weeks ago.
- */
-const durationMs = ({ startedAt, finishedAt }: AttemptResult): number =>
-  Math.min(MAX_INTEGER, Math.max(0, finishedAt.getTime() - startedAt.getTime()))
-
 /** Null for an attempt without a connection, whole milliseconds otherwise. */
 function exchangeJson(facts: ExchangeFacts): string | null {
   const known = Object.entries(facts).filter(([, value]) => value !== undefined)
@@ -252,7 +244,8 @@ export async function recordAttempts(
     results.map(({ urlVersion }) => urlVersion),
     results.map(({ startedAt }) => startedAt),
     results.map(({ finishedAt }) => finishedAt),
-    results.map(durationMs),
+    // Subtracting timestamps in the statement costs more than writing the row.
+    results.map(durationMsOf),
     results.map(({ httpStatus }) => httpStatus ?? null),
     results.map(({ facts }) => facts && exchangeJson(facts)),
     results.map(({ answer }) => answer || null),

@@ -1,5 +1,6 @@
 import { RepeatedWarning, type Logger } from '@signet/telemetry'
 import type { DeliveryId, EventId } from '@signet/webhook-core'
+import { durationMsOf } from '../deliveries/attempt-duration.js'
 import type { AttemptResult, RecordedAttempt } from '../deliveries/attempt-store.js'
 import type { AttemptPlan } from '../deliveries/delivery-store.js'
 import type { UnconvertedReason } from '../preparing/conversion-lane.js'
@@ -18,9 +19,9 @@ export function createObserver(log: Logger, registry: Registry) {
   const queueWarnings = new RepeatedWarning(log, 'queue error')
   return {
     attemptEnded({ plan, result, recorded }: AttemptFacts): void {
-      const { outcome, startedAt, finishedAt, number } = result
+      const { outcome, startedAt, number } = result
       const label = outcome.kind === 'delivered' ? 'delivered' : outcome.error
-      const durationMs = finishedAt.getTime() - startedAt.getTime()
+      const durationMs = durationMsOf(result)
       const waitedMs = Math.max(0, startedAt.getTime() - (plan.nextAttemptAt ?? plan.createdAt).getTime())
       metrics.attempts.inc({ result: resultLabel(label) })
       metrics.attemptSeconds.observe({ outcome: durationLabel(label) }, durationMs / 1000)

@@ -52,7 +52,7 @@ describe('post', () => {
     const result = await exchange.answered
     const tookMs = performance.now() - startedAt
     await exchange.closed
-    return { result, tookMs, closedMs: performance.now() - startedAt }
+    return { result, tookMs, closedMs: performance.now() - startedAt, facts: exchange.facts() }
   }
 
   async function rawServer(onConnection: (socket: Socket) => void): Promise<number> {
@@ -150,6 +150,13 @@ describe('post', () => {
     expect((await send(`https://127.0.0.1:${closing}/`)).result).toEqual(failed('connection_reset'))
     expect((await send(`https://127.0.0.1:${unused}/`)).result).toEqual(failed('connection_refused'))
     expect((await send(receiver.url('/'), agentFor({ trusting: false }))).result).toEqual(failed('tls_error'))
+  })
+
+  it('knows the address of a failed TLS handshake, and none without a connection', async () => {
+    const untrusted = await send(receiver.url('/'), agentFor({ trusting: false }))
+    expect([untrusted.result, untrusted.facts.peer]).toEqual([failed('tls_error'), '127.0.0.1'])
+    const refused = await send(`https://127.0.0.1:${await leasePort()}/`)
+    expect([refused.result, refused.facts.peer]).toEqual([failed('connection_refused'), undefined])
   })
 
   it('refuses a certificate for another name', async () => {

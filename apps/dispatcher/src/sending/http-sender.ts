@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import { takeConnectionPhases, type ConnectionPhases } from '@signet/address-guard'
 import type { Dispatcher } from 'undici'
@@ -13,7 +14,7 @@ export type Post = {
 }
 
 /** Milliseconds of the phases, as far as they ended, and where the request went. A reused connection has no dns, connect and tls. */
-export type ExchangeFacts = ConnectionPhases & { first_byte?: number; peer?: string }
+export type ExchangeFacts = ConnectionPhases & { first_byte?: number }
 
 export type Exchange = {
   /** Settles within the time limit. Never rejects. */
@@ -94,7 +95,12 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
     return this.#excerpt.toString()
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    this.#excerpt.contentType = String(headers['content-type'] ?? '')
     if (this.#sentAt > 0) this.#facts.first_byte = performance.now() - this.#sentAt
     this.#answer({ kind: 'answered', status })
     if (status === 101) this.#controller?.abort(new BodyLimitReached())

@@ -4,21 +4,36 @@ const KEPT_BYTES = 1024
 /** Control and format characters, which can change how the text around them looks, and line ends. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
+/** Part of the characters that may be no text. Of random bytes read as UTF-8 nearly half are not. */
+const MAX_NOISE = 0.25
+const NOISE = /[\ufffd\p{Cc}]/gu
+const LINE_ENDS_AND_TABS = /[\r\n\t]/g
+
 /**
- * The beginning of an answer as text that can be shown anywhere: control characters are written as `\n` or `\u001b`. Empty
- * when it is not UTF-8, so that nothing binary is kept.
+ * The beginning of an answer as text that can be shown anywhere: control characters are written as `\n` or `\u001b`, bytes that
+ * are not of the charset become U+FFFD. Empty when it is mostly such bytes, so that nothing binary is kept.
  */
-export function printable(bytes: Buffer): string {
+export function printable(bytes: Buffer, contentType = ''): string {
+  const kept = bytes.subarray(0, KEPT_BYTES)
+  // A stream may end in the middle of a character.
+  const text = decoderFor(contentType).decode(kept, { stream: true })
+  return isText(text) ? text.replace(UNPRINTABLE, escaped) : ''
+}
+
+/** Of the charset that the receiver names, if that is known; else UTF-8. */
+function decoderFor(contentType: string) {
+  const [, charset = 'utf-8'] = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType) ?? []
   try {
-    // A stream may end in the middle of a character.
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
-      bytes.subarray(0, KEPT_BYTES),
-      { stream: true },
-    )
-    return text.replace(UNPRINTABLE, escaped)
+    return new TextDecoder(charset, { ignoreBOM: true })
   } catch {
-    return ''
+    return new TextDecoder('utf-8', { ignoreBOM: true })
   }
+}
+
+function isText(text: string): boolean {
+  if (!text.includes('\ufffd')) return true
+  const noise = text.replace(LINE_ENDS_AND_TABS, '').match(NOISE)?.length ?? 0
+  return noise <= text.length * MAX_NOISE
 }
 
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
@@ -29,6 +44,7 @@ function escaped(character: string): string {
 
 /** Collects the beginning of an answer. */
 export class Excerpt {
+  contentType = ''
   readonly #chunks: Buffer[] = []
   #length = 0
 
@@ -44,6 +60,6 @@ export class Excerpt {
   }
 
   toString(): string {
-    return this.#length === 0 ? '' : printable(Buffer.concat(this.#chunks))
+    return this.#length === 0 ? '' : printable(Buffer.concat(this.#chunks), this.contentType)
   }
 }

@@ -50,8 +50,15 @@ describe('recordAttempts', () => {
   it('takes an attempt that began longer ago than its column can tell', async () => {
     const { deliveries } = await withDeliveries(1)
     const delivery = first(deliveries)
-    await record(aResult(delivery, retry('interrupted'), { startedAt: new Date(0), finishedAt: later(1000) }))
+    await record(aResult(delivery, retry('timeout'), { startedAt: new Date(0), finishedAt: later(1000) }))
     expect(await listAttempts(database.db, [delivery.id])).toMatchObject([{ durationMs: 2 ** 31 - 1 }])
+  })
+
+  it('knows no duration of an interrupted attempt: its end was noticed much later', async () => {
+    const { deliveries } = await withDeliveries(1)
+    const delivery = first(deliveries)
+    await record(aResult(delivery, retry('interrupted'), { startedAt: NOW, finishedAt: later(30_000) }))
+    expect(await listAttempts(database.db, [delivery.id])).toMatchObject([{ startedAt: NOW, durationMs: 0 }])
   })
 
   it('ends a delivery when no attempt is left', async () => {

@@ -6,7 +6,7 @@ export type Answer =
       kind: 'reply'
       status: number
       headers?: Record<string, string>
-      body?: string
+      body?: string | Buffer
       delayMs?: number
       /** Replies when this resolves, so that a test decides what happens first. */
       after?: Promise<unknown>
