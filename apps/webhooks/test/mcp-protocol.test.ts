@@ -162,6 +162,7 @@ describe('the transport', () => {
     ['a list of nothing that is a message', [null, 7, 'x', [null]], 400, -32600],
     ['a message with a fraction for an id', { jsonrpc: '2.0', id: 0.5, method: 'ping' }, 400, -32600],
     ['null', 'null', 400, -32600],
+    ['an empty batch', [], 400, -32600],
     ['too large', `"${'a'.repeat(65_536)}"`, 413, -32600],
     ['nested without end', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, 400, -32600],
     ['a batch that is too long', Array.from({ length: 21 }, () => request('ping')), 400, -32600],
@@ -207,6 +208,52 @@ describe('the transport', () => {
     ])
     const headers = { 'mcp-protocol-version': '2025-06-18' }
     expect((await post(api, batch, { token, headers })).status).toBe(400)
+  })
+
+  it('answers each message of a batch by itself, also what is none', async () => {
+    const { token } = await api.anAccount()
+    const bad = [
+      7,
+      { jsonrpc: '1.0', id: 3, method: 'ping' },
+      { jsonrpc: '2.0', id: 4, method: 'ping', params: [] },
+    ]
+    const reply = await post(api, [request('ping', {}, 1), ...bad], { token })
+    const none = {
+      jsonrpc: '2.0',
+      id: null,
+      error: { code: -32600, message: 'This is no message of the protocol' },
+    }
+    expect([reply.status, reply.body]).toEqual([
+      200,
+      [
+        { jsonrpc: '2.0', id: 1, result: {} },
+        none,
+        none,
+        { jsonrpc: '2.0', id: 4, error: { code: -32602, message: 'params must be an object' } },
+      ],
+    ])
+    const notified = await post(api, [{ jsonrpc: '2.0', method: 'notifications/initialized' }, 7], { token })
+    expect([notified.status, notified.body]).toEqual([200, [none]])
+  })
+
+  it('answers a batch of notifications with nothing', async () => {
+    const { token } = await api.anAccount()
+    const reply = await post(api, [{ jsonrpc: '2.0', method: 'notifications/initialized' }], { token })
+    expect([reply.status, reply.text]).toEqual([202, ''])
+  })
+
+  it.each<[string, unknown]>([
+    ['tools/list', []],
+    ['tools/call', 'list_webhooks'],
+    ['resources/read', 7],
+    ['initialize', null],
+  ])('refuses params that are no object: %s %j', async (method, params) => {
+    const { token } = await api.anAccount()
+    const reply = await post(api, { jsonrpc: '2.0', id: 1, method, params }, { token })
+    expect([reply.status, reply.body]).toEqual([
+      200,
+      { jsonrpc: '2.0', id: 1, error: { code: -32602, message: 'params must be an object' } },
+    ])
   })
 
   it('answers a batch of one in a list', async () => {
@@ -273,6 +320,14 @@ describe('the transport', () => {
 })
 
 describe('the resources', () => {
+  it('have a template for samples', async () => {
+    const { token } = await api.anAccount()
+    const { result } = await rpc(api, token, 'resources/templates/list')
+    expect(result).toMatchObject({
+      resourceTemplates: [{ uriTemplate: 'signet://events/{type}/sample', mimeType: 'application/json' }],
+    })
+  })
+
   it('are the event catalogue and a sample of each type', async () => {
     const { token } = await api.anAccount()
     const { result } = await rpc(api, token, 'resources/list')

@@ -1,4 +1,4 @@
-import type { Resource, TextResourceContents } from '@modelcontextprotocol/server'
+import type { Resource, ResourceTemplateType, TextResourceContents } from '@modelcontextprotocol/server'
 import { definitionOf, eventTypes, sampleEvent, type EventType } from '@signet/webhook-core'
 
 const JSON_TYPE = 'application/json'
@@ -32,6 +32,16 @@ const resources: ReadonlyMap<string, EventResource> = new Map(
 )
 
 export const listedResources: Resource[] = [...resources.values()].map(({ listed }) => listed)
+
+export const resourceTemplates: ResourceTemplateType[] = [
+  {
+    uriTemplate: 'signet://events/{type}/sample',
+    name: 'sample',
+    title: 'Sample of an event type',
+    description: `An invented event of a type: ${eventTypes.join(', ')}`,
+    mimeType: JSON_TYPE,
+  },
+]
 
 /** null when there is none at this URI. */
 export function readResource(uri: string): TextResourceContents | null {

@@ -12,6 +12,7 @@ import { badRequest } from '../errors/api-errors.js'
 import { mcpDocs } from './mcp-docs.js'
 import { MCP_PATH } from './mcp-path.js'
 import { mcpServer, type McpServerDeps } from './mcp-server.js'
+import { sortOut, type Rejection } from './message-check.js'
 import { inWordsForPeople, refusalOf } from './params-check.js'
 
 type Deps = McpServerDeps & {
@@ -37,14 +38,16 @@ export const mcpRoutes = (deps: Deps): Route[] => [
       const message = parsed(body)
       checkBatch(message, req)
       await countMessages(message, () => deps.limit.consume(caller.accountId))
+      const { rest, rejections } = sortOut(message)
+      if (rest.length === 0 && rejections.length > 0) return inBody(message, rejections)
       const request = new Request(deps.url, { method: 'POST', headers: headersOf(req), body })
       const response = await exchange(
         request,
-        message,
+        Array.isArray(message) ? rest : message,
         () => mcpServer(deps, caller, res),
         reporter(deps, context),
       )
-      return answerOf(response, Array.isArray(message))
+      return answerOf(response, message, rejections)
     },
   }),
 ]
@@ -119,12 +122,19 @@ async function exchange(
   }
 }
 
-/** The library answers a batch of one like a message, which JSON-RPC 2.0 (section 6) wants in an array. */
-async function answerOf(response: Response, isBatch: boolean): Promise<Answer> {
+async function answerOf(response: Response, message: unknown, rejections: Rejection[]): Promise<Answer> {
   const { ok, status, headers } = response
   const body = await response.text()
   const type = headers.get('content-type')
-  if (body === '' || type === null) return { status }
-  const isBare = isBatch && ok && !body.startsWith('[')
-  return { status, headers: { 'Content-Type': type }, body: isBare ? `[${body}]` : body }
+  if (ok && Array.isArray(message)) {
+    const answers = body === '' ? [] : [JSON.parse(body) as unknown].flat()
+    if (answers.length + rejections.length > 0) return inBody(message, [...answers, ...rejections])
+  }
+  return body === '' || type === null ? { status } : { status, headers: { 'Content-Type': type }, body }
 }
+
+/** Those of a batch in an array, also when there is one: the library would send it bare (JSON-RPC 2.0, section 6). */
+const inBody = (message: unknown, answers: unknown[]): Answer => ({
+  headers: { 'Content-Type': 'application/json' },
+  body: JSON.stringify(Array.isArray(message) ? answers : answers[0]),
+})

@@ -15,7 +15,7 @@ import { v1ErrorRenderer } from '../http/v1-error-renderer.js'
 import type { RateLimit } from '../limits/limits.js'
 import type { McpObserver } from '../observers/mcp-observer.js'
 import { service } from '../version.js'
-import { listedResources, readResource } from './event-resources.js'
+import { listedResources, readResource, resourceTemplates } from './event-resources.js'
 import { checkParams } from './params-check.js'
 import type { Tool } from './tool.js'
 import { toolError } from './tool-result.js'
@@ -56,7 +56,7 @@ export function mcpServer(deps: McpServerDeps, caller: Caller, res: Response): S
   server.setRequestHandler('tools/list', () => ({ tools: definitions }))
   server.setRequestHandler('tools/call', ({ params }) => callTool(deps, caller, res, params))
   server.setRequestHandler('resources/list', () => ({ resources: listedResources }))
-  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }))
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates }))
   server.setRequestHandler('resources/read', ({ params: { uri } }) => {
     const found = readResource(uri)
     if (!found)

@@ -26,7 +26,12 @@ export function checkParams(method: string, { params = {} }: JSONRPCRequest): vo
   const { issues } = REQUESTS[method]['~standard'].validate({ method, params })
   const [issue] = issues ?? []
   if (issue) throw new ProtocolError(ProtocolErrorCode.InvalidParams, reasonOf(issue, params))
+  if (method.endsWith('/list') && 'cursor' in params)
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, NO_PAGES)
 }
+
+/** Every list is one page, so no cursor is one that was given out. */
+const NO_PAGES = 'cursor is not known: this list has one page'
 
 const NO_SUBSCRIPTIONS = 'There are no subscriptions here: what is offered does not change'
 
