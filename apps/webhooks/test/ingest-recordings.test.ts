@@ -84,6 +84,16 @@ describe('PUT /internal/v1/accounts/{account_id}/recordings/{audio_id}', () => {
     })
   })
 
+  it.each([
+    [{ recorded_at: '2026-02-30T00:00:00Z' }, 'recorded_at'],
+    [{ recording: { recorded_at: 'yesterday' } }, 'recording.recorded_at'],
+  ])('names the member with a bad time in %j', async (body, member) => {
+    const { accountId } = await api.anAccount()
+    const reply = await put(accountId, body)
+    const message = `${member} must be a date and time such as 2026-01-31T09:00:00Z`
+    expect([reply.status, reply.body]).toEqual([400, { error: { code: 'bad_request', message } }])
+  })
+
   it('changes nothing when one part is wrong', async () => {
     const { accountId } = await api.anAccount()
     expect((await put(accountId, { ...FIELDS, transcript: {} })).status).toBe(400)

@@ -143,7 +143,11 @@ describe('POST /internal/v1/summary-ready', () => {
     ['no key', { source_event_key: undefined }, 'source_event_key is required'],
     ['an empty key', { source_event_key: '' }, undefined],
     ['a key of 201 characters', { source_event_key: 'k'.repeat(201) }, undefined],
-    ['an account that is not a UUID', { account_id: 'x' }, undefined],
+    [
+      'an account that is not a UUID',
+      { account_id: 'x' },
+      'account_id must be a UUID such as 8e0f9b52-6c1d-4f3a-9b7e-2d5c4a1f0e63',
+    ],
     ['no recording', { audio_id: undefined }, 'audio_id is required'],
     ['an audio id of 129 characters', { audio_id: '😀'.repeat(129) }, undefined],
     ['a recording that is a list', { recording: [] }, undefined],
@@ -153,7 +157,7 @@ describe('POST /internal/v1/summary-ready', () => {
     [
       'a time without a zone',
       { recording: { recorded_at: '2026-01-01T09:00:00' } },
-      'recorded_at must be an RFC 3339 date and time',
+      'recording.recorded_at must be a date and time such as 2026-01-31T09:00:00Z',
     ],
     ['a month that does not exist', { recording: { recorded_at: '2026-13-01T09:00:00Z' } }, undefined],
     ['a day that does not exist', { recording: { recorded_at: '2026-02-29T09:00:00+01:00' } }, undefined],

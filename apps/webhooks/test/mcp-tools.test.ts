@@ -41,6 +41,7 @@ describe('the list of tools', () => {
       'get_delivery',
       'replay_delivery',
       'start_recovery',
+      'list_recoveries',
       'get_recovery',
       'cancel_recovery',
       'list_event_samples',
@@ -120,6 +121,10 @@ describe('a tool', () => {
       (await call('get_recovery', { endpoint_id, recovery_id: item.id })).structuredContent,
     ).toMatchObject({
       item: { matched: 0 },
+    })
+    expect((await call('list_recoveries', { endpoint_id })).structuredContent).toMatchObject({
+      items: [{ id: item.id }],
+      next_cursor: '',
     })
     const samples = (await call('list_event_samples', { limit: 1 })).structuredContent as { items: unknown[] }
     expect(samples.items).toMatchObject([{ type: 'summary.completed' }])

@@ -69,6 +69,15 @@ describe('filters', () => {
     ['since=2026-02-30T00:00:00Z', 'since must be a date and time such as 2026-01-31T09:00:00Z'],
     ['until=2026-01-01', 'until must be a date and time such as 2026-01-31T09:00:00Z'],
     ['since=2026-01-01T00:00:00Z&until=2026-01-01T00:00:00Z', 'until must be later than since'],
+    ['since=2026-01-31T09:00:00+01:00', 'since has a space where a + belongs: in a URL, write + as %2B'],
+    ['since=2026-01-31%2009:00:00Z', 'since must be a date and time such as 2026-01-31T09:00:00Z'],
+    ['cursor=', 'cursor is empty, as next_cursor is at the end: leave it out to start again'],
+    ['page_size=0', 'page_size must be between 1 and 100; a larger number, up to 999999, counts as 100'],
+    [
+      'page_size=1000000',
+      'page_size must be between 1 and 100; a larger number, up to 999999, counts as 100',
+    ],
+    ['page=0', 'page must be between 1 and 999999'],
     ['status=2&page=2', 'page does not go with filters or a cursor: follow next_cursor instead'],
   ])('%s is 400: %s', async (query, message) => {
     const { status, body } = await ask(`?${query}`)

@@ -122,6 +122,55 @@ describe('/v1/webhooks/{endpoint_id}/recover', () => {
     expect([reply.status, reply.body]).toEqual([400, { error: { code: 'bad_request', message } }])
   })
 
+  it('lists them, newest first, from page to page', async () => {
+    const { id, post, token } = await given(2)
+    const started: string[] = []
+    for (let i = 0; i < 5; i++) {
+      const { item } = (await post('/recover', { since })).body as unknown as Item
+      started.unshift(item.id)
+      if (i < 4) await api.call('DELETE', `/v1/webhooks/${id}/recover/${item.id}`, { token })
+    }
+    const list = async (query: string, of = id) => {
+      const reply = await api.call('GET', `/v1/webhooks/${of}/recover${query}`, { token })
+      return { status: reply.status, body: reply.body as { items: Item['item'][]; next_cursor: string } }
+    }
+    const { body: first } = await list('?page_size=3')
+    expect(first.items[0]).toEqual({
+      id: started[0],
+      endpoint_id: id,
+      what: 'failed',
+      state: 'running',
+      since: '2020-01-01T00:00:00.000Z',
+      until: expect.any(String) as unknown,
+      matched: 1,
+      queued: 0,
+      created_at: expect.any(String) as unknown,
+    })
+    const { body: second } = await list(`?page_size=3&cursor=${first.next_cursor}`)
+    expect([...first.items, ...second.items].map((item) => item.id)).toEqual(started)
+    expect(second.items.map(({ state }) => state)).toEqual(['cancelled', 'cancelled'])
+    expect(second.next_cursor).toBe('')
+    expect((await list(`?page_size=5`)).body.next_cursor).toBe('')
+    for (const cursor of ['', 'x', '-1', '0', '9223372036854775808'])
+      expect([cursor, (await list(`?cursor=${cursor}`)).status]).toEqual([cursor, 400])
+    const other = await given()
+    expect((await list('', other.id)).status).toBe(404)
+    expect((await api.call('GET', `/v1/webhooks/${id}/recover`, { token: other.token })).status).toBe(404)
+  })
+
+  it('ends with its endpoint: 404 for whatever asks for it', async () => {
+    const { id, post, token } = await given(2)
+    const { item } = (await post('/recover', { since })).body as unknown as Item
+    await api.call('DELETE', `/v1/webhooks/${id}`, { token })
+    const statusOf = async (method: string, path: string) =>
+      (await api.call(method, `/v1/webhooks/${id}/recover${path}`, { token })).status
+    expect([
+      await statusOf('GET', ''),
+      await statusOf('GET', `/${item.id}`),
+      await statusOf('DELETE', `/${item.id}`),
+    ]).toEqual([404, 404, 404])
+  })
+
   it('is 409 for a disabled endpoint and 404 for what is not there', async () => {
     const { id, post, token } = await given(2)
     await disable(api, id)

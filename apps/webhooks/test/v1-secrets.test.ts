@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
+import type { Tx } from '@signet/db'
 import { endpointSecretContext } from '@signet/webhook-core'
+import { behindLock } from '@signet/webhook-testkit'
 import { subscribe } from './support/api-data.js'
 import { useApi, type Reply } from './support/api.js'
 
@@ -94,6 +96,23 @@ describe('POST /v1/webhooks/{endpoint_id}/secret/rotate', () => {
     const winner = replies.find(({ status }) => status === 200)?.body as unknown as { secret: string }
     expect(await stored()).toEqual([secret, winner.secret])
     expect(replies.find(({ status }) => status === 409)?.body).toMatchObject({ error: { code: 'conflict' } })
+  })
+})
+
+describe('replacing a secret at once', () => {
+  it('has one winner among simultaneous callers: nobody is told a secret that the next call has replaced', async () => {
+    const { id, ask, stored } = await given()
+    const lock = (tx: Tx) => tx.query('select from webhook_endpoints where id = $1 for update', [id])
+    const replies = await behindLock(api.db, lock, 4, () =>
+      Promise.all(Array.from({ length: 4 }, () => ask('rotate', { activate_after_hours: 0 }))),
+    )
+    expect(statusesOf(replies)).toEqual([200, 409, 409, 409])
+    const winner = replies.find(({ status }) => status === 200)?.body as unknown as { secret: string }
+    expect((await stored()).at(-1)).toBe(winner.secret)
+    const message = 'Another call has just replaced the secret: its answer has the new one'
+    expect(replies.find(({ status }) => status === 409)?.body).toEqual({
+      error: { code: 'conflict', message },
+    })
   })
 })
 

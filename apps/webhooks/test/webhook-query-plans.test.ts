@@ -28,7 +28,12 @@ import type { DeliveryFilter } from '../src/deliveries/delivery-row.js'
 import { findDeliveries } from '../src/deliveries/delivery-store.js'
 import { replayDelivery } from '../src/deliveries/replay-store.js'
 import { insertPing } from '../src/events/ping-store.js'
-import { findRecovery, insertRecovery, type RecoveryId } from '../src/recoveries/recovery-store.js'
+import {
+  findRecovery,
+  insertRecovery,
+  listRecoveries,
+  type RecoveryId,
+} from '../src/recoveries/recovery-store.js'
 import { findRecentBodies, findRecentlySummarised } from '../src/samples/sample-store.js'
 
 const database = useWebhooksDatabase()
@@ -197,6 +202,11 @@ describe('hot queries use their index and read no table in full', () => {
       'a recovery',
       (db) => findRecovery(db, { accountId, endpointId }, '1' as RecoveryId),
       ['webhook_recoveries_endpoint_idx', 'webhook_deliveries_recovery_idx'],
+    ],
+    [
+      'the recoveries of an endpoint',
+      (db) => listRecoveries(db, { accountId, endpointId }, { before: null, limit: 21 }),
+      ['webhook_recoveries_endpoint_idx'],
     ],
     [
       'a delivery',

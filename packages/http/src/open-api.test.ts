@@ -46,6 +46,7 @@ describe('openApiDocument', () => {
           },
         },
       },
+      info: { title: 'T', description: expect.stringMatching(/^d .+ 405 .+ `HEAD`/) as unknown },
       servers: [{ url: 'https://api.example.com' }],
       tags: [{ name: 'x', description: 'X' }],
     })

@@ -23,6 +23,10 @@ export type OpenApiOptions = {
   webhooks?: Readonly<Record<string, JsonSchema>>
 }
 
+/** True of every route table that `mountRoutes` mounts. */
+const METHODS =
+  'Another method on a path that is known answers 405 with `Allow`; where there is `GET`, `HEAD` answers the same without a body.'
+
 /** Builds an OpenAPI 3.1 document from the route table that the server runs. Throws if two routes share an operationId. */
 export function openApiDocument(options: OpenApiOptions): JsonSchema {
   requireUniqueIds(options.routes)
@@ -37,7 +41,7 @@ export function openApiDocument(options: OpenApiOptions): JsonSchema {
     info: {
       title,
       version,
-      description,
+      description: `${description} ${METHODS}`,
       contact: { name: 'Operator of this deployment', url: server },
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },

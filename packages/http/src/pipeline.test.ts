@@ -146,6 +146,16 @@ describe('mountRoutes', () => {
     [{ type: 'string', enum: ['a', 'b'] }, 'c', 'must be one of a, b'],
     [{ const: 'a' }, 'c', 'must be a'],
     [{ type: 'string', pattern: '^[a-z]+$' }, '1', 'does not have the right form'],
+    [
+      { type: 'string', format: 'uuid' },
+      '019c12f0',
+      'must be a UUID such as 8e0f9b52-6c1d-4f3a-9b7e-2d5c4a1f0e63',
+    ],
+    [
+      { type: ['string', 'null'], format: 'date-time' },
+      '2026-02-30T09:00:00Z',
+      'must be a date and time such as 2026-01-31T09:00:00Z',
+    ],
     [{ type: 'object', additionalProperties: false }, { x: 1 }, 'has a member that is not known: x'],
   ])('says of %j in words for people what is wrong with %j', (schema, value, words) => {
     const check = compileSchema({ type: 'object', properties: { member: schema } })

@@ -1,17 +1,26 @@
 import { Ajv, type ErrorObject } from 'ajv'
+import { isDateTime } from './date-time.js'
 import type { BodyProblem } from './error-renderer.js'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-// `strict` catches typos in our own schemas at start. Coercion is off: a wrong type is the caller's error. Formats are
-// for readers of the document: handlers check what they stand for, and say better what is wrong.
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** The formats that bodies may have, and how a refusal names them. */
+const FORMATS = {
+  uuid: { check: UUID, name: 'a UUID such as 8e0f9b52-6c1d-4f3a-9b7e-2d5c4a1f0e63' },
+  'date-time': { check: isDateTime, name: 'a date and time such as 2026-01-31T09:00:00Z' },
+}
+
+// `strict` catches typos in our own schemas at start, and formats that are not above. Coercion is off: a wrong type is the
+// caller's error.
 const ajv = new Ajv({
   verbose: true,
   strict: true,
   allErrors: false,
   strictRequired: false,
   allowUnionTypes: true,
-  validateFormats: false,
+  formats: Object.fromEntries(Object.entries(FORMATS).map(([name, { check }]) => [name, check])),
 })
 
 /** Compiles a validator that returns null for a valid value, and otherwise which member is wrong and why. */
@@ -60,6 +69,8 @@ function reasonOf({ keyword, schema, parentSchema = {}, params }: ErrorObject): 
       return `has a member that is not known: ${String(params['additionalProperty']).slice(0, 64)}`
     case 'uniqueItems':
       return 'must not have an entry twice'
+    case 'format':
+      return `must be ${FORMATS[schema as keyof typeof FORMATS].name}`
     default:
       return 'does not have the right form'
   }

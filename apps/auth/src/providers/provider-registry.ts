@@ -55,7 +55,8 @@ export class ProviderRegistry {
   /** The provider of a name or alias, in any letter case; 400 `validation_failed` unless it can be used. */
   get(name: string): ConfiguredProvider {
     const known = this.#names.get(name.toLowerCase())
-    if (known === undefined) throw invalid(`Unsupported provider: Provider ${name} could not be found`)
+    if (known === undefined)
+      throw invalid(`Unsupported provider: ${`Provider ${name}`.trimEnd()} could not be found`)
     const configured = this.#configured.get(known)
     if (configured === undefined) throw invalid('Unsupported provider: provider is not enabled')
     return configured

@@ -15,10 +15,15 @@ export function numberParameter(
 ): number {
   const raw = textParameter(req, name)
   if (raw === undefined) return fallback
-  if (!/^[0-9]{1,6}$/.test(raw) || Number(raw) === 0)
-    throw badRequest(`${name} must be between 1 and ${Number.isFinite(max) ? max : 999_999}`)
+  if (!/^[0-9]{1,6}$/.test(raw) || Number(raw) === 0) throw badRequest(`${name} must be ${rangeTo(max)}`)
   return Math.min(Number(raw), max)
 }
+
+const MAX_NUMBER = 999_999
+const rangeTo = (max: number) =>
+  max >= MAX_NUMBER
+    ? `between 1 and ${MAX_NUMBER}`
+    : `between 1 and ${max}; a larger number, up to ${MAX_NUMBER}, counts as ${max}`
 
 /** A parameter that may be given once; undefined when it is absent. */
 export function textParameter(req: WithQuery, name: string): string | undefined {
@@ -27,13 +32,25 @@ export function textParameter(req: WithQuery, name: string): string | undefined 
   return raw
 }
 
+/** The place in a list where a page begins; undefined for the first page. */
+export function cursorParameter(req: WithQuery): string | undefined {
+  const cursor = textParameter(req, 'cursor')
+  // Taking it for the first page would send clients that follow `next_cursor` round and round.
+  if (cursor === '')
+    throw badRequest('cursor is empty, as next_cursor is at the end: leave it out to start again')
+  return cursor
+}
+
 /** RFC 3339, at most microseconds. */
 const TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.(\d{1,6}))?(?:Z|[+-]\d\d:\d\d)$/
 
 /** A date and time of the query; undefined when it is absent. */
 export function timeParameter(req: WithQuery, name: string): string | undefined {
   const raw = textParameter(req, name)
-  return raw === undefined ? undefined : parseTime(name, raw)
+  if (raw === undefined) return undefined
+  if (TIME.test(raw.replace(' ', '+')) && raw.includes(' '))
+    throw badRequest(`${name} has a space where a + belongs: in a URL, write + as %2B`)
+  return parseTime(name, raw)
 }
 
 /** In UTC and with its microseconds, which a Date would lose. Throws `bad_request`. */

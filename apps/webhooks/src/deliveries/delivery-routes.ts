@@ -1,5 +1,5 @@
 import { route, type Route } from '@signet/http'
-import { numberParameter, textParameter } from '../api/query.js'
+import { cursorParameter, numberParameter } from '../api/query.js'
 import { oneItem, ref } from '../schemas/schema-parts.js'
 import { responses } from '../api/v1-docs.js'
 import { deliveryIdOf, endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
@@ -44,7 +44,7 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog, replays }: Deps)
       const limit = numberParameter(req, 'page_size', { fallback: 20, max: 100 })
       const page = numberParameter(req, 'page', { fallback: 1 })
       const filter = filterOf(req)
-      const cursor = textParameter(req, 'cursor')
+      const cursor = cursorParameter(req)
       if (cursor === undefined && Object.values(filter).every((value) => value === undefined)) {
         const { items, nextCursor } = await deliveryLog.page(owner, { page, pageSize: limit })
         return { body: { items: items.map(view), next_cursor: nextCursor } }

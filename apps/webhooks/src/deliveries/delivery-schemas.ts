@@ -1,6 +1,18 @@
 import type { JsonSchema, ParameterDoc } from '@signet/http'
 import { eventTypes } from '@signet/webhook-core'
-import { count, eventId, id, listOf, object, ref, text, time, timeOrEmpty } from '../schemas/schema-parts.js'
+import {
+  count,
+  eventId,
+  id,
+  listOf,
+  object,
+  pageSize,
+  query,
+  ref,
+  text,
+  time,
+  timeOrEmpty,
+} from '../schemas/schema-parts.js'
 
 const DELIVERY = {
   id: id('The value of `X-Service-Delivery`', '81501'),
@@ -37,7 +49,7 @@ export const deliveryComponents: Readonly<Record<string, JsonSchema>> = {
   DeliveryAttempt: object({
     number: { type: 'integer', minimum: 1 },
     started_at: time,
-    duration_ms: milliseconds('Until the status line, or until it failed', 231),
+    duration_ms: milliseconds('Until the status line, or until it failed; 0 when it was `interrupted`', 231),
     phases: object(
       {
         'dns_ms?': milliseconds('Resolving the name', 12),
@@ -55,20 +67,13 @@ export const deliveryComponents: Readonly<Record<string, JsonSchema>> = {
       examples: [204],
     },
     error: text('The failure, as in `last_error`; empty after a success', ''),
-    peer_address: text('The IP address the request went to; empty without a connection', '203.0.113.7'),
+    peer_address: text('The IP address that was connected to; empty without a connection', '203.0.113.7'),
     answer: text(
-      'The first 1024 bytes of the response body, control characters written as `\\n` or `\\u001b`; empty when it is not UTF-8',
+      'The first 1024 bytes of the response body, control characters written as `\\n` or `\\u001b`; empty when it is not text',
       '',
     ),
   }),
 }
-
-const query = (name: string, schema: JsonSchema, description: string): ParameterDoc => ({
-  name,
-  in: 'query',
-  schema,
-  description,
-})
 
 /** The query of the delivery log. */
 export const deliveryParameters: readonly ParameterDoc[] = [
@@ -77,11 +82,7 @@ export const deliveryParameters: readonly ParameterDoc[] = [
     { type: 'integer', minimum: 1, maximum: 999_999, default: 1 },
     'Counted from 1. Without filters only.',
   ),
-  query(
-    'page_size',
-    { type: 'integer', minimum: 1, maximum: 999_999, default: 20 },
-    'At most 100; more counts as 100.',
-  ),
+  pageSize,
   query('cursor', { type: 'string' }, 'The `next_cursor` of an answer with the same filters.'),
   query('status', { type: 'integer', enum: [0, 1, 2] }, '0 pending, 1 delivered, 2 failed for good.'),
   query('event_type', { type: 'string', enum: eventTypes }, 'Events of this type.'),

@@ -35,28 +35,36 @@ export class SecretService {
     const secret = newSigningSecret()
     const next = secretBox.seal(secret, endpointSecretContext({ id, accountId }))
     const endpoint = await storeNextSecret(db, accountId, id, { next, activateAfterHours })
-    if (!endpoint) throw await this.#refusal(accountId, id, 'secret.waiting')
+    if (!endpoint) throw await this.#refusal(accountId, id, rotateRule)
     webhookObserver.secretRotated({ endpointId: id, accountId }, meta)
     return { secret, activatesAt: endpoint.secretActivatesAt }
   }
 
   async activate(accountId: string, id: EndpointId, meta: RequestMeta): Promise<Endpoint> {
     const endpoint = await activateNextSecret(this.deps.db, accountId, id)
-    if (!endpoint) throw await this.#refusal(accountId, id, 'secret.none')
+    if (!endpoint) throw await this.#refusal(accountId, id, () => 'secret.none')
     this.deps.webhookObserver.secretActivated({ endpointId: id, accountId }, meta)
     return endpoint
   }
 
   async cancel(accountId: string, id: EndpointId, meta: RequestMeta): Promise<Endpoint> {
     const endpoint = await cancelNextSecret(this.deps.db, accountId, id)
-    if (!endpoint) throw await this.#refusal(accountId, id, 'secret.none')
+    if (!endpoint) throw await this.#refusal(accountId, id, () => 'secret.none')
     this.deps.webhookObserver.secretCancelled({ endpointId: id, accountId }, meta)
     return endpoint
   }
 
   /** A statement that changed nothing met either no endpoint or one in another state. */
-  async #refusal(accountId: string, id: EndpointId, rule: Rule): Promise<AppError> {
+  async #refusal(
+    accountId: string,
+    id: EndpointId,
+    ruleFor: (endpoint: Endpoint) => Rule,
+  ): Promise<AppError> {
     const endpoint = await findEndpoint(this.deps.db, accountId, id)
-    return endpoint ? new RuleError(rule, { kind: 'conflict' }) : notFound()
+    return endpoint ? new RuleError(ruleFor(endpoint), { kind: 'conflict' }) : notFound()
   }
 }
+
+/** Without one that waits, another call has just replaced the secret at once. */
+const rotateRule = ({ secretActivatesAt }: Endpoint): Rule =>
+  secretActivatesAt === null ? 'secret.replaced' : 'secret.waiting'

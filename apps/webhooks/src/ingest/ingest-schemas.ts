@@ -60,11 +60,7 @@ export const summaryReadySchema: JsonSchema = {
   required: ['source_event_key', 'account_id', 'audio_id'],
   properties: {
     source_event_key: { type: 'string', minLength: 1, maxLength: 200, examples: ['summary:rec_1001:1'] },
-    account_id: {
-      type: 'string',
-      format: 'uuid',
-      pattern: '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$',
-    },
+    account_id: { type: 'string', format: 'uuid' },
     audio_id: { type: 'string', minLength: 1, maxLength: 128, examples: ['rec_1001'] },
     recording: RECORDING,
     transcript: TRANSCRIPT,

@@ -6,7 +6,6 @@ import type {
 } from '@signet/webhook-core/stores'
 import { storable } from '../text/storable.js'
 import type { RecordingParts } from './encoded-parts.js'
-import { malformed } from './refused-body-error.js'
 
 type Nullable<T> = { [K in keyof T]?: T[K] | null }
 
@@ -47,7 +46,7 @@ const recordingOf = (body: RecordingFieldsBody): RecordingFields => ({
   status: body.status ?? undefined,
   title: optional(body.title),
   durationMs: body.duration_ms ?? undefined,
-  recordedAt: body.recorded_at == null ? undefined : timeOf(body.recorded_at),
+  recordedAt: body.recorded_at == null ? undefined : new Date(body.recorded_at),
 })
 
 const transcriptOf = ({ language, text, segments }: TranscriptBody): TranscriptFields => ({
@@ -73,20 +72,3 @@ const summaryOf = ({ label, content, format, template_name }: SummaryBody): Summ
 
 const optional = (text: string | null | undefined): string | undefined =>
   text == null ? undefined : storable(text)
-
-const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt ](?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/
-
-function timeOf(text: string): Date {
-  const time = new Date(RFC_3339.test(text) && isDay(text.slice(0, 10)) ? text : NaN)
-  // In UTC it may lie beyond the year 9999, which payloads could not write in four digits, or before the year 1, which
-  // PostgreSQL does not take.
-  if (Number.isNaN(time.getTime()) || !/^(?!0000)\d/.test(time.toISOString()))
-    throw malformed('recorded_at must be an RFC 3339 date and time')
-  return time
-}
-
-/** `Date` takes 30 February for 2 March. */
-function isDay(date: string): boolean {
-  const midnight = new Date(`${date}T00:00:00Z`)
-  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(date)
-}

@@ -1,65 +1,20 @@
-import { route, type JsonSchema, type Route } from '@signet/http'
+import { route, type Route } from '@signet/http'
 import type { Request } from 'express'
 import { parseDeliveryId } from '@signet/webhook-core'
-import { parseTime } from '../api/query.js'
-import { count, id, object, oneItem, ref, time } from '../schemas/schema-parts.js'
+import { cursorParameter, numberParameter, parseTime } from '../api/query.js'
+import { oneItem, ref } from '../schemas/schema-parts.js'
 import { responses } from '../api/v1-docs.js'
 import { endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
 import type { Caller } from '../bearer/bearer-service.js'
 import type { EndpointService } from '../endpoints/endpoint-service.js'
 import { badRequest, notFound } from '../errors/api-errors.js'
+import { recoverDoc, recoverSchema, recoveryParameters } from './recovery-schemas.js'
 import type { RecoveryService } from './recovery-service.js'
 
 type Deps = { steps: V1Steps; endpoints: EndpointService; recoveries: RecoveryService }
 type RecoverBody = { since: string; until?: string; what?: 'failed' | 'all' }
 type Recovery = Awaited<ReturnType<RecoveryService['get']>>
-
-// The formats are checked by the handler, with better words.
-const recoverSchema: JsonSchema = {
-  type: 'object',
-  required: ['since'],
-  properties: {
-    since: { type: 'string' },
-    until: { type: 'string' },
-    what: { type: 'string', enum: ['failed', 'all'] },
-  },
-}
-
-const what = { type: 'string', enum: ['failed', 'all'] }
-const recoverDoc = object({
-  since: { ...time, description: 'Deliveries created at this time or later' },
-  'until?': {
-    ...time,
-    description: 'And before this time; now, if left out',
-    examples: ['2026-02-01T00:00:00Z'],
-  },
-  'what?': {
-    ...what,
-    default: 'failed',
-    description: '`failed`: events that never arrived. `all`: those that did, too.',
-  },
-})
-
-/** Components of the OpenAPI document. */
-export const recoveryComponents: Readonly<Record<string, JsonSchema>> = {
-  Recovery: object({
-    id: id('The recovery', '12'),
-    endpoint_id: id('The subscription'),
-    what,
-    state: {
-      type: 'string',
-      enum: ['running', 'done', 'cancelled', 'stopped'],
-      description: '`done`: all are queued. `stopped`: the subscription was disabled or deleted.',
-    },
-    since: time,
-    until: time,
-    matched: count('Events to send again, counted at the start; more when pending ones end while it runs', 3),
-    queued: count('New deliveries so far'),
-    delivered: count('Of these, delivered'),
-    failed: count('Of these, failed for good'),
-    created_at: time,
-  }),
-}
+type ListedRecovery = Omit<Recovery, 'delivered' | 'failed'>
 
 const docs = { tag: 'Recovery', security: ['bearer'] }
 const one = (description: string) => oneItem(description, ref('Recovery'))
@@ -91,6 +46,35 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
       return {
         body: { item: view(await recoveries.start(ownerOf(caller, req), { what, since, until }, context)) },
       }
+    },
+  }),
+  route<Caller>({
+    method: 'get',
+    path: '/v1/webhooks/:endpoint_id/recover',
+    docs: {
+      ...docs,
+      operationId: 'listRecoveries',
+      effect: 'read',
+      summary: 'List recoveries',
+      description:
+        'Newest first. The last 100 are kept. What became of their deliveries is in each one by itself.',
+      parameters: recoveryParameters,
+      responses: responses(
+        { 200: { description: 'One page', schema: ref('RecoveryPage') } },
+        400,
+        401,
+        403,
+        404,
+        429,
+      ),
+    },
+    authenticate: steps.read,
+    guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
+    async handle({ caller, req }) {
+      const limit = numberParameter(req, 'page_size', { fallback: 20, max: 100 })
+      const before = placeOf(cursorParameter(req))
+      const { items, next } = await recoveries.list(ownerOf(caller, req), { before, limit })
+      return { body: { items: items.map(listedView), next_cursor: next ?? '' } }
     },
   }),
   route<Caller>({
@@ -130,13 +114,23 @@ const ownerOf = ({ accountId }: Caller, req: Request) => ({ accountId, endpointI
 
 /** The id in the path; what cannot be one does not exist. */
 export function recoveryIdOf(req: Request): Recovery['id'] {
-  const id = String(req.params['recovery_id'])
-  // Ids of all kinds are numbers of the same size.
-  if (parseDeliveryId(id) === null) throw notFound()
-  return id as Recovery['id']
+  const id = recoveryId(String(req.params['recovery_id']))
+  if (id === null) throw notFound()
+  return id
 }
 
-const view = (recovery: Recovery) => ({
+/** The cursor of a page is the id of the last recovery before it, which its reader has seen. */
+function placeOf(cursor: string | undefined): Recovery['id'] | null {
+  if (cursor === undefined) return null
+  const id = recoveryId(cursor)
+  if (id === null) throw badRequest('cursor must be a next_cursor of this list')
+  return id
+}
+
+// Ids of all kinds are numbers of the same size.
+const recoveryId = (text: string) => parseDeliveryId(text) && (text as Recovery['id'])
+
+const listedView = (recovery: ListedRecovery) => ({
   id: recovery.id,
   endpoint_id: recovery.endpointId,
   what: recovery.what,
@@ -145,7 +139,11 @@ const view = (recovery: Recovery) => ({
   until: recovery.until.toISOString(),
   matched: recovery.matched,
   queued: recovery.queued,
+  created_at: recovery.createdAt.toISOString(),
+})
+
+const view = (recovery: Recovery) => ({
+  ...listedView(recovery),
   delivered: recovery.delivered,
   failed: recovery.failed,
-  created_at: recovery.createdAt.toISOString(),
 })

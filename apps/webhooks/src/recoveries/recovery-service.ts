@@ -10,6 +10,8 @@ import {
   cancelRecovery,
   findRecovery,
   insertRecovery,
+  listRecoveries,
+  type ListedRecovery,
   type Recovery,
   type RecoveryId,
 } from './recovery-store.js'
@@ -37,6 +39,16 @@ export class RecoveryService {
     if (made.kind === 'too_many') throw new RuleError('recovery.too-many', { values: { max: MAX_MATCHED } })
     webhookObserver.recoveryStarted({ ...owner, recoveryId: made.id }, meta)
     return this.get(owner, made.id)
+  }
+
+  /** A page of them, newest first; `next` is null at the end. */
+  async list(
+    owner: LogOwner,
+    { before, limit }: { before: RecoveryId | null; limit: number },
+  ): Promise<{ items: ListedRecovery[]; next: RecoveryId | null }> {
+    const found = await listRecoveries(this.deps.db, owner, { before, limit: limit + 1 })
+    const items = found.slice(0, limit)
+    return { items, next: found.length > limit ? (items.at(-1)?.id ?? null) : null }
   }
 
   async get(owner: LogOwner, id: RecoveryId): Promise<Recovery> {

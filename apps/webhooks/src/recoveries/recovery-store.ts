@@ -6,7 +6,8 @@ import type { LogOwner } from '../deliveries/delivery-row.js'
 export type RecoveryId = string & { readonly recovery: unique symbol }
 export type RecoveryState = 'running' | 'done' | 'cancelled' | 'stopped'
 
-export type Recovery = {
+/** What a recovery is, without what became of its deliveries. */
+export type ListedRecovery = {
   id: RecoveryId
   endpointId: EndpointId
   what: RecoveryScope
@@ -15,31 +16,28 @@ export type Recovery = {
   until: Date
   matched: number
   queued: number
-  delivered: number
-  failed: number
   createdAt: Date
 }
+export type Recovery = ListedRecovery & { delivered: number; failed: number }
 
-type RecoveryRow = {
-  id: RecoveryId
+type ListedRow = Omit<ListedRecovery, 'endpointId' | 'createdAt'> & {
   endpoint_id: EndpointId
-  what: RecoveryScope
-  state: RecoveryState
-  since: Date
-  until: Date
-  matched: number
-  queued: number
-  delivered: number
-  failed: number
   created_at: Date
 }
+type RecoveryRow = ListedRow & { delivered: number; failed: number }
 
-const toRecovery = ({ endpoint_id, created_at, ...row }: RecoveryRow): Recovery => ({
+const toRecovery = <Row extends ListedRow>({ endpoint_id, created_at, ...row }: Row) => ({
   ...row,
   endpointId: endpoint_id,
   createdAt: created_at,
 })
 
+const COLUMNS = 'r.id, r.endpoint_id, r.what, r.state, r.since, r.until, r.matched, r.queued, r.created_at'
+/** Of an endpoint that was deleted nothing is left to see or to change. */
+const OF_OWNER = `r.endpoint_id = $1 and r.account_id = $2
+  and exists (select from webhook_endpoints where id = $1 and deleted_at is null)`
+
+const MAX_ID = '9223372036854775807'
 /** Finished ones of an endpoint that are kept. */
 const KEPT = 100
 
@@ -89,17 +87,34 @@ export async function findRecovery(
   id: RecoveryId,
 ): Promise<Recovery | null> {
   const { rows } = await db.query<RecoveryRow>(
-    `select r.id, r.endpoint_id, r.what, r.state, r.since, r.until, r.matched, r.queued, r.created_at,
-       coalesce(d.delivered, 0) as delivered, coalesce(d.failed, 0) as failed
+    `select ${COLUMNS}, coalesce(d.delivered, 0) as delivered, coalesce(d.failed, 0) as failed
      from webhook_recoveries r cross join lateral (
        select count(*) filter (where status = 1)::integer as delivered,
          count(*) filter (where status = 2)::integer as failed
        from webhook_deliveries where recovery_id = r.id
      ) d
-     where r.id = $1 and r.endpoint_id = $2 and r.account_id = $3`,
-    [id, endpointId, accountId],
+     where r.id = $3 and ${OF_OWNER}`,
+    [endpointId, accountId, id],
   )
   return rows.map(toRecovery)[0] ?? null
+}
+
+/**
+ * Those of an endpoint that started before `before`, newest first. What became of their deliveries is not counted: they may be
+ * 100,000 each.
+ */
+export async function listRecoveries(
+  db: Queryable,
+  { accountId, endpointId }: LogOwner,
+  { before, limit }: { before: RecoveryId | null; limit: number },
+): Promise<ListedRecovery[]> {
+  const { rows } = await db.query<ListedRow>(
+    `select ${COLUMNS} from webhook_recoveries r
+     where ${OF_OWNER} and r.id < coalesce($3::bigint, ${MAX_ID})
+     order by r.id desc limit $4`,
+    [endpointId, accountId, before, limit],
+  )
+  return rows.map(toRecovery)
 }
 
 /** False if it was no longer running. Waits for a step that is being taken. */
@@ -109,9 +124,9 @@ export async function cancelRecovery(
   id: RecoveryId,
 ): Promise<boolean> {
   const { rowCount } = await db.query(
-    `update webhook_recoveries set state = 'cancelled'
-     where id = $1 and endpoint_id = $2 and account_id = $3 and state = 'running'`,
-    [id, endpointId, accountId],
+    `update webhook_recoveries r set state = 'cancelled'
+     where r.id = $3 and ${OF_OWNER} and r.state = 'running'`,
+    [endpointId, accountId, id],
   )
   return rowCount === 1
 }

@@ -1,4 +1,4 @@
-import type { JsonSchema, ResponseDoc } from '@signet/http'
+import type { JsonSchema, ParameterDoc, ResponseDoc } from '@signet/http'
 
 /** Parts that the schemas of several concepts share. Each has an example, from which those of whole bodies are made. */
 
@@ -62,6 +62,19 @@ export const listOf = (items: JsonSchema, description?: string): JsonSchema => (
 export const oneItem = (description: string, item: JsonSchema) => ({ description, schema: object({ item }) })
 
 export const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
+
+export const query = (name: string, schema: JsonSchema, description: string): ParameterDoc => ({
+  name,
+  in: 'query',
+  schema,
+  description,
+})
+
+export const pageSize = query(
+  'page_size',
+  { type: 'integer', minimum: 1, maximum: 999_999, default: 20 },
+  'At most 100; more counts as 100.',
+)
 
 const retryAfter = (required: boolean): ResponseDoc['headers'] => ({
   'Retry-After': { description: 'Seconds to wait.', required, schema: { type: 'integer', minimum: 0 } },

@@ -21,7 +21,10 @@ export const SECRETS_NOW = `
 const IS_WAITING = 'next_secret_active_at > clock_timestamp()'
 const TOUCHED = 'updated_at = greatest(clock_timestamp(), updated_at)'
 
-/** Stores the secret that will follow. Null if there is no such endpoint, or another secret is waiting already. */
+/**
+ * Stores the secret that will follow. Null if there is no such endpoint, another secret is waiting already, or a call at the same
+ * moment has stored one.
+ */
 export async function storeNextSecret(
   db: Queryable,
   accountId: string,
@@ -29,7 +32,8 @@ export async function storeNextSecret(
   { next, activateAfterHours }: { next: SealedSecret; activateAfterHours: number },
 ): Promise<Endpoint | null> {
   const { rows } = await db.query<EndpointRow>(
-    // What followed before, and is due, is the current one.
+    // What followed before, and is due, is the current one. The subquery reads the row as it was when the statement began: one
+    // that waited for the lock must not replace at once what somebody else was told a moment ago.
     `update webhook_endpoints set
        secret_ciphertext = coalesce(next_secret_ciphertext, secret_ciphertext),
        secret_key_id = coalesce(next_secret_key_id, secret_key_id),
@@ -37,6 +41,9 @@ export async function storeNextSecret(
        next_secret_active_at = clock_timestamp() + make_interval(hours => $5),
        ${TOUCHED}
      where account_id = $1 and id = $2 and deleted_at is null and (${IS_WAITING}) is not true
+       and next_secret_ciphertext is not distinct from (
+         select seen.next_secret_ciphertext from webhook_endpoints seen where seen.id = $2
+       )
      returning ${ENDPOINT_COLUMNS}`,
     [accountId, id, next.ciphertext, next.keyId, activateAfterHours],
   )
