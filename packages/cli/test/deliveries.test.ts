@@ -63,6 +63,7 @@ describe('deliveries list with filters', () => {
     world.service.log.push(...['3', '2', '1'].map((one) => aDelivery(one)))
     const first = await list(id, '--page-size', '2')
     expect(first.stderr).toContain('--all')
+    expect((await list(id, '--page-size', '1', '--page', '1')).stderr).toContain('--page 2 shows the next')
     const all = await list(id, '--page-size', '2', '--all', '--json')
     expect((JSON.parse(all.stdout) as Delivery[]).map((one) => one.id)).toEqual(['3', '2', '1'])
     expect(all.stderr).toBe('')
@@ -147,6 +148,15 @@ describe('deliveries list --watch', () => {
     expect(ended.stdout).toMatch(
       /^2026-01-01 00:00:00Z {2}1 {2}summary\.completed {2}evt_1 {2}pending {2}0 attempts$/m,
     )
+  })
+
+  it('ends with the first change that nobody reads any more', async () => {
+    world.service.log.push(aDelivery('1'))
+    const { running, lines } = watching()
+    await waitFor(() => lines().length === 1, { describe: running.stderr() })
+    running.child.stdout?.destroy()
+    world.service.log.unshift(aDelivery('2'))
+    expect(await running.ended).toMatchObject({ code: 0 })
   })
 
   it('ends at once when the first look fails', async () => {

@@ -57,6 +57,7 @@ describe('exit codes', () => {
   it.each([
     ['a page', { status: 200, body: '<html>', headers: { 'content-type': 'text/html' } }],
     ['other JSON', { status: 200, body: { hello: 'world' } }],
+    ['the 404 of another service', { status: 404, body: { detail: 'Not Found' } }],
     ['a redirect', { status: 302, body: '', headers: { location: 'https://evil.example/' } }],
   ])('5 when %s answers in its place', async (_, answer) => {
     world.service.behaviour.override = () => answer

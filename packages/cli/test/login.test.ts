@@ -120,6 +120,14 @@ describe('login with a password', () => {
     expect(paths).toEqual(['/token', '/factors/id/challenge', '/factors/id/verify'])
   })
 
+  it('says that a security key needs a browser', async () => {
+    Object.assign(world.identity.code, { expected: 'a touch', type: 'webauthn' })
+    const ended = await world.machine.run(passwordLogin, { input: `${PASSWORD}\n` })
+    expect(ended).toMatchObject({ code: 3, stdout: '' })
+    expect(ended.stderr).toContain('Sign in with the browser, without --password.')
+    expect(world.service.seen).toEqual([])
+  })
+
   it('does not sign in with a wrong code', async () => {
     world.identity.code.expected = '123456'
     const ended = await world.machine.run(passwordLogin, { input: `${PASSWORD}\n000000\n` })

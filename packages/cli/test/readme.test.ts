@@ -1,10 +1,13 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Command, CommanderError } from 'commander'
 import { describe, expect, it } from '@jest/globals'
 import { processHost } from '../src/command/host.js'
 import { ExitCode } from '../src/exit-codes.js'
 import { createProgram } from '../src/program.js'
 
+const SOURCE = fileURLToPath(new URL('../src', import.meta.url))
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 
 const leaves = (command: Command, path: string): { path: string; command: Command }[] =>
@@ -34,6 +37,21 @@ async function helpOf(path: string): Promise<{ text: string; exitCode: number }>
 /** The words of an example after the program's name; what the shell would do with the rest is left out. */
 const wordsOf = (example: string) =>
   (/(?:^|\s)signet (.*)$/.exec(example)?.[1] ?? '').split(/ [<>|] /)[0]?.split(' ') ?? []
+
+/** What errors and notes tell people to run, from the source: `signet …` in backticks, or after a colon. */
+const advised = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })
+  .filter((file) => /(?<!\.test)\.ts$/.test(file))
+  .flatMap((file) => [
+    ...readFileSync(join(SOURCE, file), 'utf8').matchAll(/(?:`|: )(signet (?!on )[a-z][^`'\\]*)/g),
+  ])
+  .map(([, line = '']) => line)
+
+it('advises only commands that exist', () => {
+  expect(advised.length).toBeGreaterThan(10)
+  expect(advised.filter((line) => !paths.slice(1).some((path) => `${line} `.startsWith(`${path} `)))).toEqual(
+    [],
+  )
+})
 
 describe('the help of', () => {
   it.each(paths)('%s ends with examples of it that exist', async (path) => {

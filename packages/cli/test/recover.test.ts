@@ -45,6 +45,29 @@ describe('recover', () => {
     expect(ended.stderr).toContain('signet recover show 42 7 --watch')
   })
 
+  it('lists them, every page', async () => {
+    const recovery = (id: string) => ({
+      id,
+      endpoint_id: '42',
+      what: 'all',
+      state: 'done',
+      since: '2026-01-01T00:00:00.000Z',
+      until: '2026-01-02T00:00:00.000Z',
+      matched: 3,
+      queued: 2,
+      created_at: '2026-01-03T00:00:00.000Z',
+    })
+    world.service.behaviour.override = ({ url }) =>
+      url.searchParams.get('cursor') === '8'
+        ? { body: { items: [recovery('7')], next_cursor: '' } }
+        : { body: { items: [recovery('8')], next_cursor: '8' } }
+    const { stdout } = await signet('recover', 'list', '42')
+    expect(stdout).toMatch(/^ID +STARTED +STATE +EVENTS +FROM +TO +QUEUED\n8 .+ done +all .+ 2 of 3\n7 /)
+    expect(json(await signet('recover', 'list', '42', '--json'))).toEqual([recovery('8'), recovery('7')])
+    world.service.behaviour.override = () => ({ body: { items: [], next_cursor: '' } })
+    expect((await signet('recover', 'list', '42')).stderr).toContain('signet recover start 42 --since 7d')
+  })
+
   it('shows one, and cancels it', async () => {
     answering({ state: 'cancelled' })
     expect(json(await signet('recover', 'show', '42', '7', '--json'))).toMatchObject({ id: '7', matched: 3 })

@@ -192,6 +192,14 @@ describe('the other webhooks commands', () => {
     expect((await world.machine.run(['webhooks', 'cancel', id], world.signedIn())).code).toBe(1)
   })
 
+  it('rotate at once leaves nothing to activate', async () => {
+    const { id } = aWebhook('summary.completed')
+    const args = ['webhooks', 'rotate', id, '--activate-after-hours', '0']
+    const ended = await world.machine.run(args, world.signedIn())
+    expect(ended.stdout).toMatch(/Active from +now/)
+    expect(ended.stderr).not.toContain('signet webhooks activate')
+  })
+
   it.each([['0'], ['../tokens'], ['1e3'], ['']])('refuses %j as an id without a request', async (id) => {
     expect((await world.machine.run(['webhooks', 'delete', id], world.signedIn())).code).toBe(2)
     expect(world.service.seen).toEqual([])

@@ -11,6 +11,7 @@ import type {
   NextSecret,
   PersonalToken,
   Recovery,
+  RecoveryPage,
   Sample,
   TestEvent,
   Webhook,
@@ -87,6 +88,11 @@ export class ApiClient {
 
   startRecovery(id: string, input: { since: string; until?: string; what?: string }): Promise<Recovery> {
     return this.#item<Recovery>({ method: 'POST', ...webhook(id, '/recover'), body: input })
+  }
+
+  listRecoveries(id: string, cursor?: string): Promise<RecoveryPage> {
+    const call = { method: 'GET', ...webhook(id, '/recover'), query: { page_size: '100', cursor } } as const
+    return this.#object<RecoveryPage>(call, 'next_cursor')
   }
 
   getRecovery(id: string, recoveryId: string): Promise<Recovery> {

@@ -1,5 +1,5 @@
 import { NotSignedInError, RefusedError, ServerFailureError, type CliError } from '../errors.js'
-import type { HttpAnswer } from './http-client.js'
+import { notThisService, type HttpAnswer } from './http-client.js'
 
 /** What an error body said. The three APIs have three forms; see `refusalOf`. */
 type Refusal = { code: string; message: string }
@@ -11,6 +11,7 @@ type Refusal = { code: string; message: string }
 export function failureOf(answer: HttpAnswer, credential: { whenInvalid: string }): CliError {
   const { status, headers, url } = answer
   const refusal = refusalOf(answer.body)
+  if (status < 500 && refusal === null) return notThisService(status, url)
   if (status >= 500 || refusal === null) {
     const said = refusal === null ? '' : `: ${refusal.message}`
     return new ServerFailureError(`${url.host} answered HTTP ${status}${said}`, {

@@ -61,6 +61,10 @@ export type DeliveryAttempt = {
 
 export type DeliveryDetail = Delivery & { next_attempt_at: string; attempt_log: DeliveryAttempt[] }
 
+/** In a list. What became of its deliveries is only in the answer about one. */
+export type ListedRecovery = Omit<Recovery, 'delivered' | 'failed'>
+export type RecoveryPage = { items: ListedRecovery[]; next_cursor: string }
+
 export type Recovery = {
   id: string
   endpoint_id: string

@@ -61,7 +61,10 @@ async function show(context: Context, options: ListOptions, id = ''): Promise<vo
   }
   const { items, next_cursor: next } = await api.listDeliveries(id, query)
   context.output.list(items, DELIVERY_COLUMNS, 'There are no deliveries on this page of the log.')
-  if (next !== '') context.output.note('There are more: --all shows every page.')
+  if (next === '') return
+  context.output.note(
+    `There are more: ${page === undefined ? '--all shows every page' : `--page ${page + 1} shows the next`}.`,
+  )
 }
 
 async function everyPage(api: ApiClient, id: string, query: DeliveryQuery): Promise<Delivery[]> {

@@ -15,11 +15,14 @@ export async function createTemporaryWebhook(
   output: Output,
 ): Promise<TemporaryWebhook> {
   const { endpoint_id: id, secret } = await api.createWebhook(input).catch((error: unknown) => {
-    if (error instanceof RefusedError && error.code === 'bad_request') error.hint = PRIVATE_HINT
+    if (isAboutUrl(error)) error.hint = PRIVATE_HINT
     return adviseToLook(error)
   })
   return { id, secret, delete: () => deleteWebhook(api, id, output) }
 }
+
+const isAboutUrl = (error: unknown): error is RefusedError =>
+  error instanceof RefusedError && error.code === 'bad_request' && error.message.startsWith('url ')
 
 /** A webhook that somebody deleted meanwhile is as good as deleted. */
 async function deleteWebhook(api: ApiClient, id: string, output: Output): Promise<void> {

@@ -1,10 +1,11 @@
 import { Option, type Command } from 'commander'
-import type { Recovery } from '../api/types.js'
+import type { ListedRecovery, Recovery } from '../api/types.js'
 import type { Context } from '../command/context.js'
 import { defineCommand, defineGroup, parseId, run } from '../command/define.js'
 import type { Host } from '../command/host.js'
 import { parseTime } from '../deliveries/delivery-filter.js'
 import { poll } from '../deliveries/poll.js'
+import type { Column } from '../output/table.js'
 import { printable, readableTime } from '../output/text.js'
 import { signedInApi } from '../session/active-token.js'
 
@@ -14,6 +15,7 @@ type ShowOptions = { watch?: boolean }
 export function recoverCommands(parent: Command, host: Host): void {
   const group = defineGroup(parent, 'recover', 'send again what a webhook missed', [
     'signet recover start 42 --since 7d',
+    'signet recover list 42',
     'signet recover show 42 7 --watch',
   ])
 
@@ -43,6 +45,12 @@ export function recoverCommands(parent: Command, host: Host): void {
     )
     .action(run<StartOptions>(host, start))
 
+  defineCommand(group, 'list', 'show the last recoveries of a webhook, newest first', {
+    examples: ['signet recover list 42'],
+  })
+    .argument('<webhook>', 'id of the webhook', parseId)
+    .action(run<object>(host, list))
+
   defineCommand(group, 'show', 'show how far a recovery is', {
     examples: ['signet recover show 42 7', 'signet recover show 42 7 --watch'],
   })
@@ -67,6 +75,22 @@ async function start(context: Context, { since, until, what }: StartOptions, web
   context.output.note(`See how far it is: signet recover show ${webhook} ${recovery.id} --watch`)
 }
 
+async function list(context: Context, _options: object, webhook = ''): Promise<void> {
+  const api = await signedInApi(context)
+  const found: ListedRecovery[] = []
+  let cursor: string | undefined
+  do {
+    const page = await api.listRecoveries(webhook, cursor)
+    found.push(...page.items)
+    cursor = page.next_cursor
+  } while (cursor !== '')
+  context.output.list(
+    found,
+    COLUMNS,
+    `There are no recoveries. \`signet recover start ${webhook} --since 7d\` begins one.`,
+  )
+}
+
 async function show(context: Context, { watch }: ShowOptions, webhook = '', id = ''): Promise<void> {
   const api = await signedInApi(context)
   if (!watch) {
@@ -89,6 +113,16 @@ async function cancel(context: Context, _options: object, webhook = '', id = '')
   const recovery = await (await signedInApi(context)).cancelRecovery(webhook, id)
   context.output.fields(recovery, fieldsOf(recovery))
 }
+
+const COLUMNS: readonly Column<ListedRecovery>[] = [
+  { header: 'ID', value: ({ id }) => id },
+  { header: 'STARTED', value: ({ created_at }) => readableTime(created_at) },
+  { header: 'STATE', value: ({ state }) => state },
+  { header: 'EVENTS', value: ({ what }) => what },
+  { header: 'FROM', value: ({ since }) => readableTime(since) },
+  { header: 'TO', value: ({ until }) => readableTime(until) },
+  { header: 'QUEUED', value: ({ queued, matched }) => `${queued} of ${matched}` },
+]
 
 const hasEnded = ({ state, queued, delivered, failed }: Recovery): boolean =>
   state !== 'running' && delivered + failed >= queued

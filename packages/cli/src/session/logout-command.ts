@@ -20,7 +20,7 @@ async function logout(context: Context, { local }: Options): Promise<void> {
   const { output, settings, store } = context
   if (settings.token !== undefined) {
     throw new UsageError('SIGNET_TOKEN is set, but logout applies to the stored token', {
-      hint: 'Unset SIGNET_TOKEN first. To revoke the token in it: signet token revoke <id>.',
+      hint: 'Unset SIGNET_TOKEN first. To revoke the token in it: `signet api DELETE /account/tokens/current`.',
     })
   }
   const serviceUrl = await serviceUrlOf(context)

@@ -3,7 +3,8 @@ import { notThisService, type HttpAnswer, type HttpClient } from '../api/http-cl
 import { NotSignedInError, RefusedError } from '../errors.js'
 
 export type Factor = { id: string; type: 'totp' | 'phone' }
-export type UserSession = { jwt: string; email: string; factors: Factor[] }
+/** `hasOthers`: there are second factors that need a browser, such as security keys. */
+export type UserSession = { jwt: string; email: string; factors: Factor[]; hasOthers: boolean }
 
 /** The dated error form of the identity service: `{code, message}`. */
 const API_VERSION = { 'x-supabase-api-version': '2024-01-01' }
@@ -63,15 +64,20 @@ function session({ body, status, url }: HttpAnswer): UserSession {
     throw notThisService(status, url)
   }
   const { email, factors } = body['user']
+  const verified = (Array.isArray(factors) ? factors : []).filter(isVerified)
+  const usable = verified.flatMap(usableFactor)
   return {
     jwt: body['access_token'],
     email: typeof email === 'string' ? email : '',
-    factors: Array.isArray(factors) ? factors.flatMap(verifiedFactor) : [],
+    factors: usable,
+    hasOthers: usable.length < verified.length,
   }
 }
 
-function verifiedFactor(value: unknown): Factor[] {
-  if (!isRecord(value) || value['status'] !== 'verified' || typeof value['id'] !== 'string') return []
-  const type = value['factor_type']
-  return type === 'totp' || type === 'phone' ? [{ id: value['id'], type }] : []
+const isVerified = (value: unknown): value is Record<string, unknown> =>
+  isRecord(value) && value['status'] === 'verified'
+
+function usableFactor(value: Record<string, unknown>): Factor[] {
+  const { id, factor_type: type } = value
+  return typeof id === 'string' && (type === 'totp' || type === 'phone') ? [{ id, type }] : []
 }

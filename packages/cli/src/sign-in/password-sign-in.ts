@@ -1,5 +1,5 @@
 import type { HttpClient } from '../api/http-client.js'
-import { UsageError } from '../errors.js'
+import { NotSignedInError, UsageError } from '../errors.js'
 import type { Prompter } from '../prompt/prompter.js'
 import type { AccountAccess } from './account-access.js'
 import { IdentityClient, type Factor, type UserSession } from './identity-client.js'
@@ -16,6 +16,9 @@ const QUESTIONS: Readonly<Record<Factor['type'], string>> = {
   totp: 'Code of your authenticator app: ',
   phone: 'Code sent to your phone: ',
 }
+
+const OTHER_FACTOR = 'The second factor of this account, such as a security key, needs a browser'
+const IN_BROWSER = 'Sign in with the browser, without --password.'
 
 /**
  * A user JWT of the identity service. The password goes to that service only, and its refresh token is dropped: the
@@ -50,6 +53,8 @@ async function withSecondFactor(
   session: UserSession,
 ): Promise<UserSession> {
   const factor = session.factors.find(({ type }) => type === 'totp') ?? session.factors[0]
+  if (factor === undefined && session.hasOthers)
+    throw new NotSignedInError(OTHER_FACTOR, { hint: IN_BROWSER })
   if (factor === undefined) return session
   const challenge = await identity.challenge(session.jwt, factor)
   const code = (await prompter.ask(QUESTIONS[factor.type])).trim()

@@ -38,13 +38,19 @@ async function rotate(
   id = '',
 ): Promise<void> {
   const next = await (await signedInApi(context)).rotateSecret(id, hours)
+  const { endpoint_id, secret, secret_activates_at: activatesAt } = next
+  const isWaiting = activatesAt !== ''
   context.output.fields(next, [
-    ['ID', next.endpoint_id],
-    ['Next secret', next.secret],
-    ['Active from', readableTime(next.secret_activates_at)],
+    ['ID', endpoint_id],
+    ['Next secret', secret],
+    ['Active from', isWaiting ? readableTime(activatesAt) : 'now'],
   ])
   context.output.note('Keep the secret: it is not shown again.')
-  context.output.note(`Let your receivers accept both, then: signet webhooks activate ${id}`)
+  context.output.note(
+    isWaiting
+      ? `Let your receivers accept both, then: signet webhooks activate ${id}`
+      : 'Deliveries are signed with it alone from now on.',
+  )
 }
 
 async function activate(context: Context, _options: object, id = ''): Promise<void> {

@@ -5,7 +5,7 @@ export type IdentityDouble = DoubleServer & {
   /** The user JWTs that were given out and are fully signed in. */
   jwts: Set<string>
   /** Set to ask for a second factor with this code. */
-  code: { expected: string | undefined; type: 'totp' | 'phone' }
+  code: { expected: string | undefined; type: 'totp' | 'phone' | 'webauthn' }
 }
 
 export const EMAIL = 'ana@example.com'

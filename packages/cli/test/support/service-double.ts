@@ -175,7 +175,7 @@ export async function startServiceDouble(managers: Set<string>): Promise<Service
       Object.assign(hook, { status: 1, consecutive_failures: 0 })
       return { body: { item: visible(hook) } }
     }
-    if (action === 'secret') return changeSecret(hook, path)
+    if (action === 'secret') return changeSecret(hook, path, body)
     if (method === 'GET') return { body: { item: visible(hook) } }
     if (method === 'DELETE') {
       hooks.splice(hooks.indexOf(hook), 1)
@@ -202,10 +202,11 @@ export async function startServiceDouble(managers: Set<string>): Promise<Service
     return { body: { items: entries.slice(start, end), next_cursor } }
   }
 
-  const changeSecret = (hook: Hook, path: string): Answer => {
+  const changeSecret = (hook: Hook, path: string, body: string): Answer => {
     if (path.endsWith('/rotate')) {
       hook.nextSecret = `whsec_${randomBytes(32).toString('base64')}`
-      const secret_activates_at = '2026-01-02T00:00:00.000Z'
+      const { activate_after_hours: hours } = JSON.parse(body || '{}') as { activate_after_hours?: number }
+      const secret_activates_at = hours === 0 ? '' : '2026-01-02T00:00:00.000Z'
       return { body: { endpoint_id: hook.id, secret: hook.nextSecret, secret_activates_at } }
     }
     if (hook.nextSecret === undefined) return error(409, 'conflict', 'There is no next secret')
