@@ -58,6 +58,7 @@ export const seconds = (startedAt) => `${((performance.now() - startedAt) / 1000
  * quickly when nothing changed. Prints a line per step that took time. Throws BootstrapError with the output.
  */
 export async function bootstrap({ projects = [] } = {}) {
+  refuseWindows()
   refuseOldNode()
   await underLock(async () => {
     await install()
@@ -75,6 +76,13 @@ export async function bootstrapOrExit(options) {
     console.error(error instanceof BootstrapError ? `\n${error.message}` : error)
     process.exit(1)
   }
+}
+
+function refuseWindows() {
+  if (process.platform !== 'win32') return
+  throw new BootstrapError(
+    'Signet runs on Linux and macOS. On Windows, use WSL: `wsl --install`, then the same command in the Linux that it brings.',
+  )
 }
 
 function refuseOldNode() {

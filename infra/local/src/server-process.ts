@@ -26,6 +26,8 @@ interface Launch {
   passing?: RegExp
 }
 
+/** As PostgreSQL, Redis and container engines say it. */
+const PORT_IS_TAKEN = /address already in use|port is already allocated/i
 const READY_TIMEOUT_MS = 30_000
 const ATTEMPTS = 8
 
@@ -37,7 +39,7 @@ export async function startServer({ name, port: wanted, logFile, launch, isReady
     const server = await launch(port)
     if (await becomesReady(server, () => isReady(server, port))) return handle(server, port)
     const said = log.read()
-    const mayPass = passing?.test(said) || (wanted === undefined && said.includes('Address already in use'))
+    const mayPass = passing?.test(said) || (wanted === undefined && PORT_IS_TAKEN.test(said))
     if (attempt === ATTEMPTS || !mayPass) throw new Error(`${name} did not start on port ${port}:\n${said}`)
     await sleep(250)
   }

@@ -1,11 +1,10 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { type PostgresServer, removePostgresData, startPostgres, startRedis } from './index.js'
-import { findRedisProgram } from './redis-installation.js'
 
 let folder: string
 beforeEach(() => {
@@ -96,37 +95,5 @@ describe('startRedis', () => {
       client.disconnect()
       await server.stop()
     }
-  })
-})
-
-describe('findRedisProgram', () => {
-  it('takes REDIS_SERVER_BIN before everything else', async () => {
-    const found = await findRedisProgram({ env: { REDIS_SERVER_BIN: '/opt/redis', PATH: '/usr/bin' } })
-    expect(found).toEqual({ command: '/opt/redis', env: {} })
-  })
-
-  it('names all it tried, and the ways out, in one error', async () => {
-    const search = findRedisProgram({
-      env: { PATH: folder },
-      usualFolders: [],
-      cacheDir: join(folder, 'cache'),
-      say: () => {},
-    })
-    const failure: unknown = await search.catch((error: unknown) => error)
-    expect(String(failure)).toMatch(
-      /No Redis server was found or fetched\..*redis-server, valkey-server on PATH.*apt-get: .*REDIS_SERVER_BIN.*REDIS_URL/s,
-    )
-  })
-
-  it.each([
-    ['dnf', 'Fix: sudo dnf install valkey,'],
-    ['apk', 'Fix: sudo apk add redis,'],
-    ['brew', 'Fix: brew install redis,'],
-    ['nothing-known', 'Fix: install Redis or Valkey with the package manager of this system,'],
-  ])('where there is %s it names the command for that system', async (manager, fix) => {
-    writeFileSync(join(folder, manager), '', { mode: 0o755 })
-    const cacheDir = join(folder, 'cache')
-    const search = findRedisProgram({ env: { PATH: folder }, usualFolders: [], cacheDir, say: () => {} })
-    await expect(search).rejects.toThrow(fix)
   })
 })

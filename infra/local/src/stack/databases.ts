@@ -50,7 +50,7 @@ export async function provideRedis(folder: string): Promise<Store> {
   return {
     name: 'Redis',
     url: server.url,
-    description: `Redis (private) on port ${server.port}`,
+    description: `${server.title} (private) on port ${server.port}`,
     exited: server.exited,
     stop: () => server.stop(),
   }

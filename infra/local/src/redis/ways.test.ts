@@ -1,0 +1,312 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { Redis } from 'ioredis'
+import { leasePort } from '../ports.js'
+import { findProgram } from '../programs.js'
+import { startServer } from '../server-process.js'
+import type { System } from '../system.js'
+import { waitUntil } from '../wait-until.js'
+import { startContainer } from './container.js'
+import { findRedis } from './find.js'
+import { IMAGE, WAYS } from './ways.js'
+
+// Package managers and engines that are not on every machine are stood for by programs of the same name, arguments and
+// results. Debian's are the real ones, with a repository of this test's own, where they are there.
+
+const LINUX: System = { platform: 'linux', distributions: ['debian'], isRoot: false, env: {} }
+
+let folder: string
+let bin: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'signet-ways-'))
+  bin = join(folder, 'bin')
+  mkdirSync(bin)
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function program(path: string, script: string): string {
+  writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  return path
+}
+
+const server = (path: string, version = 'Valkey server v=8.1.4 sha=00000000:0 bits=64') =>
+  program(path, `echo '${version}'`)
+
+/** Programs of this machine that the doubles and what they stand for need. */
+function lend(...names: string[]): void {
+  for (const name of names)
+    symlinkSync(findProgram([name], process.env, ['/usr/bin', '/bin']) ?? '', join(bin, name))
+}
+
+const find = (options: Parameters<typeof findRedis>[0] = {}) =>
+  findRedis({
+    env: { PATH: bin },
+    usualFolders: [],
+    engineFolders: [],
+    cacheDir: join(folder, 'cache'),
+    say: () => {},
+    system: LINUX,
+    ...options,
+  })
+
+/** The content of a package: a server, in a compressed archive. */
+function archive(name: string): string {
+  const root = join(folder, `${name}-root`)
+  for (const name of ['usr/bin', 'usr/lib64']) mkdirSync(join(root, name), { recursive: true })
+  server(join(root, 'usr/bin/valkey-server'))
+  const file = join(folder, name)
+  execFileSync('tar', ['-czf', file, '-C', root, 'usr'])
+  return file
+}
+
+const unpacked = () => ({
+  command: join(folder, 'cache/usr/bin/valkey-server'),
+  title: 'Valkey 8.1.4',
+  env: { LD_LIBRARY_PATH: join(folder, 'cache/usr/lib64') },
+})
+
+describe('a program that is there', () => {
+  it('named by REDIS_SERVER_BIN is taken before everything else', async () => {
+    server(join(bin, 'redis-server'))
+    const own = server(join(folder, 'own'), 'Redis server v=7.4.2 sha=00000000:0')
+    expect(await find({ env: { PATH: bin, REDIS_SERVER_BIN: own } })).toEqual({
+      command: own,
+      env: {},
+      title: 'Redis 7.4.2',
+    })
+  })
+
+  it.each([
+    ['echo "Redis server v=6.0.16 sha=0"', 'is version 6.0.16, and 6.2 or newer is needed'],
+    ['echo hello', 'is neither Redis nor Valkey'],
+    ['echo "no libcrypto" >&2; exit 127', 'does not run: no libcrypto'],
+  ])('named by REDIS_SERVER_BIN and unfit (%s) is no reason to take another', async (script, reason) => {
+    server(join(bin, 'redis-server'))
+    const own = program(join(folder, 'own'), script)
+    await expect(find({ env: { PATH: bin, REDIS_SERVER_BIN: own } })).rejects.toThrow(reason)
+  })
+
+  it.each(['redis-server', 'valkey-server'])('on the PATH is found as %s', async (name) => {
+    const command = server(join(bin, name))
+    expect((await find()).command).toBe(command)
+  })
+
+  it('that is too old gives way to a newer one further on', async () => {
+    server(join(bin, 'redis-server'), 'Redis server v=5.0.3 sha=00000000:0')
+    const further = join(folder, 'homebrew')
+    mkdirSync(further)
+    const newer = server(join(further, 'valkey-server'))
+    expect((await find({ usualFolders: [further] })).command).toBe(newer)
+  })
+})
+
+describe("a distribution's package", () => {
+  const whereAptIs = spawnSync('apt-get', ['--version']).status === 0 ? it : it.skip
+
+  whereAptIs('comes with apt-get, without root, from the repositories that are set up', async () => {
+    const repository = debianRepository()
+    lend('apt-get', 'dpkg-deb', 'dpkg', 'tar', 'sh')
+    const env = { PATH: `${bin}:/usr/bin:/bin`, APT_CONFIG: repository }
+    const said: string[] = []
+    const found = await find({
+      env,
+      ways: WAYS.filter(({ name }) => name === 'apt-get'),
+      say: (text) => said.push(text),
+    })
+    expect(found).toMatchObject({ title: 'Redis 7.9.9', command: join(folder, 'cache/usr/bin/redis-server') })
+    expect(said[0]).toContain('with apt-get (nothing is installed in the system)')
+    expect(readdirSync(join(folder, 'cache')).sort()).toEqual(['usr'])
+  })
+
+  it('comes with dnf', async () => {
+    lend('tar', 'gzip', 'cat', 'cp')
+    const rpm = archive('valkey-8.1.rpm')
+    program(
+      join(bin, 'dnf'),
+      `[ "$1 $2 $3 $5" = '-y download --resolve valkey' ] || { echo "unknown: $*" >&2; exit 1; }
+      cp ${rpm} "\${4#--destdir=}"`,
+    )
+    program(join(bin, 'rpm2cpio'), 'cat "$1"')
+    program(join(bin, 'cpio'), '[ "$*" = "-idm --quiet" ] && tar -xz')
+    expect(await find()).toEqual(unpacked())
+  })
+
+  it('comes with apk, under its second name where the first is unknown', async () => {
+    lend('tar', 'gzip', 'cp')
+    const apk = archive('redis-8.1.apk')
+    program(
+      join(bin, 'apk'),
+      `[ "$1 $2 $3 $4 $6" = 'fetch --no-cache --recursive --output redis' ] || { echo "unknown: $*" >&2; exit 1; }
+      cp ${apk} "$5"`,
+    )
+    expect(await find()).toEqual(unpacked())
+  })
+
+  it('that was unpacked earlier is found without asking anybody', async () => {
+    for (const name of ['bin', 'lib64']) mkdirSync(join(folder, 'cache/usr', name), { recursive: true })
+    server(join(folder, 'cache/usr/bin/valkey-server'))
+    program(join(bin, 'apt-get'), `touch ${join(folder, 'asked')}; exit 1`)
+    expect(await find()).toEqual(unpacked())
+    expect(existsSync(join(folder, 'asked'))).toBe(false)
+  })
+
+  /** Returns an apt.conf that knows this repository alone. */
+  function debianRepository(): string {
+    const root = join(folder, 'deb')
+    mkdirSync(join(root, 'DEBIAN'), { recursive: true })
+    mkdirSync(join(root, 'usr/bin'), { recursive: true })
+    server(join(root, 'usr/bin/redis-server'), 'Redis server v=7.9.9 sha=00000000:0')
+    const control =
+      'Package: redis-server\nVersion: 99:7.9.9\nArchitecture: all\nMaintainer: A Test <a@example.test>\n'
+    writeFileSync(join(root, 'DEBIAN/control'), `${control}Description: a server\n`)
+    const repository = join(folder, 'repository')
+    mkdirSync(repository)
+    execFileSync('dpkg-deb', ['--root-owner-group', '--build', root, join(repository, 'redis.deb')])
+    const deb = readFileSync(join(repository, 'redis.deb'))
+    const hash = createHash('sha256').update(deb).digest('hex')
+    const place = `Filename: ./redis.deb\nSize: ${deb.length}\nSHA256: ${hash}\nDescription: a server\n`
+    writeFileSync(join(repository, 'Packages'), control + place)
+    const sources = join(folder, 'sources.list')
+    writeFileSync(sources, `deb [trusted=yes] file:${repository} ./\n`)
+    const config = join(folder, 'apt.conf')
+    writeFileSync(config, `Dir::Etc::sourcelist "${sources}";\nDir::Etc::sourceparts "-";\n`)
+    return config
+  }
+})
+
+describe('a container engine', () => {
+  it.each(['docker', 'podman', 'nerdctl'])('that runs is taken last: %s', async (engine) => {
+    const asked = join(folder, 'asked')
+    const command = program(
+      join(bin, engine),
+      `echo "$*" >> ${asked}
+      case "$1" in image) exit 1;; esac`,
+    )
+    expect(await find()).toEqual({
+      ...{ command, env: {}, image: IMAGE },
+      title: `Valkey in a container of ${engine}`,
+    })
+    expect(readFileSync(asked, 'utf8').split('\n')).toEqual([
+      'info',
+      `image inspect ${IMAGE}`,
+      `pull --quiet ${IMAGE}`,
+      '',
+    ])
+  })
+
+  it('that does not run is named with what it says', async () => {
+    program(join(bin, 'docker'), 'echo "Cannot connect to the Docker daemon" >&2; exit 1')
+    await expect(find()).rejects.toThrow('docker: does not run: Cannot connect to the Docker daemon')
+  })
+
+  it('runs a server on a loopback port, and nothing stays after it', async () => {
+    const engine = await engineOfProcesses()
+    const logFile = join(folder, 'redis.log')
+    const running = await startServer({
+      name: 'Redis',
+      port: undefined,
+      logFile,
+      launch: (port) =>
+        startContainer({ command: engine, image: IMAGE }, { port, logFile, args: ['--save', ''] }),
+      isReady: async (_, port) => {
+        const client = new Redis(port, '127.0.0.1', { lazyConnect: true, retryStrategy: () => null })
+        client.on('error', () => {})
+        return client
+          .connect()
+          .then(() => client.set('a', '1'))
+          .then(
+            () => true,
+            () => false,
+          )
+          .finally(() => client.disconnect())
+      },
+    })
+    expect(readFileSync(join(folder, 'run'), 'utf8')).toContain(
+      `--publish 127.0.0.1:${running.port}:${running.port}`,
+    )
+    expect(readdirSync(join(folder, 'containers'))).toHaveLength(1)
+    await running.stop()
+    expect(readdirSync(join(folder, 'containers'))).toEqual([])
+  })
+
+  it('stops a server that is to be killed by its name', async () => {
+    const engine = await engineOfProcesses()
+    const logFile = join(folder, 'redis.log')
+    const container = await startContainer(
+      { command: engine, image: IMAGE },
+      { port: await leasePort(), logFile, args: ['--save', ''] },
+    )
+    await waitUntil(() => readdirSync(join(folder, 'containers')).length === 1 || undefined, {
+      timeoutMs: 60_000,
+      describe: 'the container',
+    })
+    container.kill('SIGKILL')
+    await container.exited
+    expect(container.running).toBe(false)
+  })
+
+  /** An engine whose containers are the server that this machine has, each with a file that holds its process id. */
+  async function engineOfProcesses(): Promise<string> {
+    const containers = join(folder, 'containers')
+    mkdirSync(containers)
+    const { command, env } = await findRedis({ ways: WAYS.slice(0, 5) })
+    const exported = Object.entries(env).map(([name, value]) => `export ${name}='${value}'`)
+    return program(
+      join(bin, 'docker'),
+      `verb=$1; shift
+      case $verb in
+      run)
+        echo "$*" > ${join(folder, 'run')}
+        file=${containers}/$3
+        shift 7
+        ${exported.join('\n')}
+        ${command} "$@" --bind 127.0.0.1 & pid=$!
+        trap 'kill $pid' TERM
+        echo $pid > $file
+        wait $pid; code=$?
+        while kill -0 $pid 2>/dev/null; do wait $pid; code=$?; done
+        rm -f $file
+        exit $code;;
+      kill) kill -\${2#SIG} "$(cat ${containers}/$3)";;
+      rm) rm -f ${containers}/$2;;
+      esac`,
+    )
+  }
+})
+
+describe('where nothing leads to a server', () => {
+  it('one error names all that was tried, and the ways out', async () => {
+    program(join(bin, 'apt-get'), 'echo "E: Failed to fetch" >&2; exit 100')
+    const failure: unknown = await find().catch((error: unknown) => error)
+    const text = String(failure)
+    for (const part of [
+      'PATH and usual folders: no redis-server, no valkey-server',
+      'unpacked earlier: nothing',
+      'apt-get: E: Failed to fetch',
+      'dnf: not here',
+      'apk: not here',
+      'docker: not here',
+      'podman: not here',
+      'nerdctl: not here',
+      'Fix: sudo apt-get install redis-server',
+      'REDIS_SERVER_BIN',
+      'REDIS_URL',
+    ])
+      expect(text).toContain(part)
+  })
+})
