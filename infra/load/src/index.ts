@@ -1,1 +1,2 @@
 export { runLoad } from './run-load.js'
+export { simulationText } from './simulation/report.js'

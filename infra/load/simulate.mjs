@@ -1,0 +1,6 @@
+// `npm run simulate`: what deployments of several sizes can do, by a model of where events wait.
+import { bootstrapOrExit } from '../local/bootstrap.mjs'
+
+await bootstrapOrExit({ projects: ['infra/load/tsconfig.build.json'] })
+const { simulationText } = await import('./dist/index.js')
+console.log(simulationText())
