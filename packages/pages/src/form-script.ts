@@ -12,6 +12,7 @@ const POLL_FOR_MS = 3_600_000
  * - A form is sent once. A password renews the session, and codes and decisions work only once: a second click would
  *   discard the first response and show an error instead. The button shows that it is busy. It is not disabled, because a
  *   disabled button does not submit its name and value.
+ * - A refused form is not sent again by a reload, or on the way back from what came after it.
  * - A password can be shown.
  * - A button that must wait counts down.
  * - A page that waits for another device asks the service, and goes on.
@@ -32,6 +33,11 @@ const SCRIPT = `{
   })
   // The browser may restore the page from its back/forward cache.
   addEventListener('pageshow', rest)
+
+  // It is shown in the answer to a POST. As an address of its own it is that of the page with the form.
+  const [{ responseStatus } = {}] = performance.getEntriesByType('navigation')
+  if (responseStatus >= 400 && all('form').length > 0 && document.referrer.startsWith(location.origin + '/'))
+    history.replaceState(null, '', document.referrer)
 
   for (const input of all('input[data-show]')) {
     const button = document.createElement('button')

@@ -53,6 +53,25 @@ describeInBrowser('signing in, in Chromium', () => {
     expect(answer.status).toBe(200)
   })
 
+  it('sends no refused form again, neither by a reload nor on the way back, and keeps the application', async () => {
+    const user = await aUser(server)
+    await open({ redirect_to: home() })
+    const form = page().url()
+    for (const wrong of ['wrong password', 'another']) {
+      await signIn(user.email, wrong)
+      await page().getByRole('alert').waitFor()
+      expect(page().url()).toBe(form)
+    }
+    await page().reload()
+    expect(await page().getByRole('alert').count()).toBe(0)
+    await signIn(user.email, 'wrong again')
+    await page().getByRole('alert').waitFor()
+    await signIn(user.email)
+    await page().waitForURL(/\/signed-in#access_token=/)
+    await page().goBack()
+    expect([page().url(), await heading()]).toEqual([form, 'You are signed in'])
+  })
+
   it('says so after a wrong password, keeps the address and empties the password', async () => {
     const user = await aUser(server)
     await open()

@@ -2,7 +2,7 @@ import { dateTimeText, durationText } from '@signet/language'
 import { field, html, notice, type Html, type Page } from '@signet/pages'
 import type { DeletionProof } from '../../account/account-deletion-service.js'
 import type { UiTexts } from '../texts.js'
-import { foot, link } from './parts.js'
+import { accountName, foot, link } from './parts.js'
 
 type Form = { action: string; fields: readonly Html[] }
 
@@ -42,17 +42,18 @@ const codeRequest = (t: UiTexts, { form, sendCode }: AccountDeleteView): Html =>
     <button class="plain" type="submit">${t('me.delete.send-code')}</button>
   </form>`
 
-function proofField(t: UiTexts, { proof, fault }: AccountDeleteView): Html | null {
+function proofField(t: UiTexts, { address, proof, fault }: AccountDeleteView): Html | null {
   if (proof === 'none') return null
   return proof === 'password'
-    ? field(t, {
+    ? html`${accountName(address)}
+      ${field(t, {
         name: 'password',
         label: t('password.current'),
         type: 'password',
         autocomplete: 'current-password',
         fault,
         first: true,
-      })
+      })}`
     : field(t, {
         name: 'nonce',
         label: t('password.code'),

@@ -1,7 +1,7 @@
 import { field, type Html, html, notice, type Page } from '@signet/pages'
 import type { PasswordProof } from '../../account/password-change.js'
 import type { UiTexts } from '../texts.js'
-import { foot, link } from './parts.js'
+import { accountName, foot, link } from './parts.js'
 
 export type PasswordView = {
   address: string
@@ -22,8 +22,7 @@ export const passwordPage = (t: UiTexts, view: PasswordView): Page => ({
     <p class="soft">${t('password.for', { address: view.address })}</p>
     ${notice(view.notice, view.fault)}
     <form method="post" action="${view.form.action}">
-      ${view.form.fields}
-      <input type="text" autocomplete="username" value="${view.address}" readonly hidden />
+      ${view.form.fields} ${accountName(view.address)}
       ${
         view.asks === 'current_password'
           ? field(t, {
