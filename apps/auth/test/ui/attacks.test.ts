@@ -150,9 +150,11 @@ describe('a form', () => {
   it('of the time before somebody signed in is of no use after it', async () => {
     const user = await aUser(server)
     const browser = aBrowser(server)
-    const before = formOf(await browser.get('/ui'), '/ui/sign-in').fields['csrf'] ?? ''
+    const before = await browser.get('/ui')
     await signIn(browser, user)
-    expect((await browser.post('/ui/sign-out', { csrf: before })).status).toBe(403)
+    const { email: identifier, password } = await aUser(server)
+    const sent = await browser.submit(before, '/ui/sign-in', { identifier, password })
+    expect([sent.status, (await browser.get('/ui')).text.includes(user.email)]).toEqual([403, true])
   })
 })
 
