@@ -66,7 +66,10 @@ async function aDelivery(subscriber: Subscriber, path: string): Promise<Received
 }
 
 const elapse = ({ id }: TestEndpoint) =>
-  dispatcher.db.query('update webhook_endpoints set next_secret_active_at = now() where id = $1', [id])
+  dispatcher.db.query(
+    `update webhook_endpoints set next_secret_active_at = now() - interval '10 seconds' where id = $1`,
+    [id],
+  )
 
 describe('a delivery while its secret is being replaced', () => {
   it('is taken by those who trust the old secret or both until the activation, by those who trust the new or both from then on', async () => {

@@ -65,6 +65,6 @@ export class SecretService {
   }
 }
 
-/** Without one that waits, another call has just replaced the secret at once. */
+/** Without one that waits, another has just taken over. */
 const rotateRule = ({ secretActivatesAt }: Endpoint): Rule =>
   secretActivatesAt === null ? 'secret.replaced' : 'secret.waiting'

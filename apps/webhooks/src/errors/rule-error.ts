@@ -19,7 +19,7 @@ export const ruleMessages = {
   'endpoint.quota': 'An account can have {max} subscriptions',
   'endpoint.disabled': 'The subscription is disabled: enable it first',
   'secret.waiting': 'Another secret is waiting already: activate or cancel it first',
-  'secret.replaced': 'Another call has just replaced the secret: its answer has the new one',
+  'secret.replaced': 'The secret was replaced a moment ago: replace it again after ten seconds',
   'secret.none': 'No secret is waiting: there was none, or it was activated or cancelled',
   'delivery.pending': 'The delivery is still pending',
   'delivery.elsewhere': 'The event is pending in another delivery, or its recording was deleted',

@@ -21,10 +21,10 @@ export const SECRETS_NOW = `
 const IS_WAITING = 'next_secret_active_at > clock_timestamp()'
 const TOUCHED = 'updated_at = greatest(clock_timestamp(), updated_at)'
 
-/**
- * Stores the secret that will follow. Null if there is no such endpoint, another secret is waiting already, or a call at the same
- * moment has stored one.
- */
+/** Also true for ten seconds after a secret took over, for callers that all wanted to replace the one before at once. */
+const IS_NEW = `next_secret_active_at > clock_timestamp() - interval '10 seconds'`
+
+/** Stores the secret that will follow. Null if there is no such endpoint, or another secret is waiting or has just taken over. */
 export async function storeNextSecret(
   db: Queryable,
   accountId: string,
@@ -32,18 +32,14 @@ export async function storeNextSecret(
   { next, activateAfterHours }: { next: SealedSecret; activateAfterHours: number },
 ): Promise<Endpoint | null> {
   const { rows } = await db.query<EndpointRow>(
-    // What followed before, and is due, is the current one. The subquery reads the row as it was when the statement began: one
-    // that waited for the lock must not replace at once what somebody else was told a moment ago.
+    // What followed before, and is due, is the current one.
     `update webhook_endpoints set
        secret_ciphertext = coalesce(next_secret_ciphertext, secret_ciphertext),
        secret_key_id = coalesce(next_secret_key_id, secret_key_id),
        next_secret_ciphertext = $3, next_secret_key_id = $4,
        next_secret_active_at = clock_timestamp() + make_interval(hours => $5),
        ${TOUCHED}
-     where account_id = $1 and id = $2 and deleted_at is null and (${IS_WAITING}) is not true
-       and next_secret_ciphertext is not distinct from (
-         select seen.next_secret_ciphertext from webhook_endpoints seen where seen.id = $2
-       )
+     where account_id = $1 and id = $2 and deleted_at is null and (${IS_NEW}) is not true
      returning ${ENDPOINT_COLUMNS}`,
     [accountId, id, next.ciphertext, next.keyId, activateAfterHours],
   )
