@@ -3,35 +3,45 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { leasePort } from '@signet/local'
 import { createTestDatabase, jsonLines, waitFor, type TestDatabase } from '@signet/testkit'
+import { watchProcess } from '@signet/testkit/open-api'
 import { startOtlpCollector } from '@signet/testkit/otlp'
 import pg from 'pg'
 import { anEmail, PASSWORD, post } from './support/api.js'
+import { MAIN } from './support/process.js'
 import { JWT_SECRET, SITE } from './support/server.js'
-
-const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 
 let database: TestDatabase
 let folder: string
 const running: ReturnType<typeof spawn>[] = []
+const ends: (() => void)[] = []
 beforeEach(async () => {
   database = await createTestDatabase({ key: 'auth:empty', migrate: () => Promise.resolve() })
   folder = mkdtempSync(join(tmpdir(), 'signet-auth-'))
 })
 afterEach(async () => {
   for (const child of running.splice(0)) child.kill('SIGKILL')
-  rmSync(folder, { recursive: true })
-  await database.drop()
+  try {
+    for (const end of ends.splice(0)) end()
+  } finally {
+    rmSync(folder, { recursive: true })
+    await database.drop()
+  }
 })
 
-/** The built program in a folder of its own, so that no `.env` of a developer is read. */
-function start(args: string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+/**
+ * The built program in a folder of its own, so that no `.env` of a developer is read. Where it has a port, each answer must be one
+ * that the document promises.
+ */
+function start(args: string[], env: Record<string, string> = {}, { isWatched = true } = {}) {
+  const port = Number(env['PORT'] ?? 0)
+  const watched = watchProcess(folder, isWatched && port > 0 ? { auth: port } : {})
+  ends.push(watched.end)
+  const child = spawn(process.execPath, [...watched.args, MAIN, ...args], {
     cwd: folder,
-    env: { PATH: process.env['PATH'], ...env },
+    env: { PATH: process.env['PATH'], ...watched.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   running.push(child)
@@ -119,9 +129,11 @@ describe('the commands of the process', () => {
     const port = await leasePort()
     const autoconfirm = { AUTH_EXTERNAL_EMAIL_ENABLED: 'true', AUTH_MAILER_AUTOCONFIRM: 'true' }
     const smtp = { AUTH_SMTP_HOST: '127.0.0.1', AUTH_SMTP_PORT: '1', AUTH_SMTP_ADMIN_EMAIL: 'a@example.com' }
-    // The request waits for a lock, for which it has 5 s; the drain before the listener closes has a test of its own.
+    // The request waits for a lock, for which it has 5 s, and nothing else may keep the process busy; the drain before the listener
+    // closes has a test of its own.
     const drain = { AUTH_API_DRAIN_DURATION: '0' }
-    const { child, ended } = start([], { ...environment(port), ...autoconfirm, ...smtp, ...drain })
+    const settings = { ...environment(port), ...autoconfirm, ...smtp, ...drain }
+    const { child, ended } = start([], settings, { isWatched: false })
     await untilHealthy(port)
     const server = { url: `http://127.0.0.1:${port}` }
     const { body } = await post(server, '/signup', { email: anEmail(), password: PASSWORD })
