@@ -1,32 +1,88 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 
-/** Set in a run that has mounts of its own. */
+/** What a run can have to itself, so that nobody else notices what happens to it. */
+export type Part = 'disks' | 'network'
+
+const DROP = 2
+const PASS = 0
+/** The address that a classic BPF program loads a random number from: SKF_AD_OFF + SKF_AD_RANDOM of linux/filter.h. */
+const RANDOM = 0xffff_f000 + 56
+
+type PartRules = {
+  /** Flag of the program unshare. */
+  flag: string
+  /** For the shell, first of all in a part that is new. */
+  prepare: string
+  /** Works only where the part can be had. */
+  trial: readonly string[]
+  lacking: string
+}
+
+const PARTS: { readonly [Name in Part]: PartRules } = {
+  disks: {
+    flag: '--mount',
+    prepare: 'true',
+    trial: ['mount', '-t', 'tmpfs', 'tmpfs', '/mnt'],
+    lacking: 'needs the right to mount (CAP_SYS_ADMIN)',
+  },
+  network: {
+    flag: '--net',
+    prepare: 'ip link set lo up && tc qdisc add dev lo clsact',
+    trial: ['tc', ...lossFilter(0.5)],
+    lacking: 'needs ip, and tc with clsact and BPF filters',
+  },
+}
+const NAMES: readonly Part[] = ['disks', 'network']
+
+/** Names the parts that a run has to itself. */
 const APART = 'SIGNET_CHAOS_APART'
 
-/** Null, or what this machine lacks to fill a disk without anybody else noticing. */
-export function missingForDisks(): string | null {
-  if (isApart()) return null
+export const isApart = (part: Part): boolean => (process.env[APART] ?? '').split(' ').includes(part)
+
+/** Null, or what this machine lacks to have this part to itself. */
+export function missingFor(part: Part): string | null {
+  if (isApart(part)) return null
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'needs root on Linux'
-  const tried = spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'])
-  return tried.status === 0 ? null : 'needs the right to mount (CAP_SYS_ADMIN)'
+  return unshared([part], PARTS[part].trial, 'ignore') === 0 ? null : PARTS[part].lacking
 }
 
-/** Runs this program again with mounts of its own, which end with it; returns its exit code. */
-export function runApart(): number {
-  const again = [process.execPath, ...process.execArgv, ...process.argv.slice(1)]
-  const env = { ...process.env, [APART]: '1' }
-  return spawnSync('unshare', ['--mount', ...again], { stdio: 'inherit', env }).status ?? 1
+/** Runs this program again with all the parts that can be had, and returns its exit code; null in the run that has them. */
+export function runApart(): number | null {
+  if (process.env[APART] !== undefined) return null
+  const parts = NAMES.filter((part) => missingFor(part) === null)
+  process.env[APART] = parts.join(' ')
+  return parts.length === 0
+    ? null
+    : unshared(parts, [process.execPath, ...process.execArgv, ...process.argv.slice(1)], 'inherit')
 }
 
-export const isApart = (): boolean => process.env[APART] === '1'
+function unshared(parts: readonly Part[], command: readonly string[], stdio: 'ignore' | 'inherit'): number {
+  const flags = parts.map((part) => PARTS[part].flag)
+  const prepare = parts.map((part) => PARTS[part].prepare).join(' && ')
+  const args = [...flags, 'sh', '-c', `${prepare} && exec "$@"`, 'sh', ...command]
+  return spawnSync('unshare', args, { stdio }).status ?? 1
+}
+
+/** Of all packets between processes of this run; 0 ends it. */
+export function losePackets(share: number): void {
+  run('tc', 'filter', 'del', 'dev', 'lo', 'egress')
+  if (share > 0) run('tc', ...lossFilter(share))
+}
+
+/** Loads a random number, and drops the packet when it is below the share of all numbers. */
+function lossFilter(share: number): string[] {
+  const limit = Math.min(Math.round(share * 2 ** 32), 2 ** 32 - 1)
+  const program = `4,32 0 0 ${RANDOM},53 1 0 ${limit},6 0 0 ${DROP},6 0 0 ${PASS}`
+  return ['filter', 'add', 'dev', 'lo', 'egress', 'bpf', 'da', 'bytecode', program]
+}
 
 const ROOM = '512m'
 
 /** A small disk of its own, which can be full. Without mounts of our own it is a folder, and never full. */
 export function makeDisk(path: string): string {
   mkdirSync(path, { recursive: true })
-  if (isApart()) run('mount', '-t', 'tmpfs', '-o', `size=${ROOM},mode=711`, 'tmpfs', path)
+  if (isApart('disks')) run('mount', '-t', 'tmpfs', '-o', `size=${ROOM},mode=711`, 'tmpfs', path)
   return path
 }
 
@@ -43,7 +99,7 @@ export function makeRoom(path: string): void {
 }
 
 export function removeDisk(path: string): void {
-  if (isApart()) run('umount', '--lazy', path)
+  if (isApart('disks')) run('umount', '--lazy', path)
 }
 
 function run(command: string, ...args: string[]): void {

@@ -4,22 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Db } from '@signet/db'
-import {
-  createAuthority,
-  leasePort,
-  startGuarded,
-  startPostgres,
-  startRedis,
-  type Guarded,
-  type PostgresServer,
-  type RedisServer,
-} from '@signet/local'
+import { createAuthority, leasePort, startGuarded, type Guarded } from '@signet/local'
 import { SecretBox, type EndpointId } from '@signet/webhook-core'
 import { Subscriber } from '../test/support/subscriber.js'
 import { migrateWebhooks } from '@signet/webhook-testkit'
 import { makeDisk, removeDisk } from './machine.js'
 import { startFaultyReceiver, type FaultyReceiver } from './faulty-receiver.js'
-import { startRedisProxy, type RedisProxy } from './redis-proxy.js'
+import { ChaosPostgres } from './postgres.js'
+import { ChaosRedis } from './redis.js'
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.js'
 
 export type ProcessName = 'api' | 'dispatcher-1' | 'dispatcher-2'
 
@@ -33,16 +26,17 @@ export type ChaosStack = {
   apiUrl: string
   internalUrl: string
   token: string
-  proxy: RedisProxy
+  /** What the processes take for the servers; they lead to whichever server there is. */
+  proxies: { postgres: TcpProxy; redis: TcpProxy }
+  postgres: Pick<ChaosPostgres, 'kill' | 'startAgain' | 'addStandby' | 'promoteStandby'>
   /** Where their data is. */
   disks: { postgres: string; redis: string }
   process(name: ProcessName): Guarded
-  start(name: ProcessName): Promise<void>
-  killRedis(): Promise<void>
-  /** `empty` forgets what its append-only file holds. */
-  startRedisAgain(options: { empty: boolean }): Promise<void>
-  killPostgres(): Promise<void>
-  startPostgresAgain(): Promise<void>
+  /** `root`: the checkout to start it from, compiled; this one by default. */
+  start(name: ProcessName, root?: string): Promise<void>
+  redis: Pick<ChaosRedis, 'kill' | 'startAgain' | 'failOver'>
+  /** By how many milliseconds the process's clock is fast. */
+  setClock(name: ProcessName, offsetMs: number): void
   close(): Promise<void>
 }
 
@@ -50,6 +44,8 @@ export type StackOptions = {
   /** `dist` runs what is built; `source` needs no build. */
   code: 'dist' | 'source'
   accounts: number
+  /** Whether sentinels watch Redis. */
+  watched: boolean
   random: () => number
 }
 
@@ -57,20 +53,30 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const ENDPOINTS_PER_ACCOUNT = 2
 
 /** The API, two dispatchers, a faulty receiver, PostgreSQL and Redis, each in a process of its own that may be killed. */
-export async function startChaosStack({ code, accounts, random }: StackOptions): Promise<ChaosStack> {
+export async function startChaosStack({
+  code,
+  accounts,
+  watched,
+  random,
+}: StackOptions): Promise<ChaosStack> {
   const folder = mkdtempSync(join(tmpdir(), 'signet-chaos-'))
   chmodSync(folder, 0o711) // as root the servers run under another account, which must be able to pass
   const authority = await createAuthority()
   writeFileSync(join(folder, 'authority.pem'), authority.cert)
 
   const disks = { postgres: makeDisk(join(folder, 'postgres')), redis: makeDisk(join(folder, 'redis')) }
-  const postgresOptions = { dataDir: join(disks.postgres, 'data'), logFile: join(folder, 'postgres.log') }
-  let postgres: PostgresServer = await startPostgres(postgresOptions)
+  const postgres = await ChaosPostgres.start({
+    dataDir: join(disks.postgres, 'data'),
+    logFile: join(folder, 'postgres.log'),
+  })
   await postgres.createDatabase('webhooks')
-  const databaseUrl = postgres.url('webhooks')
+  const redis = await ChaosRedis.start(disks.redis, { watched })
+  const proxies = {
+    postgres: await startTcpProxy(() => postgres.port),
+    redis: await startTcpProxy(() => redis.port),
+  }
+  const databaseUrl = postgres.url('webhooks', proxies.postgres.port)
   await migrateWebhooks(databaseUrl)
-  let redis: RedisServer = await startRedis({ dir: disks.redis, appendOnly: true })
-  const proxy = await startRedisProxy(() => redis.port)
   const receiver = await startFaultyReceiver(authority, random)
   const db = new Db({ connectionString: databaseUrl })
 
@@ -82,7 +88,7 @@ export async function startChaosStack({ code, accounts, random }: StackOptions):
     NODE_ENV: 'development',
     NODE_EXTRA_CA_CERTS: join(folder, 'authority.pem'),
     WEBHOOKS_DATABASE_URL: databaseUrl,
-    WEBHOOKS_REDIS_URL: `redis://127.0.0.1:${proxy.port}`,
+    ...redis.settings(proxies.redis.port),
     WEBHOOKS_SECRET_KEYS: secretKeys,
     WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
     WEBHOOKS_LOG_LEVEL: 'info',
@@ -103,7 +109,14 @@ export async function startChaosStack({ code, accounts, random }: StackOptions):
   const dispatcherPorts = { 'dispatcher-1': await leasePort(), 'dispatcher-2': await leasePort() }
   const processes = new Map<ProcessName, Guarded>()
 
-  const start = async (name: ProcessName): Promise<void> => {
+  const processOf = (name: ProcessName): Guarded => {
+    const found = processes.get(name)
+    if (!found) throw new Error(`${name} was not started`)
+    return found
+  }
+  const clockFile = (name: ProcessName) => join(folder, `${name}.clock`)
+
+  const start = async (name: ProcessName, root = ROOT): Promise<void> => {
     const isApi = name === 'api'
     const port = isApi ? apiPort : dispatcherPorts[name]
     const env = isApi
@@ -116,16 +129,16 @@ export async function startChaosStack({ code, accounts, random }: StackOptions):
         }
     const started = await startGuarded({
       command: process.execPath,
-      args: programOf(isApi ? 'webhooks' : 'dispatcher', code),
+      args: programOf(root, isApi ? 'webhooks' : 'dispatcher', code),
       stopSignal: 'TERM',
       logFile: join(folder, `${name}.log`),
-      cwd: join(ROOT, 'apps', isApi ? 'webhooks' : 'dispatcher'),
-      env: { ...shared, ...env },
+      cwd: join(root, 'apps', isApi ? 'webhooks' : 'dispatcher'),
+      env: { ...shared, ...env, SIGNET_CHAOS_CLOCK: clockFile(name) },
     })
     processes.set(name, started)
     await untilAlive(started, `http://127.0.0.1:${port}/healthz`, join(folder, `${name}.log`))
   }
-  await Promise.all((['api', 'dispatcher-1', 'dispatcher-2'] as const).map(start))
+  await Promise.all((['api', 'dispatcher-1', 'dispatcher-2'] as const).map((name) => start(name)))
 
   return {
     db,
@@ -134,28 +147,21 @@ export async function startChaosStack({ code, accounts, random }: StackOptions):
     apiUrl: api.WEBHOOKS_BASE_URL,
     internalUrl: `http://127.0.0.1:${internalPort}`,
     token,
-    proxy,
+    proxies,
+    postgres,
+    redis,
     disks,
     start,
-    process(name) {
-      const found = processes.get(name)
-      if (!found) throw new Error(`${name} was not started`)
-      return found
-    },
-    killRedis: () => redis.kill('SIGKILL'),
-    async startRedisAgain({ empty }) {
-      if (empty) rmSync(join(disks.redis, 'appendonlydir'), { recursive: true, force: true })
-      redis = await startRedis({ dir: disks.redis, port: redis.port, appendOnly: true })
-    },
-    killPostgres: () => postgres.kill('SIGKILL'),
-    async startPostgresAgain() {
-      postgres = await startPostgres({ ...postgresOptions, port: postgres.port })
+    process: processOf,
+    setClock(name, offsetMs) {
+      writeFileSync(clockFile(name), String(offsetMs))
+      processOf(name).kill('SIGUSR2')
     },
     async close() {
       for (const name of processes.keys()) processes.get(name)?.kill('SIGCONT')
       await Promise.all([...processes.values()].map((one) => one.stop(10_000)))
       receiver.close()
-      proxy.close()
+      for (const proxy of Object.values(proxies)) proxy.close()
       await db.close()
       await redis.stop()
       await postgres.stop()
@@ -165,11 +171,12 @@ export async function startChaosStack({ code, accounts, random }: StackOptions):
   }
 }
 
-function programOf(app: 'webhooks' | 'dispatcher', code: StackOptions['code']): string[] {
-  const folder = join(ROOT, 'apps', app)
-  if (code === 'dist') return ['--enable-source-maps', join(folder, 'dist/main.js'), 'serve']
+function programOf(root: string, app: 'webhooks' | 'dispatcher', code: StackOptions['code']): string[] {
+  const folder = join(root, 'apps', app)
+  const clock = ['--import', new URL('clock-preload.mjs', import.meta.url).href]
+  if (code === 'dist') return [...clock, '--enable-source-maps', join(folder, 'dist/main.js'), 'serve']
   const tsx = import.meta.resolve('tsx')
-  return ['--conditions=@signet/source', '--import', tsx, join(folder, 'src/main.ts'), 'serve']
+  return [...clock, '--conditions=@signet/source', '--import', tsx, join(folder, 'src/main.ts'), 'serve']
 }
 
 async function untilAlive(process: Guarded, url: string, logFile: string): Promise<void> {

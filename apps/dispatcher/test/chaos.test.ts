@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { shortFaults } from '../chaos/faults.js'
+import { shortFaults } from '../chaos/faults/all-faults.js'
 import { runScenario } from '../chaos/scenario.js'
 
 /** Four crashes with the processes' own starts in between; `npm run chaos` runs the whole list. */
@@ -12,6 +12,7 @@ it(
     const report = await runScenario({
       code: 'source',
       faults: shortFaults,
+      watched: false,
       perSecond: 10,
       calmMs: 1000,
       seed: 7,

@@ -20,6 +20,8 @@ export interface PostgresOptions {
   logFile?: string
   /** Trades durability for speed. Only for data that may be lost. */
   test?: boolean
+  /** More of its parameters, as `name=value`. */
+  settings?: readonly string[]
 }
 
 export interface PostgresServer extends ServerProcess {
@@ -43,7 +45,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
     name: 'PostgreSQL',
     port: options.port,
     logFile,
-    launch: (port) => launch(installation, { dataDir, logFile, port, test: options.test ?? false }),
+    launch: (port) => launch(installation, { dataDir, logFile, port }, options),
     isReady: ({ pid }) => saysReady(dataDir, pid),
     // A predecessor that was killed a moment ago still holds the folder.
     passing: /lock file "postmaster.pid" already exists|shared memory block .* is still in use/,
@@ -87,13 +89,15 @@ function initialise(installation: PostgresInstallation, dataDir: string): string
 
 function launch(
   installation: PostgresInstallation,
-  { dataDir, logFile, port, test }: { dataDir: string; logFile: string; port: number; test: boolean },
+  { dataDir, logFile, port }: { dataDir: string; logFile: string; port: number },
+  { test = false, settings: more = [] }: Pick<PostgresOptions, 'test' | 'settings'>,
 ): Promise<Guarded> {
   const settings = [
     'listen_addresses=127.0.0.1',
     'unix_socket_directories=',
     'max_connections=200',
     ...(test ? DURABILITY_OFF : []),
+    ...more,
   ]
   return startGuarded({
     command: installation.postgres,

@@ -17,6 +17,8 @@ export interface RedisOptions {
   appendOnly?: boolean
   /** Run as one node of a cluster that is still to be formed. */
   cluster?: boolean
+  /** Follow the server at this port of 127.0.0.1. */
+  replicaOf?: number
 }
 
 export interface RedisServer extends ServerProcess {
@@ -44,8 +46,8 @@ async function launchRedis(
 ): Promise<Guarded> {
   const args = ['--save', '', '--maxmemory-policy', 'noeviction'] // BullMQ's jobs must not be evicted
   if (program.image !== undefined) {
-    if (options.cluster)
-      throw new Error('A Redis Cluster needs redis-server or valkey-server on this machine.')
+    if (options.cluster || options.replicaOf !== undefined)
+      throw new Error('Several Redis servers need redis-server or valkey-server on this machine.')
     return startContainer(program, { port, logFile, args })
   }
   return startGuarded({
@@ -53,6 +55,7 @@ async function launchRedis(
     args: [
       ...['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, ...args],
       ...['--appendonly', options.appendOnly ? 'yes' : 'no', '--appendfsync', 'everysec'],
+      ...(options.replicaOf === undefined ? [] : ['--replicaof', `127.0.0.1 ${options.replicaOf}`]),
       // The default port of the cluster's own traffic is 10000 higher, and may not exist or not be free.
       ...(options.cluster ? ['--cluster-enabled', 'yes', '--cluster-port', String(await leasePort())] : []),
     ],
@@ -63,7 +66,7 @@ async function launchRedis(
   })
 }
 
-function answersPing(port: number): Promise<boolean> {
+export function answersPing(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection({ port, host: '127.0.0.1' })
     const finish = (answer: boolean): void => {

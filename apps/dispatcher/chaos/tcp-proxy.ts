@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-export type RedisProxy = {
+export type TcpProxy = {
   port: number
   /** From now on no byte passes, and nobody is told: what a lost route looks like from both ends. */
   cut(): void
@@ -11,7 +11,7 @@ export type RedisProxy = {
 }
 
 /** A TCP proxy on 127.0.0.1 whose line can be cut. */
-export async function startRedisProxy(targetPort: () => number): Promise<RedisProxy> {
+export async function startTcpProxy(targetPort: () => number): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let isCut = false
   const keep = (socket: Socket) => {

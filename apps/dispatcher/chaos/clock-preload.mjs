@@ -1,0 +1,17 @@
+// Loaded into a process before its program: what it takes for the time can be set wrong. SIGUSR2 makes it read by how many milliseconds.
+import { readFileSync } from 'node:fs'
+
+const RealDate = Date
+let offsetMs = 0
+const now = () => RealDate.now() + offsetMs
+
+globalThis.Date = new Proxy(RealDate, {
+  construct: (target, given, newTarget) =>
+    Reflect.construct(target, given.length === 0 ? [now()] : given, newTarget),
+  apply: () => new RealDate(now()).toString(),
+  get: (target, name, receiver) => (name === 'now' ? now : Reflect.get(target, name, receiver)),
+})
+
+process.on('SIGUSR2', () => {
+  offsetMs = Number(readFileSync(process.env.SIGNET_CHAOS_CLOCK, 'utf8'))
+})

@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { losePackets } from '../machine.js'
+import type { Fault } from './fault.js'
+
+export const cutRedis = (seconds: number): Fault => ({
+  name: `cut Redis off for ${seconds} s`,
+  run: ({ proxies }) => cut(proxies.redis, seconds),
+})
+
+export const cutPostgres = (seconds: number): Fault => ({
+  name: `cut PostgreSQL off for ${seconds} s`,
+  run: ({ proxies }) => cut(proxies.postgres, seconds),
+})
+
+async function cut(proxy: { cut(): void; heal(): void }, seconds: number): Promise<void> {
+  proxy.cut()
+  await sleep(seconds * 1000)
+  proxy.heal()
+}
+
+/** Between all processes of the run: API, dispatchers, PostgreSQL, Redis and receivers. */
+export const loseSomePackets = (percent: number, seconds: number): Fault => ({
+  name: `lose ${percent} % of all packets for ${seconds} s`,
+  needs: 'network',
+  run: () => lose(percent / 100, seconds),
+})
+
+/** Nobody is told: every connection seems to be open, and nothing comes through. */
+export const loseEveryPacket = (seconds: number): Fault => ({
+  name: `lose every packet for ${seconds} s`,
+  needs: 'network',
+  run: () => lose(1, seconds),
+})
+
+async function lose(share: number, seconds: number): Promise<void> {
+  losePackets(share)
+  await sleep(seconds * 1000)
+  losePackets(0)
+}
