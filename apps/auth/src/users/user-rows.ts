@@ -1,4 +1,5 @@
 import type { Tables } from '../database/tables.js'
+import { StoredTime } from './stored-time.js'
 import type { Factor, Identity, JsonObject, User } from './user.js'
 
 /**
@@ -117,8 +118,8 @@ export function toUser({ account }: AccountRow): User {
     bannedUntil: toDate(account.banned_until),
     deletedAt: toDate(account.deleted_at),
     deletionDueAt: toDate(account.deletion_due_at),
-    createdAt: new Date(account.created_at),
-    updatedAt: new Date(account.updated_at),
+    createdAt: new StoredTime(account.created_at),
+    updatedAt: new StoredTime(account.updated_at),
     identities: (account.identities ?? []).map(toIdentity),
     factors: (account.factors ?? []).map(toFactor),
   }
@@ -133,8 +134,8 @@ function toIdentity(json: IdentityJson): Identity {
     identityData: json.identity_data,
     email: json.email,
     lastSignInAt: toDate(json.last_sign_in_at),
-    createdAt: new Date(json.created_at),
-    updatedAt: new Date(json.updated_at),
+    createdAt: new StoredTime(json.created_at),
+    updatedAt: new StoredTime(json.updated_at),
   }
 }
 
@@ -146,8 +147,8 @@ function toFactor(json: FactorJson): Factor {
     status: json.status,
     phone: json.phone,
     lastChallengedAt: toDate(json.last_challenged_at),
-    createdAt: new Date(json.created_at),
-    updatedAt: new Date(json.updated_at),
+    createdAt: new StoredTime(json.created_at),
+    updatedAt: new StoredTime(json.updated_at),
   }
 }
 
@@ -156,5 +157,5 @@ const END_OF_TIME = '9999-12-31T23:59:59.999Z'
 
 function toDate(text: string | null): Date | null {
   if (text === null) return null
-  return new Date(text === 'infinity' ? END_OF_TIME : text)
+  return text === 'infinity' ? new Date(END_OF_TIME) : new StoredTime(text)
 }
