@@ -111,7 +111,7 @@ describe('@modelcontextprotocol/sdk 1.x', () => {
     const client = newClient()
     await client.connect(new TransportV1(server(), { authProvider: provider }))
     // Listing the tools makes the client compare every result with the output schema of its tool.
-    expect((await client.listTools()).tools).toHaveLength(17)
+    expect((await client.listTools()).tools).toHaveLength(18)
     await fromNothingToADelivery((name, given = {}) => client.callTool({ name, arguments: given }), '/sdk-1')
     const { resources } = await client.listResources()
     for (const { uri } of resources) expect((await client.readResource({ uri })).contents).toHaveLength(1)
@@ -135,7 +135,7 @@ describe('@modelcontextprotocol/client 2.x', () => {
 
       const client = newClient()
       await client.connect(new TransportV2(server(), { authProvider: provider }))
-      expect((await client.listTools()).tools).toHaveLength(17)
+      expect((await client.listTools()).tools).toHaveLength(18)
       await fromNothingToADelivery(
         (name, given = {}) => client.callTool({ name, arguments: given }),
         `/sdk-2-${protocol}`,
@@ -153,7 +153,7 @@ describe('mcp for Python', () => {
     const { ask, end } = talkTo<Said>(python, ['mcp_client.py', given], PYTHON_FOLDER)
     try {
       const { href } = await host.approve((await ask()).url)
-      expect((await ask(href)).tools).toHaveLength(17)
+      expect((await ask(href)).tools).toHaveLength(18)
       const call: Call = async (name, given = {}) =>
         (await ask(JSON.stringify({ name, arguments: given }))).result
       await fromNothingToADelivery(call, '/python')

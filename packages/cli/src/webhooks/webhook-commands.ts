@@ -37,7 +37,11 @@ export function webhookCommands(parent: Command, host: Host): void {
 
 async function list(context: Context): Promise<void> {
   const webhooks = await (await signedInApi(context)).listWebhooks()
-  context.output.list(webhooks, WEBHOOK_COLUMNS, 'There are no webhooks. `signet webhooks create` makes one.')
+  context.output.list(
+    webhooks,
+    WEBHOOK_COLUMNS,
+    'There are no webhooks. `signet webhooks create --to <address>` makes one.',
+  )
 }
 
 async function get(context: Context, _options: object, id = ''): Promise<void> {
