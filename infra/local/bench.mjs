@@ -1,21 +1,46 @@
-// `npm run bench -- <name>` and `npm run chaos`: a built tree, and a PostgreSQL and a Redis of their own.
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+// `npm run bench`, `npm run bench -- <name>` and `npm run chaos`: a built tree, and a PostgreSQL and a Redis of their own.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { bootstrapOrExit, run } from './bootstrap.mjs'
+import { dirname, join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { bootstrapOrExit, root, run, tool } from './bootstrap.mjs'
 
 const PROGRAMS = {
   auth: 'apps/auth/bench/auth.ts',
+  common: 'apps/auth/bench/common.ts',
   oauth: 'apps/webhooks/bench/oauth.ts',
   paging: 'apps/webhooks/bench/paging.ts',
   dispatch: 'apps/dispatcher/bench/dispatch.ts',
   pipeline: 'apps/dispatcher/bench/whole-way/whole-way.ts',
   chaos: 'apps/dispatcher/chaos/run.ts',
 }
+const USAGE = `npm run bench                       the whole way and the identity server's common requests, written as a page
+npm run bench -- quick [out=<folder>]  the same with hardly any load, to see that it works
+npm run bench -- <name> [arguments]    one of ${Object.keys(PROGRAMS).join(', ')}
+
+For the page: rounds=3, scale=1 (of how many events), out=infra/site, peer=<module>, authority=<folder> and auth-peer=<name>=<url>[,<process id>]
+(infra/site/peers.md)`
+/** What "quick" is: enough to see every part work, and no figure that means something. */
+const QUICK = {
+  rounds: '1',
+  scale: 0.02,
+  pipeline: ['only=burst|steady 200|100 KiB'],
+  common: ['seconds=0.2', 'accounts=200'],
+}
+/** The memory of a service after a long run, and bodies of a megabyte, are on the page of the dispatcher's bench. */
+const PAGE = {
+  rounds: '3',
+  scale: 1,
+  pipeline: ['only=burst|steady (200|500)/s|1 event|100 KiB'],
+  common: [],
+}
 
 const [name, ...args] = process.argv.slice(2)
-if (!Object.hasOwn(PROGRAMS, name ?? '')) {
-  console.error(`npm run bench -- <${Object.keys(PROGRAMS).join('|')}> [arguments]`)
+const isPage = name === undefined || name === 'quick' || /^[\w-]+=/.test(name)
+if (!isPage && !Object.hasOwn(PROGRAMS, name)) {
+  console.error(USAGE)
   process.exit(2)
 }
 
@@ -30,18 +55,71 @@ chmodSync(folder, 0o711) // as root the server runs under another account, which
 // Durable, as in production: a bench with fsync off would measure something nobody runs.
 const postgres = await startPostgres({ dataDir: join(folder, 'postgres') })
 const redis = await startRedis({ dir: join(folder, 'redis'), appendOnly: true })
+const env = { ...process.env, DATABASE_URL: postgres.url('postgres'), REDIS_URL: redis.url }
+const node = ['--import', 'tsx', '--conditions=@signet/source']
 try {
-  const { code } = await run(
-    process.execPath,
-    ['--import', 'tsx', '--conditions=@signet/source', PROGRAMS[name], ...args],
-    {
-      inherit: true,
-      env: { ...process.env, DATABASE_URL: postgres.url('postgres'), REDIS_URL: redis.url },
-    },
-  )
-  process.exitCode = code ?? 1
+  process.exitCode = isPage ? await writePage(process.argv.slice(2)) : await runOne(PROGRAMS[name], args)
 } finally {
   await redis.stop()
   await postgres.stop()
   rmSync(folder, { recursive: true, force: true })
+}
+
+async function runOne(program, programArgs) {
+  const { code } = await run(process.execPath, [...node, program, ...programArgs], { inherit: true, env })
+  return code ?? 1
+}
+
+async function writePage(words) {
+  const { describeMachine, isBusy, pageOf, readLine } = await import('./dist/bench/index.js')
+  const plan = words.includes('quick') ? QUICK : PAGE
+  const option = (wanted, fallback) =>
+    words.find((word) => word.startsWith(`${wanted}=`))?.slice(wanted.length + 1) ?? fallback
+  const rounds = option('rounds', plan.rounds)
+  const out = resolve(root, option('out', 'infra/site'))
+  const scale = option('scale', plan.scale)
+  const wasBusy = isBusy()
+  const machine = await describeMachine({ databaseUrl: postgres.url('postgres'), redis: redis.title, root })
+  const further = words.filter((word) => /^(peer|authority)=/.test(word))
+  const authPeers = words
+    .filter((word) => word.startsWith('auth-peer='))
+    .map((word) => word.slice('auth-'.length))
+  const lines = [
+    ...(await linesOf(PROGRAMS.pipeline, [
+      `rounds=${rounds}`,
+      `scale=${scale}`,
+      ...plan.pipeline,
+      ...further,
+    ])),
+    ...(await linesOf(PROGRAMS.common, [`rounds=${rounds}`, ...plan.common, ...authPeers])),
+  ].map(readLine)
+  const measured = lines.flatMap((line) => line.measured ?? [])
+  const settings = lines.flatMap((line) => line.setting ?? [])
+  const results = { machine, wasBusy, rounds: Number(rounds), scale: Number(scale), measured, settings }
+  const files = { 'measured.json': JSON.stringify(results, null, 2), ...pageOf(results) }
+  for (const [file, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(out, file)), { recursive: true })
+    writeFileSync(join(out, file), content)
+  }
+  await run(process.execPath, [tool('prettier/bin/prettier.cjs'), '--write', join(out, 'measured.{md,json}')])
+  console.log(`\n  ✓ ${join(out, 'measured.md')}`)
+  return 0
+}
+
+/** What a program prints, shown while it runs. */
+async function linesOf(program, programArgs) {
+  const child = spawn(process.execPath, [...node, program, ...programArgs], {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'close')
+  const lines = []
+  for await (const line of createInterface({ input: child.stdout })) {
+    console.log(line)
+    lines.push(line)
+  }
+  const [code] = await ended
+  if (code !== 0) throw new Error(`${program} ended with ${code}`)
+  return lines
 }

@@ -1,41 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import type { Db } from '@signet/db'
+import { cpuMsOf, familyCpuMsOf, parentOf } from '@signet/testkit'
 import type { Redis } from 'ioredis'
-
-const TICK_MS = 10
-const PAGE_BYTES = 4096
-
-/** The numbers of /proc/<pid>/stat from field 3 on, or none when the process is gone. */
-function statOf(pid: number): string[] {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name, in parentheses, may hold anything.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  } catch {
-    return []
-  }
-}
-
-/** CPU time of a process so far, in ms; with that of the children it has waited for when asked. */
-export function cpuMsOf(pid: number, withReaped = false): number {
-  const [user = 0, system = 0, reapedUser = 0, reapedSystem = 0] = statOf(pid).slice(11, 15).map(Number)
-  return (user + system + (withReaped ? reapedUser + reapedSystem : 0)) * TICK_MS
-}
-
-/** CPU time of a PostgreSQL server with all its backends so far, in ms. */
-export function postgresCpuMsOf(postmaster: number): number {
-  const backends = readdirSync('/proc')
-    .filter(isPid)
-    .map(Number)
-    .filter((pid) => parentOf(pid) === postmaster)
-  return cpuMsOf(postmaster, true) + backends.reduce((sum, pid) => sum + cpuMsOf(pid), 0)
-}
-
-/** Memory of a process now, in MiB. */
-export const memoryMibOf = (pid: number): number => (Number(statOf(pid)[21] ?? 0) * PAGE_BYTES) / 1024 / 1024
-
-const parentOf = (pid: number): number => Number(statOf(pid)[1] ?? 0)
-const isPid = (name: string) => /^\d+$/.test(name)
 
 export type Servers = { postmaster: number; redis: number }
 
@@ -69,7 +34,7 @@ export function createMeter(
       sender: cpuMsOf(sender),
       receiver: cpuMsOf(receiver),
       redis: cpuMsOf(redisPid),
-      postgres: postgresCpuMsOf(postmaster),
+      postgres: familyCpuMsOf(postmaster),
       scripts: await scriptCalls(redis),
       statements: db ? await committed(db) : 0,
     }

@@ -4,6 +4,10 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { ReceiverAsk, ReceiverTell } from './messages.js'
 
+/** Our envelope begins with its id; another product may put a few members before what was published. */
+const HEAD_BYTES = 1024
+const EVENT_ID = /evt_[0-9a-f]{32}/
+
 const send = (message: ReceiverTell) => process.send?.(message)
 let count = 0
 let arrivals: [eventId: string, at: number][] = []
@@ -26,13 +30,12 @@ async function listen({ key, cert }: { key: string; cert: string }): Promise<voi
     const hangs = request.url?.startsWith('/hang') === true
     let head = ''
     request.on('data', (chunk: Buffer) => {
-      // {"id":"evt_<32 hex>": the envelope begins with its id.
-      if (noting && head === '') head = chunk.toString('latin1', 7, 43)
+      if (noting && head === '') head = chunk.toString('latin1', 0, HEAD_BYTES)
     })
     request.on('end', () => {
       if (hangs) return
       count += 1
-      if (noting) arrivals.push([head, Date.now()])
+      if (noting) arrivals.push([EVENT_ID.exec(head)?.[0] ?? '', Date.now()])
       response.writeHead(200, { 'content-length': '2' }).end('ok')
     })
   })

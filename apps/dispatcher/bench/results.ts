@@ -5,7 +5,9 @@ export type Result = {
   ratio?: number
   goal?: string
   ok?: boolean
-  /** The same quantity of the other processes. */
+  /** Which of those that are compared it is of; left out of a ratio, and where there is only one. */
+  who?: string
+  /** Further quantities of the same run. */
   others?: Readonly<Record<string, number>>
 }
 
@@ -27,11 +29,11 @@ const round = (number: number) => Math.round(number * 1000) / 1000
 
 /** One JSON line. */
 export function report(
-  { case: name, value, unit, ratio, goal, ok, others }: Result,
+  { case: name, who, value, unit, ratio, goal, ok, others }: Result,
   bench: 'dispatch' | 'pipeline' = 'dispatch',
 ): void {
   const rounded = { value: round(value), unit, ratio: ratio === undefined ? undefined : round(ratio) }
-  console.log(JSON.stringify({ bench, case: name, ...rounded, goal, ok, others }))
+  console.log(JSON.stringify({ bench, case: name, who, ...rounded, goal, ok, others }))
 }
 
 /** A result that has to be at least, or at most, a part of another one. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { memoryMibOf, perDelivery, type Costs, type Meter } from './costs.js'
+import { memoryMibOf } from '@signet/testkit'
+import { perDelivery, type Costs, type Meter } from './costs.js'
 import { ENDPOINTS_PER_ACCOUNT, type Pipeline } from './pipeline.js'
 import { atLeast, median, report } from './results.js'
 import type { Comparison, Stage } from './stage.js'

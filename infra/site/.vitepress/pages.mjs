@@ -12,7 +12,7 @@ export const PAGES = join(root, 'infra/site/pages')
 const SECTIONS = [
   {
     text: 'Start',
-    files: [/^infra\/site\/why-signet\.md$/, /^README\.md$/, /^infra\/site\/[\w-]+\.md$/],
+    files: [/^infra\/site\/why-signet\.md$/, /^README\.md$/, /^infra\/site\/(?!measured|peers)[\w-]+\.md$/],
   },
   {
     text: 'Tutorials',
@@ -41,6 +41,7 @@ const SECTIONS = [
     files: [
       /^infra\/(docker|kubernetes|monitoring|release)\//,
       /^infra\/sizing\.md$/,
+      /^infra\/site\/(measured|peers)\.md$/,
       /\/docs\/telemetry\.md$/,
       /\/docs\/(performance|bench)\.md$/,
       /\/runbooks\/README\.md$/,
@@ -90,7 +91,7 @@ function placeOf(file) {
 
 /** Names of packages say little in a list. */
 const LABELS = {
-  'README.md': 'First requests',
+  'README.md': 'Signet',
   'packages/webhook-verify/README.md': 'Verify deliveries',
   'packages/cli/README.md': 'The command-line tool',
 }

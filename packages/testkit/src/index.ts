@@ -11,6 +11,7 @@ export {
   startPrivatePostgres,
   startPrivateRedis,
 } from './private-servers.js'
+export { cpuMsOf, familyCpuMsOf, memoryMibOf, parentOf } from './process-costs.js'
 export { plansOf } from './query-plans.js'
 export { testRedis, type TestRedis } from './redis.js'
 export { phoneSettings, startStack, type Stack, type StackOptions } from './stack.js'

@@ -2,7 +2,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
-import type { LoadAsk, LoadTell } from './messages.js'
+import type { LoadAsk, LoadTell, Target } from './messages.js'
+import { loadPeer } from './peer.js'
 
 const CONNECTIONS = 64
 /** What a notice has beside the text of the transcript, about. */
@@ -13,26 +14,60 @@ process.once('disconnect', () => process.exit())
 
 const now = () => performance.timeOrigin + performance.now()
 
-async function run({ url, token, accounts, bytes, events, perSecond }: LoadAsk): Promise<LoadTell> {
-  const { origin, pathname } = new URL(url)
-  const pool = new Pool(origin, { connections: CONNECTIONS, pipelining: 1 })
+async function run({ to, bytes, events, perSecond }: LoadAsk): Promise<LoadTell> {
   const text = randomBytes(bytes)
     .toString('base64')
     .slice(0, Math.max(1, bytes - OTHER_BYTES))
-  const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
+  const publisher = 'peer' in to ? await peerPublisher(to, text) : ourPublisher(to, text)
   const sent: [string, number][] = []
-
-  const publish = async (number: number, due: number) => {
-    const body = JSON.stringify(notice(accounts[number % accounts.length] ?? '', text))
-    const answer = await pool.request({ method: 'POST', path: pathname, headers, body })
-    const { event_id: id } = (await answer.body.json()) as { event_id: string }
-    if (answer.statusCode !== 202) throw new Error(`the notice was answered with ${answer.statusCode}`)
-    sent.push([id, due])
-  }
-
+  const publish = async (number: number, due: number) =>
+    void sent.push([await publisher.publish(number), due])
   await (perSecond === undefined ? asFastAsAnswered(events, publish) : atRate(events, perSecond, publish))
-  await pool.close()
+  await publisher.close()
   return { sent }
+}
+
+/** Publishes one event and returns its id. */
+type Publisher = { publish: (number: number) => Promise<string>; close: () => Promise<void> }
+
+const poolOf = (origin: string) => new Pool(origin, { connections: CONNECTIONS, pipelining: 1 })
+
+function ourPublisher({ url, token, accounts }: Extract<Target, { url: string }>, text: string): Publisher {
+  const { origin, pathname } = new URL(url)
+  const pool = poolOf(origin)
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
+  return {
+    async publish(number) {
+      const body = JSON.stringify(notice(accounts[number % accounts.length] ?? '', text))
+      const answer = await pool.request({ method: 'POST', path: pathname, headers, body })
+      const { event_id: id } = (await answer.body.json()) as { event_id: string }
+      if (answer.statusCode !== 202) throw new Error(`the notice was answered with ${answer.statusCode}`)
+      return id
+    },
+    close: () => pool.close(),
+  }
+}
+
+async function peerPublisher(
+  { peer: file, subscriptions }: Extract<Target, { peer: string }>,
+  text: string,
+): Promise<Publisher> {
+  const peer = await loadPeer(file)
+  const pools = new Map<string, Pool>()
+  return {
+    async publish(number) {
+      const id = `evt_${randomBytes(16).toString('hex')}`
+      const { url, headers, body } = peer.publish(subscriptions[number % subscriptions.length], { id, text })
+      const { origin, pathname, search } = new URL(url)
+      const pool = pools.get(origin) ?? poolOf(origin)
+      pools.set(origin, pool)
+      const answer = await pool.request({ method: 'POST', path: pathname + search, headers, body })
+      const said = await answer.body.text()
+      if (answer.statusCode >= 300) throw new Error(`${peer.name} answered ${answer.statusCode}: ${said}`)
+      return id
+    },
+    close: async () => void (await Promise.all([...pools.values()].map((pool) => pool.close()))),
+  }
 }
 
 type Publish = (number: number, due: number) => Promise<void>

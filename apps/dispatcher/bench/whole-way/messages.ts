@@ -1,13 +1,16 @@
-/** One run of the load: notices to `url`, for the accounts in turn. */
+/** One run of the load. */
 export type LoadAsk = {
-  url: string
-  token: string
-  accounts: readonly string[]
+  to: Target
   bytes: number
   events: number
-  /** Notices a second, sent when they are due; as fast as answers come when left out. */
-  perSecond?: number
+  /** Events a second, sent when they are due; as fast as answers come when left out. */
+  perSecond?: number | undefined
 }
+
+/** Where events go: to an ingest of ours, for the accounts in turn, or to a peer, for what it has subscribed, in turn. */
+export type Target =
+  | { url: string; token: string; accounts: readonly string[] }
+  | { peer: string; subscriptions: readonly unknown[] }
 
 /** When each event was due, by its id, in Unix milliseconds. */
 export type LoadTell = { sent: [eventId: string, at: number][] }

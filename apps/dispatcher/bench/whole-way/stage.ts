@@ -3,14 +3,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Db } from '@signet/db'
-import { createAuthority, createDatabase, issueCertificate } from '@signet/local'
+import { createAuthority, createDatabase, issueCertificate, loadAuthority } from '@signet/local'
+import { cpuMsOf, familyCpuMsOf } from '@signet/testkit'
 import { Redis } from 'ioredis'
 import { Child } from '../child.js'
-import { cpuMsOf, findServers, postgresCpuMsOf } from '../costs.js'
+import { findServers } from '../costs.js'
 import type { ReceiverAsk, ReceiverTell } from '../messages.js'
 import { quantile } from '../results.js'
 import type { LoadAsk, LoadTell, RawAsk, RawTell } from './messages.js'
+import type { Peer } from './peer.js'
 import { startSystem } from './system.js'
+
+/** Without any arrival. */
+const PATIENCE_MS = 120_000
 
 export type StageOptions = {
   databaseUrl: string
@@ -18,11 +23,13 @@ export type StageOptions = {
   /** This checkout. */
   root: string
   profileFolder?: string | undefined
+  /** Keeps the receiver's certificate authority over runs, so that a peer can be started with it. */
+  authorityFolder?: string | undefined
 }
 
 export type Load = Pick<LoadAsk, 'bytes' | 'events' | 'perSecond'>
 
-/** CPU time in ms, by the name of the server. */
+/** CPU time so far in ms, by the name of the server. */
 type Spent = Readonly<Record<string, number>>
 
 /**
@@ -45,6 +52,13 @@ export type Contender = {
   stop(): Promise<void>
 }
 
+type Measured = {
+  endpoints: number
+  spent: () => Spent
+  /** Resolves when nothing of the run is left to do; left out where arrivals are all that there is. */
+  untilDone?: () => Promise<void>
+}
+
 /** Accounts and endpoints of each: what one event fans out to. */
 export type Audience = { accounts: number; endpoints: number }
 
@@ -52,7 +66,9 @@ export type Audience = { accounts: number; endpoints: number }
 export class Stage {
   static async set(options: StageOptions): Promise<Stage> {
     const folder = mkdtempSync(join(tmpdir(), 'signet-pipeline-bench-'))
-    const authority = await createAuthority()
+    const { authorityFolder } = options
+    const authority =
+      authorityFolder === undefined ? await createAuthority() : await loadAuthority(authorityFolder)
     writeFileSync(join(folder, 'authority.pem'), authority.cert)
     const receiver = new Child<ReceiverAsk, ReceiverTell>('receiver-process.ts')
     const listening = await receiver.ask({ kind: 'listen', ...(await issueCertificate(authority)) })
@@ -89,12 +105,34 @@ export class Stage {
       caFile: join(folder, 'authority.pem'),
     })
     const ids = await Promise.all(Array.from({ length: accounts }, () => system.account(endpoints)))
-    const target = { url: system.ingestUrl, token: system.token, accounts: ids }
-    const { pids } = system
+    const to = { url: system.ingestUrl, token: system.token, accounts: ids }
+    const { pids, untilDone } = system
     return {
-      run: (load) => this.#run({ ...target, ...load }, { pids, endpoints, untilDone: system.untilDone }),
+      run: (load) =>
+        this.#run({ to, ...load }, { endpoints, spent: () => this.#spentWithServers(pids), untilDone }),
       memoryMib: system.memoryMib,
       stop: system.stop,
+    }
+  }
+
+  /** Another product, with the same accounts, endpoints and events. */
+  async peer({ accounts, endpoints }: Audience, peer: Peer, file: string): Promise<Contender> {
+    const { folder, receiverUrl } = this.parts
+    const caFile = join(folder, 'authority.pem')
+    const subscriptions: unknown[] = []
+    for (let account = 0; account < accounts; account += 1) {
+      const urls = Array.from(
+        { length: endpoints },
+        (_, number) => `${receiverUrl}/peer/${account}/${number}`,
+      )
+      subscriptions.push(await peer.subscribe({ urls, caFile }))
+    }
+    const spent = () =>
+      Object.fromEntries(Object.entries(peer.pids ?? {}).map(([name, pid]) => [name, familyCpuMsOf(pid)]))
+    return {
+      run: (load) => this.#run({ to: { peer: file, subscriptions }, ...load }, { endpoints, spent }),
+      memoryMib: () => ({}),
+      stop: () => Promise.resolve(),
     }
   }
 
@@ -109,10 +147,10 @@ export class Stage {
     await db.close()
     const child = new Child<RawAsk, RawTell>('whole-way/raw-process.ts')
     const { port } = await child.ask({ databaseUrl: url.href, receiverUrl: `${receiverUrl}/raw`, ca })
-    const target = { url: `http://127.0.0.1:${port}/`, token: '', accounts: [''] }
-    const untilDone = () => Promise.resolve()
+    const to = { url: `http://127.0.0.1:${port}/`, token: '', accounts: [''] }
+    const spent = () => this.#spentWithServers({ raw: child.pid })
     return {
-      run: (load) => this.#run({ ...target, ...load }, { pids: { raw: child.pid }, endpoints: 1, untilDone }),
+      run: (load) => this.#run({ to, ...load }, { endpoints: 1, spent }),
       memoryMib: () => ({}),
       stop: () => Promise.resolve(child.stop()),
     }
@@ -127,35 +165,35 @@ export class Stage {
     rmSync(folder, { recursive: true, force: true })
   }
 
-  async #run(
-    ask: LoadAsk,
-    {
-      pids,
-      endpoints,
-      untilDone,
-    }: { pids: Readonly<Record<string, number>>; endpoints: number; untilDone: () => Promise<void> },
-  ): Promise<Run> {
-    const { servers, load } = this.parts
-    const deliveries = ask.events * endpoints
-    const spent = (): Spent => ({
+  #spentWithServers(pids: Readonly<Record<string, number>>): Spent {
+    const { servers } = this.parts
+    return {
       ...Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, cpuMsOf(pid)])),
       redis: cpuMsOf(servers.redis),
-      postgres: postgresCpuMsOf(servers.postmaster),
-    })
-    const count = async () => (await this.#ask(false)).count
-    const expected = (await count()) + deliveries
+      postgres: familyCpuMsOf(servers.postmaster),
+    }
+  }
+
+  async #run(ask: LoadAsk, { endpoints, spent, untilDone }: Measured): Promise<Run> {
+    const { load } = this.parts
+    const deliveries = ask.events * endpoints
+    const expected = (await this.#ask(false)).count + deliveries
     this.parts.receiver.tell({ kind: 'note' })
     const before = spent()
     const startedAt = performance.timeOrigin + performance.now()
     const { sent } = await load.ask(ask)
-    while ((await count()) < expected) await sleep(20)
-    await untilDone()
+    await this.#untilArrived(expected)
+    await untilDone?.()
     const cpuUsOf = Object.fromEntries(
       Object.entries(spent()).map(([name, ms]) => [name, (1000 * (ms - (before[name] ?? 0))) / deliveries]),
     )
     const { arrivals } = await this.#ask(true)
     const at = new Map(sent)
-    const times = arrivals.map(([id, arrivedAt]) => arrivedAt - (at.get(id) ?? NaN))
+    const times = arrivals.flatMap(([id, arrivedAt]) => {
+      const due = at.get(id)
+      return due === undefined ? [] : [arrivedAt - due]
+    })
+    if (times.length < deliveries / 2) throw new Error('deliveries arrive without the ids of their events')
     const lastArrival = arrivals.at(-1)?.[1] ?? NaN
     return {
       perSecond: deliveries / ((lastArrival - startedAt) / 1000),
@@ -164,6 +202,17 @@ export class Stage {
       p50Ms: quantile(times, 0.5),
       p99Ms: quantile(times, 0.99),
     }
+  }
+
+  async #untilArrived(expected: number): Promise<void> {
+    let seen = -1
+    for (let since = performance.now(); performance.now() - since < PATIENCE_MS; await sleep(20)) {
+      const { count } = await this.#ask(false)
+      if (count >= expected) return
+      if (count !== seen) since = performance.now()
+      seen = count
+    }
+    throw new Error(`${expected - seen} deliveries are missing`)
   }
 
   async #ask(arrivals: boolean) {

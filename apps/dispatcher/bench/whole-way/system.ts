@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { Db } from '@signet/db'
 import { createDatabase, leasePort } from '@signet/local'
+import { memoryMibOf } from '@signet/testkit'
 import type * as WebhookCore from '@signet/webhook-core'
 import type * as Stores from '@signet/webhook-core/stores'
-import { memoryMibOf } from '../costs.js'
 
 export type SystemOptions = {
   /** The checkout whose compiled apps run: this one, or another version. */
@@ -78,7 +78,9 @@ export async function startSystem(options: SystemOptions): Promise<System> {
       stdio: ['ignore', 'ignore', 'inherit'],
       env,
     })
-    process.once('exit', () => child.kill('SIGKILL'))
+    const end = () => child.kill('SIGKILL')
+    process.once('exit', end)
+    child.once('exit', () => process.off('exit', end))
     return child
   }
   const [code] = (await once(start('webhooks', 'migrate'), 'exit')) as [number | null]

@@ -1,9 +1,11 @@
-// `npm run bench -- pipeline [rounds=5] [only=<regular expression of case names>] [beside=<folder>] [profile=<folder>] [list]`
-// The whole way that a user sees, from a notice over HTTP to its arrival at an HTTPS receiver, against the raw limit
+// `npm run bench -- pipeline [rounds=5] [scale=1] [only=<regular expression of case names>] [beside=<folder>] [peer=<module>]
+// [authority=<folder>] [profile=<folder>] [list]`: `scale` multiplies how many events a case has; `peer`, which may be repeated,
+// names another product to measure (peer.ts), and `authority` keeps the certificates that it has to trust. The whole way that a user sees, from a notice over HTTP to its arrival at an HTTPS receiver, against the raw limit
 // (raw-process.ts) and, with `beside`, against a checkout of another version, packages installed and compiled. One JSON line
 // per result.
 import { fileURLToPath } from 'node:url'
 import { atLeast, atMost, median, report, type Result } from '../results.js'
+import { loadPeer } from './peer.js'
 import { Stage, type Audience, type Contender, type Load, type Run } from './stage.js'
 
 const KIB = 1024
@@ -48,15 +50,23 @@ const option = (name: string) =>
   process.argv.find((argument) => argument.startsWith(`${name}=`))?.slice(name.length + 1)
 const rounds = Number(option('rounds') ?? 5)
 const only = new RegExp(option('only') ?? '.')
+const scale = Number(option('scale') ?? 1)
 const beside = option('beside')
+const peers = await Promise.all(
+  process.argv
+    .flatMap((argument) => /^peer=(.+)/.exec(argument)?.[1] ?? [])
+    .map(async (file) => ({ file, peer: await loadPeer(file) })),
+)
 
 const tell = (result: Result) => report(result, 'pipeline')
 
 /** All contenders in turns; a first round warms up everybody and is not counted. */
-async function measure(stage: Stage, { name, audience = ONE_TO_ONE, load, goals }: Case): Promise<void> {
+async function measure(stage: Stage, { name, audience = ONE_TO_ONE, goals, ...rest }: Case): Promise<void> {
+  const load = { ...rest.load, events: Math.max(1, Math.round(rest.load.events * scale)) }
   const contenders: Record<string, Contender> = { signet: await stage.system(audience) }
   if (audience.endpoints === 1) contenders['raw limit'] = await stage.raw()
   if (beside !== undefined) contenders['beside'] = await stage.system(audience, beside)
+  for (const { peer, file } of peers) contenders[peer.name] = await stage.peer(audience, peer, file)
   const measured: Record<string, Run>[] = []
   for (let round = 0; round <= rounds; round += 1) {
     const runs: Record<string, Run> = {}
@@ -73,11 +83,12 @@ async function measure(stage: Stage, { name, audience = ONE_TO_ONE, load, goals 
       ...Object.fromEntries(
         parts.map((name) => [`cpuUs of ${name}`, Math.round(middle(who, (run) => run.cpuUsOf[name] ?? NaN))]),
       ),
-      cpuUs: Math.round(middle(who, (run) => run.cpuUs)),
+      // Of a peer that names no processes it is not known.
+      ...(parts.length > 0 && { cpuUs: Math.round(middle(who, (run) => run.cpuUs)) }),
       p50Ms: Math.round(middle(who, (run) => run.p50Ms)),
       p99Ms: Math.round(middle(who, (run) => run.p99Ms)),
     }
-    tell({ case: `${name}: ${who}`, value: middle(who, (run) => run.perSecond), unit: '1/s', others })
+    tell({ case: name, who, value: middle(who, (run) => run.perSecond), unit: '1/s', others })
   }
   const speed = (run: Run) => run.perSecond
   const ours = { case: name, value: middle('signet', speed), unit: '1/s' }
@@ -107,7 +118,7 @@ const MEMORY_GOALS: Readonly<Record<string, number>> = { webhooks: 160, dispatch
 
 async function measureMemory(stage: Stage): Promise<void> {
   const system = await stage.system(ONE_TO_ONE)
-  await system.run({ bytes: 2 * KIB, events: 100_000 })
+  await system.run({ bytes: 2 * KIB, events: Math.round(100_000 * scale) })
   for (const [app, value] of Object.entries(system.memoryMib())) {
     const goal = MEMORY_GOALS[app] ?? NaN
     tell({
@@ -128,7 +139,10 @@ else {
     redisUrl: process.env['REDIS_URL'] ?? '',
     root: fileURLToPath(new URL('../../../..', import.meta.url)),
     profileFolder: option('profile'),
+    authorityFolder: option('authority'),
   })
+  for (const { peer } of peers)
+    console.log(JSON.stringify({ bench: 'pipeline', who: peer.name, settings: peer.settings }))
   try {
     for (const one of cases.filter(({ name }) => only.test(name))) await measure(stage, one)
     if (only.test(MEMORY)) await measureMemory(stage)

@@ -1,0 +1,3 @@
+export { describeMachine, isBusy } from './machine.js'
+export { pageOf } from './page.js'
+export { readLine } from './results.js'

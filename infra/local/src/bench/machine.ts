@@ -1,0 +1,56 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os'
+import pg from 'pg'
+
+/** What results depend on, by its name for people. */
+export type Machine = Readonly<Record<string, string>>
+
+/** Whether other work takes part of the processor from what is measured. */
+export const isBusy = (): boolean => (loadavg()[0] ?? 0) > availableParallelism() / 2
+
+type Servers = { databaseUrl: string; redis: string; root: string }
+
+export async function describeMachine({ databaseUrl, redis, root }: Servers): Promise<Machine> {
+  const [busy = 0] = loadavg()
+  return {
+    Processor: `${cpus()[0]?.model.trim() ?? 'unknown'}, ${availableParallelism()} cores`,
+    Memory: `${Math.round(totalmem() / 1024 ** 3)} GiB`,
+    System: `${systemName()}, ${platform()} ${release()}`,
+    'Node.js': process.versions.node,
+    PostgreSQL: `${await postgresVersion(databaseUrl)}, every commit flushed`,
+    Redis: `${redis}, appended to a file, flushed every second`,
+    'Busy before it began': `load average ${busy.toFixed(1)} of one minute`,
+    Date: new Date().toISOString().slice(0, 10),
+    Commit: commit(root),
+  }
+}
+
+function systemName(): string {
+  const file = '/etc/os-release'
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  return /^PRETTY_NAME="?([^"\n]*)/m.exec(text)?.[1] ?? platform()
+}
+
+async function postgresVersion(connectionString: string): Promise<string> {
+  const client = new pg.Client({ connectionString })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ version: string }>(
+      "select current_setting('server_version') as version",
+    )
+    return rows[0]?.version ?? 'unknown'
+  } finally {
+    await client.end()
+  }
+}
+
+/** With a word about changes that are not in it. */
+function commit(root: string): string {
+  const git = (...args: string[]) => execFileSync('git', ['-C', root, ...args], { encoding: 'utf8' }).trim()
+  try {
+    return git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain') === '' ? '' : ', with changes')
+  } catch {
+    return 'not a checkout'
+  }
+}

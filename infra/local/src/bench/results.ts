@@ -1,0 +1,50 @@
+import type { Machine } from './machine.js'
+
+/** What a bench prints about one of those that it compares. */
+export type Measured = {
+  bench: 'pipeline' | 'common'
+  case: string
+  who: string
+  /** A second. */
+  value: number
+  /** CPU times in µs for each delivery or request, in all and `cpuUs of <process>`; times in ms. */
+  others: Readonly<Record<string, number>>
+}
+
+/** How a peer was set up, in its own words. */
+export type Setting = { who: string; settings: string }
+
+export type Results = {
+  machine: Machine
+  /** Other work went on beside it. */
+  wasBusy: boolean
+  rounds: number
+  /** The part of the usual number of events. */
+  scale: number
+  measured: readonly Measured[]
+  settings: readonly Setting[]
+}
+
+/** The results among the lines of a bench; goals and ratios are for the pages of the apps. */
+export function readLine(line: string): { measured?: Measured; setting?: Setting } {
+  if (!line.startsWith('{')) return {}
+  const value = JSON.parse(line) as Partial<Measured & Setting>
+  if (value.who === undefined) return {}
+  if (value.settings !== undefined) return { setting: { who: value.who, settings: value.settings } }
+  const { bench, case: name, who, value: perSecond, others = {} } = value as Measured
+  return { measured: { bench, case: name, who, value: perSecond, others } }
+}
+
+export const casesOf = (results: Results, bench: Measured['bench']): string[] => [
+  ...new Set(results.measured.filter((one) => one.bench === bench).map((one) => one.case)),
+]
+
+export const ofCase = ({ measured }: Results, name: string): readonly Measured[] =>
+  measured.filter((one) => one.case === name)
+
+/** The processes whose CPU time is known, with it, in µs. */
+export const partsOf = ({ others }: Measured): (readonly [name: string, us: number])[] =>
+  Object.entries(others).flatMap(([name, us]) => {
+    const part = /^cpuUs of (.+)/.exec(name)?.[1]
+    return part === undefined ? [] : [[part, us] as const]
+  })
