@@ -5,17 +5,17 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { repository, runningStack, type RunningStack } from './support/running-stack.js'
 
-// The commands of the README, exactly as printed there, against the services that `npm start` runs.
+// The commands of the README and of the page with more of them, exactly as printed there, against the services that `npm start` runs.
 
-const [, section = ''] =
-  /## First requests\n([^]*?)\n## /.exec(readFileSync(join(repository, 'README.md'), 'utf8')) ?? []
-const commands = [...section.matchAll(/```sh\n([^]*?)```/g)].map(([, command = '']) => command)
-const [, ending = ''] = /```text\n([^]*?)```/.exec(section) ?? []
+const read = (file: string) => readFileSync(join(repository, file), 'utf8')
+const blocks = (text: string, language: string) =>
+  [...text.matchAll(new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``, 'g'))].map(([, block = '']) => block)
+const [, firstRequest = ''] = /## First request\n([^]*?)\n## /.exec(read('README.md')) ?? []
 
 const isInstalled = (name: string): boolean => spawnSync(name, ['--version']).error === undefined
 const whereCurlIs = isInstalled('curl') ? describe : describe.skip
 
-whereCurlIs('the first requests of the README', () => {
+whereCurlIs('the first requests', () => {
   let stack: RunningStack
   const end = new AbortController()
   beforeAll(async () => {
@@ -26,12 +26,30 @@ whereCurlIs('the first requests of the README', () => {
     await stack.stop()
   })
 
-  it('lead to a delivery that arrived and was verified', async () => {
-    expect(commands.length).toBeGreaterThan(4)
-    const options = { cwd: stack.folder, signal: end.signal }
-    const { stdout, stderr } = await promisify(execFile)('sh', ['-euc', commands.join('\n')], options)
+  /** What a shell prints for all commands of a text, in a home of its own. */
+  function runAll(text: string): Promise<{ stdout: string; stderr: string }> {
+    const env = { PATH: process.env['PATH'], HOME: stack.folder, SIGNET_CREDENTIAL_STORE: 'file' }
+    const options = { cwd: stack.folder, signal: end.signal, env }
+    return promisify(execFile)('sh', ['-euc', blocks(text, 'sh').join('\n')], options)
+  }
+
+  it('of the README end on a delivery that arrived and was verified', async () => {
+    const [ending = 'nothing promised'] = blocks(firstRequest, 'text')
+    expect((await runAll(firstRequest)).stdout.endsWith(ending)).toBe(true)
+  })
+
+  it('with curl lead to the same, and to the dispatcher', async () => {
+    const page = read('infra/site/first-requests.md')
+    const [ending = 'nothing promised'] = blocks(page, 'text')
+    const { stdout, stderr } = await runAll(page)
     expect(stderr).toBe('')
     expect(stdout).toContain(ending)
     expect(stdout.slice(stdout.indexOf(ending))).toMatch(/"status":"ready"[^]*signet_delivery_attempts_total/)
+  })
+})
+
+describe('the README', () => {
+  it('fits on a screen or two', () => {
+    expect(read('README.md').split('\n').length).toBeLessThanOrEqual(81)
   })
 })
