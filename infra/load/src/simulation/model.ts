@@ -7,7 +7,7 @@ export type Cost = { fixed: number; each: number }
 const BURST_BATCH = 32
 const TRICKLE_BATCH = 2
 
-export function costOf(inBurst: number, inTrickle: number): Cost {
+function costOf(inBurst: number, inTrickle: number): Cost {
   const fixed = (inTrickle - inBurst) / (1 / TRICKLE_BATCH - 1 / BURST_BATCH)
   return { fixed, each: inBurst - fixed / BURST_BATCH }
 }
