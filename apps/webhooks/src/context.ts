@@ -154,10 +154,11 @@ function createOAuth(config: WebhooksConfig, { db, observer, limits, accounts, l
     now,
   })
   const bearer = new BearerService({ db, resources, observer })
-  const responder = new PageResponder(baseUrl, cookie, brandOf(config))
   const ui = `${identityPublicUrl.replace(/\/+$/, '')}/ui`
   const { signInUrl = ui } = config
   const signOutUrl = config.signInUrl === undefined ? `${ui}/sign-out` : null
+  const accountUrl = config.signInUrl === undefined ? `${ui}/account` : null
+  const responder = new PageResponder(baseUrl, cookie, brandOf(config), accountUrl)
   const signIn = new SignInService({
     baseUrl,
     signInUrl,

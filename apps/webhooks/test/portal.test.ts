@@ -1,5 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
+import { html } from '@signet/pages'
 import { deliveryHeaders, type DeliveryId } from '@signet/webhook-core'
+import { textsIn } from '../src/pages/texts.js'
+import { portalPage } from '../src/portal/portal-page.js'
 import { aDelivery, anEndpoint, aVisitor, sent } from './support/portal.js'
 import { useOAuth } from './support/use-oauth.js'
 
@@ -19,6 +22,30 @@ describe('the address of a form that showed its answer', () => {
     expect(await leadsTo(`/endpoints/${id}/secret/rotate`)).toBe(`/portal/endpoints/${id}`)
     expect(await leadsTo(`/endpoints/${id}/deliveries/7/replay`)).toBe(`/portal/endpoints/${id}/deliveries/7`)
     expect(await leadsTo('/applications/x/revoke')).toBe('/portal/applications')
+  })
+})
+
+describe('the account of whoever is signed in', () => {
+  it('is looked after at the identity server, where every page leads', async () => {
+    const { open } = await visitor()
+    const account = `href="${harness.ctx.config.identityUrl}/ui/account"`
+    for (const below of ['', '/tokens', '/signatures']) expect((await open(below)).text).toContain(account)
+  })
+
+  it('is not linked to where another identity server has no such page', () => {
+    const signOut = { action: '/sign-out', csrf: 'x' }
+    const none = { refusal: undefined, done: undefined, isLive: false, section: null, body: html`` }
+    const page = portalPage(textsIn('en'), {
+      ...none,
+      title: 'Portal',
+      email: 'ana@example.com',
+      account: null,
+      signOut,
+      docs: '/docs',
+      path: (below) => below,
+    })
+    expect(page.body.text).toContain('ana@example.com')
+    expect(page.body.text).not.toContain('Manage account')
   })
 })
 

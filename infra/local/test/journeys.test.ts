@@ -42,11 +42,10 @@ describeInBrowser('a person', () => {
   })
 
   it('who adds a passkey on the account page signs in with it, and types nothing', async () => {
-    const { authUrl } = journey.stack.world
     const page = await journey.device(LAPTOP)
     await journey.signUp(page, 'keys@journeys.test')
     await plugInAuthenticator(page)
-    await page.goto(`${authUrl}/ui/account`)
+    await page.click('a:text-is("Manage account")')
     await page.click('a:text-is("Create a passkey")')
     await page.click('button:text-is("Create a passkey")')
     await page.waitForSelector('[role=status]:has-text("The passkey was created")')

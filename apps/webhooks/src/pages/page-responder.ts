@@ -16,6 +16,8 @@ export class PageResponder {
     baseUrl: string,
     private readonly cookie: SessionCookie,
     private readonly brand: Brand,
+    /** Where people look after their account; null where the identity server has no such page. */
+    readonly accountUrl: string | null,
   ) {
     this.#basePath = new URL(baseUrl).pathname.replace(/\/$/, '')
     this.#secure = baseUrl.startsWith('https://')

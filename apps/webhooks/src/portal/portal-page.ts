@@ -14,6 +14,8 @@ type Shell = {
   /** What the form did that led here; only known words are shown. */
   done: string | undefined
   email: string
+  /** Where passwords, passkeys and the like are looked after. */
+  account: string | null
   signOut: { action: string; csrf: string }
   docs: string
   path: (below: string) => string
@@ -43,7 +45,7 @@ const DONE = [
 /** The frame of every page of the portal. */
 export const portalPage = (
   t: Texts,
-  { title, section, body, isLive, refusal, done, email, signOut, docs, path }: Shell,
+  { title, section, body, isLive, refusal, done, email, account, signOut, docs, path }: Shell,
 ): Page => ({
   title,
   polls: isLive,
@@ -63,6 +65,7 @@ export const portalPage = (
       <form method="post" action="${signOut.action}">
         ${hidden({ csrf: signOut.csrf })}
         <span class="soft">${email === '' ? t('consent.signed-in') : email}</span>
+        ${account !== null && html`<a href="${account}">${t('portal.account')}</a>`}
         <button class="link" type="submit">${t('sign-out')}</button>
       </form>
     </footer>`,

@@ -104,6 +104,7 @@ export class Visit {
       refusal,
       done: Parameters.fromQuery(this.req.originalUrl).get('done'),
       email: this.#session.email,
+      account: responder.accountUrl,
       signOut: { action: responder.path('/sign-out'), csrf: csrfToken(this.#session, '', 'sign-out') },
       docs: responder.path('/docs'),
       path: (to) => this.path(to),
