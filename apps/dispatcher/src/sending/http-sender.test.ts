@@ -152,6 +152,13 @@ describe('post', () => {
     expect((await send(receiver.url('/'), agentFor({ trusting: false }))).result).toEqual(failed('tls_error'))
   })
 
+  it('takes 000 for no answer at all', async () => {
+    const port = await rawServer((socket) => {
+      socket.once('data', () => socket.end('HTTP/1.1 000 Nothing\r\nContent-Length: 0\r\n\r\n'))
+    })
+    expect((await send(`http://127.0.0.1:${port}/`)).result).toEqual(failed('invalid_response'))
+  })
+
   it('knows the address of a failed TLS handshake, and none without a connection', async () => {
     const untrusted = await send(receiver.url('/'), agentFor({ trusting: false }))
     expect([untrusted.result, untrusted.facts.peer]).toEqual([failed('tls_error'), '127.0.0.1'])

@@ -102,7 +102,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
   ): void {
     this.#excerpt.contentType = String(headers['content-type'] ?? '')
     if (this.#sentAt > 0) this.#facts.first_byte = performance.now() - this.#sentAt
-    this.#answer({ kind: 'answered', status })
+    // The parser takes "HTTP/1.1 000", which is no status (RFC 9110 section 15).
+    this.#answer(status >= 100 ? { kind: 'answered', status } : { kind: 'failed', error: 'invalid_response' })
     if (status === 101) this.#controller?.abort(new BodyLimitReached())
   }
 
