@@ -26,6 +26,9 @@ const USELESS_SECRETS = [
 
 const { cases } = vectors
 const [valid] = cases as [VectorCase]
+const standard = cases.find(
+  ({ verdict, headers }) => verdict === 'accepted' && 'webhook-signature' in headers,
+) as VectorCase
 const useless = USELESS_SECRETS.map((secrets) => ({
   ...valid,
   name: `the secrets ${JSON.stringify(secrets)}`,
@@ -73,6 +76,13 @@ for case in json.load(sys.stdin):
 `,
     },
     run: ['python3', 'drive.py'],
+    // What aiohttp makes of the bytes FF and FE.
+    own: ['webhook-signature', 'webhook-id'].map((name) => ({
+      ...standard,
+      name: `a ${name} that is no UTF-8`,
+      verdict: 'signature_mismatch',
+      headers: { ...standard.headers, [name]: 'v1,\udcff\udcfe' },
+    })),
   },
   {
     name: 'Go',

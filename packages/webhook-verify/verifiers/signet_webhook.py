@@ -40,7 +40,7 @@ def verify(raw_body: bytes, headers, secret, tolerance_seconds: int = 300, now=t
     received = {name.lower(): value for name, value in headers.items()}
     # The Standard Webhooks headers come first: while one secret replaces another, they carry the signatures of both.
     if "webhook-signature" in received:
-        message_id = _header(received, "webhook-id").encode()
+        message_id = _bytes(_header(received, "webhook-id"))
         timestamp = _timestamp(received, "webhook-timestamp")
         claimed = _header(received, "webhook-signature").split(" ")
         message = message_id + b"." + timestamp.encode() + b"." + raw_body
@@ -54,7 +54,7 @@ def verify(raw_body: bytes, headers, secret, tolerance_seconds: int = 300, now=t
         expected = [b"sha256=" + _mac(one.encode(), message).hex().encode() for one in secrets]
 
     # Bytes: compare_digest refuses text beyond ASCII, and the header is the caller's.
-    equal = [hmac.compare_digest(right, one.encode()) for right in expected for one in claimed]
+    equal = [hmac.compare_digest(right, _bytes(one)) for right in expected for one in claimed]
     if not any(equal):
         raise WebhookRefused("signature_mismatch")
     age = int(now()) - int(timestamp)
@@ -63,6 +63,11 @@ def verify(raw_body: bytes, headers, secret, tolerance_seconds: int = 300, now=t
     if -age > tolerance_seconds:
         raise WebhookRefused("timestamp_in_future")
     return _event(raw_body)
+
+
+def _bytes(header: str) -> bytes:
+    # Some servers read bytes that are no UTF-8 as lone surrogates, which cannot be encoded.
+    return header.encode("utf-8", "surrogatepass")
 
 
 def _header(received: dict, name: str) -> str:
