@@ -89,6 +89,7 @@ describe('the name of a second factor', () => {
   it('is changed by its owner, and the owner sees that it was', async () => {
     const { user, browser, page } = await inside()
     expect(page.text).toContain('value="my app"')
+    server.clock.advance(1_000)
     const renamed = await submitted(browser, page, RENAME, { name: ' On my \u202ephone ' })
     expect(statusOf(renamed)).toBe('The second factor was renamed.')
     expect(renamed.text).toContain('<strong>On my phone</strong>')
