@@ -50,6 +50,9 @@ describe('limits of /v1', () => {
     ['a message that calls no tool', request('tools/list')],
     ['a tool that does not exist', request('tools/call', { name: 'x' })],
     ['arguments that do not fit', request('tools/call', { name: 'get_webhook' })],
+    ['params that are no object', { ...request('tools/call'), params: 5 }],
+    ['a call without the name of a tool', request('tools/call', {})],
+    ['a call that wants no answer', { jsonrpc: '2.0', method: 'tools/call', params: { name: 'x' } }],
     ['a notification', { jsonrpc: '2.0', method: 'notifications/initialized' }],
     ['no message at all', { x: 1 }],
   ])('count %s', async (_, message) => {

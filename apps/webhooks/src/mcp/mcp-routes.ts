@@ -13,7 +13,7 @@ import { mcpDocs } from './mcp-docs.js'
 import { MCP_PATH } from './mcp-path.js'
 import { mcpServer, type McpServerDeps } from './mcp-server.js'
 import { sortOut, type Rejection } from './message-check.js'
-import { inWordsForPeople, refusalOf } from './params-check.js'
+import { inWordsForPeople, isCallOfTool, refusalOf } from './params-check.js'
 
 type Deps = McpServerDeps & {
   /** Of the server itself. */
@@ -74,13 +74,11 @@ function checkBatch(message: unknown, req: HttpRequest): void {
 const idOf = (message: unknown): unknown[] =>
   typeof message === 'object' && message !== null && 'id' in message ? [message.id] : []
 
-/** Every message is a request to the API. The routes behind the tools count their calls themselves. */
+/** Every message is a request to the API. Calls of tools that are called count themselves, and only those. */
 async function countMessages(message: unknown, count: () => Promise<void>): Promise<void> {
   const messages: unknown[] = Array.isArray(message) ? message : [message]
-  for (const one of messages) if (methodOf(one) !== 'tools/call') await count()
+  for (const one of messages) if (!isCallOfTool(one)) await count()
 }
-
-const methodOf = (message: unknown) => (message as { method?: unknown } | null | undefined)?.method
 
 const FORWARDED = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
 

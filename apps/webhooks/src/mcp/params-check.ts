@@ -23,8 +23,7 @@ const REQUESTS = {
  */
 export function checkParams(method: string, { params = {} }: JSONRPCRequest): void {
   if (!isChecked(method)) return
-  const { issues } = REQUESTS[method]['~standard'].validate({ method, params })
-  const [issue] = issues ?? []
+  const issue = validate(method, { method, params })
   if (issue) throw new ProtocolError(ProtocolErrorCode.InvalidParams, reasonOf(issue, params))
   if (method.endsWith('/list') && 'cursor' in params)
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, NO_PAGES)
@@ -32,6 +31,13 @@ export function checkParams(method: string, { params = {} }: JSONRPCRequest): vo
 
 /** Every list is one page, so no cursor is one that was given out. */
 const NO_PAGES = 'cursor is not known: this list has one page'
+
+/** Whether a message gets as far as a tool, or to the answer that there is no such tool. */
+export function isCallOfTool(message: unknown): boolean {
+  if (!isJSONRPCRequest(message) || message.method !== 'tools/call') return false
+  const { method, params = {} } = message
+  return validate('tools/call', { method, params }) === undefined
+}
 
 const NO_SUBSCRIPTIONS = 'There are no subscriptions here: what is offered does not change'
 
@@ -57,6 +63,12 @@ export async function inWordsForPeople(response: Response): Promise<Response> {
 
 const errorResponse = (status: number, id: unknown, error: { code: number; message: string }): Response =>
   Response.json({ jsonrpc: '2.0', id, error }, { status })
+
+/** The first thing that is wrong. */
+function validate(method: keyof typeof REQUESTS, request: object): Issue | undefined {
+  const { issues = [] } = REQUESTS[method]['~standard'].validate(request)
+  return issues[0]
+}
 
 const isChecked = (method: string): method is keyof typeof REQUESTS => Object.hasOwn(REQUESTS, method)
 
