@@ -139,6 +139,7 @@ function createOAuth(config: WebhooksConfig, { db, observer, limits, accounts, l
   const resources = new ResourcePolicy(baseUrl, config.oauthResources)
   const cookie = new SessionCookie(baseUrl)
   const sessions = new SessionService(db)
+  const submissions = new SubmissionService({ db, secretBox: config.secretBox })
   const clients = new ClientService({ db, allowList, observer })
   const identity = new IdentityClient({
     url: identityUrl,
@@ -174,7 +175,7 @@ function createOAuth(config: WebhooksConfig, { db, observer, limits, accounts, l
     cookie,
     sessions,
     handovers: new HandoverService({ db, secretBox: config.secretBox }),
-    submissions: new SubmissionService({ db, secretBox: config.secretBox }),
+    submissions,
     clients,
     users,
     bearer,
@@ -198,6 +199,7 @@ function createOAuth(config: WebhooksConfig, { db, observer, limits, accounts, l
       issuer: baseUrl,
       clients,
       sessions,
+      submissions,
       allowList,
       resources,
       codeTtlSeconds: config.codeTtlSeconds,

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { chromiumPath, launchChromium } from '@signet/local/browser'
 import { OAuthTester, type RegisteredClient } from './support/oauth.js'
+import { pkce } from './support/browser.js'
 import { startHarness, type Harness } from './support/harness.js'
 import type { User } from './support/identity-double.js'
 
@@ -60,10 +61,13 @@ describeInBrowser('the pages in Chromium', () => {
     await page.fill('#password', user.password)
     await page.click('button:text-is("Sign in")')
   }
-  const connect = async (metadata: Record<string, unknown> = {}) => {
+  const connect = async (
+    metadata: Record<string, unknown> = {},
+    parameters: Record<string, string | undefined> = {},
+  ) => {
     const user = harness.identity.addUser()
     const client = await oauth.client({ redirect_uris: [redirect], ...metadata })
-    await open(client)
+    await open(client, parameters)
     await signIn(user)
     return { user, client }
   }
@@ -121,9 +125,12 @@ describeInBrowser('the pages in Chromium', () => {
   })
 
   it('makes no second code after the back button', async () => {
-    const { user } = await connect()
+    const { verifier, challenge } = pkce()
+    const { user, client } = await connect({}, { code_challenge: challenge })
     await page.click('text=Approve')
     await page.waitForURL(/connected/)
+    const code = new URL(page.url()).searchParams.get('code') ?? ''
+    await oauth.exchange(client, { code, verifier })
     await page.goBack()
     expect(page.url()).toContain('/oauth/authorize')
     const approve = await page.$('text=Approve')

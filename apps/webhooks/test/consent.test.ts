@@ -68,6 +68,39 @@ describe('the consent page', () => {
     expect([answer.status, answer.location]).toEqual([400, null])
   })
 
+  describe('a button that is pressed twice', () => {
+    const pressTwice = async (first: string, second: string) => {
+      const { browser, page } = await oauth.consentPage(harness.identity.addUser())
+      return Promise.all([first, second].map((decision) => browser.submit(page, '/decision', { decision })))
+    }
+
+    it.each(['approve', 'deny'])('leads to the same place: %s', async (decision) => {
+      const [first, second] = await pressTwice(decision, decision)
+      expect(first?.location).toMatch(decision === 'approve' ? /code=svc_/ : /error=access_denied/)
+      expect(second?.location).toBe(first?.location)
+    })
+
+    it('decides once when two different ones are pressed', async () => {
+      const answers = await pressTwice('approve', 'deny')
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([303, 400])
+    })
+
+    it('leads nowhere once the application has used its code', async () => {
+      const user = harness.identity.addUser()
+      const client = await oauth.client()
+      const { verifier, challenge } = pkce()
+      const browser = oauth.browser()
+      const start = await browser.get(oauth.authorizeUrl(client.client_id, { code_challenge: challenge }))
+      const consent = await oauth.signIn(browser, start, user)
+      const press = () => browser.submit(consent, '/decision', { decision: 'approve' })
+      const code = new URL((await press()).location ?? '').searchParams.get('code') ?? ''
+      await oauth.exchange(client, { code, verifier })
+      const again = await press()
+      expect([again.status, again.location]).toEqual([400, null])
+      expect(again.text).toContain('answered already')
+    })
+  })
+
   it('lets the user change the account', async () => {
     const [first, second] = [harness.identity.addUser(), harness.identity.addUser()]
     const client = await oauth.client()

@@ -3,6 +3,7 @@ import { AppError, isAppError } from '@signet/errors'
 import type { RequestMeta } from '@signet/telemetry'
 import type { Client } from '../clients/client.js'
 import type { ClientService } from '../clients/client-service.js'
+import type { SubmissionService } from '../forms/submission-service.js'
 import type { RedirectAllowList } from '../redirects/redirect-allow-list.js'
 import { matchesRegistered, withParameters } from '../redirects/redirect-uri.js'
 import { hasFormOf, newCredential, sha256 } from '../credentials/credential.js'
@@ -18,6 +19,7 @@ import {
   decideAuthorization,
   findPendingAuthorization,
   insertAuthorization,
+  isOpenCode,
   type PendingAuthorization,
 } from './authorization-store.js'
 
@@ -39,6 +41,7 @@ type Deps = {
   issuer: string
   clients: ClientService
   sessions: SessionService
+  submissions: SubmissionService
   allowList: RedirectAllowList
   resources: ResourcePolicy
   codeTtlSeconds: number
@@ -47,6 +50,8 @@ type Deps = {
 }
 
 const MAX_LOGIN_HINT_LENGTH = 320
+/** The result of a decision that was too late. */
+const NOWHERE = ''
 
 /** The rules of the authorization endpoint (docs/specification.md#authorization-request). */
 export class AuthorizationService {
@@ -73,9 +78,23 @@ export class AuthorizationService {
     return findPendingAuthorization(this.deps.db, { txnHash: sha256(txn), sessionHash: session.idHash })
   }
 
-  /** Consumes the request and returns where to send the browser; null when there was nothing to decide. */
+  /**
+   * Consumes the request and returns where to send the browser; null when there was nothing to decide. With a button that is pressed
+   * twice, browsers give up the first answer: the second press leads to the same place, as long as nobody has used the code.
+   */
   async decide(session: Session, txn: string, approved: boolean, meta: RequestMeta): Promise<string | null> {
     if (!hasFormOf('txn', txn)) return null
+    const sent = { form: txn, path: 'decision', fields: { approved } }
+    let isFirst = false
+    const { to } = await this.deps.submissions.once(session, sent, async () => {
+      isFirst = true
+      return { to: (await this.#decide(session, txn, approved, meta)) ?? NOWHERE }
+    })
+    if (to === NOWHERE) return null
+    return isFirst || (await this.#maybeFollowed(to)) ? to : null
+  }
+
+  async #decide(session: Session, txn: string, approved: boolean, meta: RequestMeta): Promise<string | null> {
     const code = newCredential('code')
     const decision = await decideAuthorization(this.deps.db, {
       txnHash: sha256(txn),
@@ -90,6 +109,12 @@ export class AuthorizationService {
       { redirectUri: decision.redirectUri, state: decision.state ?? undefined },
       approved ? { code } : { error: 'access_denied', error_description: 'The user denied the request' },
     )
+  }
+
+  /** A code that comes to its application twice would end what it has granted. */
+  async #maybeFollowed(location: string): Promise<boolean> {
+    const code = new URL(location).searchParams.get('code')
+    return code === null || isOpenCode(this.deps.db, sha256(code))
   }
 
   /** The first phase (docs/specification.md#authorization-request): errors here are pages. */

@@ -161,3 +161,12 @@ export async function decideAuthorization(
     ? { clientId: row.client_id, accountId: row.account_id, redirectUri: row.redirect_uri, state: row.state }
     : null
 }
+
+/** Whether a code can still be exchanged. */
+export async function isOpenCode(db: Queryable, codeHash: Buffer): Promise<boolean> {
+  const { rowCount } = await db.query(
+    'select from oauth_codes where code_hash = $1 and used_at is null and expires_at > now()',
+    [codeHash],
+  )
+  return rowCount === 1
+}
