@@ -89,19 +89,31 @@ describe('POST /factors, totp', () => {
     expectError(await post(server, '/factors', body, { token: user.access_token }), 403, 'session_not_found')
   })
 
-  it('refuses a name twice for one user; two factors without a name clash too', async () => {
+  it('refuses the name of a verified factor; two factors without a name clash too', async () => {
     const user = await aUser(server)
+    let session: { access_token: string } = user
     const again = (body: Json) =>
-      post(server, '/factors', { factor_type: 'totp', ...body }, { token: user.access_token })
-    await enroll(user, { friendly_name: 'one' })
+      post(server, '/factors', { factor_type: 'totp', ...body }, { token: session.access_token })
+    session = await raise(session, await enroll(session, { friendly_name: 'one' }))
     for (const friendly_name of ['one', 'o\u202ene', ' one\u200b'])
       expectError(await again({ friendly_name }), 422, 'mfa_factor_name_conflict')
-    await enroll(user)
+    session = await raise(session, await enroll(session))
     expectError(await again({}), 422, 'mfa_factor_name_conflict')
     await enroll(await aUser(server), { friendly_name: 'one' })
   })
 
-  it('gives a name to exactly one of many parallel enrollments', async () => {
+  it.each(['one', ''])('replaces an enrollment named "%s" that was not finished', async (name) => {
+    const user = await aUser(server)
+    const left = await enroll(user, { friendly_name: name })
+    await challenge(user, left.id)
+    const begun = await enroll(user, { friendly_name: name })
+    expect(await factorsOf(user)).toEqual([expect.objectContaining({ id: begun.id, status: 'unverified' })])
+    const session = await raise(user, begun)
+    const options = { token: session.access_token }
+    expectError(await post(server, `/factors/${left.id}/challenge`, {}, options), 404, 'mfa_factor_not_found')
+  })
+
+  it('leaves the last one of many parallel enrollments with a name', async () => {
     const user = await aUser(server)
     const attempts = Array.from({ length: 8 })
     const options = { token: user.access_token }
@@ -110,21 +122,38 @@ describe('POST /factors, totp', () => {
     const answers = await Promise.all(
       attempts.map(() => post(server, '/factors', { factor_type: 'totp' }, options)),
     )
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-    expect(await factorsOf(user)).toHaveLength(1)
+    expect(answers.map(({ status }) => status)).toEqual(attempts.map(() => 200))
+    const [held, ...others] = await factorsOf(user)
+    expect(others).toEqual([])
+    expect(answers.map(({ body }) => body['id'])).toContain(held?.['id'])
   })
 
-  it('limits the number of factors, except those enrolled more than 300 s ago and never challenged', async () => {
+  it('limits the number of factors; the oldest unfinished one gives way to a new one', async () => {
     const user = await aUser(server)
-    const names = ['1', '2', '3', '4', '5']
-    const factors = await Promise.all(names.map((name) => enroll(user, { friendly_name: name })))
-    const more = () =>
-      post(server, '/factors', { factor_type: 'totp', friendly_name: 'more' }, { token: user.access_token })
-    expectError(await more(), 422, 'too_many_enrolled_mfa_factors')
-    await challenge(user, factors[0]?.id ?? '')
-    server.clock.advance(300_001)
-    expect((await more()).status).toBe(200)
-    expect((await factorsOf(user)).map(({ friendly_name: name }) => name).sort()).toEqual(['1', 'more'])
+    const named = async (friendly_name: string) => {
+      server.clock.advance(1000)
+      return enroll(user, { friendly_name })
+    }
+    for (const name of ['1', '2', '3', '4', '5', '6', '7']) await challenge(user, (await named(name)).id)
+    const namesOf = async () => (await factorsOf(user)).map(({ friendly_name: name }) => name).sort()
+    expect(await namesOf()).toEqual(['3', '4', '5', '6', '7'])
+    await named('7')
+    expect(await namesOf()).toEqual(['3', '4', '5', '6', '7'])
+  })
+
+  it('keeps the limit when enrollments meet, and every verified factor', async () => {
+    const user = await aUser(server)
+    const kept = await enroll(user, { friendly_name: 'kept' })
+    const { access_token: token } = await raise(user, kept)
+    const attempts = Array.from({ length: 8 }, (_, index) => ({
+      factor_type: 'totp',
+      friendly_name: String(index),
+    }))
+    await Promise.all(attempts.map(() => server.context.db.query('select pg_sleep(0.05)')))
+    await Promise.all(attempts.map((body) => post(server, '/factors', body, { token })))
+    const factors = await factorsOf({ access_token: token })
+    expect(factors).toHaveLength(5)
+    expect(factors).toContainEqual(expect.objectContaining({ id: kept.id, status: 'verified' }))
   })
 
   it('limits the number of verified factors', async () => {

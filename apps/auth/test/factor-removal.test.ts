@@ -62,10 +62,11 @@ describe('factors of users, for administrators', () => {
     admin = await signIn(user)
   })
 
-  it('renames a factor, and refuses a name that is taken', async () => {
+  it('renames a factor, and refuses a name that is taken, but not by an unfinished one', async () => {
     const user = await aUser(server)
-    const factor = await enroll(user, { friendly_name: 'old' })
-    await enroll(user, { friendly_name: 'taken' })
+    const taken = await raise(user, await enroll(user, { friendly_name: 'taken' }))
+    const factor = await enroll(taken, { friendly_name: 'old' })
+    await enroll(taken, { friendly_name: 'new' })
     const path = `/admin/users/${user.user.id}/factors/${factor.id}`
     const renamed = await put(server, path, { friendly_name: 'new' }, asAdmin())
     expect(renamed.status).toBe(200)

@@ -208,7 +208,7 @@ export const accountSettings = {
   mfaMaxEnrolledFactors: integer({
     env: 'AUTH_MFA_MAX_ENROLLED_FACTORS',
     fallback: 10,
-    doc: 'Factors of one user, verified or not.',
+    doc: 'Factors of one user, verified or not. The oldest unfinished enrollment gives way to a new one.',
   }),
   mfaMaxVerifiedFactors: integer({
     env: 'AUTH_MFA_MAX_VERIFIED_FACTORS',

@@ -1,4 +1,4 @@
-import { isUniqueViolation, type Tx } from '@signet/db'
+import type { Tx } from '@signet/db'
 import { normalisePhone } from '../addresses/phone.js'
 import { actorOf, traitsOf, userNotFound, type Admin } from '../admin/admin-user-service.js'
 import type { AuditLog } from '../audit/audit-log.js'
@@ -7,7 +7,7 @@ import type { Mailer } from '../mail/mailer.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { UserStore } from '../users/user-store.js'
 import type { Factor, User } from '../users/user.js'
-import { factorNotFound, factorTraits, nameTaken, requireFreeName, visibleName } from './factor-rules.js'
+import { factorNotFound, factorTraits, requireFreeName, visibleName } from './factor-rules.js'
 import type { FactorStore } from './factor-store.js'
 import type { SessionLevelStore } from './session-level-store.js'
 
@@ -40,9 +40,8 @@ export class AdminFactorService {
         changes.friendly_name === undefined ? factor.friendlyName : visibleName(changes.friendly_name)
       const phone = newPhone(factor, changes.phone)
       requireFreeName(user.factors, friendlyName, factor)
-      await factors.update(tx, id, { friendlyName, phone }, now()).catch((error: unknown) => {
-        throw isUniqueViolation(error) ? nameTaken() : error
-      })
+      await factors.makeWay(tx, userId, { id, friendlyName, phone })
+      await factors.update(tx, id, { friendlyName, phone }, now())
       record('factor_updated', actorOf(admin), { ...traitsOf(user), ...factorTraits(factor) })
       return { ...factor, friendlyName, phone, updatedAt: now() }
     })

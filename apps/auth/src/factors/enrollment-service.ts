@@ -1,5 +1,4 @@
 import { randomUUID, type KeyObject } from 'node:crypto'
-import type { Tx } from '@signet/db'
 import { normalisePhone } from '../addresses/phone.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import { authError, invalid } from '../errors/auth-error.js'
@@ -8,7 +7,6 @@ import type { RequestMeta } from '../requests/request-meta.js'
 import { seal } from '../secrets/sealed-box.js'
 import { requireStrong, type SessionGate } from '../sessions/session-gate.js'
 import type { Live, Session } from '../sessions/session.js'
-import type { UserStore } from '../users/user-store.js'
 import type { User } from '../users/user.js'
 import {
   factorNotFound,
@@ -36,7 +34,6 @@ export type Enrolled = {
 )
 
 type Deps = {
-  users: UserStore
   gate: SessionGate
   factors: FactorStore
   levels: SessionLevelStore
@@ -47,7 +44,6 @@ type Deps = {
   now: () => Date
 }
 
-const ABANDONED_MS = 300_000
 const MAX_TEXT = 255
 
 /** Enrolls and removes second factors (docs/specification.md#factors). */
@@ -55,7 +51,7 @@ export class EnrollmentService {
   constructor(private readonly deps: Deps) {}
 
   async enroll(caller: Live, request: EnrollRequest, meta: RequestMeta): Promise<Enrolled> {
-    const { gate, users, audit, factors, encryption, now } = this.deps
+    const { gate, audit, factors, encryption, now } = this.deps
     const { id: userId } = caller.user
     const type = this.#typeOf(request)
     const friendlyName = visibleName(text('friendly_name', request.friendly_name))
@@ -64,14 +60,15 @@ export class EnrollmentService {
     const id = randomUUID()
     const secret = newTotpSecret()
     const user = await audit.transaction(meta, async (tx, record) => {
-      const { user: before, session } = await gate.hold(tx, { userId, sessionId: caller.session.id })
-      const locked = await this.#makeRoom(tx, before, phone)
-      this.#check(locked, session, friendlyName, phone)
+      const { user: held, session } = await gate.hold(tx, { userId, sessionId: caller.session.id })
+      this.#check(held, session, friendlyName, phone)
       const sealed = type === 'totp' ? seal(encryption, id, secret) : null
       const factor = { id, userId, friendlyName, factorType: type, secret: sealed, phone }
+      await factors.makeWay(tx, userId, factor)
+      await factors.dropUnfinished(tx, userId, this.deps.rules.maxEnrolled - 1)
       await factors.insert(tx, factor, now())
-      record('factor_in_progress', locked, { factor_id: id, factor_type: type })
-      return (await users.findById(tx, userId)) ?? locked
+      record('factor_in_progress', held, { factor_id: id, factor_type: type })
+      return held
     })
     if (phone !== null) return { id, friendlyName, type: 'phone', phone }
     if (type === 'webauthn') return { id, friendlyName, type }
@@ -94,7 +91,9 @@ export class EnrollmentService {
       const factor = await factors.find(tx, user.id, id)
       if (factor === null) throw factorNotFound()
       requireFreeName(held.user.factors, friendlyName, factor)
-      await factors.update(tx, id, { friendlyName, phone: factor.phone }, now())
+      const renamed = { id, friendlyName, phone: factor.phone }
+      await factors.makeWay(tx, user.id, renamed)
+      await factors.update(tx, id, renamed, now())
       record('factor_updated', held.user, factorTraits(factor))
     })
   }
@@ -131,21 +130,12 @@ export class EnrollmentService {
     return type
   }
 
-  /** Drops unfinished enrollments: stale ones, and those with the same number. */
-  async #makeRoom(tx: Tx, user: User, phone: string | null): Promise<User> {
-    const { users, factors, now } = this.deps
-    await factors.removeAbandoned(tx, user.id, new Date(now().getTime() - ABANDONED_MS))
-    for (const factor of user.factors)
-      if (phone !== null && factor.phone === phone && factor.status === 'unverified')
-        await factors.remove(tx, factor.id)
-    return (await users.findById(tx, user.id)) ?? user
-  }
-
+  /** Only verified factors count; unfinished ones give way to the new one (docs/specification.md#factors). */
   #check(user: User, session: Session, friendlyName: string, phone: string | null): void {
     const { maxEnrolled, maxVerified } = this.deps.rules
     requireFreeName(user.factors, friendlyName)
     const verified = user.factors.filter(({ status }) => status === 'verified')
-    if (user.factors.length >= maxEnrolled || verified.length >= maxVerified)
+    if (verified.length >= Math.min(maxEnrolled, maxVerified))
       throw authError(
         'unprocessable',
         'too_many_enrolled_mfa_factors',

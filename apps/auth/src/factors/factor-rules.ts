@@ -23,13 +23,18 @@ export const factorNotFound = () => authError('not_found', 'mfa_factor_not_found
 /** Names are compared by people, who see nothing of what reorders or hides text. */
 export const visibleName = (name: string): string => withoutInvisible(name).trim()
 
-export const nameTaken = () =>
+const nameTaken = () =>
   authError('unprocessable', 'mfa_factor_name_conflict', 'A factor with this friendly name already exists')
 
-/** Two factors without a name conflict too: users could not tell them apart (docs/specification.md#factors). */
+/**
+ * Two verified factors without a name conflict too: users could not tell them apart. An unfinished enrollment holds no
+ * name, see `makeWay` of the store (docs/specification.md#factors).
+ */
 export function requireFreeName(factors: readonly Factor[], friendlyName: string, own?: Factor): void {
-  if (factors.some((factor) => factor.id !== own?.id && factor.friendlyName === friendlyName))
-    throw nameTaken()
+  const isTaken = factors.some(
+    (factor) => factor.id !== own?.id && factor.status === 'verified' && factor.friendlyName === friendlyName,
+  )
+  if (isTaken) throw nameTaken()
 }
 
 /** Whether an aal1 session would bypass a factor that is already verified. */

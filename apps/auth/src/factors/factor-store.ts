@@ -53,12 +53,26 @@ export class FactorStore {
     )
   }
 
-  /** Drops enrollments older than `olderThan` that never got a challenge (docs/specification.md#factors). */
-  async removeAbandoned(tx: Tx, userId: string, olderThan: Date): Promise<void> {
+  /** Unfinished enrollments give way to what is being named: those with its name or number go. */
+  async makeWay(
+    tx: Tx,
+    userId: string,
+    { id, friendlyName, phone }: Pick<Factor, 'id' | 'friendlyName' | 'phone'>,
+  ): Promise<void> {
     await tx.query(
-      `delete from ${this.t.mfaFactors} f where user_id = $1 and status = 'unverified' and created_at < $2
-         and not exists (select 1 from ${this.t.mfaChallenges} c where c.factor_id = f.id)`,
-      [userId, olderThan],
+      `delete from ${this.t.mfaFactors}
+       where user_id = $1 and status = 'unverified' and id <> $2 and (friendly_name = $3 or phone = $4)`,
+      [userId, id, friendlyName, phone],
+    )
+  }
+
+  /** Leaves `most` factors at most, as far as unfinished ones can go: the oldest go first. */
+  async dropUnfinished(tx: Tx, userId: string, most: number): Promise<void> {
+    await tx.query(
+      `delete from ${this.t.mfaFactors} where status = 'unverified' and id in (
+         select id from ${this.t.mfaFactors} where user_id = $1
+         order by (status = 'verified') desc, created_at desc, id offset $2)`,
+      [userId, most],
     )
   }
 

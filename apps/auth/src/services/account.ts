@@ -99,7 +99,6 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
       now,
     }),
     enrollments: new EnrollmentService({
-      users,
       gate,
       factors,
       levels,

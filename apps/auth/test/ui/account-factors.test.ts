@@ -14,6 +14,12 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
+/** What an app shows that scanned the code of the page. */
+function codeFor({ text }: Seen): string {
+  const secret = /class="secret"[^>]*>\s*([A-Z2-7 ]+?)\s*</.exec(text)?.[1]?.replaceAll(' ', '') ?? ''
+  return new TOTP({ secret }).generate({ timestamp: server.clock.now().getTime() })
+}
+
 describe('second factors on the account page', () => {
   it('are added with a QR code, backed by recovery codes, used once each, and removed', async () => {
     const user = await aUser(server)
@@ -23,14 +29,9 @@ describe('second factors on the account page', () => {
     expect(setup.text).toContain('<svg')
     // The page survives a reload.
     const again = await browser.get(setup.url)
-    const secret = (/class="secret"[^>]*>\s*([A-Z2-7 ]+?)\s*</.exec(again.text)?.[1] ?? '').replaceAll(
-      ' ',
-      '',
-    )
     const wrong = await submitted(browser, again, '/ui/account/authenticator', { code: '000000' })
     expect(noticeOf(wrong)).toContain('wrong')
-    const code = new TOTP({ secret }).generate({ timestamp: server.clock.now().getTime() })
-    const added = await submitted(browser, wrong, '/ui/account/authenticator', { code })
+    const added = await submitted(browser, wrong, '/ui/account/authenticator', { code: codeFor(again) })
     expect(statusOf(added)).toContain('The app was added.')
     expect(added.text).toContain('my phone')
     await server.inbox.waitForMail({ to: user.email, subject: /verification method was added/ })
@@ -81,6 +82,10 @@ describe('the name of a second factor', () => {
     const { browser, page } = await onAccount(server, user)
     return { user, browser, page: await submitted(browser, page, '/ui/factor', { code: user.code() }) }
   }
+  const begin = async (browser: FormBrowser) =>
+    submitted(browser, await browser.get('/ui/account/authenticator'), '/ui/account/authenticator', {
+      name: 'the other',
+    })
   const namesOf = async ({ access_token: token }: SignedUp) =>
     ((await get(server, '/user', { token })).body['factors'] as Json[]).map(
       (factor) => factor['friendly_name'],
@@ -104,11 +109,18 @@ describe('the name of a second factor', () => {
     ['that nobody would see', ' \u200b ', 400, 'A name needs at least one character that people can see.'],
   ])('is none %s', async (_, name, status, notice) => {
     const { user, browser, page } = await inside()
-    const begun = await browser.get('/ui/account/authenticator')
-    await submitted(browser, begun, '/ui/account/authenticator', { name: 'the other' })
+    const begun = await begin(browser)
+    await submitted(browser, begun, '/ui/account/authenticator', { code: codeFor(begun) })
     const refused = await submitted(browser, page, RENAME, { name })
     expect([refused.status, noticeOf(refused)]).toEqual([status, notice])
     expect(await namesOf(user)).toContain('my app')
+  })
+
+  it('may be that of a factor which was begun and left', async () => {
+    const { browser, page } = await inside()
+    await begin(browser)
+    const renamed = await submitted(browser, page, RENAME, { name: 'the other' })
+    expect(statusOf(renamed)).toBe('The second factor was renamed.')
   })
 
   it('is changed by nobody else, and not before the factor was shown', async () => {

@@ -58,9 +58,19 @@ describe('a security key on the account page', () => {
     expect(removed.text).not.toContain('on my key ring')
   })
 
-  it('is begun again under the same name', async () => {
+  it('is begun under the name of whatever was begun before and left', async () => {
     const { browser } = await inside()
-    await named(browser)
+    const phone = { phone: `+${aPhone()}`, name: 'on my key ring' }
+    await submitted(browser, await browser.get(PHONE), PHONE, phone)
+    for (const again of [await named(browser), await named(browser)]) {
+      expect(noticeOf(again)).toBeUndefined()
+      expect(again.text).toContain('data-webauthn="create"')
+    }
+  })
+
+  it('is begun however often the person began and left', async () => {
+    const { browser } = await inside()
+    for (let left = 0; left < 11; left++) await named(browser, `key ${left}`)
     const again = await named(browser)
     expect(noticeOf(again)).toBeUndefined()
     expect(again.text).toContain('data-webauthn="create"')

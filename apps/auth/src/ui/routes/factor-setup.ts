@@ -15,18 +15,13 @@ export type Setup<More> = More & {
 /** No other session opens it, and a session is that of one person in one browser. */
 const labelOf = (type: FactorType, { session }: Person): string => `${type} factor ${session.id}`
 
-/** Enrolls a factor under the name that the person typed; one that was begun under it before is given up. */
+/** Enrolls a factor under the name that the person typed. */
 export async function enrollNamed<T extends FactorType>(
   { enrollments }: UiDeps,
   { sent, person, meta }: AccountStep,
   request: EnrollRequest & { factor_type: T },
 ): Promise<Extract<Enrolled, { type: T }>> {
   const friendly_name = sent.text('name').trim()
-  const begun = person.user.factors.filter(
-    ({ status, factorType, friendlyName }) =>
-      status === 'unverified' && factorType === request.factor_type && friendlyName === friendly_name,
-  )
-  for (const { id } of begun) await enrollments.unenroll(person, id, meta)
   const enrolled = await enrollments.enroll(person, { ...request, friendly_name }, meta)
   if (enrolled.type !== request.factor_type) throw new Error('another factor than was asked for')
   return enrolled as Extract<Enrolled, { type: T }>
