@@ -28,6 +28,16 @@ async function given(...statuses: number[]) {
   const replay = (delivery: string) => post(`/deliveries/${delivery}/replay`)
   return { accountId, token, id, deliveries, post, replay }
 }
+
+type Table = 'webhook_deliveries' | 'webhook_recoveries'
+
+/** So many seconds pass for what an endpoint has in `table`. */
+const passed = (seconds: number, table: Table, id: string) =>
+  api.db.query(
+    `update ${table} set created_at = created_at - make_interval(secs => $1) where endpoint_id = $2`,
+    [seconds, id],
+  )
+
 const conflict = (message: string) => [409, { error: { code: 'conflict', message } }]
 
 describe('POST …/deliveries/{delivery_id}/replay', () => {
@@ -56,6 +66,40 @@ describe('POST …/deliveries/{delivery_id}/replay', () => {
     expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(409)])
   })
 
+  it('has one winner also where the receiver answers at once, and names what was made', async () => {
+    const { id, deliveries, replay } = await given(2)
+    const [delivery] = deliveries
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const reply = await replay(delivery?.id ?? '')
+        await api.db.query(
+          `update webhook_deliveries set status = 1, delivered_at = now(), next_attempt_at = null
+           where endpoint_id = $1 and status = 0`,
+          [id],
+        )
+        return reply
+      }),
+    )
+    const winners = replies.filter(({ status }) => status === 200)
+    expect(winners).toHaveLength(1)
+    const made = (winners[0]?.body as unknown as { item: { id: string } }).item.id
+    const late = await replay(delivery?.id ?? '')
+    expect([late.status, late.body]).toEqual(
+      conflict(`The event was sent again a moment ago, in delivery ${made}: send it again after ten seconds`),
+    )
+    await passed(11, 'webhook_deliveries', id)
+    expect((await replay(delivery?.id ?? '')).status).toBe(200)
+  })
+
+  it('names the delivery in which the event is pending', async () => {
+    const { deliveries, replay } = await given(2)
+    const made = (await replay(deliveries[0]?.id ?? '')).body as unknown as { item: { id: string } }
+    const reply = await replay(deliveries[0]?.id ?? '')
+    expect([reply.status, reply.body]).toEqual(
+      conflict(`The event is pending already, in delivery ${made.item.id}`),
+    )
+  })
+
   it('is 409 for a pending delivery, a disabled endpoint and a deleted recording', async () => {
     const { accountId, id, deliveries, replay } = await given(0, 2, 2)
     const [pending, failed, deleted] = deliveries.map((delivery) => delivery.id)
@@ -64,7 +108,7 @@ describe('POST …/deliveries/{delivery_id}/replay', () => {
     const event = deliveries[2]?.event.slice('evt_'.length)
     await api.internal('DELETE', `/internal/v1/accounts/${accountId}/recordings/${event}`)
     const gone = await replay(deleted ?? '')
-    const message = 'The event is pending in another delivery, or its recording was deleted'
+    const message = 'The recording was deleted, and with it what would be sent'
     expect([gone.status, gone.body]).toEqual(conflict(message))
     await disable(api, id)
     const disabled = await replay(failed ?? '')
@@ -108,6 +152,22 @@ describe('/v1/webhooks/{endpoint_id}/recover', () => {
     const answers = await Promise.all(Array.from({ length: 4 }, cancel))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409])
     expect((await post('/recover', { since })).status).toBe(200)
+  })
+
+  it('is started by one of many simultaneous callers also where it is done at once', async () => {
+    const { id, post } = await given(1)
+    const recover = async () => {
+      const reply = await post('/recover', { since, what: 'all' })
+      await api.db.query(`update webhook_recoveries set state = 'done' where endpoint_id = $1`, [id])
+      return reply
+    }
+    const replies = await Promise.all(Array.from({ length: 20 }, recover))
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(19).fill(409)])
+    const { item } = replies.find(({ status }) => status === 200)?.body as unknown as Item
+    const message = `A recovery was started a moment ago, ${item.id}: start another after ten seconds`
+    expect((await recover()).body).toEqual({ error: { code: 'conflict', message } })
+    await passed(11, 'webhook_recoveries', id)
+    expect((await recover()).status).toBe(200)
   })
 
   it.each([

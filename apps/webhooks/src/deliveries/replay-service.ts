@@ -1,7 +1,7 @@
 import type { Db } from '@signet/db'
 import type { AppError } from '@signet/errors'
 import type { RequestMeta } from '@signet/telemetry'
-import { deliveryStatus, endpointStatus, type DeliveryId } from '@signet/webhook-core'
+import { endpointStatus, type DeliveryId } from '@signet/webhook-core'
 import type { WebhookQueues } from '@signet/webhook-core/queue'
 import { findEndpoint } from '@signet/webhook-core/stores'
 import { notFound } from '../errors/api-errors.js'
@@ -9,7 +9,7 @@ import { RuleError, type Rule } from '../errors/rule-error.js'
 import type { WebhookObserver } from '../observers/webhook-observer.js'
 import { findDelivery } from './attempt-log-store.js'
 import type { Delivery, LogOwner } from './delivery-row.js'
-import { replayDelivery } from './replay-store.js'
+import { findObstacle, replayDelivery } from './replay-store.js'
 
 type Deps = { db: Db; queues: Pick<WebhookQueues, 'addDeliveries'>; webhookObserver: WebhookObserver }
 
@@ -39,10 +39,12 @@ export class ReplayService {
     ]
     if (!endpoint || !found) return notFound()
     if (endpoint.status === endpointStatus.disabled) return conflict('endpoint.disabled')
-    return found.delivery.status === deliveryStatus.pending
-      ? conflict('delivery.pending')
-      : conflict('delivery.elsewhere')
+    const { gone, delivery } = await findObstacle(db, id)
+    if (gone) return conflict('delivery.gone')
+    // What was in the way and ended since was pending.
+    if (!delivery || delivery.id === id) return conflict('delivery.pending')
+    return conflict(delivery.pending ? 'delivery.elsewhere' : 'delivery.replayed', { id: delivery.id })
   }
 }
 
-const conflict = (rule: Rule) => new RuleError(rule, { kind: 'conflict' })
+const conflict = (rule: Rule, values = {}) => new RuleError(rule, { kind: 'conflict', values })

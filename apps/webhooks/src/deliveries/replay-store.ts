@@ -4,8 +4,15 @@ import { creatingReplays } from '@signet/webhook-core/stores'
 import type { LogOwner } from './delivery-row.js'
 
 /**
- * Sends the event of a delivery again, due at once. Null if there is no such delivery, its endpoint is disabled, its event is
- * pending for it, or the content is gone. Of parallel callers one succeeds.
+ * Delivery `o` stands in the way of sending the event of `d` again: it is pending, or was itself made a moment ago. A receiver that
+ * answers at once would otherwise get the event once for each of several callers (decision 0246).
+ */
+const IN_THE_WAY = `o.event_id = d.event_id and o.endpoint_id = d.endpoint_id
+  and (o.status = 0 or o.replay > 0 and o.created_at > clock_timestamp() - interval '10 seconds')`
+
+/**
+ * Sends the event of a delivery again, due at once. Null if there is no such delivery, its endpoint is disabled, another delivery
+ * is in the way, or the content is gone. Of parallel callers one succeeds.
  */
 export async function replayDelivery(
   db: Queryable,
@@ -18,13 +25,31 @@ export async function replayDelivery(
        from webhook_deliveries d
        join webhook_events v on v.id = d.event_id and v.body is not null
        join webhook_endpoints e on e.id = d.endpoint_id and e.status = 1 and e.deleted_at is null
-       where d.id = $3 and d.endpoint_id = $1 and e.account_id = $2 and not exists (
-         select from webhook_deliveries o
-         where o.event_id = d.event_id and o.endpoint_id = d.endpoint_id and o.status = 0
-       )
+       where d.id = $3 and d.endpoint_id = $1 and e.account_id = $2
+         and not exists (select from webhook_deliveries o where ${IN_THE_WAY})
      ), ${creatingReplays({ due: 'clock_timestamp()' })}
      select id from created`,
     [endpointId, accountId, id],
   )
   return rows[0]?.id ?? null
+}
+
+/** What kept a delivery of the endpoint from being sent again. */
+export type Obstacle = { gone: boolean; delivery: { id: DeliveryId; pending: boolean } | null }
+
+/** Of a delivery that the caller has found before. */
+export async function findObstacle(db: Queryable, id: DeliveryId): Promise<Obstacle> {
+  const { rows } = await db.query<{ gone: boolean; id: DeliveryId | null; pending: boolean }>(
+    `select v.body is null as gone, w.id, w.status = 0 as pending
+     from webhook_deliveries d
+     join webhook_events v on v.id = d.event_id
+     left join lateral (
+       select o.id, o.status from webhook_deliveries o where ${IN_THE_WAY} order by o.status, o.id desc limit 1
+     ) w on true
+     where d.id = $1`,
+    [id],
+  )
+  const [row] = rows
+  if (!row) return { gone: true, delivery: null }
+  return { gone: row.gone, delivery: row.id === null ? null : { id: row.id, pending: row.pending } }
 }

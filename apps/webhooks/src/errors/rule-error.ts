@@ -22,8 +22,12 @@ export const ruleMessages = {
   'secret.replaced': 'The secret was replaced a moment ago: replace it again after ten seconds',
   'secret.none': 'No secret is waiting: there was none, or it was activated or cancelled',
   'delivery.pending': 'The delivery is still pending',
-  'delivery.elsewhere': 'The event is pending in another delivery, or its recording was deleted',
+  'delivery.elsewhere': 'The event is pending already, in delivery {id}',
+  'delivery.replayed':
+    'The event was sent again a moment ago, in delivery {id}: send it again after ten seconds',
+  'delivery.gone': 'The recording was deleted, and with it what would be sent',
   'recovery.running': 'A recovery of this subscription is running: wait for it or cancel it',
+  'recovery.started': 'A recovery was started a moment ago, {id}: start another after ten seconds',
   'recovery.too-many': 'More than {max} deliveries match: choose a shorter time',
   'recovery.over': 'The recovery is over: {state}',
   'filter.event': 'event_id must be the id of an event, evt_ and 32 hex digits',

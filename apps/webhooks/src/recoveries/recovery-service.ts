@@ -36,6 +36,7 @@ export class RecoveryService {
     if (endpoint.status === endpointStatus.disabled) throw conflict('endpoint.disabled')
     const made = await db.transaction((tx) => insertRecovery(tx, { ...owner, ...wanted, limit: MAX_MATCHED }))
     if (made.kind === 'running') throw conflict('recovery.running')
+    if (made.kind === 'started') throw conflict('recovery.started', { id: made.id })
     if (made.kind === 'too_many') throw new RuleError('recovery.too-many', { values: { max: MAX_MATCHED } })
     webhookObserver.recoveryStarted({ ...owner, recoveryId: made.id }, meta)
     return this.get(owner, made.id)

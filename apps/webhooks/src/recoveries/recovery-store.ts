@@ -47,7 +47,11 @@ export type NewRecovery = LogOwner & {
   until: string | undefined
   limit: number
 }
-export type Creation = { kind: 'created'; id: RecoveryId } | { kind: 'running' } | { kind: 'too_many' }
+export type Creation =
+  | { kind: 'created'; id: RecoveryId }
+  | { kind: 'running' }
+  | { kind: 'started'; id: RecoveryId }
+  | { kind: 'too_many' }
 
 /** Counts what matches and stores the job. `until` ends now at the latest, so that what it makes does not match. */
 export async function insertRecovery(tx: Tx, recovery: NewRecovery): Promise<Creation> {
@@ -70,15 +74,27 @@ export async function insertRecovery(tx: Tx, recovery: NewRecovery): Promise<Cre
      )`,
     [endpointId, KEPT],
   )
-  const { rows } = await tx.query<{ id: RecoveryId }>(
-    `insert into webhook_recoveries (account_id, endpoint_id, what, since, until, matched, at_time)
-     select account_id, id, $3, $4::timestamptz, least($5::timestamptz, now()), $6, $4::timestamptz
-     from webhook_endpoints where account_id = $1 and id = $2 and deleted_at is null
-     on conflict (endpoint_id) where state = 'running' do nothing
-     returning id`,
+  // One that is done already counts for a moment, too: what few deliveries it made may have arrived (decision 0246).
+  const { rows } = await tx.query<{ made: RecoveryId | null; done: RecoveryId | null }>(
+    `with earlier as materialized (
+       select id, state from webhook_recoveries
+       where endpoint_id = $2 and (
+         state = 'running' or state = 'done' and created_at > clock_timestamp() - interval '10 seconds'
+       )
+     ), made as (
+       insert into webhook_recoveries (account_id, endpoint_id, what, since, until, matched, at_time)
+       select account_id, id, $3, $4::timestamptz, least($5::timestamptz, now()), $6, $4::timestamptz
+       from webhook_endpoints
+       where account_id = $1 and id = $2 and deleted_at is null and not exists (select from earlier)
+       on conflict (endpoint_id) where state = 'running' do nothing
+       returning id
+     )
+     select (select id from made) as made, (select max(id) from earlier where state = 'done') as done`,
     [accountId, endpointId, what, since, until ?? 'infinity', matched],
   )
-  return rows[0] ? { kind: 'created', id: rows[0].id } : { kind: 'running' }
+  const { made = null, done = null } = rows[0] ?? {}
+  if (made !== null) return { kind: 'created', id: made }
+  return done === null ? { kind: 'running' } : { kind: 'started', id: done }
 }
 
 export async function findRecovery(
