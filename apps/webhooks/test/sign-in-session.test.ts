@@ -77,6 +77,45 @@ describe('forged form posts', () => {
   })
 })
 
+describe('somebody who was signed out while the consent page was open', () => {
+  const approved = { decision: 'approve' }
+
+  it('signs in again, and the same request goes on', async () => {
+    const { browser, page, user } = await consentPage()
+    await browser.submit(await browser.get('/'), '/sign-out')
+    const answer = await browser.submit(page, '/decision', approved)
+    expect(answer.status).toBe(303)
+    const again = await browser.follow(answer)
+    expect([again.status, again.text.includes('Sign in to continue')]).toEqual([200, true])
+    const { rows } = await harness.db.query('select 1 from oauth_grants where account_id = $1', [user.id])
+    expect(rows).toEqual([])
+    const [, href = ''] = /class="button" href="([^"]+)"/.exec(again.text) ?? []
+    const consent = await oauth.signIn(browser, await browser.get(href), user)
+    expect((await browser.submit(consent, '/decision', approved)).location).toContain('code=svc_')
+  })
+
+  it('is told so when the session is over, and to start again', async () => {
+    const { browser, page, user } = await consentPage()
+    await harness.db.query(`delete from login_sessions where account_id = $1`, [user.id])
+    for (const [action, fields] of [
+      ['/decision', approved],
+      ['/logout', {}],
+    ] as const) {
+      const answer = await browser.submit(page, action, fields)
+      expect([answer.status, answer.text.includes('signed out in the meantime')]).toEqual([403, true])
+      expect(answer.text).not.toContain('refused')
+    }
+  })
+
+  it('is told when the form belongs to the sign-in before', async () => {
+    const { browser, page, user } = await consentPage()
+    await browser.submit(await browser.get('/'), '/sign-out')
+    await oauth.signIn(browser, await browser.get('/sign-in'), user)
+    const answer = await browser.submit(page, '/decision', approved)
+    expect([answer.status, answer.text.includes('another sign-in')]).toEqual([403, true])
+  })
+})
+
 describe('the session', () => {
   it('has a cookie that is HttpOnly and Lax, and for https also __Host- and Secure', async () => {
     const { redirect } = await oauth.begun()
@@ -140,11 +179,11 @@ describe('the session', () => {
 })
 
 describe('a transaction', () => {
-  it('works once: the second decision is a 400 page and no second code', async () => {
+  it('works once: the second decision leads to the same place and makes no second code', async () => {
     const { browser, page, user } = await consentPage()
-    expect((await browser.submit(page, '/decision', { decision: 'approve' })).status).toBe(303)
+    const first = await browser.submit(page, '/decision', { decision: 'approve' })
     const second = await browser.submit(page, '/decision', { decision: 'approve' })
-    expect([second.status, second.location]).toEqual([400, null])
+    expect([second.status, second.location]).toEqual([303, first.location])
     const { rows } = await harness.db.query('select 1 from oauth_grants where account_id = $1', [user.id])
     expect(rows).toHaveLength(1)
   })
@@ -154,7 +193,8 @@ describe('a transaction', () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => browser.submit(page, '/decision', { decision: 'approve' })),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([303, ...Array.from({ length: 9 }, () => 400)])
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 303))
+    expect(new Set(answers.map(({ location }) => location)).size).toBe(1)
     const { rows } = await harness.db.query(
       'select 1 from oauth_codes k join oauth_grants g on g.id = k.grant_id where g.account_id = $1',
       [user.id],

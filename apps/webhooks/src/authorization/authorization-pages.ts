@@ -24,6 +24,11 @@ export class AuthorizationPages {
     return responder.redirect(status, signIn.begin(session, this.#step('consent', txn), wish), session)
   }
 
+  /** After a form: to consent, or to what says that nobody is signed in. */
+  toConsent(txn: string): Answer {
+    return this.deps.responder.redirect(303, this.#step('consent', txn))
+  }
+
   signInAgain(t: Texts, { txn, session, authorization: { clientName } }: AuthorizationContext): Answer {
     const page = signInAgainPage(t, { clientName, href: this.#step('sign-in', txn) })
     return this.deps.responder.render(page, { language: t.language, session })

@@ -9,7 +9,7 @@ import type { PageResponder } from '../pages/page-responder.js'
 import { textsFor } from '../pages/texts.js'
 import type { SessionCookie } from '../sessions/session-cookie.js'
 import type { OpenSession, SessionService } from '../sessions/session-service.js'
-import type { FormGuard } from '../forms/form-guard.js'
+import { SignedOutError, type FormGuard } from '../forms/form-guard.js'
 import { pageDocs, pageForm, type PageForm } from '../forms/page-form.js'
 import type { AuthorizationPages, AuthorizationContext } from './authorization-pages.js'
 import type { AuthorizationService } from './authorization-service.js'
@@ -67,14 +67,14 @@ export const authorizationRoutes = (deps: Deps): Route[] => [
     docs: pageDocs('switchAccount', 'End the session to use another account'),
     body: pageForm,
     async handle({ req, body }) {
-      const { session, txn } = await deps.guard.check(req, 'logout', Parameters.fromForm(body))
-      const { authorization } = await findContext(deps, session, txn)
-      const signedOut = (await deps.sessions.signOut(session)) ?? session
-      return deps.pages.toSignIn(
-        { txn, session: signedOut, authorization },
-        { prompt: 'select_account' },
-        303,
-      )
+      const fields = Parameters.fromForm(body)
+      return orSignInAgain(deps, req, fields, async () => {
+        const { session, txn } = await deps.guard.check(req, 'logout', fields)
+        const { authorization } = await findContext(deps, session, txn)
+        const signedOut = (await deps.sessions.signOut(session)) ?? session
+        const context = { txn, session: signedOut, authorization }
+        return deps.pages.toSignIn(context, { prompt: 'select_account' }, 303)
+      })
     },
   }),
   route<undefined, PageForm>({
@@ -84,13 +84,15 @@ export const authorizationRoutes = (deps: Deps): Route[] => [
     body: pageForm,
     async handle({ req, body, context }) {
       const fields = Parameters.fromForm(body)
-      const { session, txn } = await deps.guard.check(req, 'decision', fields)
-      const decision = fields.get('decision')
-      if (decision !== 'approve' && decision !== 'deny')
-        throw new AppError('invalid', 'invalid_request', 'The decision is missing.')
-      const location = await deps.authorizations.decide(session, txn, decision === 'approve', context)
-      if (location === null) throw requestIsOver()
-      return deps.responder.redirect(303, location)
+      return orSignInAgain(deps, req, fields, async () => {
+        const { session, txn } = await deps.guard.check(req, 'decision', fields)
+        const decision = fields.get('decision')
+        if (decision !== 'approve' && decision !== 'deny')
+          throw new AppError('invalid', 'invalid_request', 'The decision is missing.')
+        const location = await deps.authorizations.decide(session, txn, decision === 'approve', context)
+        if (location === null) throw requestIsOver()
+        return deps.responder.redirect(303, location)
+      })
     },
   }),
 ]
@@ -106,6 +108,24 @@ async function authorize(
   return begun.authorization.needsSignIn
     ? pages.toSignIn(begun, begun.wish)
     : pages.consent(textsFor(req), begun)
+}
+
+/** Whoever was signed out in the meantime, in another tab say, signs in again, and the same request goes on. */
+async function orSignInAgain(
+  { authorizations, pages, sessions, cookie }: Deps,
+  req: Request,
+  fields: Parameters,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof SignedOutError)) throw error
+    const session = await sessions.find(cookie.read(req))
+    const txn = fields.get('txn') ?? ''
+    if (!session || !(await authorizations.findPending(session, txn))) throw error
+    return pages.toConsent(txn)
+  }
 }
 
 async function openedContext(deps: Deps, req: Request): Promise<AuthorizationContext> {

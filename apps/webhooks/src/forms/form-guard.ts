@@ -11,17 +11,18 @@ type Deps = { origin: string; cookie: SessionCookie; sessions: SessionService }
 export class FormGuard {
   constructor(private readonly deps: Deps) {}
 
-  /** The session that the form belongs to; anything suspicious is one and the same 403 page. */
+  /** The session that the form belongs to. What does not fit is a 403 page, which says so where the person has been signed out. */
   async check(
     req: Request,
     form: FormName,
     fields: Parameters,
   ): Promise<{ session: OpenSession; txn: string }> {
     const txn = fields.get('txn') ?? ''
-    if (!this.#isSameOrigin(req)) throw refused()
+    if (!this.#isSameOrigin(req)) throw refused('This form did not come from a page open in this browser.')
     const session = await this.deps.sessions.find(this.deps.cookie.read(req))
-    if (!session || !isCsrfToken(session, txn, form, fields.get('csrf') ?? '')) throw refused()
-    return { session, txn }
+    if (!session) throw new SignedOutError()
+    if (isCsrfToken(session, txn, form, fields.get('csrf') ?? '')) return { session, txn }
+    throw session.accountId === null ? new SignedOutError() : refused('This form belongs to another sign-in.')
   }
 
   #isSameOrigin(req: Request): boolean {
@@ -33,5 +34,11 @@ export class FormGuard {
   }
 }
 
-const refused = () =>
-  new AppError('forbidden', 'access_denied', 'This form did not come from a page open in this browser.')
+const refused = (message: string) => new AppError('forbidden', 'access_denied', message)
+
+/** The session of the form is over, or nobody is signed in to it any more. */
+export class SignedOutError extends AppError {
+  constructor() {
+    super('forbidden', 'access_denied', 'You have been signed out in the meantime.')
+  }
+}

@@ -2,6 +2,7 @@ import { AppError } from '@signet/errors'
 import type { ErrorRenderer } from '@signet/http'
 import { durationText } from '@signet/language'
 import { errorPage } from '@signet/pages'
+import { SignedOutError } from '../forms/form-guard.js'
 import type { Observer } from '../observers/observer.js'
 import { printable } from '../oauth/oauth-error.js'
 import type { PageResponder } from '../pages/page-responder.js'
@@ -32,7 +33,11 @@ export const pageErrorRenderer = (
       return { headers: NO_STORE, body: { error: error.code, error_description: printable(error.message) } }
     const t = textsFor(req)
     const page = errorPage(t, {
-      title: t(TITLES[error.kind] ?? 'error.title.invalid'),
+      title: t(
+        error instanceof SignedOutError
+          ? 'error.title.signed-out'
+          : (TITLES[error.kind] ?? 'error.title.invalid'),
+      ),
       message: messageOf(t, error),
       home: { href: responder.path('/'), label: t('error.start') },
     })
@@ -55,6 +60,8 @@ const MESSAGES: Readonly<Record<string, PageKey>> = {
   'There is nothing at this path': 'error.not_found',
   'This method is not allowed here.': 'error.method',
   'This form did not come from a page open in this browser.': 'error.form',
+  'This form belongs to another sign-in.': 'error.other-sign-in',
+  'You have been signed out in the meantime.': 'error.signed-out',
   'Too many requests': 'error.limited',
   'It was answered already, took longer than ten minutes, or belongs to another browser.': 'error.over',
 }
