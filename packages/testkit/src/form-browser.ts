@@ -3,7 +3,10 @@ export type Seen = { url: string; status: number; text: string; headers: Headers
 
 export type Form = { action: string; fields: Record<string, string> }
 
-/** Follows nothing by itself, keeps cookies, and submits the forms of pages as they are. */
+/**
+ * Follows nothing by itself, keeps cookies, and submits the forms of pages as they are. A page that is the answer of a form
+ * fails the test, unless the form was refused: a reload would send the form again, and its address leads elsewhere.
+ */
 export class FormBrowser {
   readonly cookies = new Map<string, string>()
 
@@ -17,12 +20,19 @@ export class FormBrowser {
     return this.#send(url, { method: 'GET', headers })
   }
 
-  post(url: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Seen> {
-    return this.#send(url, {
+  async post(
+    url: string,
+    fields: Record<string, string>,
+    headers: Record<string, string> = {},
+  ): Promise<Seen> {
+    const seen = await this.#send(url, {
       method: 'POST',
       body: new URLSearchParams(fields),
       headers: { origin: new URL(url, this.origin).origin, 'sec-fetch-site': 'same-origin', ...headers },
     })
+    if (seen.status < 300 && seen.headers.get('content-type')?.startsWith('text/html'))
+      throw new Error(`a page is the answer of a form: POST ${seen.url}`)
+    return seen
   }
 
   /** Submits the form whose action ends in `action`, with more or other fields. */

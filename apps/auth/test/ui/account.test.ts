@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { randomUUID } from 'node:crypto'
 import { decodeJwt } from 'jose'
-import { formOf } from '@signet/testkit'
+import { formOf, type Seen } from '@signet/testkit'
 import { aUser, PASSWORD, post } from '../support/api.js'
 import type { TestServer } from '../support/server.js'
 import { activityOn, onAccount, startAccount, statusOf } from './account-support.js'
@@ -184,6 +184,11 @@ describe('deleting the account on its page', () => {
     const gone = await submitted(browser, refused, '/ui/account/delete', { password: PASSWORD })
     expect(gone.text).toContain('Goodbye')
     expect((await browser.get('/ui/account')).status).toBe(303)
+    // A reload, and a stranger who opens the address.
+    const saidBy = ({ text }: Seen) => text.slice(text.indexOf('<main'))
+    expect(saidBy(await browser.get(gone.url))).toBe(saidBy(gone))
+    expect(saidBy(await aBrowser(server).get(gone.url))).toBe(saidBy(gone))
+    expect([new URL(gone.url).search, gone.text.includes(user.email)]).toEqual(['', false])
     // Not even an application gets in.
     const { browser: other } = { browser: aBrowser(server) }
     const pending = await settle(other, await signIn(other, user, { redirect_to: APPLICATION }))

@@ -81,6 +81,8 @@ describeInBrowser('every page', () => {
         pathOf(await settle(browser, await browser.get(link))),
         '/ui/link?type=magiclink&token=used',
         '/ui/link/confirmed',
+        '/ui/link/half-confirmed',
+        '/ui/account/deleted',
       ],
     }
   }

@@ -86,15 +86,15 @@ export const accountPendingPage = (
 
 export const accountGonePage = (
   t: UiTexts,
-  view: { dueAt: Date | null; home: { url: string; name: string } },
+  view: { graceSeconds: number; home: { url: string; name: string } },
 ): Page => ({
   title: t('me.gone'),
   body: html`<h1>${t('me.gone')}</h1>
     <p>
       ${
-        view.dueAt === null
+        view.graceSeconds === 0
           ? t('me.gone.now')
-          : t('me.gone.later', { time: dateTimeText(t.language, view.dueAt) })
+          : t('me.gone.later', { time: durationText(t.language, view.graceSeconds) })
       }
     </p>
     <a class="button" href="${view.home.url}">${t('account.go-to', { site: view.home.name })}</a>`,

@@ -58,11 +58,21 @@ const deletingRoutes = (deps: UiDeps): Route[] => [
     limit: deps.limits.otp('/user'),
     async work({ sent, person, meta, res }) {
       const proof = { password: sent.text('password'), nonce: sent.text('nonce').replaceAll(' ', '') }
-      const dueAt = await deps.deletions.request(person, proof, meta)
+      await deps.deletions.request(person, proof, meta)
       deps.state.forget(res)
-      const { siteUrl } = deps
-      const home = { url: siteUrl, name: siteName(sent.t, siteUrl) }
-      return deps.pages.render(sent.t, accountGonePage(sent.t, { dueAt, home }))
+      return deps.pages.redirect(deps.pages.path('/account/deleted', { ...sent.context, next: null }))
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/ui/account/deleted',
+    docs: pageDocs('Goodbye; the same for whoever is not signed in'),
+    async handle({ req, res }) {
+      const { account, pages, progress, siteUrl } = deps
+      const { browser, context, t } = pages.open(req, res)
+      if ((await progress.personOf(browser)) !== null) return pages.redirect(pages.path('/account', context))
+      const home = { url: siteUrl, name: siteName(t, siteUrl) }
+      return pages.render(t, accountGonePage(t, { graceSeconds: account.deletionGraceMs / 1000, home }))
     },
   }),
 ]

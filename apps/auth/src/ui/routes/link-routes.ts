@@ -64,7 +64,7 @@ export const linkRoutes = (deps: UiDeps): Route[] => [
           } as const
           const verified = await deps.verifications.verify(request, meta)
           if (verified.kind === 'first_half')
-            return deps.pages.render(sent.t, confirmedPage(sent.t, sent.t('me.done.email-half')))
+            return deps.pages.redirect(deps.pages.path('/link/half-confirmed', sent.context))
           if (verified.kind !== 'signed_in') throw new PageRefusal('invalid', 'link.useless')
           if (link.type === 'email_change') {
             // Who is signed in here goes on with that session, which may have shown a second factor.
@@ -80,6 +80,15 @@ export const linkRoutes = (deps: UiDeps): Route[] => [
         },
         ({ status, notice }) => dead(deps, sent, status, notice),
       )
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/ui/link/half-confirmed',
+    docs: pageDocs('Say that the other address of a change is to be confirmed, too'),
+    handle({ req }) {
+      const t = deps.pages.texts(req)
+      return deps.pages.render(t, confirmedPage(t, t('me.done.email-half')))
     },
   }),
   ...(deps.linksMayGoOn ? otherDeviceRoutes(deps) : []),
