@@ -165,6 +165,8 @@ describe('resource indicators (RFC 8707)', () => {
     '/v1',
     '{own}#x',
     'http://a@{host}/',
+    'http:///{host}/',
+    'http://{host}\\',
   ])('refuse %s', async (template) => {
     const resource = template.replace('{own}', harness.base).replace('{host}', new URL(harness.base).host)
     expect(await redirected({ resource })).toMatchObject({ error: 'invalid_target' })

@@ -99,6 +99,8 @@ describe('what a registration answers', () => {
     ['a name that is too long', { client_name: 'x'.repeat(201) }],
     ['a name that is not a string', { client_name: {} }],
     ['a logo over http', { logo_uri: 'http://tool.example/logo.png' }],
+    ['a page after three slashes', { client_uri: 'https:///tool.example' }],
+    ['a page with a backslash', { client_uri: 'https://tool.example\\@evil.example' }],
     ['eleven contacts', { contacts: Array.from({ length: 11 }, () => 'a') }],
     ['an unknown application type', { application_type: 'robot' }],
   ])('refuses %s', async (_, metadata) => {
@@ -180,6 +182,9 @@ describe('refused redirect URIs', () => {
     `http://127.0.0.1/${'x'.repeat(2048)}`,
     'ftp://127.0.0.1/cb',
     '//127.0.0.1/cb',
+    'http:///127.0.0.1/cb',
+    'https:///app.example/oauth/callback',
+    'https://app.exa\tmple/oauth/callback',
     '',
     7,
   ])('%s', async (uri) => {

@@ -79,7 +79,9 @@ export function httpUrl<O extends SettingOptions<string>>(options: O) {
   return build<string, O>(options, 'URL', (raw) => {
     // eslint-disable-next-line no-restricted-properties -- once for each setting, and this package imports no other
     const url = URL.canParse(raw) ? new URL(raw) : undefined
-    if (!url || !/^https?:$/.test(url.protocol)) return fail('must be an absolute http or https URL')
+    // Used as written: the parser also takes https:///host, backslashes and tabs, and makes another text of them.
+    if (!url || !/^https?:\/\/[^/]/i.test(raw) || /[\p{Cc}\s\\]/u.test(raw))
+      return fail('must be an absolute http or https URL')
     if (url.search || url.hash || raw.includes('?') || raw.includes('#'))
       fail('must have no query and no fragment')
     return raw.replace(/\/+$/, '')

@@ -115,12 +115,18 @@ describe('parseDuration', () => {
 })
 
 describe('httpUrl', () => {
-  it.each(['https://a.example/x?y=1', 'https://a.example/#f', 'mailto:a@b.c', 'a.example'])(
-    'refuses %p',
-    (raw) => {
-      expect(() => loadConfig({ url: httpUrl({ env: 'U', doc: '' }) }, { U: raw })).toThrow(ConfigError)
-    },
-  )
+  it.each([
+    'https://a.example/x?y=1',
+    'https://a.example/#f',
+    'mailto:a@b.c',
+    'a.example',
+    'https:///a.example',
+    'https:a.example',
+    'https:\\\\a.example',
+    'https://a.exa\tmple',
+  ])('refuses %p', (raw) => {
+    expect(() => loadConfig({ url: httpUrl({ env: 'U', doc: '' }) }, { U: raw })).toThrow(ConfigError)
+  })
 
   it('drops trailing slashes', () => {
     expect(loadConfig({ url: httpUrl({ env: 'U', doc: '' }) }, { U: 'https://a.example/' }).url).toBe(

@@ -110,7 +110,7 @@ function readHttpsUrl(name: string, value: unknown): string {
 }
 
 const isHttpsUrl = (text: string) =>
-  /^https:\/\//i.test(text) && !/[\p{Cc}\p{Cf}\p{Cs}\s]/u.test(text) && parseUrl(text) !== null
+  /^https:\/\/[^/]/i.test(text) && !/[\p{Cc}\p{Cf}\p{Cs}\s\\]/u.test(text) && parseUrl(text) !== null
 
 function readContacts(value: unknown): string[] {
   const contacts = strings('contacts', value)

@@ -24,7 +24,7 @@ export function allowListEntry(entry: string): string {
 }
 
 export function resourceIdentifier(value: string): string {
-  if (parseUrl(value) === null || !/^https?:$/.test(new URL(value).protocol) || value.includes('#'))
+  if (parseUrl(value) === null || !/^https?:\/\/[^/]/i.test(value) || /[\p{Cc}\s\\#]/u.test(value))
     throw new Error('must be absolute http or https URLs without fragment')
   return value
 }

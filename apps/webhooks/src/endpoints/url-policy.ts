@@ -65,6 +65,8 @@ export class UrlPolicy {
     if (!scheme.test(raw)) throw new UrlRefusedError('url.scheme')
     // Cf: what reorders or hides text, so that people read another address. Cs: a lone surrogate, which cannot be stored as sent.
     if (/[\p{Cc}\p{Cf}\p{Cs}\s\\]/u.test(raw)) throw new UrlRefusedError('url.invisible')
+    // The parser takes the host from behind any number of slashes: people would read another address than is called.
+    if (/^[^/]*\/{3}/.test(raw)) throw new UrlRefusedError('url.slashes')
     const url = parseUrl(raw)
     if (url === null || comparableHost(url.hostname) === '') throw new UrlRefusedError('url.invalid')
     if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(raw)) {

@@ -7,6 +7,7 @@ import { AppError, type AppErrorOptions } from '@signet/errors'
 export const ruleMessages = {
   'url.length': 'url must have 1 to 2048 characters',
   'url.scheme': 'url must start with https://',
+  'url.slashes': 'url must have its host right after https://',
   'url.invisible': 'url must not contain spaces, control or invisible characters, or backslashes',
   'url.invalid': 'url is not a valid URL',
   'url.credentials': 'url must not contain credentials',

@@ -18,7 +18,11 @@ export class ResourcePolicy {
 
   /** True for the base URL and everything below it. */
   isOwn(resource: string): boolean {
-    if (!/^https?:\/\/[\x21-\x7e]+$/i.test(resource) || resource.includes('#') || parseUrl(resource) === null)
+    if (
+      !/^https?:\/\/[^/\\][\x21-\x7e]*$/i.test(resource) ||
+      /[\\#]/.test(resource) ||
+      parseUrl(resource) === null
+    )
       return false
     const { origin, username, password, pathname } = new URL(resource)
     return (
