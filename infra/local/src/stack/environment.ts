@@ -61,6 +61,7 @@ export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName
       AUTH_SMTP_PORT: String(input.smtpPort),
       AUTH_SMTP_ADMIN_EMAIL: 'no-reply@signet.test',
       AUTH_SMTP_SENDER_NAME: 'Signet',
+      AUTH_SMTP_MAX_FREQUENCY: '60s',
       AUTH_RATE_LIMIT_EMAIL_SENT: PLENTY,
       AUTH_EVENTS_URL: `${input.internalUrl}/internal/v1/account-events`,
       AUTH_EVENTS_SECRET: secrets.eventsSecret,
