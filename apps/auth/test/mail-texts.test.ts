@@ -45,7 +45,7 @@ const SAYS: Record<NoticeKind, string[]> = {
   mfa_factor_unenrolled_notification: ['(authenticator app) was removed'],
   mfa_recovery_codes_created_notification: ['ann@example.com'],
   mfa_recovery_code_used_notification: ['Codes left: 7.'],
-  account_deletion_requested_notification: ['2026-12-01 09:30 UTC'],
+  account_deletion_requested_notification: ['1 December 2026 at 09:30 UTC'],
   account_deleted_notification: ['ann@example.com'],
 }
 
@@ -75,7 +75,9 @@ describe('the emails', () => {
   })
 
   it.each([...mailKinds, ...noticeKinds])('%s escapes every value', async (kind) => {
-    const evil = Object.fromEntries(Object.keys(variables).map((name) => [name, '"><img src=x>']))
+    const values = Object.fromEntries(Object.keys(variables).map((name) => [name, '"><img src=x>']))
+    // Emails write the date in their own words.
+    const evil = { ...values, deletionDate: variables.deletionDate }
     await rig.aTransport().send(kind, 'to@example.com', evil, MESSAGE)
     const { html } = await rig.inbox.waitForMail({ to: 'to@example.com' })
     expect(html).not.toContain('<img')

@@ -263,7 +263,7 @@ describe('the emails, from the request to the mailbox (docs/specification.md#ema
     mfa_recovery_codes_created_notification: { RecoveryCodesLeft: '10' },
     mfa_recovery_code_used_notification: { RecoveryCodesLeft: '9' },
     account_deletion_requested_notification: {
-      DeletionDate: /^\d{4}-\d\d-\d\d \d\d:\d\d UTC$/,
+      DeletionDate: /^\d{1,2} [A-Z][a-z]+ \d{4} at \d\d:\d\d UTC$/,
     },
     account_deleted_notification: {},
   }

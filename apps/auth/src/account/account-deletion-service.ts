@@ -123,7 +123,7 @@ export class AccountDeletionService {
     await tokens.removeAll(tx, user.id)
     await ends.all(tx, user.id, 'deletion_requested')
     const { email, userMetadata: data } = user
-    const deletionDate = `${dueAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+    const deletionDate = dueAt.toISOString()
     const variables = { email: email ?? '', deletionDate, confirmationUrl: rules.keepUrl, data }
     await mailer.notify(tx, 'account_deletion_requested_notification', email ?? '', variables, meta)
     return dueAt

@@ -1,4 +1,4 @@
-import { durationText, languages, type Language } from '@signet/language'
+import { dateTimeText, durationText, languages, type Language } from '@signet/language'
 import {
   htmlLayout,
   logoAttachments,
@@ -129,7 +129,10 @@ function templateValues(
     FactorType: factorType,
     FactorName: isNamed ? mailText(language, `factor.${factorType}`) : undefined,
     RecoveryCodesLeft: variables.recoveryCodesLeft,
-    DeletionDate: variables.deletionDate,
+    DeletionDate:
+      variables.deletionDate === undefined
+        ? undefined
+        : dateTimeText(language, new Date(variables.deletionDate)),
     Data: variables.data,
   }
 }

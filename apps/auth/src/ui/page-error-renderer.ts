@@ -1,11 +1,10 @@
 import { brandOf, type BrandConfig } from '@signet/brand'
 import type { AppError } from '@signet/errors'
 import type { ErrorRenderer } from '@signet/http'
-import { durationText } from '@signet/language'
 import { errorPage, pageAnswer } from '@signet/pages'
 import type { Request } from 'express'
 import { refererPage } from './context/referer-page.js'
-import { PageRefusal, refusalText } from './context/refusals.js'
+import { PageRefusal, refusalText, waitText } from './context/refusals.js'
 import { StaleForm } from './context/stale-form.js'
 import { textsFor } from './context/texts-for.js'
 import { isUiKey, type UiTexts } from './texts.js'
@@ -58,10 +57,5 @@ function titleOf(t: UiTexts, { kind }: AppError): string {
 // Details of server errors are only for the log.
 function messageOf(t: UiTexts, error: AppError): string {
   if (error.kind === 'internal') return t('error.unexpected')
-  const { retryAfterSeconds } = error
-  const again =
-    error.kind === 'limited' && retryAfterSeconds !== undefined
-      ? t('error.limited', { time: durationText(t.language, Math.ceil(retryAfterSeconds)) })
-      : null
-  return again ?? refusalText(t, error)
+  return waitText(t, error) ?? refusalText(t, error)
 }

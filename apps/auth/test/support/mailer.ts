@@ -24,7 +24,7 @@ export const variables: MailVariables = {
   provider: 'github',
   factorType: 'totp',
   recoveryCodesLeft: '7',
-  deletionDate: '2026-12-01 09:30 UTC',
+  deletionDate: '2026-12-01T09:30:00.000Z',
   data: { name: 'Ann <script>' },
 }
 

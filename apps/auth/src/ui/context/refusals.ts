@@ -1,3 +1,4 @@
+import { durationText } from '@signet/language'
 import { AppError, isAppError, type AppErrorOptions, type ErrorKind } from '@signet/errors'
 import { statusOf, type Answer, type RequestContext } from '@signet/http'
 import type { ErrorCode } from '../../errors/error-codes.js'
@@ -15,7 +16,18 @@ export class PageRefusal extends AppError {
   }
 }
 
+/** Whoever was too fast also reads how long to wait. */
 export function refusalText(t: UiTexts, error: AppError): string {
+  return [reasonText(t, error), waitText(t, error)].filter((part) => part !== null).join(' ')
+}
+
+/** Null for what is no matter of time. */
+export const waitText = (t: UiTexts, { kind, retryAfterSeconds: seconds }: AppError): string | null =>
+  kind === 'limited' && seconds !== undefined
+    ? t('error.limited', { time: durationText(t.language, Math.ceil(seconds)) })
+    : null
+
+function reasonText(t: UiTexts, error: AppError): string {
   if (error instanceof PageRefusal) return t(error.key)
   const key = keyOf(error)
   if (key !== null) return t(key)

@@ -115,7 +115,8 @@ async function showCodes(
 
 function showRecovery({ pages }: UiDeps, caller: Caller, refusal: Partial<Refusal> = {}): Answer {
   const page = recoveryPage(caller.t, {
-    notice: refusal.notice,
+    // These codes do not expire, as those of other factors do.
+    notice: refusal.code === 'mfa_verification_failed' ? caller.t('me.recovery.wrong') : refusal.notice,
     fault: refusal.notice === undefined ? undefined : 'code',
     form: { action: pages.action('/factor/recovery'), fields: pages.fields(caller, 'factor') },
     back: pages.path('/factor', caller.context),

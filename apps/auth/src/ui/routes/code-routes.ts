@@ -85,11 +85,15 @@ export const codeRoutes = (deps: UiDeps): Route[] => [
           await sendMessage(deps, form, sent, deps.guard.metaOf(req))
           return toCode(deps, form, { ...sent, again: true })
         },
-        (refusal) => showCode(deps, form, sent, refusal),
+        (refusal) => showCode(deps, form, { ...sent, ...nextTime(deps, refusal) }, refusal),
       )
     },
   }),
 ]
+
+/** When a message can be asked for again, if the refusal says so. */
+const nextTime = ({ now }: UiDeps, { retryAfterSeconds: seconds }: Refusal) =>
+  seconds === undefined ? {} : { nextAt: now().getTime() + seconds * 1000 }
 
 type Message = Omit<SentMessage, 'at' | 'nextAt'>
 
