@@ -5,12 +5,16 @@ import { waitFor } from '@signet/testkit'
 import { loadAuthConfig } from '../src/config/config.js'
 import { aUser, call, post, put } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
-import { serviceToken } from './support/tokens.js'
+import { claimsOf, serviceToken } from './support/tokens.js'
 
 type Told = {
   id: string
   signedRight: boolean
-  event: { type: string; timestamp: string; data: { user_id: string; banned_until?: string } }
+  event: {
+    type: string
+    timestamp: string
+    data: { user_id: string; banned_until?: string; session_ids?: string[] }
+  }
 }
 
 const KEY = randomBytes(32)
@@ -68,6 +72,7 @@ afterAll(async () => {
 const admin = () => ({ token: serviceToken() })
 const ban = (id: string, duration: string) =>
   put(server, `/admin/users/${id}`, { ban_duration: duration }, admin())
+const sessionOf = (jwt: string) => claimsOf(jwt)['session_id']
 const typesOf = (userId: string) => receiver.about(userId).map(({ event }) => event.type)
 const untilTold = (userId: string, count: number) =>
   waitFor(() => receiver.about(userId).length >= count && receiver.about(userId))
@@ -119,15 +124,59 @@ describe('account events', () => {
     await db.query('update users set banned_until = null where id = $1', [banned.user.id])
   })
 
-  it('report a sign-out everywhere, but not one of a single session', async () => {
+  it('report a sign-out everywhere once, and that of a single session by its id', async () => {
     const { user, access_token: token, email, password } = await aUser(server)
     await post(server, '/logout?scope=local', {}, { token })
     const signedIn = await post(server, '/token?grant_type=password', { email, password })
     const before = Date.now()
     await post(server, '/logout?scope=global', {}, { token: String(signedIn.body['access_token']) })
+    const [one, all] = await untilTold(user.id, 2)
+    expect(typesOf(user.id)).toEqual(['user.sessions_ended', 'user.signed_out'])
+    expect(one?.event.data).toEqual({ user_id: user.id, session_ids: [sessionOf(token)] })
+    expect(Date.parse(all?.event.timestamp ?? '')).toBeGreaterThanOrEqual(before)
+  })
+
+  it('report which sessions a sign-out of the others ended, and not those that had ended before', async () => {
+    const { user, email, password, access_token: first } = await aUser(server)
+    const again = async () => {
+      const { body } = await post(server, '/token?grant_type=password', { email, password })
+      return String(body['access_token'])
+    }
+    const [second, kept] = [await again(), await again()]
+    await post(server, '/logout?scope=others', {}, { token: kept })
+    await post(server, '/logout?scope=others', {}, { token: kept })
+    await post(server, '/logout?scope=local', {}, { token: kept })
+    const [others, own] = await untilTold(user.id, 2)
+    expect(new Set(others?.event.data.session_ids)).toEqual(new Set([first, second].map(sessionOf)))
+    expect(own?.event.data.session_ids).toEqual([sessionOf(kept)])
+  })
+
+  it('report the session that a stolen refresh token ended', async () => {
+    const { user, access_token: token, refresh_token: stolen } = await aUser(server)
+    const refresh = (refreshToken: unknown) =>
+      post(server, '/token?grant_type=refresh_token', { refresh_token: refreshToken })
+    const next = await refresh(stolen)
+    await refresh(next.body['refresh_token'])
+    expect((await refresh(stolen)).status).toBe(400)
     const [told] = await untilTold(user.id, 1)
-    expect(typesOf(user.id)).toEqual(['user.signed_out'])
-    expect(Date.parse(told?.event.timestamp ?? '')).toBeGreaterThanOrEqual(before)
+    expect(told?.event).toMatchObject({
+      type: 'user.sessions_ended',
+      data: { session_ids: [sessionOf(token)] },
+    })
+  })
+
+  it('report more sessions than fit into one event in several', async () => {
+    const { user, access_token: token } = await aUser(server)
+    const { rows } = await server.context.db.query<{ id: string }>(
+      `insert into sessions (id, user_id, aal, created_at, updated_at, amr, refresh_salt)
+       select gen_random_uuid(), user_id, aal, created_at, updated_at, amr, refresh_salt
+       from sessions, generate_series(1, 450) where id = $1 returning id`,
+      [sessionOf(token)],
+    )
+    await post(server, '/logout?scope=others', {}, { token })
+    const told = await untilTold(user.id, 3)
+    const ended = told.flatMap(({ event }) => event.data.session_ids ?? [])
+    expect(ended.sort()).toEqual(rows.map(({ id }) => id).sort())
   })
 
   it('report the end of all sessions when an administrator sets a new password', async () => {

@@ -1,53 +1,17 @@
-import { createHmac, randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
-import { startHarness } from './support/harness.js'
+import { at, banned, HOUR, plain, secretOf, sessionsEnded, teller } from './support/account-events.js'
+import type { User } from './support/identity-double.js'
 import { useOAuth } from './support/use-oauth.js'
 
 const KEY = randomBytes(32)
-const OLD_KEY = randomBytes(24)
-const secretOf = (key: Buffer) => `whsec_${key.toString('base64')}`
 
 const { harness, oauth } = useOAuth({
-  env: { WEBHOOKS_IDENTITY_EVENTS_SECRETS: `${secretOf(KEY)}, ${secretOf(OLD_KEY)}` },
+  env: { WEBHOOKS_IDENTITY_EVENTS_SECRETS: secretOf(KEY) },
 })
 
-type Sending = { key?: Buffer; signedAt?: number; id?: string; raw?: string }
-
-/** Tells the service as the identity server does. */
-async function tell(
-  event: object,
-  { key = KEY, signedAt = Date.now() / 1000, id = randomUUID(), raw }: Sending = {},
-) {
-  const body = raw ?? JSON.stringify(event)
-  const timestamp = String(Math.floor(signedAt))
-  const mac = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')
-  const response = await fetch(`${harness.internal}/internal/v1/account-events`, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      'webhook-id': id,
-      'webhook-timestamp': timestamp,
-      'webhook-signature': `v1,${mac}`,
-    },
-    body,
-  })
-  await response.arrayBuffer()
-  return response.status
-}
-
-const at = (ms: number) => new Date(Date.now() + ms).toISOString()
-const HOUR = 3_600_000
-const banned = (user: { id: string }, decidedAt = at(0), until = at(HOUR)) => ({
-  type: 'user.banned',
-  timestamp: decidedAt,
-  data: { user_id: user.id, banned_until: until },
-})
-const plain = (type: string, user: { id: string }, decidedAt = at(0)) => ({
-  type,
-  timestamp: decidedAt,
-  data: { user_id: user.id },
-})
+const tell = teller(harness, KEY)
 
 const create = (jwt: string) =>
   oauth.json<{ token: string }>('/account/tokens', {
@@ -56,9 +20,17 @@ const create = (jwt: string) =>
     body: JSON.stringify({ name: 'cli' }),
   })
 
+/** A browser that signs in with a session of the identity server. */
+async function startSession(user: User, sessionId = user.sessionId) {
+  const browser = oauth.browser()
+  user.sessionId = sessionId
+  await oauth.signIn(browser, await browser.get('/sign-in?return_to=/portal'), user)
+  return { sessionId, isOpen: async () => (await browser.get('/portal')).status === 200 }
+}
+
 /** A person with everything that gives power here, and what each of it answers. */
-async function aPerson() {
-  const user = harness.identity.addUser()
+async function aPerson(user = harness.identity.addUser()) {
+  user.sessionId = randomUUID()
   const jwt = harness.identity.jwtFor(user)
   const { client, grant } = await oauth.authorized(user)
   const tokens = (await oauth.exchange(client, grant)).body
@@ -159,6 +131,44 @@ describe('account events of the identity server', () => {
     expect(await oauth.works(made.body.token)).toBe(true)
   })
 
+  it('signs out the browsers of sessions that ended, and nothing else', async () => {
+    const [person, other] = [await aPerson(), await aPerson()]
+    const elsewhere = await aPerson(person.user)
+    const ended = await startSession(person.user, randomUUID())
+    expect(await tell(sessionsEnded(person.user, [ended.sessionId, randomUUID()]))).toBe(204)
+    expect(await ended.isOpen()).toBe(false)
+    expect(await person.answers()).toEqual(POWER)
+    expect(await elsewhere.answers()).toEqual(POWER)
+    expect(await other.answers()).toEqual(POWER)
+  })
+
+  it('takes the authorization that waits for consent from a session that ended', async () => {
+    const user = harness.identity.addUser()
+    const client = await oauth.client()
+    const browser = oauth.browser()
+    const consent = await oauth.signIn(browser, await browser.get(oauth.authorizeUrl(client.client_id)), user)
+    await tell(sessionsEnded(user, [user.sessionId]))
+    expect((await browser.submit(consent, '/decision', { decision: 'approve' })).location).toBeNull()
+    const { rows } = await harness.db.query('select from oauth_grants where account_id = $1', [user.id])
+    expect(rows).toEqual([])
+  })
+
+  it('opens nothing with a session that ended before the browser came back', async () => {
+    const user = harness.identity.addUser()
+    await tell(sessionsEnded(user, [user.sessionId]))
+    expect(await (await startSession(user)).isOpen()).toBe(false)
+    expect(await (await startSession(user, randomUUID())).isOpen()).toBe(true)
+  })
+
+  it('keeps no browser signed in, however its sign-in and the end of its session meet', async () => {
+    const user = harness.identity.addUser()
+    for (let n = 0; n < 20; n += 1) {
+      user.sessionId = randomUUID()
+      const [opened] = await Promise.all([startSession(user), tell(sessionsEnded(user, [user.sessionId]))])
+      expect(await opened.isOpen()).toBe(false)
+    }
+  })
+
   it('leaves nothing to a JWT that was stolen before a sign-out everywhere and used before it was told', async () => {
     const user = harness.identity.addUser()
     const issuedAt = Math.floor(Date.now() / 1000) - 60
@@ -246,67 +256,5 @@ describe('account events of the identity server', () => {
     const user = harness.identity.addUser()
     await tell(plain('user.deleted', user))
     expect((await create(harness.identity.jwtFor(user))).status).toBe(401)
-  })
-})
-
-describe('the receiver of account events', () => {
-  it('accepts either of two secrets, and repeats do no harm', async () => {
-    const user = harness.identity.addUser()
-    const id = randomUUID()
-    expect(await tell(banned(user), { key: OLD_KEY, id })).toBe(204)
-    expect(await tell(banned(user), { key: OLD_KEY, id })).toBe(204)
-  })
-
-  it.each<[string, Sending]>([
-    ['another secret', { key: Buffer.alloc(32, 1) }],
-    ['a signature of ten minutes ago', { signedAt: Date.now() / 1000 - 600 }],
-    ['a signature of ten minutes ahead', { signedAt: Date.now() / 1000 + 600 }],
-  ])('refuses %s', async (_name, sending) => {
-    const user = harness.identity.addUser()
-    const personal = (await create(harness.identity.jwtFor(user))).body.token
-    expect(await tell(banned(user), sending)).toBe(401)
-    expect(await oauth.works(personal)).toBe(true)
-  })
-
-  it('refuses a request without a signature, also where no secret is set', async () => {
-    const post = ({ internal }: { internal: string }) =>
-      fetch(`${internal}/internal/v1/account-events`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(banned({ id: randomUUID() })),
-      })
-    expect((await post(harness)).status).toBe(401)
-    const bare = await startHarness()
-    try {
-      expect((await post(bare)).status).toBe(401)
-    } finally {
-      await bare.close()
-    }
-  })
-
-  it('is not on the public listener', async () => {
-    const response = await fetch(`${harness.base}/internal/v1/account-events`, { method: 'POST' })
-    expect(response.status).toBe(404)
-  })
-
-  const signedOut = (timestamp: string) =>
-    JSON.stringify({
-      type: 'user.signed_out',
-      timestamp,
-      data: { user_id: '5f0c8a4e-3d3b-4c55-9a55-0a5d3c9d7e10' },
-    })
-
-  // Times that JavaScript reads as others, and PostgreSQL not at all.
-  it.each([
-    ...['', '[]', '{}', '{"type":"user.banned","timestamp":"yesterday","data":{}}'],
-    ...['2026-02-31T00:00:00Z', '2026-02-28T24:00:00Z', '0000-01-01T00:00:00Z'].map(signedOut),
-  ])('answers 400 to %p, well signed', async (raw) => {
-    expect(await tell({}, { raw })).toBe(400)
-  })
-
-  it('refuses a ban without an end, and takes events of a later version without a word', async () => {
-    const user = harness.identity.addUser()
-    expect(await tell(plain('user.banned', user))).toBe(400)
-    expect(await tell(plain('user.renamed', user))).toBe(204)
   })
 })

@@ -57,6 +57,17 @@ it('removes grants that are dead, and clients that never completed an authorizat
   expect(await count('oauth_grants where account_id = $1', user.id)).toBe(0)
 })
 
+it('forgets which sessions ended at the identity server once no browser session can go back to them', async () => {
+  const { rows } = await harness.db.query<{ id: string }>(
+    `insert into ended_identity_sessions (id, ended_at)
+     values (gen_random_uuid(), now() - interval '25 hours'), (gen_random_uuid(), now() - interval '13 hours')
+     returning id`,
+  )
+  await harness.ctx.cleanUp.runHourly()
+  const left = await harness.db.query<{ id: string }>('select id from ended_identity_sessions')
+  expect(left.rows).toEqual(rows.slice(1))
+})
+
 it('runs on one instance at a time', async () => {
   const other = harness.db.connection(async (connection) => {
     await connection.query(`select pg_advisory_lock(hashtextextended('clean-up-hourly', 0))`)

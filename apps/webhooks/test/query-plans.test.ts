@@ -4,6 +4,7 @@ import { plansOf, type TestDatabase } from '@signet/testkit'
 import {
   admitsUser,
   deleteSessions,
+  endIdentitySessions,
   recordBan,
   recordSignOut,
   revokeGrants,
@@ -166,7 +167,11 @@ const hotQueries: Case[] = [
     (db) => revokeConnection(db, { accountId: of.accountId, clientId: of.clientId }),
     ['oauth_grants_account_idx or oauth_grants_client_idx'],
   ],
-  ['a page of a session', (db) => touchSession(db, of.session), ['login_sessions_pkey']],
+  [
+    'a page of a session',
+    (db) => touchSession(db, of.session),
+    ['login_sessions_pkey', 'ended_identity_sessions_pkey'],
+  ],
   [
     'handing something to the next page',
     (db) =>
@@ -200,6 +205,7 @@ const hotQueries: Case[] = [
         account: {
           id: of.accountId,
           email: 'a@example.test',
+          identitySessionId: '00000000-0000-4000-8000-000000000000',
           authenticatedAt: new Date(),
           provedAt: new Date(),
         },
@@ -249,6 +255,11 @@ const hotQueries: Case[] = [
     },
     ['login_sessions_account_idx', 'oauth_grants_account_idx', OF_ACCOUNT],
   ],
+  [
+    'ending sessions of the identity server',
+    (db) => endIdentitySessions(db, ['00000000-0000-4000-8000-000000000000']),
+    ['login_sessions_identity_session_idx'],
+  ],
 ]
 
 /** By the name of the step. */
@@ -256,6 +267,7 @@ const cleanUp: Record<string, string[]> = {
   codes: ['oauth_codes_unused_expires_at_idx'],
   authorizations: ['oauth_authorizations_expires_at_idx'],
   access_tokens: ['oauth_access_tokens_expires_at_idx'],
+  ended_identity_sessions: ['ended_identity_sessions_ended_idx'],
   handovers: ['page_handovers_expires_at_idx'],
   submissions: ['page_submissions_claimed_idx'],
   refresh_tokens: ['oauth_refresh_tokens_expires_at_idx'],

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Db } from '@signet/db'
 import { countAccountRows } from '@signet/webhook-core/stores'
-import { startStack, waitFor, type Stack } from '@signet/testkit'
+import { FormBrowser, Person, startStack, waitFor, type Stack } from '@signet/testkit'
 import { aNotice } from './support/api-data.js'
 
 // Three statements of one promise, each with both services as processes of their own: they agree while both run, after the
@@ -74,6 +74,23 @@ const notice = (accountId: string) =>
     body: aNotice(accountId),
   })
 
+/** Somebody with several browsers, each signed in to the portal through the sign-in page. */
+async function aPersonAtThePortal(count: number) {
+  const { email: identifier, password } = await Person.signUp(stack.authUrl)
+  const browsers = Array.from({ length: count }, () => new FormBrowser(stack.webhooksUrl))
+  for (const browser of browsers) {
+    const page = await browser.settle(await browser.get('/sign-in?return_to=/portal'))
+    const portal = await browser.settle(await browser.submit(page, '/ui/sign-in', { identifier, password }))
+    expect([portal.status, new URL(portal.url).pathname]).toEqual([200, '/portal'])
+  }
+  return browsers
+}
+
+/** What the browser comes to when it opens the portal. */
+const portalOf = async (browser: FormBrowser) => (await browser.settle(await browser.get('/portal'))).text
+const untilSignedOut = (browser: FormBrowser) =>
+  waitFor(async () => (await portalOf(browser)).includes('name="password"'), { describe: 'sign-in page' })
+
 describe('identity server and webhooks API', () => {
   it('agree on who is banned, freed, signed out everywhere and deleted', async () => {
     const [banned, signedOut, deleted] = [await aPerson(), await aPerson(), await aPerson()]
@@ -89,6 +106,15 @@ describe('identity server and webhooks API', () => {
     await waitFor(async () =>
       Object.values(await countAccountRows(db, deleted.id)).every((rows) => rows === 0),
     )
+  })
+
+  it('agree on which browsers of a person are signed out', async () => {
+    const [own, other, third] = (await aPersonAtThePortal(3)) as [FormBrowser, FormBrowser, FormBrowser]
+    const account = () => own.get(`${stack.authUrl}/ui/account`)
+    await own.submit(await account(), '/ui/account/sessions/end')
+    await Promise.all([untilSignedOut(other), untilSignedOut(third)])
+    // Whoever pressed the button is still known to the sign-in page, which asks for no password.
+    expect(await portalOf(own)).toContain('You are signed in')
   })
 
   it('agree after the identity server was killed with something to tell', async () => {

@@ -67,11 +67,6 @@ async function signIn(browser: FormBrowser, redirect: Seen, identifier: string, 
   return browser.submit(await browser.follow(redirect), '/ui/sign-in', { identifier, password })
 }
 
-/** Redirects followed, over both services. */
-async function settle(browser: FormBrowser, seen: Seen): Promise<Seen> {
-  return seen.location === null ? seen : settle(browser, await browser.follow(seen))
-}
-
 /** Approves, and answers what the application's redirect URI gets. */
 async function approve(browser: FormBrowser, consent: Seen): Promise<string | null> {
   return (await browser.submit(consent, '/decision', { decision: 'approve' })).location
@@ -93,7 +88,7 @@ describe('with the real identity server', () => {
     for (const person of people) {
       const identifier = person.phone === '' ? person.email : `+${phone}`
       const { browser, redirect } = await oauth.begun()
-      const consent = await settle(browser, await signIn(browser, redirect, identifier, person.password))
+      const consent = await browser.settle(await signIn(browser, redirect, identifier, person.password))
       expect(await approve(browser, consent)).toContain('code=svc_')
     }
   })
@@ -102,10 +97,10 @@ describe('with the real identity server', () => {
     const person = await Person.signUp(stack.authUrl)
     const code = await person.addAuthenticator()
     const { browser, redirect } = await oauth.begun()
-    const asked = await settle(browser, await signIn(browser, redirect, person.email, person.password))
+    const asked = await browser.settle(await signIn(browser, redirect, person.email, person.password))
     expect(new URL(asked.url).pathname).toBe('/ui/factor')
     expect((await browser.submit(asked, '/factor', { code: '000000' })).status).toBe(422)
-    const consent = await settle(browser, await browser.submit(asked, '/factor', { code: code() }))
+    const consent = await browser.settle(await browser.submit(asked, '/factor', { code: code() }))
     expect(await approve(browser, consent)).toContain('code=svc_')
   })
 
@@ -123,7 +118,7 @@ describe('with the real identity server', () => {
       body: JSON.stringify({ email: person.email, ...challenge }),
     })
     const { links } = await inbox.waitForMail({ to: person.email })
-    const answer = await settle(browser, await browser.get(links[0] ?? ''))
+    const answer = await browser.settle(await browser.get(links[0] ?? ''))
     expect([new URL(answer.url).pathname, answer.status]).toEqual(['/sign-in/callback', 400])
     expect(answer.text).toContain('second factor')
   })
@@ -135,8 +130,8 @@ describe('with the real identity server', () => {
     await browser.submit(page, '/ui/mail', { identifier: person.email, password: '' })
     const { links } = await inbox.waitForMail({ to: person.email })
     // The link asks first, because mail scanners open links too.
-    const question = await settle(browser, await browser.get(links[0] ?? ''))
-    const consent = await settle(browser, await browser.submit(question, '/ui/link'))
+    const question = await browser.settle(await browser.get(links[0] ?? ''))
+    const consent = await browser.settle(await browser.submit(question, '/ui/link'))
     expect(consent.text).toContain(person.email)
     expect(await approve(browser, consent)).toContain('code=svc_')
   })
@@ -148,7 +143,7 @@ describe('with the real identity server', () => {
     const { pathname, searchParams } = new URL(departure.location ?? '')
     expect(pathname).toBe('/login/oauth/authorize')
     const answer = new URLSearchParams({ code: 'c', state: searchParams.get('state') ?? '' })
-    const consent = await settle(browser, await browser.get(`${stack.authUrl}/callback?${String(answer)}`))
+    const consent = await browser.settle(await browser.get(`${stack.authUrl}/callback?${String(answer)}`))
     expect(consent.text).toContain('octo@github.example')
     expect(await approve(browser, consent)).toContain('code=svc_')
   })
@@ -156,13 +151,13 @@ describe('with the real identity server', () => {
   it('signs out here and, after a question, at the sign-in page', async () => {
     const person = await Person.signUp(stack.authUrl)
     const { browser, redirect } = await oauth.begun()
-    await settle(browser, await signIn(browser, redirect, person.email, person.password))
-    const question = await settle(browser, await browser.submit(await browser.get('/'), '/sign-out'))
+    await browser.settle(await signIn(browser, redirect, person.email, person.password))
+    const question = await browser.settle(await browser.submit(await browser.get('/'), '/sign-out'))
     expect(new URL(question.url).pathname).toBe('/ui/sign-out')
-    const out = await settle(browser, await browser.submit(question, '/ui/sign-out'))
+    const out = await browser.settle(await browser.submit(question, '/ui/sign-out'))
     expect([out.url, out.text.includes(person.email)]).toEqual([`${stack.webhooksUrl}/`, false])
     // Nobody is signed in there either: the page asks for a password, not for a click.
-    const again = await settle(browser, await browser.get('/sign-in'))
+    const again = await browser.settle(await browser.get('/sign-in'))
     expect(again.text).toContain('name="password"')
   })
 
@@ -171,7 +166,7 @@ describe('with the real identity server', () => {
     const { browser, redirect } = await oauth.begun()
     const answer = await signIn(browser, redirect, person.email, person.password)
     await admin('PUT', person.id, { ban_duration: '1h' })
-    const refused = await settle(browser, answer)
+    const refused = await browser.settle(answer)
     expect([new URL(refused.url).pathname, refused.status]).toEqual(['/sign-in/callback', 400])
   })
 

@@ -46,6 +46,11 @@ export class FormBrowser {
     return this.get(new URL(seen.location, seen.url).href)
   }
 
+  /** Follows redirects to their end, over several services. */
+  async settle(seen: Seen): Promise<Seen> {
+    return seen.location === null ? seen : this.settle(await this.follow(seen))
+  }
+
   async #send(url: string, init: RequestInit): Promise<Seen> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const address = new URL(url, this.origin).href

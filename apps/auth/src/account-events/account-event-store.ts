@@ -1,7 +1,7 @@
 import type { Tx } from '@signet/db'
 import { tellFunction, type Tables } from '../database/tables.js'
 
-/** Triggers on the users table write bans, unbans and deletions; only signing out everywhere changes no row there. */
+/** Triggers on the users table report bans, unbans and deletions; what only ends sessions changes no row there. */
 export class AccountEventStore {
   constructor(private readonly t: Tables) {}
 
@@ -10,3 +10,20 @@ export class AccountEventStore {
     await tx.query(`select ${tellFunction(this.t)}($1, 'user.signed_out', $2, '{}')`, [userId, at])
   }
 }
+
+/** As many as fit well into one request: a receiver here takes 16 KiB. */
+const SESSIONS_PER_EVENT = 200
+
+/**
+ * Part of a statement that ends sessions: asks other services to end what was opened with them. `ended` names rows of
+ * `id, user_id`, `at` is the parameter with the time. Each row that it selects stands for `n` sessions.
+ */
+export const tellEndedSessions = (t: Tables, { ended, at }: { ended: string; at: string }): string => `
+  select n, ${tellFunction(t)}(user_id, 'user.sessions_ended', ${at}, jsonb_build_object('session_ids', ids))
+  from (
+    select user_id, count(*) as n, jsonb_agg(id) as ids
+    from (
+      select id, user_id, (row_number() over (partition by user_id) - 1) / ${SESSIONS_PER_EVENT} as part from ${ended}
+    ) numbered
+    group by user_id, part
+  ) parts`

@@ -106,7 +106,7 @@ export const serverSettings = {
     env: 'AUTH_EVENTS_URL',
     optional: true,
     fallbackDoc: 'nobody is told',
-    doc: 'Where to POST bans, their ends, sign-outs everywhere and deletions, e.g. `http://webhooks:8083/internal/v1/account-events`.',
+    doc: 'Where to POST bans, their ends, sign-outs and deletions, e.g. `http://webhooks:8083/internal/v1/account-events`.',
   }),
   eventsSecret: parsed<Buffer, SecretOptions>({
     env: 'AUTH_EVENTS_SECRET',

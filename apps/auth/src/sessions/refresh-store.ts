@@ -1,4 +1,5 @@
 import type { Queryable } from '@signet/db'
+import { tellEndedSessions } from '../account-events/account-event-store.js'
 import type { Tables } from '../database/tables.js'
 import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
 import type { User } from '../users/user.js'
@@ -131,8 +132,10 @@ export class RefreshStore {
         returning s.id as session_id, s.user_id, f.asking_ip as ip
       ), audit as (
         ${audit('ended', `array['session_revoked']`, `jsonb_build_object('session_id', f.session_id, 'reason', 'reuse')`)}
+      ), told as materialized (
+        ${tellEndedSessions(t, { ended: '(select session_id as id, user_id from ended) e', at: NOW })}
       )
-      select ${answer}, f.verdict from found f join ${t.users} u on u.id = f.user_id`
+      select ${answer}, f.verdict, (select sum(n) from told) as told from found f join ${t.users} u on u.id = f.user_id`
   }
 
   /**

@@ -13,7 +13,7 @@ type Deps = {
   now: () => Date
 }
 
-/** Ends sessions, for every reason except refresh token reuse. */
+/** Ends sessions, for every reason except refresh token reuse. Other services are told of each one. */
 export class SessionEnds {
   constructor(private readonly deps: Deps) {}
 
@@ -22,7 +22,7 @@ export class SessionEnds {
     const { sessions, accountEvents, now } = this.deps
     // A user who never signed in has nothing elsewhere, and the first sign-in follows within the same second.
     const knownElsewhere = reason !== 'address_proved' || (await sessions.hasAny(tx, userId))
-    await sessions.end(tx, userId, reason, {}, now())
+    await sessions.endAll(tx, userId, reason, now())
     await this.#voidUnfinished(tx, userId)
     // The time after the update: the update waits for refreshes in progress, and their tokens must be covered too.
     if (!TOLD_BY_THE_USER.has(reason) && knownElsewhere) await accountEvents.signedOut(tx, userId, now())

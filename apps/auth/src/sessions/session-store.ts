@@ -1,4 +1,5 @@
 import type { Queryable, Tx } from '@signet/db'
+import { tellEndedSessions } from '../account-events/account-event-store.js'
 import type { Tables } from '../database/tables.js'
 import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
 import type { User } from '../users/user.js'
@@ -25,7 +26,7 @@ export type NewSession = {
 
 export type SiblingSession = { id: string; besideId: string; notAfter: Date | null; refreshSalt: Buffer }
 
-/** Which of a user's sessions to end; all of them when empty. */
+/** Which of a user's sessions to end: those that meet every condition. */
 export type EndScope = { only?: string; except?: string; aal?: Aal; passkeyId?: string }
 
 /** The user and session that a bearer token names. */
@@ -198,13 +199,24 @@ export class SessionStore {
     return rows.length > 0
   }
 
-  /** Ends sessions, for every reason but reuse (refresh-store.ts), and returns how many. Those that already ended keep their reason. */
+  /** Ends all sessions of a user. The caller reports that to other services, once for all of them. */
+  async endAll(db: Queryable, userId: string, reason: EndReason, now: Date): Promise<void> {
+    await db.query(this.#ending(), [userId, now, reason])
+  }
+
+  /**
+   * Ends some sessions of a user, reports them to other services and returns how many. Those that already ended keep their
+   * reason. Every reason but reuse (refresh-store.ts).
+   */
   async end(db: Queryable, userId: string, reason: EndReason, scope: EndScope, now: Date): Promise<number> {
-    const { rowCount } = await db.query(
-      `update ${this.t.sessions} set revoked_at = $2, revoked_reason = $3, updated_at = $2
-       where user_id = $1 and revoked_at is null
-         and id = coalesce($4::uuid, id) and id is distinct from $5::uuid and aal = coalesce($6, aal)
-         and ($7::uuid is null or passkey_id = $7)`,
+    const ending = this.#ending(
+      `and id = coalesce($4::uuid, id) and id is distinct from $5::uuid and aal = coalesce($6, aal)
+       and ($7::uuid is null or passkey_id = $7)`,
+    )
+    const { rows } = await db.query<{ ended: number }>(
+      `with ended as (${ending} returning id, user_id),
+         told as materialized (${tellEndedSessions(this.t, { ended: 'ended', at: '$2' })})
+       select coalesce(sum(n), 0)::int as ended from told`,
       [
         userId,
         now,
@@ -215,7 +227,12 @@ export class SessionStore {
         scope.passkeyId ?? null,
       ],
     )
-    return rowCount ?? 0
+    return rows[0]?.ended ?? 0
+  }
+
+  #ending(condition = ''): string {
+    return `update ${this.t.sessions} set revoked_at = $2, revoked_reason = $3, updated_at = $2
+       where user_id = $1 and revoked_at is null ${condition}`
   }
 }
 

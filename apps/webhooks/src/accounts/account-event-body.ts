@@ -11,7 +11,7 @@ export const accountEventSchema: JsonSchema = {
     type: {
       type: 'string',
       description:
-        '`user.banned`, `user.unbanned`, `user.signed_out` or `user.deleted`; others are taken and ignored',
+        '`user.banned`, `user.unbanned`, `user.sessions_ended`, `user.signed_out` or `user.deleted`; others are taken and ignored',
       examples: ['user.signed_out'],
     },
     timestamp: { ...time, description: 'When it was decided' },
@@ -21,6 +21,11 @@ export const accountEventSchema: JsonSchema = {
       properties: {
         user_id: { type: 'string', format: 'uuid' },
         banned_until: { ...time, description: 'Of `user.banned`' },
+        session_ids: {
+          type: 'array',
+          items: { type: 'string', format: 'uuid' },
+          description: 'Of `user.sessions_ended`: those of the identity server that are over',
+        },
       },
     },
   },
@@ -29,7 +34,7 @@ export const accountEventSchema: JsonSchema = {
 type Body = {
   type: string
   timestamp: string
-  data: { user_id: string; banned_until?: string }
+  data: { user_id: string; banned_until?: string; session_ids?: string[] }
 }
 
 const check = compileSchema(accountEventSchema)
@@ -45,6 +50,8 @@ export function readAccountEvent(bytes: Uint8Array): AccountEvent | 'unknown' | 
       return data.banned_until === undefined
         ? 'malformed'
         : { ...common, type, bannedUntil: data.banned_until }
+    case 'user.sessions_ended':
+      return data.session_ids === undefined ? 'malformed' : { ...common, type, sessionIds: data.session_ids }
     case 'user.unbanned':
     case 'user.signed_out':
     case 'user.deleted':

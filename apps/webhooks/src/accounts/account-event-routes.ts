@@ -17,7 +17,7 @@ export const accountEventRoutes = ({ keys, accountEvents, now }: Deps): Route[] 
     docs: {
       tag: 'Accounts',
       operationId: 'receiveAccountEvent',
-      summary: 'Receive a ban, its end, a sign-out everywhere or a deletion',
+      summary: 'Receive a ban, its end, a sign-out or a deletion',
       description:
         'From the identity server, signed as Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`. May be repeated and come in any order.',
       responses: responses({ 204: { description: 'Applied' } }, 400, 401, 413),

@@ -29,6 +29,8 @@ export class AccountEventService {
         return accounts.ban(accountId, { bannedUntil: event.bannedUntil, decidedAt }, meta)
       case 'user.unbanned':
         return accounts.ban(accountId, { bannedUntil: null, decidedAt }, meta)
+      case 'user.sessions_ended':
+        return accounts.endSessions(accountId, event.sessionIds, meta)
       case 'user.signed_out':
         await accounts.signOut(accountId, new Date(decidedAt), 'signed_out_everywhere', meta)
         return

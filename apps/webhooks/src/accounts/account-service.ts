@@ -7,6 +7,7 @@ import type { IdentityUser } from '../identity/user-jwt.js'
 import {
   admitsUser,
   deleteSessions,
+  endIdentitySessions,
   recordBan,
   recordSignOut,
   revokeGrants,
@@ -37,6 +38,15 @@ export class AccountService {
     })
     this.deps.observer.accountRevoked({ accountId, reason, ...revoked }, meta)
     return revoked
+  }
+
+  /**
+   * Ends the browser sessions that were opened with these sessions of the identity server. What the person granted in them stays:
+   * the portal lists it.
+   */
+  async endSessions(accountId: string, sessionIds: readonly string[], meta: RequestMeta): Promise<void> {
+    const sessions = await endIdentitySessions(this.deps.db, sessionIds)
+    if (sessions > 0) this.deps.observer.sessionsEnded({ accountId, sessions }, meta)
   }
 
   /**

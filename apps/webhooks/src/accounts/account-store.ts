@@ -17,6 +17,22 @@ export async function deleteSessions(
   )
 }
 
+/**
+ * Records that sessions of the identity server are over, also for sign-ins with them that are under way, and ends the browser
+ * sessions that were opened with them. Returns how many those were.
+ */
+export async function endIdentitySessions(db: Queryable, sessionIds: readonly string[]): Promise<number> {
+  return affected(
+    await db.query(
+      `with ended as (
+         insert into ended_identity_sessions (id) select distinct unnest($1::uuid[]) on conflict do nothing
+       )
+       delete from login_sessions where identity_session_id = any ($1::uuid[])`,
+      [sessionIds],
+    ),
+  )
+}
+
 export async function revokeGrants(tx: Tx, { accountId, signedOutAt, reason }: Ended): Promise<number> {
   return affected(
     await tx.query(

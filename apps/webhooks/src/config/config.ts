@@ -182,7 +182,7 @@ export const settings = defineSettings({
     fallback: [] as readonly Buffer[],
     fallbackDoc: 'account events are refused',
     parse: parseSigningKeys,
-    doc: 'Secrets of the identity server’s account events (AUTH_EVENTS_SECRET), sent to `/internal/v1/account-events`: bans, sign-outs everywhere and deletions. Several for rotation.',
+    doc: 'Secrets of the identity server’s account events (AUTH_EVENTS_SECRET), sent to `/internal/v1/account-events`: bans, sign-outs and deletions. Several for rotation.',
   }),
   signInUrl: httpUrl({
     env: 'WEBHOOKS_SIGN_IN_URL',

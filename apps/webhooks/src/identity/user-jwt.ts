@@ -4,6 +4,8 @@ import { JwtError, verifyJwt, type JwtClaims, type KeySource } from '@signet/jwt
 export type IdentityUser = {
   readonly accountId: string
   readonly email: string
+  /** The session behind the token, where it names one. */
+  readonly sessionId: string | null
   readonly issuedAt: Date
   /** When the person proved who they are; the session may have been taken up again since. */
   readonly provedAt: Date
@@ -45,7 +47,7 @@ export class UserJwtVerifier {
   }
 
   #user(claims: JwtClaims): IdentityUser | null {
-    const { sub = '', iat } = claims
+    const { sub = '', iat, session_id: sessionId } = claims
     const isOrdinary =
       typeof claims['role'] === 'string' &&
       this.options.roles.includes(claims['role']) &&
@@ -54,6 +56,7 @@ export class UserJwtVerifier {
     return {
       accountId: sub.toLowerCase(),
       email: typeof claims['email'] === 'string' ? claims['email'] : '',
+      sessionId: typeof sessionId === 'string' && UUID.test(sessionId) ? sessionId : null,
       issuedAt: new Date(iat * 1000),
       provedAt: new Date(firstProof(claims['amr'], iat) * 1000),
       secondFactor: claims['aal'] === 'aal2',

@@ -25,6 +25,12 @@ export const hourlySteps: Readonly<Record<string, CleanUpStep>> = {
     'id_hash',
     `expires_at < now() or last_seen_at < now() - interval '1 hour'`,
   ),
+  // By then, every browser session that they could end has expired.
+  ended_identity_sessions: deleteWhere(
+    'ended_identity_sessions',
+    'id',
+    `ended_at < now() - interval '1 day'`,
+  ),
   handovers: deleteWhere('page_handovers', 'id', 'expires_at < now()'),
   submissions: deleteWhere(
     'page_submissions',

@@ -76,6 +76,13 @@ export function createObserver(log: Logger, registry: Registry) {
         sessions: fields.sessions,
       })
     },
+    sessionsEnded(fields: { accountId: string; sessions: number }, { requestId }: RequestMeta) {
+      log.info('browser sessions ended', {
+        request_id: requestId,
+        account_id: fields.accountId,
+        sessions: fields.sessions,
+      })
+    },
     accountBanned(
       fields: { accountId: string; until: string | null; moved: number },
       { requestId }: RequestMeta,

@@ -26,6 +26,7 @@ type SessionRow = {
 
 const COLUMNS = 'id_hash, account_id, email, csrf_key, signed_in_at, authenticated_at, proved_at'
 const LIVE = `expires_at > now() and last_seen_at > now() - interval '1 hour'
+  and not exists (select from ended_identity_sessions ended where ended.id = login_sessions.identity_session_id)
   and ${accountAdmits('login_sessions.account_id', 'login_sessions.authenticated_at')}`
 const ABSOLUTE_LIFE = `interval '12 hours'`
 
@@ -56,8 +57,17 @@ export async function insertSession(
   }
 }
 
-/** Who signed in. `authenticatedAt` is the time of the user JWT, `provedAt` that of the proof behind it. */
-export type SignedInAccount = { id: string; email: string; authenticatedAt: Date; provedAt: Date }
+/**
+ * Who signed in, and with which session at the identity server. `authenticatedAt` is the time of the user JWT, `provedAt` that of
+ * the proof behind it.
+ */
+export type SignedInAccount = {
+  id: string
+  email: string
+  identitySessionId: string | null
+  authenticatedAt: Date
+  provedAt: Date
+}
 
 type Renewal = {
   oldHash: Buffer
@@ -78,7 +88,7 @@ export async function renewSession(
     `update login_sessions
         set id_hash = $2, csrf_key = $3, account_id = $4, email = $5, created_at = now(), last_seen_at = now(),
             signed_in_at = case when $4::uuid is null then null else now() end, authenticated_at = $6,
-            proved_at = $7, expires_at = now() + ${ABSOLUTE_LIFE}
+            proved_at = $7, identity_session_id = $8, expires_at = now() + ${ABSOLUTE_LIFE}
       where id_hash = $1 and ${LIVE}
   returning ${COLUMNS}`,
     [
@@ -89,6 +99,7 @@ export async function renewSession(
       account?.email ?? null,
       account?.authenticatedAt ?? null,
       account?.provedAt ?? null,
+      account?.identitySessionId ?? null,
     ],
   )
   return rows[0] ? toSession(rows[0]) : null

@@ -117,8 +117,15 @@ export class SignInService {
 
   #open(
     session: Session,
-    { accountId, email, issuedAt, provedAt }: IdentityUser,
+    { accountId, email, sessionId, issuedAt, provedAt }: IdentityUser,
   ): Promise<OpenSession | null> {
-    return this.deps.sessions.signIn(session, { id: accountId, email, authenticatedAt: issuedAt, provedAt })
+    const account = {
+      id: accountId,
+      email,
+      identitySessionId: sessionId,
+      authenticatedAt: issuedAt,
+      provedAt,
+    }
+    return this.deps.sessions.signIn(session, account)
   }
 }

@@ -18,7 +18,9 @@ export type User = {
   /** Whether the email address is. */
   confirmed: boolean
   deleted: boolean
-  /** Whether the session behind the JWTs is over. */
+  /** The session behind the JWTs. */
+  sessionId: string
+  /** Whether it is over. */
   signedOut: boolean
   /** Has a second factor, which the sign-in page asks for. */
   secondFactor: boolean
@@ -51,6 +53,7 @@ export async function startIdentityDouble() {
       phone: user.phone,
       role: 'authenticated',
       aal: 'aal1',
+      session_id: user.sessionId,
       is_anonymous: false,
       ...extra,
     }
@@ -151,6 +154,7 @@ export async function startIdentityDouble() {
         banned: false,
         confirmed: true,
         deleted: false,
+        sessionId: randomUUID(),
         signedOut: false,
         secondFactor: false,
         metadata: {},

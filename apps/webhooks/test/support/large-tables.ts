@@ -18,9 +18,13 @@ const FILL = [
    select 'svcl_' || lpad(n::text, 8, '0'), 'none', array['http://127.0.0.1/'], array['authorization_code'], array['code'],
      'mcp:connect', 'x', now() - case when n % 1000 = 0 then interval '100 days' else interval '1 hour' end
    from generate_series(1, 2000) n`,
-  `insert into login_sessions (id_hash, account_id, csrf_key, created_at, signed_in_at, authenticated_at, expires_at)
-   select ${hash('session')}, ${account}, ${hash('csrf')}, now() - interval '1 day', now(), now(), ${expiry('1 day')}
+  `insert into login_sessions (id_hash, account_id, csrf_key, created_at, signed_in_at, authenticated_at, expires_at,
+     identity_session_id)
+   select ${hash('session')}, ${account}, ${hash('csrf')}, now() - interval '1 day', now(), now(), ${expiry('1 day')},
+     md5('identity session' || n)::uuid
    from generate_series(1, 20000) n`,
+  `insert into ended_identity_sessions (id, ended_at)
+   select md5('ended session' || n)::uuid, ${expiry('1 day')} - interval '1 day' from generate_series(1, 20000) n`,
   `insert into oauth_authorizations (txn_hash, session_hash, client_id, redirect_uri, redirect_uri_sent, scope, code_challenge, created_at, expires_at)
    select ${hash('txn')}, ${hash('session')}, ${client}, 'http://127.0.0.1/', true, 'mcp:connect', repeat('x', 43),
      now() - interval '1 day', ${expiry('1 day')}
