@@ -32,7 +32,7 @@ export async function generatedDocs(): Promise<Record<string, string>> {
 const mebibytes = (bytes: number) => `${bytes / 1024 / 1024} MiB`
 
 const FIXED_LIMITS = [
-  { of: 'subscriptions of an account', limit: String(MAX_ENDPOINTS_PER_ACCOUNT) },
+  { of: 'webhooks of an account', limit: String(MAX_ENDPOINTS_PER_ACCOUNT) },
   { of: 'usable personal tokens of an account', limit: String(MAX_USABLE_TOKENS) },
   { of: 'body of an ingest request, one notice or a batch', limit: mebibytes(MAX_INGEST_BYTES) },
   { of: 'lines of a batch', limit: MAX_LINES.toLocaleString('en') },

@@ -84,7 +84,7 @@ describe('a forged Host or X-Forwarded-Host', () => {
 
 describe('challenges and unknown well-known documents', () => {
   const challenge = (error = '') =>
-    `Bearer realm="recording-events", ${error}scope="mcp:connect", resource_metadata="${harness.base}/.well-known/oauth-protected-resource"`
+    `Bearer realm="webhooks", ${error}scope="mcp:connect", resource_metadata="${harness.base}/.well-known/oauth-protected-resource"`
 
   it.each([undefined, 'Basic abc', 'Token abc'])('asks for a Bearer token on %s', async (authorization) => {
     const { status, headers, body } = await oauth.json('/v1/webhooks', {

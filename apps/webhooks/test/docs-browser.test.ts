@@ -9,7 +9,7 @@ describeDocsPage(
     start: () => startHarness({ env: { WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true' } }),
     guarded: {
       id: 'listWebhooks',
-      name: 'List subscriptions',
+      name: 'List webhooks',
       path: '/v1/webhooks',
       withoutToken: 'unauthorized',
       withWrongToken: { status: '401 Unauthorized', text: 'unauthorized' },

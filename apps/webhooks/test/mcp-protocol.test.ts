@@ -9,7 +9,7 @@ const FRIEND = 'https://app.example'
 const api = useApi({ env: () => ({ WEBHOOKS_V1_CORS_ORIGINS: FRIEND }) })
 
 const CHALLENGE =
-  'Bearer realm="recording-events", scope="mcp:connect", resource_metadata="https://hooks.signet.example/.well-known/oauth-protected-resource/mcp"'
+  'Bearer realm="webhooks", scope="mcp:connect", resource_metadata="https://hooks.signet.example/.well-known/oauth-protected-resource/mcp"'
 const INVALID = CHALLENGE.replace(
   ', scope',
   ', error="invalid_token", error_description="The access token is invalid or has expired", scope',

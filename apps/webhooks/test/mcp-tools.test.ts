@@ -65,7 +65,7 @@ describe('the list of tools', () => {
       expect(description.length).toBeGreaterThan(10)
     }
     expect(tools.find(({ name }) => name === 'update_webhook')).toMatchObject({
-      title: 'Change a subscription',
+      title: 'Change a webhook',
       inputSchema: { required: ['endpoint_id'], additionalProperties: false },
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
     })

@@ -8,7 +8,7 @@ import { SERVICE_TOKEN } from './support/harness.js'
 const api = useApi()
 
 const CHALLENGE =
-  'Bearer realm="recording-events", scope="mcp:connect", resource_metadata="https://hooks.signet.example/.well-known/oauth-protected-resource"'
+  'Bearer realm="webhooks", scope="mcp:connect", resource_metadata="https://hooks.signet.example/.well-known/oauth-protected-resource"'
 const INVALID = CHALLENGE.replace(
   ', scope',
   ', error="invalid_token", error_description="The access token is invalid or has expired", scope',

@@ -136,7 +136,7 @@ describe('cursors', () => {
     const refused = {
       error: {
         code: 'bad_request',
-        message: 'cursor must be a next_cursor of the same subscription and filters',
+        message: 'cursor must be a next_cursor of the same webhook and filters',
       },
     }
     expect((await ask(`?status=2&cursor=${cursor}`, other)).body).toEqual(refused)

@@ -113,7 +113,7 @@ describe('POST …/deliveries/{delivery_id}/replay', () => {
     await disable(api, id)
     const disabled = await replay(failed ?? '')
     expect([disabled.status, disabled.body]).toEqual(
-      conflict('The subscription is disabled: enable it first'),
+      conflict('The webhook is disabled: enable it first'),
     )
   })
 

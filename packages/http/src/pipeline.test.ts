@@ -131,6 +131,18 @@ describe('mountRoutes', () => {
     expect(either({ name: 1 })?.message).toBe('name must be a text or null')
   })
 
+  it('names a member of a list as people write it', () => {
+    const check = compileSchema({
+      type: 'object',
+      properties: {
+        events: { type: 'array', items: { type: 'string' } },
+        parts: { type: 'array', items: { type: 'object', required: ['label'] } },
+      },
+    })
+    expect(check({ events: [1] })?.message).toBe('events[0] must be a text')
+    expect(check({ parts: [{ label: '' }, {}] })?.message).toBe('parts[1].label is required')
+  })
+
   it.each<[Record<string, unknown>, unknown, string]>([
     [{ type: 'string' }, null, 'must be a text'],
     [{ type: ['integer', 'boolean'] }, 'x', 'must be a whole number or true or false'],

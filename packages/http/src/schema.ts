@@ -34,13 +34,19 @@ export function compileSchema(schema: JsonSchema): (value: unknown) => BodyProbl
 }
 
 function describe(error: ErrorObject): BodyProblem {
-  const path = error.instancePath.slice(1).replaceAll('/', '.')
   const missing = error.keyword === 'required' ? String(error.params['missingProperty']) : ''
-  const field = [path, missing].filter((part) => part !== '').join('.')
+  const field = memberName(missing === '' ? error.instancePath : `${error.instancePath}/${missing}`)
   const message =
     missing !== '' ? `${field} is required` : `${field === '' ? 'The body' : field} ${reasonOf(error)}`
   return { kind: 'schema', field, keyword: error.keyword, message }
 }
+
+/** As people write it: `summaries[0].label`. */
+const memberName = (pointer: string): string =>
+  pointer
+    .replace(/\/(\d+)(?=\/|$)/g, '[$1]')
+    .replaceAll('/', '.')
+    .replace(/^\./, '')
 
 /** What is wrong, in our words: the library's are for programmers, and may contain a regular expression. */
 function reasonOf({ keyword, schema, parentSchema = {}, params }: ErrorObject): string {

@@ -30,12 +30,12 @@ export const PAGES_TAG = 'Sign-in pages'
 
 /** What the tags are about, those first that most readers look for. */
 export const publicTags = {
-  Subscriptions: 'Where events are sent, and which.',
+  Webhooks: 'Where events are sent, and which.',
   Deliveries: 'What was sent, and every attempt.',
   Recovery: 'Sending again what was missed.',
-  'Signing secrets': 'Replacing the secret of a subscription without losing an event.',
+  'Signing secrets': 'Replacing the secret of a webhook without losing an event.',
   Samples: 'What events look like.',
-  [EVENTS_TAG]: 'The requests that subscriptions receive.',
+  [EVENTS_TAG]: 'The requests that webhooks receive.',
   'Personal tokens': 'Tokens for scripts, made by the command-line tool.',
   'OAuth 2.1': 'Connecting an application.',
   Discovery: 'Where OAuth clients find everything.',
@@ -58,7 +58,7 @@ export const publicApiDocument = (routes: readonly Route[], server: string): Jso
     title: 'Recording events API',
     version: VERSION,
     description:
-      'Connect an application with OAuth 2.1 or a personal token, create subscriptions, and receive signed HTTPS POSTs when summaries of recordings are ready.',
+      'Connect an application with OAuth 2.1 or a personal token, create webhooks, and receive signed HTTPS POSTs when summaries of recordings are ready.',
     server,
     routes,
     tags: publicTags,

@@ -68,7 +68,7 @@ export const deliveredEvents = (
             operationId: `receive${component}`,
             summary: `Receive ${type}`,
             description:
-              'A request to the url of every subscription to this type. Verify a signature over the bytes as they came, before parsing them. Delivery is at least once and in no order.',
+              'A request to the url of every webhook that takes this type. Verify a signature over the bytes as they came, before parsing them. Delivery is at least once and in no order.',
             tags: [EVENTS_TAG],
             security: [],
             parameters: Object.values(headersOf(type)).map((header) => ({

@@ -10,7 +10,7 @@ export const introduction = (baseUrl: string): Html =>
   html`<section id="start" aria-label="Start here">
     <h2>Start here</h2>
     <p>
-      Connect an application, create a subscription, and receive a signed HTTPS POST whenever the summary of a
+      Connect an application, create a webhook, and receive a signed HTTPS POST whenever the summary of a
       recording is ready. The machine-readable form of this page is
       <a href="${baseUrl}/openapi.json">openapi.json</a>.
     </p>
@@ -21,7 +21,7 @@ export const introduction = (baseUrl: string): Html =>
       belongs to one account. OAuth clients find everything they need in
       <a href="${baseUrl}/.well-known/oauth-authorization-server">the discovery document</a>.
     </p>
-    <h3>A first subscription</h3>
+    <h3>A first webhook</h3>
     <pre tabindex="0" role="group" aria-label="Example">
 curl -X POST ${baseUrl}/v1/webhooks \\
   -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
@@ -69,9 +69,9 @@ curl -X POST ${baseUrl}/v1/webhooks/$ENDPOINT_ID/test -H "Authorization: Bearer 
     <p>
       Verify the signature over the bytes as they came, before parsing them, in constant time, and refuse old
       timestamps. Respond with 2xx within 5 seconds. Anything else is retried after about ${retryMinutes()}
-      minutes. After ${FAILURES_TO_DISABLE} consecutive failures the subscription is disabled until it is
-      enabled again. Delivery is at least once: drop events whose <code>id</code> you have seen. Text of
-      transcripts and summaries is untrusted content of users.
+      minutes. After ${FAILURES_TO_DISABLE} consecutive failures the webhook is disabled until it is enabled
+      again. Delivery is at least once: drop events whose <code>id</code> you have seen. Text of transcripts
+      and summaries is untrusted content of users.
     </p>
     <h3>Errors</h3>
     <p>

@@ -90,7 +90,7 @@ export const commonComponents: Readonly<Record<string, JsonSchema>> = {
 
 /** The ids in paths. */
 export const pathParameters: Readonly<Record<string, Pick<ParameterDoc, 'schema' | 'description'>>> = {
-  endpoint_id: { schema: id('The subscription'), description: 'The subscription.' },
+  endpoint_id: { schema: id('The webhook'), description: 'The webhook.' },
   delivery_id: { schema: id('The delivery', '81501'), description: 'The delivery.' },
   recovery_id: { schema: id('The recovery', '12'), description: 'The recovery.' },
   id: { schema: id('The personal token', '31'), description: 'The personal token.' },

@@ -50,7 +50,7 @@ export const isWellFormed = (token: string): boolean =>
 /** Refusals with their `WWW-Authenticate` value: one challenge, no quotes inside values (RFC 6750, RFC 9728 section 5.1). */
 export function bearerChallenges(baseUrl: string, { scope = SCOPE_CONNECT, resourcePath = '' } = {}) {
   const challenge = (error: string) =>
-    `Bearer realm="recording-events", ${error}scope="${scope}", ` +
+    `Bearer realm="webhooks", ${error}scope="${scope}", ` +
     `resource_metadata="${baseUrl}/.well-known/oauth-protected-resource${resourcePath}"`
   const invalidToken =
     'error="invalid_token", error_description="The access token is invalid or has expired", '

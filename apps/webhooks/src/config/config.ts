@@ -245,7 +245,7 @@ export const settings = defineSettings({
     fallback: parsePortRanges('443,1024-65535'),
     fallbackDoc: '`443,1024-65535`',
     parse: parsePortRanges,
-    doc: 'Ports a subscription URL may have.',
+    doc: 'Ports that the url of a webhook may have.',
   }),
   allowPrivateTargets: boolean({
     env: 'WEBHOOKS_ALLOW_PRIVATE_TARGETS',

@@ -16,7 +16,7 @@ import {
 
 const DELIVERY = {
   id: id('The value of `X-Service-Delivery`', '81501'),
-  endpoint_id: id('The subscription'),
+  endpoint_id: id('The webhook'),
   event_id: eventId('The event, the same for its replays'),
   event_type: { type: 'string', enum: eventTypes },
   status: { type: 'integer', enum: [0, 1, 2], description: '0 pending, 1 delivered, 2 failed for good' },

@@ -18,10 +18,10 @@ import { eventList } from './event-list.js'
 type Deps = { steps: V1Steps; endpoints: EndpointService }
 
 const MAX_BODY_BYTES = 65_536
-const docs = { tag: 'Subscriptions', security: ['bearer'] }
+const docs = { tag: 'Webhooks', security: ['bearer'] }
 
 /** `/v1/webhooks` (docs/specification.md#creating-a-webhook and the sections after it). */
-/** What a client does next with a subscription. */
+/** What a client does next with a webhook. */
 const FROM_CREATED = Object.fromEntries(
   ['getWebhook', 'updateWebhook', 'testWebhook', 'listDeliveries', 'deleteWebhook'].map((operationId) => [
     operationId,
@@ -37,7 +37,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
       ...docs,
       operationId: 'createWebhook',
       effect: 'add',
-      summary: 'Create a subscription',
+      summary: 'Create a webhook',
       description:
         'At most 5 per account; disabled ones count until they are deleted. There is no idempotency key: after a lost answer, list before creating again.',
       body: createEndpointDoc,
@@ -69,10 +69,10 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
       ...docs,
       operationId: 'listWebhooks',
       effect: 'read',
-      summary: 'List subscriptions',
+      summary: 'List webhooks',
       description: 'All of the account, oldest first, without their secrets.',
       responses: responses(
-        { 200: { description: 'The subscriptions', schema: object({ items: listOf(ref('Subscription')) }) } },
+        { 200: { description: 'The webhooks', schema: object({ items: listOf(ref('Subscription')) }) } },
         401,
         403,
         429,
@@ -90,8 +90,8 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
       ...docs,
       operationId: 'getWebhook',
       effect: 'read',
-      summary: 'Get a subscription',
-      responses: responses({ 200: oneEndpoint('The subscription') }, 401, 403, 404, 429),
+      summary: 'Get a webhook',
+      responses: responses({ 200: oneEndpoint('The webhook') }, 401, 403, 404, 429),
     },
     authenticate: steps.read,
     handle: async ({ caller, req }) => ({
@@ -105,9 +105,9 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
       ...docs,
       operationId: 'updateWebhook',
       effect: 'replace',
-      summary: 'Change a subscription',
+      summary: 'Change a webhook',
       description:
-        'Leaving `events` out clears them, so send the current ones again even to change only the url. A changed url re-enables a disabled subscription and resets its failure count. The secret stays.',
+        'Leaving `events` out clears them, so send the current ones again even to change only the url. A changed url re-enables a disabled webhook and resets its failure count. The secret stays.',
       body: updateEndpointDoc,
       responses: responses({ 200: oneEndpoint('Changed') }, 400, 401, 403, 404, 413, 429),
     },
@@ -131,7 +131,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
       ...docs,
       operationId: 'enableWebhook',
       effect: 'restore',
-      summary: 'Enable a subscription',
+      summary: 'Enable a webhook',
       description:
         'At the same url, with a failure count of 0. Failures of attempts that began before do not count. Deliveries that have ended stay ended. An active one stays active, and its count is reset.',
       responses: responses({ 200: oneEndpoint('Enabled') }, 401, 403, 404, 429),
@@ -148,7 +148,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
       ...docs,
       operationId: 'deleteWebhook',
       effect: 'remove',
-      summary: 'Delete a subscription',
+      summary: 'Delete a webhook',
       description: 'Frees its place in the quota at once. Deliveries still pending are cancelled.',
       responses: responses({ 200: { description: 'Deleted', schema: ref('Ok') } }, 401, 403, 404, 429),
     },

@@ -58,7 +58,7 @@ const secret = (description: string) =>
 /** Components of the OpenAPI document. */
 export const endpointComponents: Readonly<Record<string, JsonSchema>> = {
   Subscription: object({
-    id: id('The subscription'),
+    id: id('The webhook'),
     ...SUBSCRIPTION_FIELDS,
     consecutive_failures: count('Failed attempts since the last success'),
     failing_since: timeOrEmpty('When the first of these failures ended; empty without one'),
@@ -74,12 +74,12 @@ export const endpointComponents: Readonly<Record<string, JsonSchema>> = {
     updated_at: { ...time, description: 'Moves forward with every delivery attempt' },
   }),
   NextSecret: object({
-    endpoint_id: id('The subscription'),
+    endpoint_id: id('The webhook'),
     secret: secret('The next signing secret. Shown only this once.'),
     secret_activates_at: timeOrEmpty('When it replaces the current one; empty when it did at once'),
   }),
   CreatedSubscription: object({
-    endpoint_id: id('The subscription'),
+    endpoint_id: id('The webhook'),
     secret: secret('The signing secret. Shown only this once.'),
     ...SUBSCRIPTION_FIELDS,
   }),

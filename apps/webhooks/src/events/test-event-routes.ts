@@ -20,13 +20,13 @@ export const testEventRoutes = ({ steps, limits, endpoints, testEvents }: Deps):
     method: 'post',
     path: '/v1/webhooks/:endpoint_id/test',
     docs: {
-      tag: 'Subscriptions',
+      tag: 'Webhooks',
       security: ['bearer'],
       operationId: 'testWebhook',
       effect: 'add',
       summary: 'Send a test event',
       description:
-        'Queues a signed `webhook.ping`, whatever `events` says. A body is ignored. `queued` is true when the event was accepted, not when it was delivered; it is false for a disabled subscription.',
+        'Queues a signed `webhook.ping`, whatever `events` says. A body is ignored. `queued` is true when the event was accepted, not when it was delivered; it is false for a disabled webhook.',
       responses: responses(
         {
           200: {

@@ -87,7 +87,7 @@ function refuseTooManyValues(bytes: Uint8Array): void {
 function parse<Body>(bytes: Uint8Array, check: (value: unknown) => BodyProblem | null): Body {
   const value = parseJson(decoder.decode(bytes))
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw malformed('The body must be an object')
+    throw malformed('This must be a JSON object')
   const problem = check(value)
   if (problem) throw new RefusedBodyError(problem)
   return value as Body
@@ -99,7 +99,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw malformed('The body could not be parsed')
+    throw malformed('This is not valid JSON')
   }
 }
 

@@ -44,10 +44,10 @@ describe('createIngestParser', () => {
     const bad = { transcript: { text: 'y'.repeat(100_000), segments: [1] } }
     await expect(parser.summaryReady(notice(bad), event)).rejects.toMatchObject({
       code: 'bad_request',
-      message: 'transcript.segments.0 must be an object',
+      message: 'transcript.segments[0] must be an object',
     })
     await expect(parser.recording(Buffer.from(`[${'1,'.repeat(50_000)}1]`), 'a')).rejects.toMatchObject({
-      message: 'The body must be an object',
+      message: 'This must be a JSON object',
     })
   })
 

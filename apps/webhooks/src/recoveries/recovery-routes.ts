@@ -30,7 +30,7 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
       effect: 'add',
       summary: 'Send again what was missed',
       description:
-        'Makes a new delivery of each event that matches, with the same event id, a little at a time and behind live events. One at a time per subscription.',
+        'Makes a new delivery of each event that matches, with the same event id, a little at a time and behind live events. One at a time per webhook.',
       body: recoverDoc,
       responses: responses({ 200: one('Started') }, 400, 401, 403, 404, 409, 413, 429),
     },

@@ -30,12 +30,12 @@ export const recoverDoc = object({
 
 const LISTED = {
   id: id('The recovery', '12'),
-  endpoint_id: id('The subscription'),
+  endpoint_id: id('The webhook'),
   what,
   state: {
     type: 'string',
     enum: ['running', 'done', 'cancelled', 'stopped'],
-    description: '`done`: all are queued. `stopped`: the subscription was disabled.',
+    description: '`done`: all are queued. `stopped`: the webhook was disabled.',
   },
   since: time,
   until: time,

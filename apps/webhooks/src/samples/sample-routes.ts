@@ -48,6 +48,8 @@ export const sampleRoutes = ({ steps, samples }: Deps): Route[] => [
     authenticate: steps.read,
     async handle({ caller, req }) {
       const type = textParameter(req, 'event') ?? 'summary.completed'
+      if (type === '')
+        throw badRequest(`event is empty: leave it out, or give one of ${eventTypes.join(', ')}`)
       if (!isEventType(type)) throw badRequest(`Unknown event type: ${type.slice(0, 64)}`)
       const limit = numberParameter(req, 'limit', { fallback: 3, max: 10 })
       const bodies = await samples.list(caller.accountId, type, limit)

@@ -15,7 +15,12 @@ export function secretCommands(group: Command, host: Host): void {
   })
     .argument('<id>', 'id of the webhook', parseId)
     .addOption(
-      integerOption('--activate-after-hours <hours>', 'when it takes over by itself (default 24)', 0, 720),
+      integerOption(
+        '--activate-after-hours <hours>',
+        'hours until it takes over by itself: 1 to 720, or 0 for at once (default 24)',
+        0,
+        720,
+      ),
     )
     .action(run<RotateOptions>(host, rotate))
 

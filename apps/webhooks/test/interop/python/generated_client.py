@@ -30,9 +30,9 @@ def use():
     def generated(name):
         return importlib.import_module(f"signet_client.{name}")
 
-    subscriptions = "api.subscriptions"
+    webhooks = "api.webhooks"
     create, list_all, delete = (
-        generated(f"{subscriptions}.{name}") for name in ("create_webhook", "list_webhooks", "delete_webhook")
+        generated(f"{webhooks}.{name}") for name in ("create_webhook", "list_webhooks", "delete_webhook")
     )
     models = generated("models")
     client = generated("client").AuthenticatedClient(base_url=base_url, token=token, raise_on_unexpected_status=True)
