@@ -226,7 +226,7 @@ const hotQueries: Case[] = [
         codeHash: Buffer.alloc(32, 6),
         codeTtlSeconds: 300,
       }),
-    ['login_sessions_pkey', OF_SESSION, 'oauth_clients_pkey'],
+    ['login_sessions_pkey', OF_SESSION, 'oauth_clients_pkey', 'ended_identity_sessions_pkey'],
   ],
   [
     'whether the account of a user JWT admits it',

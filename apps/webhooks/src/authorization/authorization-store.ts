@@ -1,5 +1,5 @@
 import type { Queryable } from '@signet/db'
-import { accountAdmits } from '../credentials/account-access.js'
+import { sessionAdmits } from '../credentials/account-access.js'
 
 /** An authorization request that waits for a decision. */
 export type NewAuthorization = {
@@ -134,7 +134,7 @@ export async function decideAuthorization(
           and c.client_id = a.client_id and c.disabled_at is null
           and a.decided_at is null and a.expires_at > now()
           and not ${NEEDS_SIGN_IN}
-          and ${accountAdmits('s.account_id', 's.authenticated_at')}
+          and ${sessionAdmits('s')}
        returning a.client_id, a.redirect_uri, a.redirect_uri_sent, a.state, a.scope, a.resources, a.code_challenge,
                  s.account_id, s.email, s.authenticated_at
      ), granted as (

@@ -7,3 +7,8 @@ export const accountAdmits = (accountId: string, authenticatedAt: string): strin
   `not exists (select from account_states admission where admission.account_id = ${accountId}
      and (admission.deleted_at is not null or admission.banned_until > now()
           or admission.signed_out_at >= ${authenticatedAt}))`
+
+/** The same for a browser session, which ends with the session of the identity server that opened it, too. Takes the name of its row. */
+export const sessionAdmits = (session: string): string =>
+  `${accountAdmits(`${session}.account_id`, `${session}.authenticated_at`)}
+   and not exists (select from ended_identity_sessions ended where ended.id = ${session}.identity_session_id)`

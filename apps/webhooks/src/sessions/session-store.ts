@@ -1,5 +1,5 @@
 import type { Queryable } from '@signet/db'
-import { accountAdmits } from '../credentials/account-access.js'
+import { sessionAdmits } from '../credentials/account-access.js'
 
 /** A browser session; without an account until somebody signs in, so that the sign-in form is protected too. */
 export type Session = {
@@ -26,8 +26,7 @@ type SessionRow = {
 
 const COLUMNS = 'id_hash, account_id, email, csrf_key, signed_in_at, authenticated_at, proved_at'
 const LIVE = `expires_at > now() and last_seen_at > now() - interval '1 hour'
-  and not exists (select from ended_identity_sessions ended where ended.id = login_sessions.identity_session_id)
-  and ${accountAdmits('login_sessions.account_id', 'login_sessions.authenticated_at')}`
+  and ${sessionAdmits('login_sessions')}`
 const ABSOLUTE_LIFE = `interval '12 hours'`
 
 export async function touchSession(db: Queryable, idHash: Buffer): Promise<Session | null> {
