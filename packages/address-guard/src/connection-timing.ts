@@ -18,9 +18,25 @@ export function takeConnectionPhases(connectionOrError: object): ConnectionPhase
   return phases
 }
 
+let witness: ((phases: ConnectionPhases) => void) | undefined
+
+/**
+ * Dispatches a request, and shows what is known of a connection that is opened for it, which grows while that goes on. A client
+ * opens it within the call, and tells nobody before it is open.
+ */
+export function witnessConnection(onOpening: (phases: ConnectionPhases) => void, dispatch: () => void): void {
+  witness = onOpening
+  try {
+    dispatch()
+  } finally {
+    witness = undefined
+  }
+}
+
 /** Times a connection that is just being opened. The returned function ends that, with the connection or the error. */
 export function timeConnection(socket: Socket): (connectionOrError: object) => void {
   const phases: ConnectionPhases = {}
+  witness?.(phases)
   let since = performance.now()
   const end = (phase: 'dns' | 'connect' | 'tls') => () => {
     const now = performance.now()

@@ -8,7 +8,7 @@ export {
   NameNotResolvedError,
   type AddressGuardOptions,
 } from './address-guard.js'
-export { takeConnectionPhases, type ConnectionPhases } from './connection-timing.js'
+export { takeConnectionPhases, witnessConnection, type ConnectionPhases } from './connection-timing.js'
 export type { ResolvedAddress, Resolver } from './resolver.js'
 export { guardedAgent, guardedConnector, type GuardedAgentOptions } from './guarded-agent.js'
 export { isPublicAddress } from './ip-ranges.js'

@@ -137,9 +137,11 @@ describe('post', () => {
 
   it('counts the TLS handshake, too', async () => {
     const port = await rawServer(() => undefined)
-    const { result, tookMs } = await send(`https://127.0.0.1:${port}/`)
+    const { result, tookMs, facts } = await send(`https://127.0.0.1:${port}/`)
     expect(result).toEqual(failed('timeout'))
     expect(tookMs).toBeLessThan(BY_THE_LIMIT_MS)
+    // The connection stood, so the address is known, and not how long TLS would have taken.
+    expect(facts).toEqual({ connect: expect.any(Number) as unknown, peer: '127.0.0.1' })
   })
 
   it('maps connection errors to failure reasons', async () => {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
-import { takeConnectionPhases, type ConnectionPhases } from '@signet/address-guard'
+import { takeConnectionPhases, witnessConnection, type ConnectionPhases } from '@signet/address-guard'
 import type { Dispatcher } from 'undici'
 import { attemptFailureOf, type SendResult } from './attempt-failure.js'
 import { skipInterimResponses } from './interim-responses.js'
@@ -39,9 +39,13 @@ export const MAX_ANSWER_BYTES = 16 * 1024
 export function post(dispatcher: Dispatcher, { url, headers, body }: Post, timeoutMs: number): Exchange {
   const handler = new ExchangeHandler(timeoutMs)
   try {
-    dispatcher.dispatch(
-      { origin: url.origin, path: url.pathname + url.search, method: 'POST', headers, body },
-      handler,
+    witnessConnection(
+      (phases) => handler.opening(phases),
+      () =>
+        dispatcher.dispatch(
+          { origin: url.origin, path: url.pathname + url.search, method: 'POST', headers, body },
+          handler,
+        ),
     )
   } catch (error) {
     handler.fail(error)
@@ -59,6 +63,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
   #excerpted!: () => void
   readonly #excerpt = new Excerpt()
   readonly #facts: ExchangeFacts = {}
+  #opening: ConnectionPhases = {}
   #sentAt = 0
   #answer!: (result: SendResult) => void
   #close!: () => void
@@ -79,6 +84,11 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
     this.#controller = controller
     if (this.#isTimeUp) controller.abort(new DeadlineExceeded())
     else awaitSocket(this)
+  }
+
+  /** Of a connection that may still be under way when the time is up. */
+  opening(phases: ConnectionPhases): void {
+    this.#opening = phases
   }
 
   sentOn(socket: Socket): void {
@@ -134,6 +144,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
   /** Also ends a request that has no connection yet, which cannot be aborted. */
   #onDeadline(): void {
     this.#isTimeUp = true
+    if (this.#sentAt === 0) Object.assign(this.#facts, this.#opening)
     this.#answer({ kind: 'failed', error: 'timeout' })
     this.#controller?.abort(new DeadlineExceeded())
     this.#end()
