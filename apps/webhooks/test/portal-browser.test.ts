@@ -72,6 +72,10 @@ describeInBrowser('the portal in Chromium', () => {
     await context.close()
     context = await browser.newContext({ viewport: { width: 1100, height: 760 } })
     page = await context.newPage()
+    const complaints: string[] = []
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text())
+    })
     const user = await signIn()
     await addEndpoint()
     const id = await idOf(user)
@@ -87,6 +91,20 @@ describeInBrowser('the portal in Chromium', () => {
     await page.waitForSelector('button:text-is("Send it again")')
     expect(await page.textContent('[role=status]')).toContain('Delivered')
     expect(await page.$('[data-live], script')).toBeNull()
+    expect(complaints).toEqual([])
+  })
+
+  it('lets a keyboard skip the navigation', async () => {
+    await signIn()
+    await page.goto(`${harness.base}/portal/tokens`)
+    await page.keyboard.press('Tab')
+    const focused = (property: string) => page.evaluate<string>(`document.activeElement.${property}`)
+    expect(await focused('textContent')).toBe('Skip to the content')
+    expect((await page.locator('.skip').boundingBox())?.height).toBeGreaterThan(20)
+    await page.keyboard.press('Enter')
+    expect(await focused('tagName')).toBe('H1')
+    await page.keyboard.press('Tab')
+    expect(await focused('closest("nav")')).toBeNull()
   })
 
   it('signs out', async () => {

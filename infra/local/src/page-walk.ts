@@ -16,7 +16,7 @@ export const LOOKS: readonly (readonly [name: string, look: Look])[] = [
 ]
 
 /** What is wrong with a page for people; each empty when nothing is. */
-export type PageFaults = { at: string; axe: string[]; sideways: number; foreign: string[] }
+export type PageFaults = { at: string; axe: string[]; sideways: number; foreign: string[]; alike: string[] }
 
 type Walk = {
   /** Where the pages are. */
@@ -30,6 +30,12 @@ type Walk = {
   onPage?: (page: Page, path: string) => Promise<unknown>
 }
 
+/** Buttons, and those that open a part of an entry, that whoever hears only their names cannot tell apart. `.show` belongs to the field before it. */
+const ALIKE = `['button:not(.show)', '.entries summary'].flatMap((selector) =>
+  [...document.querySelectorAll(selector)]
+    .map((control) => (control.ariaLabel ?? control.textContent).trim())
+    .filter((name, index, names) => names.indexOf(name) !== index))`
+
 /** Opens every page, and lists those with something that axe-core finds, that is cut off, or that comes from elsewhere. */
 export async function faultsOfPages(browser: Browser, walk: Walk): Promise<PageFaults[]> {
   const found: PageFaults[] = []
@@ -39,8 +45,9 @@ export async function faultsOfPages(browser: Browser, walk: Walk): Promise<PageF
       axe: await accessibilityFindings(page),
       sideways: await sidewaysScroll(page),
       foreign,
+      alike: await page.evaluate<string[]>(ALIKE),
     }
-    if (faults.axe.length + faults.sideways + foreign.length > 0) found.push(faults)
+    if (faults.axe.length + faults.sideways + foreign.length + faults.alike.length > 0) found.push(faults)
   })
   return found
 }

@@ -93,7 +93,9 @@ const SCRIPT = `{
   const follow = async () => {
     const answer = document.hidden ? null : await fetch(location.href).catch(() => null)
     if (answer?.ok) {
-      const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html').querySelector('[data-live]')
+      // The policy of this page lets in no style sheet of another answer, not even of one that is only read.
+      const text = (await answer.text()).replace(/<style[^]*?<\\/style>/g, '')
+      const fresh = new DOMParser().parseFromString(text, 'text/html').querySelector('[data-live]')
       if (!fresh) return location.reload()
       renew(live, fresh)
     }

@@ -6,7 +6,7 @@ export { formScript } from './form-script.js'
 export { hourlyPlot } from './hourly-plot.js'
 export { kitCatalogues, kitTexts, pageTextsOf, type PageTexts } from './page-texts.js'
 export { pageScript } from './page-script.js'
-export { pageAnswer, type Page } from './page.js'
+export { contentHeading, pageAnswer, type Page } from './page.js'
 export {
   captchaFields,
   captchaPolicy,

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import {
   captchaPolicy,
   captchaWidget,
+  contentHeading,
   errorPage,
   formScript,
   html,
@@ -36,6 +37,15 @@ describe('the document', () => {
     const { text } = answer(plain)
     expect(text.match(/<main>/g)).toHaveLength(1)
     expect(/<main>.*<p>Hello<\/p>.*<\/main>/s.test(text)).toBe(true)
+  })
+
+  it('begins with a way past the navigation where there is one', () => {
+    const body = html`<nav></nav>
+      ${contentHeading('Tokens')}`
+    const { text } = answer({ title: 'Tokens', body }, { language: 'de' })
+    expect(text).toMatch(/<body>\s*<a class="skip" href="#content">Zum Inhalt springen<\/a>/)
+    expect(text).toContain('<h1 id="content" tabindex="-1">Tokens</h1>')
+    expect(answer({ title: 'x', body: html`<p>${'id="content"'}</p>` }).text).not.toContain('href="#content"')
   })
 
   it('prints titles and messages as text', () => {

@@ -3,6 +3,7 @@ import { SIGNET, tokenRules, type Brand } from '@signet/brand'
 import type { Answer } from '@signet/http'
 import { DEFAULT_LANGUAGE, type Language } from '@signet/language'
 import { html, Html } from './html.js'
+import { kitTexts } from './page-texts.js'
 import { brandHeader, legalFooter } from './brand.js'
 import { styles } from './styles.js'
 
@@ -110,6 +111,15 @@ function contentSecurityPolicy(
     .join('; ')
 }
 
+/** For keyboards, past the navigation of pages that have one. User input is escaped, so this is our {@link contentHeading}. */
+const skipLink = ({ text }: Html, language: Language): Html | null =>
+  text.includes('id="content"')
+    ? html`<a class="skip" href="#content">${kitTexts(language)('kit.skip')}</a>`
+    : null
+
+/** The heading of a page whose navigation comes before it. */
+export const contentHeading = (title: string): Html => html`<h1 id="content" tabindex="-1">${title}</h1>`
+
 const document = (
   { title, body, script, load = [], style = '' }: Page,
   { nonce, language, formScript, icon, brand }: Frame,
@@ -128,6 +138,7 @@ const document = (
         ${[...(formScript === undefined ? [] : [formScript]), ...load].map((url) => html`<script src="${url}" nonce="${nonce}" defer></script>`)}
       </head>
       <body>
+        ${skipLink(body, language)}
         <main>
           ${brandHeader(brand, icon)}
           <div class="card">${body}</div>

@@ -23,6 +23,8 @@ button, .button { display: block; width: 100%; margin: 0; padding: .75rem 1rem; 
   text-align: center; text-decoration: none; cursor: pointer }
 button.equal, button.plain, .button.plain { background: var(--card); color: var(--accent) }
 button:hover, .button:hover { filter: brightness(1.07) }
+.skip { position: absolute; top: 0; left: 0; z-index: 1; padding: .6rem .9rem; background: var(--card); border-radius: var(--radius) }
+.skip:not(:focus) { width: 1px; height: 1px; padding: 0; overflow: hidden; clip-path: inset(50%) }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
 form > button { margin-top: 1.5rem }
 .hint { margin: .35rem 0 0; color: var(--soft); font-size: .875rem }
@@ -48,7 +50,7 @@ button.second { margin-top: .6rem }
 .good { margin: 1rem 0; padding: .75rem .9rem; border-radius: var(--radius); border: 1px solid var(--line); font-size: .925rem }
 .aside { margin: 1.25rem 0 0 }
 .show { margin: .35rem 0 0; padding: .2rem 0; font-size: .875rem }
-[aria-busy=true] { cursor: progress; opacity: .75 }
+[aria-busy=true] { cursor: progress }
 [aria-busy=true]::after { content: ''; display: inline-block; width: .8em; height: .8em; margin-left: .5em; border-radius: 50%;
   border: 2px solid currentColor; border-right-color: transparent; vertical-align: -.1em; animation: turn 1s linear infinite }
 @keyframes turn { to { transform: rotate(1turn) } }

@@ -94,6 +94,8 @@ describeInBrowser('every page', () => {
     const browser = aBrowser(server)
     await settle(browser, await signIn(browser, user))
     server.clock.advance(1_200_000)
+    await register(user, anAuthenticator({ origin: site }))
+    await signIn(aBrowser(server), user)
     const named = async (page: string, fields: Record<string, string> = {}) =>
       pathOf(await submitted(browser, await browser.get(page), page, { name: LONG, ...fields }))
     const account = '/ui/account'

@@ -1,4 +1,4 @@
-import { hidden, html, notice, wideStyle, type Html, type Page } from '@signet/pages'
+import { contentHeading, hidden, html, notice, wideStyle, type Html, type Page } from '@signet/pages'
 import type { Refusal } from '../handovers/handover-service.js'
 import type { Texts } from '../pages/texts.js'
 import { refusalText } from './refusal.js'
@@ -59,8 +59,8 @@ export const portalPage = (
       )}
       <a href="${docs}">${t('portal.nav.docs')}</a>
     </nav>
-    <h1>${title}</h1>
-    ${doneNotice(t, done)} ${refusal && notice(refusalText(t, refusal), refusal.fault)} ${body}
+    ${contentHeading(title)} ${doneNotice(t, done)}
+    ${refusal && notice(refusalText(t, refusal), refusal.fault)} ${body}
     <footer>
       <form method="post" action="${signOut.action}">
         ${hidden({ csrf: signOut.csrf })}

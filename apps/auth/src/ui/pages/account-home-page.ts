@@ -110,8 +110,15 @@ function providerSection(t: UiTexts, view: AccountHomeView): Html | null {
           removable
             ? guarded(
                 t('me.unlink'),
+                entryOf(providerLabel(provider), email),
                 t('me.unlink.question', { provider: providerLabel(provider) }),
-                button(view, '/account/unlink', t('me.unlink.button'), hiddenField('identity', id)),
+                button(
+                  view,
+                  '/account/unlink',
+                  t('me.unlink.button'),
+                  hiddenField('identity', id),
+                  entryOf(providerLabel(provider), email),
+                ),
               )
             : null,
         ),
@@ -128,6 +135,8 @@ function providerSection(t: UiTexts, view: AccountHomeView): Html | null {
   )
 }
 
+const entryOf = (...parts: readonly (string | null)[]): string => parts.filter(Boolean).join(', ')
+
 function sessionSection(t: UiTexts, view: AccountHomeView): Html {
   const time = (at: Date) => dateTimeText(t.language, at)
   return section(
@@ -143,7 +152,13 @@ function sessionSection(t: UiTexts, view: AccountHomeView): Html {
           }),
           session.isCurrent
             ? html`<p>${t('me.session.this')}</p>`
-            : button(view, '/account/session/end', t('sign-out'), hiddenField('session', session.id)),
+            : button(
+                view,
+                '/account/session/end',
+                t('sign-out'),
+                hiddenField('session', session.id),
+                `${session.device}. ${t('me.session.signed-in', { time: time(session.createdAt) })}`,
+              ),
         ),
       ),
     ),

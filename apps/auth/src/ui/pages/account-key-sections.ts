@@ -4,7 +4,16 @@ import { withoutInvisible } from '@signet/pages/visible'
 import type { Credential } from '../../webauthn/credential.js'
 import type { Factor } from '../../users/user.js'
 import type { UiKey, UiTexts } from '../texts.js'
-import { button, entries, guarded, hiddenField, line, section, type Forms } from './account-parts.js'
+import {
+  button,
+  disclosure,
+  entries,
+  guarded,
+  hiddenField,
+  line,
+  section,
+  type Forms,
+} from './account-parts.js'
 import { link } from './parts.js'
 
 export type AccountKeys = Forms & {
@@ -32,27 +41,38 @@ function passkeyEntry(t: UiTexts, view: AccountKeys, passkey: Credential): Html 
   const added = time(createdAt)
   const name = withoutInvisible(friendlyName)
   const chosen = hiddenField('passkey', id)
+  // Names of passkeys need not differ.
+  const entry = `${name}. ${t('me.added', { time: added })}`
   return line(
     name,
     lastUsedAt === null
       ? t('me.added', { time: added })
       : t('me.passkey.used', { added, used: time(lastUsedAt) }),
-    renaming(t, view, { kind: 'passkey', id, name, label: 'me.passkey.name', maxLength: 120 }),
+    renaming(t, view, { kind: 'passkey', id, name, entry, label: 'me.passkey.name', maxLength: 120 }),
     guarded(
       t('me.remove'),
+      entry,
       t('me.passkey.remove-question'),
-      button(view, '/account/passkey/remove', t('me.factor.remove'), chosen),
+      button(view, '/account/passkey/remove', t('me.factor.remove'), chosen, entry),
     ),
   )
 }
 
-type Named = { kind: 'passkey' | 'factor'; id: string; name: string; label: UiKey; maxLength: number }
+type Named = {
+  kind: 'passkey' | 'factor'
+  id: string
+  name: string
+  entry: string
+  label: UiKey
+  maxLength: number
+}
 
-/** As `guarded`, with the name as it is. */
-const renaming = (t: UiTexts, view: AccountKeys, { kind, id, name, label, maxLength }: Named): Html =>
-  html`<details>
-    <summary>${t('me.rename')}</summary>
-    ${button(
+/** With the name as it is. */
+const renaming = (t: UiTexts, view: AccountKeys, { kind, id, name, entry, label, maxLength }: Named): Html =>
+  disclosure(
+    t('me.rename'),
+    entry,
+    button(
       view,
       `/account/${kind}/rename`,
       t('me.rename.button'),
@@ -65,8 +85,9 @@ const renaming = (t: UiTexts, view: AccountKeys, { kind, id, name, label, maxLen
           required
           value="${name}"
         />`,
-    )}
-  </details>`
+      entry,
+    ),
+  )
 
 export function factorSection(t: UiTexts, view: AccountKeys): Html {
   const { factors, addFactors, recovery } = view
@@ -82,13 +103,21 @@ export function factorSection(t: UiTexts, view: AccountKeys): Html {
             kind: 'factor',
             id: factor.id,
             name: withoutInvisible(factor.friendlyName).trim(),
+            entry: nameOf(t, factor),
             label: 'me.factor.name',
             maxLength: 255,
           }),
           guarded(
             t('me.remove'),
+            nameOf(t, factor),
             t('me.factor.remove-question'),
-            button(view, '/account/factor/remove', t('me.factor.remove'), hiddenField('factor', factor.id)),
+            button(
+              view,
+              '/account/factor/remove',
+              t('me.factor.remove'),
+              hiddenField('factor', factor.id),
+              nameOf(t, factor),
+            ),
           ),
         ),
       ),

@@ -20,20 +20,37 @@ export const line = (title: string, more: string | null, ...actions: readonly (H
   html`<p><strong>${title}</strong></p>
     ${more === null ? null : html`<p class="soft">${more}</p>`} ${shown(actions)}`
 
+/** What a control does, and to which entry of a list, for whoever hears it without its surroundings. */
+export const named = (label: string, entry: string | undefined): Html | undefined =>
+  entry === undefined ? undefined : html` aria-label="${label}: ${entry}"`
+
 /** A form of one button. */
-export const button = (view: Forms, below: string, label: string, more: Html | null = null): Html =>
+export const button = (
+  view: Forms,
+  below: string,
+  label: string,
+  more: Html | null = null,
+  entry?: string,
+): Html =>
   html`<form method="post" action="${view.action(below)}">
     ${view.fields} ${more}
-    <button class="plain" type="submit">${label}</button>
+    <button class="plain" type="submit" ${named(label, entry)}>${label}</button>
   </form>`
 
-/** Asks again without a page of its own, and without a script. */
-export const guarded = (label: string, question: string, form: Html): Html =>
+export const disclosure = (label: string, entry: string, content: Html): Html =>
   html`<details>
-    <summary>${label}</summary>
-    <p>${question}</p>
-    ${form}
+    <summary ${named(label, entry)}>${label}</summary>
+    ${content}
   </details>`
+
+/** Asks again without a page of its own, and without a script. */
+export const guarded = (label: string, entry: string, question: string, form: Html): Html =>
+  disclosure(
+    label,
+    entry,
+    html`<p>${question}</p>
+      ${form}`,
+  )
 
 export const hiddenField = (name: string, value: string): Html =>
   html`<input type="hidden" name="${name}" value="${value}" />`

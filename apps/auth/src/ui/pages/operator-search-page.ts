@@ -1,4 +1,4 @@
-import { html, table, time, wideStyle, type Html, type Page } from '@signet/pages'
+import { contentHeading, html, table, time, wideStyle, type Html, type Page } from '@signet/pages'
 import { isBanned, type User } from '../../users/user.js'
 import type { UiTexts } from '../texts.js'
 
@@ -39,8 +39,7 @@ export const operatorPage = (
       </div>
       <div><button type="submit">${t('op.search')}</button></div>
     </form>
-    <h1>${title}</h1>
-    ${body}`,
+    ${contentHeading(title)} ${body}`,
 })
 
 type SearchView = OperatorLinks & { query: string; found: readonly User[] | null; now: Date }

@@ -1,10 +1,11 @@
 import { facts, html, notice, table, time, type Html, type Page } from '@signet/pages'
 import { withoutInvisible } from '@signet/pages/visible'
 import type { PersonDetail } from '../../operator/operator-service.js'
-import { isBanned } from '../../users/user.js'
+import { isBanned, type Factor } from '../../users/user.js'
 import { deviceOf } from '../../requests/device.js'
 import { deviceText } from '../context/device-name.js'
 import type { UiTexts } from '../texts.js'
+import { named } from './account-parts.js'
 import { auditTable } from './operator-audit-page.js'
 import { nameOf, operatorPage, stateOf, type OperatorLinks } from './operator-search-page.js'
 
@@ -52,10 +53,11 @@ const button = (
   fields: Readonly<Record<string, string>>,
   label: string,
   className = 'plain',
+  entry?: string,
 ): Html =>
   html`<form method="post" action="${form.action}">
     ${form.fields(fields)}
-    <button class="${className}" type="submit">${label}</button>
+    <button class="${className}" type="submit" ${named(label, entry)}>${label}</button>
   </form>`
 
 function actions(t: UiTexts, view: UserView): Html {
@@ -89,17 +91,26 @@ function actions(t: UiTexts, view: UserView): Html {
     }`
 }
 
+const factorName = (t: UiTexts, { friendlyName }: Factor): string =>
+  friendlyName === '' ? t('op.unnamed') : friendlyName
+
 const factors = (t: UiTexts, view: UserView): Html =>
   html`<h2>${t('op.factors')}</h2>
     ${table(
       t('op.factors'),
       [t('op.name'), t('op.kind'), t('op.status'), t('op.since'), t('op.action')],
       view.user.factors.map((factor) => [
-        html`${factor.friendlyName === '' ? t('op.unnamed') : factor.friendlyName}`,
+        html`${factorName(t, factor)}`,
         html`${factor.factorType}`,
         html`${factor.status}`,
         html`${time(factor.createdAt, t.language)}`,
-        button(view, { action: 'factor', factor_id: factor.id }, t('op.remove'), 'danger narrow'),
+        button(
+          view,
+          { action: 'factor', factor_id: factor.id },
+          t('op.remove'),
+          'danger narrow',
+          factorName(t, factor),
+        ),
       ]),
       t,
     )}`

@@ -1,4 +1,4 @@
-import { html, wideStyle, type Html, type Page } from '@signet/pages'
+import { contentHeading, html, wideStyle, type Html, type Page } from '@signet/pages'
 import type { AdminTexts } from './texts.js'
 
 /** Where the pages are, on the private port. */
@@ -42,8 +42,7 @@ export const adminPage = (t: AdminTexts, { title, body, query = '', here }: Cont
       />
       <button type="submit">${t('search.submit')}</button>
     </form>
-    <h1>${title}</h1>
-    ${body}`,
+    ${contentHeading(title)} ${body}`,
 })
 
 export const messagePage = (t: AdminTexts, key: 'error.nothing' | 'error.not-now'): Page =>
