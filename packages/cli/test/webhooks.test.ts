@@ -30,6 +30,22 @@ describe('webhooks create', () => {
     expect(ended.stderr).not.toContain('whsec_')
   })
 
+  it.each([
+    ['--to', ['webhooks', 'create', '--to', HOOK]],
+    ['--to', ['webhooks', 'update', '7', '--to', HOOK, '--no-events']],
+    ['--public-url', ['listen', '--create', '--public-url', HOOK]],
+    ['The address of this receiver', ['listen', '--create']],
+  ])('says what the service has against the url of %s', async (option, args) => {
+    const error = { code: 'bad_request', message: 'url must not contain a fragment' }
+    world.service.behaviour.override = ({ method }) =>
+      method === 'GET' ? undefined : { status: 400, body: { error } }
+    const ended = await world.machine.run(args, world.signedIn())
+    expect([ended.code, ended.stderr]).toEqual([
+      1,
+      expect.stringContaining(`error: ${option} must not contain a fragment`),
+    ])
+  })
+
   it('advises to look first when the answer is lost', async () => {
     world.service.behaviour.override = ({ method }) =>
       method === 'POST'

@@ -95,7 +95,7 @@ async function listen(context: Context, options: Options): Promise<void> {
 async function subscribe(context: Context, options: Options, receiver: Receiver): Promise<TemporaryWebhook> {
   const api = await signedInApi(context)
   const { publicUrl, events } = options
-  return createTemporaryWebhook(api, { url: publicUrl ?? receiver.url, events }, context.output)
+  return createTemporaryWebhook(api, { url: receiver.url, publicUrl, events }, context.output)
 }
 
 function showReady(

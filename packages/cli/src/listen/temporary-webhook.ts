@@ -1,7 +1,7 @@
 import type { ApiClient } from '../api/api-client.js'
 import { CliError, RefusedError } from '../errors.js'
 import type { Output } from '../output/output.js'
-import { adviseToLook } from '../webhooks/change-commands.js'
+import { adviseToLook, isAboutUrl, sayOption } from '../webhooks/change-commands.js'
 
 export type TemporaryWebhook = { id: string; secret: string; delete: () => Promise<void> }
 
@@ -11,18 +11,18 @@ const PRIVATE_HINT =
 
 export async function createTemporaryWebhook(
   api: ApiClient,
-  input: { url: string; events: string[] },
+  { url, publicUrl, events }: { url: string; publicUrl: string | undefined; events: string[] },
   output: Output,
 ): Promise<TemporaryWebhook> {
-  const { endpoint_id: id, secret } = await api.createWebhook(input).catch((error: unknown) => {
-    if (isAboutUrl(error)) error.hint = PRIVATE_HINT
-    return adviseToLook(error)
-  })
+  const { endpoint_id: id, secret } = await api
+    .createWebhook({ url: publicUrl ?? url, events })
+    .catch((error: unknown) => {
+      if (!isAboutUrl(error)) return adviseToLook(error)
+      error.hint = PRIVATE_HINT
+      return sayOption(publicUrl === undefined ? 'The address of this receiver' : '--public-url')(error)
+    })
   return { id, secret, delete: () => deleteWebhook(api, id, output) }
 }
-
-const isAboutUrl = (error: unknown): error is RefusedError =>
-  error instanceof RefusedError && error.code === 'bad_request' && error.message.startsWith('url ')
 
 /** A webhook that somebody deleted meanwhile is as good as deleted. */
 async function deleteWebhook(api: ApiClient, id: string, output: Output): Promise<void> {

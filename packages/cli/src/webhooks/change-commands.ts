@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Context } from '../command/context.js'
 import { defineCommand, parseId, run } from '../command/define.js'
 import type { Host } from '../command/host.js'
-import { NetworkError, ServerFailureError, UsageError } from '../errors.js'
+import { NetworkError, RefusedError, ServerFailureError, UsageError } from '../errors.js'
 import { signedInApi } from '../session/active-token.js'
 import { DEFAULT_EVENTS, parseEvents } from './event-types.js'
 import { webhookFields } from './webhook-view.js'
@@ -53,6 +53,7 @@ async function create(context: Context, { to: url, events }: CreateOptions): Pro
   const api = await signedInApi(context)
   const created = await api
     .createWebhook({ url, events: wanted(events) ?? DEFAULT_EVENTS })
+    .catch(sayOption('--to'))
     .catch(adviseToLook)
   context.output.fields(created, [
     ...webhookFields({ ...created, id: created.endpoint_id }),
@@ -67,11 +68,11 @@ async function update(context: Context, { to: url, events }: UpdateOptions, id =
     throw new UsageError('Nothing to change: give --to, --events or --no-events')
   }
   const api = await signedInApi(context)
-  const updated = await api.updateWebhook(id, {
-    ...(url === undefined ? {} : { url }),
-    // The service treats omitted events as none, so the current ones are sent again.
-    events: change ?? (await api.getWebhook(id)).events,
-  })
+  // The service treats omitted events as none, so the current ones are sent again.
+  const chosen = change ?? (await api.getWebhook(id)).events
+  const updated = await api
+    .updateWebhook(id, { ...(url === undefined ? {} : { url }), events: chosen })
+    .catch(sayOption('--to'))
   context.output.fields(updated, webhookFields(updated))
 }
 
@@ -87,6 +88,17 @@ async function remove(context: Context, _options: object, id = ''): Promise<void
 
 /** Undefined when nothing was said about events. */
 const wanted = (events: Events | undefined): string[] | undefined => (events === false ? [] : events)
+
+export const isAboutUrl = (error: unknown): error is RefusedError =>
+  error instanceof RefusedError && error.code === 'bad_request' && error.message.startsWith('url ')
+
+/** What the service says of `url` is about the option that it came from. */
+export const sayOption =
+  (option: string) =>
+  (error: unknown): never => {
+    if (isAboutUrl(error)) error.message = error.message.replace(/^url/, option)
+    throw error
+  }
 
 /** Creating twice makes two webhooks, and after a lost answer nobody knows whether there is one already. */
 export function adviseToLook(error: unknown): never {
