@@ -72,14 +72,14 @@ describeInBrowser('the portal in Chromium', () => {
     await context.close()
     context = await browser.newContext({ viewport: { width: 1100, height: 760 } })
     page = await context.newPage()
-    const complaints: string[] = []
-    page.on('console', (message) => {
-      if (message.type() === 'error') complaints.push(message.text())
-    })
     const user = await signIn()
     await addEndpoint()
     const id = await idOf(user)
     const { id: delivery } = await aDelivery(harness, id, { status: 0 })
+    const complaints: string[] = []
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text())
+    })
     await page.goto(`${harness.base}/portal/endpoints/${id}/deliveries/${delivery}`)
     expect(await page.textContent('[role=status]')).toContain('Pending')
     const asOf = await page.getAttribute('[data-live] > .soft time', 'datetime')
