@@ -112,9 +112,7 @@ describe('POST …/deliveries/{delivery_id}/replay', () => {
     expect([gone.status, gone.body]).toEqual(conflict(message))
     await disable(api, id)
     const disabled = await replay(failed ?? '')
-    expect([disabled.status, disabled.body]).toEqual(
-      conflict('The webhook is disabled: enable it first'),
-    )
+    expect([disabled.status, disabled.body]).toEqual(conflict('The webhook is disabled: enable it first'))
   })
 
   it('is 404 for a delivery of another endpoint or account', async () => {
