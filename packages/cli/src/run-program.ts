@@ -33,7 +33,8 @@ function report(error: unknown, output: Output): number {
 function asCliError(error: unknown): CliError {
   if (error instanceof CliError) return error
   if (error instanceof CommanderError) {
-    return new UsageError(error.message.replace(/^error: /, ''), {
+    const message = error.message.replace(/^error: /, '').replace(/^command-argument value/, 'the value')
+    return new UsageError(message, {
       hint: '`signet --help` and `signet <command> --help` show what there is.',
     })
   }

@@ -24,6 +24,11 @@ describe('exit codes', () => {
     expect(world.service.seen).toEqual([])
   })
 
+  it('2 for what cannot be an id, in words for people', async () => {
+    const { code, stderr } = await world.machine.run(['deliveries', 'show', '34', 'abc'])
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/^error: the value 'abc' .*number, such as 42/)])
+  })
+
   it('3 without a token, with a revoked one and with damaged ones, and never repeats them', async () => {
     expect((await world.machine.run(list)).code).toBe(3)
     const revoked = await world.machine.run(list, { env: { SIGNET_TOKEN: 'svp_revoked' } })
