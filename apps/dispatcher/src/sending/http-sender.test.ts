@@ -8,9 +8,10 @@ import { AddressGuard, guardedAgent } from '@signet/address-guard'
 import type { SendResult } from './attempt-failure.js'
 import { post } from './http-sender.js'
 
+/** Of exchanges that end by the limit and not at all without it. */
 const TIME_LIMIT_MS = 400
-/** Without the limit none of these exchanges ends at all, so a busy machine may take its time. */
-const BY_THE_LIMIT_MS = 5 * TIME_LIMIT_MS
+/** Of the others: a busy machine may take its time. */
+const PATIENCE_MS = 60_000
 
 describe('post', () => {
   let receiver: Receiver
@@ -36,18 +37,18 @@ describe('post', () => {
     const agent = guardedAgent({
       guard,
       ca: trusting ? receiver.authorityCert : undefined,
-      connectTimeoutMs: TIME_LIMIT_MS,
+      connectTimeoutMs: PATIENCE_MS,
     })
     agents.push(agent)
     return agent
   }
 
-  async function send(url: string, agent = agentFor(), body = '{}') {
+  async function send(url: string, { agent = agentFor(), body = '{}', limitMs = PATIENCE_MS } = {}) {
     const startedAt = performance.now()
     const exchange = post(
       agent,
       { url: new URL(url), headers: { 'content-type': 'application/json' }, body: Buffer.from(body) },
-      TIME_LIMIT_MS,
+      limitMs,
     )
     const result = await exchange.answered
     const tookMs = performance.now() - startedAt
@@ -88,20 +89,19 @@ describe('post', () => {
     ['a dripping head', { kind: 'drip-head', everyMs: 20 }, failed('timeout')],
   ])('takes %s for what it is', async (_name, answer, expected) => {
     receiver.hook('/case', { otherwise: answer })
-    const { result, tookMs } = await send(receiver.url('/case'))
+    const limitMs = expected.kind === 'failed' && expected.error === 'timeout' ? TIME_LIMIT_MS : PATIENCE_MS
+    const { result } = await send(receiver.url('/case'), { limitMs })
     expect(result).toEqual(expected)
-    expect(tookMs).toBeLessThan(BY_THE_LIMIT_MS)
     expect(receiver.deliveries({ path: '/elsewhere' })).toEqual([])
   })
 
   it('does not wait for the body, and lets go of one that never ends when the time is up', async () => {
     receiver.hook('/drip', { otherwise: { kind: 'drip-body', everyMs: 20 } })
     await holdsInSomeRun(async () => {
-      const { result, tookMs, closedMs } = await send(receiver.url('/drip'))
+      const { result, tookMs, closedMs } = await send(receiver.url('/drip'), { limitMs: TIME_LIMIT_MS })
       expect(result).toEqual(answered(200))
       expect(tookMs).toBeLessThan(TIME_LIMIT_MS / 2)
       expect(closedMs).toBeGreaterThanOrEqual(TIME_LIMIT_MS - 20)
-      expect(closedMs).toBeLessThan(BY_THE_LIMIT_MS)
     })
   })
 
@@ -120,9 +120,8 @@ describe('post', () => {
         pump()
       })
     })
-    const { result, closedMs } = await send(`http://127.0.0.1:${port}/`)
+    const { result } = await send(`http://127.0.0.1:${port}/`)
     expect(result).toEqual(answered(200))
-    expect(closedMs).toBeLessThan(BY_THE_LIMIT_MS)
     expect(written).toBeLessThan(1000)
   })
 
@@ -130,16 +129,15 @@ describe('post', () => {
     receiver.hook('/reuse', { otherwise: reply(200, { body: 'ok' }) })
     const agent = agentFor()
     // The connection is free a moment after the answer has ended, so the very next request may open another one.
-    for (let sent = 0; sent < 5; sent += 1) await send(receiver.url('/reuse'), agent)
+    for (let sent = 0; sent < 5; sent += 1) await send(receiver.url('/reuse'), { agent })
     const connections = receiver.deliveries({ path: '/reuse' }).map(({ connection }) => connection)
     expect(new Set(connections).size).toBeLessThan(connections.length)
   })
 
   it('counts the TLS handshake, too', async () => {
     const port = await rawServer(() => undefined)
-    const { result, tookMs, facts } = await send(`https://127.0.0.1:${port}/`)
+    const { result, facts } = await send(`https://127.0.0.1:${port}/`, { limitMs: TIME_LIMIT_MS })
     expect(result).toEqual(failed('timeout'))
-    expect(tookMs).toBeLessThan(BY_THE_LIMIT_MS)
     // The connection stood, so the address is known, and not how long TLS would have taken.
     expect(facts).toEqual({ connect: expect.any(Number) as unknown, peer: '127.0.0.1' })
   })
@@ -151,7 +149,9 @@ describe('post', () => {
     expect((await send(`https://127.0.0.1:${plain}/`)).result).toEqual(failed('tls_error'))
     expect((await send(`https://127.0.0.1:${closing}/`)).result).toEqual(failed('connection_reset'))
     expect((await send(`https://127.0.0.1:${unused}/`)).result).toEqual(failed('connection_refused'))
-    expect((await send(receiver.url('/'), agentFor({ trusting: false }))).result).toEqual(failed('tls_error'))
+    expect((await send(receiver.url('/'), { agent: agentFor({ trusting: false }) })).result).toEqual(
+      failed('tls_error'),
+    )
   })
 
   it('takes 000 for no answer at all', async () => {
@@ -162,7 +162,7 @@ describe('post', () => {
   })
 
   it('knows the address of a failed TLS handshake, and none without a connection', async () => {
-    const untrusted = await send(receiver.url('/'), agentFor({ trusting: false }))
+    const untrusted = await send(receiver.url('/'), { agent: agentFor({ trusting: false }) })
     expect([untrusted.result, untrusted.facts.peer]).toEqual([failed('tls_error'), '127.0.0.1'])
     const refused = await send(`https://127.0.0.1:${await leasePort()}/`)
     expect([refused.result, refused.facts.peer]).toEqual([failed('connection_refused'), undefined])
@@ -170,29 +170,29 @@ describe('post', () => {
 
   it('refuses a certificate for another name', async () => {
     const url = `https://hook.example.com:${receiver.port}/`
-    const { result } = await send(url, agentFor({ resolver: ['127.0.0.1'] }))
+    const { result } = await send(url, { agent: agentFor({ resolver: ['127.0.0.1'] }) })
     expect(result).toEqual(failed('tls_error'))
   })
 
   it('opens no connection to a name that came to mean a private address', async () => {
     const before = receiver.connections
     const url = `https://hook.example.com:${receiver.port}/`
-    const { result } = await send(url, agentFor({ resolver: ['127.0.0.1'], open: false }))
+    const { result } = await send(url, { agent: agentFor({ resolver: ['127.0.0.1'], open: false }) })
     expect(result).toEqual(failed('blocked_address'))
-    expect((await send(receiver.url('/'), agentFor({ open: false }))).result).toEqual(
+    expect((await send(receiver.url('/'), { agent: agentFor({ open: false }) })).result).toEqual(
       failed('blocked_address'),
     )
     expect(receiver.connections).toBe(before)
   })
 
   it('tells a name without address from a blocked one', async () => {
-    const { result } = await send('https://hook.example.com/', agentFor({ resolver: [] }))
+    const { result } = await send('https://hook.example.com/', { agent: agentFor({ resolver: [] }) })
     expect(result).toEqual(failed('dns_error'))
   })
 
   it('sends the body with its length, and nothing that nobody asked for', async () => {
     receiver.hook('/headers', {})
-    await send(receiver.url('/headers'), agentFor(), '{"é":1}')
+    await send(receiver.url('/headers'), { body: '{"é":1}' })
     const [delivery] = receiver.deliveries({ path: '/headers' })
     expect(delivery?.method).toBe('POST')
     expect(Object.keys(delivery?.headers ?? {}).sort()).toEqual([
