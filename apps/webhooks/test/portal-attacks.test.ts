@@ -26,7 +26,10 @@ describe('without a session', () => {
     const { id } = await anEndpoint(visit)
     const question = await visit.open(`/endpoints/${id}/delete`)
     const answer = await visit.browser.submit(question, '/delete', {}, { cookie: '' })
-    expect(answer.location).toContain('/sign-in?return_to=')
+    const back = new URL(answer.location ?? '', visit.browser.origin).searchParams.get('return_to') ?? ''
+    const page = await visit.browser.get(back)
+    expect([page.status, new URL(page.url).pathname]).toEqual([200, `/portal/endpoints/${id}`])
+    expect(page.text).toContain('You were signed out in the meantime, so nothing was changed.')
     expect((await visit.open(`/endpoints/${id}`)).status).toBe(200)
   })
 })

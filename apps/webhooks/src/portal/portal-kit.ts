@@ -73,7 +73,9 @@ export const portalPost = (
     body: pageForm,
     async handle({ req, body, context: meta }) {
       const opened = await deps.sessions.find(deps.cookie.read(req))
-      if (opened?.accountId == null) return toSignIn(deps, deps.responder.path('/portal'))
+      // To the page of the form, which says that nothing happened.
+      if (opened?.accountId == null)
+        return toSignIn(deps, deps.responder.path(`/portal${withQuery(back(req), 'done=signed_out')}`))
       const fields = Parameters.fromForm(body)
       const { session, txn } = await deps.guard.check(req, req.path as `/portal${string}`, fields)
       const visit = new Visit(deps.responder, { session, req, meta, now: deps.now() })

@@ -40,7 +40,10 @@ const DONE = [
   'replayed',
   'stopped',
   'revoked',
+  'signed_out',
 ] as const
+/** What did not happen. */
+const UNDONE: readonly string[] = ['not_tested', 'signed_out']
 
 /** The frame of every page of the portal. */
 export const portalPage = (
@@ -73,5 +76,6 @@ export const portalPage = (
 
 function doneNotice(t: Texts, given: string | undefined): Html | undefined {
   const done = DONE.find((known) => known === given)
-  return done && html`<p class="good" role="status">${t(`portal.done.${done}`)}</p>`
+  const look = UNDONE.includes(done ?? '') ? 'notice' : 'good'
+  return done && html`<p class="${look}" role="status">${t(`portal.done.${done}`)}</p>`
 }
