@@ -51,7 +51,7 @@ describeInBrowser('the account page in Chromium', () => {
     expect(await heading()).toBe('Your account')
     expect(await page().textContent('main')).toContain('You have 9 codes left.')
     await page().locator('summary', { hasText: 'Remove' }).click()
-    await press('Remove it')
+    await press('Remove it: my phone')
     expect(await page().getByRole('status').textContent()).toContain('The second factor was removed.')
   })
 
