@@ -180,14 +180,14 @@ describe('what an account holds', () => {
     const second = (await signIn(user)).body as SignedUp
     const live = await liveOf(user)
     const { overviews } = server.context
-    const listed = await overviews.openSessions(user.user.id)
+    const listed = await overviews.openSignIns(user.user.id)
     expect(listed.map(({ id }) => id).sort()).toEqual(
       [live.session.id, (await liveOf(second)).session.id].sort(),
     )
-    await overviews.endSession(live, (await liveOf(other)).session.id, META)
-    expect((await overviews.openSessions(other.user.id)).length).toBe(1)
-    await overviews.endSession(live, (await liveOf(second)).session.id, META)
-    expect((await overviews.openSessions(user.user.id)).map(({ id }) => id)).toEqual([live.session.id])
+    await overviews.endSignIn(live, (await liveOf(other)).session.id, META)
+    expect((await overviews.openSignIns(other.user.id)).length).toBe(1)
+    await overviews.endSignIn(live, (await liveOf(second)).session.id, META)
+    expect((await overviews.openSignIns(user.user.id)).map(({ id }) => id)).toEqual([live.session.id])
     expectError(
       await post(server, '/token?grant_type=refresh_token', { refresh_token: second.refresh_token }),
       400,

@@ -63,7 +63,7 @@ parameters = { "path.endpoint_id" = { dictionary = "endpoints", probability = 0.
 # Two rules cannot be said in a schema, so that a request that fits it may be refused: the host of a URL is public, and
 # \`until\` is later than \`since\`.
 [[operations]]
-include-operation-id = ["createWebhook", "updateWebhook", "listDeliveries", "startRecovery"]
+include-operation-id = ["createWebhook", "updateWebhook", "listDeliveries", "listRecoveries", "startRecovery"]
 checks.positive_data_acceptance.enabled = false
 `
 

@@ -173,7 +173,7 @@ describe('MCP Inspector', () => {
       const line = [inspector, '--cli', server().href, '--transport', 'http', '--header', header, ...args]
       return JSON.parse((await promisify(execFile)(process.execPath, line)).stdout) as unknown
     }
-    expect(await inspect('--method', 'tools/list')).toMatchObject({ tools: { length: 17 } })
+    expect(await inspect('--method', 'tools/list')).toMatchObject({ tools: { length: 18 } })
     const call: Call = (name, given = {}) => {
       const pairs = Object.entries(given).map(([key, value]) => `${key}=${String(value)}`)
       return inspect(

@@ -32,21 +32,46 @@ const EXPORTED = 10_000
 export class AccountOverviewService {
   constructor(private readonly deps: Deps) {}
 
-  /** Sessions that are open, the one used last first. */
-  async openSessions(userId: string): Promise<ListedSession[]> {
+  /**
+   * Sign-ins of which something is open, the one used last first. To its owner a sign-in and the sessions that applications got
+   * out of it are one thing.
+   */
+  async openSignIns(userId: string): Promise<ListedSession[]> {
     const { db, sessions, limits, now } = this.deps
-    const all = await sessions.listOf(db, userId)
-    return all.filter((session) => session.revokedAt === null && !isExpired(session, limits, now()))
+    const signIns = new Map<string, ListedSession>()
+    for (const session of await sessions.listOf(db, userId)) {
+      if (session.revokedAt !== null || isExpired(session, limits, now())) continue
+      const latest = signIns.get(session.signInId)
+      // An application may come from a server of its own; the device is that of the pages.
+      if (latest === undefined) signIns.set(session.signInId, session)
+      else if (session.id === session.signInId)
+        signIns.set(session.id, { ...session, refreshedAt: latest.refreshedAt })
+    }
+    return [...signIns.values()]
   }
 
-  /** Signs out one of the caller's sessions; false for one that is not theirs, or over. */
-  async endSession(caller: Live, sessionId: string, meta: RequestMeta): Promise<boolean> {
+  /** Signs out one of the caller's sign-ins; false for one that is not theirs, or over. */
+  async endSignIn(caller: Live, signInId: string, meta: RequestMeta): Promise<boolean> {
     const { audit, gate, ends } = this.deps
     return audit.transaction(meta, async (tx, record) => {
       const held = await gate.hold(tx, { userId: caller.user.id, sessionId: caller.session.id })
-      const ended = await ends.one(tx, held.user.id, sessionId, 'logout')
-      if (ended) record('logout', held.user, { session_id: sessionId })
+      const ended = await ends.signIn(tx, held.user.id, signInId, 'logout')
+      const isOwn = signInId === held.session.signInId
+      if (ended) record('logout', held.user, isOwn ? undefined : { session_id: signInId })
       return ended
+    })
+  }
+
+  /** Signs out all other sign-ins of the caller. */
+  async endOtherSignIns(caller: Live, meta: RequestMeta): Promise<void> {
+    const { audit, gate, ends } = this.deps
+    await audit.transaction(meta, async (tx, record) => {
+      const { user, session } = await gate.hold(tx, {
+        userId: caller.user.id,
+        sessionId: caller.session.id,
+      })
+      await ends.otherSignIns(tx, user.id, session.signInId, 'logout')
+      record('logout', user, { scope: 'others' })
     })
   }
 

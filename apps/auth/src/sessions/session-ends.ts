@@ -34,6 +34,19 @@ export class SessionEnds {
     return (await sessions.end(tx, userId, reason, { only: sessionId }, now())) > 0
   }
 
+  /** A sign-in on the pages, with the sessions that applications got out of it. False for one that is not the user's, or over. */
+  async signIn(tx: Tx, userId: string, signInId: string, reason: EndReason): Promise<boolean> {
+    const { sessions, now } = this.deps
+    return (await sessions.end(tx, userId, reason, { onlySignIn: signInId }, now())) > 0
+  }
+
+  /** All sign-ins of a user but one. The user's row must be locked first, as for {@link all}. */
+  async otherSignIns(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
+    const { sessions, now } = this.deps
+    await sessions.end(tx, userId, reason, { exceptSignIn: keptId }, now())
+    await this.#voidUnfinished(tx, userId)
+  }
+
   /** All sessions of a user but one. The user's row must be locked first, as for {@link all}. */
   async others(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
     const { sessions, now } = this.deps

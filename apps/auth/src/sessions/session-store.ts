@@ -27,7 +27,15 @@ export type NewSession = {
 export type SiblingSession = { id: string; besideId: string; notAfter: Date | null; refreshSalt: Buffer }
 
 /** Which of a user's sessions to end: those that meet every condition. */
-export type EndScope = { only?: string; except?: string; aal?: Aal; passkeyId?: string }
+export type EndScope = {
+  only?: string
+  except?: string
+  aal?: Aal
+  passkeyId?: string
+  /** With all that was opened beside it. */
+  onlySignIn?: string
+  exceptSignIn?: string
+}
 
 /** The user and session that a bearer token names. */
 export type TokenHolder = { userId: string; sessionId: string | null }
@@ -44,6 +52,7 @@ export type Chain = { counter: number; salt: Buffer; amr: AmrEntry[] }
 type SessionRow<Time = Date> = {
   id: string
   user_id: string
+  sign_in_id: string
   aal: Aal
   factor_id: string | null
   passkey_id: string | null
@@ -59,7 +68,7 @@ type CallerRow = AccountRow & { session: SessionRow<string> | null; place: numbe
 export type AmrJson = readonly { method: string; at: string }[]
 
 const COLUMNS =
-  'id, user_id, aal, factor_id, passkey_id, refreshed_at, not_after, revoked_at, revoked_reason, created_at'
+  'id, user_id, coalesce(sign_in_id, id) as sign_in_id, aal, factor_id, passkey_id, refreshed_at, not_after, revoked_at, revoked_reason, created_at'
 
 export const toAmr = (json: AmrJson): AmrEntry[] =>
   json.map(({ method, at }) => ({ method, at: new Date(at) }))
@@ -139,8 +148,8 @@ export class SessionStore {
   ): Promise<void> {
     await db.query(
       `insert into ${this.t.sessions} (id, user_id, aal, factor_id, user_agent, ip, refreshed_at, not_after,
-         created_at, updated_at, amr, refresh_salt, passkey_id)
-       select $1, user_id, aal, factor_id, user_agent, ip, $4, $3, created_at, $4, amr, $5, passkey_id
+         created_at, updated_at, amr, refresh_salt, passkey_id, sign_in_id)
+       select $1, user_id, aal, factor_id, user_agent, ip, $4, $3, created_at, $4, amr, $5, passkey_id, coalesce(sign_in_id, id)
        from ${this.t.sessions} where id = $2`,
       [id, besideId, notAfter, now, refreshSalt],
     )
@@ -211,7 +220,8 @@ export class SessionStore {
   async end(db: Queryable, userId: string, reason: EndReason, scope: EndScope, now: Date): Promise<number> {
     const ending = this.#ending(
       `and id = coalesce($4::uuid, id) and id is distinct from $5::uuid and aal = coalesce($6, aal)
-       and ($7::uuid is null or passkey_id = $7)`,
+       and ($7::uuid is null or passkey_id = $7) and coalesce(sign_in_id, id) = coalesce($8::uuid, sign_in_id, id)
+       and coalesce(sign_in_id, id) is distinct from $9::uuid`,
     )
     const { rows } = await db.query<{ ended: number }>(
       `with ended as (${ending} returning id, user_id),
@@ -225,6 +235,8 @@ export class SessionStore {
         scope.except ?? null,
         scope.aal ?? null,
         scope.passkeyId ?? null,
+        scope.onlySignIn ?? null,
+        scope.exceptSignIn ?? null,
       ],
     )
     return rows[0]?.ended ?? 0
@@ -241,6 +253,7 @@ function toSession(row: SessionRow<Date | string>): Session {
   return {
     id: row.id,
     userId: row.user_id,
+    signInId: row.sign_in_id,
     aal: row.aal,
     factorId: row.factor_id,
     passkeyId: row.passkey_id,

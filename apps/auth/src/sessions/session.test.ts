@@ -8,6 +8,7 @@ const after = (ms: number) => new Date(SIGNED_IN.getTime() + ms)
 const session: Session = {
   id: 's1',
   userId: 'u1',
+  signInId: 's1',
   aal: 'aal1',
   factorId: null,
   passkeyId: null,

@@ -27,6 +27,8 @@ export type EndReason =
 export type Session = {
   readonly id: string
   readonly userId: string
+  /** The session that the person signed in with: this one, or that of the pages which it was opened beside. */
+  readonly signInId: string
   readonly aal: Aal
   readonly factorId: string | null
   /** The passkey that opened it, if one did. */

@@ -84,7 +84,7 @@ async function confirm(deps: UiDeps, { sent, person, meta }: AccountStep, kind: 
   )
   // These pages go on with the session they have.
   if (verified.kind === 'signed_in')
-    await deps.overviews.endSession(person, verified.signedIn.session.id, meta)
+    await deps.overviews.endSignIn(person, verified.signedIn.session.id, meta)
   return backToAccount(deps, sent, verified.kind === 'first_half' ? 'email-half' : kind)
 }
 

@@ -47,7 +47,7 @@ export const accountHomeRoutes = (deps: UiDeps): Route[] => [
   }),
   homeForm(deps, '/ui/account/session/end', 'Sign out one session', async ({ sent, person, meta }) => {
     const id = sent.text('session')
-    if (!isUuid(id) || !(await deps.overviews.endSession(person, id, meta)))
+    if (!isUuid(id) || !(await deps.overviews.endSignIn(person, id, meta)))
       throw new PageRefusal('not_found', 'me.session.over', 'not_found')
     return backToAccount(deps, sent, 'session')
   }),
@@ -56,7 +56,7 @@ export const accountHomeRoutes = (deps: UiDeps): Route[] => [
     '/ui/account/sessions/end',
     'Sign out all other sessions',
     async ({ sent, person, meta }) => {
-      await deps.sessions.logout(person, 'others', meta)
+      await deps.overviews.endOtherSignIns(person, meta)
       return backToAccount(deps, sent, 'sessions')
     },
   ),
@@ -106,7 +106,7 @@ async function showHome(
   const { t } = caller
   const { user } = person
   const [sessions, events, codes, held] = await Promise.all([
-    overviews.openSessions(user.id),
+    overviews.openSignIns(user.id),
     overviews.recentEvents(user.id),
     recoveryCodes.count(user.id),
     ways.passkey ? passkeys.list(user.id) : [],
@@ -139,12 +139,12 @@ async function showHome(
     recovery: factors.length === 0 ? null : { left: codes?.left ?? 0, href: path('/recovery-codes') },
     providers: providersOf(deps, person),
     sessions: sessions.map((session) => ({
-      id: session.id,
+      id: session.signInId,
       device: deviceText(t, deviceOf(session.userAgent)),
       ip: session.ip,
       createdAt: session.createdAt,
       lastUsedAt: session.refreshedAt ?? session.createdAt,
-      isCurrent: session.id === person.session.id,
+      isCurrent: session.signInId === person.session.signInId,
     })),
     events: events.flatMap((event) => {
       const key = eventKey(event)

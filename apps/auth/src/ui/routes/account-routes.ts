@@ -41,7 +41,8 @@ export const accountRoutes = (deps: UiDeps): Route[] => [
     async handle({ req, res, body }) {
       const sent = deps.pages.sent(req, 'account', body)
       const person = await deps.progress.personOf(sent.browser)
-      if (person !== null) await deps.sessions.logout(person, 'local', deps.guard.metaOf(req))
+      if (person !== null)
+        await deps.overviews.endSignIn(person, person.session.signInId, deps.guard.metaOf(req))
       deps.state.forget(res)
       return sent.text('then') === 'leave' ? away(deps, sent.context) : toSignIn(deps, sent.context)
     },

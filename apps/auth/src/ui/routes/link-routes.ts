@@ -70,7 +70,7 @@ export const linkRoutes = (deps: UiDeps): Route[] => [
             // Who is signed in here goes on with that session, which may have shown a second factor.
             const person = await deps.progress.personOf(sent.browser)
             if (person?.user.id === verified.signedIn.user.id) {
-              await deps.overviews.endSession(person, verified.signedIn.session.id, meta)
+              await deps.overviews.endSignIn(person, verified.signedIn.session.id, meta)
               return backToAccount(deps, sent, 'email')
             }
           }
