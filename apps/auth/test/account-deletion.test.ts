@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { dateTimeText } from '@signet/language'
 import { decodeJwt } from 'jose'
 import type { Live } from '../src/sessions/session.js'
 import { aUser, expectError, get, PASSWORD, post, type Json, type SignedUp } from './support/api.js'
@@ -60,7 +61,7 @@ describe('the deletion of an account by its owner', () => {
     expect(refreshed.status).toBe(400)
     expectError(await signIn(user), 403, 'account_deletion_pending')
     const notice = await server.inbox.waitForMail({ to: user.email, subject: 'Your account will be deleted' })
-    expect(notice.text).toContain(`${due?.toISOString().slice(0, 10) ?? ''} `)
+    expect(notice.text).toContain(` ${dateTimeText('en', due ?? new Date(0))}`)
     expect(notice.links).toContain('https://auth.example.com/auth/v1/ui/account')
     await server.context.deletions.keep(await onPages(user), META)
     expect((await signIn(user)).status).toBe(200)

@@ -169,12 +169,12 @@ describe('POST /internal/v1/summary-ready', () => {
     [
       'a segment whose start is text',
       { transcript: { text: 'x', segments: [{ speaker: 'A', start: '0', end: 1, text: 'x' }] } },
-      'transcript.segments.0.start must be a number',
+      'transcript.segments[0].start must be a number',
     ],
     [
       'a summary without format',
       { summaries: [{ label: 'x', content: 'x' }] },
-      'summaries.0.format is required',
+      'summaries[0].format is required',
     ],
   ])('refuses %s', async (_, change, message) => {
     const { accountId } = await api.anAccount()
