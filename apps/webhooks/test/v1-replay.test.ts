@@ -146,6 +146,9 @@ describe('/v1/webhooks/{endpoint_id}/recover', () => {
     const replies = await Promise.all(Array.from({ length: 6 }, () => post('/recover', { since })))
     expect(replies.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409])
     const { item } = replies.find(({ status }) => status === 200)?.body as unknown as Item
+    const message = `A recovery of this webhook, ${item.id}, is running: wait for it or cancel it`
+    for (const { status, body } of replies)
+      if (status === 409) expect(body).toEqual({ error: { code: 'conflict', message } })
     const cancel = () => api.call('DELETE', `/v1/webhooks/${id}/recover/${item.id}`, { token })
     const answers = await Promise.all(Array.from({ length: 4 }, cancel))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409])

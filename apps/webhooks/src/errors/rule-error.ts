@@ -27,7 +27,7 @@ export const ruleMessages = {
   'delivery.replayed':
     'The event was sent again a moment ago, in delivery {id}: send it again after ten seconds',
   'delivery.gone': 'The recording was deleted, and with it what would be sent',
-  'recovery.running': 'A recovery of this webhook is running: wait for it or cancel it',
+  'recovery.running': 'A recovery of this webhook, {id}, is running: wait for it or cancel it',
   'recovery.started': 'A recovery was started a moment ago, {id}: start another after ten seconds',
   'recovery.too-many': 'More than {max} deliveries match: choose a shorter time',
   'recovery.over': 'The recovery is over: {state}',

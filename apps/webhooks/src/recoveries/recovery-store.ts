@@ -49,8 +49,10 @@ export type NewRecovery = LogOwner & {
 }
 export type Creation =
   | { kind: 'created'; id: RecoveryId }
-  | { kind: 'running' }
-  | { kind: 'started'; id: RecoveryId }
+  /** One that is in the way: it runs, or was started a moment ago. */
+  | { kind: 'running' | 'started'; id: RecoveryId }
+  /** Somebody deleted the webhook meanwhile. */
+  | { kind: 'gone' }
   | { kind: 'too_many' }
 
 /** Counts what matches and stores the job. `until` ends now at the latest, so that what it makes does not match. */
@@ -75,26 +77,31 @@ export async function insertRecovery(tx: Tx, recovery: NewRecovery): Promise<Cre
     [endpointId, KEPT],
   )
   // One that is done already counts for a moment, too: what few deliveries it made may have arrived (decision 0246).
-  const { rows } = await tx.query<{ made: RecoveryId | null; done: RecoveryId | null }>(
-    `with earlier as materialized (
-       select id, state from webhook_recoveries
-       where endpoint_id = $2 and (
+  const { rows } = await tx.query<{ id: RecoveryId }>(
+    `insert into webhook_recoveries (account_id, endpoint_id, what, since, until, matched, at_time)
+     select account_id, id, $3, $4::timestamptz, least($5::timestamptz, now()), $6, $4::timestamptz
+     from webhook_endpoints
+     where account_id = $1 and id = $2 and deleted_at is null and not exists (
+       select from webhook_recoveries where endpoint_id = $2 and (
          state = 'running' or state = 'done' and created_at > clock_timestamp() - interval '10 seconds'
        )
-     ), made as (
-       insert into webhook_recoveries (account_id, endpoint_id, what, since, until, matched, at_time)
-       select account_id, id, $3, $4::timestamptz, least($5::timestamptz, now()), $6, $4::timestamptz
-       from webhook_endpoints
-       where account_id = $1 and id = $2 and deleted_at is null and not exists (select from earlier)
-       on conflict (endpoint_id) where state = 'running' do nothing
-       returning id
      )
-     select (select id from made) as made, (select max(id) from earlier where state = 'done') as done`,
+     on conflict (endpoint_id) where state = 'running' do nothing
+     returning id`,
     [accountId, endpointId, what, since, until ?? 'infinity', matched],
   )
-  const { made = null, done = null } = rows[0] ?? {}
-  if (made !== null) return { kind: 'created', id: made }
-  return done === null ? { kind: 'running' } : { kind: 'started', id: done }
+  return rows[0] ? { kind: 'created', id: rows[0].id } : inTheWay(tx, recovery)
+}
+
+/** Asked with a statement of its own: one that another caller started meanwhile is not in the snapshot of the insert. */
+async function inTheWay(tx: Tx, { accountId, endpointId }: LogOwner): Promise<Creation> {
+  const { rows } = await tx.query<{ id: RecoveryId; state: RecoveryState }>(
+    `select r.id, r.state from webhook_recoveries r where ${OF_OWNER} order by r.id desc limit 1`,
+    [endpointId, accountId],
+  )
+  const newest = rows[0]
+  if (!newest) return { kind: 'gone' }
+  return { kind: newest.state === 'running' ? 'running' : 'started', id: newest.id }
 }
 
 export async function findRecovery(
