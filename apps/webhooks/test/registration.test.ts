@@ -100,6 +100,7 @@ describe('what a registration answers', () => {
     ['a name that is not a string', { client_name: {} }],
     ['a logo over http', { logo_uri: 'http://tool.example/logo.png' }],
     ['a page after three slashes', { client_uri: 'https:///tool.example' }],
+    ['a page with a letter that nobody sees', { client_uri: 'https://tool.example/\u3164' }],
     ['a page with a backslash', { client_uri: 'https://tool.example\\@evil.example' }],
     ['eleven contacts', { contacts: Array.from({ length: 11 }, () => 'a') }],
     ['an unknown application type', { application_type: 'robot' }],

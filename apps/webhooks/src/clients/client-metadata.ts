@@ -1,4 +1,4 @@
-import { withoutInvisible } from '@signet/pages/visible'
+import { hasInvisible, withoutInvisible } from '@signet/pages/visible'
 import { parseUrl } from '@signet/address-guard/parse-url'
 import { OAuthError } from '../oauth/oauth-error.js'
 import { SCOPE_CONNECT } from '../oauth/scope.js'
@@ -110,7 +110,7 @@ function readHttpsUrl(name: string, value: unknown): string {
 }
 
 const isHttpsUrl = (text: string) =>
-  /^https:\/\/[^/]/i.test(text) && !/[\p{Cc}\p{Cf}\p{Cs}\s\\]/u.test(text) && parseUrl(text) !== null
+  /^https:\/\/[^/]/i.test(text) && !/[\s\\]/.test(text) && !hasInvisible(text) && parseUrl(text) !== null
 
 function readContacts(value: unknown): string[] {
   const contacts = strings('contacts', value)

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { BlockedAddressError, NameNotResolvedError, type AddressGuard } from '@signet/address-guard'
 import { parseUrl } from '@signet/address-guard/parse-url'
+import { hasInvisible } from '@signet/pages/visible'
 import type { PortRange } from '../config/port-ranges.js'
 import { RuleError, type Rule } from '../errors/rule-error.js'
 
@@ -63,8 +64,8 @@ export class UrlPolicy {
     // Checked on the raw text: the parser accepts `https:example.com`, drops tabs and converts backslashes.
     const scheme = this.#guard.allowsPrivateTargets ? /^https?:\/\//i : /^https:\/\//i
     if (!scheme.test(raw)) throw new UrlRefusedError('url.scheme')
-    // Cf: what reorders or hides text, so that people read another address. Cs: a lone surrogate, which cannot be stored as sent.
-    if (/[\p{Cc}\p{Cf}\p{Cs}\s\\]/u.test(raw)) throw new UrlRefusedError('url.invisible')
+    // People would read another address than is called, and a lone surrogate cannot be stored as sent.
+    if (/[\s\\]/.test(raw) || hasInvisible(raw)) throw new UrlRefusedError('url.invisible')
     // The parser takes the host from behind any number of slashes: people would read another address than is called.
     if (/^[^/]*\/{3}/.test(raw)) throw new UrlRefusedError('url.slashes')
     const url = parseUrl(raw)
