@@ -7,6 +7,7 @@ import { clientRoutes } from './clients/client-routes.js'
 import type { Context } from './context.js'
 import { discoveryRoutes, insertedDiscoveryRoutes } from './discovery/discovery-routes.js'
 import { introspectionRoutes, tokenRoutes } from './grants/token-routes.js'
+import { waysBack } from './forms/ways-back.js'
 import { translateOutage } from './http/translate.js'
 import { internalApiRoutes } from './internal-routes.js'
 import { landingRoutes } from './landing/landing-routes.js'
@@ -27,12 +28,14 @@ export function publicRoutes(ctx: Context) {
     serviceDocumentation: config.serviceDocumentation,
   }
   const v1 = v1Routes({ bearer: ctx.authenticateBearer, limits, services: ctx.webhooks })
+  const signInPages = [...authorizationRoutes({ ...ctx, limit: limits.authorize }), ...signInRoutes(ctx)]
   const routes = {
     discovery: discoveryRoutes(discovery),
     register: clientRoutes({ clients: ctx.clients, limit: limits.register }),
     token: tokenRoutes(ctx),
     introspection: discovery.introspection ? introspectionRoutes(ctx) : [],
-    pages: [...authorizationRoutes({ ...ctx, limit: limits.authorize }), ...signInRoutes(ctx)],
+    // Without what they are about, the pages above these forms have nothing to show.
+    pages: [...signInPages, ...waysBack(ctx.responder, { forms: signInPages, pages: new Set() })],
     account: personalTokenRoutes(ctx),
     v1,
     mcp: mcpRoutes({

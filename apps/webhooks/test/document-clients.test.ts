@@ -86,7 +86,7 @@ describe('schemathesis', () => {
         selection: ['--include-path-regex', '^/v1/'],
       })
       // Every phase ran, over every operation.
-      expect(said).toMatch(/Selected: 17\/\d+\s+Tested: 17\n/)
+      expect(said).toMatch(/Selected: 18\/\d+\s+Tested: 18\n/)
       expect(said.match(/✅ (?:Examples|Coverage|Fuzzing|Stateful)$/gm)).toHaveLength(4)
       // It got past the door.
       expect(said).not.toContain('Authentication failed')

@@ -116,6 +116,15 @@ describe('somebody who was signed out while the consent page was open', () => {
   })
 })
 
+it.each(['/oauth/authorize/decision', '/oauth/authorize/logout', '/sign-out'])(
+  'the address of the form %s, opened again, leads to the start page',
+  async (form) => {
+    const browser = oauth.browser()
+    const { status, text } = await browser.follow(await browser.get(form))
+    expect([status, text.includes('<h1')]).toEqual([200, true])
+  },
+)
+
 describe('the session', () => {
   it('has a cookie that is HttpOnly and Lax, and for https also __Host- and Secure', async () => {
     const { redirect } = await oauth.begun()

@@ -1,5 +1,5 @@
-import { route, type Route } from '@signet/http'
-import { pageDocs } from '../forms/page-form.js'
+import type { Route } from '@signet/http'
+import { waysBack } from '../forms/ways-back.js'
 import { applicationRoutes } from './application-routes.js'
 import { deliveryRoutes } from './delivery-routes.js'
 import { endpointRoutes } from './endpoint-routes.js'
@@ -26,24 +26,6 @@ export function portalRoutes(deps: Deps): Route[] {
     ...eventRoutes(deps),
     ...signatureRoutes(deps),
   ]
-  return [...routes, ...waysBack(deps, routes)]
-}
-
-/** The address of a form stays in the address bar when it was stopped at the door. Whoever opens it later gets to the page above. */
-function waysBack({ responder }: Deps, routes: readonly Route[]): Route[] {
   const pages = new Set(routes.filter(({ method }) => method === 'get').map(({ path }) => path))
-  const forms = routes.filter(({ method, path }) => method === 'post' && !pages.has(path))
-  return forms.map(({ path }) => {
-    const segments = path.split('/')
-    while (!pages.has(segments.join('/'))) segments.pop()
-    return route({
-      method: 'get',
-      path,
-      docs: pageDocs(`leave ${path}`, 'To the page above the form'),
-      handle({ req }) {
-        const above = req.path.split('/').slice(0, segments.length).join('/')
-        return responder.redirect(303, responder.path(above))
-      },
-    })
-  })
+  return [...routes, ...waysBack(deps.responder, { forms: routes, pages })]
 }
