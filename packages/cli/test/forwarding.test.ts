@@ -114,8 +114,21 @@ describe('listen --forward-to', () => {
     expect(stdout).toMatch(/→ http:\S+\/hook\?x=1 answered 500 {2}in \d+ ms\n<h1>\\u001b\[31mno<\/h1>\n/)
   })
 
-  it.each(['localhost:3000', 'ftp://localhost', 'nothing'])('takes %s for no address', async (address) => {
-    expect((await world.machine.run(['listen', '--forward-to', address])).code).toBe(2)
+  it.each([
+    'localhost:3000',
+    'ftp://localhost',
+    'nothing',
+    'http:localhost:3000',
+    'http:///127.0.0.1:3000',
+    'http:\\\\127.0.0.1:3000',
+    'http://127.0.0.1:3000\\hook',
+    'http://127.0.\t0.1:3000',
+    'http://127.0.0.1:3000/\u200bhook',
+  ])('takes %j for no address', async (address) => {
+    const ended = await world.machine.run(['listen', '--forward-to', address])
+    expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining('--forward-to')])
+    const sent = await world.machine.run(['trigger', 'webhook.ping', '--to', address])
+    expect([sent.code, sent.stderr]).toEqual([2, expect.stringContaining("'--to <address>'")])
   })
 })
 

@@ -44,6 +44,8 @@ describe('webhooks create', () => {
       1,
       expect.stringContaining(`error: ${option} must not contain a fragment`),
     ])
+    // Whoever gave an address of their own needs no advice to use one.
+    expect(ended.stderr.includes('use a tunnel')).toBe(option === 'The address of this receiver')
   })
 
   it('advises to look first when the answer is lost', async () => {

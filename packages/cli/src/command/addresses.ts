@@ -1,4 +1,5 @@
 import { UsageError } from '../errors.js'
+import { plainUrl } from './plain-url.js'
 
 /** Where `npm start` in a checkout serves. A published tool has no service of its own to fall back on. */
 export const DEFAULT_SERVICE_URL = 'http://localhost:8082'
@@ -8,9 +9,9 @@ const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /** A service's address in its one spelling, without a slash at the end. Tokens are stored under this text. */
 export function serviceAddress(text: string, name: string, { allowHttp }: { allowHttp: boolean }): string {
-  const url = URL.canParse(text) ? new URL(text) : null
-  const isPlain = url && !url.search && !url.hash && !url.username && !url.password
-  if (!isPlain || !['https:', 'http:'].includes(url.protocol)) {
+  const url = plainUrl(text)
+  const isBare = url && !url.search && !url.hash && !url.username && !url.password
+  if (!isBare) {
     throw new UsageError(`${name} is not the address of a service: ${text}`, {
       hint: 'It looks like https://hooks.example.com, without a query.',
     })

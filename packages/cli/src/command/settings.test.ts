@@ -27,6 +27,12 @@ describe('readSettings', () => {
     'https://ana:secret@hooks.example.com',
     'http://hooks.example.com',
     'http://127.0.0.1.evil.example',
+    'https:hooks.example.com',
+    'https:///hooks.example.com',
+    'https:\\\\hooks.example.com',
+    'https://hooks.example.com\\@evil.example',
+    'https://hooks.exa\tmple.com',
+    'https://hooks.exa\u200bmple.com',
   ])('refuses the address %s', (text) => {
     expect(() => readSettings({}, { SIGNET_URL: text })).toThrow('SIGNET_URL')
   })

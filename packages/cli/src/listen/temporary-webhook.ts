@@ -18,8 +18,9 @@ export async function createTemporaryWebhook(
     .createWebhook({ url: publicUrl ?? url, events })
     .catch((error: unknown) => {
       if (!isAboutUrl(error)) return adviseToLook(error)
+      if (publicUrl !== undefined) return sayOption('--public-url')(error)
       error.hint = PRIVATE_HINT
-      return sayOption(publicUrl === undefined ? 'The address of this receiver' : '--public-url')(error)
+      return sayOption('The address of this receiver')(error)
     })
   return { id, secret, delete: () => deleteWebhook(api, id, output) }
 }
