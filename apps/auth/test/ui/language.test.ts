@@ -62,6 +62,20 @@ describe('the language of a page', () => {
     )
   })
 
+  it('reaches what is said of an address with a mistake in it, at its field', async () => {
+    for (const [headers, words] of [
+      [GERMAN, 'Das ist keine vollständige E-Mail-Adresse.'],
+      [{}, 'This is not a complete email address.'],
+    ] as const) {
+      const browser = aBrowser(server)
+      const page = await browser.get('/ui/sign-up', headers)
+      const typed = { identifier: 'a@b..de', password: 'correct horse battery' }
+      const answer = await settle(browser, await browser.submit(page, '/ui/sign-up', typed, headers))
+      expect(noticeOf(answer)).toContain(words)
+      expect(/<input[^>]*name="identifier"[^>]*>/.exec(answer.text)?.[0]).toContain('aria-invalid="true"')
+    }
+  })
+
   it('reaches refusals that the API words in English', async () => {
     const browser = aBrowser(server, GERMAN)
     const sent = await browser.submit(await browser.get('/ui/sign-up'), '/ui/sign-up', {

@@ -62,6 +62,8 @@ const MESSAGES: Readonly<Record<string, PageKey>> = {
   'This form did not come from a page open in this browser.': 'error.form',
   'This form belongs to another sign-in.': 'error.other-sign-in',
   'You have been signed out in the meantime.': 'error.signed-out',
+  'This application is no longer registered. Remove the connection in the application and add it again.':
+    'error.unregistered',
   'Too many requests': 'error.limited',
   'It was answered already, took longer than ten minutes, or belongs to another browser.': 'error.over',
 }

@@ -29,10 +29,17 @@ export const waitText = (t: UiTexts, { kind, retryAfterSeconds: seconds }: AppEr
 
 function reasonText(t: UiTexts, error: AppError): string {
   if (error instanceof PageRefusal) return t(error.key)
-  const key = keyOf(error)
-  if (key !== null) return t(key)
+  const key = keyOf(error) ?? MESSAGES[error.message]
+  if (key !== undefined) return t(key)
   // Messages of the API are in English, and readable where there is no text for their code.
   return t.language === 'en' ? error.message : t('refusal.other')
+}
+
+/** What people meet under a code that says too little for a text of its own. */
+const MESSAGES: Readonly<Record<string, UiKey>> = {
+  'Unable to validate email address: invalid format': 'refusal.email-format',
+  'Invalid phone number format (E.164 required)': 'refusal.phone-format',
+  'No such path': 'error.nothing',
 }
 
 /** The text of a code from a query string, which anyone can forge: a known text or a generic one. */
