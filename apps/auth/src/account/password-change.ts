@@ -12,6 +12,7 @@ import type { Live, Session } from '../sessions/session.js'
 import type { Guesses } from '../sign-in/guesses.js'
 import { refusePassword } from '../users/new-password.js'
 import { isProven, type User } from '../users/user.js'
+import { isRecent } from './recent-proofs.js'
 
 export type PasswordChangeRules = {
   passwords: PasswordRules
@@ -45,9 +46,6 @@ type Deps = {
 /** What somebody shows once more before the password changes. */
 export type PasswordProof = 'current_password' | 'nonce' | null
 
-/** On the pages, a sign-in or a second factor older than this no longer proves who sits there. */
-const RECENT_MS = 600_000
-
 /** Sessions opened by these prove control of an address, and stand in for a forgotten password. */
 const PASSWORDLESS_METHODS = new Set(['recovery', 'otp', 'magiclink'])
 
@@ -62,7 +60,7 @@ export class PasswordChanges {
   async proofOf({ user, session }: Live): Promise<PasswordProof> {
     const { db, sessions, now } = this.deps
     const amr = (await sessions.chainOf(db, session.id))?.amr ?? []
-    if (amr.some(({ at }) => at.getTime() > now().getTime() - RECENT_MS)) return null
+    if (isRecent(amr, now())) return null
     const forgotten = amr.some(({ method }) => PASSWORDLESS_METHODS.has(method))
     if (user.passwordHash !== null && !forgotten) return 'current_password'
     return isProven(user) ? 'nonce' : null

@@ -1,6 +1,7 @@
 import { AccountDeletionService } from '../account/account-deletion-service.js'
 import { AccountOverviewService } from '../account/account-overview-service.js'
 import { PasswordChanges } from '../account/password-change.js'
+import { RecentProofs } from '../account/recent-proofs.js'
 import { ReauthenticationService } from '../account/reauthentication-service.js'
 import { UserUpdateService } from '../account/user-update-service.js'
 import { reauthenticationRules } from './message-settings.js'
@@ -72,6 +73,7 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
       rules: deletionRules(config),
       now,
     }),
+    recentProofs: new RecentProofs({ db, sessions: stores.sessions, credentials: stores.credentials, now }),
     reauthentications: new ReauthenticationService({
       users,
       issuer,

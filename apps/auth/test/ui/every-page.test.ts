@@ -49,8 +49,8 @@ describeInBrowser('every page', () => {
     )
     server = { ...started.server, url: site }
     chromium = await launchChromium(chromiumPath())
-    const owner = await anOwner()
-    visitors = [owner, await aStranger(), await onTheWay(), await inCharge(owner.user)]
+    const [owner, later] = await anOwner()
+    visitors = [owner, later, await aStranger(), await onTheWay(), await inCharge(owner.user)]
   })
   afterAll(async () => {
     await chromium.close()
@@ -87,19 +87,22 @@ describeInBrowser('every page', () => {
     }
   }
 
-  /** Signed in a while ago, so that a new password needs a proof. */
-  async function anOwner(): Promise<Visitor & { user: SignedUp }> {
+  /** In two browsers: in one signed in just now, in the other a while ago, so that changes need a proof there. */
+  async function anOwner(): Promise<[Visitor & { user: SignedUp }, Visitor]> {
     const user = await aUser(server)
     await register(user, anAuthenticator({ origin: site }))
-    const browser = aBrowser(server)
-    await settle(browser, await signIn(browser, user))
+    const [browser, other] = [aBrowser(server), aBrowser(server)]
+    // Buttons of sign-ins from the same minute would be named alike.
+    server.clock.advance(60_000)
+    await settle(other, await signIn(other, user))
     server.clock.advance(1_200_000)
     await register(user, anAuthenticator({ origin: site }))
-    await signIn(aBrowser(server), user)
+    await settle(browser, await signIn(browser, user))
+    const askedAgain = pathOf(await settle(other, await other.get('/ui/account/passkey')))
     const named = async (page: string, fields: Record<string, string> = {}) =>
       pathOf(await submitted(browser, await browser.get(page), page, { name: LONG, ...fields }))
     const account = '/ui/account'
-    return {
+    const owner = {
       who: 'an owner',
       user,
       browser,
@@ -122,6 +125,8 @@ describeInBrowser('every page', () => {
         '/ui/nothing',
       ],
     }
+    const addresses = [account, '/ui/password?next=account', askedAgain]
+    return [owner, { who: 'an owner after a while', browser: other, addresses }]
   }
 
   /** Whose second factor is still to be shown. */

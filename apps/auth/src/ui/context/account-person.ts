@@ -26,6 +26,26 @@ export async function forPerson(
   return work(person)
 }
 
+/**
+ * Does what adds a way into the account only for whoever proved a moment ago who they are; others sign in again first,
+ * so that nobody who finds a browser open lets themselves in for good.
+ */
+export async function onceProved(
+  { pages, recentProofs }: UiDeps,
+  { context }: Caller,
+  person: Person,
+  work: () => Answer | Promise<Answer>,
+): Promise<Answer> {
+  if (!(await recentProofs.isDue(person))) return work()
+  const { email, phone } = person.user
+  const loginHint = email ?? (phone === null ? null : `+${phone}`)
+  return pages.redirect(pages.path('', { ...toAccount(context), prompt: 'login', loginHint }))
+}
+
+/** Whether somebody is on the sign-in page because of {@link onceProved}. */
+export const isAskedAgain = ({ prompt, next }: SignInContext): boolean =>
+  prompt === 'login' && next === 'account'
+
 /** What the account page says was done; a query can be forged, so it only chooses among known texts. */
 export const DONE = [
   'email',

@@ -30,6 +30,7 @@ type UsedServices = Pick<
   | 'passkeys'
   | 'passwords'
   | 'reauthentications'
+  | 'recentProofs'
   | 'recoveries'
   | 'recoveryCodes'
   | 'resends'

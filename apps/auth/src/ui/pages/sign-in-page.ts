@@ -13,6 +13,8 @@ export type SignInView = {
   fault?: string | undefined
   /** Name of the site waiting for the person. */
   site: string | null
+  /** The person is signed in, and about to change what needs a recent proof. */
+  askedAgain: boolean
   form: { action: string; mailAction: string; fields: readonly Html[] }
   /** Null where passkeys are off. */
   passkey: ({ script: string } & Pick<WebauthnForm, 'action' | 'fields' | 'options'>) | null
@@ -26,8 +28,9 @@ export const signInPage = (t: UiTexts, view: SignInView): Page => ({
   allow: view.ways.captcha ? captchaPolicy(view.ways.captcha) : {},
   body: html`<h1>${t('sign-in')}</h1>
     ${view.site === null ? null : html`<p class="soft">${t.html('sign-in.site', { site: view.site })}</p>`}
-    ${notice(view.notice, view.fault)} ${view.ways.email || view.ways.phone ? passwordForm(t, view) : null}
-    ${passkeyForm(t, view)} ${providerForm(t, view)}
+    ${view.askedAgain ? html`<p>${t('sign-in.again')}</p>` : null} ${notice(view.notice, view.fault)}
+    ${view.ways.email || view.ways.phone ? passwordForm(t, view) : null} ${passkeyForm(t, view)}
+    ${providerForm(t, view)}
     ${foot(
       view.ways.email ? link(view.links.forgot, t('sign-in.forgot')) : null,
       view.ways.phone ? link(view.links.phone, t('sign-in.phone')) : null,

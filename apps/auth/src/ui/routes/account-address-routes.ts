@@ -1,6 +1,6 @@
 import { route, type Answer, type Route } from '@signet/http'
 import { parseVerifyBody, type VerifyBody } from '../../verify/verify-request.js'
-import { backToAccount, forPerson } from '../context/account-person.js'
+import { backToAccount, forPerson, onceProved } from '../context/account-person.js'
 import { emailFlow } from '../context/own-flow.js'
 import type { Person } from '../context/progress.js'
 import { faultOf, PageRefusal, type Refusal } from '../context/refusals.js'
@@ -32,16 +32,24 @@ function routesOf(deps: UiDeps, kind: Kind): Route[] {
       docs: pageDocs('Change an address'),
       handle({ req, res }) {
         const caller = deps.pages.open(req, res)
-        return forPerson(deps, caller, (person) => show(deps, caller, person, kind))
+        return forPerson(deps, caller, (person) => {
+          const page = () => show(deps, caller, person, kind)
+          return pendingOf(person, kind) === null ? onceProved(deps, caller, person, page) : page()
+        })
       },
     }),
     form({
       path,
       summary: 'Change an address, or send the messages of the change again',
       limit: deps.limits.otp('/user'),
-      async work(step) {
-        await change(deps, step, kind)
-        return deps.pages.redirect(deps.pages.path(`/account/${kind}`, step.sent.context))
+      work(step) {
+        const { sent, person } = step
+        const begin = async () => {
+          await change(deps, step, kind)
+          return deps.pages.redirect(deps.pages.path(`/account/${kind}`, sent.context))
+        }
+        const isSameAgain = sent.text(kind) === pendingOf(person, kind)
+        return isSameAgain ? begin() : onceProved(deps, sent, person, begin)
       },
     }),
     form({
@@ -96,6 +104,10 @@ function refuseUnchanged(kind: Kind, address: string, { user }: Person): void {
     throw new PageRefusal('invalid', 'me.phone.same')
 }
 
+/** The address that waits to be confirmed. */
+const pendingOf = ({ user }: Person, kind: Kind): string | null =>
+  kind === 'email' ? user.newEmail : user.newPhone
+
 function proofOf({ user }: Person, kind: Kind, half: string, token: string): VerifyBody {
   if (kind === 'phone') return { type: 'phone_change', token, phone: user.newPhone ?? '' }
   return { type: 'email_change', token, email: (half === 'current' ? user.email : user.newEmail) ?? '' }
@@ -104,12 +116,13 @@ function proofOf({ user }: Person, kind: Kind, half: string, token: string): Ver
 function show(
   { pages, account, now }: UiDeps,
   caller: Caller,
-  { user }: Person,
+  person: Person,
   kind: Kind,
   { sent, ...refusal }: Partial<Refusal> & { sent?: Sent } = {},
 ): Answer {
+  const { user } = person
   const fields = pages.fields(caller, 'settings')
-  const pending = kind === 'email' ? user.newEmail : user.newPhone
+  const pending = pendingOf(person, kind)
   const half = sent?.text('half') === 'current' ? 'current' : 'code'
   const secondsLeft = (sentAt: Date | null): number => {
     const nextAt = (sentAt?.getTime() ?? 0) + account.changeIntervalMs[kind]

@@ -1,7 +1,7 @@
 import { route, type Answer, type Route } from '@signet/http'
 import type { SecurityEvent } from '../../account/security-events.js'
 import { isUuid } from '../../users/uuid.js'
-import { backToAccount, DONE, forPerson } from '../context/account-person.js'
+import { backToAccount, DONE, forPerson, onceProved } from '../context/account-person.js'
 import { deviceOf } from '../../requests/device.js'
 import { deviceText } from '../context/device-name.js'
 import { nameOf } from '../context/name-of.js'
@@ -68,14 +68,16 @@ const linkingRoutes = (deps: UiDeps): Route[] => [
     await deps.identities.unlink(person, sent.text('identity'), meta)
     return backToAccount(deps, sent, 'unlinked')
   }),
-  homeForm(deps, '/ui/account/link', 'Add a sign-in method', async ({ sent, person, res }) => {
-    // The form token and the flow's cookie bind the flow to this browser, so nobody has to confirm it again.
-    const { challenge, redirectTo } = ownFlow(deps, sent, { ...sent.context, next: 'account' })
-    const query = { provider: sent.text('provider'), ...challenge }
-    const departure = await deps.authorizations.begin({ query, redirectTo, linkingTarget: person })
-    deps.flowCookies.give(res, departure)
-    return deps.pages.redirect(departure.url)
-  }),
+  homeForm(deps, '/ui/account/link', 'Add a sign-in method', ({ sent, person, res }) =>
+    onceProved(deps, sent, person, async () => {
+      // The form token and the flow's cookie bind the flow to this browser, so nobody has to confirm it again.
+      const { challenge, redirectTo } = ownFlow(deps, sent, { ...sent.context, next: 'account' })
+      const query = { provider: sent.text('provider'), ...challenge }
+      const departure = await deps.authorizations.begin({ query, redirectTo, linkingTarget: person })
+      deps.flowCookies.give(res, departure)
+      return deps.pages.redirect(departure.url)
+    }),
+  ),
 ]
 
 /** A button of the account page; a refusal is shown on that page. */

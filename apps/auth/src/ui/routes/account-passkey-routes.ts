@@ -2,7 +2,7 @@ import { isAppError } from '@signet/errors'
 import { route, type Answer, type Route } from '@signet/http'
 import { passkeyNotFound } from '../../passkeys/passkey-rules.js'
 import { isUuid } from '../../users/uuid.js'
-import { backToAccount, forPerson } from '../context/account-person.js'
+import { backToAccount, forPerson, onceProved } from '../context/account-person.js'
 import { answerOf } from '../context/credential-of.js'
 import { newNameIn } from '../context/new-name.js'
 import type { Person } from '../context/progress.js'
@@ -22,17 +22,20 @@ export const accountPasskeyRoutes = (deps: UiDeps): Route[] => [
     docs: pageDocs('Offer to create a passkey'),
     handle({ req, res }) {
       const caller = deps.pages.open(req, res)
-      return forPerson(deps, caller, (person) => showNew(deps, caller, person))
+      return forPerson(deps, caller, (person) =>
+        onceProved(deps, caller, person, () => showNew(deps, caller, person)),
+      )
     },
   }),
   accountForm(deps, {
     path: '/ui/account/passkey',
     summary: 'Create a passkey',
     limit: deps.limits.passkeyRegistration,
-    async work({ sent, person, meta }) {
-      await deps.passkeyRegistrations.register(person, answerOf(sent), meta)
-      return backToAccount(deps, sent, 'passkey')
-    },
+    work: ({ sent, person, meta }) =>
+      onceProved(deps, sent, person, async () => {
+        await deps.passkeyRegistrations.register(person, answerOf(sent), meta)
+        return backToAccount(deps, sent, 'passkey')
+      }),
     refused: ({ sent, person }, refusal) => showNew(deps, sent, person, refusal),
   }),
   homeForm(deps, '/ui/account/passkey/rename', 'Rename a passkey', async ({ sent, person, meta }) => {

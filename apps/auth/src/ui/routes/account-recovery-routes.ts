@@ -1,6 +1,6 @@
 import { route, type Answer, type Route } from '@signet/http'
 import { hasVerifiedFactor } from '../../users/user.js'
-import { forPerson } from '../context/account-person.js'
+import { forPerson, onceProved } from '../context/account-person.js'
 import type { Person } from '../context/progress.js'
 import { orShow, PageRefusal, type Refusal } from '../context/refusals.js'
 import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-in-pages.js'
@@ -36,9 +36,11 @@ export const accountRecoveryRoutes = (deps: UiDeps): Route[] => [
       const count = await deps.recoveryCodes.count(person.user.id)
       // A form that is sent twice must not void the codes of its first time.
       if ((count?.left ?? 0) > 0 && sent.text('replace') !== 'yes') return toCodes()
-      const codes = await deps.recoveryCodes.replace(person, meta)
-      deps.state.leave(res, codesLabel(sent, person), codes)
-      return toCodes({ made: '1' })
+      return onceProved(deps, sent, person, async () => {
+        const codes = await deps.recoveryCodes.replace(person, meta)
+        deps.state.leave(res, codesLabel(sent, person), codes)
+        return toCodes({ made: '1' })
+      })
     },
     refused: ({ sent, person }, refusal) => showCodes(deps, sent, person, refusal),
   }),

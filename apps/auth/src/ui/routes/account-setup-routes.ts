@@ -3,7 +3,7 @@ import type { Request, Response } from 'express'
 import type { FactorType } from '../../factors/factor-rules.js'
 import type { KeyedLimit } from '../../rate-limits/rate-limits.js'
 import type { SignedIn } from '../../sessions/session.js'
-import { backToAccount, forPerson, type Done } from '../context/account-person.js'
+import { backToAccount, forPerson, onceProved, type Done } from '../context/account-person.js'
 import { openSetup, type Setup } from './factor-setup.js'
 import type { Person } from '../context/progress.js'
 import type { Refusal } from '../context/refusals.js'
@@ -46,7 +46,8 @@ export const setupRoutes = <More>(
       const caller = deps.pages.open(req, res)
       return forPerson(deps, caller, (person) => {
         const { setup: sealed } = req.query
-        if (sealed === undefined) return show({ caller, person, setup: null, req, res })
+        if (sealed === undefined)
+          return onceProved(deps, caller, person, () => show({ caller, person, setup: null, req, res }))
         const setup = openSetup<More>(deps, type, person, sealed)
         return setup === null ? toAccount(deps, caller) : show({ caller, person, setup, req, res })
       })
@@ -58,7 +59,8 @@ export const setupRoutes = <More>(
     limit,
     async work(step) {
       const { sent, person, res } = step
-      if (sent.text('setup') === '') return begin(step)
+      // A setup that was begun can be finished: only whoever proved who they are has one for this session.
+      if (sent.text('setup') === '') return onceProved(deps, sent, person, () => begin(step))
       const setup = openSetup<More>(deps, type, person, sent.text('setup'))
       if (setup === null) return toAccount(deps, sent)
       const signedIn = await prove(step, setup)

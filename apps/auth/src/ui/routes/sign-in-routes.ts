@@ -1,5 +1,6 @@
 import { invalid } from '../../errors/auth-error.js'
 import { route, type Answer, type Route } from '@signet/http'
+import { isAskedAgain } from '../context/account-person.js'
 import { captchaAnswer } from '../context/captcha-answer.js'
 import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-in-pages.js'
 import { passkeyScript } from '../passkey-script.js'
@@ -110,6 +111,7 @@ export async function showSignIn(
     ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
     fault: faultOf(refusal.code, FIELDS),
     site: siteOf(caller.t, context),
+    askedAgain: isAskedAgain(context),
     form: {
       action: pages.action('/sign-in'),
       mailAction: pages.action('/mail'),
