@@ -60,8 +60,16 @@ describe('the language of a page', () => {
       harness.identity.answerTo(start.location ?? '', harness.identity.addUser()),
     )
     const { text } = await browser.follow(back)
+    expect(englishIn(text)).toEqual([])
+    expect(text).not.toContain('on this computer')
     expect(text).toContain('Darf <bdi>&#60;b&#62;Notizen&#60;/b&#62;</bdi> Ihr Konto nutzen?')
-    for (const words of ['Ereignisse Ihrer Aufnahmen lesen', '>Ablehnen<', '>Erlauben<', 'Nicht geprüft'])
+    for (const words of [
+      'einer Anwendung auf diesem Computer',
+      'Ereignisse Ihrer Aufnahmen lesen',
+      '>Ablehnen<',
+      '>Erlauben<',
+      'Nicht geprüft',
+    ])
       expect(text).toContain(words)
   })
 

@@ -1,5 +1,5 @@
 import type { Answer } from '@signet/http'
-import { describeRedirect } from '../redirects/redirect-uri.js'
+import { redirectHost } from '../redirects/redirect-uri.js'
 import { consentPage } from '../pages/consent-page.js'
 import type { PageResponder } from '../pages/page-responder.js'
 import { signInAgainPage } from '../pages/sign-in-again-page.js'
@@ -37,7 +37,7 @@ export class AuthorizationPages {
   consent(t: Texts, { txn, session, authorization }: AuthorizationContext): Answer {
     const page = consentPage(t, {
       clientName: authorization.clientName,
-      redirect: describeRedirect(authorization.redirectUri),
+      redirectHost: redirectHost(authorization.redirectUri),
       email: session.email,
       scopes: authorization.scope.split(' '),
       txn,

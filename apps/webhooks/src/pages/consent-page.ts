@@ -3,7 +3,8 @@ import type { Texts } from './texts.js'
 
 export type ConsentView = {
   clientName: string
-  redirect: string
+  /** Null: an application on the reader's own computer. */
+  redirectHost: string | null
   email: string
   scopes: readonly string[]
   txn: string
@@ -24,7 +25,10 @@ export const consentPage = (t: Texts, view: ConsentView): Page => ({
         <span>${t('consent.your-account')}</span
         ><strong>${view.email === '' ? t('consent.signed-in') : view.email}</strong>
       </li>
-      <li><span>${t('consent.leads-to')}</span><strong>${view.redirect}</strong></li>
+      <li>
+        <span>${t('consent.leads-to')}</span
+        ><strong>${view.redirectHost ?? t('consent.leads-to.this-computer')}</strong>
+      </li>
       ${view.scopes.map(
         (scope) => html`<li><span>${t('consent.may')}</span><strong>${scopeInWords(t, scope)}</strong></li> `,
       )}

@@ -52,7 +52,5 @@ export function withParameters(
   return `${uri}${separator}${query}`
 }
 
-/** Where the browser goes after the decision, in words for the consent page. */
-export function describeRedirect(uri: string): string {
-  return isLoopback(uri) ? 'an application on this computer' : new URL(uri).host
-}
+/** Where the browser goes after the decision; null where that is an application on the reader's own computer. */
+export const redirectHost = (uri: string): string | null => (isLoopback(uri) ? null : new URL(uri).host)
