@@ -49,6 +49,29 @@ describe('the account of whoever is signed in', () => {
   })
 })
 
+describe('buttons of lists', () => {
+  it('have names that differ, also where two entries are called the same', async () => {
+    const { user, browser, open } = await visitor()
+    const one = async () => {
+      await oauth.connect(user, { client_name: 'Notes' })
+      await browser.submit(await open('/tokens'), '/tokens', { name: 'script', days: '30' })
+    }
+    await one()
+    for (const table of ['oauth_grants', 'personal_tokens'])
+      await harness.db.query(
+        `update ${table} set created_at = created_at - interval '1 day' where account_id = $1`,
+        [user.id],
+      )
+    await one()
+    for (const page of ['/applications', '/tokens']) {
+      const names = [...(await open(page)).text.matchAll(/aria-label="(Revoke [^"]+)"/g)].map(
+        ([, name]) => name,
+      )
+      expect([page, names.length, new Set(names).size]).toEqual([page, 2, 2])
+    }
+  })
+})
+
 describe('applications', () => {
   it('lists what is connected, with its scopes, and ends it', async () => {
     const { user, browser, open } = await visitor()

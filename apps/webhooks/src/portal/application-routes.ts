@@ -1,4 +1,5 @@
 import type { Route } from '@signet/http'
+import { timestampText } from '@signet/language'
 import { html } from '@signet/pages'
 import type { ConnectionService } from '../grants/connection-service.js'
 import { scopeInWords } from '../pages/consent-page.js'
@@ -30,7 +31,7 @@ export const applicationRoutes = (deps: Deps): Route[] => [
                   html`<button
                     class="danger narrow"
                     type="submit"
-                    aria-label="${t('portal.applications.revoke', { client: clientName })}"
+                    aria-label="${t('portal.applications.revoke', { client: clientName, time: timestampText(t.language, since) })}"
                   >
                     ${t('portal.revoke')}
                   </button>`,

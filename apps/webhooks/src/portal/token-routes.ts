@@ -1,4 +1,5 @@
 import type { Answer, Route } from '@signet/http'
+import { timestampText } from '@signet/language'
 import { html, type Html } from '@signet/pages'
 import { notFound } from '../errors/api-errors.js'
 import type { Limits } from '../limits/limits.js'
@@ -125,7 +126,7 @@ async function showTokens(deps: Deps, visit: Visit): Promise<Answer> {
             html`<button
               class="danger narrow"
               type="submit"
-              aria-label="${t('portal.tokens.revoke', { name: token.name })}"
+              aria-label="${t('portal.tokens.revoke', { name: token.name, time: timestampText(t.language, token.createdAt) })}"
             >
               ${t('portal.revoke')}
             </button>`,
