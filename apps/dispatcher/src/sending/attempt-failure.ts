@@ -2,8 +2,7 @@ import { BlockedAddressError, NameNotResolvedError } from '@signet/address-guard
 import type { AttemptFailure } from '@signet/webhook-core'
 
 /** The result of sending one request. Failures are values. */
-export type SendResult =
-  { kind: 'answered'; status: number } | { kind: 'failed'; error: AttemptFailure | `http_${number}` }
+export type SendResult = { kind: 'answered'; status: number } | { kind: 'failed'; error: AttemptFailure }
 
 const FAILURE_BY_CODE: Readonly<Record<string, AttemptFailure>> = {
   ETIMEDOUT: 'timeout',
@@ -32,7 +31,7 @@ const TLS_CODE =
  * The failure reason for an error from `undici`. A programming error of ours, recognizable because it has no code, is
  * `internal_error` and does not count against the receiver.
  */
-export function attemptFailureOf(error: unknown): AttemptFailure | `http_${number}` {
+export function attemptFailureOf(error: unknown): AttemptFailure | 'http_101' {
   if (error instanceof BlockedAddressError) return 'blocked_address'
   if (error instanceof NameNotResolvedError) return 'dns_error'
   const { name, message, code, cause, errors } = shapeOf(error)

@@ -81,7 +81,7 @@ describe('post', () => {
     [
       'a 101 that nobody asked for',
       reply(101, { headers: { connection: 'upgrade', upgrade: 'x' } }),
-      failed('http_101'),
+      answered(101),
     ],
     ['bytes that are not HTTP', { kind: 'garbage' }, failed('invalid_response')],
     ['a broken connection', { kind: 'close' }, failed('connection_reset')],

@@ -111,9 +111,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
     headers: IncomingHttpHeaders,
   ): void {
     this.#excerpt.contentType = String(headers['content-type'] ?? '')
-    if (this.#sentAt > 0) this.#facts.first_byte = performance.now() - this.#sentAt
-    // The parser takes "HTTP/1.1 000", which is no status (RFC 9110 section 15).
-    this.#answer(status >= 100 ? { kind: 'answered', status } : { kind: 'failed', error: 'invalid_response' })
+    this.#onStatus(status)
     if (status === 101) this.#controller?.abort(new BodyLimitReached())
   }
 
@@ -134,11 +132,16 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
 
   fail(error: unknown): void {
     if (typeof error === 'object' && error !== null) Object.assign(this.#facts, takeConnectionPhases(error))
-    this.#answer({
-      kind: 'failed',
-      error: error instanceof DeadlineExceeded ? 'timeout' : attemptFailureOf(error),
-    })
+    const failure = error instanceof DeadlineExceeded ? 'timeout' : attemptFailureOf(error)
+    if (failure === 'http_101') this.#onStatus(101)
+    else this.#answer({ kind: 'failed', error: failure })
     this.#end()
+  }
+
+  #onStatus(status: number): void {
+    if (this.#sentAt > 0) this.#facts.first_byte = performance.now() - this.#sentAt
+    // The parser takes "HTTP/1.1 000", which is no status (RFC 9110 section 15).
+    this.#answer(status >= 100 ? { kind: 'answered', status } : { kind: 'failed', error: 'invalid_response' })
   }
 
   /** Also ends a request that has no connection yet, which cannot be aborted. */

@@ -90,15 +90,21 @@ describe('a receiver that sends interim responses', () => {
       [`HTTP/1.1 100 Continue\r\nx: ${'x'.repeat(20_000)}`],
       'invalid_response',
     ],
-    [
-      'a 101 that nobody asked for',
-      ['HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'],
-      'http_101',
-    ],
     ['no status line', ['HTTP/1.1 1000 Many\r\n\r\n'], 'invalid_response'],
   ])('fails with %s', async (_, pieces, error) => {
     const { url } = await receiver(() => pieces)
     expect((await sender()(url)).result).toEqual({ kind: 'failed', error })
+  })
+
+  it('are not a 101 that nobody asked for: it is the answer, and its time is kept', async () => {
+    const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'
+    const { url } = await receiver(() => [upgrade])
+    const agent = guardedAgent({ guard: new AddressGuard({ allowPrivateTargets: true }) })
+    opened.push(() => agent.destroy())
+    const exchange = post(agent, { url: new URL(url), headers: {}, body: Buffer.from('{}') }, 5000)
+    expect(await exchange.answered).toEqual(answered(101))
+    await exchange.closed
+    expect(exchange.facts().first_byte).toBeGreaterThan(0)
   })
 
   it('may be a server of Node.js behind TLS', async () => {
