@@ -135,6 +135,7 @@ describeInBrowser('the pages in Chromium', () => {
     expect(page.url()).toContain('/oauth/authorize')
     const approve = await page.$('text=Approve')
     await approve?.click()
+    expect(await page.textContent('h1')).toBe('This request is no longer open')
     expect(await page.textContent('main')).toContain('answered already')
     const { rows } = await harness.db.query('select 1 from oauth_grants where account_id = $1', [user.id])
     expect(rows).toHaveLength(1)

@@ -39,13 +39,16 @@ const SCRIPT = `{
   if (responseStatus >= 400 && all('form').length > 0 && document.referrer.startsWith(location.origin + '/'))
     history.replaceState(null, '', document.referrer)
 
-  for (const input of all('input[data-show]')) {
+  const passwords = all('input[data-show]')
+  for (const input of passwords) {
     const button = document.createElement('button')
     button.type = 'button'
     button.className = 'link show'
     const label = (shown) => {
       input.type = shown ? 'text' : 'password'
       button.textContent = shown ? input.dataset.hide : input.dataset.show
+      // Two of one name are one to a person who hears them.
+      if (passwords.length > 1) button.ariaLabel = button.textContent + ': ' + input.labels[0].textContent
     }
     label(false)
     button.addEventListener('click', () => label(input.type === 'password'))

@@ -111,11 +111,12 @@ function contentSecurityPolicy(
     .join('; ')
 }
 
-/** For keyboards, past the navigation of pages that have one. User input is escaped, so this is our {@link contentHeading}. */
-const skipLink = ({ text }: Html, language: Language): Html | null =>
-  text.includes('id="content"')
-    ? html`<a class="skip" href="#content">${kitTexts(language)('kit.skip')}</a>`
-    : null
+/** For keyboards, past the navigation to the {@link contentHeading}. */
+export const skipLink = (language: Language): Html =>
+  html`<a class="skip" href="#content">${kitTexts(language)('kit.skip')}</a>`
+
+// User input is escaped, so this is our own heading.
+const hasContentHeading = ({ text }: Html): boolean => text.includes('id="content"')
 
 /** The heading of a page whose navigation comes before it. */
 export const contentHeading = (title: string): Html => html`<h1 id="content" tabindex="-1">${title}</h1>`
@@ -138,7 +139,7 @@ const document = (
         ${[...(formScript === undefined ? [] : [formScript]), ...load].map((url) => html`<script src="${url}" nonce="${nonce}" defer></script>`)}
       </head>
       <body>
-        ${skipLink(body, language)}
+        ${hasContentHeading(body) ? skipLink(language) : null}
         <main>
           ${brandHeader(brand, icon)}
           <div class="card">${body}</div>

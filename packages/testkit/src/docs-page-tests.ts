@@ -72,13 +72,17 @@ export function describeDocsPage<Service extends Running>(
 
     it('shows markup that comes back as text', async () => {
       const answer = await (await open()).tryIt('getDocsPage')
-      expect(answer.text).toContain('<h1>')
+      expect(answer.text).toContain('<h1 id="content"')
       expect(answer.elements).toBe(0)
     })
 
     it('is used with the keyboard: from the contents to an operation, its form and its answer', async () => {
       const page = await open()
       const { keyboard } = page.page
+      await page.tabTo('a[href="#content"]')
+      await keyboard.press('Enter')
+      expect(await page.page.evaluate<string>('document.activeElement.tagName')).toBe('H1')
+      await page.page.reload()
       await page.tabTo(`a[href="#${id}"]`)
       await keyboard.press('Enter')
       await page.tabTo(`#${id} details:has(form) > summary`)

@@ -55,6 +55,21 @@ describeInBrowser('the account page in Chromium', () => {
     expect(await page().getByRole('status').textContent()).toContain('The second factor was removed.')
   })
 
+  it('tells the buttons of two passwords apart by name', async () => {
+    const user = await aUser(server)
+    await open({}, '/password')
+    await signIn(user.email)
+    for (const label of ['Current password', 'New password']) {
+      await press(`Show password: ${label}`)
+      expect(await page().getByLabel(label, { exact: true }).getAttribute('type')).toBe('text')
+      expect(
+        await page()
+          .getByRole('button', { name: `Hide password: ${label}` })
+          .isVisible(),
+      ).toBe(true)
+    }
+  })
+
   it('is used with the keyboard only, to the end of the account and back', async () => {
     const user = await aUser(server)
     await open({}, '/account')

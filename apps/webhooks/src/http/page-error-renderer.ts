@@ -2,7 +2,6 @@ import { AppError } from '@signet/errors'
 import type { ErrorRenderer } from '@signet/http'
 import { durationText } from '@signet/language'
 import { errorPage } from '@signet/pages'
-import { SignedOutError } from '../forms/form-guard.js'
 import type { Observer } from '../observers/observer.js'
 import { printable } from '../oauth/oauth-error.js'
 import type { PageResponder } from '../pages/page-responder.js'
@@ -33,11 +32,7 @@ export const pageErrorRenderer = (
       return { headers: NO_STORE, body: { error: error.code, error_description: printable(error.message) } }
     const t = textsFor(req)
     const page = errorPage(t, {
-      title: t(
-        error instanceof SignedOutError
-          ? 'error.title.signed-out'
-          : (TITLES[error.kind] ?? 'error.title.invalid'),
-      ),
+      title: t(titleOf(error)),
       message: messageOf(t, error),
       home: { href: responder.path('/'), label: t('error.start') },
     })
@@ -46,7 +41,14 @@ export const pageErrorRenderer = (
   },
 })
 
-const TITLES: Partial<Record<AppError['kind'], PageKey>> = {
+function titleOf({ message, kind }: AppError): PageKey {
+  const known = MESSAGES[message]
+  return (known && TITLES[known]) ?? TITLES[kind] ?? 'error.title.invalid'
+}
+
+const TITLES: Partial<Record<AppError['kind'] | PageKey, PageKey>> = {
+  'error.over': 'error.title.over',
+  'error.signed-out': 'error.title.signed-out',
   forbidden: 'error.title.forbidden',
   not_found: 'error.title.not_found',
   limited: 'error.title.limited',

@@ -1,5 +1,13 @@
 import { preferredLanguage, type Catalogues } from '@signet/language'
-import { brandIcon, formScript, html, pageAnswer, pageTextsOf, wideStyle } from '@signet/pages'
+import {
+  brandIcon,
+  contentHeading,
+  formScript,
+  html,
+  pageAnswer,
+  pageTextsOf,
+  wideStyle,
+} from '@signet/pages'
 import type { Html, Page, PageTexts } from '@signet/pages'
 import type { Request, Response } from 'express'
 import type { Routes } from '../web-server.js'
@@ -54,8 +62,7 @@ export const toolPage = (t: LocalTexts, { here, style = '', body, ...page }: Con
   body: html`<nav aria-label="${t('nav')}">
       ${link('/', t('inbox'), here === 'inbox')} ${link('/receiver', t('receiver'), here === 'receiver')}
     </nav>
-    <h1>${page.title}</h1>
-    ${body}`,
+    ${contentHeading(page.title)} ${body}`,
 })
 
 const link = (path: string, label: string, isHere: boolean): Html =>

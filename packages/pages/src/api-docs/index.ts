@@ -4,6 +4,7 @@ import type { Answer, Route } from '@signet/http'
 import { DEFAULT_LANGUAGE } from '@signet/language'
 import { brandHeader, legalFooter } from '../brand.js'
 import { Html, html } from '../html.js'
+import { contentHeading, skipLink } from '../page.js'
 import { anchorOf, operation, type Components } from './operation.js'
 import { SchemaTables } from './schema-table.js'
 import { docsStyle } from './style.js'
@@ -78,6 +79,7 @@ function docsPage(
         <script src="${tryScript.at(`${base}${SCRIPT_PATH}`)}" defer></script>
       </head>
       <body data-base="${base}">
+        ${skipLink(DEFAULT_LANGUAGE)}
         <header>
           ${brandHeader(brand, iconUrl)}
           <nav aria-label="Contents" tabindex="0">
@@ -111,8 +113,7 @@ function docsPage(
         </header>
         <main>
           <div class="card">
-            <h1>${title}</h1>
-            ${introduction}
+            ${contentHeading(title)} ${introduction}
             ${sections.map(
               (section) =>
                 html`<h2>${section.tag}</h2>
