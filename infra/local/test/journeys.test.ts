@@ -96,7 +96,7 @@ describeInBrowser('a person', () => {
       await page.click('nav >> text=Applications')
       await page.waitForSelector('h2:has-text("Notes for Teams")')
       await journey.picture(page, 'connected-application')
-      await page.click('button[aria-label="Revoke the access of Notes for Teams"]')
+      await page.getByRole('button', { name: /^Revoke the access of Notes for Teams/ }).click()
       await page.waitForSelector('[role=status]:has-text("Access was revoked")')
       expect(await page.$('h2:has-text("Notes for Teams")')).toBeNull()
       await expect(client.callTool({ name: 'list_webhooks', arguments: {} })).rejects.toThrow()
