@@ -186,6 +186,7 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
     tokens: new VerifiedTokens(keys, now),
     findCaller: (holder) => callers.add(holder),
     gate: services.gate,
+    requireRecentProof: (live) => services.recentProofs.requireOfHandedOver(live),
     adminRoles: config.jwtAdminRoles,
     audiences,
     now,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { authRoutes } from '../src/app.js'
-import { gateOf } from '../src/bearer/gates.js'
+import { addsWayIn, gateOf } from '../src/bearer/gates.js'
 import { startServer, type TestServer } from './support/server.js'
 
 /** All that a bearer may do without passing the gate of changes. */
@@ -22,6 +22,7 @@ describe('the routes that require a bearer token', () => {
       name: `${route.method} ${route.path}`,
       security: route.docs.security?.[0],
       gate: gateOf(route),
+      addsWayIn: addsWayIn(route),
       authenticates: route.authenticate !== undefined,
     }))
 
@@ -47,5 +48,19 @@ describe('the routes that require a bearer token', () => {
     ])
     expect(all.filter(({ authenticates, gate }) => authenticates && gate === undefined)).toEqual([])
     expect(all.filter(({ security, gate }) => (security === undefined) !== (gate === undefined))).toEqual([])
+  })
+
+  it('require a recent proof where they add a way to sign in', () => {
+    expect(
+      routes()
+        .filter((route) => route.addsWayIn)
+        .map(({ name }) => name),
+    ).toEqual([
+      'get /user/identities/authorize',
+      'post /factors',
+      'post /recovery-codes',
+      'post /passkeys/registration/options',
+      'post /passkeys/registration/verify',
+    ])
   })
 })

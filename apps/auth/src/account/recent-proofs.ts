@@ -1,6 +1,7 @@
 import type { Db } from '@signet/db'
 import type { SessionStore } from '../sessions/session-store.js'
-import type { AmrEntry, Live } from '../sessions/session.js'
+import { authError } from '../errors/auth-error.js'
+import { isHandedOver, type AmrEntry, type Live } from '../sessions/session.js'
 import { isProven, type User } from '../users/user.js'
 import type { CredentialStore } from '../webauthn/credential-store.js'
 
@@ -8,7 +9,7 @@ import type { CredentialStore } from '../webauthn/credential-store.js'
 const RECENT_MS = 600_000
 
 export const isRecent = (amr: readonly AmrEntry[], now: Date): boolean =>
-  amr.some(({ at }) => at.getTime() > now.getTime() - RECENT_MS)
+  amr.some(({ at, isNew }) => !isNew && at.getTime() > now.getTime() - RECENT_MS)
 
 type Deps = {
   db: Db
@@ -17,7 +18,7 @@ type Deps = {
   now: () => Date
 }
 
-/** Who may add a way into an account on its page (docs/specification.md#the-account-page). */
+/** Who may add a way into an account (docs/specification.md#the-account-page, docs/specification.md#handed-over-sessions). */
 export class RecentProofs {
   constructor(private readonly deps: Deps) {}
 
@@ -27,6 +28,19 @@ export class RecentProofs {
     const amr = (await sessions.chainOf(db, session.id))?.amr ?? []
     if (isRecent(amr, now())) return false
     return canSignIn(user) || (await credentials.passkeysOf(db, user.id)).length > 0
+  }
+
+  /**
+   * What the pages ask for, an application with one of their sessions is asked for too: they hand it over to whoever has the
+   * browser.
+   */
+  async requireOfHandedOver(live: Live): Promise<void> {
+    if (isHandedOver(live.session) && (await this.isDue(live)))
+      throw authError(
+        'forbidden',
+        'reauthentication_needed',
+        'This session comes from the sign-in page, where nobody signed in for ten minutes. Sign in there again, with prompt=login.',
+      )
   }
 }
 

@@ -13,13 +13,14 @@ import type { RequestMeta } from '../requests/request-meta.js'
 import type { SessionEnds } from '../sessions/session-ends.js'
 import { requireStrong, type SessionGate } from '../sessions/session-gate.js'
 import type { SessionStore } from '../sessions/session-store.js'
-import type { Held, Live } from '../sessions/session.js'
+import { isHandedOver, type Held, type Live } from '../sessions/session.js'
 import { smsChannelOf } from '../sign-up/sms-channel.js'
 import type { SmsChannel } from '../sms/sms-sender.js'
 import { withoutClaims } from '../users/identity-claims.js'
 import type { UserStore } from '../users/user-store.js'
 import { mergeMetadata, type JsonObject, type User } from '../users/user.js'
 import { refuseLargeMetadata } from '../users/metadata-limit.js'
+import type { RecentProofs } from './recent-proofs.js'
 import type { AddressChanges } from './address-changes.js'
 import {
   badNonce,
@@ -70,6 +71,7 @@ type Deps = {
   ends: SessionEnds
   tokens: OneTimeTokenStore
   passwords: PasswordChanges
+  recentProofs: Pick<RecentProofs, 'requireOfHandedOver'>
   addresses: AddressChanges
   audit: AuditLog
   mailer: Mailer
@@ -149,7 +151,9 @@ export class UserUpdateService {
       )
     if (phone !== null && !this.deps.rules.phoneEnabled)
       throw authError('invalid', 'phone_provider_disabled', 'Phone numbers are disabled')
+    if (email !== null || phone !== null) await this.deps.recentProofs.requireOfHandedOver(caller)
     await this.#refuseTaken(email, phone)
+    const needsProof = caller.recentProof === true || isHandedOver(caller.session)
     return {
       email,
       phone,
@@ -163,7 +167,7 @@ export class UserUpdateService {
                 nonce: request.nonce ?? '',
                 currentPassword: request.current_password ?? '',
               },
-              caller.recentProof ? await this.deps.passwords.proofOf(caller) : null,
+              needsProof ? await this.deps.passwords.proofOf(caller) : null,
               meta,
             ),
       data: request.data === undefined ? null : withoutClaims(request.data),

@@ -27,6 +27,8 @@ type Deps = {
   gate: SessionGate
   adminRoles: readonly string[]
   audiences: Audiences
+  /** Refuses a session that needs a proof which is more recent. */
+  requireRecentProof: (live: Live) => Promise<void>
   now: () => Date
 }
 
@@ -61,6 +63,16 @@ export class Bearer {
     requireStrong(caller)
     return caller
   })
+
+  /** The same gate for what adds a way to sign in, which not every session may (decision 0224). */
+  toAddWayIn<Changing extends Caller>(outer: Gated<Changing>): Gated<Changing> {
+    const step = async (req: Request) => {
+      const caller = await outer(req)
+      await this.deps.requireRecentProof(caller)
+      return caller
+    }
+    return Object.assign(gated(outer.gate, step), { addsWayIn: true })
+  }
 
   /**
    * Administrators: any of `roles`, by default the admin roles. A user's token counts with the role the user has now;

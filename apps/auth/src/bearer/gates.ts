@@ -6,8 +6,8 @@ export type GateName = 'read' | 'sign_out' | 'change' | 'change_strongly' | 'adm
 
 type Step<Caller> = (req: Request) => Promise<Caller>
 
-/** An `authenticate` step that names its gate, so that tests can check the list of routes. */
-export type Gated<Caller> = Step<Caller> & { readonly gate: GateName }
+/** An `authenticate` step that names what it requires, so that tests can check the list of routes. */
+export type Gated<Caller> = Step<Caller> & { readonly gate: GateName; readonly addsWayIn?: boolean }
 
 export const gated = <Caller>(gate: GateName, step: Step<Caller>): Gated<Caller> =>
   Object.assign(step, { gate })
@@ -24,3 +24,7 @@ export function gateOf({
     ? (authenticate as Gated<unknown>).gate
     : undefined
 }
+
+/** Whether the route adds a way to sign in, which needs a recent proof of some sessions. */
+export const addsWayIn = ({ authenticate }: Pick<RouteSpec<unknown, unknown>, 'authenticate'>): boolean =>
+  authenticate !== undefined && 'addsWayIn' in authenticate

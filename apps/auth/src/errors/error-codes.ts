@@ -44,7 +44,7 @@ export const errorCodes = {
   otp_disabled: 'One-time codes do not sign up new users here.',
   weak_password: 'The password does not meet the rules; the reasons are listed.',
   same_password: 'The new password equals the current one.',
-  reauthentication_needed: 'A nonce is needed.',
+  reauthentication_needed: 'A nonce or a new sign-in is needed.',
   reauthentication_not_valid: 'The nonce is wrong or has expired.',
   current_password_required: 'The current password is needed.',
   current_password_invalid: 'The current password is wrong.',

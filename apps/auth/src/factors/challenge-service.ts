@@ -245,7 +245,8 @@ export class ChallengeService {
     await challenges.consume(tx, challenge.id, at)
     await factors.markVerified(tx, factor.id, usedStep, at)
     await factors.removeOtherUnverified(tx, user.id, factor)
-    const upgrade = { factorId: factor.id, method: FACTOR_METHODS[factor.factorType] }
+    const isNew = factor.status === 'unverified'
+    const upgrade = { factorId: factor.id, method: FACTOR_METHODS[factor.factorType], isNew }
     await levels.upgrade(tx, held, upgrade, at)
     await ends.weaker(tx, user.id, session.id, 'factor_verified')
     // Read again: the user and session have changed.

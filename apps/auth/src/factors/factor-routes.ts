@@ -60,7 +60,7 @@ function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessToken
         answer: { description: 'The factor; it counts once it is verified', schema: 'EnrolledFactor' },
         errors: [400, 401, 403, 422],
       }),
-      authenticate,
+      authenticate: bearer.toAddWayIn(authenticate),
       body: jsonBody(enrollFields),
       handle: async ({ caller, body, req }) => ({
         body: enrolledView(await enrollments.enroll(caller, body, guard.metaOf(req))),

@@ -62,7 +62,7 @@ export function recoveryCodeRoutes({
         errors: [400, 401, 403, 422],
       }),
       limit: guard.limit(limits.mfaChallenge),
-      authenticate,
+      authenticate: bearer.toAddWayIn(authenticate),
       body: jsonBody({}, { optional: true }),
       handle: async ({ caller, req }) => ({
         body: { codes: await recoveryCodes.replace(caller, guard.metaOf(req)) },

@@ -90,7 +90,7 @@ export class RecoveryCodeService {
   async #raise(tx: Tx, held: Held): Promise<SignedIn> {
     const { levels, ends, gate, sessions, now } = this.deps
     const { user, session } = held
-    await levels.upgrade(tx, held, { factorId: null, method: RECOVERY_CODE }, now())
+    await levels.upgrade(tx, held, { factorId: null, method: RECOVERY_CODE, isNew: false }, now())
     await ends.weaker(tx, user.id, session.id, 'factor_verified')
     // Read again: the session has changed.
     return sessions.resume(tx, await gate.hold(tx, { userId: user.id, sessionId: session.id }))

@@ -8,22 +8,23 @@ export const FACTOR_METHODS = { totp: 'totp', phone: 'mfa/phone', webauthn: 'mfa
 /** The `amr` entry of a recovery code, which belongs to no factor. */
 export const RECOVERY_CODE = 'mfa/recovery_code'
 
+/** `isNew`: the factor was added just now, so it says nothing about who sits there. */
 export type Upgrade =
-  | { factorId: string; method: (typeof FACTOR_METHODS)[keyof typeof FACTOR_METHODS] }
-  | { factorId: null; method: typeof RECOVERY_CODE }
+  | { factorId: string; method: (typeof FACTOR_METHODS)[keyof typeof FACTOR_METHODS]; isNew: boolean }
+  | { factorId: null; method: typeof RECOVERY_CODE; isNew: false }
 
 /** How factors raise and lower the level of sessions. */
 export class SessionLevelStore {
   constructor(private readonly t: Tables) {}
 
   /** Makes a session aal2, and advances its refresh token as a refresh does. */
-  async upgrade(tx: Tx, { session }: Held, { factorId, method }: Upgrade, now: Date): Promise<void> {
+  async upgrade(tx: Tx, { session }: Held, { factorId, method, isNew }: Upgrade, now: Date): Promise<void> {
     await tx.query(
       `update ${this.t.sessions} set aal = 'aal2', factor_id = $2, updated_at = $3, refreshed_at = $3,
          refresh_counter = refresh_counter + 1,
          amr = jsonb_build_array($4::jsonb) || ${amrWithout('$5::text[]')}
        where id = $1`,
-      [session.id, factorId, now, JSON.stringify({ method, at: now }), [method]],
+      [session.id, factorId, now, JSON.stringify({ method, at: now, is_new: isNew }), [method]],
     )
   }
 

@@ -91,7 +91,7 @@ function signInRoutes(deps: Deps): Route[] {
 
 function registrationRoutes(deps: Deps): Route[] {
   const { bearer, guard, limits, passkeyRegistrations } = deps
-  const authenticate = notAnonymous(bearer.changeStrongly)
+  const authenticate = bearer.toAddWayIn(notAnonymous(bearer.changeStrongly))
   const limit = whereEnabled(deps, limits.passkeyRegistration)
   return [
     route<Caller>({

@@ -52,7 +52,7 @@ export function identityRoutes({
         alternatives: { 302: { description: 'To the confirmation page' } },
         errors: [400, 401, 403, 404],
       }),
-      authenticate,
+      authenticate: bearer.toAddWayIn(authenticate),
       async handle({ caller, req }) {
         const parameters = textsOf(req.query)
         const departure = await authorizations.begin({

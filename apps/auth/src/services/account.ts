@@ -47,6 +47,12 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
     rules: passwordChangeRules(config),
     now,
   })
+  const recentProofs = new RecentProofs({
+    db,
+    sessions: stores.sessions,
+    credentials: stores.credentials,
+    now,
+  })
   return {
     overviews: new AccountOverviewService({
       db,
@@ -73,7 +79,7 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
       rules: deletionRules(config),
       now,
     }),
-    recentProofs: new RecentProofs({ db, sessions: stores.sessions, credentials: stores.credentials, now }),
+    recentProofs,
     reauthentications: new ReauthenticationService({
       users,
       issuer,
@@ -90,6 +96,7 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
       ends,
       tokens: stores.tokens,
       passwords,
+      recentProofs,
       addresses,
       audit,
       mailer,

@@ -96,6 +96,19 @@ export class SessionService {
     )
   }
 
+  /**
+   * The pages know one person in a browser: their session before this one ends. If it was the same person's, the
+   * applications stay signed in, and belong to this sign-in.
+   */
+  async replace({ user: earlier, session: before }: Live, { user, session }: SignedIn): Promise<void> {
+    const { db, gate, sessions, ends, now } = this.deps
+    await db.transaction(async (tx) => {
+      await gate.hold(tx, { userId: user.id, sessionId: session.id })
+      if (earlier.id === user.id) await sessions.moveSignIn(tx, { before, next: session.id }, now())
+      await ends.one(tx, earlier.id, before.id, 'logout')
+    })
+  }
+
   endBy({ id }: Pick<Session, 'id'>, at: Date): Promise<void> {
     return this.deps.sessions.endBy(this.deps.db, id, at)
   }
@@ -176,7 +189,7 @@ export class SessionService {
     return {
       user: { ...user, lastSignInAt: now, updatedAt: now },
       session,
-      amr: [{ method, at: now }],
+      amr: [{ method, at: now, isNew: false }],
       refreshToken: refreshTokens.of(session.id, 0, refreshSalt),
     }
   }

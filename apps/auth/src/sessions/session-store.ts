@@ -65,13 +65,13 @@ type SessionRow<Time = Date> = {
 type CallerRow = AccountRow & { session: SessionRow<string> | null; place: number }
 
 /** The column `amr`, newest first. */
-export type AmrJson = readonly { method: string; at: string }[]
+export type AmrJson = readonly { method: string; at: string; is_new?: boolean }[]
 
 const COLUMNS =
   'id, user_id, coalesce(sign_in_id, id) as sign_in_id, aal, factor_id, passkey_id, refreshed_at, not_after, revoked_at, revoked_reason, created_at'
 
 export const toAmr = (json: AmrJson): AmrEntry[] =>
-  json.map(({ method, at }) => ({ method, at: new Date(at) }))
+  json.map(({ method, at, is_new: isNew = false }) => ({ method, at: new Date(at), isNew }))
 
 export class SessionStore {
   readonly #open: string
@@ -152,6 +152,15 @@ export class SessionStore {
        select $1, user_id, aal, factor_id, user_agent, ip, $4, $3, created_at, $4, amr, $5, passkey_id, coalesce(sign_in_id, id)
        from ${this.t.sessions} where id = $2`,
       [id, besideId, notAfter, now, refreshSalt],
+    )
+  }
+
+  /** What was opened beside the session before belongs to the next one from now on. */
+  async moveSignIn(tx: Tx, { before, next }: { before: Session; next: string }, now: Date): Promise<void> {
+    await tx.query(
+      `update ${this.t.sessions} set sign_in_id = $3, updated_at = $5
+       where user_id = $1 and sign_in_id = $2 and id <> $3 and id <> $4 and revoked_at is null`,
+      [before.userId, before.signInId, next, before.id, now],
     )
   }
 

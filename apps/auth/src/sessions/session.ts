@@ -40,6 +40,9 @@ export type Session = {
   readonly createdAt: Date
 }
 
+/** Whether the sign-in pages opened it beside their own, for an application. */
+export const isHandedOver = ({ id, signInId }: Session): boolean => id !== signInId
+
 declare const live: unique symbol
 declare const held: unique symbol
 
@@ -49,8 +52,8 @@ export type Live = { readonly user: User; readonly session: Session & { readonly
 /** A session locked until the transaction ends; required to issue or upgrade anything. */
 export type Held = Live & { readonly [held]: true }
 
-/** How somebody proved who they are, and when (claim `amr`). */
-export type AmrEntry = { readonly method: string; readonly at: Date }
+/** How somebody proved who they are, and when (claim `amr`). `isNew`: with a factor that was added there and then. */
+export type AmrEntry = { readonly method: string; readonly at: Date; readonly isNew: boolean }
 
 /** A session with all that a token response is made of. */
 export type SignedIn = {

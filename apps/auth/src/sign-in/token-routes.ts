@@ -115,9 +115,10 @@ function grantsOf({
   config,
   now,
 }: Deps): Map<string, Grant> {
+  const mayLink = bearer.toAddWayIn(bearer.changeStrongly)
   const linkingPurpose = async (req: Request) => {
     requireManualLinking(config.manualLinkingEnabled)
-    const { user, session } = await bearer.changeStrongly(req)
+    const { user, session } = await mayLink(req)
     return { kind: 'link', userId: user.id, sessionId: session.id } as const
   }
   const signInPurpose = async (req: Request) =>

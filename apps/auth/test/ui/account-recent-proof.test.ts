@@ -49,6 +49,9 @@ const signInAgain = async (browser: FormBrowser, asked: Seen, { email }: { email
   return submitted(browser, page, '/ui/sign-in', { identifier: email, password: PASSWORD })
 }
 
+const secretOn = ({ text }: Seen) =>
+  /class="secret"[^>]*>\s*([A-Z2-7 ]+?)\s*</.exec(text)?.[1]?.replaceAll(' ', '') ?? 'AAAAAAAA'
+
 /** Everything that opens the account, or is about to. */
 async function waysInto({ access_token: token }: SignedUp): Promise<unknown> {
   const { factors, identities, email, phone, new_email, new_phone } = (await get(server, '/user', { token }))
@@ -169,9 +172,8 @@ describe('ten minutes after the last proof, whoever finds the browser open', () 
     const app = '/ui/account/authenticator'
     const { fields } = formOf(await browser.get('/ui/account'), '/ui/account/sessions/end')
     const begun = await settle(browser, await browser.post(app, { ...fields, name: 'a thief' }))
-    const secret =
-      /class="secret"[^>]*>\s*([A-Z2-7 ]+?)\s*</.exec(begun.text)?.[1]?.replaceAll(' ', '') ?? 'AAAAAAAA'
-    const code = new TOTP({ secret }).generate({ timestamp: server.clock.now().getTime() })
+    const timestamp = server.clock.now().getTime()
+    const code = new TOTP({ secret: secretOn(begun) }).generate({ timestamp })
     const setup = new URL(begun.url).searchParams.get('setup') ?? ''
     await browser.post(app, { ...fields, setup, code })
     const page = await browser.get('/ui/password?next=account')
@@ -219,6 +221,26 @@ describe('what the owner has begun', () => {
     expect(askedAgain(other)).toEqual(again(user))
     expect((await submitted(browser, waiting, path)).text).toContain(email)
     expect(statusOf(await submitted(browser, waiting, `${path}/cancel`))).toBeDefined()
+  })
+})
+
+describe('a second factor that was added a moment ago', () => {
+  it('is no proof of who sits there: a new password asks for the current one', async () => {
+    const user = await aUser(server)
+    const { browser } = await inside(user)
+    tenMinutes(20_000)
+    const app = '/ui/account/authenticator'
+    const begun = await submitted(browser, await browser.get(app), app, { name: 'a thief' })
+    server.clock.advance(120_000)
+    const timestamp = server.clock.now().getTime()
+    const code = new TOTP({ secret: secretOn(begun) }).generate({ timestamp })
+    expect(statusOf(await submitted(browser, await browser.get(begun.url), app, { code }))).toContain('added')
+    const page = await browser.get('/ui/password?next=account')
+    expect(page.text).toContain('Current password')
+    expect(noticeOf(await submitted(browser, page, '/ui/password', { password: 'the thief is in' }))).toBe(
+      'Enter your current password as well.',
+    )
+    expect(askedAgain(await browser.get('/ui/account/passkey'))).toEqual(again(user))
   })
 })
 

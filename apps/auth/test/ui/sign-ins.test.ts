@@ -68,6 +68,32 @@ describe('a sign-in on the pages, and the applications that were let in with it'
     expect([await one.knows(), await other.knows()]).toEqual([NOTHING, ALL])
   })
 
+  it('go on when the same person signs in again in that browser: still one line, and signing out ends all of it', async () => {
+    const user = await aUser(server)
+    const [own, other] = [await aDevice(user), await aDevice(user)]
+    await post(server, '/logout?scope=local', {}, { token: user.access_token })
+    await signIn(own.browser, user, { prompt: 'login' })
+    expect(await own.knows()).toEqual(ALL)
+    expect(await rowsOf(other.browser)).toHaveLength(1)
+    await own.browser.submit(await own.browser.get('/ui/sign-out'), '/ui/sign-out')
+    expect([await own.knows(), await other.knows()]).toEqual([NOTHING, ALL])
+  })
+
+  it('keep the applications when somebody else signs in there, and lose the pages', async () => {
+    const [user, guest] = [await aUser(server), await aUser(server)]
+    const [own, other] = [await aDevice(user), await aDevice(user)]
+    await signIn(own.browser, guest, { prompt: 'login' })
+    await own.browser.submit(await own.browser.get('/ui/sign-out'), '/ui/sign-out')
+    expect(await own.knows()).toEqual([false, true, true])
+    const { rows } = await server.context.db.query(
+      `select count(*)::int as left from sessions where user_id = $1 and sign_in_id is null and revoked_at is null`,
+      [user.user.id],
+    )
+    // That of the sign-up, and the pages of the other device.
+    expect(rows).toEqual([{ left: 2 }])
+    expect(await other.knows()).toEqual(ALL)
+  })
+
   it('are still listed, and can be ended, when only an application is left', async () => {
     const user = await aUser(server)
     const [left, own] = [await aDevice(user), await aDevice(user)]

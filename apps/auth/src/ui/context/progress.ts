@@ -42,9 +42,12 @@ export class Progress {
     res: Response,
     browser: Browser,
     context: SignInContext,
-    { user, session }: SignedIn,
+    signedIn: SignedIn,
   ): Promise<Answer> {
     const { state, sessions, sessionMs, now } = this.deps
+    const { user, session } = signedIn
+    const before = await this.personOf(browser)
+    if (before !== null && before.session.id !== session.id) await sessions.replace(before, signedIn)
     const until = now().getTime() + sessionMs
     await sessions.endBy(session, new Date(until))
     const marked = state.remember(res, browser, { userId: user.id, sessionId: session.id, until })

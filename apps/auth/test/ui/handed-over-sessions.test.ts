@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { FormBrowser } from '@signet/testkit'
+import { anEmail, aPhone, aUser, get, PASSWORD, post, put, type ApiAnswer } from '../support/api.js'
+import { providerEnv } from '../support/fake-provider.js'
+import type { TestServer } from '../support/server.js'
+import { onAccount, startAccount } from './account-support.js'
+import { APPLICATION, aUserWithTotp, fragmentOf, onLocalhost, submitted, uiPath } from './support.js'
+
+const NEW_PASSWORD = 'the thief is in'
+
+let server: TestServer
+let site: string
+beforeAll(async () => {
+  const local = await onLocalhost()
+  site = local.site
+  ;({ server } = await startAccount({
+    ...local.env,
+    ...providerEnv('gitlab', 'https://gitlab.example.com'),
+    AUTH_URI_ALLOW_LIST: 'https://other.example.com/**',
+    AUTH_MFA_PHONE_ENROLL_ENABLED: 'true',
+    AUTH_MFA_PHONE_VERIFY_ENABLED: 'true',
+  }))
+})
+afterAll(() => server.close())
+
+/** What whoever has the browser gets from it with two presses of a button. */
+async function tokenOf(browser: FormBrowser, query: Record<string, string> = {}): Promise<string> {
+  const page = await browser.get(uiPath({ redirect_to: APPLICATION, ...query }))
+  return fragmentOf(await browser.submit(page, '/ui/continue'))['access_token'] ?? ''
+}
+
+const tenMinutes = () => server.clock.advance(600_000)
+
+type Way = { name: string; take: (token: string) => Promise<ApiAnswer> }
+const ways: Way[] = [
+  {
+    name: 'an authenticator app',
+    take: (token) => post(server, '/factors', { factor_type: 'totp', friendly_name: 'x' }, { token }),
+  },
+  {
+    name: 'a phone as second factor',
+    take: (token) => post(server, '/factors', { factor_type: 'phone', phone: aPhone() }, { token }),
+  },
+  { name: 'a passkey', take: (token) => post(server, '/passkeys/registration/options', {}, { token }) },
+  {
+    name: 'a provider',
+    take: (token) =>
+      get(server, '/user/identities/authorize?provider=gitlab&skip_http_redirect=true', { token }),
+  },
+  { name: 'another email address', take: (token) => put(server, '/user', { email: anEmail() }, { token }) },
+  { name: 'another phone number', take: (token) => put(server, '/user', { phone: aPhone() }, { token }) },
+]
+
+describe('ten minutes after the last proof, a session that the pages hand over', () => {
+  it.each(ways)('does not add $name, and does after a new sign-in', async ({ take }) => {
+    const user = await aUser(server)
+    const { browser } = await onAccount(server, user, new FormBrowser(site))
+    const early = await tokenOf(browser)
+    tenMinutes()
+    for (const token of [early, await tokenOf(browser)]) {
+      const refused = await take(token)
+      expect([refused.status, refused.body['error_code']]).toEqual([403, 'reauthentication_needed'])
+    }
+    const again = await browser.get(uiPath({ redirect_to: APPLICATION, prompt: 'login' }))
+    const back = await browser.submit(again, '/ui/sign-in', { identifier: user.email, password: PASSWORD })
+    expect((await take(fragmentOf(back)['access_token'] ?? '')).status).toBe(200)
+  })
+
+  it.each(ways)('may add $name as long as the proof is recent', async ({ take }) => {
+    const { browser } = await onAccount(server, await aUser(server), new FormBrowser(site))
+    expect((await take(await tokenOf(browser))).status).toBe(200)
+  })
+
+  it('makes no recovery codes', async () => {
+    const user = await aUserWithTotp(server)
+    const { browser, page } = await onAccount(server, user, new FormBrowser(site))
+    await submitted(browser, page, '/ui/factor', { code: user.code() })
+    const token = await tokenOf(browser)
+    expect((await post(server, '/recovery-codes', {}, { token })).status).toBe(200)
+    tenMinutes()
+    const refused = await post(server, '/recovery-codes', {}, { token: await tokenOf(browser) })
+    expect([refused.status, refused.body['error_code']]).toEqual([403, 'reauthentication_needed'])
+  })
+
+  it('sets a password only with the current one, or with a code to the owner', async () => {
+    const user = await aUser(server)
+    const { browser } = await onAccount(server, user, new FormBrowser(site))
+    tenMinutes()
+    const token = await tokenOf(browser)
+    const set = (more: object) => put(server, '/user', { password: NEW_PASSWORD, ...more }, { token })
+    expect((await set({})).body['error_code']).toBe('current_password_required')
+    expect((await set({ current_password: 'a guess' })).body['error_code']).toBe('current_password_invalid')
+    expect((await set({ nonce: '000000' })).body['error_code']).toBe('reauthentication_not_valid')
+    expect((await set({ current_password: PASSWORD })).status).toBe(200)
+  })
+
+  it('changes what opens no account, and one that an application got by itself changes everything', async () => {
+    const user = await aUser(server)
+    const { browser } = await onAccount(server, user, new FormBrowser(site))
+    tenMinutes()
+    const token = await tokenOf(browser)
+    expect((await put(server, '/user', { data: { theme: 'dark' } }, { token })).status).toBe(200)
+    for (const { take } of ways) expect((await take(user.access_token)).status).toBe(200)
+    const change = { password: NEW_PASSWORD }
+    expect((await put(server, '/user', change, { token: user.access_token })).status).toBe(200)
+  })
+})
