@@ -44,8 +44,8 @@ export class AccountOverviewService {
       const latest = signIns.get(session.signInId)
       // An application may come from a server of its own; the device is that of the pages.
       if (latest === undefined) signIns.set(session.signInId, session)
-      else if (session.id === session.signInId)
-        signIns.set(session.id, { ...session, refreshedAt: latest.refreshedAt })
+      else if (latest.handedOver && !session.handedOver)
+        signIns.set(session.signInId, { ...session, refreshedAt: latest.refreshedAt })
     }
     return [...signIns.values()]
   }

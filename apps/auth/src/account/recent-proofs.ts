@@ -1,7 +1,7 @@
 import type { Db } from '@signet/db'
 import type { SessionStore } from '../sessions/session-store.js'
 import { authError } from '../errors/auth-error.js'
-import { isHandedOver, type AmrEntry, type Live } from '../sessions/session.js'
+import type { AmrEntry, Live } from '../sessions/session.js'
 import { isProven, type User } from '../users/user.js'
 import type { CredentialStore } from '../webauthn/credential-store.js'
 
@@ -35,11 +35,15 @@ export class RecentProofs {
    * browser.
    */
   async requireOfHandedOver(live: Live): Promise<void> {
-    if (isHandedOver(live.session) && (await this.isDue(live)))
+    if (live.session.handedOver) await this.require(live)
+  }
+
+  async require(live: Live): Promise<void> {
+    if (await this.isDue(live))
       throw authError(
         'forbidden',
         'reauthentication_needed',
-        'This session comes from the sign-in page, where nobody signed in for ten minutes. Sign in there again, with prompt=login.',
+        'Nobody signed in on the sign-in page for ten minutes. Sign in there again, with prompt=login.',
       )
   }
 }

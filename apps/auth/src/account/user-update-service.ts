@@ -13,7 +13,7 @@ import type { RequestMeta } from '../requests/request-meta.js'
 import type { SessionEnds } from '../sessions/session-ends.js'
 import { requireStrong, type SessionGate } from '../sessions/session-gate.js'
 import type { SessionStore } from '../sessions/session-store.js'
-import { isHandedOver, type Held, type Live } from '../sessions/session.js'
+import type { Held, Live } from '../sessions/session.js'
 import { smsChannelOf } from '../sign-up/sms-channel.js'
 import type { SmsChannel } from '../sms/sms-sender.js'
 import { withoutClaims } from '../users/identity-claims.js'
@@ -71,7 +71,7 @@ type Deps = {
   ends: SessionEnds
   tokens: OneTimeTokenStore
   passwords: PasswordChanges
-  recentProofs: Pick<RecentProofs, 'requireOfHandedOver'>
+  recentProofs: Pick<RecentProofs, 'require' | 'requireOfHandedOver'>
   addresses: AddressChanges
   audit: AuditLog
   mailer: Mailer
@@ -153,7 +153,7 @@ export class UserUpdateService {
       throw authError('invalid', 'phone_provider_disabled', 'Phone numbers are disabled')
     if (email !== null || phone !== null) await this.deps.recentProofs.requireOfHandedOver(caller)
     await this.#refuseTaken(email, phone)
-    const needsProof = caller.recentProof === true || isHandedOver(caller.session)
+    const proof = password === null ? null : await this.#proofOf(caller)
     return {
       email,
       phone,
@@ -167,7 +167,7 @@ export class UserUpdateService {
                 nonce: request.nonce ?? '',
                 currentPassword: request.current_password ?? '',
               },
-              needsProof ? await this.deps.passwords.proofOf(caller) : null,
+              proof,
               meta,
             ),
       data: request.data === undefined ? null : withoutClaims(request.data),
@@ -185,6 +185,14 @@ export class UserUpdateService {
     if (change.appMetadata !== null && !this.deps.rules.adminRoles.includes(live.user.role))
       throw authError('forbidden', 'not_admin', 'Updating app_metadata requires admin privileges')
     if (change.email !== null || change.phone !== null || change.password !== null) requireStrong(live)
+  }
+
+  /** What a new password needs besides what the settings ask for. Without password and address that is a new sign-in. */
+  async #proofOf(caller: Caller): Promise<PasswordProof> {
+    if (caller.recentProof !== true && !caller.session.handedOver) return null
+    const proof = await this.deps.passwords.proofOf(caller)
+    if (proof === null) await this.deps.recentProofs.require(caller)
+    return proof
   }
 
   async #refuseTaken(email: string | null, phone: string | null): Promise<void> {

@@ -45,6 +45,8 @@ type Deps = {
   /** Fixed codes of test numbers (docs/specification.md#test-codes). */
   testOtpOf: (address: Address) => string | undefined
   keys: { encryption: KeyObject; codes: KeyObject }
+  /** Refuses a session that may not add a factor now, although it began to. */
+  requireRecentProof: (live: Live) => Promise<void>
   rules: FactorRules
   now: () => Date
 }
@@ -105,7 +107,8 @@ export class ChallengeService {
   }
 
   async verify(caller: Live, factorId: string, answer: FactorAnswer, meta: RequestMeta): Promise<SignedIn> {
-    const { factorType } = await this.#usableFactor(caller.user, factorId)
+    const { factorType, status } = await this.#usableFactor(caller.user, factorId)
+    if (status === 'unverified') await this.deps.requireRecentProof(caller)
     if (factorType !== 'webauthn' && !answer.code) throw invalid('Code needs to be non-empty')
     // A wrong code must stay counted, so the transaction returns the error instead of throwing it.
     const outcome = await this.deps.audit.transaction(meta, async (tx, record) => {

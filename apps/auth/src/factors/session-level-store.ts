@@ -8,7 +8,7 @@ export const FACTOR_METHODS = { totp: 'totp', phone: 'mfa/phone', webauthn: 'mfa
 /** The `amr` entry of a recovery code, which belongs to no factor. */
 export const RECOVERY_CODE = 'mfa/recovery_code'
 
-/** `isNew`: the factor was added just now, so it says nothing about who sits there. */
+/** `isNew`: the factor is added with it, so it says nothing about who sits there, and later neither in this session. */
 export type Upgrade =
   | { factorId: string; method: (typeof FACTOR_METHODS)[keyof typeof FACTOR_METHODS]; isNew: boolean }
   | { factorId: null; method: typeof RECOVERY_CODE; isNew: false }
@@ -22,9 +22,11 @@ export class SessionLevelStore {
     await tx.query(
       `update ${this.t.sessions} set aal = 'aal2', factor_id = $2, updated_at = $3, refreshed_at = $3,
          refresh_counter = refresh_counter + 1,
-         amr = jsonb_build_array($4::jsonb) || ${amrWithout('$5::text[]')}
+         amr = jsonb_build_array($4::jsonb || jsonb_build_object('is_new',
+           $6 or amr @> jsonb_build_array(jsonb_build_object('method', $7::text, 'is_new', true))))
+           || ${amrWithout('$5::text[]')}
        where id = $1`,
-      [session.id, factorId, now, JSON.stringify({ method, at: now, is_new: isNew }), [method]],
+      [session.id, factorId, now, JSON.stringify({ method, at: now }), [method], isNew, method],
     )
   }
 

@@ -153,6 +153,7 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
       guesses,
       testOtpOf: (address) => tokens.testOtpOf(address),
       keys: { encryption: derived.encryption, codes: derived.oneTimeTokens },
+      requireRecentProof: (live) => recentProofs.requireOfHandedOver(live),
       rules: factorRules(config),
       now,
     }),

@@ -8,7 +8,7 @@ import { isBanned, type User } from '../users/user.js'
 import type { RefreshTokens } from './refresh-token.js'
 import type { SessionEnds } from './session-ends.js'
 import { sessionNotFound, userNotFound, type SessionGate } from './session-gate.js'
-import type { SessionStore } from './session-store.js'
+import type { PageSignIn, SessionStore } from './session-store.js'
 import type { Aal, Held, Live, Session, SessionLimits, SignedIn } from './session.js'
 
 type Deps = {
@@ -96,21 +96,13 @@ export class SessionService {
     )
   }
 
-  /**
-   * The pages know one person in a browser: their session before this one ends. If it was the same person's, the
-   * applications stay signed in, and belong to this sign-in.
-   */
-  async replace({ user: earlier, session: before }: Live, { user, session }: SignedIn): Promise<void> {
-    const { db, gate, sessions, ends, now } = this.deps
-    await db.transaction(async (tx) => {
-      await gate.hold(tx, { userId: user.id, sessionId: session.id })
-      if (earlier.id === user.id) await sessions.moveSignIn(tx, { before, next: session.id }, now())
-      await ends.one(tx, earlier.id, before.id, 'logout')
-    })
+  keepOnPages({ id }: Pick<Session, 'id'>, signIn: PageSignIn): Promise<void> {
+    return this.deps.sessions.keepOnPages(this.deps.db, id, signIn)
   }
 
-  endBy({ id }: Pick<Session, 'id'>, at: Date): Promise<void> {
-    return this.deps.sessions.endBy(this.deps.db, id, at)
+  /** The pages forget somebody, because somebody else signs in there. */
+  async leavePages({ user, session }: Live): Promise<void> {
+    await this.deps.db.transaction((tx) => this.deps.ends.one(tx, user.id, session.id, 'logout'))
   }
 
   /** The sign-in result of a session that is already open. */

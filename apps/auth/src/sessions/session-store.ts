@@ -26,6 +26,9 @@ export type NewSession = {
 
 export type SiblingSession = { id: string; besideId: string; notAfter: Date | null; refreshSalt: Buffer }
 
+/** A sign-in on the pages: of one person in one browser, and how long the pages remember it. */
+export type PageSignIn = { signInId: string; until: Date }
+
 /** Which of a user's sessions to end: those that meet every condition. */
 export type EndScope = {
   only?: string
@@ -53,6 +56,7 @@ type SessionRow<Time = Date> = {
   id: string
   user_id: string
   sign_in_id: string
+  handed_over: boolean
   aal: Aal
   factor_id: string | null
   passkey_id: string | null
@@ -68,7 +72,7 @@ type CallerRow = AccountRow & { session: SessionRow<string> | null; place: numbe
 export type AmrJson = readonly { method: string; at: string; is_new?: boolean }[]
 
 const COLUMNS =
-  'id, user_id, coalesce(sign_in_id, id) as sign_in_id, aal, factor_id, passkey_id, refreshed_at, not_after, revoked_at, revoked_reason, created_at'
+  'id, user_id, coalesce(sign_in_id, id) as sign_in_id, handed_over, aal, factor_id, passkey_id, refreshed_at, not_after, revoked_at, revoked_reason, created_at'
 
 export const toAmr = (json: AmrJson): AmrEntry[] =>
   json.map(({ method, at, is_new: isNew = false }) => ({ method, at: new Date(at), isNew }))
@@ -148,25 +152,19 @@ export class SessionStore {
   ): Promise<void> {
     await db.query(
       `insert into ${this.t.sessions} (id, user_id, aal, factor_id, user_agent, ip, refreshed_at, not_after,
-         created_at, updated_at, amr, refresh_salt, passkey_id, sign_in_id)
-       select $1, user_id, aal, factor_id, user_agent, ip, $4, $3, created_at, $4, amr, $5, passkey_id, coalesce(sign_in_id, id)
+         created_at, updated_at, amr, refresh_salt, passkey_id, sign_in_id, handed_over)
+       select $1, user_id, aal, factor_id, user_agent, ip, $4, $3, created_at, $4, amr, $5, passkey_id, coalesce(sign_in_id, id), true
        from ${this.t.sessions} where id = $2`,
       [id, besideId, notAfter, now, refreshSalt],
     )
   }
 
-  /** What was opened beside the session before belongs to the next one from now on. */
-  async moveSignIn(tx: Tx, { before, next }: { before: Session; next: string }, now: Date): Promise<void> {
-    await tx.query(
-      `update ${this.t.sessions} set sign_in_id = $3, updated_at = $5
-       where user_id = $1 and sign_in_id = $2 and id <> $3 and id <> $4 and revoked_at is null`,
-      [before.userId, before.signInId, next, before.id, now],
+  /** The session becomes one of the pages, and ends at this time at the latest. */
+  async keepOnPages(db: Queryable, id: string, { signInId, until }: PageSignIn): Promise<void> {
+    await db.query(
+      `update ${this.t.sessions} set not_after = least(not_after, $2), sign_in_id = $3 where id = $1`,
+      [id, until, signInId],
     )
-  }
-
-  /** The session ends at this time at the latest. */
-  async endBy(db: Queryable, id: string, at: Date): Promise<void> {
-    await db.query(`update ${this.t.sessions} set not_after = least(not_after, $2) where id = $1`, [id, at])
   }
 
   async findCaller(db: Queryable, userId: string, sessionId: string | null): Promise<FoundCaller | null> {
@@ -263,6 +261,7 @@ function toSession(row: SessionRow<Date | string>): Session {
     id: row.id,
     userId: row.user_id,
     signInId: row.sign_in_id,
+    handedOver: row.handed_over,
     aal: row.aal,
     factorId: row.factor_id,
     passkeyId: row.passkey_id,

@@ -9,6 +9,7 @@ const session: Session = {
   id: 's1',
   userId: 'u1',
   signInId: 's1',
+  handedOver: false,
   aal: 'aal1',
   factorId: null,
   passkeyId: null,

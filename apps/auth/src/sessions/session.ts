@@ -27,8 +27,10 @@ export type EndReason =
 export type Session = {
   readonly id: string
   readonly userId: string
-  /** The session that the person signed in with: this one, or that of the pages which it was opened beside. */
+  /** On the pages, that of one person in one browser, also of what was opened beside it; elsewhere that of the session alone. */
   readonly signInId: string
+  /** Whether the pages opened it for an application. */
+  readonly handedOver: boolean
   readonly aal: Aal
   readonly factorId: string | null
   /** The passkey that opened it, if one did. */
@@ -39,9 +41,6 @@ export type Session = {
   readonly revokedReason: EndReason | null
   readonly createdAt: Date
 }
-
-/** Whether the sign-in pages opened it beside their own, for an application. */
-export const isHandedOver = ({ id, signInId }: Session): boolean => id !== signInId
 
 declare const live: unique symbol
 declare const held: unique symbol

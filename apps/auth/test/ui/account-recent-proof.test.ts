@@ -6,7 +6,17 @@ import { providerEnv } from '../support/fake-provider.js'
 import { anAuthenticator, passkeySteps } from '../support/passkeys.js'
 import type { TestServer } from '../support/server.js'
 import { onAccount, startAccount, statusOf } from './account-support.js'
-import { aUserWithTotp, noticeOf, onLocalhost, optionsOn, settle, submitted } from './support.js'
+import {
+  APPLICATION,
+  aUserWithTotp,
+  fragmentOf,
+  noticeOf,
+  onLocalhost,
+  optionsOn,
+  settle,
+  submitted,
+  uiPath,
+} from './support.js'
 
 const AGAIN = 'Please confirm that it is you: sign in again.'
 const CODES = '/ui/account/recovery-codes'
@@ -19,6 +29,7 @@ beforeAll(async () => {
   ;({ server } = await startAccount({
     ...local.env,
     ...providerEnv('gitlab', 'https://gitlab.example.com'),
+    AUTH_URI_ALLOW_LIST: 'https://other.example.com/**',
     AUTH_MFA_PHONE_ENROLL_ENABLED: 'true',
     AUTH_MFA_PHONE_VERIFY_ENABLED: 'true',
     AUTH_MFA_PHONE_MAX_FREQUENCY: '0',
@@ -241,6 +252,45 @@ describe('a second factor that was added a moment ago', () => {
       'Enter your current password as well.',
     )
     expect(askedAgain(await browser.get('/ui/account/passkey'))).toEqual(again(user))
+  })
+
+  it('is none when it is shown a second time in that session, and is one after the next sign-in', async () => {
+    const user = await aUser(server)
+    const { browser } = await inside(user)
+    const token = fragmentOf(
+      await browser.submit(await browser.get(uiPath({ redirect_to: APPLICATION })), '/ui/continue'),
+    )['access_token']
+    const begun = await post(server, '/factors', { factor_type: 'totp', friendly_name: 'x' }, { token })
+    const { id, totp } = begun.body as { id: string; totp: { secret: string } }
+    const show = async (bearer: string | undefined) => {
+      server.clock.advance(30_000)
+      const challenge = await post(server, `/factors/${id}/challenge`, {}, { token: bearer })
+      const timestamp = server.clock.now().getTime()
+      const answer = {
+        challenge_id: challenge.body['id'],
+        code: new TOTP({ secret: totp.secret }).generate({ timestamp }),
+      }
+      const shown = await post(server, `/factors/${id}/verify`, answer, { token: bearer })
+      expect(shown.status).toBe(200)
+      return shown.body['access_token'] as string
+    }
+    const passkey = async (bearer: string) =>
+      (await post(server, '/passkeys/registration/options', {}, { token: bearer })).status
+    const raised = await show(token)
+    tenMinutes()
+    expect(await passkey(await show(raised))).toBe(403)
+    const anew = await browser.get(uiPath({ redirect_to: APPLICATION, prompt: 'login' }))
+    const factor = await submitted(browser, anew, '/ui/sign-in', {
+      identifier: user.email,
+      password: PASSWORD,
+    })
+    server.clock.advance(30_000)
+    const timestamp = server.clock.now().getTime()
+    const code = new TOTP({ secret: totp.secret }).generate({ timestamp })
+    const back = fragmentOf(await browser.submit(factor, '/ui/factor', { code }))['access_token'] ?? ''
+    tenMinutes()
+    expect(await passkey(back)).toBe(403)
+    expect(await passkey(await show(back))).toBe(200)
   })
 })
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { TOTP } from 'otpauth'
 import { FormBrowser } from '@signet/testkit'
 import { anEmail, aPhone, aUser, get, PASSWORD, post, put, type ApiAnswer } from '../support/api.js'
 import { providerEnv } from '../support/fake-provider.js'
@@ -92,6 +93,34 @@ describe('ten minutes after the last proof, a session that the pages hand over',
     expect((await set({ current_password: 'a guess' })).body['error_code']).toBe('current_password_invalid')
     expect((await set({ nonce: '000000' })).body['error_code']).toBe('reauthentication_not_valid')
     expect((await set({ current_password: PASSWORD })).status).toBe(200)
+  })
+
+  it('sets no password where there is neither one nor a proved address, and does not finish a factor begun in time', async () => {
+    const user = await aUser(server)
+    const { browser } = await onAccount(server, user, new FormBrowser(site))
+    const token = await tokenOf(browser)
+    const begun = await post(server, '/factors', { factor_type: 'totp', friendly_name: 'x' }, { token })
+    const { id, totp } = begun.body as { id: string; totp: { secret: string } }
+    await server.context.db.query(
+      `update users set encrypted_password = null, email = null, email_confirmed_at = null where id = $1`,
+      [user.user.id],
+    )
+    await server.context.db.query(`update identities set provider = 'gitlab' where user_id = $1`, [
+      user.user.id,
+    ])
+    tenMinutes()
+    const password = await put(server, '/user', { password: NEW_PASSWORD }, { token })
+    expect([password.status, password.body['error_code']]).toEqual([403, 'reauthentication_needed'])
+    const page = await browser.get('/ui/password')
+    expect([page.status, new URL(page.location ?? '', site).searchParams.get('prompt')]).toEqual([
+      303,
+      'login',
+    ])
+    const challenge = await post(server, `/factors/${id}/challenge`, {}, { token })
+    const code = new TOTP({ secret: totp.secret }).generate({ timestamp: server.clock.now().getTime() })
+    const answer = { challenge_id: challenge.body['id'], code }
+    const refused = await post(server, `/factors/${id}/verify`, answer, { token })
+    expect([refused.status, refused.body['error_code']]).toEqual([403, 'reauthentication_needed'])
   })
 
   it('changes what opens no account, and one that an application got by itself changes everything', async () => {

@@ -36,6 +36,12 @@ async function aDevice(user: User) {
 
 const ALL = [true, true, true]
 const NOTHING = [false, false, false]
+const runOut = async ({ user: { id } }: User) => {
+  await server.context.db.query(
+    `update sessions set not_after = now() - interval '1 second' where user_id = $1 and not handed_over`,
+    [id],
+  )
+}
 const rowsOf = async (browser: FormBrowser) =>
   [...(await browser.get('/ui/account')).text.matchAll(/name="session" value="([^"]*)"/g)].map(([, id]) => id)
 
@@ -79,6 +85,40 @@ describe('a sign-in on the pages, and the applications that were let in with it'
     expect([await own.knows(), await other.knows()]).toEqual([NOTHING, ALL])
   })
 
+  it.each([
+    ['after the session of the pages ran out', (user: User) => runOut(user)],
+    [
+      'after a guest was there',
+      async (_: User, own: FormBrowser) => {
+        await signIn(own, await aUser(server), { prompt: 'login' })
+      },
+    ],
+  ])('go on when the same person signs in again %s', async (_, meanwhile) => {
+    const user = await aUser(server)
+    const own = await aDevice(user)
+    await meanwhile(user, own.browser)
+    await signIn(own.browser, user, { prompt: 'login' })
+    const page = await own.browser.get('/ui/sign-out')
+    await own.browser.submit(page, '/ui/sign-out')
+    expect(await own.knows()).toEqual(NOTHING)
+  })
+
+  it('are one for twenty sign-ins that a browser sends at once', async () => {
+    const user = await aUser(server)
+    const [own, other] = [await aDevice(user), await aDevice(user)]
+    await post(server, '/logout?scope=local', {}, { token: user.access_token })
+    const page = await own.browser.get('/ui?prompt=login')
+    const { fields } = formOf(page, '/ui/sign-in')
+    const again = { ...fields, identifier: user.email, password: user.password }
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => own.browser.post('/ui/sign-in', again)),
+    )
+    expect(answers.filter(({ status }) => status === 303).length).toBeGreaterThan(1)
+    expect(await rowsOf(other.browser)).toHaveLength(1)
+    await submitted(other.browser, await other.browser.get('/ui/account'), '/ui/account/session/end')
+    expect([await own.knows(), await other.knows()]).toEqual([NOTHING, ALL])
+  })
+
   it('keep the applications when somebody else signs in there, and lose the pages', async () => {
     const [user, guest] = [await aUser(server), await aUser(server)]
     const [own, other] = [await aDevice(user), await aDevice(user)]
@@ -86,7 +126,7 @@ describe('a sign-in on the pages, and the applications that were let in with it'
     await own.browser.submit(await own.browser.get('/ui/sign-out'), '/ui/sign-out')
     expect(await own.knows()).toEqual([false, true, true])
     const { rows } = await server.context.db.query(
-      `select count(*)::int as left from sessions where user_id = $1 and sign_in_id is null and revoked_at is null`,
+      `select count(*)::int as left from sessions where user_id = $1 and not handed_over and revoked_at is null`,
       [user.user.id],
     )
     // That of the sign-up, and the pages of the other device.
@@ -101,7 +141,7 @@ describe('a sign-in on the pages, and the applications that were let in with it'
     const account = await own.browser.get('/ui/account')
     const { session = '' } = formOf(account, '/ui/account/session/end').fields
     await server.context.db.query(
-      `update sessions set not_after = now() - interval '1 second' where id = $1`,
+      `update sessions set not_after = now() - interval '1 second' where sign_in_id = $1 and not handed_over`,
       [session],
     )
     expect(await left.knows()).toEqual([false, true, true])

@@ -56,6 +56,17 @@ export class BrowserState {
     return { id, mark }
   }
 
+  /**
+   * The name of everything that one person signs in to from this browser. It needs no memory, so it is the same after a
+   * session ran out, in two tabs at once, and when somebody else was here in between.
+   */
+  signInId({ id }: Browser, userId: string): string {
+    const hex = this.#hash('sign-in', id, userId).toString('hex')
+    return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join(
+      '-',
+    )
+  }
+
   forget(res: Response): void {
     this.deps.cookies.clear(res, MARK)
   }

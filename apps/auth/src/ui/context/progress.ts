@@ -42,14 +42,14 @@ export class Progress {
     res: Response,
     browser: Browser,
     context: SignInContext,
-    signedIn: SignedIn,
+    { user, session }: SignedIn,
   ): Promise<Answer> {
     const { state, sessions, sessionMs, now } = this.deps
-    const { user, session } = signedIn
     const before = await this.personOf(browser)
-    if (before !== null && before.session.id !== session.id) await sessions.replace(before, signedIn)
+    if (before !== null && before.user.id !== user.id) await sessions.leavePages(before)
     const until = now().getTime() + sessionMs
-    await sessions.endBy(session, new Date(until))
+    const signInId = state.signInId(browser, user.id)
+    await sessions.keepOnPages(session, { signInId, until: new Date(until) })
     const marked = state.remember(res, browser, { userId: user.id, sessionId: session.id, until })
     const person = await this.personOf(marked)
     if (person === null) throw new Error('a session that was just opened is gone')

@@ -2,7 +2,7 @@ import { route, type Answer, type RequestContext, type Route } from '@signet/htt
 import type { PasswordProof } from '../../account/password-change.js'
 import type { RequestMeta } from '../../requests/request-meta.js'
 import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
-import { backToAccount } from '../context/account-person.js'
+import { backToAccount, onceProved } from '../context/account-person.js'
 import { passwordPage } from '../pages/password-page.js'
 import type { Person } from '../context/progress.js'
 import { faultOf, orShow, type Refusal } from '../context/refusals.js'
@@ -22,7 +22,9 @@ export const passwordRoutes = (deps: UiDeps): Route[] => [
       const person = await readyPerson(deps, caller)
       if (person === null) return deps.pages.redirect(deps.pages.path('', caller.context))
       const due = await deps.userUpdates.passwordProof(person)
-      const sentCode = req.query['asks'] === 'nonce' && due !== null
+      if (due === null)
+        return onceProved(deps, caller, person, () => show(deps, caller, person, {}, { asks: null }))
+      const sentCode = req.query['asks'] === 'nonce'
       return show(deps, caller, person, sentCode ? { notice: caller.t('password.code-on-way') } : {}, {
         asks: sentCode ? 'nonce' : due,
       })
@@ -78,7 +80,13 @@ const passwordForm = (deps: UiDeps, { path, summary, work, refused }: PasswordFo
     },
   })
 
-async function save({ sent, person, meta }: Step, deps: UiDeps): Promise<Answer> {
+async function save(step: Step, deps: UiDeps): Promise<Answer> {
+  const { sent, person } = step
+  const asked = await deps.userUpdates.passwordProof(person)
+  return asked === null ? onceProved(deps, sent, person, () => store(step, deps)) : store(step, deps)
+}
+
+async function store({ sent, person, meta }: Step, deps: UiDeps): Promise<Answer> {
   await deps.userUpdates.update(
     { ...person, aud: deps.aud, redirectTo: deps.returnUrl, recentProof: true },
     {
