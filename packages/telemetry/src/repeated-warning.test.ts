@@ -36,3 +36,12 @@ it('forgets old messages, so that ones with changing parts cannot fill the memor
   expect(send(0, 1)).toBe(1)
   expect(send(0, 1)).toBe(0)
 })
+
+it('takes messages for one that differ in how long the client waits', () => {
+  const lines: string[] = []
+  const log = createLogger({ level: 'info', component: 'test', sink: (line) => lines.push(line) })
+  const warning = new RepeatedWarning(log, 'redis unavailable', () => new Date(0))
+  for (let ms = 10; ms < 1000; ms += 10)
+    warning.warn(new Error(`All sentinels are unreachable. Retrying from scratch after ${ms}ms.`))
+  expect(lines).toHaveLength(1)
+})

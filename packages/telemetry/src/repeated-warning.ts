@@ -8,7 +8,7 @@ type Seen = { loggedAt: number; unlogged: number }
 
 /**
  * A warning that may come many times a second while something is away: each error message is logged when it is new, and then at
- * most once a minute, with `repeats` for how often it came since.
+ * most once a minute, with `repeats` for how often it came since. Messages that differ only in milliseconds are one.
  */
 export class RepeatedWarning {
   readonly #seen = new Map<string, Seen>()
@@ -22,13 +22,15 @@ export class RepeatedWarning {
   warn(error: unknown, fields: Readonly<Record<string, unknown>> = {}): void {
     const message = error instanceof Error ? error.message : String(error)
     const now = this.now().getTime()
-    const seen = this.#seen.get(message)
+    // ioredis says in each message how long it waits, and waits longer each time.
+    const key = message.replaceAll(/\d+ms\b/g, '')
+    const seen = this.#seen.get(key)
     if (seen && now < seen.loggedAt + INTERVAL_MS) {
       seen.unlogged += 1
       return
     }
     if (this.#seen.size >= MAX_MESSAGES) this.#seen.clear()
-    this.#seen.set(message, { loggedAt: now, unlogged: 0 })
+    this.#seen.set(key, { loggedAt: now, unlogged: 0 })
     const name = error instanceof Error ? error.name : typeof error
     this.log.warn(this.text, {
       ...fields,
