@@ -22,6 +22,6 @@ const sandbox = await startSandbox({
   publicHost: env['SANDBOX_CERTIFICATE_HOST'],
   host: env['SANDBOX_HOST'],
 })
-console.log('sandbox is up')
+console.log(JSON.stringify({ level: 'info', msg: 'sandbox is up' }))
 if (!stop.signal.aborted) await once(stop.signal, 'abort')
 await sandbox.close()
