@@ -133,6 +133,38 @@ describe('a link of the pages', () => {
     expect(await isSignedIn(laptop, email)).toBe(false)
   })
 
+  it('goes on in the page that waits for it, and in no other of somebody who knows the cookies of that browser', async () => {
+    const [user, thief] = [await aUser(server), await aUser(server)]
+    const away = await askedFor(thief.email)
+    const browser = aBrowser(server)
+    for (const [name, value] of away.browser.cookies) browser.cookies.set(name, value)
+    const before = (await mailTo(server, user.email)).mail
+    const page = await browser.get('/ui')
+    const waiting = await submitted(browser, page, '/ui/mail', { identifier: user.email })
+    const phone = aBrowser(server)
+    const opened = await openLink(phone, (await mailTo(server, user.email, before)).link ?? '')
+    const number = numberOn(waiting.text)
+    expect((await phone.submit(opened, '/ui/link/confirm', { number })).status).toBe(303)
+    expect((await away.browser.get(urlIn(away.waiting, 'status'))).text).toBe('{"confirmed":false}')
+    await settle(away.browser, await away.browser.get(selfOf(away.waiting)))
+    expect(await isSignedIn(away.browser, user.email)).toBe(false)
+    expect((await browser.get(urlIn(waiting, 'status'))).text).toBe('{"confirmed":true}')
+    await settle(browser, await browser.get(selfOf(waiting)))
+    expect(await isSignedIn(browser, user.email)).toBe(true)
+  })
+
+  it('goes on in a page that asked again too soon, for that which is on its way', async () => {
+    const user = await aUser(server)
+    const { browser, link, number } = await askedFor(user.email)
+    const again = await submitted(browser, await browser.get('/ui'), '/ui/mail', { identifier: user.email })
+    expect(numberOn(again.text)).toBe(number)
+    const phone = aBrowser(server)
+    const opened = await openLink(phone, link)
+    expect((await phone.submit(opened, '/ui/link/confirm', { number })).status).toBe(303)
+    await settle(browser, await browser.get(selfOf(again)))
+    expect(await isSignedIn(browser, user.email)).toBe(true)
+  })
+
   it('goes on once, however often the waiting page is opened at the same time', async () => {
     const user = await aUser(server)
     const { browser, waiting, link, number } = await askedFor(user.email, { redirect_to: APPLICATION })

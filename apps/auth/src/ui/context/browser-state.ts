@@ -21,6 +21,7 @@ export type Browser = { readonly id: string; readonly mark: Mark | null }
 
 const BROWSER = 'signet_ui'
 const MARK = 'signet_ui_session'
+const ASKED = 'signet_ui_asked'
 const HANDOVER = 'signet_ui_handover'
 const HANDOVER_MS = 300_000
 const ID_FORM = /^[A-Za-z0-9_-]{32}$/
@@ -121,13 +122,26 @@ export class BrowserState {
   }
 
   /** The code that a link confirmed elsewhere leaves for the browser that asked for it. */
-  confirmedCode({ challenge }: Challenge): string {
-    return this.#hash('confirmed link', challenge).toString('base64url')
+  confirmedCode({ challenge }: Challenge, nonce: string): string {
+    return this.#hash('confirmed link', challenge, nonce).toString('base64url')
   }
 
   /** Two digits that the browser shows which asked for a link, for whoever confirms the link elsewhere. */
-  matchingNumber({ challenge }: Challenge): string {
-    return String(10 + (this.#hash('matching number', challenge).readUInt32BE() % 90))
+  matchingNumber({ challenge }: Challenge, nonce: string): string {
+    return String(10 + (this.#hash('matching number', challenge, nonce).readUInt32BE() % 90))
+  }
+
+  /**
+   * The nonce of the last message that this browser asked for. It is set anew with every request, sealed, so that nobody can tell
+   * whether it has changed.
+   */
+  rememberAsked(res: Response, { id }: Browser, nonce: string): void {
+    this.deps.cookies.set(res, ASKED, this.seal(`asked ${id}`, { nonce }))
+  }
+
+  askedBefore(req: Request, { id }: Browser): string | null {
+    const sealed = this.deps.cookies.read(req, ASKED) ?? ''
+    return this.open<{ nonce: string }>(`asked ${id}`, sealed)?.nonce ?? null
   }
 
   /** A value for a URL or a form. It opens only with the same label. */

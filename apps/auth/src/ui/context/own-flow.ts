@@ -5,7 +5,13 @@ import type { UiDeps } from './ui-deps.js'
 import { proved, withContext, type SignInContext } from './sign-in-context.js'
 
 /** Who asked for a link, for the person who opens it somewhere else. */
-export type LinkOrigin = { readonly device: Device; readonly ip: string; readonly at: number }
+export type LinkOrigin = {
+  readonly device: Device
+  readonly ip: string
+  readonly at: number
+  /** Of the request, as the page has it that waits for the link. */
+  readonly nonce: string
+}
 
 const labelOf = (challenge: string): string => `link origin ${challenge}`
 
@@ -28,10 +34,11 @@ export function emailFlow(
   deps: UiDeps,
   caller: Pick<Caller, 'browser'>,
   from: SignInContext,
+  nonce: string,
   { userAgent, ip }: RequestMeta,
 ) {
   const { challenge } = ownFlow(deps, caller, from)
-  const origin: LinkOrigin = { device: deviceOf(userAgent), ip, at: deps.now().getTime() }
+  const origin: LinkOrigin = { device: deviceOf(userAgent), ip, at: deps.now().getTime(), nonce }
   const asked = deps.state.seal(labelOf(challenge.code_challenge), origin)
   return { challenge, redirectTo: withContext(deps.returnUrl, proved(from), { asked }) }
 }

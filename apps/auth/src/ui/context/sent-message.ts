@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { BrowserState, Browser } from './browser-state.js'
 
 /** What a message is for. */
@@ -8,6 +9,8 @@ export type MessageKind = (typeof MESSAGE_KINDS)[number]
 export type SentMessage = {
   readonly kind: MessageKind
   readonly address: string
+  /** Secret of this request: only the page that waits for it goes on when its link is confirmed elsewhere. */
+  readonly nonce: string
   /** When the person asked, in milliseconds since the epoch. */
   readonly at: number
   /** When they can ask again. */
@@ -15,6 +18,8 @@ export type SentMessage = {
   /** Sent again, because the person asked for it. */
   readonly again?: boolean
 }
+
+export const newNonce = (): string => randomBytes(16).toString('base64url')
 
 export type MessageIntervals = Readonly<Record<MessageKind, number>>
 

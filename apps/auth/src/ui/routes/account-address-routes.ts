@@ -1,6 +1,7 @@
 import { route, type Answer, type Route } from '@signet/http'
 import { parseVerifyBody, type VerifyBody } from '../../verify/verify-request.js'
 import { backToAccount, forPerson, onceProved } from '../context/account-person.js'
+import { newNonce } from '../context/sent-message.js'
 import { emailFlow } from '../context/own-flow.js'
 import type { Person } from '../context/progress.js'
 import { faultOf, PageRefusal, type Refusal } from '../context/refusals.js'
@@ -74,7 +75,13 @@ async function change(deps: UiDeps, { sent, person, meta }: AccountStep, kind: K
   refuseUnchanged(kind, address, person)
   const caller = { ...person, aud: deps.aud }
   if (kind === 'email') {
-    const { challenge, redirectTo } = emailFlow(deps, sent, { ...sent.context, next: 'account' }, meta)
+    const { challenge, redirectTo } = emailFlow(
+      deps,
+      sent,
+      { ...sent.context, next: 'account' },
+      newNonce(),
+      meta,
+    )
     await deps.userUpdates.update({ ...caller, redirectTo }, { email: address, ...challenge }, meta)
   } else {
     const request = { phone: fullPhoneOf(address) }

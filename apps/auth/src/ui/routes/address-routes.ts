@@ -51,11 +51,11 @@ const messengerRoutes = (deps: UiDeps, messenger: Messenger): Route[] => [
     docs: pageDocs(messenger.summary),
     limit: deps.guard.limit(deps.limits.otp(messenger.endpoint)),
     body: pageForm,
-    handle({ req, body, context }) {
+    handle({ req, res, body, context }) {
       const sent = deps.pages.sent(req, messenger.page, body)
       const address = messenger.addressOf(sent)
       const message = { kind: messenger.expects, address }
-      return askForMessage(deps, { req, sent, context }, message, (refusal) =>
+      return askForMessage(deps, { req, res, sent, context }, message, (refusal) =>
         show(deps, messenger.page, sent, { ...refusal, address }),
       )
     },

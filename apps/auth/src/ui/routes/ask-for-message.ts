@@ -1,10 +1,11 @@
 import type { Answer, RequestContext } from '@signet/http'
-import type { Request } from 'express'
+import type { Request, Response } from 'express'
 import type { ErrorCode } from '../../errors/error-codes.js'
 import { captchaAnswer } from '../context/captcha-answer.js'
 import { orShow, type Refusal } from '../context/refusals.js'
 import type { Sent } from '../context/sign-in-pages.js'
 import type { UiDeps } from '../context/ui-deps.js'
+import { newNonce, type SentMessage } from '../context/sent-message.js'
 import { toCode } from './code-routes.js'
 import { sendMessage } from './send-message.js'
 
@@ -15,23 +16,40 @@ const TOO_SOON = {
   sms: 'over_sms_send_rate_limit',
 } as const satisfies Record<string, ErrorCode>
 
-type Step = { req: Request; sent: Sent; context: RequestContext }
+type Step = { req: Request; res: Response; sent: Sent; context: RequestContext }
 
 /** Sends a message for the address of a form, and leads to the page that waits for it. */
-export const askForMessage = (
+export function askForMessage(
   deps: UiDeps,
-  { req, sent, context }: Step,
-  message: { kind: keyof typeof TOO_SOON; address: string },
+  { req, res, sent, context }: Step,
+  wanted: { kind: keyof typeof TOO_SOON; address: string },
   refused: (refusal: Refusal) => Answer | Promise<Answer>,
-): Promise<Answer> =>
-  orShow(
+): Promise<Answer> {
+  const message = { ...wanted, nonce: newNonce() }
+  return orShow(
     sent.t,
     context,
     async () => {
       await deps.guard.captcha(req, captchaAnswer(sent))
       await sendMessage(deps, sent, message, deps.guard.metaOf(req))
-      return toCode(deps, sent, message)
+      return toWaiting(deps, { req, res, sent }, message)
     },
     (refusal) =>
-      refusal.code === TOO_SOON[message.kind] ? toCode(deps, sent, message, refusal) : refused(refusal),
+      refusal.code === TOO_SOON[wanted.kind]
+        ? toWaiting(deps, { req, res, sent }, message, refusal)
+        : refused(refusal),
   )
+}
+
+/** To the page that waits for a message; where it is too soon for one, for that which is on its way. */
+export function toWaiting(
+  deps: UiDeps,
+  { req, res, sent }: Pick<Step, 'req' | 'res' | 'sent'>,
+  message: Pick<SentMessage, 'kind' | 'address' | 'nonce'>,
+  tooSoon?: Refusal,
+): Answer {
+  const before = tooSoon === undefined ? null : deps.state.askedBefore(req, sent.browser)
+  const nonce = before ?? message.nonce
+  deps.state.rememberAsked(res, sent.browser, nonce)
+  return toCode(deps, sent, { ...message, nonce }, tooSoon)
+}

@@ -101,7 +101,7 @@ type Message = Omit<SentMessage, 'at' | 'nextAt'>
 export function toCode(
   { pages, state, now, messageIntervals }: UiDeps,
   { browser, context }: Caller,
-  { kind, address, again }: Message,
+  { kind, address, nonce, again }: Message,
   { retryAfterSeconds }: Partial<Pick<Refusal, 'retryAfterSeconds'>> = {},
 ): Answer {
   const at = now().getTime()
@@ -110,6 +110,7 @@ export function toCode(
   const sent = sealSent(state, browser, {
     kind,
     address,
+    nonce,
     at,
     nextAt: at + waitMs,
     ...(again ? { again } : {}),
@@ -134,7 +135,7 @@ const nextOf = ({ kind }: SentMessage, context: SignInContext): SignInContext =>
 /** The code that a confirmed link has left for this browser; null until then. */
 async function waitingCode({ state, flowExchanges }: UiDeps, caller: Caller, sent: SentMessage) {
   const context = proved(nextOf(sent, caller.context))
-  const code = state.confirmedCode(state.challenge(caller.browser, context))
+  const code = state.confirmedCode(state.challenge(caller.browser, context), sent.nonce)
   return (await flowExchanges.isWaiting(code)) ? { code, context } : null
 }
 
@@ -174,7 +175,7 @@ function showCode(deps: UiDeps, caller: Caller, sent: SentMessage, refusal: Part
     fault: faultOf(refusal.code, FIELDS),
     number:
       deps.linksMayGoOn && isEmail(sent.kind)
-        ? state.matchingNumber(state.challenge(caller.browser, context))
+        ? state.matchingNumber(state.challenge(caller.browser, context), sent.nonce)
         : null,
     statusUrl: pages.path('/code/status', caller.context, { sent: sealed }),
     selfUrl: pages.path('/code', caller.context, { sent: sealed }),

@@ -109,19 +109,20 @@ const otherDeviceRoutes = (deps: UiDeps): Route[] => [
         context,
         async () => {
           const opened = await open(deps, sent, (name) => sent.text(name))
-          if (opened?.from !== 'elsewhere' || opened.preview.challenge === null) throw otpExpired()
-          const { link } = opened
+          if (opened?.from !== 'elsewhere' || opened.preview.challenge === null || opened.origin === null)
+            throw otpExpired()
+          const { link, origin } = opened
           const { challenge } = opened.preview
           const number = sent.text('number').replaceAll(' ', '')
           if (!/^\d{2}$/.test(number))
             return await show(deps, req, sent, opened, sent.t('link.number-missing'))
           // One attempt: a stranger who started this cannot make the owner try numbers.
-          if (number !== deps.state.matchingNumber(challenge)) {
+          if (number !== deps.state.matchingNumber(challenge, origin.nonce)) {
             await deps.verifications.discardLink(link, meta)
             return dead(deps, sent, 422, sent.t('link.wrong-number'))
           }
           const proof = { kind: 'link', token: link.token } as const
-          const code = deps.state.confirmedCode(challenge)
+          const code = deps.state.confirmedCode(challenge, origin.nonce)
           await deps.verifications.verify(
             { type: link.type, proof, answer: 'code', code, followed: true },
             meta,

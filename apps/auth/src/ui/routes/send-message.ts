@@ -8,11 +8,11 @@ import type { UiDeps } from '../context/ui-deps.js'
 export function sendMessage(
   deps: UiDeps,
   caller: Caller,
-  { kind, address }: Pick<SentMessage, 'kind' | 'address'>,
+  { kind, address, nonce }: Pick<SentMessage, 'kind' | 'address' | 'nonce'>,
   meta: RequestMeta,
 ): Promise<unknown> {
   const next = kind === 'recovery' ? 'password' : caller.context.next
-  const { challenge, redirectTo } = emailFlow(deps, caller, { ...caller.context, next }, meta)
+  const { challenge, redirectTo } = emailFlow(deps, caller, { ...caller.context, next }, nonce, meta)
   const where = { aud: deps.aud, redirectTo, unknown: 'ignore' } as const
   switch (kind) {
     case 'email':

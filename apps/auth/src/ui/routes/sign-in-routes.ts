@@ -74,11 +74,11 @@ const mailRoute = (deps: UiDeps): Route =>
     docs: pageDocs('Ask for a sign-in link by email'),
     limit: deps.guard.limit(deps.limits.otp('/magiclink')),
     body: pageForm,
-    handle({ req, body, context }) {
+    handle({ req, res, body, context }) {
       const sent = deps.pages.sent(req, 'sign-in', body)
       const identifier = sent.text('identifier').trim()
       const message = { kind: 'email', address: identifier } as const
-      return askForMessage(deps, { req, sent, context }, message, (refusal) =>
+      return askForMessage(deps, { req, res, sent, context }, message, (refusal) =>
         showSignIn(deps, sent, { ...refusal, identifier }),
       )
     },

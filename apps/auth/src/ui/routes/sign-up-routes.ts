@@ -6,7 +6,8 @@ import { signUpPage } from '../pages/sign-up-page.js'
 import { faultOf, orShow, type Refusal } from '../context/refusals.js'
 import type { UiDeps } from '../context/ui-deps.js'
 import { addressOf } from '../context/ways-in.js'
-import { toCode } from './code-routes.js'
+import { newNonce } from '../context/sent-message.js'
+import { toWaiting } from './ask-for-message.js'
 
 /** Names of the fields by what a refusal is about. */
 const FIELDS = { address: 'identifier', password: 'password' }
@@ -29,25 +30,26 @@ export const signUpRoutes = (deps: UiDeps): Route[] => [
       const sent = deps.pages.sent(req, 'sign-up', body)
       const identifier = sent.text('identifier').trim()
       const address = addressOf(deps.ways, identifier)
-      const message = { kind: 'phone' in address ? 'sms_sign_up' : 'sign_up', address: identifier } as const
+      const kind = 'phone' in address ? 'sms_sign_up' : 'sign_up'
+      const message = { kind, address: identifier, nonce: newNonce() } as const
       return orShow(
         sent.t,
         context,
         async () => {
           await deps.guard.captcha(req, captchaAnswer(sent))
           const meta = deps.guard.metaOf(req)
-          const { challenge, redirectTo } = emailFlow(deps, sent, sent.context, meta)
+          const { challenge, redirectTo } = emailFlow(deps, sent, sent.context, message.nonce, meta)
           const result = await deps.signUps.signUp(
             { ...address, password: sent.text('password'), ...('phone' in address ? {} : challenge) },
             { aud: deps.aud, redirectTo },
             meta,
           )
-          if (result.kind === 'pending') return toCode(deps, sent, message)
+          if (result.kind === 'pending') return toWaiting(deps, { req, res, sent }, message)
           return deps.progress.signedIn(res, sent.browser, sent.context, result.signedIn)
         },
         (refusal) =>
           refusal.code === 'over_email_send_rate_limit'
-            ? toCode(deps, sent, message, refusal)
+            ? toWaiting(deps, { req, res, sent }, message, refusal)
             : showSignUp(deps, sent, { ...refusal, identifier }),
       )
     },
