@@ -57,8 +57,14 @@ describeInBrowser('the account page in Chromium', () => {
 
   it('tells the buttons of two passwords apart by name', async () => {
     const user = await aUser(server)
-    await open({}, '/password')
+    await open({}, '/account')
     await signIn(user.email)
+    // Only an old sign-in is asked for the current password.
+    await server.context.db.query(
+      `update sessions set amr = '[{"method":"password","at":"2026-01-01T00:00:00Z"}]' where user_id = $1`,
+      [user.user.id],
+    )
+    await open({}, '/password')
     for (const label of ['Current password', 'New password']) {
       await press(`Show password: ${label}`)
       expect(await page().getByLabel(label, { exact: true }).getAttribute('type')).toBe('text')
