@@ -2,16 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { TOTP } from 'otpauth'
 import { FormBrowser, formOf, SoftwareAuthenticator, type Seen } from '@signet/testkit'
 import { anEmail, aPhone, aUser, get, PASSWORD, post, type Json, type SignedUp } from '../support/api.js'
-import { providerEnv } from '../support/fake-provider.js'
 import { anAuthenticator, passkeySteps } from '../support/passkeys.js'
 import type { TestServer } from '../support/server.js'
-import { onAccount, startAccount, statusOf } from './account-support.js'
+import { onAccount, startWithEveryWay, statusOf } from './account-support.js'
 import {
   APPLICATION,
   aUserWithTotp,
   fragmentOf,
   noticeOf,
-  onLocalhost,
   optionsOn,
   settle,
   submitted,
@@ -24,16 +22,7 @@ const CODES = '/ui/account/recovery-codes'
 let server: TestServer
 let site: string
 beforeAll(async () => {
-  const local = await onLocalhost()
-  site = local.site
-  ;({ server } = await startAccount({
-    ...local.env,
-    ...providerEnv('gitlab', 'https://gitlab.example.com'),
-    AUTH_URI_ALLOW_LIST: 'https://other.example.com/**',
-    AUTH_MFA_PHONE_ENROLL_ENABLED: 'true',
-    AUTH_MFA_PHONE_VERIFY_ENABLED: 'true',
-    AUTH_MFA_PHONE_MAX_FREQUENCY: '0',
-  }))
+  ;({ server, site } = await startWithEveryWay())
 })
 afterAll(() => server.close())
 

@@ -2,8 +2,9 @@ import { expect } from '@jest/globals'
 import type { FormBrowser, Seen } from '@signet/testkit'
 import { PASSWORD, type SignedUp } from '../support/api.js'
 import { NO_EMAIL_GAPS, type TestServer } from '../support/server.js'
+import { providerEnv } from '../support/fake-provider.js'
 import { startSmsServer } from '../support/sms-gateway.js'
-import { aBrowser, settle, startUi, submitted } from './support.js'
+import { aBrowser, onLocalhost, settle, startUi, submitted } from './support.js'
 
 const NOTICES = [
   'PASSWORD_CHANGED',
@@ -28,6 +29,20 @@ export const startAccount = (env: Record<string, string> = {}) =>
     },
     startUi,
   )
+
+/** The service at the name `localhost`, with every way in that an account can get, and an application that people sign in to. */
+export async function startWithEveryWay(): Promise<{ server: TestServer; site: string }> {
+  const { site, env } = await onLocalhost()
+  const { server } = await startAccount({
+    ...env,
+    ...providerEnv('gitlab', 'https://gitlab.example.com'),
+    AUTH_URI_ALLOW_LIST: 'https://other.example.com/**',
+    AUTH_MFA_PHONE_ENROLL_ENABLED: 'true',
+    AUTH_MFA_PHONE_VERIFY_ENABLED: 'true',
+    AUTH_MFA_PHONE_MAX_FREQUENCY: '0',
+  })
+  return { server, site }
+}
 
 /** Somebody whom signing in leads to the account page. */
 export async function onAccount(

@@ -2,25 +2,16 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { TOTP } from 'otpauth'
 import { FormBrowser } from '@signet/testkit'
 import { anEmail, aPhone, aUser, get, PASSWORD, post, put, type ApiAnswer } from '../support/api.js'
-import { providerEnv } from '../support/fake-provider.js'
 import type { TestServer } from '../support/server.js'
-import { onAccount, startAccount } from './account-support.js'
-import { APPLICATION, aUserWithTotp, fragmentOf, onLocalhost, submitted, uiPath } from './support.js'
+import { onAccount, startWithEveryWay } from './account-support.js'
+import { APPLICATION, aUserWithTotp, fragmentOf, submitted, uiPath } from './support.js'
 
 const NEW_PASSWORD = 'the thief is in'
 
 let server: TestServer
 let site: string
 beforeAll(async () => {
-  const local = await onLocalhost()
-  site = local.site
-  ;({ server } = await startAccount({
-    ...local.env,
-    ...providerEnv('gitlab', 'https://gitlab.example.com'),
-    AUTH_URI_ALLOW_LIST: 'https://other.example.com/**',
-    AUTH_MFA_PHONE_ENROLL_ENABLED: 'true',
-    AUTH_MFA_PHONE_VERIFY_ENABLED: 'true',
-  }))
+  ;({ server, site } = await startWithEveryWay())
 })
 afterAll(() => server.close())
 
