@@ -14,6 +14,7 @@ const PROGRAMS = {
   paging: 'apps/webhooks/bench/paging.ts',
   dispatch: 'apps/dispatcher/bench/dispatch.ts',
   pipeline: 'apps/dispatcher/bench/whole-way/whole-way.ts',
+  soak: 'apps/dispatcher/bench/whole-way/soak.ts',
   chaos: 'apps/dispatcher/chaos/run.ts',
 }
 const USAGE = `npm run bench                       the whole way and the identity server's common requests, written as a page

@@ -30,7 +30,7 @@ const round = (number: number) => Math.round(number * 1000) / 1000
 /** One JSON line. */
 export function report(
   { case: name, who, value, unit, ratio, goal, ok, others }: Result,
-  bench: 'dispatch' | 'pipeline' = 'dispatch',
+  bench: 'dispatch' | 'pipeline' | 'soak' = 'dispatch',
 ): void {
   const rounded = { value: round(value), unit, ratio: ratio === undefined ? undefined : round(ratio) }
   console.log(JSON.stringify({ bench, case: name, who, ...rounded, goal, ok, others }))

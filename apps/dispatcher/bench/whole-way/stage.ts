@@ -12,7 +12,7 @@ import type { ReceiverAsk, ReceiverTell } from '../messages.js'
 import { quantile } from '../results.js'
 import type { LoadAsk, LoadTell, RawAsk, RawTell } from './messages.js'
 import type { Peer } from './peer.js'
-import { startSystem } from './system.js'
+import { startSystem, type System } from './system.js'
 
 /** Without any arrival. */
 const PATIENCE_MS = 120_000
@@ -51,6 +51,9 @@ export type Contender = {
   memoryMib(): Readonly<Record<string, number>>
   stop(): Promise<void>
 }
+
+/** The product, whose processes and database can be looked into. */
+export type OwnContender = Contender & Pick<System, 'pids' | 'databaseUrl'>
 
 type Measured = {
   endpoints: number
@@ -96,7 +99,7 @@ export class Stage {
   ) {}
 
   /** Both apps of a checkout, this one when none is named. */
-  async system({ accounts, endpoints }: Audience, root = this.options.root): Promise<Contender> {
+  async system({ accounts, endpoints }: Audience, root = this.options.root): Promise<OwnContender> {
     const { folder, receiverUrl } = this.parts
     const system = await startSystem({
       ...this.options,
@@ -106,8 +109,10 @@ export class Stage {
     })
     const ids = await Promise.all(Array.from({ length: accounts }, () => system.account(endpoints)))
     const to = { url: system.ingestUrl, token: system.token, accounts: ids }
-    const { pids, untilDone } = system
+    const { pids, databaseUrl, untilDone } = system
     return {
+      pids,
+      databaseUrl,
       run: (load) =>
         this.#run({ to, ...load }, { endpoints, spent: () => this.#spentWithServers(pids), untilDone }),
       memoryMib: system.memoryMib,

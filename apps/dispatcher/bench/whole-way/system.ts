@@ -25,6 +25,7 @@ export type SystemOptions = {
 export type System = {
   ingestUrl: string
   token: string
+  databaseUrl: string
   pids: { webhooks: number; dispatcher: number }
   /** An account whose events go to so many endpoints. */
   account: (endpoints: number) => Promise<string>
@@ -104,6 +105,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   return {
     ingestUrl: `http://127.0.0.1:${internalPort}/internal/v1/summary-ready`,
     token,
+    databaseUrl: url.href,
     pids,
     async account(endpoints) {
       const accountId = randomUUID()
