@@ -6,6 +6,7 @@ import type { RequestMeta } from '../requests/request-meta.js'
 import type { SessionEnds } from '../sessions/session-ends.js'
 import type { SessionGate } from '../sessions/session-gate.js'
 import type { ListedSession, SessionStore } from '../sessions/session-store.js'
+import type { UserStore } from '../users/user-store.js'
 import { isExpired, type Live, type SessionLimits } from '../sessions/session.js'
 import { userView } from '../users/user-view.js'
 import type { CredentialStore } from '../webauthn/credential-store.js'
@@ -13,6 +14,7 @@ import { eventOf, SHOWN_ACTIONS, type SecurityEvent } from './security-events.js
 
 type Deps = {
   db: Db
+  users: UserStore
   sessions: SessionStore
   entries: AuditListStore
   recoveryCodes: RecoveryCodeStore
@@ -58,6 +60,20 @@ export class AccountOverviewService {
       const ended = await ends.signIn(tx, held.user.id, signInId, 'logout')
       const isOwn = signInId === held.session.signInId
       if (ended) record('logout', held.user, isOwn ? undefined : { session_id: signInId })
+      return ended
+    })
+  }
+
+  /**
+   * Signs out the applications of a sign-in whose session on the pages has ended. Knowing the browser is enough: it gains
+   * nothing but being signed out. False when there are none.
+   */
+  async endLeftBehind(userId: string, signInId: string, meta: RequestMeta): Promise<boolean> {
+    const { audit, users, ends } = this.deps
+    return audit.transaction(meta, async (tx, record) => {
+      const user = await users.lockById(tx, userId)
+      const ended = user !== null && (await ends.signIn(tx, userId, signInId, 'logout'))
+      if (ended) record('logout', user)
       return ended
     })
   }

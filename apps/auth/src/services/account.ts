@@ -56,6 +56,7 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
   return {
     overviews: new AccountOverviewService({
       db,
+      users,
       sessions: stores.sessions,
       entries: stores.auditLists,
       recoveryCodes: stores.recoveryCodes,

@@ -103,6 +103,30 @@ describe('a sign-in on the pages, and the applications that were let in with it'
     expect(await own.knows()).toEqual(NOTHING)
   })
 
+  it.each([
+    ['its row', (user: User) => runOut(user)],
+    [
+      'the cookie of the browser',
+      (user: User) => {
+        server.clock.advance(13 * 3_600_000)
+        return runOut(user)
+      },
+    ],
+  ])('end with a sign-out after the session of the pages ran out in %s', async (_, goBy) => {
+    const user = await aUser(server)
+    const [own, other] = [await aDevice(user), await aDevice(user)]
+    await goBy(user)
+    const page = await own.browser.get('/ui/sign-out')
+    expect(page.text).toContain('applications that you opened from this browser are still signed in')
+    expect(page.text).not.toContain(user.email)
+    expect(await other.knows()).toEqual([false, true, true])
+    await own.browser.submit(page, '/ui/sign-out')
+    expect([await own.knows(), await other.knows()]).toEqual([NOTHING, [false, true, true]])
+    // Nothing is left to ask about.
+    const after = await own.browser.get('/ui/sign-out')
+    expect(after.text).not.toContain('still signed in')
+  })
+
   it('are one for twenty sign-ins that a browser sends at once', async () => {
     const user = await aUser(server)
     const [own, other] = [await aDevice(user), await aDevice(user)]

@@ -16,8 +16,11 @@ export type Mark = {
   readonly challenge?: { readonly id: string; readonly factorId: string }
 }
 
-/** The browser that sent a request. `id` is a secret of that browser. */
-export type Browser = { readonly id: string; readonly mark: Mark | null }
+/**
+ * The browser that sent a request. `id` is a secret of that browser, and `lastUserId` who signed in on the pages in it, also
+ * after that session ran out.
+ */
+export type Browser = { readonly id: string; readonly mark: Mark | null; readonly lastUserId: string | null }
 
 const BROWSER = 'signet_ui'
 const MARK = 'signet_ui_session'
@@ -42,19 +45,22 @@ export class BrowserState {
     if (known !== null) return known
     const id = randomBytes(24).toString('base64url')
     cookies.set(res, BROWSER, id)
-    return { id, mark: null }
+    return { id, mark: null, lastUserId: null }
   }
 
   find(req: Request): Browser | null {
     const id = this.deps.cookies.read(req, BROWSER) ?? ''
-    return ID_FORM.test(id) ? { id, mark: this.#markOf(req, id) } : null
+    if (!ID_FORM.test(id)) return null
+    const mark = this.#markOf(req, id)
+    const isCurrent = mark !== null && mark.until > this.deps.now().getTime()
+    return { id, mark: isCurrent ? mark : null, lastUserId: mark?.userId ?? null }
   }
 
   remember(res: Response, { id }: Browser, mark: Mark): Browser {
     const { cookies } = this.deps
     // The id is authenticated too: a mark copied to another browser does not open.
     cookies.set(res, MARK, this.seal(id, mark))
-    return { id, mark }
+    return { id, mark, lastUserId: mark.userId }
   }
 
   /**
@@ -165,8 +171,7 @@ export class BrowserState {
   #markOf(req: Request, id: string): Mark | null {
     const sealed = this.deps.cookies.read(req, MARK)
     if (sealed === undefined || sealed === '') return null
-    const mark = this.open<Mark>(id, sealed)
-    return mark !== null && mark.until > this.deps.now().getTime() ? mark : null
+    return this.open<Mark>(id, sealed)
   }
 }
 

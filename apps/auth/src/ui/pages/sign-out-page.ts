@@ -3,7 +3,8 @@ import type { UiTexts } from '../texts.js'
 import { foot, link } from './parts.js'
 
 export type SignOutView = {
-  address: string
+  /** Null when the pages no longer know anybody, but applications do. */
+  address: string | null
   form: { action: string; fields: readonly Html[] }
   stay: string
 }
@@ -11,7 +12,9 @@ export type SignOutView = {
 export const signOutPage = (t: UiTexts, view: SignOutView): Page => ({
   title: t('sign-out'),
   body: html`<h1>${t('sign-out.heading')}</h1>
-    <p>${t.html('sign-out.who', { address: view.address })}</p>
+    <p>
+      ${view.address === null ? t('sign-out.applications') : t.html('sign-out.who', { address: view.address })}
+    </p>
     <form method="post" action="${view.form.action}">
       ${view.form.fields}
       <button type="submit">${t('sign-out')}</button>

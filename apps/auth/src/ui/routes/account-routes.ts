@@ -1,5 +1,7 @@
 import { route, type Answer, type Route } from '@signet/http'
 import { withQuery } from '../../verify/redirect-answer.js'
+import type { RequestMeta } from '../../requests/request-meta.js'
+import type { Browser } from '../context/browser-state.js'
 import type { Person } from '../context/progress.js'
 import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-in-pages.js'
 import { siteName, siteOf, type SignInContext } from '../context/sign-in-context.js'
@@ -30,7 +32,10 @@ export const accountRoutes = (deps: UiDeps): Route[] => [
     async handle({ req, res }) {
       const caller = deps.pages.open(req, res)
       const person = await deps.progress.personOf(caller.browser)
-      return person === null ? away(deps, caller.context) : showSignOut(deps, caller, person)
+      if (person !== null) return showSignOut(deps, caller, nameOf(caller.t, person.user))
+      return (await hasLeftBehind(deps, caller.browser))
+        ? showSignOut(deps, caller, null)
+        : away(deps, caller.context)
     },
   }),
   route<undefined, PageForm>({
@@ -41,8 +46,9 @@ export const accountRoutes = (deps: UiDeps): Route[] => [
     async handle({ req, res, body }) {
       const sent = deps.pages.sent(req, 'account', body)
       const person = await deps.progress.personOf(sent.browser)
-      if (person !== null)
-        await deps.overviews.endSignIn(person, person.session.signInId, deps.guard.metaOf(req))
+      const meta = deps.guard.metaOf(req)
+      if (person !== null) await deps.overviews.endSignIn(person, person.session.signInId, meta)
+      else await endLeftBehind(deps, sent.browser, meta)
       deps.state.forget(res)
       return sent.text('then') === 'leave' ? away(deps, sent.context) : toSignIn(deps, sent.context)
     },
@@ -72,9 +78,28 @@ export function showAccount({ pages, siteUrl }: UiDeps, caller: Caller, { user }
   return pages.render(caller.t, page)
 }
 
-function showSignOut({ pages }: UiDeps, caller: Caller, { user }: Person): Answer {
+/** Whether applications of this browser are signed in although the pages no longer know who that is. */
+async function hasLeftBehind({ overviews, state }: UiDeps, browser: Browser): Promise<boolean> {
+  const { lastUserId } = browser
+  if (lastUserId === null) return false
+  const signInId = state.signInId(browser, lastUserId)
+  return (await overviews.openSignIns(lastUserId)).some((one) => one.signInId === signInId)
+}
+
+async function endLeftBehind(
+  { overviews, state }: UiDeps,
+  browser: Browser,
+  meta: RequestMeta,
+): Promise<void> {
+  const { lastUserId } = browser
+  if (lastUserId !== null)
+    await overviews.endLeftBehind(lastUserId, state.signInId(browser, lastUserId), meta)
+}
+
+/** `address`: null when only applications are signed in. */
+function showSignOut({ pages }: UiDeps, caller: Caller, address: string | null): Answer {
   const page = signOutPage(caller.t, {
-    address: nameOf(caller.t, user),
+    address,
     form: { action: pages.action('/sign-out'), fields: pages.fields(caller, 'account', { then: 'leave' }) },
     stay: pages.path('', { ...caller.context, target: null }),
   })
