@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import { root } from '../local/bootstrap.mjs'
+import { bootstrapOrExit, root, workspaceFolders } from '../local/bootstrap.mjs'
 import { ruleManifests } from './rule-manifests.mjs'
 
 const { values } = parseArgs({
@@ -14,6 +14,11 @@ const { values } = parseArgs({
     apps: { type: 'string', default: join(root, 'apps') },
   },
 })
+// The check runs after the types, which compiles everything; whoever writes has just changed a definition.
+if (values.write && values.apps === join(root, 'apps')) {
+  const documented = workspaceFolders().filter((folder) => existsSync(join(root, folder, 'src/docs.ts')))
+  await bootstrapOrExit({ projects: documented.map((folder) => `${folder}/tsconfig.build.json`) })
+}
 const folder = dirname(values.apps)
 const stale = [
   ...(await staleDocs(values.apps)),

@@ -9,7 +9,8 @@ const SPECIFICATION = /(?:apps\/([a-z]+)\/)?docs\/specification\.md#([\w-]+)/g
 const README = /\b((?:apps|packages|infra)\/[\w/-]+\/README\.md)#([\w-]+)/g
 const RECORD = /\bdecisions? (\d{4})\b|decisions\/(\d{4})-/g
 const LINK = /\]\(([^)\s#]*)(?:#([\w-]+))?\)/g
-const CITATION = /\bcontracts?\b|\b[A-H]\.\d{1,2},? rows? \d/i
+const CITATION =
+  /\bcontracts?\b|\b[A-H]\.\d{1,2},? rows? \d|(?<=[('] ?)[A-H]\.\d{1,2}\b|\/\/ [A-H]\.\d{1,2}\b/i
 
 /** Files in which the word is not a citation: licences, sample recordings, changelogs and this file. */
 const NO_CITATIONS =

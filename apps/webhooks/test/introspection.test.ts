@@ -34,7 +34,7 @@ const introspect = (client: RegisteredClient, token: string) => {
   })
 }
 
-describe('introspection (B.12)', () => {
+describe('introspection', () => {
   it('describes a live access token, with the resources it is for', async () => {
     const user = harness.identity.addUser()
     const client = await oauth.client()

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { languages } from '@signet/language'
 import { catalogueFaults, unusedKeys } from '@signet/language/checks'
-import { definitionOf, eventTypes } from '@signet/webhook-core'
 import { RuleError, ruleMessages, type Rule } from '../src/errors/rule-error.js'
 import { pageCatalogues, textsIn } from '../src/pages/texts.js'
 import { refusalOf } from '../src/portal/refusal.js'
@@ -22,7 +21,6 @@ describe('the texts of the pages', () => {
     const composed = [
       'done',
       'delivery.phase',
-      'event',
       'nav',
       'range',
       'reason',
@@ -33,10 +31,6 @@ describe('the texts of the pages', () => {
     ].map((part) => `portal.${part}.`)
     const source = new URL('../src/', import.meta.url)
     expect(unusedKeys(Object.keys(pageCatalogues.en), source, composed)).toEqual([])
-  })
-
-  it.each(eventTypes)('describe %s in English as the documentation does', (type) => {
-    expect(textsIn('en')(`portal.event.${type}`)).toBe(definitionOf(type).description)
   })
 })
 

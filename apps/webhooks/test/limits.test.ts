@@ -36,7 +36,7 @@ async function statuses(count: number, request: () => Promise<{ status: number }
 const form = (path: string, fields: Record<string, string>, ip: string) =>
   oauth.json(path, { method: 'POST', headers: from(ip), body: new URLSearchParams(fields) })
 
-describe('B.13: limits of the OAuth endpoints', () => {
+describe('limits of the OAuth endpoints', () => {
   it.each([
     ['registration', '/oauth/register', 3, 400],
     ['the token endpoint', '/oauth/token', 8, 400],
@@ -95,7 +95,7 @@ describe('B.13: limits of the OAuth endpoints', () => {
   })
 })
 
-describe('B.13: returns from the sign-in page', () => {
+describe('limits of returns from the sign-in page', () => {
   it('are limited per address', async () => {
     const ip = address()
     const { browser, redirect } = await oauth.begun()
@@ -119,7 +119,7 @@ describe('B.13: returns from the sign-in page', () => {
   })
 })
 
-describe('B.13: limits of Bearer tokens', () => {
+describe('limits of Bearer tokens', () => {
   it('invalid ones per address; a good token still works from there', async () => {
     const ip = address()
     const user = harness.identity.addUser()

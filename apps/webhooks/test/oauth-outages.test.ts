@@ -40,7 +40,7 @@ describe('the database fails after the redirect URI is known to be good', () => 
   })
 })
 
-describe('B.11: without its database', () => {
+describe('the OAuth endpoints without their database', () => {
   it('every OAuth endpoint says 503 in its own form, and recovers', async () => {
     await postgres.kill('SIGKILL')
     const form = { grant_type: 'refresh_token', refresh_token: 'svr_x', token: 'svr_x' }

@@ -7,7 +7,7 @@ import { Person, phoneSettings, startStack, type Stack } from '@signet/testkit'
 import type { FormBrowser, Seen } from './support/browser.js'
 import { OAuthTester } from './support/oauth.js'
 
-// B.8 with the identity server of this product, both as built. What it asks of others is real too (email) or speaks the
+// Sign-in through the identity server of this product, both as built. What it asks of others is real too (email) or speaks the
 // real protocol (GitHub). Only CAPTCHA is missing here, because that server asks the providers at fixed addresses: the
 // double of sign-in-steps.test.ts demands one.
 const FACTOR_PHONE = '4915199999999'

@@ -134,7 +134,7 @@ export const limitSettings = {
   rateLimitOtp: integer({
     env: 'AUTH_RATE_LIMIT_OTP',
     fallback: 30,
-    doc: 'Requests of one client in 5 minutes for each endpoint that may send a message.',
+    doc: 'Requests of one client in 5 minutes, counted separately for each of the endpoints that may send a message: `/signup`, `/otp`, `/magiclink`, `/recover`, `/resend` and `PUT /user`. As with all limits of requests, 30 may come at once.',
   }),
   rateLimitAnonymousUsers: integer({
     env: 'AUTH_RATE_LIMIT_ANONYMOUS_USERS',

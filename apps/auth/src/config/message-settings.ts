@@ -227,7 +227,7 @@ function mailTextSettings(): MailTextSettings {
       text({
         env: `AUTH_MAILER_SUBJECTS_${kind.toUpperCase()}`,
         optional: true,
-        doc: `Subject of the ${kind} mail.`,
+        doc: `Subject of the ${kind} email.`,
       }),
     ],
     [
@@ -235,7 +235,7 @@ function mailTextSettings(): MailTextSettings {
       text({
         env: `AUTH_MAILER_TEMPLATES_${kind.toUpperCase()}`,
         optional: true,
-        doc: `URL, or path below the site URL, of the HTML template of the ${kind} mail.`,
+        doc: `URL, or path below the site URL, of the HTML template of the ${kind} email.`,
       }),
     ],
   ])
@@ -250,7 +250,7 @@ function noticeSettings(): NoticeSettings {
     boolean({
       env: `AUTH_MAILER_NOTIFICATIONS_${kind.replace(/_notification$/, '').toUpperCase()}_ENABLED`,
       fallback: ON_BY_DEFAULT.has(kind),
-      doc: `Send the ${kind} mail.`,
+      doc: `Send the ${kind} email.`,
     }),
   ])
   return Object.fromEntries(entries) as NoticeSettings

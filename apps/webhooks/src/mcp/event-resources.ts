@@ -23,7 +23,7 @@ const resources: ReadonlyMap<string, EventResource> = new Map(
           uri: `signet://events/${type}/sample`,
           name: `${type} sample`,
           title: `Sample of ${type}`,
-          description: `An invented event, as sent when ${definitionOf(type).description}`,
+          description: `An invented event, as sent when ${definitionOf(type).sentWhen.en}`,
         },
         () => sampleEvent(type),
       ),
@@ -55,7 +55,7 @@ function resource(listed: Omit<Resource, 'mimeType'>, read: () => string): Event
 
 const entryOf = (type: EventType) => ({
   type,
-  sent_when: definitionOf(type).description,
+  sent_when: definitionOf(type).sentWhen.en,
   data: { type: 'object', properties: definitionOf(type).properties },
   sample: `signet://events/${type}/sample`,
 })

@@ -10,9 +10,9 @@ type Deps = PortalDeps & { connections: ConnectionService }
 
 /** Applications that may act for the account. */
 export const applicationRoutes = (deps: Deps): Route[] => [
-  portalGet(deps, '/applications', 'Connected applications', async (visit) => {
-    const { t } = visit
-    const connections = await deps.connections.list(visit.accountId)
+  portalGet(deps, '/applications', 'Connected applications', async (portal) => {
+    const { t } = portal
+    const connections = await deps.connections.list(portal.accountId)
     const body =
       connections.length === 0
         ? html`<p>${t('portal.applications.none')}</p>`
@@ -26,7 +26,7 @@ export const applicationRoutes = (deps: Deps): Route[] => [
                   <li>${t.html('portal.applications.since', { time: timeOf(t, since) })}</li>
                   <li>${t.html('portal.applications.last', { time: timeOf(t, lastActiveAt) })}</li>
                 </ul>
-                ${visit.form(
+                ${portal.form(
                   `/applications/${clientId}/revoke`,
                   html`<button
                     class="danger narrow"
@@ -38,15 +38,15 @@ export const applicationRoutes = (deps: Deps): Route[] => [
                 )}
               </section>`,
           )}`
-    return visit.render({ title: t('portal.applications.title'), section: 'applications', body })
+    return portal.render({ title: t('portal.applications.title'), section: 'applications', body })
   }),
   portalPost(
     deps,
     '/applications/:client_id/revoke',
     'Revoke the access of an application',
     () => '/applications',
-    async (visit) => {
-      await deps.connections.revoke(visit.accountId, String(visit.req.params['client_id']), visit.meta)
+    async (portal) => {
+      await deps.connections.revoke(portal.accountId, String(portal.req.params['client_id']), portal.meta)
       return { to: '/applications?done=revoked' }
     },
   ),

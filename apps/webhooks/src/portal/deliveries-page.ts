@@ -4,7 +4,7 @@ import { deliveryStatus, eventTypes } from '@signet/webhook-core'
 import type { Endpoint } from '@signet/webhook-core/stores'
 import type { Delivery } from '../deliveries/delivery-row.js'
 import type { Texts } from '../pages/texts.js'
-import type { Visit } from './visit.js'
+import type { PortalContext } from './portal-context.js'
 import { live, reasonInWords, statusInWords, timeOf } from './show.js'
 
 /** Times that the filter offers, in hours. */
@@ -22,8 +22,12 @@ type Log = {
   next: string | null
 }
 
-export function deliveriesPage(visit: Visit, { id, url }: Endpoint, { items, chosen, next }: Log): Answer {
-  const { t } = visit
+export function deliveriesPage(
+  portal: PortalContext,
+  { id, url }: Endpoint,
+  { items, chosen, next }: Log,
+): Answer {
+  const { t } = portal
   const own = `/endpoints/${id}/deliveries`
   // The delivery of an event that was just sent is made after the answer.
   const isUnderWay =
@@ -31,13 +35,13 @@ export function deliveriesPage(visit: Visit, { id, url }: Endpoint, { items, cho
     (items.length === 0 && chosen['event_id'] !== undefined)
   const list =
     items.length > 0
-      ? deliveryTable(visit, own, items)
+      ? deliveryTable(portal, own, items)
       : html`<p role="status">${t(next === null ? 'portal.log.none' : 'portal.log.none-passes')}</p>`
-  const a = visit.link(`/endpoints/${id}`)
+  const a = portal.link(`/endpoints/${id}`)
   const body = html`<p>${t.html('portal.log.of', { url, a })}</p>
-    ${filterForm(t, visit.path(own), chosen)} ${live(visit, isUnderWay, list)}
-    ${next !== null && html`<p class="links"><a href="${visit.path(own)}?${next}">${t('portal.log.older')}</a></p>`}`
-  return visit.render({ title: t('portal.log.title'), section: 'endpoints', body, isLive: isUnderWay })
+    ${filterForm(t, portal.path(own), chosen)} ${live(portal, isUnderWay, list)}
+    ${next !== null && html`<p class="links"><a href="${portal.path(own)}?${next}">${t('portal.log.older')}</a></p>`}`
+  return portal.render({ title: t('portal.log.title'), section: 'endpoints', body, isLive: isUnderWay })
 }
 
 const option = (value: string, label: string, chosen: string | undefined): Html =>
@@ -81,13 +85,13 @@ const filterForm = (t: Texts, action: string, chosen: Log['chosen']): Html =>
     <div><button type="submit">${t('portal.log.filter')}</button></div>
   </form>`
 
-function deliveryTable(visit: Visit, own: string, items: readonly Delivery[]): Html {
-  const { t } = visit
+function deliveryTable(portal: PortalContext, own: string, items: readonly Delivery[]): Html {
+  const { t } = portal
   return table(
     t('portal.log.deliveries'),
     [t('portal.log.created'), t('portal.log.event'), t('portal.log.status'), t('portal.log.attempts')],
     items.map((item) => [
-      html`<a href="${visit.path(`${own}/${item.id}`)}">${timeOf(t, item.createdAt)}</a>`,
+      html`<a href="${portal.path(`${own}/${item.id}`)}">${timeOf(t, item.createdAt)}</a>`,
       html`<code>${item.eventType}</code>`,
       html`${statusInWords(t, item.status)}${
         item.status !== deliveryStatus.delivered &&

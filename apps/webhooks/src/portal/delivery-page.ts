@@ -4,7 +4,7 @@ import { deliveryStatus } from '@signet/webhook-core'
 import type { Endpoint } from '@signet/webhook-core/stores'
 import type { Attempt, DeliveryDetail } from '../deliveries/delivery-row.js'
 import type { Texts } from '../pages/texts.js'
-import type { Visit } from './visit.js'
+import type { PortalContext } from './portal-context.js'
 import { live, milliseconds, reasonInWords, statusInWords, timeOf } from './show.js'
 
 /** Characters of a payload that the page shows. */
@@ -12,19 +12,19 @@ const MAX_SHOWN = 50_000
 
 /** One delivery: what was sent, how each attempt went, and how its signature is made. */
 export function deliveryPage(
-  visit: Visit,
+  portal: PortalContext,
   { id: endpointId, url }: Endpoint,
   { delivery, nextAttemptAt, attempts }: DeliveryDetail,
   payload: string | null,
 ): Answer {
-  const { t } = visit
+  const { t } = portal
   const log = `/endpoints/${endpointId}/deliveries`
   const isUnderWay = delivery.status === deliveryStatus.pending
   const state = html`<p role="status"><strong>${statusInWords(t, delivery.status)}</strong></p>
     <ul class="numbers">
       <li><code>${delivery.eventType}</code></li>
       <li>
-        ${t.html('portal.delivery.event', { id: delivery.eventId, a: visit.link(`${log}?event_id=${delivery.eventId}`) })}
+        ${t.html('portal.delivery.event', { id: delivery.eventId, a: portal.link(`${log}?event_id=${delivery.eventId}`) })}
       </li>
       <li>${t.html('portal.delivery.created', { time: timeOf(t, delivery.createdAt) })}</li>
       ${nextAttemptAt !== null && html`<li>${t.html('portal.delivery.next', { time: timeOf(t, nextAttemptAt) })}</li>`}
@@ -35,21 +35,23 @@ export function deliveryPage(
         ? html`<p class="soft">${t('portal.delivery.no-attempts')}</p>`
         : attempts.map((attempt) => attemptView(t, attempt))
     }`
-  const body = html`<p>${t.html('portal.delivery.to', { url, a: visit.link(`/endpoints/${endpointId}`) })}</p>
+  const body = html`<p>
+      ${t.html('portal.delivery.to', { url, a: portal.link(`/endpoints/${endpointId}`) })}
+    </p>
     <div class="actions">
       ${
         !isUnderWay &&
-        visit.form(
+        portal.form(
           `${log}/${delivery.id}/replay`,
           html`<button type="submit">${t('portal.delivery.replay')}</button>`,
         )
       }
-      <a class="button plain" href="${visit.path(log)}">${t('portal.log.title')}</a>
+      <a class="button plain" href="${portal.path(log)}">${t('portal.log.title')}</a>
     </div>
-    ${live(visit, isUnderWay, state)}
+    ${live(portal, isUnderWay, state)}
     <h2>${t('portal.delivery.sent')}</h2>
-    ${payloadView(t, payload)} ${signatureView(visit, delivery)}`
-  return visit.render({
+    ${payloadView(t, payload)} ${signatureView(portal, delivery)}`
+  return portal.render({
     title: t('portal.delivery.title', { id: delivery.id }),
     section: 'endpoints',
     body,
@@ -88,10 +90,10 @@ function payloadView(t: Texts, payload: string | null): Html {
     ${shown.length < payload.length && html`<p class="soft">${t('portal.delivery.cut', { shown: MAX_SHOWN, all: payload.length })}</p>`}`
 }
 
-const signatureView = (visit: Visit, { id, eventId, eventType }: DeliveryDetail['delivery']): Html =>
-  html`<h2>${visit.t('portal.delivery.signed')}</h2>
-    <p>${visit.t.html('portal.delivery.signed.headers')}</p>
-    <pre tabindex="0" aria-label="${visit.t('portal.headers')}">
+const signatureView = (portal: PortalContext, { id, eventId, eventType }: DeliveryDetail['delivery']): Html =>
+  html`<h2>${portal.t('portal.delivery.signed')}</h2>
+    <p>${portal.t.html('portal.delivery.signed.headers')}</p>
+    <pre tabindex="0" aria-label="${portal.t('portal.headers')}">
 X-Service-Event: ${eventType}
 X-Service-Delivery: ${id}
 X-Service-Timestamp: t
@@ -99,4 +101,4 @@ X-Service-Signature: sha256=hex(HMAC-SHA256(secret, "t." + body))
 webhook-id: ${eventId}
 webhook-timestamp: t
 webhook-signature: v1,base64(HMAC-SHA256(key, "${eventId}.t." + body))</pre>
-    <p>${visit.t.html('portal.delivery.signed.explained', { a: visit.link('/signatures') })}</p>`
+    <p>${portal.t.html('portal.delivery.signed.explained', { a: portal.link('/signatures') })}</p>`

@@ -8,7 +8,7 @@ import type { Parameters } from '../oauth/parameters.js'
 import { deliveryPage } from './delivery-page.js'
 import { deliveriesPage, RANGES } from './deliveries-page.js'
 import { portalGet, portalPost, type PortalDeps } from './portal-kit.js'
-import type { Visit } from './visit.js'
+import type { PortalContext } from './portal-context.js'
 
 type Deps = PortalDeps & {
   endpoints: EndpointService
@@ -23,24 +23,24 @@ const FILTERS = ['status', 'event_type', 'event_id', 'since'] as const
 
 /** The delivery log of an endpoint, each delivery with its attempts, and replay. */
 export const deliveryRoutes = (deps: Deps): Route[] => [
-  portalGet(deps, '/endpoints/:endpoint_id/deliveries', 'Delivery log of an endpoint', (visit, query) =>
-    showLog(deps, visit, query),
+  portalGet(deps, '/endpoints/:endpoint_id/deliveries', 'Delivery log of an endpoint', (portal, query) =>
+    showLog(deps, portal, query),
   ),
-  portalGet(deps, '/endpoints/:endpoint_id/deliveries/:delivery_id', 'A delivery', async (visit) => {
-    const endpoint = await deps.endpoints.get(visit.accountId, endpointIdOf(visit.req))
-    const owner = { accountId: visit.accountId, endpointId: endpoint.id }
-    const id = deliveryIdOf(visit.req)
+  portalGet(deps, '/endpoints/:endpoint_id/deliveries/:delivery_id', 'A delivery', async (portal) => {
+    const endpoint = await deps.endpoints.get(portal.accountId, endpointIdOf(portal.req))
+    const owner = { accountId: portal.accountId, endpointId: endpoint.id }
+    const id = deliveryIdOf(portal.req)
     const detail = await deps.deliveryLog.detail(owner, id)
-    return deliveryPage(visit, endpoint, detail, await deps.deliveryLog.payload(owner, id))
+    return deliveryPage(portal, endpoint, detail, await deps.deliveryLog.payload(owner, id))
   }),
   portalPost(
     deps,
     '/endpoints/:endpoint_id/deliveries/:delivery_id/replay',
     'Send an event again',
     (req) => `/endpoints/${endpointIdOf(req)}/deliveries/${deliveryIdOf(req)}`,
-    async (visit) => {
-      const owner = { accountId: visit.accountId, endpointId: endpointIdOf(visit.req) }
-      const { id } = await deps.replays.replay(owner, deliveryIdOf(visit.req), visit.meta)
+    async (portal) => {
+      const owner = { accountId: portal.accountId, endpointId: endpointIdOf(portal.req) }
+      const { id } = await deps.replays.replay(owner, deliveryIdOf(portal.req), portal.meta)
       return { to: `/endpoints/${owner.endpointId}/deliveries/${id}?done=replayed` }
     },
   ),
@@ -48,18 +48,18 @@ export const deliveryRoutes = (deps: Deps): Route[] => [
 
 async function showLog(
   { endpoints, deliveryLog, now }: Deps,
-  visit: Visit,
+  portal: PortalContext,
   query: Parameters,
 ): Promise<Answer> {
-  const endpoint = await endpoints.get(visit.accountId, endpointIdOf(visit.req))
+  const endpoint = await endpoints.get(portal.accountId, endpointIdOf(portal.req))
   const chosen = filledIn(query, now())
   const { items, nextCursor } = await deliveryLog.after(
-    { accountId: visit.accountId, endpointId: endpoint.id },
+    { accountId: portal.accountId, endpointId: endpoint.id },
     filterOf({ query: chosen }),
     { cursor: query.get('cursor'), limit: PAGE_SIZE },
   )
   const next = nextCursor === '' ? null : String(new URLSearchParams({ ...chosen, cursor: nextCursor }))
-  return deliveriesPage(visit, endpoint, { items, chosen, next })
+  return deliveriesPage(portal, endpoint, { items, chosen, next })
 }
 
 /** What the form says, without what was left open; a range becomes the time that every further page keeps. */

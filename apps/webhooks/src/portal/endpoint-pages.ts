@@ -4,76 +4,78 @@ import { endpointStatus, eventTypes } from '@signet/webhook-core'
 import type { Endpoint, EndpointHealth } from '@signet/webhook-core/stores'
 import type { Texts } from '../pages/texts.js'
 import { healthView } from './health-view.js'
-import type { Visit } from './visit.js'
+import type { PortalContext } from './portal-context.js'
 import { faultAt, reasonInWords, timeOf } from './show.js'
 
 /** What is in the form of an endpoint. */
 type Entered = { url: string; events: readonly string[] }
 
 /** What was typed when the form was refused, or else what it starts with. */
-const enteredOf = ({ typed }: Visit, otherwise: Entered): Entered => {
+const enteredOf = ({ typed }: PortalContext, otherwise: Entered): Entered => {
   const url = typed.get('url')
   return url === undefined ? otherwise : { url, events: typed.all('events') }
 }
 
 /** The first page of the portal: all endpoints and how they are, or the first steps. */
 export function endpointsPage(
-  visit: Visit,
+  portal: PortalContext,
   endpoints: readonly Endpoint[],
   health: ReadonlyMap<string, EndpointHealth>,
 ): Answer {
-  const { t } = visit
+  const { t } = portal
   const body =
     endpoints.length === 0
-      ? firstSteps(visit)
+      ? firstSteps(portal)
       : html`${endpoints.map(
             (endpoint) =>
               html`<section class="entry">
-                <h2><a href="${visit.path(`/endpoints/${endpoint.id}`)}">${endpoint.url}</a></h2>
+                <h2><a href="${portal.path(`/endpoints/${endpoint.id}`)}">${endpoint.url}</a></h2>
                 ${stateOf(t, endpoint)} ${healthView(t, health.get(endpoint.id))}
               </section>`,
           )}
           <p>
-            <a class="button narrow" href="${visit.path('/endpoints/new')}">${t('portal.endpoints.add')}</a>
+            <a class="button narrow" href="${portal.path('/endpoints/new')}">${t('portal.endpoints.add')}</a>
           </p>`
-  return visit.render({ title: t('portal.nav.endpoints'), section: 'endpoints', body })
+  return portal.render({ title: t('portal.nav.endpoints'), section: 'endpoints', body })
 }
 
-function firstSteps(visit: Visit): Html {
-  const { t } = visit
+function firstSteps(portal: PortalContext): Html {
+  const { t } = portal
   return html`<p>${t('portal.endpoints.first')}</p>
     <ol class="steps">
       <li>${t('portal.endpoints.first.1')}</li>
       <li>${t('portal.endpoints.first.2')}</li>
-      <li>${t.html('portal.endpoints.first.3', { a: visit.link('/signatures') })}</li>
+      <li>${t.html('portal.endpoints.first.3', { a: portal.link('/signatures') })}</li>
     </ol>
     <p class="soft">${t.html('portal.endpoints.listen')}</p>
-    ${endpointForm(visit, '/endpoints', t('portal.endpoint.create'), { url: '', events: eventTypes })}`
+    ${endpointForm(portal, '/endpoints', t('portal.endpoint.create'), { url: '', events: eventTypes })}`
 }
 
-export function newEndpointPage(visit: Visit): Answer {
-  const { t } = visit
-  const body = endpointForm(visit, '/endpoints', t('portal.endpoint.create'), { url: '', events: [] })
-  return visit.render({ title: t('portal.endpoints.add'), section: 'endpoints', body })
+export function newEndpointPage(portal: PortalContext): Answer {
+  const { t } = portal
+  const body = endpointForm(portal, '/endpoints', t('portal.endpoint.create'), { url: '', events: [] })
+  return portal.render({ title: t('portal.endpoints.add'), section: 'endpoints', body })
 }
 
 /** The secret that a form just made. Whoever comes later learns how to get another. */
-export function secretPage(visit: Visit, { id }: Endpoint): Answer {
-  const { t } = visit
+export function secretPage(portal: PortalContext, { id }: Endpoint): Answer {
+  const { t } = portal
   const title = t('portal.secret.title')
-  const secret = visit.shown('secret')
+  const secret = portal.shown('secret')
   if (secret === undefined) {
     const body = html`<p>${t('portal.secret.gone')}</p>
-      <p><a class="button narrow" href="${visit.path(`/endpoints/${id}`)}">${t('portal.endpoint.to')}</a></p>`
-    return visit.render({ title, section: 'endpoints', body })
+      <p>
+        <a class="button narrow" href="${portal.path(`/endpoints/${id}`)}">${t('portal.endpoint.to')}</a>
+      </p>`
+    return portal.render({ title, section: 'endpoints', body })
   }
-  const body = html`<p>${explanationOf(t, visit.shown('hours'))}</p>
+  const body = html`<p>${explanationOf(t, portal.shown('hours'))}</p>
     <pre tabindex="0" aria-label="${t('portal.secret.label')}">${secret}</pre>
     <div class="actions">
-      ${visit.form(`/endpoints/${id}/test`, html`<button type="submit">${t('portal.endpoint.test')}</button>`)}
-      <a class="button plain" href="${visit.path(`/endpoints/${id}`)}">${t('portal.endpoint.to')}</a>
+      ${portal.form(`/endpoints/${id}/test`, html`<button type="submit">${t('portal.endpoint.test')}</button>`)}
+      <a class="button plain" href="${portal.path(`/endpoints/${id}`)}">${t('portal.endpoint.to')}</a>
     </div>`
-  return visit.render({ title, section: 'endpoints', body })
+  return portal.render({ title, section: 'endpoints', body })
 }
 
 /** Of a first secret, or of one that replaces another after so many hours. */
@@ -82,39 +84,43 @@ function explanationOf(t: Texts, hours: string | undefined): string {
   return hours === '0' ? t('portal.secret.now') : t('portal.secret.later', { hours })
 }
 
-export function endpointPage(visit: Visit, endpoint: Endpoint, health: EndpointHealth | undefined): Answer {
-  const { t } = visit
+export function endpointPage(
+  portal: PortalContext,
+  endpoint: Endpoint,
+  health: EndpointHealth | undefined,
+): Answer {
+  const { t } = portal
   const own = `/endpoints/${endpoint.id}`
   const button = (below: string, label: string, style = 'plain') =>
-    visit.form(own + below, html`<button class="${style}" type="submit">${label}</button>`)
+    portal.form(own + below, html`<button class="${style}" type="submit">${label}</button>`)
   const body = html`${stateOf(t, endpoint)} ${healthView(t, health)}
     <div class="actions">
-      <a class="button" href="${visit.path(`${own}/deliveries`)}">${t('portal.log.title')}</a>
+      <a class="button" href="${portal.path(`${own}/deliveries`)}">${t('portal.log.title')}</a>
       ${button('/test', t('portal.endpoint.test'))}
       ${endpoint.status === endpointStatus.disabled && button('/enable', t('portal.endpoint.enable'), '')}
-      <a class="button plain" href="${visit.path(`${own}/recover`)}">${t('portal.endpoint.recover')}</a>
+      <a class="button plain" href="${portal.path(`${own}/recover`)}">${t('portal.endpoint.recover')}</a>
     </div>
     <h2>${t('portal.endpoint.address-and-events')}</h2>
-    ${endpointForm(visit, own, t('portal.endpoint.save'), endpoint)}
+    ${endpointForm(portal, own, t('portal.endpoint.save'), endpoint)}
     <h2>${t('portal.secret.heading')}</h2>
-    ${secretForms(visit, endpoint)}
+    ${secretForms(portal, endpoint)}
     <h2>${t('portal.endpoint.delete')}</h2>
     <p>
-      <a class="button danger narrow" href="${visit.path(`${own}/delete`)}"
+      <a class="button danger narrow" href="${portal.path(`${own}/delete`)}"
         >${t('portal.endpoint.delete-this')}</a
       >
     </p>`
-  return visit.render({ title: endpoint.url, section: 'endpoints', body })
+  return portal.render({ title: endpoint.url, section: 'endpoints', body })
 }
 
-export function deletePage(visit: Visit, { id, url }: Endpoint): Answer {
-  const { t } = visit
+export function deletePage(portal: PortalContext, { id, url }: Endpoint): Answer {
+  const { t } = portal
   const body = html`<p>${t.html('portal.endpoint.delete.text', { url })}</p>
     <div class="actions">
-      ${visit.form(`/endpoints/${id}/delete`, html`<button class="danger" type="submit">${t('portal.endpoint.delete')}</button>`)}
-      <a class="button plain" href="${visit.path(`/endpoints/${id}`)}">${t('portal.endpoint.keep')}</a>
+      ${portal.form(`/endpoints/${id}/delete`, html`<button class="danger" type="submit">${t('portal.endpoint.delete')}</button>`)}
+      <a class="button plain" href="${portal.path(`/endpoints/${id}`)}">${t('portal.endpoint.keep')}</a>
     </div>`
-  return visit.render({ title: t('portal.endpoint.delete.title'), section: 'endpoints', body })
+  return portal.render({ title: t('portal.endpoint.delete.title'), section: 'endpoints', body })
 }
 
 function stateOf(
@@ -136,10 +142,10 @@ function stateOf(
   return html`<p class="soft">${t('portal.endpoint.active')}</p>`
 }
 
-function endpointForm(visit: Visit, action: string, label: string, start: Entered): Html {
-  const { t } = visit
-  const { url, events } = enteredOf(visit, start)
-  return visit.form(
+function endpointForm(portal: PortalContext, action: string, label: string, start: Entered): Html {
+  const { t } = portal
+  const { url, events } = enteredOf(portal, start)
+  return portal.form(
     action,
     html`<label for="url">${t('portal.endpoint.address')}</label>
       <input
@@ -152,7 +158,7 @@ function endpointForm(visit: Visit, action: string, label: string, start: Entere
         required
         maxlength="2048"
         placeholder="https://example.com/webhooks"
-        ${faultAt(visit, 'url')}
+        ${faultAt(portal, 'url')}
         value="${url}"
       />
       <fieldset>
@@ -174,19 +180,19 @@ function endpointForm(visit: Visit, action: string, label: string, start: Entere
   )
 }
 
-function secretForms(visit: Visit, { id, secretActivatesAt }: Endpoint): Html {
-  const { t } = visit
+function secretForms(portal: PortalContext, { id, secretActivatesAt }: Endpoint): Html {
+  const { t } = portal
   const own = `/endpoints/${id}/secret`
   if (secretActivatesAt !== null)
     return html`<p>${t.html('portal.secret.waits', { time: timeOf(t, secretActivatesAt) })}</p>
       <div class="actions">
-        ${visit.form(`${own}/activate`, html`<button type="submit">${t('portal.secret.activate')}</button>`)}
-        ${visit.form(`${own}/cancel`, html`<button class="plain" type="submit">${t('portal.secret.forget')}</button>`)}
+        ${portal.form(`${own}/activate`, html`<button type="submit">${t('portal.secret.activate')}</button>`)}
+        ${portal.form(`${own}/cancel`, html`<button class="plain" type="submit">${t('portal.secret.forget')}</button>`)}
       </div>`
-  return visit.form(
+  return portal.form(
     `${own}/rotate`,
     html`<label for="hours">${t('portal.secret.replace')}</label>
-      <select id="hours" name="hours" ${faultAt(visit, 'hours')}>
+      <select id="hours" name="hours" ${faultAt(portal, 'hours')}>
         <option value="24">${t('portal.secret.in-a-day')}</option>
         <option value="168">${t('portal.secret.in-a-week')}</option>
         <option value="0">${t('portal.secret.at-once')}</option>

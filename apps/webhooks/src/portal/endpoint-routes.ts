@@ -10,7 +10,7 @@ import type { Parameters } from '../oauth/parameters.js'
 import { deletePage, endpointPage, endpointsPage, newEndpointPage, secretPage } from './endpoint-pages.js'
 import { portalGet, portalPost, type Next, type PortalDeps } from './portal-kit.js'
 import { chosenOf, inField } from './refusal.js'
-import type { Visit } from './visit.js'
+import type { PortalContext } from './portal-context.js'
 
 export type EndpointDeps = PortalDeps & {
   endpoints: EndpointService
@@ -25,73 +25,75 @@ const ROTATIONS = [0, 24, 168] as const
 
 /** Endpoints: the rules are those of `/v1/webhooks`, whose services these pages call. */
 export const endpointRoutes = (deps: EndpointDeps): Route[] => [
-  portalGet(deps, '', 'Endpoints of the account', async (visit) =>
+  portalGet(deps, '', 'Endpoints of the account', async (portal) =>
     endpointsPage(
-      visit,
-      await deps.endpoints.list(visit.accountId),
-      await deps.endpointHealth.ofAccount(visit.accountId),
+      portal,
+      await deps.endpoints.list(portal.accountId),
+      await deps.endpointHealth.ofAccount(portal.accountId),
     ),
   ),
-  portalGet(deps, '/endpoints/new', 'Add an endpoint', (visit) => Promise.resolve(newEndpointPage(visit))),
+  portalGet(deps, '/endpoints/new', 'Add an endpoint', (portal) => Promise.resolve(newEndpointPage(portal))),
   portalPost(
     deps,
     '/endpoints',
     'Create an endpoint',
     () => '/endpoints/new',
-    async (visit, fields) => {
+    async (portal, fields) => {
       const { endpoint, secret } = await inField('url', () =>
-        deps.endpoints.create(visit.accountId, inputOf(visit, fields), visit.meta),
+        deps.endpoints.create(portal.accountId, inputOf(portal, fields), portal.meta),
       )
       return { to: `/endpoints/${endpoint.id}/new-secret`, shown: { secret } }
     },
   ),
-  portalGet(deps, '/endpoints/:endpoint_id', 'An endpoint', async (visit) => {
-    const endpoint = await deps.endpoints.get(visit.accountId, endpointIdOf(visit.req))
-    const health = await deps.endpointHealth.ofAccount(visit.accountId)
-    return endpointPage(visit, endpoint, health.get(endpoint.id))
+  portalGet(deps, '/endpoints/:endpoint_id', 'An endpoint', async (portal) => {
+    const endpoint = await deps.endpoints.get(portal.accountId, endpointIdOf(portal.req))
+    const health = await deps.endpointHealth.ofAccount(portal.accountId)
+    return endpointPage(portal, endpoint, health.get(endpoint.id))
   }),
-  onEndpoint(deps, '', 'Change an endpoint', async (visit, fields) => {
-    const id = endpointIdOf(visit.req)
-    await inField('url', () => deps.endpoints.update(visit.accountId, id, inputOf(visit, fields), visit.meta))
+  onEndpoint(deps, '', 'Change an endpoint', async (portal, fields) => {
+    const id = endpointIdOf(portal.req)
+    await inField('url', () =>
+      deps.endpoints.update(portal.accountId, id, inputOf(portal, fields), portal.meta),
+    )
     return { to: `/endpoints/${id}?done=saved` }
   }),
-  onEndpoint(deps, '/enable', 'Enable an endpoint', async (visit) => {
-    const { id } = await deps.endpoints.enable(visit.accountId, endpointIdOf(visit.req), visit.meta)
+  onEndpoint(deps, '/enable', 'Enable an endpoint', async (portal) => {
+    const { id } = await deps.endpoints.enable(portal.accountId, endpointIdOf(portal.req), portal.meta)
     return { to: `/endpoints/${id}?done=enabled` }
   }),
-  onEndpoint(deps, '/test', 'Send a test event', async (visit) => {
-    const id = endpointIdOf(visit.req)
-    await deps.endpoints.requireOwned(visit.accountId, id)
+  onEndpoint(deps, '/test', 'Send a test event', async (portal) => {
+    const id = endpointIdOf(portal.req)
+    await deps.endpoints.requireOwned(portal.accountId, id)
     await deps.limits.testEvents.consume(id)
-    const { eventId, queued } = await deps.testEvents.send(visit.accountId, id, visit.meta)
+    const { eventId, queued } = await deps.testEvents.send(portal.accountId, id, portal.meta)
     return {
       to: queued
         ? `/endpoints/${id}/deliveries?event_id=${eventId}&done=tested`
         : `/endpoints/${id}?done=not_tested`,
     }
   }),
-  portalGet(deps, '/endpoints/:endpoint_id/new-secret', 'A new signing secret, once', async (visit) =>
-    secretPage(visit, await deps.endpoints.get(visit.accountId, endpointIdOf(visit.req))),
+  portalGet(deps, '/endpoints/:endpoint_id/new-secret', 'A new signing secret, once', async (portal) =>
+    secretPage(portal, await deps.endpoints.get(portal.accountId, endpointIdOf(portal.req))),
   ),
-  onEndpoint(deps, '/secret/rotate', 'Make the next secret', async (visit, fields) => {
-    const id = endpointIdOf(visit.req)
+  onEndpoint(deps, '/secret/rotate', 'Make the next secret', async (portal, fields) => {
+    const id = endpointIdOf(portal.req)
     const activateAfterHours = chosenOf(fields, 'hours', ROTATIONS, 'portal.refusal.choose-rotation')
-    const { secret } = await deps.secrets.rotate(visit.accountId, id, { activateAfterHours }, visit.meta)
+    const { secret } = await deps.secrets.rotate(portal.accountId, id, { activateAfterHours }, portal.meta)
     return { to: `/endpoints/${id}/new-secret`, shown: { secret, hours: String(activateAfterHours) } }
   }),
-  onEndpoint(deps, '/secret/activate', 'Activate the next secret', async (visit) => {
-    const { id } = await deps.secrets.activate(visit.accountId, endpointIdOf(visit.req), visit.meta)
+  onEndpoint(deps, '/secret/activate', 'Activate the next secret', async (portal) => {
+    const { id } = await deps.secrets.activate(portal.accountId, endpointIdOf(portal.req), portal.meta)
     return { to: `/endpoints/${id}?done=activated` }
   }),
-  onEndpoint(deps, '/secret/cancel', 'Forget the next secret', async (visit) => {
-    const { id } = await deps.secrets.cancel(visit.accountId, endpointIdOf(visit.req), visit.meta)
+  onEndpoint(deps, '/secret/cancel', 'Forget the next secret', async (portal) => {
+    const { id } = await deps.secrets.cancel(portal.accountId, endpointIdOf(portal.req), portal.meta)
     return { to: `/endpoints/${id}?done=cancelled` }
   }),
-  portalGet(deps, '/endpoints/:endpoint_id/delete', 'Ask before an endpoint is deleted', async (visit) =>
-    deletePage(visit, await deps.endpoints.get(visit.accountId, endpointIdOf(visit.req))),
+  portalGet(deps, '/endpoints/:endpoint_id/delete', 'Ask before an endpoint is deleted', async (portal) =>
+    deletePage(portal, await deps.endpoints.get(portal.accountId, endpointIdOf(portal.req))),
   ),
-  onEndpoint(deps, '/delete', 'Delete an endpoint', async (visit) => {
-    await deps.endpoints.remove(visit.accountId, endpointIdOf(visit.req), visit.meta)
+  onEndpoint(deps, '/delete', 'Delete an endpoint', async (portal) => {
+    await deps.endpoints.remove(portal.accountId, endpointIdOf(portal.req), portal.meta)
     return { to: '?done=deleted' }
   }),
 ]
@@ -101,7 +103,7 @@ const onEndpoint = (
   deps: PortalDeps,
   below: string,
   summary: string,
-  handle: (visit: Visit, fields: Parameters) => Promise<Next>,
+  handle: (portal: PortalContext, fields: Parameters) => Promise<Next>,
 ): Route =>
   portalPost(
     deps,
@@ -111,7 +113,7 @@ const onEndpoint = (
     handle,
   )
 
-const inputOf = ({ t }: Visit, fields: Parameters) => ({
+const inputOf = ({ t }: PortalContext, fields: Parameters) => ({
   language: t.language,
   url: (fields.get('url') ?? '').trim(),
   events: eventList(fields.all('events')),

@@ -1,28 +1,28 @@
 import type { Route } from '@signet/http'
 import { html } from '@signet/pages'
-import { eventTypes } from '@signet/webhook-core'
+import { definitionOf, eventTypes } from '@signet/webhook-core'
 import type { SampleService } from '../samples/sample-service.js'
 import { portalGet, type PortalDeps } from './portal-kit.js'
 
 /** The catalogue: every event type with a sample, which is one of the account's own where there is one. */
 export const eventRoutes = (deps: PortalDeps & { samples: SampleService }): Route[] => [
-  portalGet(deps, '/events', 'Event catalogue with samples', async (visit) => {
-    const { t } = visit
+  portalGet(deps, '/events', 'Event catalogue with samples', async (portal) => {
+    const { t } = portal
     const samples = await Promise.all(
       eventTypes.map(async (type) => ({
         type,
-        sample: (await deps.samples.list(visit.accountId, type, 1))[0] ?? '',
+        sample: (await deps.samples.list(portal.accountId, type, 1))[0] ?? '',
       })),
     )
     const body = html`${samples.map(
       ({ type, sample }) =>
         html`<section class="entry">
           <h2><code>${type}</code></h2>
-          <p>${t('portal.events.sent-when', { what: t(`portal.event.${type}`) })}</p>
+          <p>${t('portal.events.sent-when', { what: definitionOf(type).sentWhen[t.language] })}</p>
           <pre tabindex="0" aria-label="${t('portal.events.sample', { type })}">${pretty(sample)}</pre>
         </section>`,
     )}`
-    return visit.render({ title: t('portal.events.title'), section: 'events', body })
+    return portal.render({ title: t('portal.events.title'), section: 'events', body })
   }),
 ]
 

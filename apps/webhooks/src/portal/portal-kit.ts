@@ -11,7 +11,7 @@ import type { Texts } from '../pages/texts.js'
 import type { SessionCookie } from '../sessions/session-cookie.js'
 import type { SessionService } from '../sessions/session-service.js'
 import { isRefusal, refusalOf } from './refusal.js'
-import { Visit } from './visit.js'
+import { PortalContext } from './portal-context.js'
 
 export type PortalDeps = {
   responder: PageResponder
@@ -31,7 +31,7 @@ export const portalGet = (
   deps: PortalDeps,
   path: string,
   summary: string,
-  handle: (visit: Visit, query: Parameters) => Promise<Answer>,
+  handle: (portal: PortalContext, query: Parameters) => Promise<Answer>,
 ): Route =>
   route({
     method: 'get',
@@ -44,12 +44,12 @@ export const portalGet = (
       const query = Parameters.fromQuery(req.originalUrl)
       const id = query.get('handover')
       const handover = id === undefined ? null : await deps.handovers.take(session, id)
-      const visit = new Visit(deps.responder, { session, req, meta, now: deps.now(), handover })
+      const portal = new PortalContext(deps.responder, { session, req, meta, now: deps.now(), handover })
       try {
-        return await handle(visit, query)
+        return await handle(portal, query)
       } catch (error) {
         if (!isRefusal(error)) throw error
-        return visit.refused(error)
+        return portal.refused(error)
       }
     },
   })
@@ -64,7 +64,7 @@ export const portalPost = (
   path: string,
   summary: string,
   back: (req: Request) => string,
-  handle: (visit: Visit, fields: Parameters) => Promise<Next>,
+  handle: (portal: PortalContext, fields: Parameters) => Promise<Next>,
 ): Route =>
   route<undefined, PageForm>({
     method: 'post',
@@ -78,19 +78,19 @@ export const portalPost = (
         return toSignIn(deps, deps.responder.path(`/portal${withQuery(back(req), 'done=signed_out')}`))
       const fields = Parameters.fromForm(body)
       const { session, txn } = await deps.guard.check(req, req.path as `/portal${string}`, fields)
-      const visit = new Visit(deps.responder, { session, req, meta, now: deps.now() })
-      await deps.limits.v1.consume(visit.accountId)
+      const portal = new PortalContext(deps.responder, { session, req, meta, now: deps.now() })
+      await deps.limits.v1.consume(portal.accountId)
       const sent = { form: txn, path: req.path, fields: body }
       const { to, ...handover } = await deps.submissions.once(session, sent, async () => {
-        await deps.limits.v1Writes.consume(visit.accountId)
+        await deps.limits.v1Writes.consume(portal.accountId)
         return orBack(
-          visit.t,
-          () => handle(visit, fields),
+          portal.t,
+          () => handle(portal, fields),
           () => ({ to: back(req), typed: keptOf(body) }),
         )
       })
       const id = Object.keys(handover).length === 0 ? null : await deps.handovers.give(session, handover)
-      return deps.responder.redirect(303, visit.path(id === null ? to : withQuery(to, `handover=${id}`)))
+      return deps.responder.redirect(303, portal.path(id === null ? to : withQuery(to, `handover=${id}`)))
     },
   })
 

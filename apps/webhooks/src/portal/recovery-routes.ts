@@ -7,7 +7,7 @@ import { recoveryIdOf } from '../recoveries/recovery-routes.js'
 import type { RecoveryService } from '../recoveries/recovery-service.js'
 import { portalGet, portalPost, type PortalDeps } from './portal-kit.js'
 import { chosenOf } from './refusal.js'
-import type { Visit } from './visit.js'
+import type { PortalContext } from './portal-context.js'
 import { faultAt, live, timeOf } from './show.js'
 
 type Deps = PortalDeps & { endpoints: EndpointService; recoveries: RecoveryService; now: () => Date }
@@ -22,15 +22,15 @@ const RANGES = [
 
 /** Sends again what an endpoint missed. */
 export const recoveryRoutes = (deps: Deps): Route[] => [
-  portalGet(deps, '/endpoints/:endpoint_id/recover', 'Recover missed events', (visit) =>
-    showForm(deps, visit),
+  portalGet(deps, '/endpoints/:endpoint_id/recover', 'Recover missed events', (portal) =>
+    showForm(deps, portal),
   ),
   portalPost(
     deps,
     '/endpoints/:endpoint_id/recover',
     'Start a recovery',
     (req) => `/endpoints/${endpointIdOf(req)}/recover`,
-    async (visit, fields) => {
+    async (portal, fields) => {
       const hours = chosenOf(
         fields,
         'hours',
@@ -39,37 +39,37 @@ export const recoveryRoutes = (deps: Deps): Route[] => [
       )
       const what = fields.get('what') === 'all' ? 'all' : 'failed'
       const since = parseTime('since', new Date(deps.now().getTime() - hours * HOUR_MS).toISOString())
-      const owner = ownerOf(visit)
-      const { id } = await deps.recoveries.start(owner, { what, since, until: undefined }, visit.meta)
+      const owner = ownerOf(portal)
+      const { id } = await deps.recoveries.start(owner, { what, since, until: undefined }, portal.meta)
       return { to: `/endpoints/${owner.endpointId}/recover/${id}` }
     },
   ),
-  portalGet(deps, '/endpoints/:endpoint_id/recover/:recovery_id', 'A recovery', (visit) =>
-    showProgress(deps, visit),
+  portalGet(deps, '/endpoints/:endpoint_id/recover/:recovery_id', 'A recovery', (portal) =>
+    showProgress(deps, portal),
   ),
   portalPost(
     deps,
     '/endpoints/:endpoint_id/recover/:recovery_id/stop',
     'Stop a recovery',
     (req) => `/endpoints/${endpointIdOf(req)}/recover/${recoveryIdOf(req)}`,
-    async (visit) => {
-      const owner = ownerOf(visit)
-      const { id } = await deps.recoveries.cancel(owner, recoveryIdOf(visit.req), visit.meta)
+    async (portal) => {
+      const owner = ownerOf(portal)
+      const { id } = await deps.recoveries.cancel(owner, recoveryIdOf(portal.req), portal.meta)
       return { to: `/endpoints/${owner.endpointId}/recover/${id}?done=stopped` }
     },
   ),
 ]
 
-const ownerOf = ({ accountId, req }: Visit) => ({ accountId, endpointId: endpointIdOf(req) })
+const ownerOf = ({ accountId, req }: PortalContext) => ({ accountId, endpointId: endpointIdOf(req) })
 
-async function showForm({ endpoints }: Deps, visit: Visit): Promise<Answer> {
-  const { t } = visit
-  const { id, url } = await endpoints.get(visit.accountId, endpointIdOf(visit.req))
-  const body = html`<p>${t.html('portal.recovery.text', { url, a: visit.link(`/endpoints/${id}`) })}</p>
-    ${visit.form(
+async function showForm({ endpoints }: Deps, portal: PortalContext): Promise<Answer> {
+  const { t } = portal
+  const { id, url } = await endpoints.get(portal.accountId, endpointIdOf(portal.req))
+  const body = html`<p>${t.html('portal.recovery.text', { url, a: portal.link(`/endpoints/${id}`) })}</p>
+    ${portal.form(
       `/endpoints/${id}/recover`,
       html`<label for="hours">${t('portal.recovery.events-of')}</label>
-        <select id="hours" name="hours" ${faultAt(visit, 'hours')}>
+        <select id="hours" name="hours" ${faultAt(portal, 'hours')}>
           ${RANGES.map(([hours, label]) => html`<option value="${hours}">${t(label)}</option>`)}
         </select>
         <fieldset>
@@ -83,13 +83,13 @@ async function showForm({ endpoints }: Deps, visit: Visit): Promise<Answer> {
         </fieldset>
         <button class="narrow" type="submit">${t('portal.recovery.start')}</button>`,
     )}`
-  return visit.render({ title: t('portal.endpoint.recover'), section: 'endpoints', body })
+  return portal.render({ title: t('portal.endpoint.recover'), section: 'endpoints', body })
 }
 
-async function showProgress({ recoveries }: Deps, visit: Visit): Promise<Answer> {
-  const { t } = visit
-  const owner = ownerOf(visit)
-  const recovery = await recoveries.get(owner, recoveryIdOf(visit.req))
+async function showProgress({ recoveries }: Deps, portal: PortalContext): Promise<Answer> {
+  const { t } = portal
+  const owner = ownerOf(portal)
+  const recovery = await recoveries.get(owner, recoveryIdOf(portal.req))
   const own = `/endpoints/${owner.endpointId}/recover/${recovery.id}`
   const over = recovery.delivered + recovery.failed
   const isUnderWay = recovery.state === 'running' || over < recovery.queued
@@ -105,15 +105,15 @@ async function showProgress({ recoveries }: Deps, visit: Visit): Promise<Answer>
       <li>${t.html('portal.count.delivered', { count: recovery.delivered })}</li>
       <li>${t.html('portal.count.failed', { count: recovery.failed })}</li>
     </ul>`
-  const body = html`${live(visit, isUnderWay, progress)}
+  const body = html`${live(portal, isUnderWay, progress)}
     <p class="soft">
       ${t.html('portal.recovery.created', { since: timeOf(t, recovery.since), until: timeOf(t, recovery.until) })}
     </p>
     <div class="actions">
-      <a class="button plain" href="${visit.path(`/endpoints/${owner.endpointId}`)}"
+      <a class="button plain" href="${portal.path(`/endpoints/${owner.endpointId}`)}"
         >${t('portal.endpoint.to')}</a
       >
-      ${recovery.state === 'running' && visit.form(`${own}/stop`, html`<button class="danger" type="submit">${t('portal.recovery.stop')}</button>`)}
+      ${recovery.state === 'running' && portal.form(`${own}/stop`, html`<button class="danger" type="submit">${t('portal.recovery.stop')}</button>`)}
     </div>`
-  return visit.render({ title: t('portal.recovery.title'), section: 'endpoints', body, isLive: isUnderWay })
+  return portal.render({ title: t('portal.recovery.title'), section: 'endpoints', body, isLive: isUnderWay })
 }

@@ -1,7 +1,7 @@
 import { fieldState, live as livePart, time, type Html } from '@signet/pages'
 import { deliveryStatus, type DeliveryStatus } from '@signet/webhook-core'
 import type { PageKey, Texts } from '../pages/texts.js'
-import type { Visit } from './visit.js'
+import type { PortalContext } from './portal-context.js'
 
 export const timeOf = ({ language }: Texts, at: Date): Html => time(at, language)
 
@@ -44,8 +44,9 @@ export function reasonInWords(t: Texts, reason: string): string {
 }
 
 /** A part of a page about what is under way. */
-export const live = ({ t, now, req }: Visit, isUnderWay: boolean, content: Html): Html =>
+export const live = ({ t, now, req }: PortalContext, isUnderWay: boolean, content: Html): Html =>
   livePart(t, { here: req.originalUrl, now, isUnderWay }, content)
 
 /** Ties the refusal of a form to its field. */
-export const faultAt = ({ refusal }: Visit, name: string): Html => fieldState({ name, fault: refusal?.fault })
+export const faultAt = ({ refusal }: PortalContext, name: string): Html =>
+  fieldState({ name, fault: refusal?.fault })

@@ -2,11 +2,11 @@ import type { Answer, Route } from '@signet/http'
 import { html } from '@signet/pages'
 import { checkSignature } from '../signatures/signature-check.js'
 import { keptOf, portalGet, portalPost, type PortalDeps } from './portal-kit.js'
-import type { Visit } from './visit.js'
+import type { PortalContext } from './portal-context.js'
 
 /** The helper "is this signature right". What is pasted here is kept for the next page only, the secret not at all. */
 export const signatureRoutes = (deps: PortalDeps & { now: () => Date }): Route[] => [
-  portalGet(deps, '/signatures', 'Check a signature', (visit) => Promise.resolve(show(visit))),
+  portalGet(deps, '/signatures', 'Check a signature', (portal) => Promise.resolve(show(portal))),
   portalPost(
     deps,
     '/signatures',
@@ -30,8 +30,8 @@ export const signatureRoutes = (deps: PortalDeps & { now: () => Date }): Route[]
   ),
 ]
 
-function show(visit: Visit): Answer {
-  const { t, verdicts, typed } = visit
+function show(portal: PortalContext): Answer {
+  const { t, verdicts, typed } = portal
   const result = verdicts.map(
     ({ header, isRight, explanation }) =>
       html`<p class="${isRight ? 'good' : 'notice'}" role="${isRight ? 'status' : 'alert'}">
@@ -40,7 +40,7 @@ function show(visit: Visit): Answer {
   )
   const content = html`<p>${t('portal.signature.paste')}</p>
     ${result}
-    ${visit.form(
+    ${portal.form(
       '/signatures',
       html`<label for="secret">${t('portal.secret.heading')}</label>
         <input
@@ -58,5 +58,5 @@ function show(visit: Visit): Answer {
         <button class="narrow" type="submit">${t('portal.signature.check')}</button>`,
     )}
     <p class="soft">${t.html('portal.signature.advice')}</p>`
-  return visit.render({ title: t('portal.signature.title'), section: 'signatures', body: content })
+  return portal.render({ title: t('portal.signature.title'), section: 'signatures', body: content })
 }

@@ -8,7 +8,7 @@ import type { PersonalTokenService } from '../personal-tokens/personal-token-ser
 import type { Texts } from '../pages/texts.js'
 import { portalGet, portalPost, type PortalDeps } from './portal-kit.js'
 import { chosenOf, inField, PageRefusal } from './refusal.js'
-import type { Visit } from './visit.js'
+import type { PortalContext } from './portal-context.js'
 import { faultAt, timeOf } from './show.js'
 
 type Deps = PortalDeps & {
@@ -23,65 +23,65 @@ const LIFETIMES = [30, 90, 180, 365] as const
 
 /** Personal API tokens: create, shown once; list; revoke. */
 export const tokenRoutes = (deps: Deps): Route[] => [
-  portalGet(deps, '/tokens', 'Personal API tokens', (visit) => showTokens(deps, visit)),
+  portalGet(deps, '/tokens', 'Personal API tokens', (portal) => showTokens(deps, portal)),
   portalPost(
     deps,
     '/tokens',
     'Create a personal API token',
     () => '/tokens',
-    async (visit, fields) => {
-      if (!isRecent(deps, visit)) throw new PageRefusal('portal.refusal.sign-in-again')
+    async (portal, fields) => {
+      if (!isRecent(deps, portal)) throw new PageRefusal('portal.refusal.sign-in-again')
       const days = chosenOf(fields, 'days', LIFETIMES, 'portal.refusal.choose-lifetime')
       const name = await inField('name', () => readTokenName(fields.get('name') ?? ''))
-      await deps.limits.personalTokens.consume(visit.accountId)
-      const { token } = await deps.personalTokens.create(visit, { name, days }, visit.meta)
+      await deps.limits.personalTokens.consume(portal.accountId)
+      const { token } = await deps.personalTokens.create(portal, { name, days }, portal.meta)
       return { to: '/tokens/created', shown: { token, name } }
     },
   ),
-  portalGet(deps, '/tokens/created', 'A new personal API token, once', (visit) =>
-    Promise.resolve(showCreated(visit)),
+  portalGet(deps, '/tokens/created', 'A new personal API token, once', (portal) =>
+    Promise.resolve(showCreated(portal)),
   ),
   portalPost(
     deps,
     '/tokens/:id/revoke',
     'Revoke a personal API token',
     () => '/tokens',
-    async (visit) => {
-      const id = String(visit.req.params['id'])
-      if (!isTokenId(id) || !(await deps.personalTokens.revoke(visit.accountId, id, visit.meta)))
+    async (portal) => {
+      const id = String(portal.req.params['id'])
+      if (!isTokenId(id) || !(await deps.personalTokens.revoke(portal.accountId, id, portal.meta)))
         throw notFound()
       return { to: '/tokens?done=revoked' }
     },
   ),
 ]
 
-function showCreated(visit: Visit): Answer {
-  const { t } = visit
-  const token = visit.shown('token')
+function showCreated(portal: PortalContext): Answer {
+  const { t } = portal
+  const token = portal.shown('token')
   const body =
     token === undefined
       ? html`<p>${t('portal.token.gone')}</p>`
-      : html`<p>${t.html('portal.token.once', { name: visit.shown('name') ?? '' })}</p>
+      : html`<p>${t.html('portal.token.once', { name: portal.shown('name') ?? '' })}</p>
           <pre tabindex="0" aria-label="${t('portal.token.label')}">${token}</pre>`
-  return visit.render({
+  return portal.render({
     title: t('portal.token.title'),
     section: 'tokens',
     body: html`${body}
-      <p><a class="button narrow" href="${visit.path('/tokens')}">${t('portal.token.done')}</a></p>`,
+      <p><a class="button narrow" href="${portal.path('/tokens')}">${t('portal.token.done')}</a></p>`,
   })
 }
 
-const isRecent = ({ now }: Deps, { authenticatedAt }: Visit): boolean =>
+const isRecent = ({ now }: Deps, { authenticatedAt }: PortalContext): boolean =>
   now().getTime() - authenticatedAt.getTime() <= MAX_SIGN_IN_AGE_MS
 
 const lastUse = (t: Texts, at: Date | null): Html =>
   at === null ? html`<span class="soft">${t('portal.tokens.never')}</span>` : timeOf(t, at)
 
-async function showTokens(deps: Deps, visit: Visit): Promise<Answer> {
-  const { t } = visit
-  const tokens = await deps.personalTokens.list(visit.accountId)
-  const create = isRecent(deps, visit)
-    ? visit.form(
+async function showTokens(deps: Deps, portal: PortalContext): Promise<Answer> {
+  const { t } = portal
+  const tokens = await deps.personalTokens.list(portal.accountId)
+  const create = isRecent(deps, portal)
+    ? portal.form(
         '/tokens',
         html`<label for="name">${t('portal.tokens.name')}</label>
           <input
@@ -89,11 +89,11 @@ async function showTokens(deps: Deps, visit: Visit): Promise<Answer> {
             name="name"
             maxlength="100"
             required
-            ${faultAt(visit, 'name')}
-            value="${visit.typed.get('name') ?? ''}"
+            ${faultAt(portal, 'name')}
+            value="${portal.typed.get('name') ?? ''}"
           />
           <label for="days">${t('portal.tokens.works-for')}</label>
-          <select id="days" name="days" ${faultAt(visit, 'days')}>
+          <select id="days" name="days" ${faultAt(portal, 'days')}>
             ${LIFETIMES.map(
               (days) =>
                 html`<option value="${days}" ${days === 90 && html`selected`}>
@@ -105,7 +105,7 @@ async function showTokens(deps: Deps, visit: Visit): Promise<Answer> {
       )
     : html`<p>${t('portal.tokens.too-long-ago')}</p>
         <p>
-          <a class="button narrow" href="${visit.proofPath('/tokens')}"
+          <a class="button narrow" href="${portal.proofPath('/tokens')}"
             >${t('portal.tokens.sign-in-again')}</a
           >
         </p>`
@@ -121,7 +121,7 @@ async function showTokens(deps: Deps, visit: Visit): Promise<Answer> {
             <li>${t.html('portal.tokens.expires', { time: timeOf(t, token.expiresAt) })}</li>
             <li>${t.html('portal.tokens.last-used', { time: lastUse(t, token.lastUsedAt) })}</li>
           </ul>
-          ${visit.form(
+          ${portal.form(
             `/tokens/${token.id}/revoke`,
             html`<button
               class="danger narrow"
@@ -137,5 +137,5 @@ async function showTokens(deps: Deps, visit: Visit): Promise<Answer> {
       <h2>${t('portal.tokens.create')}</h2>
       ${create}
     </section>`
-  return visit.render({ title: t('portal.nav.tokens'), section: 'tokens', body })
+  return portal.render({ title: t('portal.nav.tokens'), section: 'tokens', body })
 }

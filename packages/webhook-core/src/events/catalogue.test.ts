@@ -5,7 +5,7 @@ import { envelopeOf, type EventDefinition } from './event-definition.js'
 
 /** All that a new event type takes: one definition, and one line in the list. */
 const exampleHappened: EventDefinition = {
-  description: 'an example happens',
+  sentWhen: { en: 'an example happens', de: 'ein Beispiel geschieht' },
   properties: { audio_id: { type: 'string' } },
   required: ['audio_id'],
   sample: { audio_id: 'rec_sample' },

@@ -34,10 +34,10 @@ export function sampleEvent(type: string, definitions: EventCatalogue = catalogu
 
 /** JSON Schema of the events of a type, as they are delivered and as samples show them. */
 export function eventSchema(type: string, definitions: EventCatalogue = catalogue): object {
-  const { description, properties, required } = definitionOf(type, definitions)
+  const { sentWhen, properties, required } = definitionOf(type, definitions)
   return {
     type: 'object',
-    description: `Sent when ${description}.`,
+    description: `Sent when ${sentWhen.en}.`,
     required: ['id', 'type', 'created_at', 'data'],
     properties: {
       id: {

@@ -1,3 +1,4 @@
+import type { Language } from '@signet/language'
 import type { EventId } from '../ids.js'
 import type { RecordingContent } from '../stores/recording-reader.js'
 
@@ -8,8 +9,8 @@ export type RecordingSubject = RecordingContent & { audioId: string }
 export type EndpointSubject = { endpointId: string }
 
 type Documentation = {
-  /** Completes the sentence "Sent when …". */
-  description: string
+  /** Completes the sentence "Sent when …". Documentation is in English, pages are in the reader's language. */
+  sentWhen: Readonly<Record<Language, string>>
   /** JSON Schema of the members of `data`, by name, in the order in which the body has them. */
   properties: Readonly<Record<string, object>>
   /** Those that are always there. */

@@ -93,7 +93,10 @@ const sample: SummaryCompletedData = {
 }
 
 export const summaryCompleted: EventDefinition = {
-  description: 'the summaries of a recording are ready',
+  sentWhen: {
+    en: 'the summaries of a recording are ready',
+    de: 'die Zusammenfassungen einer Aufnahme fertig sind',
+  },
   properties,
   required: ['audio_id'],
   sample,

@@ -4,7 +4,7 @@ const MESSAGE = 'This is a test event.'
 
 /** Sent to one endpoint, whatever it subscribed to (apps/webhooks/docs/specification.md#webhookping). */
 export const webhookPing: EventDefinition = {
-  description: 'you send a test event to a webhook',
+  sentWhen: { en: 'you send a test event to a webhook', de: 'Sie ein Testereignis an einen Endpunkt senden' },
   properties: { endpoint_id: { type: 'string' }, message: { type: 'string' } },
   required: ['endpoint_id', 'message'],
   sample: { endpoint_id: '42', message: MESSAGE },

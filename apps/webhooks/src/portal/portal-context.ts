@@ -29,7 +29,7 @@ type Opened = {
 }
 
 /** Somebody who is signed in, and what they opened or sent. */
-export class Visit {
+export class PortalContext {
   readonly accountId: string
   readonly authenticatedAt: Date
   readonly req: Request
@@ -45,7 +45,7 @@ export class Visit {
     { session, req, meta, now, handover }: Opened,
   ) {
     if (session.accountId === null || session.authenticatedAt === null)
-      throw new Error('a visit needs somebody who is signed in')
+      throw new Error('the portal needs somebody who is signed in')
     this.accountId = session.accountId
     this.authenticatedAt = session.authenticatedAt
     this.req = req
@@ -56,7 +56,7 @@ export class Visit {
     this.#handover = handover ?? {}
   }
 
-  /** A secret that the form before made; undefined on every later visit. */
+  /** A secret that the form before made; undefined when the page is opened again. */
   shown(name: string): string | undefined {
     return this.#handover.shown?.[name]
   }
